@@ -1,0 +1,75 @@
+# make run     the dashboard on port 8501      make check   format, lint, types, layers
+# make test    every test                      make bench   measurements, into bench/RESULTS.md
+# PYTHON names the interpreter that makes .venv (3.11 or newer); HEADLESS=true opens no browser.
+PYTHON  ?= python3
+PORT    ?= 8501
+HEADLESS ?=
+WORKERS ?= auto
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+PINS := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-fast check format bench pins clean
+
+help:
+	@sed -n 's/^# //p' Makefile | head -3
+
+# A stamp stands for a finished install, so that a second `make run` starts at once.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Warpdeck needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made $(PINS)
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(PIP) -e '.[test]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed-test
+	$(PIP) -e '.[dev]'
+	@touch $@
+
+setup: $(VENV)/.installed
+
+run: setup
+	$(BIN)/streamlit run app/main.py --server.port $(PORT) --server.showEmailPrompt false $(if $(HEADLESS),--server.headless $(HEADLESS))
+
+# Browser tests measure time and run alone; everything else shares the cores. Both parts always run.
+test: $(VENV)/.installed-test
+	@status=0; \
+	$(BIN)/pytest -m browser $(PYTEST_ARGS) || status=$$?; \
+	if [ $$status -eq 5 ]; then status=0; fi; \
+	$(BIN)/pytest -n $(WORKERS) -m 'not browser' $(PYTEST_ARGS) || status=$$?; \
+	exit $$status
+
+test-fast: $(VENV)/.installed-test
+	$(BIN)/pytest -n $(WORKERS) -m 'not slow and not browser' $(PYTEST_ARGS)
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-test
+	$(BIN)/python -m bench.run $(BENCH_ARGS)
+
+# Moves every pin in constraints.txt to the newest version that pyproject.toml allows.
+pins:
+	scripts/pin.sh $(PYTHON)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
