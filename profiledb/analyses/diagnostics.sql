@@ -1,0 +1,12 @@
+-- title: Diagnostics
+-- What the profiler and the conversion have to say: errors first, then warnings, then the rest. Equal messages are one
+-- row.
+-- column: severity | text | | error, warning or info
+-- column: source | text | | warpdeck, or the profiler's part that speaks
+-- column: text | text | | the message
+-- column: times | count | | how often it was said
+-- column: first_ns | ns | | when it was said first, on the profiler's clock, where it has a time
+SELECT severity, source, "text", count(*) AS times, min(time_ns) AS first_ns
+FROM diagnostic
+GROUP BY severity, source, "text"
+ORDER BY CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, first_ns, "text";

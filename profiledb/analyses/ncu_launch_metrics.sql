@@ -1,0 +1,15 @@
+-- title: Metrics of a launch
+-- All metrics that ncu stored for one launch, by name, in base units.
+-- needs: ncu_metric
+-- param: launch =  number of the launch (analysis ncu_kernels); all where none is given
+-- param: search =  keeps metrics whose name contains this text, in capitals or not; no pattern
+-- column: launch_id | text | | number of the launch
+-- column: name | text | | name of the metric
+-- column: value | text | | value in the base unit, empty where it is a text; the unit stands beside it
+-- column: unit | text | | base unit of the value
+-- column: text | text | | value that is no number
+SELECT launch_id, name, value, unit, "text"
+FROM ncu_metric JOIN ncu_metric_name USING (metric_id)
+WHERE ($launch::INTEGER IS NULL OR launch_id = $launch::INTEGER)
+    AND ($search::VARCHAR IS NULL OR contains(lower(name), lower($search::VARCHAR)))
+ORDER BY launch_id, name;

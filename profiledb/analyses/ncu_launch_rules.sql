@@ -1,0 +1,15 @@
+-- title: Rules of a launch
+-- What ncu's own rules say of one launch, word for word and in its order, with the speed-up that ncu estimates.
+-- needs: ncu_rule
+-- param: launch =  number of the launch (analysis ncu_kernels); all where none is given
+-- column: launch_id | text | | number of the launch
+-- column: section | text | | identifier of the section
+-- column: rule | text | | identifier of the rule
+-- column: type | text | | OPT what to improve, INF to know, WRN a warning, ERR the rule failed
+-- column: message | text | | the message, verbatim
+-- column: speedup_pct | % | .1f | estimated speed-up, empty where ncu gives none
+-- column: speedup_type | text | | what the estimate refers to: global, the time of the kernel; local, this part of it
+SELECT launch_id, section, rule, type, message, speedup_pct, speedup_type
+FROM ncu_rule
+WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER
+ORDER BY launch_id, position;

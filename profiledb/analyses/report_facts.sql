@@ -1,0 +1,21 @@
+-- title: Facts of a report
+-- A single row: what was captured, when, with what and on which machine. What the report does not tell is empty.
+-- column: kind | text | | nsys or ncu
+-- column: tool | text | | profiler that captured
+-- column: tool_version | text | | its version
+-- column: converter | text | | what read the file: program, version and road
+-- column: captured_at | text | | begin of the session, UTC
+-- column: duration_ns | ns | | length of the capture as the profiler states it
+-- column: command | text | | program that was profiled, with its arguments
+-- column: gpus | count | | GPUs of the machine
+-- column: gpu_names | text | | their product names, each once
+-- column: driver_version | text | | version of the NVIDIA driver
+-- column: cuda_version | text | | CUDA version that the driver supports
+-- column: os | text | | operating system
+-- column: cpu | text | | processor
+-- column: processes | count | | processes that were seen
+SELECT kind, tool, tool_version, converter, strftime(captured_at, '%Y-%m-%dT%H:%M:%S') AS captured_at, duration_ns,
+    command, (SELECT nullif(count(*), 0) FROM gpu) AS gpus,
+    (SELECT string_agg(DISTINCT name, ', ' ORDER BY name) FROM gpu) AS gpu_names, driver_version, cuda_version, os, cpu,
+    (SELECT nullif(count(*), 0) FROM process) AS processes
+FROM report;

@@ -1,0 +1,58 @@
+"""What a capture may lack, what that means for the reader, and the flag that captures it."""
+
+from dataclasses import dataclass
+
+import duckdb
+
+from profiledb.errors import NotCapturedError
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Something that can be captured: the table it fills, its name for people, the flag, what it is good for."""
+
+    table: str
+    kind: str
+    title: str
+    flag: str
+    use: str
+
+
+CAPTURES = (
+    Capture("kernel", "nsys", "CUDA kernels", "nsys profile --trace=cuda", "kernel times and classes"),
+    Capture("memop", "nsys", "Memory copies", "nsys profile --trace=cuda", "copies by direction and size"),
+    Capture("api_call", "nsys", "CUDA API calls", "nsys profile --trace=cuda", "launch overhead and waits of the host"),
+    Capture("range", "nsys", "NVTX ranges", "nsys profile --trace=cuda,nvtx", "the split of time by range"),
+    Capture("osrt_call", "nsys", "OS runtime calls", "nsys profile --trace=cuda,nvtx,osrt", "why the host waits"),
+    Capture(
+        "memory_event", "nsys", "GPU memory use", "nsys profile --cuda-memory-usage=true", "allocated memory over time"
+    ),
+    Capture(
+        "gpu_metric",
+        "nsys",
+        "GPU metrics",
+        "nsys profile --gpu-metrics-devices=0 --gpu-metrics-frequency=1000",
+        "SM, tensor and DRAM activity over time",
+    ),
+    Capture("cpu_sample", "nsys", "CPU samples", "nsys profile --sample=process-tree", "what the host computes"),
+    Capture("sched_event", "nsys", "CPU scheduling", "nsys profile --cpuctxsw=process-tree", "when threads run"),
+    Capture("ncu_launch", "ncu", "Profiled kernels", "ncu --set full -o report PROGRAM", "speed of light of kernels"),
+    Capture("ncu_metric", "ncu", "Metrics", "ncu --set full", "every counter of a kernel"),
+    Capture("ncu_rule", "ncu", "Rule results", "ncu --set full", "what ncu itself advises"),
+    Capture("ncu_detail", "ncu", "Sections", "ncu --set full", "the details page"),
+)
+
+
+def missing(cursor: duckdb.DuckDBPyConnection, kind: str) -> list[Capture]:
+    """What a report of this kind (nsys, ncu) lacks, in the order of importance."""
+    return [
+        c for c in CAPTURES if c.kind == kind and not cursor.execute(f'SELECT 1 FROM "{c.table}" LIMIT 1').fetchone()
+    ]
+
+
+def how_to_capture(table: str) -> NotCapturedError:
+    """The answer to a question that needs a table which this report does not have."""
+    for capture in CAPTURES:
+        if capture.table == table:
+            return NotCapturedError(f"{capture.title}: not in this report.", hint=f"Capture with: {capture.flag}")
+    return NotCapturedError(f"This report has no rows in {table}.", hint="Capture it with the trace that fills it.")

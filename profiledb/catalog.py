@@ -1,0 +1,177 @@
+"""The catalog: which reports there are, what became of each file, and the labels that people gave."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+OPEN_STATES = ("waiting", "converting", "loading")
+
+
+def now() -> str:
+    """This moment in UTC, ISO 8601 with seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is known of a report without opening it; stored beside it as JSON.
+
+    ``captured_at`` and ``ingested_at`` are ISO 8601 in UTC, ``duration_ns`` is the capture's length, ``rows`` counts
+    the rows of each table that has any, ``sample`` marks the reports that come with the product.
+    """
+
+    id: str
+    schema_version: int
+    name: str
+    kind: str
+    source_sha256: str
+    source_bytes: int
+    tool: str | None = None
+    tool_version: str | None = None
+    converter: str | None = None
+    gpu: str | None = None
+    captured_at: str | None = None
+    ingested_at: str = ""
+    duration_ns: int | None = None
+    command: str | None = None
+    seconds: float = 0.0
+    sample: bool = False
+    rows: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Manifest":
+        """Reads a manifest; fields that a later version added are ignored."""
+        known = {f.name for f in fields(cls)}
+        return cls(**{key: value for key, value in json.loads(text).items() if key in known})
+
+    def to_json(self) -> str:
+        """The manifest as text."""
+        return json.dumps(asdict(self), indent=1)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A file on its way to a report, or one that did not become one; see catalog.sql for the columns."""
+
+    path: str
+    name: str
+    fingerprint: str
+    state: str
+    report_id: str | None = None
+    message: str = ""
+    hint: str = ""
+    detail: str = ""
+    tools: str = ""
+    changed_at: str = ""
+    seconds: float | None = None
+
+
+class Catalog:
+    """One SQLite file in WAL mode: several processes write a row at a time, any number read.
+
+    Every call opens its own connection, so a Catalog may be shared by threads.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._connect() as db:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.executescript(resources.files("profiledb").joinpath("catalog.sql").read_text(encoding="utf-8"))
+
+    @contextmanager
+    def _connect(self) -> Iterator[sqlite3.Connection]:
+        db = sqlite3.connect(self._path, timeout=30)
+        db.row_factory = sqlite3.Row
+        try:
+            with db:
+                yield db
+        finally:
+            db.close()
+
+    def version(self) -> tuple[int, int]:
+        """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
+        found = [path.stat() for path in (self._path, Path(f"{self._path}-wal")) if path.exists()]
+        return max((s.st_mtime_ns for s in found), default=0), sum(s.st_size for s in found)
+
+    def reports(self) -> list[Manifest]:
+        """All reports, the newest first."""
+        with self._connect() as db:
+            rows = db.execute("SELECT manifest FROM report ORDER BY ingested_at DESC, name, id")
+            return [Manifest.from_json(row["manifest"]) for row in rows]
+
+    def add_report(self, manifest: Manifest) -> None:
+        """Adds a report, or replaces what is known of it."""
+        row = {
+            f: getattr(manifest, f)
+            for f in ("id", "name", "kind", "source_sha256", "captured_at", "ingested_at", "gpu")
+        }
+        with self._connect() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO report (id, name, kind, source_sha256, captured_at, ingested_at, gpu, manifest)"
+                " VALUES (:id, :name, :kind, :source_sha256, :captured_at, :ingested_at, :gpu, :manifest)",
+                row | {"manifest": manifest.to_json()},
+            )
+
+    def remove_report(self, report_id: str) -> None:
+        """Forgets a report and its labels; the files that it came from are remembered as deleted."""
+        with self._connect() as db:
+            db.execute("DELETE FROM report WHERE id = ?", [report_id])
+            db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
+            db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
+
+    def jobs(self) -> list[Job]:
+        """All files that were ever taken up, the last change first."""
+        with self._connect() as db:
+            return [_job(row) for row in db.execute("SELECT * FROM job ORDER BY changed_at DESC, path")]
+
+    def job(self, path: str) -> Job | None:
+        """What became of one file."""
+        with self._connect() as db:
+            row = db.execute("SELECT * FROM job WHERE path = ?", [path]).fetchone()
+        return _job(row) if row else None
+
+    def put_job(self, job: Job) -> None:
+        """Writes the state of a file; ``changed_at`` is set to now."""
+        values = asdict(job) | {"changed_at": now()}
+        names = ", ".join(values)
+        with self._connect() as db:
+            db.execute(
+                f"INSERT OR REPLACE INTO job ({names}) VALUES ({', '.join(':' + name for name in values)})", values
+            )
+
+    def set_state(self, path: str, state: str) -> None:
+        """Moves a file to another state and leaves the rest as it is."""
+        with self._connect() as db:
+            db.execute("UPDATE job SET state = ?, changed_at = ? WHERE path = ?", [state, now(), path])
+
+    def forget_job(self, path: str) -> None:
+        """Removes the record of a file, for example of a failure that somebody has read."""
+        with self._connect() as db:
+            db.execute("DELETE FROM job WHERE path = ?", [path])
+
+    def labels(self) -> dict[str, list[str]]:
+        """Labels by report id, sorted."""
+        found: dict[str, list[str]] = {}
+        with self._connect() as db:
+            for row in db.execute("SELECT report_id, label FROM label ORDER BY label"):
+                found.setdefault(row["report_id"], []).append(row["label"])
+        return found
+
+    def set_labels(self, report_id: str, labels: list[str]) -> None:
+        """Replaces the labels of a report; blanks and repetitions are dropped."""
+        cleaned = sorted({" ".join(label.split()) for label in labels} - {""})
+        with self._connect() as db:
+            db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
+            db.executemany("INSERT INTO label VALUES (?, ?)", [(report_id, label) for label in cleaned])
+
+
+def _job(row: sqlite3.Row) -> Job:
+    values: dict[str, Any] = dict(row)
+    return Job(**values)

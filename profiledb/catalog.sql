@@ -1,0 +1,30 @@
+-- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels and the
+-- memory of deleted files can be rebuilt from the manifests beside the reports.
+CREATE TABLE IF NOT EXISTS report (
+    id TEXT PRIMARY KEY,            -- first 16 hex digits of the source's SHA-256
+    name TEXT NOT NULL,             -- file name as it was dropped
+    kind TEXT NOT NULL,             -- nsys, ncu
+    source_sha256 TEXT NOT NULL,    -- hash of the source
+    captured_at TEXT,               -- ISO 8601, UTC
+    ingested_at TEXT NOT NULL,      -- ISO 8601, UTC
+    gpu TEXT,                       -- names of the GPUs that were used
+    manifest TEXT NOT NULL          -- everything known, JSON
+) STRICT;
+CREATE TABLE IF NOT EXISTS job (
+    path TEXT PRIMARY KEY,          -- the file that was dropped
+    name TEXT NOT NULL,             -- its name for people
+    fingerprint TEXT NOT NULL,      -- changes with the file: size, time, the export beside it
+    state TEXT NOT NULL,            -- waiting, converting, loading, ready, duplicate, failed, deleted, gone
+    report_id TEXT,                 -- the report that it became
+    message TEXT NOT NULL DEFAULT '', -- what went wrong, one sentence
+    hint TEXT NOT NULL DEFAULT '',  -- what to do about it
+    detail TEXT NOT NULL DEFAULT '', -- the converter's own words
+    tools TEXT NOT NULL DEFAULT '', -- converters at hand when it failed: with others it is tried again
+    changed_at TEXT NOT NULL,       -- ISO 8601, UTC
+    seconds REAL                    -- from the start of the work to its end
+) STRICT;
+CREATE TABLE IF NOT EXISTS label (
+    report_id TEXT NOT NULL,
+    label TEXT NOT NULL,
+    PRIMARY KEY (report_id, label)
+) STRICT;

@@ -1,0 +1,40 @@
+"""Every error that a user can meet, with the sentence that says what to do about it."""
+
+
+class WarpdeckError(Exception):
+    """Base of all errors of the product; shown to people as ``message``, then ``hint``, then ``detail``.
+
+    Args:
+        message: one sentence that says what is wrong.
+        hint: one sentence that says what to do; empty where nothing can be done.
+        detail: the words of another program (a converter, a database), verbatim.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", detail: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.detail = detail
+
+
+class ConversionError(WarpdeckError):
+    """A file cannot become a report."""
+
+
+class ConfigError(WarpdeckError):
+    """A setting or a file of settings is wrong."""
+
+
+class ReportNotFoundError(WarpdeckError):
+    """No report, or more than one, answers to a name."""
+
+
+class AnalysisError(WarpdeckError):
+    """An analysis does not exist or was given wrong parameters."""
+
+
+class NotCapturedError(WarpdeckError):
+    """The report lacks what an analysis needs: an answer of zero would be wrong.
+
+    ``hint`` names the profiler flag that captures it.
+    """

@@ -1,0 +1,171 @@
+"""The folder of reports: list, publish, open, delete."""
+
+import shutil
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+
+import duckdb
+
+from profiledb.catalog import Catalog, Manifest
+from profiledb.errors import ReportNotFoundError
+from profiledb.schema import SCHEMA_VERSION, quote
+
+OPEN_REPORTS = 32
+"""Attachments kept open at once; the one that was not asked for the longest is closed first."""
+
+
+class Library:
+    """Reports of one folder: ``reports/`` with a database and a manifest each, ``catalog.sqlite``, ``work/``.
+
+    May be shared by threads: each query gets a cursor of its own, because one DuckDB connection that several
+    threads use at once can return wrong rows.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.reports = folder / "reports"
+        self.work = folder / "work"
+        self.reports.mkdir(parents=True, exist_ok=True)
+        self.catalog = Catalog(folder / "catalog.sqlite")
+        self._db: duckdb.DuckDBPyConnection | None = None
+        self._attached: OrderedDict[str, str] = OrderedDict()
+        self._in_use: Counter[str] = Counter()
+        self._has_views = False
+        self._lock = threading.Lock()
+
+    def list(self) -> list[Manifest]:
+        """All reports, the newest first."""
+        return self.catalog.reports()
+
+    def path(self, report_id: str) -> Path:
+        """Where the database of a report is, whether it exists or not."""
+        return self.reports / f"{report_id}.v{SCHEMA_VERSION}.duckdb"
+
+    def manifest_path(self, report_id: str) -> Path:
+        """Where the manifest of a report is."""
+        return self.reports / f"{report_id}.v{SCHEMA_VERSION}.json"
+
+    def find(self, name: str) -> Manifest:
+        """The report that an id, a unique prefix of one, or a file name means (of equal names the newest).
+
+        Raises:
+            ReportNotFoundError: none does, or several do.
+        """
+        reports = self.list()
+        exact = [r for r in reports if r.id == name] or [r for r in reports if r.name == name]
+        if exact:
+            return exact[0]
+        begins = [r for r in reports if name and r.id.startswith(name)]
+        if len(begins) == 1:
+            return begins[0]
+        if begins:
+            ids = ", ".join(r.id for r in begins[:5])
+            raise ReportNotFoundError(f"{name!r} is the beginning of {len(begins)} reports: {ids}.")
+        raise ReportNotFoundError(
+            f"No report is called {name!r}.", hint="python -m profiledb list shows the reports of this library."
+        )
+
+    def publish(self, database: Path, manifest: Manifest) -> None:
+        """Moves a finished database into the library; from then on the report exists.
+
+        ``database`` must be on the library's file system. The manifest is written first: a database without one
+        does not count as a report, and a manifest without a database is swept away by ``recover``.
+        """
+        temporary = self.work / f"{manifest.id}.json"
+        temporary.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(manifest.to_json(), encoding="utf-8")
+        temporary.replace(self.manifest_path(manifest.id))
+        database.replace(self.path(manifest.id))
+        self.catalog.add_report(manifest)
+
+    def delete(self, report_id: str) -> None:
+        """Removes a report. Readers that have it open keep their snapshot."""
+        self._detach(report_id)
+        self.catalog.remove_report(report_id)
+        self.path(report_id).unlink(missing_ok=True)
+        self.manifest_path(report_id).unlink(missing_ok=True)
+
+    def recover(self) -> None:
+        """Brings folder and catalog together after a crash; only the worker that holds the library may call it.
+
+        Left-over work is removed, a report that was published but not yet listed is listed, one whose file is gone
+        is forgotten.
+        """
+        shutil.rmtree(self.work, ignore_errors=True)
+        listed = {manifest.id for manifest in self.list()}
+        for path in self.reports.glob(f"*.v{SCHEMA_VERSION}.json"):
+            manifest = Manifest.from_json(path.read_text(encoding="utf-8"))
+            if not self.path(manifest.id).exists():
+                path.unlink()
+            elif manifest.id not in listed:
+                self.catalog.add_report(manifest)
+        for report_id in listed:
+            if not self.path(report_id).exists():
+                self.catalog.remove_report(report_id)
+
+    @contextmanager
+    def cursor(self, report_id: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor on which the tables of a report and the shared views answer to their plain names; read only.
+
+        Raises:
+            ReportNotFoundError: its file is gone.
+        """
+        with self._lock:
+            catalog = self._attach(report_id)
+            cursor = self._connection().cursor()
+            self._in_use[report_id] += 1
+        try:
+            cursor.execute(f"SET search_path = '{catalog},memory'")
+            yield cursor
+        finally:
+            cursor.close()
+            with self._lock:
+                self._in_use[report_id] -= 1
+
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        if self._db is None:
+            self._db = duckdb.connect()
+        return self._db
+
+    def _attach(self, report_id: str) -> str:
+        if report_id in self._attached:
+            self._attached.move_to_end(report_id)
+            return self._attached[report_id]
+        path = self.path(report_id)
+        if not path.exists():
+            raise ReportNotFoundError(
+                "This report is no longer in the library.", hint="Drop its file again, or choose another report."
+            )
+        self._close_idle()
+        catalog = f"r_{report_id}"
+        db = self._connection()
+        db.execute(f"ATTACH {quote(str(path))} AS {catalog} (READ_ONLY)")
+        if not self._has_views:
+            self._create_views(catalog)
+            self._has_views = True
+        self._attached[report_id] = catalog
+        return catalog
+
+    def _create_views(self, catalog: str) -> None:
+        """The shared views; they are bound at each query, so they serve every report of this schema version."""
+        with self._connection().cursor() as cursor:
+            cursor.execute(f"SET search_path = 'memory,{catalog}'")
+            cursor.execute(resources.files("profiledb").joinpath("views.sql").read_text(encoding="utf-8"))
+
+    def _close_idle(self) -> None:
+        """Makes room for one more attachment; what a query is using at this moment stays."""
+        idle = [report_id for report_id in self._attached if not self._in_use[report_id]]
+        for report_id in idle[: max(0, len(self._attached) - OPEN_REPORTS + 1)]:
+            self._close(report_id)
+
+    def _detach(self, report_id: str) -> None:
+        with self._lock:
+            if report_id in self._attached and not self._in_use[report_id]:
+                self._close(report_id)
+
+    def _close(self, report_id: str) -> None:
+        self._connection().execute(f"DETACH {self._attached.pop(report_id)}")

@@ -1,0 +1,87 @@
+-- Building blocks that analyses share. They are created once beside the attached reports and bound at each query.
+
+-- Whether an nsys after 2023.4 (export schema 3.7) made the export: newer versions print some things differently.
+CREATE OR REPLACE VIEW export_version AS
+SELECT coalesce(TRY_CAST(split[1] AS INTEGER) > 3 OR TRY_CAST(split[2] AS INTEGER) > 7, false) AS is_recent
+FROM (SELECT string_split(export_schema_version, '.') AS split FROM report);
+
+-- One decimal as nsys prints it. Its SQLite rounds 3.15, in truth 3.1499..., up to 3.2 as DuckDB does, until 2023.4,
+-- and by its exact value down to 3.1 in newer versions. A true tie goes away from zero in both.
+CREATE OR REPLACE MACRO nsys_round(x) AS CASE
+    WHEN (SELECT is_recent FROM export_version) AND x * 4 <> floor(x * 4) THEN format('{:.1f}', x::DOUBLE)::DOUBLE
+    ELSE round(x, 1)
+END;
+
+-- Sample deviation as nsys computes it: n - 1, and 0 for a single value.
+CREATE OR REPLACE MACRO deviation(x) AS coalesce(stddev_samp(x), 0);
+
+-- Kernels with their names and durations.
+CREATE OR REPLACE VIEW named_kernel AS
+SELECT kernel.*, end_ns - start_ns AS duration_ns, demangled, short, mangled, class
+FROM kernel LEFT JOIN kernel_name USING (name_id);
+
+-- The time that a capture covers. With a capture range nsys states begin and end on another clock than that of the
+-- operations, which then count from the begin of the range: so the stated window holds only where the operations lie
+-- in it, else [0, length], else what the operations themselves cover. A report without operations has what it states.
+CREATE OR REPLACE VIEW capture_window AS
+WITH stated AS (
+    SELECT report.start_ns, stop_ns, coalesce(duration_ns, stop_ns - report.start_ns) AS length_ns,
+        (SELECT min(start_ns) FROM busy) AS first_ns, (SELECT max(end_ns) FROM busy) AS last_ns
+    FROM report
+), fit AS (
+    SELECT *, coalesce(start_ns <= first_ns AND stop_ns >= last_ns, first_ns IS NULL) AS inside,
+        coalesce(first_ns >= 0 AND length_ns >= last_ns, false) AS from_zero
+    FROM stated
+), edges AS (
+    SELECT CASE WHEN inside THEN start_ns WHEN from_zero THEN 0 ELSE first_ns END AS low,
+        CASE WHEN inside THEN stop_ns WHEN from_zero THEN length_ns
+            ELSE greatest(last_ns, first_ns + length_ns) END AS high
+    FROM fit
+)
+SELECT low AS start_ns, high AS end_ns, high - low AS duration_ns FROM edges;
+
+-- A name that fits into a table: the kernel without templates and arguments, and for general launchers such as
+-- vectorized_elementwise_kernel the function, functor or operation that they were made for.
+CREATE OR REPLACE MACRO readable_name(short, demangled) AS (
+    SELECT CASE WHEN detail IN ('', short) THEN short ELSE short || ' · ' || detail END
+    FROM (
+        SELECT regexp_replace(coalesce(
+            nullif(regexp_extract(demangled, '(\w+)\([^()]*\)(?: const)?::[\[{]lambda', 1), ''),
+            nullif(regexp_extract(demangled, '<.*?\b(\w*Functor_\w+|(?:[C-Z]|Add|Bu)\w*Functor)\b', 1), ''),
+            nullif(regexp_extract(demangled, '<.*?\b(\w+Ops?)\b', 1), ''),
+            nullif(regexp_extract(demangled, '<(cutlass_\w+)', 1), ''), ''
+        ), '(_kernel)?(_cuda|_impl|CUDAKernelImpl|CUDAKernel)?$', '') AS detail
+    )
+);
+
+-- The name of a kernel without its namespaces, templates and arguments, where only the full name is known.
+CREATE OR REPLACE MACRO short_name(demangled) AS coalesce(nullif(regexp_extract(
+    regexp_replace(demangled, '(<unnamed>|\(anonymous namespace\)|\{anonymous\})::', '', 'g'),
+    '^(?:void )?(?:\w+::)*(\w+)', 1), ''), demangled);
+
+-- Blocks or threads in three dimensions as a text: 132x1x1.
+CREATE OR REPLACE MACRO dimensions(x, y, z) AS x || 'x' || y || 'x' || z;
+
+-- The kernels that a value means: a number of kernel_name, or a full name. Names that differ only in their mangled
+-- form are one kernel.
+CREATE OR REPLACE MACRO kernel_ids(chosen) AS TABLE
+SELECT name_id FROM kernel_name WHERE demangled IN (
+    SELECT demangled FROM kernel_name WHERE name_id = TRY_CAST(chosen AS INTEGER) OR demangled = chosen::VARCHAR
+);
+
+-- Names of kernels with the number that stands for each: the smallest of those that share the full name.
+CREATE OR REPLACE VIEW kernel_key AS
+SELECT name_id, min(name_id) OVER (PARTITION BY demangled) AS kernel, demangled, short, mangled, class
+FROM kernel_name;
+
+-- What the launches that ncu measured are limited by (reference: SpeedOfLight rule of Nsight Compute 2024.1).
+-- Compute and memory are percent of the peak, waves_per_sm tells a grid that does not fill the GPU once.
+CREATE OR REPLACE MACRO ncu_verdict(compute_pct, memory_pct, waves_per_sm) AS CASE
+    WHEN compute_pct IS NULL OR memory_pct IS NULL THEN NULL
+    WHEN greatest(compute_pct, memory_pct) >= 80 THEN 'high throughput'
+    WHEN greatest(compute_pct, memory_pct) < 60 AND waves_per_sm < 1 THEN 'small grid'
+    WHEN greatest(compute_pct, memory_pct) < 60 THEN 'latency bound'
+    WHEN abs(compute_pct - memory_pct) < 10 THEN 'balanced'
+    WHEN compute_pct > memory_pct THEN 'compute bound'
+    ELSE 'memory bound'
+END;
