@@ -1,0 +1,77 @@
+"""The formats that can become a report, in the order in which they are tried."""
+
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+
+from ingest.formats import ncu_csv, ncu_report, nsys_parquet, nsys_report, nsys_sqlite
+from profiledb.errors import ConversionError
+
+
+class Format(Protocol):
+    """What a format module offers: NAME for people, KIND of report, and the two functions."""
+
+    NAME: str
+    KIND: str
+
+    def matches(self, path: Path) -> bool:
+        """Whether the content is of this format, whatever the name says; cheap, and never an error."""
+
+    def convert(self, source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
+        """Fills the tables of the report that ``db`` has open; ``work`` is an empty folder for files of its own.
+
+        Raises:
+            ConversionError: the file cannot become a report.
+        """
+
+
+FORMATS: tuple[Format, ...] = (nsys_report, nsys_sqlite, nsys_parquet, ncu_report, ncu_csv)
+
+_KNOWN_STRANGERS = (
+    (
+        ".qdstrm",
+        "is raw capture data that nsys has not finished",
+        "Import it with QdstrmImporter, then drop the .nsys-rep.",
+    ),
+    (".nsys-rep", "does not begin as an Nsight Systems report does", "Copy it again from where it was captured."),
+    (".qdrep", "does not begin as an Nsight Systems report does", "Copy it again from where it was captured."),
+    (".ncu-rep", "does not begin as an Nsight Compute report does", "Copy it again from where it was captured."),
+    (".sqlite", "is not an nsys export", "Make one with: nsys export -t sqlite REPORT.nsys-rep"),
+)
+
+
+def detect(path: Path) -> Format:
+    """The format of a file or folder, by its content.
+
+    Raises:
+        ConversionError: it is none that can become a report; the message says what is wrong with it.
+    """
+    try:
+        if path.is_file() and path.stat().st_size == 0:
+            raise ConversionError(
+                f"{path.name} is empty.", hint="Wait until the profiler has written it, or copy it again."
+            )
+        for one in FORMATS:
+            if one.matches(path):
+                return one
+    except PermissionError as error:
+        raise ConversionError(
+            f"{path.name} may not be read.", hint="Give the worker read permission.", detail=str(error)
+        ) from error
+    for suffix, problem, hint in _KNOWN_STRANGERS:
+        if path.name.lower().endswith(suffix):
+            raise ConversionError(f"{path.name} {problem}.", hint=hint)
+    raise ConversionError(
+        f"{path.name} is no report that Warpdeck reads.",
+        hint="Drop .nsys-rep, .qdrep, an nsys export (.sqlite or parquetdir), .ncu-rep, or the text of ncu --csv.",
+    )
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file can become a report; for folders that also hold other things."""
+    try:
+        detect(path)
+    except (ConversionError, OSError):
+        return False
+    return True

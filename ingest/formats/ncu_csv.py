@@ -1,0 +1,80 @@
+"""Texts that ncu printed with ``--csv``, with or without the output of the program around them."""
+
+import codecs
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from ingest.formats import ncu_pages, ncu_tables, ncu_text
+from profiledb.errors import ConversionError
+
+NAME = "Nsight Compute CSV"
+KIND = "ncu"
+LOOK_BYTES = 1 << 20
+
+
+def matches(path: Path) -> bool:
+    """Whether the first megabyte is text with the header of an ncu page, or a line ==PROF== or ==ERROR==."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            text = _decode(file.read(LOOK_BYTES))
+    except OSError:
+        return False
+    return any(line.startswith(("==PROF== ", "==ERROR== ")) or ncu_text.is_header(line) for line in text.splitlines())
+
+
+def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
+    """Fills the tables from a text of ncu.
+
+    Raises:
+        ConversionError: the text holds ncu's ==ERROR== and no launch, or no page at all.
+    """
+    capture = ncu_tables.Capture(converter="csv text")
+    ncu_pages.read(_lines(source), capture)
+    errors = [text for severity, _, text in capture.diagnostics if severity == "error"]
+    if not capture.launches:
+        raise ConversionError(
+            "The text holds no kernel that ncu measured.",
+            hint="Run ncu --csv again and keep its whole output; what ncu said stands below."
+            if errors
+            else "Save the output of ncu --csv --page raw, its header line included.",
+            detail="\n".join(errors),
+        )
+    _say_what_is_missing(capture)
+    ncu_tables.store(db, capture)
+
+
+def _say_what_is_missing(capture: ncu_tables.Capture) -> None:
+    if all(launch.kernel == ncu_tables.UNNAMED for launch in capture.launches):
+        text = "The table has metrics of ncu but not its Kernel Name column: launches have no names."
+        capture.diagnostics.append(("warning", "warpdeck", text))
+    unmapped = {detail.label for detail in capture.details if detail.metric is None}
+    if unmapped:
+        text = (
+            f"{len(unmapped)} labels of the details page stand for no metric that is certain; they are in ncu_detail."
+        )
+        capture.diagnostics.append(("info", "warpdeck", text))
+    text = "Read from text: values are rounded as ncu printed them. The .ncu-rep file has every digit."
+    capture.diagnostics.append(("info", "warpdeck", text))
+
+
+def _lines(source: Path) -> Iterator[str]:
+    with source.open("rb") as file:
+        encoding = _encoding(file.read(4))
+    with source.open(encoding=encoding, errors="replace", newline="") as text:
+        for line in text:
+            yield line.replace("\0", "")
+
+
+def _decode(head: bytes) -> str:
+    """The text of a file's beginning; empty where it is no text."""
+    encoding = _encoding(head)
+    return "" if encoding == "utf-8-sig" and b"\0" in head else head.decode(encoding, "replace")
+
+
+def _encoding(head: bytes) -> str:
+    """UTF-8 but for what a Windows shell writes when it redirects."""
+    return "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"

@@ -1,0 +1,175 @@
+"""Reads a Nsight Compute report with NVIDIA's ``ncu-report`` wheel, which has every digit that the report holds."""
+
+import importlib.metadata
+import importlib.util
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ingest.formats import ncu_units
+from ingest.formats.ncu_container import Frame
+from ingest.formats.ncu_names import is_instanced
+from ingest.formats.ncu_tables import UNNAMED, Capture, Detail, Launch, Metrics, Nvtx, Rule
+from profiledb.errors import ConversionError
+
+# Links within the messages of rules: @url:words:target@, @section:id:words@, @sass:address:words@,
+# @source:file:line:words@. ncu prints the target of the first kind only.
+_URL = re.compile(r"@url:([^@]*?):(https?://[^@]*)@")
+_LINK = re.compile(r"@(?:section:[^:@]*|sass:[^:@]*|source:[^@]*?:\d+):([^@]*)@")
+_RULE_TYPES = {0: "", 1: "INF", 2: "OPT", 3: "WRN", 4: "ERR"}
+_SPEEDUP_TYPES = {1: "local", 2: "global"}
+_WORKLOADS = ("kernel", "range", "cmdlist", "graph", "subgrid_schedule")
+# Values of IMetric.kind(): texts, and numbers of four sorts. What is left has no value.
+_TEXT, _NUMBERS = 2, (3, 4, 5, 6)
+
+
+def available() -> bool:
+    """Whether this platform has the wheel."""
+    return importlib.util.find_spec("ncu_report") is not None
+
+
+def label() -> str:
+    """Name and version as people write them, for example ``ncu-report 2026.3.1``."""
+    return f"ncu-report {importlib.metadata.version('ncu-report')}"
+
+
+def read(path: Path, frame: Frame) -> Capture:
+    """Reads all launches, metrics, details, rules and NVTX ranges of a report.
+
+    Args:
+        path: an uncompressed report whose frame is whole: the wheel reads a truncated one without an error.
+        frame: what the frame tells; the wheel does not know processes.
+
+    Raises:
+        ConversionError: the wheel cannot read the file.
+    """
+    import ncu_report
+
+    capture = Capture(converter=label())
+    try:
+        # Kept until the end: what it hands out lives in it.
+        context = ncu_report.load_report(str(path))
+        actions = [action for part in context for action in part]
+        for launch_id, action in enumerate(actions):
+            _take(capture, launch_id, action, ncu_report.IAction)
+            launch = capture.launches[-1]
+            launch.pid, launch.process_name = _process(frame, launch_id, len(actions))
+    except Exception as error:
+        # The wheel documents no errors: a damaged file shows as TypeError, AttributeError or one of SWIG's own.
+        raise ConversionError(
+            f"{label()} cannot read the report: it is damaged or of an unknown version.",
+            hint="Copy the file again, or capture again with a Nsight Compute of 2020 or newer.",
+            detail=f"{type(error).__name__}: {error}",
+        ) from error
+    return capture
+
+
+def _take(capture: Capture, launch_id: int, action: Any, kinds: Any) -> None:
+    launch = _launch(launch_id, action, kinds)
+    ranges = list(_nvtx(launch_id, action.nvtx_state()))
+    launch.nvtx = "/".join(entry.name for entry in ranges) or None
+    capture.launches.append(launch)
+    capture.nvtx += ranges
+    capture.details += _details(launch_id, action)
+    capture.rules += _rules(launch_id, action)
+    _metrics(capture.metrics, launch_id, action)
+
+
+def _text(text: str | None) -> str:
+    """Text of the profiled program: bytes that are no UTF-8 become a replacement character."""
+    return (text or "").encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def plain(message: str) -> str:
+    """A rule's message as ncu prints it: links within it become words, web addresses stand in parentheses."""
+    return _LINK.sub(r"\1", _URL.sub(r"\1 (\2)", message))
+
+
+def _process(frame: Frame, launch_id: int, launches: int) -> tuple[int | None, str | None]:
+    """The frame lists a process a result; where the counts differ only a single process is certain."""
+    if len(frame.processes) == launches:
+        return frame.processes[launch_id]
+    return frame.processes[0] if len(set(frame.processes)) == 1 else (None, None)
+
+
+def _launch(launch_id: int, action: Any, kinds: Any) -> Launch:
+    workload = {getattr(kinds, f"WorkloadType_{name.upper()}", None): name for name in _WORKLOADS}
+    return Launch(
+        launch_id,
+        kernel=_text(action.name(kinds.NameBase_DEMANGLED)) or UNNAMED,
+        mangled=_text(action.name(kinds.NameBase_MANGLED)) or None,
+        workload=workload.get(action.workload_type()),
+        cc=_compute_capability(action),
+    )
+
+
+def _compute_capability(action: Any) -> str | None:
+    parts = [action.metric_by_name(f"device__attribute_compute_capability_{part}") for part in ("major", "minor")]
+    return ".".join(str(part.as_uint64()) for part in parts) if all(part is not None for part in parts) else None
+
+
+def _metrics(metrics: Metrics, launch_id: int, action: Any) -> None:
+    for name in action.metric_names():
+        metric = action.metric_by_name(name)
+        if name not in metrics.ids:
+            metrics.name(name, ncu_units.base(metric.unit())[1])
+        metrics.add(launch_id, metrics.ids[name], *_value(metric, *ncu_units.base(metric.unit())))
+        if is_instanced(name):
+            metrics.instances += _instances(launch_id, metrics.ids[name], metric)
+
+
+def _value(metric: Any, factor: float, _unit: str) -> tuple[float | None, str | None]:
+    kind = metric.kind()
+    if kind in _NUMBERS and metric.has_value():
+        return ncu_units.finite(metric.as_double() * factor), None
+    return ncu_units.cell(_text(metric.as_string()), factor) if kind == _TEXT else (None, None)
+
+
+def _instances(
+    launch_id: int, metric_id: int, metric: Any
+) -> Iterator[tuple[int, int, int, int | None, str | None, float | None]]:
+    count = metric.num_instances()
+    keys: Any = metric.correlation_ids() if count else None
+    kind = keys.kind(0) if keys is not None else 0
+    for position in range(count):
+        number = keys.as_uint64(position) if kind in _NUMBERS else None
+        words = _text(keys.as_string(position)) if kind == _TEXT else None
+        yield launch_id, metric_id, position, number, words, ncu_units.finite(metric.as_double(position))
+
+
+def _details(launch_id: int, action: Any) -> Iterator[Detail]:
+    position = 0
+    for section in sorted(action.sections(), key=lambda section: section.order()):
+        for metric in section.header_metrics():
+            factor, unit = ncu_units.base(metric.unit())
+            value, text = _value(metric, factor, unit)
+            shown = metric.label() or metric.name()
+            yield Detail(launch_id, position, section.name(), shown, metric.name(), unit, value, text)
+            position += 1
+
+
+def _rules(launch_id: int, action: Any) -> Iterator[Rule]:
+    order = {section.identifier(): section.order() for section in action.sections()}
+    results = [result for result in action.rule_results() if result.has_rule_message()]
+    results.sort(key=lambda result: order.get(result.section_identifier(), 1 << 30))
+    for position, result in enumerate(results):
+        message = result.rule_message()
+        speedup = result.speedup_estimation() if result.has_speedup_estimation() else {}
+        yield Rule(
+            launch_id,
+            position,
+            result.section_identifier(),
+            result.rule_identifier(),
+            _RULE_TYPES.get(int(message["type"]), ""),
+            plain(_text(message["message"])),
+            _SPEEDUP_TYPES.get(int(speedup.get("type", 0))),
+            speedup.get("speedup"),
+        )
+
+
+def _nvtx(launch_id: int, state: Any) -> Iterator[Nvtx]:
+    for domain in (state[key] for key in state.domains()) if state is not None else ():
+        for style, names in (("push_pop", domain.push_pop_ranges()), ("start_end", domain.start_end_ranges())):
+            for level, name in enumerate(names):
+                yield Nvtx(launch_id, _text(domain.name()), style, level, _text(name))

@@ -1,0 +1,31 @@
+"""Folders that ``nsys export -t parquetdir`` wrote."""
+
+from pathlib import Path
+
+import duckdb
+
+from ingest.formats.nsys_sqlite import is_export
+from ingest.nsys import load
+from ingest.nsys.source import from_parquet
+from profiledb.errors import ConversionError
+
+NAME = "nsys export (Parquet folder)"
+KIND = "nsys"
+
+
+def matches(path: Path) -> bool:
+    """A folder with a Parquet file for each table of an nsys export."""
+    return path.is_dir() and is_export({file.stem for file in path.glob("*.parquet")})
+
+
+def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
+    """Loads the export; see Format.convert."""
+    try:
+        load.load(db, from_parquet(source))
+    except (duckdb.InvalidInputException, duckdb.IOException) as error:
+        raise ConversionError(
+            f"{source.name} holds a Parquet file that is damaged or not complete.",
+            hint="Export it again with: nsys export -t parquetdir",
+            detail=str(error),
+        ) from error
+    db.execute("UPDATE report SET converter = 'Parquet export'")

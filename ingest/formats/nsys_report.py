@@ -1,0 +1,152 @@
+"""Nsight Systems reports (.nsys-rep, .qdrep), converted by the newest nsys of the machine."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import duckdb
+
+from ingest import tools
+from ingest.formats import nsys_sqlite
+from ingest.nsys import load
+from ingest.nsys.source import Source, from_parquet, from_sqlite
+from profiledb import config
+from profiledb.errors import ConversionError
+
+NAME = "Nsight Systems report"
+KIND = "nsys"
+MAGIC = b"NVIDIA Tegra Profiler Report "
+END = b"U3w[END]"
+PARQUET_SINCE = (2023, 3)
+"""First version whose export writes a folder of Parquet files: about seven times faster to load than SQLite."""
+
+_VERSION = re.compile(rb"^NVIDIA Tegra Profiler Report (\d{4})@(\d+)@(\d+)")
+_NEWER = re.compile(r"created in Nsight Systems version \((\d+\.\d+\.\d+)")
+_UNREADABLE_BY_OLDER = ("missing required fields", "ProtobufParseException")
+
+
+def matches(path: Path) -> bool:
+    """A file that begins as every Nsight Systems report does."""
+    return path.is_file() and _read(path, 0, len(MAGIC)) == MAGIC
+
+
+def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
+    """Exports the report with nsys and loads the export; see Format.convert.
+
+    Where nsys cannot read it, or there is none, an SQLite export of the same capture beside the report is loaded.
+    """
+    _check_complete(source)
+    tool = tools.find_nsys()
+    try:
+        converter = _through_nsys(tool, source, db, work)
+    except ConversionError as problem:
+        beside = export_beside(source)
+        if beside is None:
+            raise
+        nsys_sqlite.convert(beside, db, work)
+        load.note(db, "warning", f"Read from the export {beside.name} beside the report. {problem.message}")
+        (converter,) = db.execute("SELECT converter FROM report").fetchone() or ("",)
+    db.execute("UPDATE report SET converter = ?, tool_version = ?", [converter, _captured_by(source)])
+
+
+def export_beside(source: Path) -> Path | None:
+    """The SQLite export of the same capture beside a report, as ``nsys stats`` leaves it there.
+
+    The capture's identity is in the export, and in plain text in the report. An export without one counts where it
+    is not older than the report.
+    """
+    beside = source.with_suffix(".sqlite")
+    if beside == source or not nsys_sqlite.matches(beside):
+        return None
+    session = nsys_sqlite.session(beside)
+    if session:
+        return beside if session.encode() in source.read_bytes() else None
+    return beside if beside.stat().st_mtime >= source.stat().st_mtime else None
+
+
+def is_complete(path: Path) -> bool:
+    """Whether the file ends as a report does that was written to its end."""
+    return _read(path, max(0, path.stat().st_size - len(END)), len(END)) == END
+
+
+def _through_nsys(tool: tools.Tool | None, source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> str:
+    if tool is None:
+        raise ConversionError(
+            "There is no nsys on this machine to read the report with.",
+            hint="Install Nsight Systems, or drop the report's export (nsys export -t sqlite) instead.",
+        )
+    _stage(source, work / "report.nsys-rep")
+    if tool.version[:2] < PARQUET_SINCE:
+        sqlite = _export(tool, source, work, "sqlite", "export.sqlite")
+        load.load(db, from_sqlite(db, sqlite))
+        return f"{tool.label}, SQLite"
+    folder = _export(tool, source, work, "parquetdir", "export")
+    sources = [from_parquet(folder)]
+    if "META_DATA_CAPTURE" not in sources[0].tables:
+        sources.append(_settings(tool, source, db, work))
+    load.load(db, *sources)
+    return f"{tool.label}, Parquet"
+
+
+def _settings(tool: tools.Tool, source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> Source:
+    """The capture's settings, which the Parquet export of some versions leaves out."""
+    names = frozenset({"META_DATA_CAPTURE"})
+    return from_sqlite(db, _export(tool, source, work, "sqlite", "settings.sqlite", "--tables=META_DATA.*"), only=names)
+
+
+def _stage(source: Path, target: Path) -> None:
+    """Gives the report a plain name without a copy where possible: nsys splits paths at spaces."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _export(tool: tools.Tool, source: Path, work: Path, kind: str, output: str, *options: str) -> Path:
+    timeout = config.load().convert_timeout_s
+    argv: list[str | Path] = [tool.path, "export", "-q", "true", "-t", kind, "-o", output, *options, "report.nsys-rep"]
+    done = tools.run(argv, timeout=timeout, cwd=work)
+    target = work / output
+    # On a full disk nsys prints an error and exits with 0; on other failures it leaves half a file behind.
+    if done.returncode or "rror" in done.words or not target.exists():
+        raise _failure(tool, source, done.words)
+    return target
+
+
+def _failure(tool: tools.Tool, source: Path, words: str) -> ConversionError:
+    newer = _NEWER.search(words)
+    if newer or any(sign in words for sign in _UNREADABLE_BY_OLDER):
+        version = newer[1] if newer else _captured_by(source) or "a newer version"
+        return ConversionError(
+            f"{source.name} was made by Nsight Systems {version}, and this machine has {tool.label}.",
+            hint=f"Install nsys {version} or newer, or put the report's export (nsys export -t sqlite) beside it.",
+            detail=words,
+        )
+    if "Error writing" in words or "No space left" in words:
+        return ConversionError("The disk is full.", hint="Free some space; the report is tried again.", detail=words)
+    return ConversionError(
+        f"{source.name} is damaged: {tool.label} cannot read it.",
+        hint="Copy it again from where it was captured, or capture again.",
+        detail=words,
+    )
+
+
+def _check_complete(source: Path) -> None:
+    if not is_complete(source):
+        raise ConversionError(
+            f"{source.name} is not complete: it does not end as a report of Nsight Systems does.",
+            hint="Wait until it is copied, or copy it again; it is tried again when it changes.",
+        )
+
+
+def _captured_by(source: Path) -> str | None:
+    """The version that wrote the report; older versions do not say."""
+    version = _VERSION.match(_read(source, 0, 64))
+    return ".".join(part.decode() for part in version.groups()) if version else None
+
+
+def _read(path: Path, offset: int, length: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read(length)

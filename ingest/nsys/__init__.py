@@ -1,0 +1,1 @@
+"""From the tables of an nsys export, whatever its version and form, to the tables of a report."""

@@ -1,0 +1,135 @@
+"""Loads an nsys export into the tables of a report and completes them."""
+
+from importlib import resources
+
+import duckdb
+
+from ingest.nsys import redact, source
+from ingest.nsys.source import ENUM, Source
+from profiledb.schema import identifier, quote
+
+INTERVALS = ("kernel", "memop", "api_call", "range", "sync", "osrt_call", "mpi_call", "graph_launch")
+"""Tables of things that last: none may end before it begins."""
+
+
+def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
+    """Fills the tables of the report that ``db`` has open as catalog ``report``.
+
+    Args:
+        db: connection with the empty schema in catalog ``report``.
+        sources: the export; a later source adds the tables that the earlier ones lack.
+    """
+    source.attach(db, *sources)
+    _load_enums(db, sources)
+    secrets = redact.take_strings(db)
+    db.execute(resources.files("ingest.nsys").joinpath("load.sql").read_text(encoding="utf-8"))
+    _pivot_gpu_metrics(db)
+    _reject_impossible(db)
+    _keep_the_rest(db, sources)
+    redact.blank(db, secrets)
+    _merge_busy(db)
+    db.execute("DETACH src")
+
+
+def _load_enums(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -> None:
+    """One table for all enumerations; the first source decides."""
+    reads = {name: read for s in reversed(sources) for name, read in s.tables.items() if name.startswith(ENUM)}
+    if not reads:
+        return
+    union = " UNION ALL BY NAME ".join(
+        f"SELECT {quote(name.removeprefix(ENUM))} AS enum, * FROM ({read})" for name, read in sorted(reads.items())
+    )
+    db.execute(f"INSERT INTO enum_value BY NAME SELECT enum, id, name, label FROM ({union})")
+
+
+def _pivot_gpu_metrics(db: duckdb.DuckDBPyConnection) -> None:
+    """A column a metric: the export has a row a metric and moment, ten times the space and the time to read."""
+    rows = db.execute("SELECT DISTINCT name FROM gpu_metric_name WHERE name IS NOT NULL ORDER BY name").fetchall()
+    names = [name for (name,) in rows]
+    if not names:
+        return
+    for name in names:
+        db.execute(f"ALTER TABLE gpu_metric ADD COLUMN {identifier(name)} DOUBLE")
+    values = ", ".join(f"max(value) FILTER (name = {quote(name)}) AS {identifier(name)}" for name in names)
+    db.execute(f"""
+        INSERT INTO gpu_metric BY NAME
+        SELECT gpu_id, timestamp AS time_ns, {values}
+        FROM src.GPU_METRICS
+        JOIN gpu_metric_name ON type_id = TRY_CAST("typeId" AS BIGINT) AND metric_id = "metricId"
+        GROUP BY gpu_id, timestamp ORDER BY gpu_id, timestamp
+    """)
+
+
+def _reject_impossible(db: duckdb.DuckDBPyConnection) -> None:
+    """Takes out rows that end before they begin, and says how many: their durations would spoil every sum."""
+    for table in INTERVALS:
+        impossible = "start_ns IS NULL OR end_ns IS NULL OR end_ns < start_ns"
+        (count,) = db.execute(f"SELECT count(*) FROM {table} WHERE {impossible}").fetchone() or (0,)
+        if not count:
+            continue
+        db.execute(f"""
+            INSERT INTO rejected_row
+            SELECT '{table}', 'no time, or an end before the start', to_json(t) FROM {table} AS t WHERE {impossible}
+        """)
+        db.execute(f"DELETE FROM {table} WHERE {impossible}")
+        note(db, "warning", f"{count:,} rows of {table} have impossible times and are left out of every figure.")
+
+
+def _keep_the_rest(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -> None:
+    """Stores what no table of the report took in the schema ``raw``, so that every cell stays in reach of SQL."""
+    db.execute("CREATE SCHEMA raw")
+    seen: set[str] = set()
+    for one in sources:
+        for name in sorted(set(one.tables) - seen):
+            seen.add(name)
+            if name.startswith(ENUM):
+                continue
+            if name in source.wanted():
+                _keep_columns(db, one, name)
+            else:
+                db.execute(f"CREATE TABLE raw.{identifier(name)} AS {one.tables[name]}")
+    types = "(34, 59, 60, 70, 71)"
+    db.execute(f'CREATE TABLE raw."NVTX_OTHER" AS FROM src.NVTX_EVENTS WHERE "eventType" NOT IN {types}')
+    _drop_empty(db, "NVTX_OTHER")
+
+
+def _keep_columns(db: duckdb.DuckDBPyConnection, one: Source, name: str) -> None:
+    columns = ", ".join(map(identifier, source.unknown_columns(db, one, name)))
+    if columns:
+        db.execute(
+            f'CREATE TABLE raw."{name}" AS SELECT row_number() OVER () AS row_id, {columns} FROM ({one.tables[name]})'
+        )
+
+
+def _drop_empty(db: duckdb.DuckDBPyConnection, name: str) -> None:
+    if db.execute(f'SELECT count(*) FROM raw."{name}"').fetchone() == (0,):
+        db.execute(f'DROP TABLE raw."{name}"')
+
+
+def _merge_busy(db: duckdb.DuckDBPyConnection) -> None:
+    """The union of the intervals in which each GPU worked, by the usual sweep over starts.
+
+    An interval opens a new group where it begins after every earlier one has ended.
+    """
+    db.execute("""
+        INSERT INTO busy
+        WITH work AS (
+            SELECT device_id, start_ns, end_ns FROM kernel
+            UNION ALL SELECT device_id, start_ns, end_ns FROM memop
+            UNION ALL SELECT device_id, start_ns, end_ns FROM graph_launch
+        ), swept AS (
+            SELECT *, max(end_ns) OVER (PARTITION BY device_id ORDER BY start_ns, end_ns
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+            FROM work WHERE device_id IS NOT NULL
+        ), grouped AS (
+            SELECT *, sum((reached IS NULL OR start_ns > reached)::INTEGER)
+                OVER (PARTITION BY device_id ORDER BY start_ns, end_ns ROWS UNBOUNDED PRECEDING) AS island
+            FROM swept
+        )
+        SELECT device_id, min(start_ns), max(end_ns) FROM grouped GROUP BY device_id, island ORDER BY ALL
+    """)
+
+
+def note(db: duckdb.DuckDBPyConnection, severity: str, text: str) -> None:
+    """Adds a remark of the conversion to the report: severity is info, warning or error."""
+    db.execute("INSERT INTO diagnostic (severity, source, text) VALUES (?, 'warpdeck', ?)", [severity, text])

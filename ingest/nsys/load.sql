@@ -1,0 +1,253 @@
+-- Fills the tables of a report from the tables of an nsys export (the catalog "src": export.sql says which).
+-- A row number keeps the order of the export. Rows with impossible times are taken out afterwards (rejected_row).
+
+INSERT INTO process BY NAME SELECT "globalPid" AS global_pid, pid, name FROM src.PROCESSES;
+
+-- The environment of the program and of the machine stays outside (redact.py).
+INSERT INTO capture_setting BY NAME
+SELECT name, value FROM (FROM src.META_DATA_CAPTURE UNION ALL FROM src.META_DATA_EXPORT)
+WHERE NOT regexp_matches(coalesce(name, ''), 'ENVIRONMENT_VARIABLE|DeviceEnvironment', 'i');
+
+INSERT INTO system_info BY NAME
+SELECT name, value FROM src.TARGET_INFO_SYSTEM_ENV
+WHERE NOT regexp_matches(coalesce(name, ''), 'ENVIRONMENT_VARIABLE|DeviceEnvironment', 'i');
+
+INSERT INTO gpu BY NAME
+SELECT id AS gpu_id, name, "chipName" AS chip, uuid, "busLocation" AS bus,
+    "computeMajor" || '.' || "computeMinor" AS compute_capability, "smCount" AS sm_count, "clockRate" AS clock_hz,
+    "totalMemory" AS memory_bytes, "memoryBandwidth" AS memory_bandwidth_bytes_per_s, "l2CacheSize" AS l2_bytes,
+    "maxWarpsPerSm" AS max_warps_per_sm, "maxBlocksPerSm" AS max_blocks_per_sm,
+    "maxThreadsPerBlock" AS max_threads_per_block, "maxRegistersPerSm" AS max_registers_per_sm,
+    "maxRegistersPerBlock" AS max_registers_per_block, "maxShmemPerSm" AS max_shared_per_sm_bytes,
+    "maxShmemPerBlock" AS max_shared_per_block_bytes, "maxShmemPerBlockOptin" AS max_shared_per_block_optin_bytes,
+    "threadsPerWarp" AS threads_per_warp, "asyncEngines" AS async_engines
+FROM src.TARGET_INFO_GPU;
+
+-- Names are few and kernels many: a kernel keeps a number for its three names.
+CREATE OR REPLACE TEMP TABLE kernel_key AS
+SELECT row_number() OVER (ORDER BY demangled_id, short_id, mangled_id) AS name_id, *
+FROM (
+    SELECT DISTINCT coalesce("demangledName", -1) AS demangled_id, coalesce("shortName", -1) AS short_id,
+        coalesce("mangledName", -1) AS mangled_id
+    FROM src.CUPTI_ACTIVITY_KIND_KERNEL
+);
+
+INSERT INTO kernel_name BY NAME
+SELECT name_id, d.value AS demangled, s.value AS short, m.value AS mangled
+FROM kernel_key
+LEFT JOIN string AS d ON d.string_id = demangled_id
+LEFT JOIN string AS s ON s.string_id = short_id
+LEFT JOIN string AS m ON m.string_id = mangled_id;
+
+INSERT INTO kernel BY NAME
+SELECT row_number() OVER () AS kernel_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
+    "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
+    "correlationId" AS correlation_id, "globalPid" AS global_pid, name_id,
+    "gridX" AS grid_x, "gridY" AS grid_y, "gridZ" AS grid_z,
+    "blockX" AS block_x, "blockY" AS block_y, "blockZ" AS block_z,
+    "clusterX" AS cluster_x, "clusterY" AS cluster_y, "clusterZ" AS cluster_z,
+    "registersPerThread" AS registers_per_thread, "staticSharedMemory" AS static_shared_bytes,
+    "dynamicSharedMemory" AS dynamic_shared_bytes, "sharedMemoryExecuted" AS shared_executed_bytes,
+    "localMemoryPerThread" AS local_per_thread_bytes, "localMemoryTotal" AS local_total_bytes,
+    "launchType" AS launch_type, "cacheConfig" AS cache_config, "sharedMemoryLimitConfig" AS shared_limit_config,
+    "gridId" AS grid_id, "graphNodeId" AS graph_node_id, "graphId" AS graph_id
+FROM src.CUPTI_ACTIVITY_KIND_KERNEL
+LEFT JOIN kernel_key ON demangled_id = coalesce("demangledName", -1) AND short_id = coalesce("shortName", -1)
+    AND mangled_id = coalesce("mangledName", -1);
+
+INSERT INTO memop BY NAME
+SELECT row_number() OVER () AS memop_id, 'memcpy' AS kind, '[CUDA memcpy ' || e.label || ']' AS operation,
+    start AS start_ns, "end" AS end_ns, "deviceId" AS device_id, "contextId" AS context_id,
+    "greenContextId" AS green_context_id, "streamId" AS stream_id, "correlationId" AS correlation_id,
+    "globalPid" AS global_pid, bytes, "copyKind" AS copy_kind, "srcKind" AS src_kind, "dstKind" AS dst_kind,
+    "srcDeviceId" AS src_device_id, "srcContextId" AS src_context_id, "dstDeviceId" AS dst_device_id,
+    "dstContextId" AS dst_context_id, "copyCount" AS copy_count, "migrationCause" AS migration_cause,
+    "virtualAddress" AS virtual_address, "graphNodeId" AS graph_node_id
+FROM src.CUPTI_ACTIVITY_KIND_MEMCPY
+LEFT JOIN enum_value AS e ON e.enum = 'CUDA_MEMCPY_OPER' AND e.id = "copyKind";
+
+INSERT INTO memop BY NAME
+SELECT (SELECT count(*) FROM memop) + row_number() OVER () AS memop_id, 'memset' AS kind,
+    '[CUDA memset]' AS operation, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
+    "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
+    "correlationId" AS correlation_id, "globalPid" AS global_pid, bytes, "memKind" AS dst_kind, value,
+    "graphNodeId" AS graph_node_id
+FROM src.CUPTI_ACTIVITY_KIND_MEMSET;
+
+INSERT INTO api_call BY NAME
+SELECT row_number() OVER () AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
+    "correlationId" AS correlation_id, "nameId" AS name_id, "eventClass" AS event_class,
+    "returnValue" AS return_value, "callchainId" AS callchain_id
+FROM src.CUPTI_ACTIVITY_KIND_RUNTIME;
+
+INSERT INTO sync BY NAME
+SELECT row_number() OVER () AS sync_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
+    "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
+    "correlationId" AS correlation_id, "globalPid" AS global_pid, "syncType" AS sync_type, "eventId" AS event_id,
+    "eventSyncId" AS event_sync_id
+FROM src.CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+
+INSERT INTO graph_launch BY NAME
+SELECT row_number() OVER () AS launch_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
+    "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
+    "correlationId" AS correlation_id, "globalPid" AS global_pid, "graphId" AS graph_id,
+    "graphExecId" AS graph_exec_id
+FROM src.CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+
+INSERT INTO memory_event BY NAME
+SELECT row_number() OVER () AS event_id, start AS time_ns, "globalPid" AS global_pid, "deviceId" AS device_id,
+    "contextId" AS context_id, "streamId" AS stream_id, address, bytes, "memKind" AS mem_kind,
+    "memoryOperationType" AS operation, name, "correlationId" AS correlation_id,
+    "localMemoryPoolAddress" AS pool_address, "localMemoryPoolSize" AS pool_bytes,
+    "localMemoryPoolUtilizedSize" AS pool_used_bytes
+FROM src.CUDA_GPU_MEMORY_USAGE_EVENTS;
+
+-- NVTX. A domain (event type 75) belongs to a process; the text is in the string table, in the row, or in either.
+CREATE OR REPLACE TEMP TABLE nvtx AS
+SELECT row_number() OVER () AS row_id, "globalTid" - ("globalTid" & 16777215) AS global_pid, *
+FROM src.NVTX_EVENTS;
+
+CREATE OR REPLACE TEMP TABLE nvtx_domain AS
+SELECT global_pid, "domainId" AS domain_id, arg_min(coalesce(nvtx.text, string.value), start) AS domain
+FROM nvtx LEFT JOIN string ON string_id = "textId"
+WHERE "eventType" = 75
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP TABLE nvtx_key AS
+SELECT row_number() OVER (ORDER BY first_row) AS name_id, * EXCLUDE (first_row)
+FROM (
+    SELECT global_pid, coalesce("domainId", -1) AS domain_id, coalesce("textId", -1) AS text_id,
+        CASE WHEN "textId" IS NULL THEN coalesce(text, '') ELSE '' END AS own_text, min(row_id) AS first_row
+    FROM nvtx WHERE "eventType" IN (34, 59, 60, 70, 71)
+    GROUP BY ALL
+);
+
+INSERT INTO range_name BY NAME
+SELECT name_id, domain, coalesce(value, own_text) AS text, coalesce(domain || ':', '') || text AS name
+FROM nvtx_key
+LEFT JOIN nvtx_domain USING (global_pid, domain_id)
+LEFT JOIN string ON string_id = text_id;
+
+INSERT INTO range BY NAME
+SELECT row_id AS range_id, start AS start_ns,
+    coalesce("end", (SELECT greatest(max(start), max("end")) FROM nvtx)) AS end_ns, "end" IS NOT NULL AS closed,
+    CASE WHEN "eventType" IN (59, 70) THEN 'PushPop' ELSE 'StartEnd' END AS style, "eventType" AS event_type,
+    name_id, "globalTid" AS global_tid, "endGlobalTid" AS end_global_tid, "domainId" AS domain_id, category, color,
+    "rangeId" AS nvtx_id, coalesce("uint64Value", "uint32Value"::UBIGINT) AS payload_uint64,
+    coalesce("int64Value", "int32Value") AS payload_int64, coalesce("doubleValue", "floatValue") AS payload_double,
+    coalesce("jsonText", json.value) AS payload_json
+FROM nvtx
+JOIN nvtx_key ON nvtx_key.global_pid = nvtx.global_pid AND domain_id = coalesce("domainId", -1)
+    AND text_id = coalesce("textId", -1)
+    AND own_text = CASE WHEN "textId" IS NULL THEN coalesce(text, '') ELSE '' END
+LEFT JOIN string AS json ON json.string_id = "jsonTextId"
+WHERE "eventType" IN (59, 60, 70, 71);
+
+INSERT INTO mark BY NAME
+SELECT row_id AS mark_id, start AS time_ns, name_id, "globalTid" AS global_tid, "domainId" AS domain_id, category,
+    color, coalesce("uint64Value", "uint32Value"::UBIGINT) AS payload_uint64,
+    coalesce("int64Value", "int32Value") AS payload_int64, coalesce("doubleValue", "floatValue") AS payload_double,
+    coalesce("jsonText", json.value) AS payload_json
+FROM nvtx
+JOIN nvtx_key ON nvtx_key.global_pid = nvtx.global_pid AND domain_id = coalesce("domainId", -1)
+    AND text_id = coalesce("textId", -1)
+    AND own_text = CASE WHEN "textId" IS NULL THEN coalesce(text, '') ELSE '' END
+LEFT JOIN string AS json ON json.string_id = "jsonTextId"
+WHERE "eventType" = 34;
+
+INSERT INTO nccl_call BY NAME
+SELECT row_number() OVER () AS call_id, start_ns, end_ns, global_tid, text AS name, payload_json
+FROM range JOIN range_name USING (name_id)
+WHERE domain = 'NCCL';
+
+DROP TABLE nvtx;
+
+INSERT INTO osrt_call BY NAME
+SELECT row_number() OVER () AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
+    "nameId" AS name_id, "eventClass" AS event_class, "returnValue" AS return_value, "nestingLevel" AS nesting_level,
+    "callchainId" AS callchain_id, "argumentsId" AS arguments_id
+FROM src.OSRT_API;
+
+INSERT INTO mpi_call BY NAME
+SELECT row_number() OVER () AS call_id, * FROM (
+    SELECT 'p2p' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid, "textId" AS name_id,
+        "commHandle" AS communicator, "remoteRank" AS rank, tag, size AS bytes
+    FROM src.MPI_P2P_EVENTS
+    UNION ALL BY NAME
+    SELECT 'collective' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid, "textId" AS name_id,
+        "commHandle" AS communicator, "rootRank" AS rank, size AS bytes, "recvSize" AS received_bytes
+    FROM src.MPI_COLLECTIVES_EVENTS
+    UNION ALL BY NAME
+    SELECT 'start_wait' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid, "textId" AS name_id
+    FROM src.MPI_START_WAIT_EVENTS
+    UNION ALL BY NAME
+    SELECT 'other' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid, "textId" AS name_id
+    FROM src.MPI_OTHER_EVENTS
+);
+
+INSERT INTO gpu_metric_name BY NAME
+SELECT DISTINCT ("typeId" & 255)::INTEGER AS gpu_id, "metricId" AS metric_id, "metricName" AS name,
+    TRY_CAST("typeId" AS BIGINT) AS type_id
+FROM src.TARGET_INFO_GPU_METRICS
+ORDER BY ALL;
+
+INSERT INTO sched_event BY NAME
+SELECT start AS time_ns, cpu, "isSchedIn" AS scheduled_in, "globalTid" AS global_tid, "threadState" AS thread_state,
+    "threadBlock" AS thread_block
+FROM src.SCHED_EVENTS;
+
+INSERT INTO cpu_sample BY NAME
+SELECT id AS sample_id, start AS time_ns, cpu, "globalTid" AS global_tid, "threadState" AS thread_state,
+    "cpuCycles" AS cpu_cycles
+FROM src.COMPOSITE_EVENTS;
+
+INSERT INTO callchain BY NAME
+SELECT kind, id AS callchain_id, "stackDepth" AS depth, symbol AS symbol_id, module AS module_id,
+    "kernelMode" AS kernel_mode, unresolved, "originalIP" AS address
+FROM (
+    SELECT 'sample' AS kind, * FROM src.SAMPLING_CALLCHAINS
+    UNION ALL SELECT 'osrt', * FROM src.OSRT_CALLCHAINS
+    UNION ALL SELECT 'cuda', * FROM src.CUDA_CALLCHAINS
+);
+
+INSERT INTO profiler_overhead BY NAME
+SELECT start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid, "nameId" AS name_id,
+    "overheadType" AS overhead_type, "returnValue" AS return_value
+FROM src.PROFILER_OVERHEAD;
+
+INSERT INTO diagnostic BY NAME
+SELECT timestamp AS time_ns, "globalPid" AS global_pid, text, coalesce(source.label, 'Nsight Systems') AS source,
+    CASE severity.label WHEN 'Error' THEN 'error' WHEN 'Warning' THEN 'warning' ELSE 'info' END AS severity
+FROM src.DIAGNOSTIC_EVENT AS d
+LEFT JOIN enum_value AS severity ON severity.enum = 'DIAGNOSTIC_SEVERITY_LEVEL' AND severity.id = d.severity
+LEFT JOIN enum_value AS source ON source.enum = 'DIAGNOSTIC_SOURCE_TYPE' AND source.id = d.source;
+
+-- A thread is one that has a name, or that anything refers to.
+INSERT INTO thread BY NAME
+SELECT global_tid, global_tid - (global_tid & 16777215) AS global_pid, (global_tid // 16777216) & 16777215 AS pid,
+    global_tid & 16777215 AS tid, any_value(value) AS name
+FROM (
+    SELECT "globalTid" AS global_tid, value FROM src.ThreadNames LEFT JOIN string ON string_id = "nameId"
+    UNION ALL SELECT DISTINCT global_tid, NULL FROM api_call
+    UNION ALL SELECT DISTINCT global_tid, NULL FROM range
+    UNION ALL SELECT DISTINCT global_tid, NULL FROM osrt_call
+    UNION ALL SELECT DISTINCT global_tid, NULL FROM mpi_call
+)
+WHERE global_tid IS NOT NULL
+GROUP BY global_tid;
+
+INSERT INTO report BY NAME
+SELECT 'nsys' AS kind, 'Nsight Systems' AS tool,
+    (SELECT any_value(value) FROM src.META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION') AS export_schema_version,
+    (SELECT make_timestamp_ns(min("utcEpochNs")) FROM src.TARGET_INFO_SESSION_START_TIME) AS captured_at,
+    (SELECT min("startTime") FROM src.ANALYSIS_DETAILS) AS start_ns,
+    (SELECT max("stopTime") FROM src.ANALYSIS_DETAILS) AS stop_ns,
+    (SELECT max(duration) FROM src.ANALYSIS_DETAILS) AS duration_ns,
+    (SELECT string_agg(value, ' ' ORDER BY name NOT LIKE '%:COMMAND',
+            TRY_CAST(regexp_extract(name, 'ARGUMENT_(\d+)$', 1) AS INTEGER))
+        FROM capture_setting WHERE regexp_full_match(name, 'PROCESS_0:(COMMAND|ARGUMENT_\d+)')) AS command,
+    (SELECT any_value(value) FROM system_info WHERE name = 'NvDriverVersion' AND value <> '0') AS driver_version,
+    (SELECT any_value((value::INTEGER // 1000) || '.' || (value::INTEGER % 1000 // 10))
+        FROM system_info WHERE name = 'CudaDriverVersion' AND TRY_CAST(value AS INTEGER) > 0) AS cuda_version,
+    (SELECT any_value(value) FROM system_info WHERE name = 'OsDescription') AS os,
+    (SELECT any_value(value) FROM system_info WHERE name = 'CpuDescription') AS cpu;

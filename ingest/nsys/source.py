@@ -1,0 +1,140 @@
+"""Makes an nsys export readable as the catalog ``src``: every table that load.sql names, with the types it wants."""
+
+import sqlite3
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+import duckdb
+import duckdb_extension_sqlite_scanner
+
+from profiledb.errors import ConversionError
+from profiledb.schema import quote
+
+ENUM = "ENUM_"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The tables of an export.
+
+    Args:
+        tables: name -> SQL that reads all of it.
+        name: how the export is called in messages.
+    """
+
+    tables: dict[str, str]
+    name: str
+
+
+def from_parquet(folder: Path) -> Source:
+    """The tables of a parquetdir export, a file each."""
+    files = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
+    return Source(
+        {name: f"SELECT * FROM read_parquet({quote(str(path))})" for name, path in files.items()}, folder.name
+    )
+
+
+def from_sqlite(db: duckdb.DuckDBPyConnection, path: Path, *, only: frozenset[str] = frozenset()) -> Source:
+    """The real tables of an SQLite export (views and virtual tables are left alone: reading them may never end).
+
+    Args:
+        db: the connection that will read; the SQLite extension is loaded into it.
+        path: the database file; it is not written to.
+        only: names of the tables to take; empty for all.
+
+    Raises:
+        ConversionError: the file is not a readable SQLite database.
+    """
+    _load_scanner(db)
+    names = [name for name in sqlite_tables(path) if not only or name in only]
+    return Source({name: f"SELECT * FROM sqlite_scan({quote(str(path))}, {quote(name)})" for name in names}, path.name)
+
+
+def sqlite_tables(path: Path) -> list[str]:
+    """Names of the real tables of an SQLite file.
+
+    Raises:
+        ConversionError: SQLite cannot read the file.
+    """
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            return [name for (name,) in connection.execute(query)]
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError as error:
+        raise ConversionError(
+            f"{path.name} is an SQLite file that cannot be read: it is damaged or not complete.",
+            hint="Export it again with: nsys export -t sqlite",
+            detail=str(error),
+        ) from error
+
+
+def _load_scanner(db: duckdb.DuckDBPyConnection) -> None:
+    """Loads the extension from its wheel: DuckDB's own way to it would need a network."""
+    root = Path(duckdb_extension_sqlite_scanner.__file__).parent
+    extension = next((root / "extensions").glob(f"v{duckdb.__version__}/*.duckdb_extension"), None)
+    if extension is None:
+        raise ConversionError(
+            f"The SQLite extension for DuckDB {duckdb.__version__} is not installed.",
+            hint="Install duckdb and duckdb-extension-sqlite-scanner in the same version.",
+        )
+    db.execute(f"LOAD {quote(str(extension))}")
+
+
+def attach(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
+    """Fills the catalog ``src``; of two sources with the same table the first one counts.
+
+    Tables that no source has stay empty, columns that a table lacks are NULL, cells of a wrong type become NULL.
+    """
+    db.execute("ATTACH ':memory:' AS src")
+    db.execute("USE src")
+    db.execute(_export_sql())
+    db.execute("USE report")
+    for name, columns in wanted().items():
+        if read := next((s.tables[name] for s in sources if name in s.tables), None):
+            present = _columns(db, read)
+            picked = ", ".join(_pick(column, type_, present) for column, type_ in columns.items())
+            db.execute(f'DROP TABLE src."{name}"')
+            db.execute(f'CREATE VIEW src."{name}" AS SELECT {picked} FROM ({read})')
+
+
+@cache
+def wanted() -> dict[str, dict[str, str]]:
+    """Tables and columns of nsys exports that load.sql reads, with the types it wants."""
+    with duckdb.connect() as db:
+        db.execute(_export_sql())
+        rows = db.execute(
+            "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY ALL"
+        )
+        found: dict[str, dict[str, str]] = {}
+        for table, column, type_ in rows.fetchall():
+            found.setdefault(table, {})[column] = type_
+    return found
+
+
+def _export_sql() -> str:
+    return resources.files("ingest.nsys").joinpath("export.sql").read_text(encoding="utf-8")
+
+
+def unknown_columns(db: duckdb.DuckDBPyConnection, source: Source, name: str) -> list[str]:
+    """Columns of a table of the export that load.sql does not read."""
+    lower = {column.lower() for column in wanted()[name]}
+    return [column for column in _columns(db, source.tables[name]) if column.lower() not in lower]
+
+
+def _columns(db: duckdb.DuckDBPyConnection, read: str) -> dict[str, str]:
+    return {name: type_ for name, type_, *_ in db.execute(f"DESCRIBE {read}").fetchall()}
+
+
+def _pick(column: str, type_: str, present: dict[str, str]) -> str:
+    if column not in present:
+        return f'NULL::{type_} AS "{column}"'
+    if type_ == "UBIGINT" and present[column] != "UBIGINT":  # SQLite has signed numbers only
+        value = f'CASE WHEN "{column}" < 0 THEN "{column}"::HUGEINT + 18446744073709551616 ELSE "{column}" END'
+    else:
+        value = f'"{column}"'
+    return f'TRY_CAST({value} AS {type_}) AS "{column}"'

@@ -1,0 +1,159 @@
+"""Finds nsys and ncu and runs them: the only place of the product that starts another program."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from profiledb import config
+from profiledb.errors import ConversionError
+
+NSYS_PLACES = (
+    "/opt/nvidia/nsight-systems/*/bin/nsys",
+    "/opt/nvidia/nsight-systems/*/target-linux-*/nsys",
+    "/opt/nvidia/nsight-compute/*/host/target-linux-*/nsys",
+    "/usr/local/cuda*/bin/nsys",
+    "/opt/nsight/bin/nsys",
+)
+NCU_PLACES = (
+    "/opt/nvidia/nsight-compute/*/ncu",
+    "/usr/local/cuda*/bin/ncu",
+    "/opt/nsight/bin/ncu",
+)
+_VERSION = re.compile(r"(\d{4})\.(\d+)\.(\d+)(?:\.(\d+))?")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A profiler's command-line program that answered to ``--version``."""
+
+    name: str
+    path: Path
+    version: tuple[int, ...]
+
+    @property
+    def label(self) -> str:
+        """Name and version as people write them, for example ``nsys 2023.4.4``."""
+        return f"{self.name} {'.'.join(map(str, self.version[:3]))}"
+
+
+@dataclass(frozen=True)
+class Completed:
+    """What a program left behind: exit status, and what it printed (``stdout`` is empty where it went to a file)."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+    @property
+    def words(self) -> str:
+        """Everything printed, for an error report: the last 4,000 characters."""
+        return (self.stderr + self.stdout).strip()[-4000:]
+
+
+def run(
+    argv: Sequence[str | Path], *, timeout: float, stdout: Path | None = None, cwd: Path | None = None
+) -> Completed:
+    """Runs a program to its end and keeps what it printed.
+
+    The worker runs each conversion in a session of its own, so a program that hangs dies with its group even
+    where this time limit is not reached.
+
+    Args:
+        argv: program and arguments; no shell is involved.
+        timeout: seconds after which the program is killed.
+        stdout: a file that takes standard output instead of memory.
+        cwd: folder to run in.
+
+    Raises:
+        ConversionError: the program could not be started or ran past its time.
+    """
+    target = stdout.open("wb") if stdout else subprocess.PIPE
+    try:
+        done = subprocess.run(
+            [str(a) for a in argv],
+            stdin=subprocess.DEVNULL,
+            stdout=target,
+            stderr=subprocess.PIPE,
+            timeout=timeout,
+            cwd=cwd,
+            env=_environment(),
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        name = Path(argv[0]).name
+        raise ConversionError(
+            f"{name} did not finish within {timeout:.0f} seconds.",
+            hint="Capture a shorter window, or raise WARPDECK_CONVERT_TIMEOUT_S.",
+            detail=_text(error.stderr),
+        ) from error
+    except OSError as error:
+        raise ConversionError(f"{argv[0]} could not be started.", detail=str(error)) from error
+    finally:
+        if stdout:
+            target.close()  # type: ignore[union-attr]
+    return Completed(done.returncode, _text(done.stdout), _text(done.stderr))
+
+
+def find_nsys() -> Tool | None:
+    """The newest nsys of this machine; the setting WARPDECK_NSYS decides alone where it is set."""
+    return _find("nsys", config.load().nsys, NSYS_PLACES)
+
+
+def find_ncu() -> Tool | None:
+    """The newest ncu of this machine; the setting WARPDECK_NCU decides alone where it is set."""
+    return _find("ncu", config.load().ncu, NCU_PLACES)
+
+
+def _find(name: str, setting: str, places: tuple[str, ...]) -> Tool | None:
+    if setting.lower() in ("off", "none"):
+        return None
+    candidates = [Path(setting)] if setting else _candidates(name, places)
+    found = [tool for path in candidates if (tool := _probe(name, path, _stamp(path)))]
+    return max(found, key=lambda tool: tool.version, default=None)
+
+
+def _candidates(name: str, places: tuple[str, ...]) -> list[Path]:
+    return list(dict.fromkeys(_expand(name, places)))
+
+
+def _expand(name: str, places: tuple[str, ...]) -> Iterator[Path]:
+    if on_path := shutil.which(name):
+        yield Path(on_path)
+    for place in places:
+        yield from Path("/").glob(place.lstrip("/"))
+
+
+def _stamp(path: Path) -> int:
+    """Changes when the program is replaced, so that a found version is not remembered past an upgrade."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@cache
+def _probe(name: str, path: Path, stamp: int) -> Tool | None:
+    """Asks a program for its version; None where it does not answer as ``name`` does."""
+    if not stamp or not os.access(path, os.X_OK):
+        return None
+    try:
+        answer = run([path, "--version"], timeout=30)
+    except ConversionError:
+        return None
+    version = _VERSION.search(answer.stdout)
+    return Tool(name, path, tuple(int(part) for part in version.groups() if part)) if version else None
+
+
+def _environment() -> dict[str, str]:
+    """A plain environment: the tools' words must be English and must not depend on the user's settings."""
+    keep = {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") if key in os.environ}
+    return keep | {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+
+
+def _text(output: bytes | str | None) -> str:
+    return output.decode("utf-8", "replace") if isinstance(output, bytes) else output or ""

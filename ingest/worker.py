@@ -1,0 +1,150 @@
+"""The worker: takes finished files one after the other, has each converted, and publishes the reports."""
+
+import fcntl
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ingest import child, tools, watch
+from ingest.formats import is_report, nsys_report
+from ingest.job import DATABASE
+from profiledb import catalog
+from profiledb.catalog import Job, Manifest
+from profiledb.config import Settings
+from profiledb.library import Library
+
+NSYS_SUFFIXES = (".nsys-rep", ".qdrep")
+
+
+@contextmanager
+def hold(library: Library) -> Iterator[bool]:
+    """The lock of a library: True for the one worker that may write to it. It ends with the process, in any case."""
+    with (library.folder / "worker.lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True
+
+
+@dataclass
+class Worker:
+    """Turns files into reports of a library; whoever makes one holds the library's lock.
+
+    Args:
+        library: where reports go.
+        settings: folders, time limits, converters.
+        on_done: called with the final state of each file.
+    """
+
+    library: Library
+    settings: Settings
+    on_done: Callable[[Job], None]
+
+    def prepare(self) -> None:
+        """Makes the inbox and mends what a crash left behind: open jobs start anew, left-over work is removed."""
+        self.settings.inbox.mkdir(parents=True, exist_ok=True)
+        self.library.recover()
+        for job in self.library.catalog.jobs():
+            if job.state in catalog.OPEN_STATES:
+                self.library.catalog.forget_job(job.path)
+
+    def samples(self) -> list[Path]:
+        """The reports among the sample files; the folder holds other things too."""
+        folder = self.settings.samples
+        if folder is None or not folder.is_dir():
+            return []
+        return [path for path in sorted(folder.iterdir()) if path.is_file() and is_report(path)]
+
+    def take(self, paths: list[Path]) -> int:
+        """Converts those files that are new or have changed, and returns how many that were."""
+        fresh = [(path, mark) for path in paths if (mark := self._fresh(path))]
+        for path, mark in fresh:
+            self.library.catalog.put_job(Job(str(path), path.name, mark, "waiting"))
+        for path, mark in fresh:
+            self.on_done(self._convert(path, mark))
+        return len(fresh)
+
+    def forget_removed(self) -> None:
+        """Drops the failures of files that are gone, but only where their folder is still there: a folder that
+        vanished is a disk that is not mounted, and nothing is concluded from it."""
+        for job in self.library.catalog.jobs():
+            path = Path(job.path)
+            if job.state == "failed" and path.parent.is_dir() and not path.exists():
+                self.library.catalog.forget_job(job.path)
+
+    def _fresh(self, path: Path) -> str | None:
+        """What identifies the present state of a file, where that state still has to be worked on."""
+        mark = _mark(path)
+        if mark is None or _is_companion(path):
+            return None
+        known = self.library.catalog.job(str(path))
+        if known is None or known.fingerprint != mark:
+            return mark
+        lost = known.state in ("ready", "duplicate") and not self.library.path(known.report_id or "").exists()
+        other_tools = known.state == "failed" and known.tools != _tools()
+        return mark if lost or other_tools else None
+
+    def _convert(self, path: Path, mark: str) -> Job:
+        started = time.monotonic()
+        job = Job(str(path), path.name, mark, "converting", tools=_tools())
+        self.library.catalog.put_job(job)
+        self.library.work.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(dir=self.library.work))
+        try:
+            outcome = child.convert(
+                path,
+                work,
+                self.library.folder,
+                timeout_s=self.settings.convert_timeout_s,
+                on_step=lambda step: self.library.catalog.put_job(replace(job, message=step)),
+            )
+            if outcome["state"] == "ready":
+                self._publish(path, work, outcome["manifest"])
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        return self._record(job, outcome, round(time.monotonic() - started, 3))
+
+    def _publish(self, path: Path, work: Path, manifest: str) -> None:
+        sample = path.parent == self.settings.samples
+        known = replace(Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample)
+        self.library.publish(work / DATABASE, known)
+
+    def _record(self, job: Job, outcome: dict[str, Any], seconds: float) -> Job:
+        """Writes down how it ended; a file that is gone or changed meanwhile is as if never seen."""
+        texts = {key: outcome[key] for key in ("state", "report_id", "message", "hint", "detail")}
+        done = replace(job, seconds=seconds, **texts)
+        if done.state in ("gone", "changed"):
+            self.library.catalog.forget_job(done.path)
+        else:
+            self.library.catalog.put_job(done)
+        return done
+
+
+def _mark(path: Path) -> str | None:
+    """Changes with a file, and with an export that appears beside it."""
+    state = watch.look(path)
+    if state is None:
+        return None
+    beside = watch.look(path.with_suffix(".sqlite")) if path.suffix in NSYS_SUFFIXES else None
+    return f"{state[0]}:{state[1]}" + (f"+{beside[0]}:{beside[1]}" if beside else "")
+
+
+def _is_companion(path: Path) -> bool:
+    """Whether a file is the export of a report beside it, and so no report of its own."""
+    if path.suffix != ".sqlite":
+        return False
+    reports = (path.with_suffix(suffix) for suffix in NSYS_SUFFIXES)
+    return any(report.is_file() and nsys_report.export_beside(report) == path for report in reports)
+
+
+def _tools() -> str:
+    """The converters at hand: a report that failed is tried again when they change."""
+    found = (tools.find_nsys(), tools.find_ncu())
+    return ", ".join(tool.label for tool in found if tool) or "no converter"
