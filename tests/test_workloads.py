@@ -1,0 +1,183 @@
+"""The transformer workload on the CPU: its arithmetic, what it learns, and the ranges it emits."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from workloads.__main__ import main  # noqa: E402
+from workloads.language_model import (  # noqa: E402
+    LanguageModel,
+    ModelSize,
+    causal_mask,
+    scaled_dot_product_attention,
+)
+from workloads.ranges import OVERHEAD, TRANSFER, send_to  # noqa: E402
+from workloads.transformer import (  # noqa: E402
+    Inference,
+    Plan,
+    Size,
+    Training,
+    make_batches,
+    run_plan,
+)
+
+CPU = torch.device("cpu")
+TINY = Size(ModelSize(layers=2, d_model=32, heads=4, vocabulary=16, context=12), batch=4)
+
+ATTENTION = "scaled_dot_product_attention"
+ATTENTION_PARTS = ("computing_attention_scores", "computing_softmax", "final_matmul")
+
+
+class Recorder:
+    """Keeps the path of every range, in the order of opening, and the colour of each name."""
+
+    def __init__(self) -> None:
+        self.open: list[str] = []
+        self.paths: list[tuple[str, ...]] = []
+        self.colours: dict[str, int] = {}
+
+    def push(self, name: str, colour: int) -> None:
+        self.open.append(name)
+        self.paths.append(tuple(self.open))
+        self.colours[name] = colour
+
+    def pop(self) -> None:
+        self.open.pop()
+
+
+def tiny_model(seed: int = 0) -> LanguageModel:
+    torch.manual_seed(seed)
+    return LanguageModel(TINY.model)
+
+
+def record(worker: Inference | Training, plan: Plan) -> Recorder:
+    recorder = Recorder()
+    with send_to(recorder):
+        run_plan(worker.step, plan, CPU)
+    assert recorder.open == []
+    return recorder
+
+
+def test_causal_mask_shows_each_token_itself_and_what_came_before() -> None:
+    assert causal_mask(3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
+
+
+@pytest.mark.parametrize("tokens", [1, 7, 32])
+def test_naive_attention_is_torchs_attention(tokens: int) -> None:
+    torch.manual_seed(tokens)
+    query, key, value = torch.randn(3, 2, 4, tokens, 8, dtype=torch.float64, requires_grad=True)
+    ours = scaled_dot_product_attention(query, key, value, causal_mask(tokens))
+    theirs = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+    torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_a_token_changes_no_prediction_before_it() -> None:
+    model = tiny_model().eval()
+    tokens = torch.randint(TINY.model.vocabulary, (1, TINY.model.context))
+    changed = tokens.clone()
+    changed[0, 5] = (changed[0, 5] + 1) % TINY.model.vocabulary
+    with torch.inference_mode():
+        before, after = model(tokens)[0], model(changed)[0]
+    torch.testing.assert_close(before[:5], after[:5])
+    assert not torch.allclose(before[5], after[5])
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_training_learns_the_successor_of_each_token(precision: str) -> None:
+    worker = Training(tiny_model(), make_batches(TINY, CPU, pinned=False), CPU, precision)
+    losses = [worker.step() for _ in range(150)]
+    assert losses[0] == pytest.approx(math.log(TINY.model.vocabulary), rel=0.2)  # knows nothing yet
+    assert losses[-1] < 0.25 * losses[0]
+
+
+def test_a_trained_model_predicts_the_next_token() -> None:
+    worker = Training(tiny_model(), make_batches(TINY, CPU, pinned=False), CPU, "fp32")
+    for _ in range(200):
+        worker.step()
+    expected = next(make_batches(TINY, CPU, pinned=False))[:, -1].tolist()
+    assert Inference(worker.model, make_batches(TINY, CPU, pinned=False), CPU, "fp32").step() == expected
+
+
+def test_batches_repeat_exactly_for_a_seed() -> None:
+    first, again = (make_batches(TINY, CPU, pinned=False, seed=3) for _ in range(2))
+    assert all(torch.equal(next(first), next(again)) for _ in range(5))
+    assert next(first).shape == (TINY.batch, TINY.model.context + 1)
+
+
+def test_ranges_of_a_training_step() -> None:
+    paths = record(Training(tiny_model(), make_batches(TINY, CPU, pinned=False), CPU, "fp32"), Plan(0, 0, 1)).paths
+    phases = [path[1] for path in paths if len(path) == 2 and path[0] == "step_0"]
+    assert phases == ["load_batch", "zero_grad", "forward", "backward", "optimizer_step", "read_loss"]
+
+
+def test_attention_ranges_nest_in_their_layer() -> None:
+    paths = record(Inference(tiny_model(), make_batches(TINY, CPU, pinned=False), CPU, "fp32"), Plan(0, 0, 1)).paths
+    layer = ("step_0", "forward", "layer_1")
+    inside = [path[3:] for path in paths if path[:3] == layer and len(path) > 3]
+    attention = ("attention", ATTENTION)
+    parts = [(*attention, part) for part in ATTENTION_PARTS]
+    assert inside == [("attention",), attention, *parts, ("feed_forward",)]
+
+
+def test_warm_up_is_apart_from_the_measured_steps() -> None:
+    worker = Training(tiny_model(), make_batches(TINY, CPU, pinned=False), CPU, "fp32")
+    paths = record(worker, Plan(prime=1, warmup=3, steps=2)).paths
+    assert Counter(path for path in paths if path[-1] == "backward") == {
+        ("backward",): 1,  # primed: before the capture window, in no range
+        ("warmup", "backward"): 3,
+        ("step_0", "backward"): 1,
+        ("step_1", "backward"): 1,
+    }
+
+
+def test_copies_and_warm_up_have_colours_of_their_own() -> None:
+    worker = Training(tiny_model(), make_batches(TINY, CPU, pinned=False), CPU, "fp32")
+    colours = record(worker, Plan(prime=0, warmup=1, steps=1)).colours
+    assert {name for name, colour in colours.items() if colour == TRANSFER} == {"load_batch", "read_loss"}
+    assert {name for name, colour in colours.items() if colour == OVERHEAD} == {"warmup"}
+
+
+def test_a_range_ends_when_its_body_raises() -> None:
+    recorder = Recorder()
+    with send_to(recorder), pytest.raises(RuntimeError):
+        scaled_dot_product_attention(torch.ones(1, 1, 2, 3), torch.ones(1, 1, 2, 4), torch.ones(1), causal_mask(2))
+    assert recorder.paths == [(ATTENTION,), (ATTENTION, ATTENTION_PARTS[0])]
+    assert recorder.open == []
+
+
+def test_list_names_the_workload(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    assert capsys.readouterr().out.startswith("transformer  ")
+
+
+@pytest.mark.parametrize("mode", ["inference", "training"])
+def test_run_prints_size_and_time(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "transformer", "--device", "cpu", "--mode", mode, "--layers", "1", "--steps", "2"]) == 0
+    what, timing = capsys.readouterr().out.splitlines()
+    assert what.startswith(f"transformer {mode}, fp32, CPU: ")
+    assert timing.startswith("2 steps, median ")
+
+
+def test_without_torch_one_sentence_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in ("workloads.transformer", "workloads.language_model", "workloads.torch_device"):
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert main(["run", "transformer"]) == 1
+    expected = "The workload transformer needs torch, which is not installed: pip install '.[workloads]'\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_without_a_gpu_one_sentence_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert main(["run", "transformer", "--device", "cuda"]) == 1
+    assert capsys.readouterr().err == "PyTorch sees no CUDA device here: run with --device cpu.\n"

@@ -1,0 +1,125 @@
+"""A decoder-only transformer with attention written out as three operations, each in a range of its own.
+
+Attention is naive on purpose: the matrix of scores (batch, heads, tokens, tokens) is written to memory and read back
+by every step, and that is what a profile should show.
+
+Letters in shapes: B sequences, T tokens in each, H heads, K = d_model / H, D = d_model, V = vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from workloads.ranges import STRUCTURE, annotate
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """Dimensions of a model, in elements."""
+
+    layers: int
+    d_model: int
+    heads: int
+    vocabulary: int
+    context: int
+    """The longest sequence, in tokens."""
+
+
+def causal_mask(tokens: int, device: torch.device | None = None) -> Tensor:
+    """Return (T, T) of bool, True where a query (row) may look at a key (column): itself and what came before."""
+    return torch.ones(tokens, tokens, dtype=torch.bool, device=device).tril()
+
+
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """Return softmax(query @ key^T / sqrt(K)) @ value, of shape (B, H, T, K) like each of its inputs.
+
+    `mask` is (T, T) of bool; scores where it is False get no weight.
+    """
+    with annotate("scaled_dot_product_attention"):
+        with annotate("computing_attention_scores"):
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            scores = scores.masked_fill(~mask, float("-inf"))
+        with annotate("computing_softmax"):
+            weights = torch.softmax(scores, dim=-1)
+        with annotate("final_matmul"):
+            return weights @ value
+
+
+class SelfAttention(nn.Module):
+    """Causal self-attention over (B, T, D)."""
+
+    def __init__(self, size: ModelSize) -> None:
+        super().__init__()
+        self.heads = size.heads
+        self.project_in = nn.Linear(size.d_model, 3 * size.d_model, bias=False)
+        self.project_out = nn.Linear(size.d_model, size.d_model, bias=False)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Map (B, T, D) to (B, T, D)."""
+        query, key, value = (self._split_heads(part) for part in self.project_in(hidden).chunk(3, dim=-1))
+        attended = scaled_dot_product_attention(query, key, value, mask)
+        merged: Tensor = self.project_out(attended.transpose(1, 2).flatten(2))
+        return merged
+
+    def _split_heads(self, part: Tensor) -> Tensor:
+        """Turn (B, T, D) into (B, H, T, K)."""
+        return part.view(*part.shape[:-1], self.heads, -1).transpose(1, 2)
+
+
+class Block(nn.Module):
+    """One layer: attention, then a feed-forward network four times as wide, each added to its input."""
+
+    def __init__(self, size: ModelSize) -> None:
+        super().__init__()
+        self.norm_attention = nn.LayerNorm(size.d_model)
+        self.attention = SelfAttention(size)
+        self.norm_feed_forward = nn.LayerNorm(size.d_model)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(size.d_model, 4 * size.d_model), nn.GELU(), nn.Linear(4 * size.d_model, size.d_model)
+        )
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Map (B, T, D) to (B, T, D)."""
+        with annotate("attention"):
+            hidden = hidden + self.attention(self.norm_attention(hidden), mask)
+        with annotate("feed_forward"):
+            result: Tensor = hidden + self.feed_forward(self.norm_feed_forward(hidden))
+        return result
+
+
+class LanguageModel(nn.Module):
+    """Predicts the next token at every position."""
+
+    def __init__(self, size: ModelSize) -> None:
+        super().__init__()
+        self.token_embedding = nn.Embedding(size.vocabulary, size.d_model)
+        self.position_embedding = nn.Embedding(size.context, size.d_model)
+        self.blocks = nn.ModuleList(Block(size) for _ in range(size.layers))
+        self.norm = nn.LayerNorm(size.d_model)
+        self.head = nn.Linear(size.d_model, size.vocabulary, bias=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Map token ids (B, T) to logits (B, T, V)."""
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        mask = causal_mask(tokens.shape[1], tokens.device)
+        hidden = self.token_embedding(tokens) + self.position_embedding(positions)
+        for number, block in enumerate(self.blocks):
+            with annotate(f"layer_{number}", STRUCTURE):
+                hidden = block(hidden, mask)
+        logits: Tensor = self.head(self.norm(hidden))
+        return logits
+
+    def loss(self, tokens: Tensor) -> Tensor:
+        """Return the mean cross-entropy, in nats, of predicting tokens[:, 1:] from what stands before each."""
+        logits = self(tokens[:, :-1])
+        with annotate("loss"):
+            return functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
+
+    def parameter_count(self) -> int:
+        """Count the trained numbers."""
+        return sum(parameter.numel() for parameter in self.parameters())

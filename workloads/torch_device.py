@@ -1,0 +1,53 @@
+"""Choosing the device, and the window that a profiler records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from workloads.errors import WorkloadError
+
+# PyTorch does not annotate this one.
+_cudart: Callable[[], Any] = torch.cuda.cudart
+
+
+def choose_device(name: str | None) -> torch.device:
+    """Return the device called `name` (cpu or cuda); without a name the GPU where there is one, else the CPU."""
+    has_gpu = torch.cuda.is_available()
+    if name == "cuda" and not has_gpu:
+        raise WorkloadError("PyTorch sees no CUDA device here: run with --device cpu.")
+    return torch.device(name or ("cuda" if has_gpu else "cpu"))
+
+
+def describe(device: torch.device) -> str:
+    """Name the device as its vendor does."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
+
+
+def wait_for(device: torch.device) -> None:
+    """Wait until everything that was launched on `device` has finished."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+@contextmanager
+def capture_window(device: torch.device) -> Iterator[None]:
+    """Mark what `nsys --capture-range=cudaProfilerApi` and `ncu --profile-from-start off` record.
+
+    Launches are asynchronous: without the waits the window would hold kernels of work before it and lose its own last
+    ones. On the CPU there is nothing to mark.
+    """
+    if device.type != "cuda":
+        yield
+        return
+    runtime = _cudart()
+    wait_for(device)
+    runtime.cudaProfilerStart()
+    try:
+        yield
+    finally:
+        wait_for(device)
+        runtime.cudaProfilerStop()
