@@ -1,0 +1,1 @@
+"""Measurements: a generator of synthetic exports, and Warpdeck beside what a user would run instead."""

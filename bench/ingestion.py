@@ -1,0 +1,181 @@
+"""Drop to ready, beside what a user would run on the same file instead."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench import measure
+
+REPORTS = "cuda_gpu_kern_sum,nvtx_sum,cuda_api_sum"
+
+
+class BenchError(Exception):
+    """A measurement that cannot be made, said in one sentence."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: seconds (the median of some runs), peak bytes (the largest) and what was run."""
+
+    seconds: float
+    peak_bytes: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Warpdeck beside the alternative; the alternative is None where no tool at hand can read the file."""
+
+    name: str
+    size_bytes: int
+    warpdeck: Side
+    alternative: Side | None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times faster Warpdeck is."""
+        return self.alternative.seconds / self.warpdeck.seconds if self.alternative else None
+
+
+@dataclass(frozen=True)
+class Case:
+    """Files to drop together, the first being the report; `alternative` runs what a user would run in a folder."""
+
+    name: str
+    files: tuple[Path, ...]
+    alternative: Callable[[Path], Side] | None
+
+
+def compare(case: Case, repeat: int) -> Comparison:
+    """Measure both sides `repeat` times in turn; a failing alternative counts as none."""
+    ours, theirs = [], []
+    for _ in range(repeat):
+        ours.append(drop_to_ready(case))
+        if case.alternative:
+            with TemporaryDirectory() as folder:
+                try:
+                    theirs.append(case.alternative(Path(folder)))
+                except BenchError as error:
+                    print(f"  {case.name}: {error}", file=sys.stderr)
+                    case = Case(case.name, case.files, None)
+    size = sum(file.stat().st_size for path in case.files[:1] for file in _files(path))
+    return Comparison(case.name, size, _median(ours), _median(theirs) if theirs else None)
+
+
+def _median(sides: list[Side]) -> Side:
+    seconds = statistics.median(side.seconds for side in sides)
+    return Side(seconds, max(side.peak_bytes for side in sides), sides[0].what)
+
+
+def _files(path: Path) -> list[Path]:
+    return [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+
+
+def drop_to_ready(case: Case) -> Side:
+    """Drop the files into an empty inbox and work it off, from the start of Python to the end."""
+    with TemporaryDirectory() as folder:
+        inbox, library = Path(folder, "inbox"), Path(folder, "library")
+        return ingest(case.files, inbox, library)
+
+
+def ingest(files: tuple[Path, ...], inbox: Path, library: Path) -> Side:
+    """Put `files` into `inbox` and run the worker once; leave the reports in `library`."""
+    inbox.mkdir()
+    for path in files:
+        _copy(path, inbox / path.name)
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "ingest",
+        "--once",
+        "--strict",
+        "--inbox",
+        inbox,
+        "--library",
+        library,
+    ]
+    done = measure.run(command, {"WARPDECK_SAMPLES": "off"})
+    statuses = {line.split(maxsplit=1)[0] for line in done.stdout.splitlines() if line.strip()}
+    if done.returncode != 0 or "ready" not in statuses:
+        raise BenchError(f"{files[0].name} did not become ready: {(done.stdout + done.stderr).strip()[-500:]}")
+    return Side(done.seconds, done.peak_bytes, "python -m ingest --once")
+
+
+def report_id(library: Path) -> str:
+    """Return the id of the one report in `library`."""
+    done = measure.run([sys.executable, "-m", "profiledb", "list", "--library", library, "--format", "json"])
+    try:
+        return str(json.loads(done.stdout)[0]["id"])
+    except (ValueError, IndexError, KeyError) as error:
+        raise BenchError(f"profiledb list told no report: {done.stderr.strip()[-500:]}") from error
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Hard links where the file system allows them: a drop is a move, not a copy."""
+
+    def link(one: str, other: str) -> None:
+        try:
+            os.link(one, other)
+        except OSError:
+            shutil.copyfile(one, other)
+
+    if source.is_dir():
+        shutil.copytree(source, target, copy_function=link)
+    else:
+        link(str(source), str(target))
+
+
+def stats_of_sqlite(nsys: str, export: Path) -> Callable[[Path], Side]:
+    """`nsys stats` of an export that is there already."""
+
+    def alternative(_: Path) -> Side:
+        return _stats(nsys, export)
+
+    return alternative
+
+
+def export_and_stats(nsys: str, report: Path) -> Callable[[Path], Side]:
+    """`nsys export` to SQLite and `nsys stats` of it; where this nsys is too old, stats of the export beside it."""
+
+    def alternative(folder: Path) -> Side:
+        target = folder / "report.sqlite"
+        exported = measure.run([nsys, "export", "-q", "true", "-t", "sqlite", "-o", target, report])
+        if exported.returncode != 0:
+            return _stats(nsys, report.with_suffix(".sqlite"))
+        stats = _stats(nsys, target)
+        peak = max(exported.peak_bytes, stats.peak_bytes)
+        return Side(exported.seconds + stats.seconds, peak, "nsys export + nsys stats")
+
+    return alternative
+
+
+def _stats(nsys: str, export: Path) -> Side:
+    if not export.exists():
+        raise BenchError("this nsys cannot read it, and no export lies beside it")
+    done = measure.run([nsys, "stats", "-q", "--format", "csv", "-r", REPORTS, export])
+    if done.returncode != 0 or "Time (%)" not in done.stdout:
+        raise BenchError(f"nsys stats: {(done.stderr or done.stdout).strip()[-300:]}")
+    return Side(done.seconds, done.peak_bytes, "nsys stats of the SQLite")
+
+
+def ncu_pages(ncu: str, report: Path) -> Callable[[Path], Side]:
+    """`ncu --import` to CSV, both pages."""
+
+    def alternative(_: Path) -> Side:
+        seconds, peak = 0.0, 0
+        for page in ("raw", "details"):
+            done = measure.run([ncu, "--import", report, "--csv", "--page", page])
+            if done.returncode != 0:
+                raise BenchError(f"ncu --import: {done.stdout.strip()[-300:]}")
+            seconds, peak = seconds + done.seconds, max(peak, done.peak_bytes)
+        return Side(seconds, peak, "ncu --import, raw and details")
+
+    return alternative

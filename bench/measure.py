@@ -1,0 +1,94 @@
+"""Runs a command and tells its wall time and the peak memory of everything it started (Linux, from /proc)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_SAMPLE_S = 0.03
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A finished command: seconds, peak resident bytes summed over its processes, exit code, what it printed."""
+
+    seconds: float
+    peak_bytes: int
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class TreeMemory:
+    """Samples the resident memory of a process and all its descendants, also those that left its session."""
+
+    def __init__(self, pid: int) -> None:
+        self._pids = {pid}
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.peak_bytes = 0
+
+    def __enter__(self) -> TreeMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while True:
+            self._pids |= _descendants(self._pids)
+            self.peak_bytes = max(self.peak_bytes, sum(map(_resident_bytes, self._pids)))
+            if self._done.wait(_SAMPLE_S):
+                return
+
+
+def _descendants(known: set[int]) -> set[int]:
+    """Return the processes whose parent is known; a grandchild is found at the latest by the next sample."""
+    found = set()
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit() and _parent(int(entry.name)) in known:
+            found.add(int(entry.name))
+    return found
+
+
+def _parent(pid: int) -> int:
+    try:
+        # The name, in parentheses, may hold anything; state and parent follow the last parenthesis.
+        return int(
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]
+        )
+    except (OSError, IndexError, ValueError):
+        return -1
+
+
+def _resident_bytes(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None, timeout_s: float = 1200) -> Measured:
+    """Run `command` to its end, with `env` added to the environment; never raises on a bad exit code."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env=os.environ | dict(env or {}),
+    )
+    with TreeMemory(process.pid) as memory:
+        stdout, stderr = process.communicate(timeout=timeout_s)
+        seconds = time.monotonic() - began
+    return Measured(seconds, memory.peak_bytes, process.returncode, stdout, stderr)

@@ -1,0 +1,146 @@
+"""Page times in a real browser against a real dashboard: from the navigation to a page at rest with its main table."""
+
+from __future__ import annotations
+
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from playwright.sync_api import Page, sync_playwright
+
+from bench.ingestion import BenchError
+
+MAIN = Path(__file__).resolve().parent.parent / "app" / "main.py"
+# What a page is for; the first one in sight ends the wait.
+MAIN_ELEMENT = '[data-testid="stDataFrame"], [data-testid="stTable"], [data-testid="stPlotlyChart"]'
+_TIMEOUT_MS = 120_000
+_BROWSER_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+# Counts how often the script has started running since the page was opened or the counter was set back.
+_COUNT_RUNS = """() => {
+  if (window.benchRuns !== undefined) return;
+  window.benchRuns = 0;
+  const state = () => document.querySelector('[data-testid="stApp"]')?.getAttribute('data-test-script-state');
+  let last = state();
+  new MutationObserver(() => {
+    const now = state();
+    if (now === 'running' && last !== 'running') window.benchRuns += 1;
+    last = now;
+  }).observe(document, {subtree: true, childList: true, attributes: true, attributeFilter: ['data-test-script-state']});
+}"""
+_AT_REST = """([selector, runs]) => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  if (!app || app.getAttribute('data-test-script-state') !== 'notRunning') return false;
+  if ((window.benchRuns ?? runs) < runs) return false;
+  if (document.querySelector('[data-testid="stStatusWidget"], [data-testid="stSkeleton"], [data-stale="true"]')) {
+    return false;
+  }
+  return [...document.querySelectorAll(selector)].some(element => element.getClientRects().length > 0);
+}"""
+# Streamlit changes pages within the open document when the address changes, as the back button does.
+_GO = (
+    """url => { window.benchRuns = 0; history.pushState({}, '', url); dispatchEvent(new PopStateEvent('popstate')); }"""
+)
+
+
+@dataclass(frozen=True)
+class PageTime:
+    """Seconds of one page: the first load after the start of the server, a reload, a change from another page."""
+
+    path: str
+    cold_s: float
+    reload_s: float
+    change_s: float
+
+
+@contextmanager
+def dashboard(env: Mapping[str, str], main: Path = MAIN) -> Iterator[str]:
+    """Run the dashboard on a free port of this machine; give its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = {"port": port, "address": "127.0.0.1", "headless": "true", "fileWatcherType": "none"}
+    flags = [part for name, value in options.items() for part in (f"--server.{name}", str(value))]
+    command = [sys.executable, "-m", "streamlit", "run", str(main), *flags, "--browser.gatherUsageStats", "false"]
+    with TemporaryFile() as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | dict(env)
+        )
+        try:
+            _wait_until_healthy(f"http://127.0.0.1:{port}", process)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(timeout=20)
+
+
+def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], timeout_s: float = 60) -> None:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise BenchError("the dashboard did not start")
+
+
+def measure_pages(env: Mapping[str, str], paths: list[str], repeat: int, main: Path = MAIN) -> list[PageTime]:
+    """Measure each of `paths`, such as `/overview?report=ID`; every cold time has a server and a browser of its own."""
+    times = []
+    for index, path in enumerate(paths):
+        other = paths[index - 1] if len(paths) > 1 else "/"
+        with dashboard(env, main) as address, _browser_page() as page:
+            cold = _load(page, address + path)
+            reloads = [_load(page, address + path) for _ in range(repeat)]
+            changes = [_change(page, other, path) for _ in range(repeat)]
+        times.append(PageTime(path, cold, statistics.median(reloads), statistics.median(changes)))
+    return times
+
+
+@contextmanager
+def _browser_page() -> Iterator[Page]:
+    executable = os.environ.get("WARPDECK_CHROMIUM", "/usr/bin/chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=_BROWSER_FLAGS)
+        try:
+            page = browser.new_page(viewport={"width": 1400, "height": 900})
+            page.set_default_timeout(_TIMEOUT_MS)
+            page.goto("about:blank")
+            yield page
+        finally:
+            browser.close()
+
+
+def _load(page: Page, address: str) -> float:
+    began = time.monotonic()
+    page.goto(address, wait_until="commit")
+    page.wait_for_function(_AT_REST, arg=[MAIN_ELEMENT, 0])
+    return time.monotonic() - began
+
+
+def _change(page: Page, other: str, path: str) -> float:
+    """Go to `other` and back to `path` within the open document; tell the seconds of the second change."""
+    page.evaluate(_COUNT_RUNS)
+    page.evaluate(_GO, other)
+    page.wait_for_function(_AT_REST, arg=[MAIN_ELEMENT, 1])
+    began = time.monotonic()
+    page.evaluate(_GO, path)
+    page.wait_for_function(_AT_REST, arg=[MAIN_ELEMENT, 1])
+    return time.monotonic() - began

@@ -1,0 +1,109 @@
+"""Writes what was measured as a page of tables."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from bench import measure
+from bench.ingestion import REPORTS, Comparison
+from bench.pages import PageTime
+
+MIB = 1 << 20
+_PAGE = """\
+# Measurements
+
+Written by `{command}`; run it again to renew this page.
+
+{about}
+
+## Drop to ready
+
+From the start of `python -m ingest --once`, with the file in an empty inbox, to its end. Beside it, on the same file
+and in the same run, what a user would run instead: `nsys export -t sqlite` and
+`nsys stats -r {reports}`, or only the latter where the file is a SQLite export already.
+Medians; memory is the largest sum of the resident sizes of all processes of a run, pages that they share counted for
+each. Synthetic reports come from `python -m bench.generate`.
+
+{comparisons}
+
+## Pages
+
+In a headless Chromium against `streamlit run app/main.py`, the report with the most kernels: from the navigation to a
+script at rest with the page's main table or chart in sight. Medians, but for the first load.
+
+{pages}
+"""
+
+
+def machine(tools: dict[str, str | None]) -> list[str]:
+    """Return lines about this machine: cores, memory, versions of Python, libraries and Nsight tools."""
+    cores = len(os.sched_getaffinity(0))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "streamlit", "pandas", "pyarrow"))
+    return [
+        f"- Date: {datetime.now(UTC):%Y-%m-%d}",
+        f"- Machine: {cores} cores, {memory:.0f} GiB of memory, {platform.system()} {platform.machine()}",
+        f"- Python {platform.python_version()}, {libraries}",
+        "- " + ", ".join(f"{name} {tool_version(path)}" for name, path in tools.items()),
+    ]
+
+
+def tool_version(path: str | None) -> str:
+    """Return the version that a tool tells about itself."""
+    if path is None:
+        return "not found"
+    done = measure.run([path, "--version"])
+    found = re.search(r"\d{4}\.\d+[\d.]*", done.stdout)
+    return found.group(0) if found else "of unknown version"
+
+
+def find_tool(name: str) -> str | None:
+    """Return the path of nsys or ncu: from PATH, or where scripts/install_nsight.sh puts them."""
+    return shutil.which(name, path=os.environ.get("PATH", "") + os.pathsep + "/opt/nsight/bin")
+
+
+def comparison_table(comparisons: Sequence[Comparison]) -> list[str]:
+    """Return the table of drop to ready beside the alternative."""
+    lines = [
+        "| report | size | drop to ready | peak memory | alternative | seconds | peak memory | times faster |",
+        "|---|---:|---:|---:|---|---:|---:|---:|",
+    ]
+    for item in comparisons:
+        ours, theirs = item.warpdeck, item.alternative
+        cells = [item.name, _mib(item.size_bytes), f"{ours.seconds:.2f} s", _mib(ours.peak_bytes)]
+        if theirs is None:
+            cells += ["no tool here reads it", "-", "-", "-"]
+        else:
+            cells += [theirs.what, f"{theirs.seconds:.2f} s", _mib(theirs.peak_bytes), f"{item.ratio:.1f}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def page_table(times: Sequence[PageTime]) -> list[str]:
+    """Return the table of page times; a page is named by its path, without the report."""
+    lines = [
+        "| page | first load, new server | reload | change from another page |",
+        "|---|---:|---:|---:|",
+    ]
+    for item in times:
+        path = item.path.partition("?")[0]
+        lines.append(f"| {path} | {item.cold_s:.2f} s | {item.reload_s:.2f} s | {item.change_s:.2f} s |")
+    return lines
+
+
+def write(path: Path, command: str, about: list[str], comparisons: list[str], pages: list[str]) -> None:
+    """Write the page."""
+    parts = {"about": about, "comparisons": comparisons, "pages": pages}
+    tables = {name: "\n".join(lines) for name, lines in parts.items()}
+    path.write_text(_PAGE.format(command=command, reports=REPORTS, **tables), encoding="utf-8")
+
+
+def _mib(size: int) -> str:
+    return f"{size / MIB:.1f} MiB" if size < 10 * MIB else f"{size / MIB:.0f} MiB"

@@ -1,0 +1,117 @@
+"""Measures Warpdeck beside what a user would run instead and writes bench/RESULTS.md: `make bench`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench import results
+from bench.generate import Options, generate
+from bench.ingestion import (
+    BenchError,
+    Case,
+    Comparison,
+    compare,
+    export_and_stats,
+    ingest,
+    ncu_pages,
+    report_id,
+    stats_of_sqlite,
+)
+from bench.pages import PageTime, measure_pages
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ("/overview?report={id}", "/kernels?report={id}")
+_SAMPLE_SUFFIXES = (".nsys-rep", ".ncu-rep", ".pt.trace.json.gz")
+
+
+def sample_cases(samples: Path, nsys: str | None, ncu: str | None) -> Iterator[Case]:
+    """Yield a case for each report in `samples`, with the export that lies beside it."""
+    for path in sorted(samples.iterdir()) if samples.is_dir() else ():
+        if not path.name.endswith(_SAMPLE_SUFFIXES):
+            continue
+        export = path.with_suffix(".sqlite")
+        alternative = None
+        if path.suffix == ".nsys-rep" and nsys:
+            alternative = export_and_stats(nsys, path)
+        elif path.suffix == ".ncu-rep" and ncu:
+            alternative = ncu_pages(ncu, path)
+        yield Case(path.name, (path, export) if export.exists() else (path,), alternative)
+
+
+def synthetic_cases(folder: Path, kernels: list[int], nsys: str | None) -> Iterator[Case]:
+    """Make exports of each size in both formats and yield a case for each; the alternative reads the SQLite."""
+    for count in kernels:
+        export, tables = folder / f"synthetic_{count}.sqlite", folder / f"synthetic_{count}"
+        generate(Options(count), export, "sqlite")
+        generate(Options(count), tables, "parquetdir")
+        alternative = stats_of_sqlite(nsys, export) if nsys else None
+        yield Case(f"{count:,} kernels, SQLite", (export,), alternative)
+        yield Case(f"{count:,} kernels, parquetdir", (tables,), alternative)
+
+
+def measure_cases(folder: Path, chosen: argparse.Namespace, tools: dict[str, str | None]) -> list[Comparison]:
+    """Measure drop to ready for the samples and the synthetic reports, telling each as it is done."""
+    comparisons = []
+    for cases in (
+        sample_cases(ROOT / "sample_reports", tools["nsys"], tools["ncu"]),
+        synthetic_cases(folder, chosen.kernels, tools["nsys"]),
+    ):
+        for case in cases:
+            comparisons.append(compare(case, chosen.repeat))
+            print(results.comparison_table(comparisons[-1:])[-1], flush=True)
+    return comparisons
+
+
+def measure_report_pages(folder: Path, chosen: argparse.Namespace) -> list[PageTime]:
+    """Ingest the largest synthetic report and measure its pages."""
+    tables = folder / f"pages_{max(chosen.kernels)}"
+    generate(Options(max(chosen.kernels)), tables, "parquetdir")
+    inbox, library = folder / "inbox", folder / "library"
+    ingest((tables,), inbox, library)
+    env = {
+        "WARPDECK_INBOX": str(inbox),
+        "WARPDECK_LIBRARY": str(library),
+        "WARPDECK_WORKER": "off",
+        "WARPDECK_SAMPLES": "off",
+    }
+    paths = [page.format(id=report_id(library)) for page in chosen.page or PAGES]
+    return measure_pages(env, paths, max(chosen.repeat, 5))
+
+
+def _arguments(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
+    parser.add_argument("--kernels", type=int, nargs="+", default=[100_000, 1_000_000], help="sizes to generate")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each side; the median counts (default 3)")
+    parser.add_argument("--only", choices=("ingest", "pages"), help="measure one part, print it and write no file")
+    parser.add_argument("--page", action="append", metavar="PATH", help="a page to measure, with {id} for the report")
+    parser.add_argument("-o", "--output", type=Path, default=ROOT / "bench" / "RESULTS.md")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    chosen = _arguments(arguments)
+    tools = {name: results.find_tool(name) for name in ("nsys", "ncu")}
+    try:
+        with TemporaryDirectory(prefix="warpdeck-bench-") as folder:
+            comparisons = measure_cases(Path(folder), chosen, tools) if chosen.only != "pages" else []
+            times = measure_report_pages(Path(folder), chosen) if chosen.only != "ingest" else []
+    except BenchError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    pages = results.page_table(times)
+    print("\n".join(pages) if times else "")
+    if not chosen.only:
+        given = " ".join(sys.argv[1:] if arguments is None else arguments)
+        command = f"python -m bench.run {given}".strip()
+        results.write(chosen.output, command, results.machine(tools), results.comparison_table(comparisons), pages)
+        print(f"wrote {chosen.output}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
