@@ -106,7 +106,7 @@ def measure_pages(env: Mapping[str, str], paths: list[str], repeat: int, main: P
     times = []
     for index, path in enumerate(paths):
         other = paths[index - 1] if len(paths) > 1 else "/"
-        with dashboard(env, main) as address, _browser_page() as page:
+        with dashboard(env, main) as address, browser_page() as page:
             cold = _load(page, address + path)
             reloads = [_load(page, address + path) for _ in range(repeat)]
             changes = [_change(page, other, path) for _ in range(repeat)]
@@ -115,7 +115,8 @@ def measure_pages(env: Mapping[str, str], paths: list[str], repeat: int, main: P
 
 
 @contextmanager
-def _browser_page() -> Iterator[Page]:
+def browser_page() -> Iterator[Page]:
+    """A page of a headless Chromium of its own (/usr/bin/chromium, or the one that WARPDECK_CHROMIUM names)."""
     executable = os.environ.get("WARPDECK_CHROMIUM", "/usr/bin/chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=_BROWSER_FLAGS)

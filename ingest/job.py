@@ -108,8 +108,8 @@ def _build(source: Path, work: Path, sha256: str) -> dict[str, Any]:
         one.convert(source, db, scratch)
         _tell("finishing")
         enrich.classify(db)
-        size = stamp(source)[0]
-        db.execute("UPDATE report SET name = ?, source_sha256 = ?, source_bytes = ?", [source.name, sha256, size])
+        name, size = schema.quote(source.name), stamp(source)[0]
+        db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
         return _manifest(db, sha256)
 
 

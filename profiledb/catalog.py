@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import resources
@@ -97,8 +97,12 @@ class Catalog:
 
     def version(self) -> tuple[int, int]:
         """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
-        found = [path.stat() for path in (self._path, Path(f"{self._path}-wal")) if path.exists()]
-        return max((s.st_mtime_ns for s in found), default=0), sum(s.st_size for s in found)
+        latest, size = 0, 0
+        for path in (self._path, Path(f"{self._path}-wal")):
+            with suppress(FileNotFoundError):  # SQLite removes the log when its last reader leaves
+                state = path.stat()
+                latest, size = max(latest, state.st_mtime_ns), size + state.st_size
+        return latest, size
 
     def reports(self) -> list[Manifest]:
         """All reports, the newest first."""
@@ -152,7 +156,7 @@ class Catalog:
             db.execute("UPDATE job SET state = ?, changed_at = ? WHERE path = ?", [state, now(), path])
 
     def forget_job(self, path: str) -> None:
-        """Removes the record of a file, for example of a failure that somebody has read."""
+        """Removes the record of a file, so that the worker takes it up anew."""
         with self._connect() as db:
             db.execute("DELETE FROM job WHERE path = ?", [path])
 

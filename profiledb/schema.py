@@ -71,9 +71,12 @@ def comment(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(";".join(statements))
 
 
-def quote(text: str) -> str:
-    """An SQL string literal."""
-    return "'" + text.replace("'", "''") + "'"
+def quote(text: str | None) -> str:
+    """An SQL string literal, or NULL.
+
+    A conversion writes its few values so: the first parameter that DuckDB binds makes it import pandas, 0.3 s.
+    """
+    return "NULL" if text is None else "'" + text.replace("'", "''") + "'"
 
 
 def identifier(name: str) -> str:

@@ -54,11 +54,6 @@ CREATE OR REPLACE MACRO readable_name(short, demangled) AS (
     )
 );
 
--- The name of a kernel without its namespaces, templates and arguments, where only the full name is known.
-CREATE OR REPLACE MACRO short_name(demangled) AS coalesce(nullif(regexp_extract(
-    regexp_replace(demangled, '(<unnamed>|\(anonymous namespace\)|\{anonymous\})::', '', 'g'),
-    '^(?:void )?(?:\w+::)*(\w+)', 1), ''), demangled);
-
 -- Blocks or threads in three dimensions as a text: 132x1x1.
 CREATE OR REPLACE MACRO dimensions(x, y, z) AS x || 'x' || y || 'x' || z;
 

@@ -277,7 +277,7 @@ def test_a_failure_is_tried_again_with_another_converter(ingest: Ingest, inbox: 
     assert ingest(inbox, empty_library.folder, WARPDECK_NSYS="off").lines == []
     assert job_of(empty_library, inbox / "a.nsys-rep").message.startswith("There is no nsys")
     ingest(inbox, empty_library.folder)
-    assert "was made by Nsight Systems 2025.3" in job_of(empty_library, inbox / "a.nsys-rep").message
+    assert "was made by a newer Nsight Systems" in job_of(empty_library, inbox / "a.nsys-rep").message
 
 
 def test_a_growing_file_is_left_alone_until_it_stands_still(

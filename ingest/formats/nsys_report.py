@@ -13,6 +13,7 @@ from ingest.nsys import load
 from ingest.nsys.source import Source, from_parquet, from_sqlite
 from profiledb import config
 from profiledb.errors import ConversionError
+from profiledb.schema import quote
 
 NAME = "Nsight Systems report"
 KIND = "nsys"
@@ -47,7 +48,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
         nsys_sqlite.convert(beside, db, work)
         load.note(db, "warning", f"Read from the export {beside.name} beside the report. {problem.message}")
         (converter,) = db.execute("SELECT converter FROM report").fetchone() or ("",)
-    db.execute("UPDATE report SET converter = ?, tool_version = ?", [converter, _captured_by(source)])
+    db.execute(f"UPDATE report SET converter = {quote(converter)}, tool_version = {quote(_captured_by(source))}")
 
 
 def export_beside(source: Path) -> Path | None:
@@ -117,10 +118,12 @@ def _export(tool: tools.Tool, source: Path, work: Path, kind: str, output: str, 
 def _failure(tool: tools.Tool, source: Path, words: str) -> ConversionError:
     newer = _NEWER.search(words)
     if newer or any(sign in words for sign in _UNREADABLE_BY_OLDER):
-        version = newer[1] if newer else _captured_by(source) or "a newer version"
+        version = newer[1] if newer else _captured_by(source)
+        maker = f"Nsight Systems {version}" if version else "a newer Nsight Systems"
+        wanted = f"nsys {version} or newer" if version else "a newer nsys"
         return ConversionError(
-            f"{source.name} was made by Nsight Systems {version}, and this machine has {tool.label}.",
-            hint=f"Install nsys {version} or newer, or put the report's export (nsys export -t sqlite) beside it.",
+            f"{source.name} was made by {maker}, and this machine has {tool.label}.",
+            hint=f"Install {wanted}, or put the report's export (nsys export -t sqlite) beside it.",
             detail=words,
         )
     if "Error writing" in words or "No space left" in words:

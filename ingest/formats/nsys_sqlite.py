@@ -9,6 +9,7 @@ from ingest.nsys import damaged, load
 from ingest.nsys.source import from_sqlite, sqlite_tables, wanted
 from profiledb import store
 from profiledb.errors import ConversionError
+from profiledb.schema import quote
 
 NAME = "nsys export (SQLite)"
 KIND = "nsys"
@@ -38,7 +39,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
         "SELECT any_value(value) FROM capture_setting WHERE name = 'EXPORT_PRODUCT_VERSION'"
     ).fetchone()
     written_by = f", written by nsys {version[0]}" if version and version[0] else ""
-    db.execute("UPDATE report SET converter = ?", [f"SQLite export{written_by}"])
+    db.execute(f"UPDATE report SET converter = {quote('SQLite export' + written_by)}")
 
 
 def _note_wrong_cells(db: duckdb.DuckDBPyConnection, source: Path) -> None:

@@ -132,4 +132,4 @@ def _merge_busy(db: duckdb.DuckDBPyConnection) -> None:
 
 def note(db: duckdb.DuckDBPyConnection, severity: str, text: str) -> None:
     """Adds a remark of the conversion to the report: severity is info, warning or error."""
-    db.execute("INSERT INTO diagnostic (severity, source, text) VALUES (?, 'warpdeck', ?)", [severity, text])
+    db.execute(f"INSERT INTO diagnostic (severity, source, text) VALUES ({quote(severity)}, 'warpdeck', {quote(text)})")

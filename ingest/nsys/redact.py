@@ -38,7 +38,8 @@ def take_strings(db: duckdb.DuckDBPyConnection) -> list[str]:
     assignments = set(_of_rows(db)) | set(_of_blocks(db))
     secrets = sorted({part for assignment in assignments for part in _parts(assignment)})
     if secrets:
-        db.execute("CREATE OR REPLACE TEMP TABLE secret AS SELECT unnest(?::VARCHAR[]) AS text", [secrets])
+        values = ", ".join(map(quote, secrets))
+        db.execute(f"CREATE OR REPLACE TEMP TABLE secret AS SELECT unnest([{values}]) AS text")
         _blank(db, "temp.main.text", ["value"])
     db.execute("INSERT INTO string SELECT string_id, value FROM text")
     db.execute("DROP TABLE text")
@@ -70,8 +71,9 @@ def _of_blocks(db: duckdb.DuckDBPyConnection) -> Iterable[str]:
     """Assignments in texts that are an environment block; those texts are blanked on the way."""
     rows = db.execute("SELECT string_id, value FROM text WHERE contains(value, chr(0))").fetchall()
     blocks = [(number, value) for number, value in rows if is_block(value)]
-    numbers = [number for number, _ in blocks]
-    db.execute("UPDATE text SET value = ? WHERE list_contains(?::BIGINT[], string_id)", [MARK, numbers])
+    if blocks:
+        numbers = ", ".join(str(number) for number, _ in blocks)
+        db.execute(f"UPDATE text SET value = {quote(MARK)} WHERE string_id IN ({numbers})")
     for _, value in blocks:
         yield from value.split("\0")
 

@@ -28,13 +28,13 @@
 -- column: process | text | | program and process id
 -- column: kernel | text | | full name with template arguments
 WITH name AS (
-    SELECT demangled, any_value(class) AS class FROM kernel_name GROUP BY demangled
+    SELECT demangled, any_value(class) AS class, any_value(short) AS short FROM kernel_name GROUP BY demangled
 ), launch AS (
     SELECT *, ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict
     FROM ncu_launch LEFT JOIN name ON demangled = kernel
     WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER
 )
-SELECT launch_id, readable_name(short_name(kernel), kernel) AS name, class, duration_ns,
+SELECT launch_id, readable_name(coalesce(short, kernel), kernel) AS name, class, duration_ns,
     sm_throughput_pct AS compute_pct, memory_throughput_pct AS memory_pct, verdict,
     CASE
         WHEN sm_throughput_pct IS NULL AND memory_throughput_pct IS NULL THEN 'speed of light was not collected'

@@ -1,0 +1,1 @@
+"""The dashboard: pages only; everything that is computed comes from profiledb."""

@@ -1,0 +1,141 @@
+"""The only cached access to the library: list reports, find the page's report, run analyses."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from profiledb import analysis, captures, config
+from profiledb.captures import Capture
+from profiledb.catalog import Job, Manifest
+from profiledb.config import Settings
+from profiledb.errors import ReportNotFoundError
+from profiledb.library import Library
+
+PARAMETER = "report"
+"""The query parameter that names the report of a page, and the key under which a session remembers its last one."""
+
+_LAST = "last_report"
+
+
+def settings() -> Settings:
+    """The settings of this server."""
+    return config.load()
+
+
+def library() -> Library:
+    """The library; one object a server, shared by all sessions."""
+    return _library(settings().library)
+
+
+@st.cache_resource(show_spinner=False)
+def _library(folder: Path) -> Library:
+    return Library(folder)
+
+
+def reports() -> list[Manifest]:
+    """All reports, the newest first; read again only when the catalog has changed."""
+    shelf = library()
+    return list(_reports(shelf.folder, shelf.catalog.version()))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _reports(folder: Path, version: tuple[int, int]) -> tuple[Manifest, ...]:  # noqa: ARG001 (part of the key)
+    return tuple(_library(folder).list())
+
+
+def jobs() -> list[Job]:
+    """All files that were ever taken up, the last change first; read again only when the catalog has changed."""
+    shelf = library()
+    return list(_jobs(shelf.folder, shelf.catalog.version()))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _jobs(folder: Path, version: tuple[int, int]) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
+    return tuple(_library(folder).catalog.jobs())
+
+
+def labels() -> dict[str, list[str]]:
+    """Labels by report id, sorted; read again only when the catalog has changed."""
+    shelf = library()
+    return dict(_labels(shelf.folder, shelf.catalog.version()))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _labels(folder: Path, version: tuple[int, int]) -> dict[str, list[str]]:  # noqa: ARG001 (part of the key)
+    return _library(folder).catalog.labels()
+
+
+def report(kind: str | None = None) -> Manifest:
+    """The report of this page: what the address names (id, unique prefix or file name), else the session's last one,
+    else the newest; the latter two only if they are of ``kind``.
+
+    Raises:
+        ReportNotFoundError: the address names none or several, or there is none of that kind.
+    """
+    if named := st.query_params.get(PARAMETER):
+        return _find(named)
+    fitting = [r for r in reports() if kind in (None, r.kind)]
+    last = st.session_state.get(_LAST)
+    for manifest in fitting:
+        if manifest.id == last:
+            return manifest
+    if fitting:
+        return fitting[0]
+    raise ReportNotFoundError(
+        f"There is no {kind or 'profile'} report yet.",
+        hint=f"Drop one into {settings().inbox} or into the Library page.",
+    )
+
+
+def remember(manifest: Manifest) -> None:
+    """Makes a report the session's last one and writes it into the address."""
+    st.session_state[_LAST] = manifest.id
+    if st.query_params.get(PARAMETER) != manifest.id:
+        st.query_params[PARAMETER] = manifest.id
+
+
+def run(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
+    """Runs an analysis on a report; see profiledb.analysis.run for the result and the errors.
+
+    Results are cached. A report's file never changes; its time is part of the key for the case that the report was
+    deleted and taken in again.
+    """
+    shelf = library()
+    path = shelf.path(report_id)
+    stamp = path.stat().st_mtime_ns if path.exists() else 0
+    chosen = tuple(sorted(params.items()))
+    return _run(shelf.folder, report_id, stamp, name, analysis.get(name).sql, chosen)
+
+
+@st.cache_data(show_spinner=False, max_entries=512)
+def _run(
+    folder: Path,
+    report_id: str,
+    stamp: int,  # noqa: ARG001 (part of the key)
+    name: str,
+    sql: str,  # noqa: ARG001 (part of the key)
+    params: tuple[tuple[str, Any], ...],
+) -> pd.DataFrame:
+    return analysis.run(_library(folder), report_id, name, dict(params))
+
+
+def missing(report_id: str) -> list[Capture]:
+    """What a report does not have, and how it would be captured."""
+    kind = _find(report_id).kind
+    return list(_missing(library().folder, report_id, kind))
+
+
+@st.cache_data(show_spinner=False, max_entries=512)
+def _missing(folder: Path, report_id: str, kind: str) -> list[Capture]:
+    with _library(folder).cursor(report_id) as cursor:
+        return captures.missing(cursor, kind)
+
+
+def _find(name: str) -> Manifest:
+    """Library.find, without a look into the catalog where the whole id is given."""
+    for manifest in reports():
+        if manifest.id == name:
+            return manifest
+    return library().find(name)

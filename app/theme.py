@@ -1,0 +1,46 @@
+"""Colours: the theme that the reader chose, and the fixed colour of every kernel class in it."""
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import streamlit as st
+
+from profiledb import classes, config
+
+Theme = Literal["light", "dark"]
+
+BACKGROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#13161b"}
+"""The page's, as .streamlit/config.toml has it."""
+
+TINT = 0.35
+
+
+def theme() -> Theme:
+    """The theme that this visitor sees."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def class_colors() -> dict[str, str]:
+    """The colour of each kernel class in this visitor's theme, ``#RRGGBB`` by the class's name."""
+    return classes.colors(_classes(config.load().classes), theme())
+
+
+def class_titles() -> dict[str, str]:
+    """What people read for each kernel class, in the order in which charts stack them."""
+    return {c.name: c.title for c in _classes(config.load().classes)}
+
+
+def tint(color: str) -> str:
+    """A colour mixed with the page's background: behind a name, so that a column of them stays quiet.
+
+    It is opaque, because what is drawn on it must be told from the mixture and not from the colour itself.
+    """
+    ground = BACKGROUND[theme()]
+    mixed = [round(TINT * int(color[at : at + 2], 16) + (1 - TINT) * int(ground[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{part:02X}" for part in mixed)
+
+
+@cache
+def _classes(override: Path | None) -> list[classes.KernelClass]:
+    return classes.load(override)

@@ -1,0 +1,36 @@
+"""The pages: scripts that Streamlit runs from top to bottom, one each, and their parts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class View:
+    """A page of a report: its address (and module), its title, the kind of report it shows; ``listed`` in the menu."""
+
+    url: str
+    title: str
+    kind: str
+    icon: str
+    listed: bool = True
+
+    @property
+    def path(self) -> Path:
+        """The script."""
+        return Path(__file__).with_name(f"{self.url}.py")
+
+
+VIEWS = (
+    View("overview", "Overview", "nsys", ":material/dashboard:"),
+    View("kernels", "Kernels", "nsys", ":material/table_rows:"),
+    View("kernel", "Kernel", "nsys", ":material/memory:", listed=False),
+    View("ncu", "Kernel profiles", "ncu", ":material/speed:"),
+)
+"""Every page of a report; the first of a kind is the one that opens."""
+
+LIBRARY = Path(__file__).with_name("library.py")
+
+
+def first(kind: str) -> View | None:
+    """The page on which a report of this kind opens."""
+    return next((view for view in VIEWS if view.kind == kind), None)

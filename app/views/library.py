@@ -1,0 +1,53 @@
+"""Library: every report, files on their way, and files that could not be read."""
+
+import streamlit as st
+
+from app import session, worker
+from app.views import library_actions, library_filters, library_jobs, library_table, library_upload
+
+TOOLS = (
+    ("Nsight Systems", "nsys profile --trace=cuda,nvtx,osrt -o report python train.py"),
+    ("Nsight Compute", "ncu --set full -o report python train.py"),
+)
+
+
+def page() -> None:
+    """Draws the page."""
+    reports = session.reports()
+    library_jobs.note_listed()
+    st.header("Library", anchor=False)
+    library_upload.uploader(library_jobs.where(worker.status(), session.settings().inbox))
+    library_jobs.live()
+    if reports:
+        _list()
+    else:
+        _empty()
+    library_actions.confirm_delete()
+
+
+def _list() -> None:
+    reports, labels = session.reports(), session.labels()
+    filters = library_filters.choose(reports, labels)
+    found = library_filters.matching(reports, labels, filters)
+    total = f"{len(reports):,} report" + ("" if len(reports) == 1 else "s")
+    above = st.container(horizontal=True, vertical_alignment="center", height=44, border=False)
+    above.caption(total if len(found) == len(reports) else f"{len(found):,} of {total}", width="content")
+    if found:
+        selected = library_table.show(found, labels)
+        with above:
+            library_actions.bar(selected, labels)
+    else:
+        st.info("No report fits these filters.")
+
+
+def _empty() -> None:
+    st.subheader("No reports yet", anchor=False)
+    st.markdown("Drop a report on this page, or put it into the folder that the dashboard watches:")
+    st.code(str(session.settings().inbox), language=None)
+    st.markdown("To capture one:")
+    for title, command in TOOLS:
+        st.caption(title)
+        st.code(command, language=None)
+
+
+page()

@@ -1,0 +1,73 @@
+"""Time by kernel class, and the kernels that took the most."""
+
+import pandas as pd
+import streamlit as st
+
+from app import charts, session, tables, theme
+from app import format as fmt
+from app.views import kernels_links
+from profiledb.catalog import Manifest
+from profiledb.classes import OTHER
+
+TOP = 10
+CLASS_TABLE_PX = 620
+"""Four narrow columns: wider, the eye loses the row."""
+CLASS_COLUMNS = (
+    tables.Col("class", "Class", kind="class", width=190),
+    tables.Col("share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations", width=130),
+    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
+    tables.Col("calls", "Calls", kind="count", help="Number of executions"),
+)
+TOP_COLUMNS = (
+    tables.Col("name", "Kernel", help="Without templates and arguments", width=320),
+    tables.Col("share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations", width=120),
+    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
+    tables.Col("class", "Class", kind="class", width=170),
+    tables.Col("calls", "Calls", kind="count", help="Number of executions"),
+    tables.Col("avg_ns", "Average", kind="duration", help="Mean duration"),
+)
+
+
+def show(manifest: Manifest) -> None:
+    """Draws both sections; raises NotCapturedError where there are no kernels."""
+    _by_class(session.run(manifest.id, "class_split"))
+    _top(manifest)
+
+
+def _by_class(rows: pd.DataFrame) -> None:
+    st.subheader("Time by kernel class", anchor=False)
+    colors, titles = theme.class_colors(), theme.class_titles()
+    parts = [
+        charts.Part(
+            titles.get(row["class"], row["class"]),
+            float(row["share_pct"]),
+            f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} launches",
+            colors.get(row["class"], colors[OTHER]),
+        )
+        for _, row in rows.iterrows()
+    ]
+    st.plotly_chart(charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key="classes-bar")
+    st.caption(other_share(rows))
+    with st.container(width=CLASS_TABLE_PX):
+        tables.table(rows, CLASS_COLUMNS, key="classes", download="kernel_classes.csv")
+
+
+def other_share(rows: pd.DataFrame) -> str:
+    """How much of the kernel time no class covers, in words."""
+    total = fmt.duration(rows["total_ns"].sum())
+    other = rows.loc[rows["class"] == OTHER, "share_pct"]
+    if other.empty:
+        return f"{total} of kernels; every kernel belongs to a class, none is left in Other."
+    return f"{total} of kernels; {fmt.percent(other.iloc[0])} of it in kernels that no class covers (Other)."
+
+
+def _top(manifest: Manifest) -> None:
+    st.subheader("Top kernels", anchor=False)
+    rows = session.run(manifest.id, "kernels")
+    chosen = tables.table(
+        rows.head(TOP), TOP_COLUMNS, key="top", download="top_kernels.csv", select=True, hidden=("demangled",)
+    )
+    if len(rows) > TOP:
+        kernels_links.to_list(manifest.id, f"All {fmt.count(len(rows))} kernels")
+    if chosen is not None:
+        kernels_links.open_kernel(manifest.id, int(rows["kernel"].iloc[chosen]))

@@ -1,0 +1,135 @@
+"""Starts the ingest worker beside the dashboard and says how it is doing.
+
+The worker decides by itself whether it may work: where another one holds the library's lock it exits. It reads from a
+pipe that only this process holds open, so it ends with the dashboard, however that ends.
+"""
+
+import fcntl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+import streamlit as st
+
+from profiledb import config
+from profiledb.config import Settings
+
+BUSY = 3
+"""Exit status of a worker that found the library held by another."""
+
+BACK_OFF_S = (2.0, 5.0, 15.0, 60.0)
+"""Waits before each further start; the last one repeats."""
+
+STEADY_S = 300.0
+"""After so long a life, a death counts as the first again."""
+
+State = Literal["here", "elsewhere", "off", "starting", "stopped"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where the worker is, and if it has stopped, why (its last words)."""
+
+    state: State
+    reason: str = ""
+
+
+def status() -> Status:
+    """How ingest is doing; a worker that died is started again by this look, once its wait is over."""
+    settings = config.load()
+    if settings.worker == "off":
+        return Status("elsewhere" if held(settings.library) else "off")
+    return _keeper(settings).look()
+
+
+@st.cache_resource(show_spinner=False)
+def _keeper(settings: Settings) -> "Keeper":
+    return Keeper(settings)
+
+
+def held(library: Path) -> bool:
+    """Whether some process holds the worker's lock of a library. Takes a shared lock for a moment: a worker that
+    starts within it finds the lock taken and is started again at the next look."""
+    try:
+        with (library / "worker.lock").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def command(settings: Settings) -> list[str]:
+    """The command line of the worker."""
+    samples = str(settings.samples) if settings.samples else "off"
+    return [
+        *(sys.executable, "-m", "ingest", "--until-stdin-closes"),
+        *("--inbox", str(settings.inbox), "--library", str(settings.library), "--samples", samples),
+    ]
+
+
+class Keeper:
+    """Keeps one worker process running; may be shared by threads."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
+        self._said = ""
+        self._deaths = 0
+        self._started_at = 0.0
+        self._next_start = 0.0
+
+    def look(self) -> Status:
+        """The worker's state; starts it where it does not run and may."""
+        with self._lock:
+            if self._process is not None and self._process.poll() is None:
+                return Status("here")
+            if self._process is not None:
+                self._bury(self._process)
+            if held(self._settings.library):
+                return Status("elsewhere")
+            if self._clock() >= self._next_start:
+                self._start()
+                return Status("starting")
+            return Status("stopped", self._said)
+
+    def stop(self) -> None:
+        """Ends the worker as the end of the dashboard would, and waits for it."""
+        with self._lock:
+            if self._process is not None:
+                self._bury(self._process)
+
+    def _start(self) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process that writes to it)
+        self._started_at = self._clock()
+        self._process = subprocess.Popen(
+            command(self._settings),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._errors,
+            cwd=config.ROOT,
+        )
+
+    def _bury(self, process: subprocess.Popen[bytes]) -> None:
+        """Closes what belonged to a process, keeps its last words, and settles when the next one may start."""
+        assert process.stdin is not None
+        assert self._errors is not None
+        process.stdin.close()
+        process.wait(timeout=30)
+        with self._errors as errors:
+            errors.seek(0)
+            self._said = errors.read().decode(errors="replace").strip()[-2000:]
+        steady = self._clock() - self._started_at > STEADY_S
+        self._deaths = 1 if steady or process.returncode == BUSY else self._deaths + 1
+        self._next_start = self._clock() + BACK_OFF_S[min(self._deaths, len(BACK_OFF_S)) - 1]
+        self._process = self._errors = None

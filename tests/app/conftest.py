@@ -1,0 +1,83 @@
+"""A library made by the real worker, and the dashboard on a copy of it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from profiledb.library import Library
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MAIN = ROOT / "app" / "main.py"
+SAMPLES = ROOT / "sample_reports"
+CORPUS = ROOT.parent / "shared" / "corpus"
+STRANGERS = ("streams_4090.nsys-rep", "vec_add_1660s_full.ncu-rep")
+
+Dashboard = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with an inbox (the samples, some reports of strangers, a broken file) and its library."""
+    data = tmp_path_factory.mktemp("data")
+    inbox = data / "inbox"
+    inbox.mkdir()
+    found = [p for p in SAMPLES.glob("*") if p.is_file() and p.suffix in (".nsys-rep", ".sqlite", ".ncu-rep")]
+    found += [CORPUS / name for name in STRANGERS if (CORPUS / name).is_file()]
+    if not found:
+        pytest.skip("neither sample_reports/ nor the corpus is here")
+    for path in found:
+        shutil.copyfile(path, inbox / path.name)
+    (inbox / "broken.nsys-rep").write_bytes(b"NVIDIA Tegra Profiler Report " + bytes(500))
+    environment = os.environ | {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off"}
+    subprocess.run([sys.executable, "-m", "ingest", "--once"], cwd=ROOT, env=environment, check=True, timeout=280)
+    return data
+
+
+@pytest.fixture
+def data(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the data folder that a test may change; the dashboard of the test reads it."""
+    copy = tmp_path / "data"
+    shutil.copytree(built, copy)
+    return _use(copy, monkeypatch)
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with nothing in it."""
+    return _use(tmp_path / "data", monkeypatch)
+
+
+@pytest.fixture
+def library(data: Path) -> Library:
+    """The library of the test."""
+    return Library(data / "library")
+
+
+@pytest.fixture
+def dashboard() -> Dashboard:
+    """Opens the dashboard at a page (its address without the slash) with query parameters, and draws it."""
+
+    def open_(page: str = "", **query: str) -> AppTest:
+        at = AppTest.from_file(str(MAIN), default_timeout=60)
+        for name, value in query.items():
+            at.query_params[name] = value
+        at.run()
+        return at.switch_page(f"views/{page}.py").run() if page else at
+
+    return open_
+
+
+def _use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WARPDECK_DATA", str(folder))
+    monkeypatch.setenv("WARPDECK_WORKER", "off")
+    for name in ("WARPDECK_INBOX", "WARPDECK_LIBRARY", "WARPDECK_CLASSES"):
+        monkeypatch.delenv(name, raising=False)
+    st.cache_data.clear()
+    return folder

@@ -1,0 +1,157 @@
+"""The Library page as a visitor uses it, on reports that the real worker made."""
+
+import io
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.views import library_filters, library_upload
+from app.views.library_filters import Filters
+from profiledb.catalog import Manifest
+from profiledb.library import Library
+from tests.app.conftest import Dashboard
+
+
+def table(at: AppTest) -> list[str]:
+    """Names in the list."""
+    return list(at.dataframe[0].value["name"])
+
+
+def select(at: AppTest, row: int) -> AppTest:
+    key = at.dataframe[0].key
+    assert key is not None
+    at.session_state[key] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    return at.run()
+
+
+def texts(at: AppTest) -> str:
+    kinds = (at.markdown, at.caption, at.code, at.error, at.info, at.warning, at.subheader, at.text)
+    return "\n".join(str(element.value) for elements in kinds for element in elements)
+
+
+def test_every_report_is_listed(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard()
+    assert not at.exception
+    assert table(at) == [r.name for r in library.list()]
+    rows = at.dataframe[0].value
+    assert (rows["size"] > 0).all()
+    assert rows["kernels"].dtype.kind in "iuf"
+
+
+def test_search_and_filters_narrow_the_list(dashboard: Dashboard, library: Library) -> None:
+    name = library.list()[0].name
+    at = dashboard(q=name)
+    assert table(at) == [name]
+    at.text_input(key="q").set_value("nothing is called so").run()
+    assert not at.dataframe
+    assert "No report fits" in texts(at)
+    at.text_input(key="q").set_value("").run()
+    at.multiselect(key="kind").select("ncu").run()
+    assert set(table(at)) == {r.name for r in library.list() if r.kind == "ncu"}
+
+
+def test_a_failure_shows_what_to_do(dashboard: Dashboard, library: Library) -> None:
+    job = next(j for j in library.catalog.jobs() if j.state == "failed")
+    at = dashboard()
+    assert any("could not be read" in e.label for e in at.expander)
+    shown = texts(at).replace("\\", "")
+    assert "broken.nsys-rep" in shown
+    assert job.hint in shown
+    at.button(key=f"away-{job.path}").click().run()
+    assert "broken" not in texts(at)
+    assert library.catalog.job(job.path).state == "deleted"  # type: ignore[union-attr]
+
+
+def test_a_failure_can_be_tried_again(dashboard: Dashboard, library: Library) -> None:
+    job = next(j for j in library.catalog.jobs() if j.state == "failed")
+    dashboard().button(key=f"again-{job.path}").click().run()
+    assert library.catalog.job(job.path) is None
+
+
+def test_labels_are_kept(dashboard: Dashboard, library: Library) -> None:
+    report = library.list()[0]
+    library.catalog.set_labels(report.id, ["old"])
+    at = select(dashboard(), 0)
+    editor = next(m for m in at.multiselect if m.label == "Labels")
+    assert editor.value == ["old"]
+    editor.set_value(["old", "baseline"]).run()
+    assert library.catalog.labels()[report.id] == ["baseline", "old"]
+    assert list(dashboard().dataframe[0].value["labels"][0]) == ["baseline", "old"]
+
+
+def test_delete_asks_first(dashboard: Dashboard, library: Library) -> None:
+    report = library.list()[0]
+    at = select(dashboard(), 0)
+    next(b for b in at.button if b.label == "Delete").click().run()
+    assert library.path(report.id).exists()
+    at.button(key="delete-cancelled").click().run()
+    assert not [b for b in at.button if b.key == "delete-confirmed"]
+    next(b for b in at.button if b.label == "Delete").click().run()
+    at.button(key="delete-confirmed").click().run()
+    assert not library.path(report.id).exists()
+    assert report.id not in {r.id for r in library.list()}
+    assert report.name not in table(dashboard())
+
+
+def test_an_empty_library_says_what_to_do(dashboard: Dashboard, empty: Path) -> None:
+    at = dashboard()
+    shown = texts(at)
+    assert str(empty / "inbox") in shown
+    assert "nsys profile" in shown
+    assert "python -m ingest" in shown  # no worker runs in this test, and the page says so
+
+
+@pytest.mark.parametrize(
+    ("filters", "ids"),
+    [
+        (Filters(), ["a", "b"]),
+        (Filters(text="TRAIN h100"), ["a"]),
+        (Filters(text="slow"), ["b"]),
+        (Filters(kinds=("ncu",)), ["b"]),
+        (Filters(gpus=("H100",)), ["a"]),
+        (Filters(labels=("slow", "v2")), ["b"]),
+        (Filters(labels=("slow", "v3")), []),
+        (Filters(since=date(2026, 2, 1)), ["a"]),
+        (Filters(since=date(2026, 2, 1), until=date(2026, 2, 1)), []),
+    ],
+)
+def test_filters(filters: Filters, ids: list[str]) -> None:
+    a = Manifest("a", 1, "train.nsys-rep", "nsys", "", 1, gpu="H100", captured_at="2026-03-01T10:00:00+00:00")
+    b = replace(a, id="b", name="x.ncu-rep", kind="ncu", gpu="T4", captured_at=None)
+    found = library_filters.matching([a, b], {"b": ["slow", "v2"]}, filters)
+    assert [r.id for r in found] == ids
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("run.nsys-rep", "run.nsys-rep"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\temp\\run.ncu-rep", "run.ncu-rep"),
+        ("--output=x.sqlite", "output=x.sqlite"),
+        (".hidden", "hidden"),
+        ("..", "report"),
+        ("", "report"),
+        ("a\nb\x00c.sqlite", "a b c.sqlite"),
+        ("$(id)'\";.nsys-rep", "$(id)'\";.nsys-rep"),
+    ],
+)
+def test_names_of_uploads_are_harmless(given: str, name: str) -> None:
+    assert library_upload.safe_name(given) == name
+
+
+def test_a_long_name_keeps_its_suffix() -> None:
+    name = library_upload.safe_name("é" * 300 + ".nsys-rep")
+    assert name.endswith(".nsys-rep")
+    assert 250 <= len(name.encode()) <= 255
+
+
+def test_uploads_never_overwrite_other_content(tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    names = [library_upload.save(io.BytesIO(text), "x.csv", inbox).name for text in (b"1", b"2", b"1", b"3", b"2")]
+    assert names == ["x.csv", "x-2.csv", "x.csv", "x-3.csv", "x-2.csv"]
+    assert sorted(p.name for p in inbox.iterdir()) == ["x-2.csv", "x-3.csv", "x.csv"]
+    assert (inbox / "x.csv").read_bytes() == b"1"

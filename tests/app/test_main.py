@@ -1,0 +1,157 @@
+"""The frame: which report a page shows, what the menu offers, and what becomes of errors."""
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import tables, worker
+from profiledb import config
+from profiledb.library import Library
+from tests.app.conftest import MAIN, Dashboard
+
+
+def of_kind(library: Library, kind: str) -> str:
+    found = [r.id for r in library.list() if r.kind == kind]
+    if not found:
+        pytest.skip(f"no {kind} report here")
+    return found[0]
+
+
+def shown(at: AppTest) -> str:
+    """The report in the address; a parameter set by the page is a text, one of a visitor a list."""
+    value = at.query_params["report"]
+    return value if isinstance(value, str) else value[0]
+
+
+def test_a_page_opens_on_the_newest_report(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("kernels")
+    assert not at.exception
+    assert shown(at) == of_kind(library, "nsys")
+    assert at.sidebar.selectbox(key="report-picker").value == of_kind(library, "nsys")
+
+
+def test_the_picker_changes_the_address(dashboard: Dashboard, library: Library) -> None:
+    ids = [r.id for r in library.list() if r.kind == "nsys"]
+    if len(ids) < 2:
+        pytest.skip("one report only")
+    at = dashboard("overview")
+    at.sidebar.selectbox(key="report-picker").select(ids[1]).run()
+    assert shown(at) == ids[1]
+
+
+def test_a_report_of_another_kind_is_named(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("kernels")
+    at.query_params["report"] = of_kind(library, "ncu")
+    at.run()
+    assert "this page shows reports of Nsight Systems" in at.info[0].value
+
+
+@pytest.mark.parametrize("name", ["nonsense", "' OR 1=1 --", "../../etc", "<b>x</b>"])
+def test_an_unknown_report_is_said(dashboard: Dashboard, data: Path, name: str) -> None:
+    at = dashboard("overview")
+    at.query_params["report"] = name
+    at.run()
+    assert not at.exception
+    assert "No report is called" in at.error[0].value
+
+
+def test_an_empty_library_has_pages_that_say_so(dashboard: Dashboard, empty: Path) -> None:
+    at = dashboard("kernels")
+    assert not at.exception
+    assert "There is no" in at.error[0].value
+
+
+def boom() -> None:
+    from app import ui
+
+    with ui.boundary():
+        raise ValueError("the secret words")
+
+
+def test_no_traceback_reaches_the_page(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR, "warpdeck"):
+        at = AppTest.from_function(boom).run()
+    assert not at.exception
+    shown = at.error[0].value
+    assert "secret" not in shown
+    number = shown.rstrip(".").rsplit(" ", 1)[1]
+    assert any(number in record.message for record in caplog.records)
+
+
+def lacking() -> None:
+    from app import ui
+    from profiledb.captures import how_to_capture
+
+    with ui.boundary():
+        raise how_to_capture("gpu_metric")
+
+
+def test_what_was_not_captured_comes_with_its_flag() -> None:
+    at = AppTest.from_function(lacking).run()
+    assert not at.error
+    assert at.code[0].value.startswith("nsys profile --gpu-metrics")
+    assert "tensor" in at.caption[0].value
+
+
+def test_units_follow_the_median_and_a_neighbour() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"total": [0, 2_000_000, 5_000_000], "min": [10, 900, None], "max": [2e3, 5e3, 9e3]})
+    columns = [
+        tables.Col("total", "Total", kind="duration"),
+        tables.Col("min", "Min", kind="duration", like="max"),
+        tables.Col("max", "Max", kind="duration"),
+    ]
+    units = {name: unit for name, (unit, _) in tables.column_units(frame, columns).items()}
+    assert units == {"total": "ms", "min": "µs", "max": "µs"}
+
+
+def test_csv_holds_raw_values_and_no_formulas() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"name": ["=1+1", "-x", "ok"], "ns": pd.array([1, None, -3], dtype="Int64")})
+    assert tables.csv_text(frame) == "name,ns\n'=1+1,1\n'-x,\nok,-3\n"
+
+
+def test_main_finds_its_packages_from_any_folder(tmp_path: Path) -> None:
+    code = f"import runpy; runpy.run_path({str(MAIN)!r}, run_name='main'); import app, profiledb"
+    subprocess.run([sys.executable, "-I", "-W", "ignore", "-c", code], cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_the_worker_is_kept_running_and_ends_with_the_dashboard(empty: Path) -> None:
+    keeper = worker.Keeper(config.load(worker="auto", samples="off"))
+    assert keeper.look().state == "starting"
+    assert keeper.look().state in ("starting", "here")
+    keeper.stop()
+    assert not worker.held(empty / "library")
+    assert keeper.look().state == "stopped"  # it waits before it starts another
+
+
+def test_a_worker_elsewhere_is_seen_and_left_alone(empty: Path) -> None:
+    import fcntl
+
+    lock = empty / "library" / "worker.lock"
+    lock.parent.mkdir(parents=True)
+    with lock.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert worker.held(empty / "library")
+        assert worker.Keeper(config.load()).look() == worker.Status("elsewhere")
+    assert not worker.held(empty / "library")
+
+
+def test_waits_grow_while_a_worker_keeps_dying(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = SimpleNamespace(now=0.0)
+    broken = [sys.executable, "-c", "import sys; sys.exit('no disk')"]
+    monkeypatch.setattr(worker, "command", lambda _: broken)
+    keeper = worker.Keeper(config.load(), clock=lambda: moment.now)
+    for wait in worker.BACK_OFF_S:
+        assert keeper.look().state == "starting"
+        assert keeper._process is not None
+        keeper._process.wait(timeout=30)
+        assert keeper.look() == worker.Status("stopped", "no disk")
+        moment.now += wait

@@ -1,0 +1,77 @@
+"""A stranger's first minutes, in a real browser against a running dashboard with its own worker."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from bench.pages import browser_page, dashboard
+from profiledb import analysis
+from profiledb.library import Library
+from tests.conftest import SAMPLES
+
+pytestmark = pytest.mark.browser
+NAME = "transformer_inference.nsys-rep"
+
+
+def cell(page: Page, text: str) -> Locator:
+    """A cell of a table: it is drawn on a canvas, and stands in it as text for readers of the screen."""
+    return page.locator('[role="gridcell"]', has_text=text).first
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    with browser_page() as page:
+        page.set_default_timeout(60_000)
+        expect.set_options(timeout=60_000)
+        yield page
+
+
+def test_a_report_dropped_into_the_inbox_shows_its_kernels(page: Page, tmp_path: Path) -> None:
+    asked: set[str] = set()
+    page.on("request", lambda request: asked.add(request.url))
+    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}) as address:
+        page.goto(address)
+        expect(page.get_by_text("No reports yet").first).to_be_visible()
+        shutil.copy(SAMPLES / "transformer_inference.sqlite", tmp_path / "inbox")
+        shutil.copy(SAMPLES / NAME, tmp_path / "inbox")
+        expect(cell(page, NAME)).to_be_attached()
+        library = Library(tmp_path / "library")
+        report = library.find(NAME)
+        page.goto(f"{address}/kernels?report={report.id}")
+        top = analysis.run(library, report.id, "cuda_gpu_kern_sum", {"by": "short"})
+        expect(cell(page, str(top["Name"][0]))).to_be_attached()
+        page.goto(f"{address}/overview?report={NAME}")
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        expect(page.get_by_text("Top kernels").first).to_be_visible()
+    assert not [url for url in asked if not url.startswith((address, "data:", "blob:"))], "nothing comes from elsewhere"
+
+
+def test_a_file_dropped_into_the_page_becomes_a_report(page: Page, tmp_path: Path) -> None:
+    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}) as address:
+        page.goto(address)
+        page.locator('input[type="file"]').set_input_files(SAMPLES / "transformer_inference.sqlite")
+        expect(cell(page, "transformer_inference.sqlite")).to_be_attached()
+        page.locator('input[type="file"]').set_input_files(
+            {
+                "name": "broken.nsys-rep",
+                "mimeType": "application/octet-stream",
+                "buffer": b"NVIDIA Tegra Profiler Report x",
+            }
+        )
+        expect(page.get_by_text("is not complete").first).to_be_visible()
+
+
+def test_the_samples_are_there_after_the_first_start_without_any_tool(page: Page, tmp_path: Path) -> None:
+    settings = {
+        "WARPDECK_DATA": str(tmp_path),
+        "WARPDECK_SAMPLES": str(SAMPLES),
+        "WARPDECK_NSYS": "off",
+        "WARPDECK_NCU": "off",
+    }
+    with dashboard(settings) as address:
+        page.goto(address)
+        for sample in SAMPLES.glob("*-rep"):
+            expect(cell(page, sample.name)).to_be_attached()
