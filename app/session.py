@@ -25,7 +25,8 @@ def settings() -> Settings:
 
 
 def library() -> Library:
-    """The library; one object a server, shared by all sessions."""
+    """The library; one object a server, shared by all sessions. The inbox is there as soon as a page names it."""
+    settings().inbox.mkdir(parents=True, exist_ok=True)
     return _library(settings().library)
 
 

@@ -16,6 +16,7 @@ from ingest.job import DATABASE
 from profiledb import catalog
 from profiledb.catalog import Job, Manifest
 from profiledb.config import Settings
+from profiledb.errors import ConfigError
 from profiledb.library import Library
 
 NSYS_SUFFIXES = (".nsys-rep", ".qdrep")
@@ -49,6 +50,8 @@ class Worker:
 
     def prepare(self) -> None:
         """Makes the inbox and mends what a crash left behind: open jobs start anew, left-over work is removed."""
+        if self.settings.inbox.is_file():
+            raise ConfigError(f"{self.settings.inbox} is a file; the inbox has to be a folder.")
         self.settings.inbox.mkdir(parents=True, exist_ok=True)
         self.library.recover()
         for job in self.library.catalog.jobs():

@@ -10,6 +10,9 @@ from app import session, ui, worker
 from profiledb.catalog import OPEN_STATES, Job
 
 REFRESH_S = 1.0
+FEW = 2
+"""So many failures are shown at once; more fold up behind their number."""
+
 SHOWN = 50
 _LISTED = "library-listed"
 _STATES = "library-states"
@@ -75,7 +78,7 @@ def _failures(jobs: Sequence[Job]) -> None:
     if not jobs:
         return
     title = "1 file could not be read" if len(jobs) == 1 else f"{len(jobs)} files could not be read"
-    with st.expander(title, icon=":material/error:"):
+    with st.expander(title, icon=":material/error:", expanded=len(jobs) <= FEW):
         for job in jobs[:SHOWN]:
             _failure(job)
         if len(jobs) > SHOWN:

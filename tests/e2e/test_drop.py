@@ -1,5 +1,6 @@
 """A stranger's first minutes, in a real browser against a running dashboard with its own worker."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,11 @@ NAME = "transformer_inference.nsys-rep"
 def cell(page: Page, text: str) -> Locator:
     """A cell of a table: it is drawn on a canvas, and stands in it as text for readers of the screen."""
     return page.locator('[role="gridcell"]', has_text=text).first
+
+
+def click_first_row(page: Page) -> None:
+    """Clicks into the second column of the first row of the first table, where a person would."""
+    page.locator('[data-testid="stDataFrame"]').first.click(position={"x": 150, "y": 50})
 
 
 @pytest.fixture
@@ -43,6 +49,9 @@ def test_a_report_dropped_into_the_inbox_shows_its_kernels(page: Page, tmp_path:
         page.goto(f"{address}/kernels?report={report.id}")
         top = analysis.run(library, report.id, "cuda_gpu_kern_sum", {"by": "short"})
         expect(cell(page, str(top["Name"][0]))).to_be_attached()
+        click_first_row(page)
+        expect(page).to_have_url(re.compile(r"/kernel\?"))
+        expect(page.get_by_role("heading", name="Distribution")).to_be_visible()
         page.goto(f"{address}/overview?report={NAME}")
         expect(page.get_by_role("heading", name="Overview")).to_be_visible()
         expect(page.get_by_text("Top kernels").first).to_be_visible()
