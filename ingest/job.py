@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import traceback
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from profiledb.errors import ConversionError, WarpdeckError
 from profiledb.library import Library
 
 DATABASE = "report.duckdb"
+HASH_FIRST_S = 0.05
 _CHUNK = 1 << 20
 
 
@@ -68,20 +70,28 @@ def convert(source: Path, work: Path, library: Library) -> Outcome:
 def _convert(source: Path, work: Path, library: Library) -> Outcome:
     started = time.monotonic()
     before = stamp(source)
-    sha256 = fingerprint(source)
-    report_id = sha256[:16]
-    if library.path(report_id).exists():
-        return Outcome("duplicate", report_id)
-    manifest = _build(source, work, sha256)
+    with ThreadPoolExecutor(1) as pool:
+        # A small file is known by its hash before anything is converted; a large one is hashed meanwhile.
+        hashing = pool.submit(fingerprint, source)
+        wait([hashing], timeout=HASH_FIRST_S)
+        if hashing.done() and (known := _known(hashing.result(), library)):
+            return known
+        manifest = _build(source, work, hashing)
+    if known := _known(manifest["source_sha256"], library):
+        return known
     if stamp(source) != before:
         return Outcome("changed", message=f"{source.name} changed while it was read.")
     seconds = round(time.monotonic() - started, 3)
-    return Outcome("ready", report_id, Manifest(**(manifest | {"seconds": seconds})).to_json())
+    return Outcome("ready", manifest["id"], Manifest(**(manifest | {"seconds": seconds})).to_json())
+
+
+def _known(sha256: str, library: Library) -> Outcome | None:
+    report_id = sha256[:16]
+    return Outcome("duplicate", report_id) if library.path(report_id).exists() else None
 
 
 def fingerprint(source: Path) -> str:
     """SHA-256 of a file, or of the names and contents of a folder's files; hexadecimal."""
-    _tell("reading")
     digest = hashlib.sha256()
     files = sorted(source.glob("*.parquet")) if source.is_dir() else [source]
     for path in files:
@@ -99,7 +109,7 @@ def stamp(source: Path) -> tuple[int, int]:
     return sum(s.st_size for s in files), max((s.st_mtime_ns for s in files), default=0)
 
 
-def _build(source: Path, work: Path, sha256: str) -> dict[str, Any]:
+def _build(source: Path, work: Path, hashing: Future[str]) -> dict[str, Any]:
     one = detect(source)
     _tell("converting")
     scratch = work / "scratch"
@@ -108,7 +118,7 @@ def _build(source: Path, work: Path, sha256: str) -> dict[str, Any]:
         one.convert(source, db, scratch)
         _tell("finishing")
         enrich.classify(db)
-        name, size = schema.quote(source.name), stamp(source)[0]
+        name, size, sha256 = schema.quote(source.name), stamp(source)[0], hashing.result()
         db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
         return _manifest(db, sha256)
 

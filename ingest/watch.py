@@ -13,7 +13,7 @@ from watchdog.observers.api import BaseObserver
 from ingest.formats import nsys_parquet, nsys_report
 
 UNFINISHED = (".part", ".partial", ".tmp", ".crdownload", ".filepart", ".swp", "~")
-QUICK_S = 0.25
+QUICK_S = 0.1
 """Shortest time between the two looks: enough where the file shows by its end that it is complete."""
 
 

@@ -68,7 +68,7 @@ def comment(db: duckdb.DuckDBPyConnection) -> None:
         statements += [
             f'COMMENT ON COLUMN {table.name}."{column.name}" IS {quote(column.comment)}' for column in table.columns
         ]
-    db.execute(";".join(statements))
+    db.execute(";".join(["BEGIN", *statements, "COMMIT"]))
 
 
 def quote(text: str | None) -> str:

@@ -52,14 +52,14 @@ def _readable(db: duckdb.DuckDBPyConnection, read: str) -> bool:
 
 def _register(db: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
     with closing(_connect(path)) as source:
-        cursor = source.execute(f"SELECT * FROM {identifier(name)}")
+        cursor = source.execute(f"SELECT * FROM {identifier(name)} ORDER BY rowid")
         columns = [description[0] for description in cursor.description]
         cells = [[None if cell is None else _text(cell) for cell in row] for row in cursor]
     data = list(zip(*cells, strict=True)) or [() for _ in columns]
     arrays = [pa.array(column, pa.string()) for column in data]
     view = f"repaired {name}"
     db.register(view, pa.table(arrays, names=columns))
-    return f"SELECT * FROM {identifier(view)}"
+    return f"SELECT row_number() OVER () AS row_id, * FROM {identifier(view)}"
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -19,7 +19,19 @@ def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
         db: connection with the empty schema in catalog ``report``.
         sources: the export; a later source adds the tables that the earlier ones lack.
     """
+    db.execute("SET preserve_insertion_order = false")  # row_id keeps the order; insisting on it takes one core only
     source.attach(db, *sources)
+    db.execute("BEGIN")  # one commit for all: the file is worthless until it is complete
+    try:
+        _fill(db, sources)
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+    db.execute("DETACH src")
+
+
+def _fill(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -> None:
     _load_enums(db, sources)
     secrets = redact.take_strings(db)
     db.execute(resources.files("ingest.nsys").joinpath("load.sql").read_text(encoding="utf-8"))
@@ -28,7 +40,6 @@ def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
     _keep_the_rest(db, sources)
     redact.blank(db, secrets)
     _merge_busy(db)
-    db.execute("DETACH src")
 
 
 def _load_enums(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -> None:
@@ -37,7 +48,8 @@ def _load_enums(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -> N
     if not reads:
         return
     union = " UNION ALL BY NAME ".join(
-        f"SELECT {quote(name.removeprefix(ENUM))} AS enum, * FROM ({read})" for name, read in sorted(reads.items())
+        f"SELECT {quote(name.removeprefix(ENUM))} AS enum, * EXCLUDE (row_id) FROM ({read})"
+        for name, read in sorted(reads.items())
     )
     db.execute(f"INSERT INTO enum_value BY NAME SELECT enum, id, name, label FROM ({union})")
 
@@ -87,7 +99,9 @@ def _keep_the_rest(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -
             if name in source.wanted():
                 _keep_columns(db, one, name)
             else:
-                db.execute(f"CREATE TABLE raw.{identifier(name)} AS {one.tables[name]}")
+                db.execute(
+                    f"CREATE TABLE raw.{identifier(name)} AS SELECT * EXCLUDE (row_id) FROM ({one.tables[name]})"
+                )
     types = "(34, 59, 60, 70, 71)"
     db.execute(f'CREATE TABLE raw."NVTX_OTHER" AS FROM src.NVTX_EVENTS WHERE "eventType" NOT IN {types}')
     _drop_empty(db, "NVTX_OTHER")
@@ -96,9 +110,7 @@ def _keep_the_rest(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -
 def _keep_columns(db: duckdb.DuckDBPyConnection, one: Source, name: str) -> None:
     columns = ", ".join(map(identifier, source.unknown_columns(db, one, name)))
     if columns:
-        db.execute(
-            f'CREATE TABLE raw."{name}" AS SELECT row_number() OVER () AS row_id, {columns} FROM ({one.tables[name]})'
-        )
+        db.execute(f'CREATE TABLE raw."{name}" AS SELECT row_id, {columns} FROM ({one.tables[name]})')
 
 
 def _drop_empty(db: duckdb.DuckDBPyConnection, name: str) -> None:
@@ -109,7 +121,8 @@ def _drop_empty(db: duckdb.DuckDBPyConnection, name: str) -> None:
 def _merge_busy(db: duckdb.DuckDBPyConnection) -> None:
     """The union of the intervals in which each GPU worked, by the usual sweep over starts.
 
-    An interval opens a new group where it begins after every earlier one has ended.
+    A busy interval begins where work starts after all earlier work has ended, and ends where the work before the next
+    one had reached.
     """
     db.execute("""
         INSERT INTO busy
@@ -121,12 +134,12 @@ def _merge_busy(db: duckdb.DuckDBPyConnection) -> None:
             SELECT *, max(end_ns) OVER (PARTITION BY device_id ORDER BY start_ns, end_ns
                 ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
             FROM work WHERE device_id IS NOT NULL
-        ), grouped AS (
-            SELECT *, sum((reached IS NULL OR start_ns > reached)::INTEGER)
-                OVER (PARTITION BY device_id ORDER BY start_ns, end_ns ROWS UNBOUNDED PRECEDING) AS island
-            FROM swept
         )
-        SELECT device_id, min(start_ns), max(end_ns) FROM grouped GROUP BY device_id, island ORDER BY ALL
+        SELECT device_id, start_ns,
+            coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
+        FROM swept JOIN (SELECT device_id, max(end_ns) AS last_ns FROM work GROUP BY device_id) USING (device_id)
+        WHERE reached IS NULL OR start_ns > reached
+        ORDER BY device_id, start_ns
     """)
 
 

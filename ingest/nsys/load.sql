@@ -1,5 +1,5 @@
 -- Fills the tables of a report from the tables of an nsys export (the catalog "src": export.sql says which).
--- A row number keeps the order of the export. Rows with impossible times are taken out afterwards (rejected_row).
+-- row_id is the place of a row in the order of the export, from 1. Rows with impossible times are taken out afterwards (rejected_row).
 
 INSERT INTO process BY NAME SELECT "globalPid" AS global_pid, pid, name FROM src.PROCESSES;
 
@@ -40,7 +40,7 @@ LEFT JOIN string AS s ON s.string_id = short_id
 LEFT JOIN string AS m ON m.string_id = mangled_id;
 
 INSERT INTO kernel BY NAME
-SELECT row_number() OVER () AS kernel_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
+SELECT row_id AS kernel_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
     "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
     "correlationId" AS correlation_id, "globalPid" AS global_pid, name_id,
     "gridX" AS grid_x, "gridY" AS grid_y, "gridZ" AS grid_z,
@@ -52,11 +52,11 @@ SELECT row_number() OVER () AS kernel_id, start AS start_ns, "end" AS end_ns, "d
     "launchType" AS launch_type, "cacheConfig" AS cache_config, "sharedMemoryLimitConfig" AS shared_limit_config,
     "gridId" AS grid_id, "graphNodeId" AS graph_node_id, "graphId" AS graph_id
 FROM src.CUPTI_ACTIVITY_KIND_KERNEL
-LEFT JOIN kernel_key ON demangled_id = coalesce("demangledName", -1) AND short_id = coalesce("shortName", -1)
+JOIN kernel_key ON demangled_id = coalesce("demangledName", -1) AND short_id = coalesce("shortName", -1)
     AND mangled_id = coalesce("mangledName", -1);
 
 INSERT INTO memop BY NAME
-SELECT row_number() OVER () AS memop_id, 'memcpy' AS kind, '[CUDA memcpy ' || e.label || ']' AS operation,
+SELECT row_id AS memop_id, 'memcpy' AS kind, '[CUDA memcpy ' || e.label || ']' AS operation,
     start AS start_ns, "end" AS end_ns, "deviceId" AS device_id, "contextId" AS context_id,
     "greenContextId" AS green_context_id, "streamId" AS stream_id, "correlationId" AS correlation_id,
     "globalPid" AS global_pid, bytes, "copyKind" AS copy_kind, "srcKind" AS src_kind, "dstKind" AS dst_kind,
@@ -67,7 +67,7 @@ FROM src.CUPTI_ACTIVITY_KIND_MEMCPY
 LEFT JOIN enum_value AS e ON e.enum = 'CUDA_MEMCPY_OPER' AND e.id = "copyKind";
 
 INSERT INTO memop BY NAME
-SELECT (SELECT count(*) FROM memop) + row_number() OVER () AS memop_id, 'memset' AS kind,
+SELECT (SELECT count(*) FROM memop) + row_id AS memop_id, 'memset' AS kind,
     '[CUDA memset]' AS operation, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
     "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
     "correlationId" AS correlation_id, "globalPid" AS global_pid, bytes, "memKind" AS dst_kind, value,
@@ -75,27 +75,27 @@ SELECT (SELECT count(*) FROM memop) + row_number() OVER () AS memop_id, 'memset'
 FROM src.CUPTI_ACTIVITY_KIND_MEMSET;
 
 INSERT INTO api_call BY NAME
-SELECT row_number() OVER () AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
+SELECT row_id AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
     "correlationId" AS correlation_id, "nameId" AS name_id, "eventClass" AS event_class,
     "returnValue" AS return_value, "callchainId" AS callchain_id
 FROM src.CUPTI_ACTIVITY_KIND_RUNTIME;
 
 INSERT INTO sync BY NAME
-SELECT row_number() OVER () AS sync_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
+SELECT row_id AS sync_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
     "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
     "correlationId" AS correlation_id, "globalPid" AS global_pid, "syncType" AS sync_type, "eventId" AS event_id,
     "eventSyncId" AS event_sync_id
 FROM src.CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
 
 INSERT INTO graph_launch BY NAME
-SELECT row_number() OVER () AS launch_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
+SELECT row_id AS launch_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
     "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
     "correlationId" AS correlation_id, "globalPid" AS global_pid, "graphId" AS graph_id,
     "graphExecId" AS graph_exec_id
 FROM src.CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 
 INSERT INTO memory_event BY NAME
-SELECT row_number() OVER () AS event_id, start AS time_ns, "globalPid" AS global_pid, "deviceId" AS device_id,
+SELECT row_id AS event_id, start AS time_ns, "globalPid" AS global_pid, "deviceId" AS device_id,
     "contextId" AS context_id, "streamId" AS stream_id, address, bytes, "memKind" AS mem_kind,
     "memoryOperationType" AS operation, name, "correlationId" AS correlation_id,
     "localMemoryPoolAddress" AS pool_address, "localMemoryPoolSize" AS pool_bytes,
@@ -104,7 +104,7 @@ FROM src.CUDA_GPU_MEMORY_USAGE_EVENTS;
 
 -- NVTX. A domain (event type 75) belongs to a process; the text is in the string table, in the row, or in either.
 CREATE OR REPLACE TEMP TABLE nvtx AS
-SELECT row_number() OVER () AS row_id, "globalTid" - ("globalTid" & 16777215) AS global_pid, *
+SELECT "globalTid" - ("globalTid" & 16777215) AS global_pid, *
 FROM src.NVTX_EVENTS;
 
 CREATE OR REPLACE TEMP TABLE nvtx_domain AS
@@ -163,7 +163,7 @@ WHERE domain = 'NCCL';
 DROP TABLE nvtx;
 
 INSERT INTO osrt_call BY NAME
-SELECT row_number() OVER () AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
+SELECT row_id AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
     "nameId" AS name_id, "eventClass" AS event_class, "returnValue" AS return_value, "nestingLevel" AS nesting_level,
     "callchainId" AS callchain_id, "argumentsId" AS arguments_id
 FROM src.OSRT_API;

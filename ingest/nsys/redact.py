@@ -101,12 +101,11 @@ def _blank(db: duckdb.DuckDBPyConnection, table: str, columns: list[str]) -> Non
 
 
 def _text_columns(db: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """Text columns by table, quoted, of all tables that have rows; kernel names come from the strings."""
+    """Text columns by table, quoted: all but those that are clean already."""
     rows = db.execute("""
         SELECT format('"{}"."{}"', schema_name, table_name), list('"' || column_name || '"')
-        FROM duckdb_columns() JOIN duckdb_tables() USING (database_name, schema_name, table_name)
+        FROM duckdb_columns()
         WHERE database_name = 'report' AND data_type = 'VARCHAR' AND table_name NOT IN ('enum_value', 'string')
-            AND estimated_size > 0
         GROUP BY ALL
     """).fetchall()
     return dict(rows)

@@ -10,7 +10,7 @@ import duckdb
 import duckdb_extension_sqlite_scanner
 
 from profiledb.errors import ConversionError
-from profiledb.schema import quote
+from profiledb.schema import identifier, quote
 
 ENUM = "ENUM_"
 
@@ -20,7 +20,7 @@ class Source:
     """The tables of an export.
 
     Args:
-        tables: name -> SQL that reads all of it.
+        tables: name -> SQL that reads all of it, its first column ``row_id``: 1, 2, ... in the order of the export.
         name: how the export is called in messages.
     """
 
@@ -30,14 +30,18 @@ class Source:
 
 def from_parquet(folder: Path) -> Source:
     """The tables of a parquetdir export, a file each."""
-    files = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
-    return Source(
-        {name: f"SELECT * FROM read_parquet({quote(str(path))})" for name, path in files.items()}, folder.name
+    files = {path.stem: quote(str(path)) for path in sorted(folder.glob("*.parquet"))}
+    read = (
+        "SELECT file_row_number + 1 AS row_id, * EXCLUDE (file_row_number) FROM read_parquet({}, file_row_number=true)"
     )
+    return Source({name: read.format(path) for name, path in files.items()}, folder.name)
 
 
 def from_sqlite(db: duckdb.DuckDBPyConnection, path: Path, *, only: frozenset[str] = frozenset()) -> Source:
     """The real tables of an SQLite export (views and virtual tables are left alone: reading them may never end).
+
+    The file is attached, because that gives SQLite's own row number: counting rows instead, to keep their order,
+    would hold the whole load to one core.
 
     Args:
         db: the connection that will read; the SQLite extension is loaded into it.
@@ -49,7 +53,10 @@ def from_sqlite(db: duckdb.DuckDBPyConnection, path: Path, *, only: frozenset[st
     """
     _load_scanner(db)
     names = [name for name in sqlite_tables(path) if not only or name in only]
-    return Source({name: f"SELECT * FROM sqlite_scan({quote(str(path))}, {quote(name)})" for name in names}, path.name)
+    catalog = identifier(f"sqlite {path.name}")
+    db.execute(f"ATTACH IF NOT EXISTS {quote(str(path))} AS {catalog} (TYPE sqlite, READ_ONLY)")
+    reads = {name: f"SELECT rowid AS row_id, * FROM {catalog}.{identifier(name)}" for name in names}
+    return Source(reads, path.name)
 
 
 def sqlite_tables(path: Path) -> list[str]:
@@ -95,11 +102,14 @@ def attach(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
     db.execute(_export_sql())
     db.execute("USE report")
     for name, columns in wanted().items():
-        if read := next((s.tables[name] for s in sources if name in s.tables), None):
+        read = next((s.tables[name] for s in sources if name in s.tables), None)
+        if read is None:
+            db.execute(f'ALTER TABLE src."{name}" ADD COLUMN row_id BIGINT')
+        else:
             present = _columns(db, read)
             picked = ", ".join(_pick(column, type_, present) for column, type_ in columns.items())
             db.execute(f'DROP TABLE src."{name}"')
-            db.execute(f'CREATE VIEW src."{name}" AS SELECT {picked} FROM ({read})')
+            db.execute(f'CREATE VIEW src."{name}" AS SELECT row_id, {picked} FROM ({read})')
 
 
 @cache
@@ -123,7 +133,7 @@ def _export_sql() -> str:
 def unknown_columns(db: duckdb.DuckDBPyConnection, source: Source, name: str) -> list[str]:
     """Columns of a table of the export that load.sql does not read."""
     lower = {column.lower() for column in wanted()[name]}
-    return [column for column in _columns(db, source.tables[name]) if column.lower() not in lower]
+    return [column for column in _columns(db, source.tables[name]) if column.lower() not in lower | {"row_id"}]
 
 
 def _columns(db: duckdb.DuckDBPyConnection, read: str) -> dict[str, str]:
