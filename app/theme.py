@@ -13,7 +13,7 @@ Theme = Literal["light", "dark"]
 BACKGROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#13161b"}
 """The page's, as .streamlit/config.toml has it."""
 
-TINT = 0.35
+TINT: dict[Theme, float] = {"light": 0.25, "dark": 0.35}
 
 
 def theme() -> Theme:
@@ -36,8 +36,10 @@ def tint(color: str) -> str:
 
     It is opaque, because what is drawn on it must be told from the mixture and not from the colour itself.
     """
-    ground = BACKGROUND[theme()]
-    mixed = [round(TINT * int(color[at : at + 2], 16) + (1 - TINT) * int(ground[at : at + 2], 16)) for at in (1, 3, 5)]
+    ground, share = BACKGROUND[theme()], TINT[theme()]
+    mixed = [
+        round(share * int(color[at : at + 2], 16) + (1 - share) * int(ground[at : at + 2], 16)) for at in (1, 3, 5)
+    ]
     return "#" + "".join(f"{part:02X}" for part in mixed)
 
 

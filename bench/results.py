@@ -81,7 +81,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> list[str]:
         if theirs is None:
             cells += ["no tool here reads it", "-", "-", "-"]
         else:
-            cells += [theirs.what, f"{theirs.seconds:.2f} s", _mib(theirs.peak_bytes), f"{item.ratio:.1f}"]
+            cells += [theirs.what, f"{theirs.seconds:.2f} s", _mib(theirs.peak_bytes), f"{item.ratio:.2f}"]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 

@@ -150,7 +150,8 @@ def check_needs(cursor: duckdb.DuckDBPyConnection, analysis: Analysis) -> None:
     """Raises NotCapturedError where none of the alternatives of a need has rows."""
     for tables in analysis.needs:
         if not any(cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() for table in tables):
-            raise how_to_capture(tables[0])
+            calls = cursor.execute("SELECT 1 FROM api_call LIMIT 1").fetchone()
+            raise how_to_capture(tables[0], calls_traced=calls is not None)
 
 
 def query(library: Library, report_id: str, sql: str, params: Mapping[str, Any] | None = None) -> pd.DataFrame:

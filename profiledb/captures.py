@@ -50,8 +50,22 @@ def missing(cursor: duckdb.DuckDBPyConnection, kind: str) -> list[Capture]:
     ]
 
 
-def how_to_capture(table: str) -> NotCapturedError:
-    """The answer to a question that needs a table which this report does not have."""
+GPU_SIDE = ("kernel", "memop")
+
+
+def how_to_capture(table: str, *, calls_traced: bool = False) -> NotCapturedError:
+    """The answer to a question that needs a table which this report does not have.
+
+    Args:
+        table: the table without rows.
+        calls_traced: whether CUDA calls were recorded, so that only the GPU's side of them is missing.
+    """
+    if calls_traced and table in GPU_SIDE:
+        return NotCapturedError(
+            "CUDA calls were traced, but nothing of what ran on the GPU: not in this report.",
+            hint="Where kernels ran, the driver did not report them (WSL2, for one). Capture with: "
+            "nsys profile --trace=cuda",
+        )
     for capture in CAPTURES:
         if capture.table == table:
             return NotCapturedError(f"{capture.title}: not in this report.", hint=f"Capture with: {capture.flag}")

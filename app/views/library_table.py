@@ -69,12 +69,12 @@ def _config(shown: pd.DataFrame, units: Mapping[str, tuple[str, float]], turn: s
     labels = sorted({label for row in shown["labels"] for label in row} | {SAMPLE})
     return {
         "open": config.ButtonColumn("", type="tertiary", width=60, key=f"open-{turn}"),
-        "name": config.TextColumn("Name", width=240),
+        "name": config.TextColumn("Name", width=228),
         "kind": config.TextColumn("Kind", width=116),
-        "gpu": config.TextColumn("GPU", width=196),
+        "gpu": config.TextColumn("GPU", width=172),
         "captured": config.DatetimeColumn("Captured (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=128),
         "duration": config.NumberColumn(f"Duration ({units['duration'][0]})", format="%,.2f", width=96),
-        "kernels": config.NumberColumn("Kernels", format="%,d", width=72, help="Kernel executions in the report"),
-        "size": config.NumberColumn(f"Size ({units['size'][0]})", format="%,.2f", width=76, help="The report file"),
+        "kernels": config.NumberColumn("Kernels", format="%,d", width=88, help="Kernel executions in the report"),
+        "size": config.NumberColumn(f"Size ({units['size'][0]})", format="%,.1f", width=84, help="The report file"),
         "labels": config.MultiselectColumn("Labels", options=labels, color="gray", width=130),
     }

@@ -1,0 +1,49 @@
+"""Takes the README's screenshots of the real pages with the samples in them: ``python scripts/screenshots.py``."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from playwright.sync_api import Page  # noqa: E402 (the root has to be on the path first)
+
+from bench.pages import browser_page, dashboard  # noqa: E402
+
+TARGET = ROOT / "docs" / "screenshots"
+SAMPLES = ROOT / "sample_reports"
+TRAINING = "transformer_training"
+PAGES = {
+    "library": "/",
+    "overview": f"/overview?report={TRAINING}.nsys-rep",
+    "kernels": f"/kernels?report={TRAINING}.nsys-rep",
+    "ncu": f"/ncu?report={TRAINING}.ncu-rep",
+}
+HEIGHT = {"library": 520, "overview": 1180, "kernels": 900, "ncu": 900}
+
+
+def main() -> None:
+    """Writes a PNG a page to docs/screenshots."""
+    TARGET.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as data:
+        settings = {"WARPDECK_DATA": data, "WARPDECK_SAMPLES": str(SAMPLES)}
+        with dashboard(settings) as address, browser_page() as page:
+            page.goto(address)
+            for sample in SAMPLES.glob("*-rep"):
+                page.locator('[role="gridcell"]', has_text=sample.name).first.wait_for(state="attached")
+            for name, path in PAGES.items():
+                _shoot(page, address + path, TARGET / f"{name}.png", HEIGHT[name])
+
+
+def _shoot(page: Page, url: str, target: Path, height: int) -> None:
+    page.set_viewport_size({"width": 1440, "height": height})
+    page.goto(url)
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
+    page.wait_for_selector('[data-testid="stDataFrame"] canvas')
+    page.wait_for_load_state("networkidle")
+    page.screenshot(path=target)
+
+
+if __name__ == "__main__":
+    main()
