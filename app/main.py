@@ -1,7 +1,11 @@
-"""The dashboard's frame: list of pages, report picker, one error boundary. ``streamlit run app/main.py``."""
+"""The dashboard's server: ``streamlit run app/main.py``. It starts the ingest worker, and serves ``dashboard.py``."""
 
+import asyncio
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -10,111 +14,17 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from app import format as fmt  # noqa: E402 (the path comes first)
-from app import session, ui, views, worker  # noqa: E402
-from profiledb.catalog import Manifest  # noqa: E402
-from profiledb.errors import ReportNotFoundError  # noqa: E402
-
-LOGO = Path(__file__).with_name("static") / "logo.svg"
-ICON = LOGO.with_name("icon.png")
-_PICKER = "report-picker"
-_CHOSEN = "report-chosen"
+from app import worker  # noqa: E402 (the path comes first)
 
 
-def main() -> None:
-    """Draws one look at one page."""
-    st.set_page_config(page_title="Warpdeck", page_icon=ICON, layout="wide")
-    st.html(ui.STYLE)
-    st.logo(LOGO, size="large")
-    with ui.boundary():
-        worker.status()  # starts the worker where none runs
-        _page(_current())
-
-
-def _page(current: Manifest | None) -> None:
-    """Chooses the page by the address and draws it; the menu has the pages that fit the report at hand."""
-    library = st.Page(views.LIBRARY, title="Library", icon=":material/folder_open:", default=True)
-    pages = {
-        view: st.Page(
-            view.path,
-            title=view.title,
-            icon=view.icon,
-            url_path=view.url,
-            visibility="visible" if current and current.kind == view.kind and view.listed else "hidden",
-        )
-        for view in views.VIEWS
-    }
-    chosen = st.navigation({"": [library], "Report": list(pages.values())}, position="sidebar")
-    view = next((view for view, page in pages.items() if page is chosen), None)
-    with ui.boundary():
-        if view is None:
-            _pick(current, None)
-            chosen.run()
-        elif _offer(view, current):
-            chosen.run()
-
-
-def _offer(view: views.View, current: Manifest | None) -> bool:
-    """Settles which report a page shows; False where it fits none, which is then said."""
+@asynccontextmanager
+async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
+    """Looks after the worker as long as the server runs, so that files are read before anybody opens a page."""
+    task = asyncio.create_task(worker.keep())
     try:
-        manifest = session.report(view.kind)
-    except ReportNotFoundError as error:
-        st.header(view.title, anchor=False)
-        ui.problem(ReportNotFoundError(error.message))
-        st.page_link(views.LIBRARY, label="See what is in the Library")
-        return False
-    session.remember(manifest)
-    if current is None or manifest.id != current.id:
-        st.rerun()  # the menu above was drawn for another report
-    _pick(manifest, view)
-    if manifest.kind == view.kind:
-        st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.name)}")
-        return True
-    st.header(view.title, anchor=False)
-    st.info(
-        f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(manifest.kind)};"
-        f" this page shows reports of {ui.kind_title(view.kind)}."
-    )
-    if fitting := views.first(manifest.kind):
-        st.page_link(fitting.path, label=f"Open its {fitting.title}", query_params={session.PARAMETER: manifest.id})
-    return False
+        yield {}
+    finally:
+        task.cancel()
 
 
-def _pick(current: Manifest | None, view: views.View | None) -> None:
-    """The report picker; a chosen report stays on the page where it fits, and otherwise opens on its own first page."""
-    known = {manifest.id: manifest for manifest in session.reports()}
-    if current is None or current.id not in known:
-        return
-    st.session_state[_PICKER] = current.id
-    st.sidebar.selectbox(
-        "Report",
-        list(known),
-        key=_PICKER,
-        format_func=lambda key: _label(known[key]),
-        on_change=_choose,
-        args=(known,),
-        label_visibility="collapsed",
-    )
-    if st.session_state.pop(_CHOSEN, False) and (view is None or view.kind != current.kind):
-        ui.open_report(current)
-
-
-def _choose(known: dict[str, Manifest]) -> None:
-    session.remember(known[st.session_state[_PICKER]])
-    st.session_state[_CHOSEN] = True
-
-
-def _label(manifest: Manifest) -> str:
-    parts = [manifest.name, manifest.gpu, fmt.when(manifest.captured_at) if manifest.captured_at else None]
-    return "  ·  ".join(fmt.visible(part) for part in parts if part)
-
-
-def _current() -> Manifest | None:
-    """The report at hand, whatever its kind; None where there is none, which the page itself then says."""
-    try:
-        return session.report()
-    except ReportNotFoundError:
-        return None
-
-
-main()
+app = st.App(Path(__file__).with_name("dashboard.py"), lifespan=lifespan)

@@ -4,6 +4,7 @@ The worker decides by itself whether it may work: where another one holds the li
 pipe that only this process holds open, so it ends with the dashboard, however that ends.
 """
 
+import asyncio
 import fcntl
 import subprocess
 import sys
@@ -12,10 +13,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Literal
-
-import streamlit as st
 
 from profiledb import config
 from profiledb.config import Settings
@@ -28,6 +28,9 @@ BACK_OFF_S = (2.0, 5.0, 15.0, 60.0)
 
 STEADY_S = 300.0
 """After so long a life, a death counts as the first again."""
+
+LOOK_S = 5.0
+"""Time between two looks of the server itself."""
 
 State = Literal["here", "elsewhere", "off", "starting", "stopped"]
 
@@ -48,8 +51,16 @@ def status() -> Status:
     return _keeper(settings).look()
 
 
-@st.cache_resource(show_spinner=False)
+async def keep() -> None:
+    """Looks at the worker every few seconds, for as long as the server runs."""
+    while True:
+        await asyncio.to_thread(status)
+        await asyncio.sleep(LOOK_S)
+
+
+@cache
 def _keeper(settings: Settings) -> "Keeper":
+    """One a process: pages and the server's own look share it."""
     return Keeper(settings)
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,14 @@ def run_ingest(inbox: Path, library: Path, *options: str, **environment: str) ->
     argv = [sys.executable, "-m", "ingest", "--once", "--inbox", str(inbox), "--library", str(library), *options]
     done = subprocess.run(argv, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False)
     return Ingested(done.returncode, done.stdout.splitlines(), done.stderr)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    """Fails where the condition has not come true in time; looks often, so that it never waits for nothing."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit, "it did not happen in time"
+        time.sleep(0.02)
 
 
 Ingest = Callable[..., Ingested]

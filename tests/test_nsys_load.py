@@ -125,13 +125,18 @@ def test_gpu_metrics_get_a_column_each(load: Load) -> None:
     query = load(
         {
             "TARGET_INFO_GPU_METRICS": (names, [(256, 1, "SMs Active"), (256, 2, "Tensor"), (257, 1, "SMs Active")]),
-            "GPU_METRICS": (samples, [(10, 256, 1, 50), (10, 256, 2, 7), (10, 257, 1, 90), (20, 256, 1, 60)]),
+            "GPU_METRICS": (
+                samples,
+                [(10, 256, 1, 50), (10, 256, 2, 7), (10, 257, 1, 90), (20, 256, 1, 60), (20, 257, 9, 3)],
+            ),
         }
     )
+    assert query('SELECT gpu_id, "metric 9" FROM gpu_metric WHERE "metric 9" IS NOT NULL') == [(1, 3.0)]
     assert query('SELECT gpu_id, time_ns, "SMs Active", "Tensor" FROM gpu_metric ORDER BY ALL') == [
         (0, 10, 50.0, 7.0),
         (0, 20, 60.0, None),
         (1, 10, 90.0, None),
+        (1, 20, None, None),
     ]
 
 

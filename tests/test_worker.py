@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ import pytest
 from profiledb.catalog import Job
 from profiledb.library import Library
 from tests import exports
-from tests.conftest import CORPUS, ROOT, SAMPLES, Ingest
+from tests.conftest import CORPUS, ROOT, SAMPLES, Ingest, wait_until
 from tests.exports import kernel, kernels
 
 needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
@@ -31,14 +30,6 @@ def job_of(library: Library, path: Path) -> Job:
     job = library.catalog.job(str(path))
     assert job is not None
     return job
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    """Fails where the condition has not come true in time; looks often, so that it never waits for nothing."""
-    limit = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < limit, "it did not happen in time"
-        time.sleep(0.02)
 
 
 BAD = {

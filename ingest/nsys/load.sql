@@ -191,6 +191,14 @@ SELECT DISTINCT ("typeId" & 255)::INTEGER AS gpu_id, "metricId" AS metric_id, "m
 FROM src.TARGET_INFO_GPU_METRICS
 ORDER BY ALL;
 
+-- Samples whose metric has no name are kept under its number.
+INSERT INTO gpu_metric_name BY NAME
+SELECT ("typeId" & 255)::INTEGER AS gpu_id, "metricId" AS metric_id, 'metric ' || "metricId" AS name,
+    TRY_CAST("typeId" AS BIGINT) AS type_id
+FROM (SELECT DISTINCT "typeId", "metricId" FROM src.GPU_METRICS)
+ANTI JOIN gpu_metric_name ON type_id = TRY_CAST("typeId" AS BIGINT) AND metric_id = "metricId"
+ORDER BY ALL;
+
 INSERT INTO sched_event BY NAME
 SELECT start AS time_ns, cpu, "isSchedIn" AS scheduled_in, "globalTid" AS global_tid, "threadState" AS thread_state,
     "threadBlock" AS thread_block

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from profiledb.library import Library
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-MAIN = ROOT / "app" / "main.py"
+MAIN = ROOT / "app" / "dashboard.py"
 SAMPLES = ROOT / "sample_reports"
 CORPUS = ROOT.parent / "shared" / "corpus"
 STRANGERS = ("streams_4090.nsys-rep", "vec_add_1660s_full.ncu-rep")

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from app.worker import held
 from bench.pages import browser_page, dashboard
 from profiledb import analysis
 from profiledb.library import Library
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, wait_until
 
 pytestmark = pytest.mark.browser
 NAME = "transformer_inference.nsys-rep"
@@ -71,6 +72,15 @@ def test_a_file_dropped_into_the_page_becomes_a_report(page: Page, tmp_path: Pat
             }
         )
         expect(page.get_by_text("is not complete").first).to_be_visible()
+
+
+def test_files_are_read_before_anybody_opens_a_page(tmp_path: Path) -> None:
+    (tmp_path / "inbox").mkdir()
+    shutil.copy(SAMPLES / "transformer_inference.sqlite", tmp_path / "inbox")
+    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}):
+        library = Library(tmp_path / "library")
+        wait_until(lambda: bool(library.list()))
+    wait_until(lambda: not held(library.folder))
 
 
 def test_the_samples_are_there_after_the_first_start_without_any_tool(page: Page, tmp_path: Path) -> None:
