@@ -36,15 +36,3 @@ def create(path: Path, *, memory_limit: str = "1GB") -> Iterator[duckdb.DuckDBPy
         db.execute(f"DETACH {CATALOG}")
     finally:
         db.close()
-
-
-def empty(db: duckdb.DuckDBPyConnection) -> None:
-    """Begins anew: drops whatever a load that failed has left, and creates the empty tables again."""
-    db.execute("USE memory")
-    db.execute(f"DROP SCHEMA IF EXISTS {CATALOG}.raw CASCADE")
-    tables = f"SELECT database_name, table_name FROM duckdb_tables() WHERE database_name IN ('{CATALOG}', 'temp')"
-    for database, table in db.execute(tables).fetchall():
-        db.execute(f"DROP TABLE {database}.main.{schema.identifier(table)}")
-    db.execute("DETACH DATABASE IF EXISTS src")
-    db.execute(f"USE {CATALOG}")
-    schema.create(db)

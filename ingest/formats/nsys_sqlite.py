@@ -7,7 +7,6 @@ import duckdb
 
 from ingest.nsys import damaged, load
 from ingest.nsys.source import from_sqlite, sqlite_tables, wanted
-from profiledb import store
 from profiledb.errors import ConversionError
 from profiledb.schema import quote
 
@@ -32,7 +31,6 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     try:
         load.load(db, export)
     except (duckdb.TypeMismatchException, duckdb.InvalidInputException):
-        store.empty(db)
         load.load(db, damaged.repaired(db, source, export))
         _note_wrong_cells(db, source)
     version = db.execute(

@@ -25,7 +25,8 @@ def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
     try:
         _fill(db, sources)
     except BaseException:
-        db.execute("ROLLBACK")
+        db.execute("ROLLBACK")  # leaves the tables empty, for another way to read the same export
+        db.execute("DETACH src")
         raise
     db.execute("COMMIT")
     db.execute("DETACH src")

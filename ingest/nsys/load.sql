@@ -128,38 +128,35 @@ FROM nvtx_key
 LEFT JOIN nvtx_domain USING (global_pid, domain_id)
 LEFT JOIN string ON string_id = text_id;
 
+CREATE OR REPLACE TEMP VIEW nvtx_event AS
+SELECT nvtx.*, name_id, coalesce("uint64Value", "uint32Value"::UBIGINT) AS payload_uint64,
+    coalesce("int64Value", "int32Value") AS payload_int64, coalesce("doubleValue", "floatValue") AS payload_double,
+    coalesce("jsonText", json.value) AS payload_json
+FROM nvtx
+JOIN nvtx_key ON nvtx_key.global_pid = nvtx.global_pid AND domain_id = coalesce("domainId", -1)
+    AND text_id = coalesce("textId", -1)
+    AND own_text = CASE WHEN "textId" IS NULL THEN coalesce(text, '') ELSE '' END
+LEFT JOIN string AS json ON json.string_id = "jsonTextId";
+
 INSERT INTO range BY NAME
 SELECT row_id AS range_id, start AS start_ns,
     coalesce("end", (SELECT greatest(max(start), max("end")) FROM nvtx)) AS end_ns, "end" IS NOT NULL AS closed,
     CASE WHEN "eventType" IN (59, 70) THEN 'PushPop' ELSE 'StartEnd' END AS style, "eventType" AS event_type,
     name_id, "globalTid" AS global_tid, "endGlobalTid" AS end_global_tid, "domainId" AS domain_id, category, color,
-    "rangeId" AS nvtx_id, coalesce("uint64Value", "uint32Value"::UBIGINT) AS payload_uint64,
-    coalesce("int64Value", "int32Value") AS payload_int64, coalesce("doubleValue", "floatValue") AS payload_double,
-    coalesce("jsonText", json.value) AS payload_json
-FROM nvtx
-JOIN nvtx_key ON nvtx_key.global_pid = nvtx.global_pid AND domain_id = coalesce("domainId", -1)
-    AND text_id = coalesce("textId", -1)
-    AND own_text = CASE WHEN "textId" IS NULL THEN coalesce(text, '') ELSE '' END
-LEFT JOIN string AS json ON json.string_id = "jsonTextId"
-WHERE "eventType" IN (59, 60, 70, 71);
+    "rangeId" AS nvtx_id, payload_uint64, payload_int64, payload_double, payload_json
+FROM nvtx_event WHERE "eventType" IN (59, 60, 70, 71);
 
 INSERT INTO mark BY NAME
 SELECT row_id AS mark_id, start AS time_ns, name_id, "globalTid" AS global_tid, "domainId" AS domain_id, category,
-    color, coalesce("uint64Value", "uint32Value"::UBIGINT) AS payload_uint64,
-    coalesce("int64Value", "int32Value") AS payload_int64, coalesce("doubleValue", "floatValue") AS payload_double,
-    coalesce("jsonText", json.value) AS payload_json
-FROM nvtx
-JOIN nvtx_key ON nvtx_key.global_pid = nvtx.global_pid AND domain_id = coalesce("domainId", -1)
-    AND text_id = coalesce("textId", -1)
-    AND own_text = CASE WHEN "textId" IS NULL THEN coalesce(text, '') ELSE '' END
-LEFT JOIN string AS json ON json.string_id = "jsonTextId"
-WHERE "eventType" = 34;
+    color, payload_uint64, payload_int64, payload_double, payload_json
+FROM nvtx_event WHERE "eventType" = 34;
 
 INSERT INTO nccl_call BY NAME
 SELECT row_number() OVER () AS call_id, start_ns, end_ns, global_tid, text AS name, payload_json
 FROM range JOIN range_name USING (name_id)
 WHERE domain = 'NCCL';
 
+DROP VIEW nvtx_event;
 DROP TABLE nvtx;
 
 INSERT INTO osrt_call BY NAME
