@@ -86,10 +86,21 @@ def units(folder: Path) -> Iterator[Path]:
     for path in entries:
         if path.name.startswith(".") or path.name.lower().endswith(UNFINISHED) or path.is_symlink():
             continue
+        if not _is_text(path.name):
+            continue
         if not path.is_dir() or nsys_parquet.matches(path):
             yield path
         else:
             yield from units(path)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name can be written down: one in another encoding than the system's can in no table and on no page."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def look(path: Path) -> tuple[int, int] | None:

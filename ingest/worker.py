@@ -67,9 +67,9 @@ class Worker:
 
     def take(self, paths: list[Path]) -> int:
         """Converts those files that are new or have changed, and returns how many that were."""
-        fresh = [(path, mark) for path in paths if (mark := self._fresh(path))]
-        for path, mark in fresh:
-            self.library.catalog.put_job(Job(str(path), path.name, mark, "waiting"))
+        known = {job.path: job for job in self.library.catalog.jobs()}
+        fresh = [(path, mark) for path in paths if (mark := self._fresh(path, known.get(str(path))))]
+        self.library.catalog.put_job(*(Job(str(path), path.name, mark, "waiting") for path, mark in fresh))
         for path, mark in fresh:
             self.on_done(self._convert(path, mark))
         return len(fresh)
@@ -82,21 +82,20 @@ class Worker:
             if job.state == "failed" and path.parent.is_dir() and not path.exists():
                 self.library.catalog.forget_job(job.path)
 
-    def _fresh(self, path: Path) -> str | None:
+    def _fresh(self, path: Path, known: Job | None) -> str | None:
         """What identifies the present state of a file, where that state still has to be worked on."""
-        mark = _mark(path)
+        mark = fingerprint(path)
         if mark is None or _is_companion(path):
             return None
-        known = self.library.catalog.job(str(path))
         if known is None or known.fingerprint != mark:
             return mark
         lost = known.state in ("ready", "duplicate") and not self.library.path(known.report_id or "").exists()
-        other_tools = known.state == "failed" and known.tools != _tools()
+        other_tools = known.state == "failed" and known.tools != tools_at_hand()
         return mark if lost or other_tools else None
 
     def _convert(self, path: Path, mark: str) -> Job:
         started = time.monotonic()
-        job = Job(str(path), path.name, mark, "converting", tools=_tools())
+        job = Job(str(path), path.name, mark, "converting", tools=tools_at_hand())
         self.library.catalog.put_job(job)
         self.library.work.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=self.library.work))
@@ -130,7 +129,7 @@ class Worker:
         return done
 
 
-def _mark(path: Path) -> str | None:
+def fingerprint(path: Path) -> str | None:
     """Changes with a file, and with an export that appears beside it."""
     state = watch.look(path)
     if state is None:
@@ -147,7 +146,7 @@ def _is_companion(path: Path) -> bool:
     return any(report.is_file() and nsys_report.export_beside(report) == path for report in reports)
 
 
-def _tools() -> str:
+def tools_at_hand() -> str:
     """The converters at hand: a report that failed is tried again when they change."""
     found = (tools.find_nsys(), tools.find_ncu())
     return ", ".join(tool.label for tool in found if tool) or "no converter"

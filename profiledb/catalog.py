@@ -141,14 +141,12 @@ class Catalog:
             row = db.execute("SELECT * FROM job WHERE path = ?", [path]).fetchone()
         return _job(row) if row else None
 
-    def put_job(self, job: Job) -> None:
-        """Writes the state of a file; ``changed_at`` is set to now."""
-        values = asdict(job) | {"changed_at": now()}
-        names = ", ".join(values)
+    def put_job(self, *jobs: Job) -> None:
+        """Writes the states of files, all at once; ``changed_at`` is set to now."""
+        names = [f.name for f in fields(Job)]
+        statement = f"INSERT OR REPLACE INTO job ({', '.join(names)}) VALUES ({', '.join(':' + n for n in names)})"
         with self._connect() as db:
-            db.execute(
-                f"INSERT OR REPLACE INTO job ({names}) VALUES ({', '.join(':' + name for name in values)})", values
-            )
+            db.executemany(statement, [asdict(job) | {"changed_at": now()} for job in jobs])
 
     def set_state(self, path: str, state: str) -> None:
         """Moves a file to another state and leaves the rest as it is."""

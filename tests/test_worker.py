@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from ingest.watch import Watch
+from ingest.worker import Worker, fingerprint, tools_at_hand
+from profiledb import config
+from profiledb.catalog import Job
 from profiledb.library import Library
 from tests.conftest import CORPUS, ROOT, SAMPLES, Ingest, wait_until
 from tests.dropped import SAMPLE, made, needs_corpus, stand_in
@@ -65,6 +69,7 @@ def test_what_is_no_file_is_passed_over(ingest: Ingest, inbox: Path, empty_libra
     (inbox / "loop").symlink_to(inbox)
     (inbox / "outside.sqlite").symlink_to(made(tmp_path / "outside.sqlite"))
     (inbox / ".hidden.sqlite").write_bytes(b"x")
+    (inbox / os.fsdecode(b"caf\xe9.sqlite")).write_bytes(b"x")
     (inbox / "coming.nsys-rep.part").write_bytes(b"x")
     assert ingest(inbox, empty_library.folder).lines == []
 
@@ -174,3 +179,18 @@ def processes_in(folder: Path) -> list[str]:
         with contextlib.suppress(OSError):
             found += [str(link)] if folder in link.readlink().parents else []
     return found
+
+
+def test_ten_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library: Library) -> None:
+    for number in range(10_000):
+        (inbox / f"{number}.txt").write_bytes(b"x")
+    worker = Worker(empty_library, config.load(inbox=inbox, library=empty_library.folder), print)
+    watch = Watch(inbox, patience_s=0)
+    wait_until(lambda: len(watch.finished()) == 10_000)
+    done = [
+        Job(str(path), path.name, fingerprint(path) or "", "failed", tools=tools_at_hand()) for path in watch.finished()
+    ]
+    empty_library.catalog.put_job(*done)
+    started = time.monotonic()
+    assert worker.take(watch.finished()) == 0, "all of them are known"
+    assert time.monotonic() - started < 5
