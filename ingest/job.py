@@ -61,6 +61,9 @@ def convert(source: Path, work: Path, library: Library) -> Outcome:
         if source.exists():
             return Outcome("failed", message="A file went missing during the conversion.", detail=str(error))
         return Outcome("gone", message=f"{source.name} was removed before it was read.")
+    except PermissionError as error:
+        message, hint = f"{source.name} may not be read.", "Give the worker read permission; it is then tried again."
+        return Outcome("failed", message=message, hint=hint, detail=str(error))
     except WarpdeckError as error:
         return Outcome("failed", message=error.message, hint=error.hint, detail=error.detail)
     except (OSError, duckdb.Error) as error:

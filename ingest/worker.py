@@ -1,6 +1,7 @@
 """The worker: takes finished files one after the other, has each converted, and publishes the reports."""
 
 import fcntl
+import os
 import shutil
 import tempfile
 import time
@@ -130,12 +131,13 @@ class Worker:
 
 
 def fingerprint(path: Path) -> str | None:
-    """Changes with a file, and with an export that appears beside it."""
+    """Changes with a file, with the right to read it, and with an export that appears beside it."""
     state = watch.look(path)
     if state is None:
         return None
     beside = watch.look(path.with_suffix(".sqlite")) if path.suffix in NSYS_SUFFIXES else None
-    return f"{state[0]}:{state[1]}" + (f"+{beside[0]}:{beside[1]}" if beside else "")
+    readable = "" if os.access(path, os.R_OK) else "!"
+    return f"{state[0]}:{state[1]}{readable}" + (f"+{beside[0]}:{beside[1]}" if beside else "")
 
 
 def _is_companion(path: Path) -> bool:
@@ -143,7 +145,10 @@ def _is_companion(path: Path) -> bool:
     if path.suffix != ".sqlite":
         return False
     reports = (path.with_suffix(suffix) for suffix in NSYS_SUFFIXES)
-    return any(report.is_file() and nsys_report.export_beside(report) == path for report in reports)
+    try:
+        return any(report.is_file() and nsys_report.export_beside(report) == path for report in reports)
+    except OSError:  # one of the two is gone or may not be read: the conversion says which
+        return False
 
 
 def tools_at_hand() -> str:

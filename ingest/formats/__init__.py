@@ -49,18 +49,12 @@ def detect(path: Path) -> Format:
     Raises:
         ConversionError: it is none that can become a report; the message says what is wrong with it.
     """
-    try:
-        if path.is_file() and path.stat().st_size == 0:
-            raise ConversionError(
-                f"{path.name} is empty.", hint="Wait until the profiler has written it, or copy it again."
-            )
-        for one in _formats():
-            if one.matches(path):
-                return one
-    except PermissionError as error:
-        raise ConversionError(
-            f"{path.name} may not be read.", hint="Give the worker read permission.", detail=str(error)
-        ) from error
+    if path.is_file() and path.stat().st_size == 0:
+        hint = "Wait until the profiler has written it, or copy it again."
+        raise ConversionError(f"{path.name} is empty.", hint=hint)
+    for one in _formats():
+        if one.matches(path):
+            return one
     for suffix, problem, hint in _KNOWN_STRANGERS:
         if path.name.lower().endswith(suffix):
             raise ConversionError(f"{path.name} {problem}.", hint=hint)
