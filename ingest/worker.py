@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -144,9 +145,15 @@ def _is_companion(path: Path) -> bool:
     """Whether a file is the export of a report beside it, and so no report of its own."""
     if path.suffix != ".sqlite":
         return False
-    reports = (path.with_suffix(suffix) for suffix in NSYS_SUFFIXES)
+    reports = [path.with_suffix(suffix) for suffix in NSYS_SUFFIXES]
+    return any(_belongs(path, report, fingerprint(report)) for report in reports if report.is_file())
+
+
+@lru_cache(maxsize=1000)
+def _belongs(export: Path, report: Path, state: str | None) -> bool:  # noqa: ARG001 - the state makes it look again
+    """Whether an export is that of a report; remembered while neither changes, because the whole report is searched."""
     try:
-        return any(report.is_file() and nsys_report.export_beside(report) == path for report in reports)
+        return nsys_report.export_beside(report) == export
     except OSError:  # one of the two is gone or may not be read: the conversion says which
         return False
 

@@ -1,5 +1,6 @@
 """Nsight Systems reports (.nsys-rep, .qdrep), converted by the newest nsys of the machine."""
 
+import mmap
 import os
 import re
 import shutil
@@ -62,7 +63,7 @@ def export_beside(source: Path) -> Path | None:
         return None
     session = nsys_sqlite.session(beside)
     if session:
-        return beside if session.encode() in source.read_bytes() else None
+        return beside if _holds(source, session.encode()) else None
     return beside if beside.stat().st_mtime >= source.stat().st_mtime else None
 
 
@@ -147,6 +148,11 @@ def _captured_by(source: Path) -> str | None:
     """The version that wrote the report; older versions do not say."""
     version = _VERSION.match(_read(source, 0, 64))
     return ".".join(part.decode() for part in version.groups()) if version else None
+
+
+def _holds(path: Path, text: bytes) -> bool:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(text) >= 0
 
 
 def _read(path: Path, offset: int, length: int) -> bytes:
