@@ -90,9 +90,10 @@ def _after_stdin(end: Callable[[], None]) -> None:
 
 
 def _print(job: Job) -> None:
+    """A line a file on standard output; what was wrong with it goes to standard error."""
     print(f"{job.state:<9} {job.name}  {job.report_id or '-'}  {job.seconds:.2f} s", flush=True)
     for line in (job.message, job.hint) if job.state == "failed" else ():
-        print(f"          {line}", flush=True)
+        print(f"          {line}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
