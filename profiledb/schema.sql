@@ -72,7 +72,8 @@ CREATE TABLE thread (
     global_pid BIGINT,                 -- process of the thread
     pid BIGINT,                        -- process id of the operating system
     tid BIGINT,                        -- thread id of the operating system
-    name VARCHAR                       -- name of the thread, where it has one
+    name VARCHAR,                      -- name of the thread, where it has one
+    priority BIGINT                    -- priority with which the operating system runs it, where known
 );
 
 -- Texts that other tables refer to by id

@@ -2,7 +2,7 @@
 -- export lacks stays an empty table or a NULL column; what it has beyond these goes to the schema "raw".
 CREATE TABLE StringIds (id BIGINT, value VARCHAR);
 CREATE TABLE PROCESSES ("globalPid" BIGINT, pid BIGINT, name VARCHAR);
-CREATE TABLE ThreadNames ("nameId" BIGINT, "globalTid" BIGINT);
+CREATE TABLE ThreadNames ("nameId" BIGINT, priority BIGINT, "globalTid" BIGINT);
 CREATE TABLE ANALYSIS_DETAILS (duration BIGINT, "startTime" BIGINT, "stopTime" BIGINT);
 CREATE TABLE TARGET_INFO_SESSION_START_TIME ("utcEpochNs" BIGINT);
 CREATE TABLE TARGET_INFO_SYSTEM_ENV (name VARCHAR, value VARCHAR);

@@ -230,13 +230,13 @@ LEFT JOIN enum_value AS source ON source.enum = 'DIAGNOSTIC_SOURCE_TYPE' AND sou
 -- A thread is one that has a name, or that anything refers to.
 INSERT INTO thread BY NAME
 SELECT global_tid, global_tid - (global_tid & 16777215) AS global_pid, (global_tid // 16777216) & 16777215 AS pid,
-    global_tid & 16777215 AS tid, any_value(value) AS name
+    global_tid & 16777215 AS tid, any_value(value) AS name, any_value(priority) AS priority
 FROM (
-    SELECT "globalTid" AS global_tid, value FROM src.ThreadNames LEFT JOIN string ON string_id = "nameId"
-    UNION ALL SELECT DISTINCT global_tid, NULL FROM api_call
-    UNION ALL SELECT DISTINCT global_tid, NULL FROM range
-    UNION ALL SELECT DISTINCT global_tid, NULL FROM osrt_call
-    UNION ALL SELECT DISTINCT global_tid, NULL FROM mpi_call
+    SELECT "globalTid" AS global_tid, value, priority FROM src.ThreadNames LEFT JOIN string ON string_id = "nameId"
+    UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM api_call
+    UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM range
+    UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM osrt_call
+    UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM mpi_call
 )
 WHERE global_tid IS NOT NULL
 GROUP BY global_tid;

@@ -1,0 +1,21 @@
+-- title: CUDA API trace
+-- CUDA calls of the host in the order of their starts, a row each, as `nsys stats -r cuda_api_trace` prints them. Calls
+-- with the same start keep the order of the export.
+-- needs: api_call
+-- column: Start (ns) | ns | | begin of the call
+-- column: Duration (ns) | ns | | duration of the call
+-- column: Name | text | | name of the function without its version suffix
+-- column: Result | code | | what the function returned, 0 is success
+-- column: CorrID | id | | joins the operations of the same process
+-- column: Pid | id | | process
+-- column: Tid | id | | thread
+-- column: T-Pri | number | | priority of the thread
+-- column: Thread Name | text | | name of the thread
+SELECT start_ns AS "Start (ns)", end_ns - start_ns AS "Duration (ns)",
+    CASE WHEN value[-6:-5] = '_v' THEN value[:-7] ELSE value END AS "Name", return_value AS "Result",
+    correlation_id AS "CorrID", (global_tid // 16777216) & 16777215 AS "Pid", global_tid & 16777215 AS "Tid",
+    priority AS "T-Pri", thread.name AS "Thread Name"
+FROM api_call
+LEFT JOIN string ON string_id = name_id
+LEFT JOIN thread USING (global_tid)
+ORDER BY start_ns, call_id;
