@@ -80,3 +80,17 @@ CREATE OR REPLACE MACRO ncu_verdict(compute_pct, memory_pct, waves_per_sm) AS CA
     WHEN compute_pct > memory_pct THEN 'compute bound'
     ELSE 'memory bound'
 END;
+
+-- What the rules of nsys count as work of a GPU: kernels and memory operations, by process.
+CREATE OR REPLACE VIEW gpu_operation AS
+SELECT (global_pid >> 24) & 16777215 AS pid, device_id, start_ns, end_ns, context_id, 1 AS source, kernel_id AS id
+FROM kernel WHERE start_ns > 0
+UNION ALL
+SELECT (global_pid >> 24) & 16777215, device_id, start_ns, end_ns, context_id, 2, memop_id
+FROM memop WHERE start_ns > 0;
+
+-- Times in which the profiler flushed its data, by the three names that nsys 2023.4 knows for it.
+CREATE OR REPLACE VIEW profiler_flush AS
+SELECT (global_tid >> 24) & 16777215 AS pid, start_ns, end_ns
+FROM profiler_overhead JOIN string ON string_id = name_id
+WHERE value IN ('CUDA profiling data flush overhead', 'CUDA profiling stop overhead', 'CUDA profiling overhead');

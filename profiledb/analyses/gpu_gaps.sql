@@ -12,25 +12,17 @@
 -- column: PID | text | | process
 -- column: Device ID | text | | number of the GPU
 -- column: Context ID | text | | CUDA context of the operation before the gap
-WITH operation AS (
-    SELECT (global_pid >> 24) & 16777215 AS pid, device_id, start_ns, end_ns, context_id, 1 AS source, kernel_id AS id
-    FROM kernel WHERE start_ns > 0
-    UNION ALL
-    SELECT (global_pid >> 24) & 16777215, device_id, start_ns, end_ns, context_id, 2, memop_id
-    FROM memop WHERE start_ns > 0
-), span AS (
-    SELECT pid, device_id, min(start_ns) AS low, max(end_ns) AS high FROM operation GROUP BY pid, device_id
+WITH span AS (
+    SELECT pid, device_id, min(start_ns) AS low, max(end_ns) AS high FROM gpu_operation GROUP BY pid, device_id
 ), flush AS (  -- halts every GPU of its process; one that reaches beyond the operations is left out as a whole
-    SELECT pid, device_id, overhead.start_ns, overhead.end_ns, low, high
-    FROM profiler_overhead AS overhead JOIN string ON string_id = name_id
-    JOIN span ON pid = (global_tid >> 24) & 16777215 AND overhead.start_ns > low AND overhead.end_ns < high
-    WHERE value IN ('CUDA profiling data flush overhead', 'CUDA profiling stop overhead', 'CUDA profiling overhead')
+    SELECT pid, device_id, start_ns, end_ns, low, high
+    FROM profiler_flush JOIN span USING (pid) WHERE start_ns > low AND end_ns < high
 ), work AS (
-    SELECT * FROM operation
+    SELECT * FROM gpu_operation
     UNION ALL  -- nsys gives a flush the context of the last operation
     SELECT flush.pid, flush.device_id, flush.start_ns, flush.end_ns,
         arg_min(context_id, (source, id)), 0, row_number() OVER ()
-    FROM flush JOIN operation
+    FROM flush JOIN gpu_operation AS operation
         ON operation.pid = flush.pid AND operation.device_id = flush.device_id AND operation.end_ns = high
     GROUP BY flush.pid, flush.device_id, flush.start_ns, flush.end_ns
 ), bin AS (  -- as wide as the threshold, so that a longer gap ends at the first begin of a bin: saves a sort of all

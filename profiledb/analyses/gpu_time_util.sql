@@ -16,24 +16,16 @@
 -- column: PID | text | | process
 -- column: Device ID | text | | number of the GPU
 -- column: Context ID | text | | CUDA context of the last operation of this process on this GPU
-WITH operation AS (
-    SELECT (global_pid >> 24) & 16777215 AS pid, device_id, start_ns, end_ns, context_id, 1 AS source, kernel_id AS id
-    FROM kernel WHERE start_ns > 0
-    UNION ALL
-    SELECT (global_pid >> 24) & 16777215, device_id, start_ns, end_ns, context_id, 2, memop_id
-    FROM memop WHERE start_ns > 0
-), span AS (
+WITH span AS (
     SELECT pid, device_id, min(start_ns) AS low, max(end_ns) AS high,
         ceil((high - low)::DOUBLE / CASE WHEN $chunks::BIGINT BETWEEN 1 AND 1000 THEN $chunks::BIGINT
             ELSE error('chunks is a number from 1 to 1000') END)::BIGINT AS size
-    FROM operation GROUP BY pid, device_id HAVING high > low
+    FROM gpu_operation GROUP BY pid, device_id HAVING high > low
 ), work AS (
-    SELECT pid, device_id, start_ns, end_ns FROM operation
+    SELECT pid, device_id, start_ns, end_ns FROM gpu_operation
     UNION ALL  -- a flush halts every GPU of its process; one that reaches beyond the operations is left out as a whole
-    SELECT pid, device_id, overhead.start_ns, overhead.end_ns
-    FROM profiler_overhead AS overhead JOIN string ON string_id = name_id
-    JOIN span ON pid = (global_tid >> 24) & 16777215 AND overhead.start_ns > low AND overhead.end_ns < high
-    WHERE value IN ('CUDA profiling data flush overhead', 'CUDA profiling stop overhead', 'CUDA profiling overhead')
+    SELECT pid, device_id, start_ns, end_ns
+    FROM profiler_flush JOIN span USING (pid) WHERE start_ns > low AND end_ns < high
 ), placed AS (  -- few groups whatever the number of operations; times from the first operation keep the sums short
     SELECT pid, device_id, size, (start_ns - low) // size AS first_chunk, (end_ns - 1 - low) // size AS last_chunk,
         count(*)::HUGEINT AS num, sum(start_ns - low) AS starts, sum(end_ns - low) AS ends
@@ -60,7 +52,7 @@ WITH operation AS (
     FROM idle GROUP BY pid, device_id, run
 ), context AS (
     SELECT pid, device_id, arg_min(context_id, (source, id)) AS context_id
-    FROM operation JOIN span USING (pid, device_id) WHERE end_ns = high GROUP BY pid, device_id
+    FROM gpu_operation JOIN span USING (pid, device_id) WHERE end_ns = high GROUP BY pid, device_id
 )
 SELECT row_number() OVER (ORDER BY pct, duration, run, device_id, pid) AS "Row#", pct AS "In-Use (%)",
     duration AS "Duration (ns)", start_ns AS "Start (ns)", pid AS "PID", device_id AS "Device ID",
