@@ -74,9 +74,10 @@ def _forever(worker: Worker, *, until_stdin_closes: bool) -> None:
     if until_stdin_closes:
         threading.Thread(target=_after_stdin, args=(end,), daemon=True).start()
     watch.start()
+    samples = worker.samples()  # once: they come with the product and are not dropped meanwhile
     while not stop.is_set():
         watch.wake.clear()
-        worker.take(worker.samples() + watch.finished())
+        worker.take(samples + watch.finished())
         worker.forget_removed()
         watch.wake.wait(0.3 if watch.restless else worker.settings.scan_s)
     watch.stop()

@@ -22,6 +22,7 @@ import duckdb
 
 from ingest import enrich
 from ingest.formats import detect
+from ingest.state import look
 from profiledb import config, schema, store
 from profiledb.catalog import Manifest
 from profiledb.errors import ConversionError, WarpdeckError
@@ -72,17 +73,19 @@ def convert(source: Path, work: Path, library: Library) -> Outcome:
 
 def _convert(source: Path, work: Path, library: Library) -> Outcome:
     started = time.monotonic()
-    before = stamp(source)
+    before = look(source)
+    if before is None:
+        raise FileNotFoundError(source)
     with ThreadPoolExecutor(1) as pool:
         # A small file is known by its hash before anything is converted; a large one is hashed meanwhile.
         hashing = pool.submit(fingerprint, source)
         wait([hashing], timeout=HASH_FIRST_S)
         if hashing.done() and (known := _known(hashing.result(), library)):
             return known
-        manifest = _build(source, work, hashing)
+        manifest = _build(source, work, hashing, before[0])
     if known := _known(manifest["source_sha256"], library):
         return known
-    if stamp(source) != before:
+    if look(source) != before:
         return Outcome("changed", message=f"{source.name} changed while it was read.")
     seconds = round(time.monotonic() - started, 3)
     return Outcome("ready", manifest["id"], Manifest(**(manifest | {"seconds": seconds})).to_json())
@@ -106,13 +109,7 @@ def fingerprint(source: Path) -> str:
     return digest.hexdigest()
 
 
-def stamp(source: Path) -> tuple[int, int]:
-    """Size and time of a source: another value means that it was written to."""
-    files = [p.stat() for p in source.iterdir()] if source.is_dir() else [source.stat()]
-    return sum(s.st_size for s in files), max((s.st_mtime_ns for s in files), default=0)
-
-
-def _build(source: Path, work: Path, hashing: Future[str]) -> dict[str, Any]:
+def _build(source: Path, work: Path, hashing: Future[str], size: int) -> dict[str, Any]:
     one = detect(source)
     _tell("converting")
     scratch = work / "scratch"
@@ -121,7 +118,7 @@ def _build(source: Path, work: Path, hashing: Future[str]) -> dict[str, Any]:
         one.convert(source, db, scratch)
         _tell("finishing")
         enrich.classify(db)
-        name, size, sha256 = schema.quote(source.name), stamp(source)[0], hashing.result()
+        name, sha256 = schema.quote(source.name), hashing.result()
         db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
         return _manifest(db, sha256)
 

@@ -1,6 +1,5 @@
 """Finds the files of a folder that are finished: nobody has written to them between two looks."""
 
-import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
 from ingest.formats import nsys_parquet, nsys_report
+from ingest.state import look
 
 UNFINISHED = (".part", ".partial", ".tmp", ".crdownload", ".filepart", ".swp", "~")
 QUICK_S = 0.1
@@ -101,17 +101,6 @@ def _is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def look(path: Path) -> tuple[int, int] | None:
-    """Size and time of a file or Parquet folder; None for what is neither, such as pipes, or is gone."""
-    try:
-        parts = [path.stat(), *(p.stat() for p in (path.iterdir() if path.is_dir() else ()))]
-    except OSError:
-        return None
-    if not (stat.S_ISREG(parts[0].st_mode) or stat.S_ISDIR(parts[0].st_mode)):
-        return None
-    return sum(s.st_size for s in parts), max(s.st_mtime_ns for s in parts)
 
 
 def _shows_its_end(path: Path) -> bool:

@@ -12,9 +12,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ingest import child, tools, watch
+from ingest import child, tools
 from ingest.formats import is_report, nsys_report
 from ingest.job import DATABASE
+from ingest.state import look
 from profiledb import catalog
 from profiledb.catalog import Job, Manifest
 from profiledb.config import Settings
@@ -133,10 +134,10 @@ class Worker:
 
 def fingerprint(path: Path) -> str | None:
     """Changes with a file, with the right to read it, and with an export that appears beside it."""
-    state = watch.look(path)
+    state = look(path)
     if state is None:
         return None
-    beside = watch.look(path.with_suffix(".sqlite")) if path.suffix in NSYS_SUFFIXES else None
+    beside = look(path.with_suffix(".sqlite")) if path.suffix in NSYS_SUFFIXES else None
     readable = "" if os.access(path, os.R_OK) else "!"
     return f"{state[0]}:{state[1]}{readable}" + (f"+{beside[0]}:{beside[1]}" if beside else "")
 

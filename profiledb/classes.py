@@ -14,6 +14,7 @@ from typing import Literal
 import duckdb
 
 from profiledb.errors import ConfigError
+from profiledb.schema import quote
 
 BUNDLED = Path(__file__).with_name("classes.toml")
 OTHER = "other"
@@ -81,10 +82,10 @@ def case_sql(column: str, classes: Sequence[KernelClass]) -> str:
     """A SQL expression: the class's name for the kernel name in ``column`` (an expression; NULL gives ``other``)."""
     ranked = sorted((rank, pattern, c.name) for c in classes for rank, pattern in zip(c.ranks, c.patterns, strict=True))
     whens = [
-        f"WHEN regexp_matches({column}, {_quote(_either(p for _, p, _ in group))}, 'i') THEN {_quote(name)}"
+        f"WHEN regexp_matches({column}, {quote(_either(p for _, p, _ in group))}, 'i') THEN {quote(name)}"
         for name, group in groupby(ranked, key=lambda row: row[2])
     ]
-    return f"CASE {' '.join(whens)} ELSE {_quote(OTHER)} END" if whens else _quote(OTHER)
+    return f"CASE {' '.join(whens)} ELSE {quote(OTHER)} END" if whens else quote(OTHER)
 
 
 def classify(names: Iterable[str], classes: Sequence[KernelClass]) -> dict[str, str]:
@@ -134,7 +135,7 @@ def _check_patterns(path: Path, entries: Sequence[_Entry]) -> None:
             for pattern in entry.patterns:
                 where = f"{path}: class {entry.name!r}: the pattern {pattern!r}"
                 try:
-                    row = db.execute(f"SELECT regexp_matches('', {_quote(pattern)}, 'i')").fetchone()
+                    row = db.execute(f"SELECT regexp_matches('', {quote(pattern)}, 'i')").fetchone()
                 except duckdb.Error as error:
                     raise ConfigError(f"{where} is no RE2 pattern.", hint=_HINT, detail=str(error)) from error
                 if row == (True,):
@@ -166,8 +167,3 @@ def _merge(
 
 def _either(patterns: Iterable[str]) -> str:
     return "|".join(f"(?:{pattern})" for pattern in patterns)
-
-
-def _quote(text: str) -> str:
-    """A SQL string literal; DuckDB reads a backslash in one as itself."""
-    return "'" + text.replace("'", "''") + "'"
