@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from bench import measure
 
-REPORTS = "cuda_gpu_kern_sum,nvtx_sum,cuda_api_sum"
+REPORTS = "cuda_gpu_kern_sum,nvtx_sum,cuda_api_sum,nvtx_kern_sum,nvtx_gpu_proj_sum"
 
 
 class BenchError(Exception):

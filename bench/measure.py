@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +44,12 @@ class TreeMemory:
         self._done.set()
         self._thread.join()
 
+    def kill(self) -> None:
+        """Kill the process and its descendants."""
+        for pid in self._pids | _descendants(self._pids):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     def _watch(self) -> None:
         while True:
             self._pids |= _descendants(self._pids)
@@ -76,19 +84,35 @@ def _resident_bytes(pid: int) -> int:
         return 0
 
 
-def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None, timeout_s: float = 1200) -> Measured:
-    """Run `command` to its end, with `env` added to the environment; never raises on a bad exit code."""
-    began = time.monotonic()
-    process = subprocess.Popen(
-        [str(part) for part in command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        env=os.environ | dict(env or {}),
-    )
-    with TreeMemory(process.pid) as memory:
-        stdout, stderr = process.communicate(timeout=timeout_s)
-        seconds = time.monotonic() - began
-    return Measured(seconds, memory.peak_bytes, process.returncode, stdout, stderr)
+def run(
+    command: Sequence[str | Path],
+    env: Mapping[str, str] | None = None,
+    timeout_s: float = 1200,
+    output: Path | None = None,
+) -> Measured:
+    """Run `command` to its end, with `env` added to the environment; never raises on a bad exit code.
+
+    What it prints goes into the file `output` where one is named. After `timeout_s` it is killed, and
+    subprocess.TimeoutExpired raised.
+    """
+    with ExitStack() as stack:
+        target = stack.enter_context(output.open("wb")) if output else subprocess.PIPE
+        began = time.monotonic()
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.DEVNULL,
+            stdout=target,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env=os.environ | dict(env or {}),
+        )
+        with TreeMemory(process.pid) as memory:
+            try:
+                stdout, stderr = process.communicate(timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                memory.kill()
+                process.communicate()
+                raise
+            seconds = time.monotonic() - began
+    return Measured(seconds, memory.peak_bytes, process.returncode, stdout or "", stderr)

@@ -14,6 +14,7 @@ from pathlib import Path
 from bench import measure
 from bench.ingestion import REPORTS, Comparison
 from bench.pages import PageTime
+from bench.queries import QueryTime
 
 MIB = 1 << 20
 _PAGE = """\
@@ -32,6 +33,14 @@ Medians; memory is the largest sum of the resident sizes of all processes of a r
 each. Synthetic reports come from `python -m bench.generate`.
 
 {comparisons}
+
+## Analyses
+
+`python -m profiledb run ANALYSIS REPORT --format csv` beside the report or rule of the same name of `nsys stats` or
+`nsys analyze` on the SQLite export, each with all rows into a file, in the same run; and in a process that has the
+report open, as the pages have. Medians.
+
+{queries}
 
 ## Pages
 
@@ -98,9 +107,26 @@ def page_table(times: Sequence[PageTime]) -> list[str]:
     return lines
 
 
-def write(path: Path, command: str, about: list[str], comparisons: list[str], pages: list[str]) -> None:
-    """Write the page."""
-    parts = {"about": about, "comparisons": comparisons, "pages": pages}
+def query_table(times: Sequence[QueryTime]) -> list[str]:
+    """Return the table of analyses beside nsys."""
+    lines = [
+        "| analysis | kernels | warm in process | command line | nsys | times faster in process | and as command |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for item in times:
+        cells = [item.name, f"{item.kernels:,}", f"{item.warm_s:.3f} s", f"{item.command_s:.2f} s"]
+        if item.nsys_s is None:
+            cells += ["-", "-", "-"]
+        else:
+            over = "over " if item.is_stopped else ""
+            ratios = (item.nsys_s / item.warm_s, item.nsys_s / item.command_s)
+            cells += [f"{over}{item.nsys_s:.2f} s", *(f"{over}{ratio:.1f}" for ratio in ratios)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def write(path: Path, command: str, **parts: list[str]) -> None:
+    """Write the page; ``parts`` are the lines of about, comparisons, queries and pages."""
     tables = {name: "\n".join(lines) for name, lines in parts.items()}
     path.write_text(_PAGE.format(command=command, reports=REPORTS, **tables), encoding="utf-8")
 

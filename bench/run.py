@@ -22,6 +22,7 @@ from bench.ingestion import (
     stats_of_sqlite,
 )
 from bench.pages import PageTime, measure_pages
+from bench.queries import QueryTime, measure_queries
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("/overview?report={id}", "/kernels?report={id}")
@@ -66,6 +67,19 @@ def measure_cases(folder: Path, chosen: argparse.Namespace, tools: dict[str, str
     return comparisons
 
 
+def measure_analyses(folder: Path, chosen: argparse.Namespace, nsys: str | None) -> list[QueryTime]:
+    """Ingest a synthetic report of each size and measure its analyses, telling each as it is done."""
+    times = []
+    for count in chosen.kernels:
+        export, library = folder / f"analyses_{count}.sqlite", folder / f"analyses_{count}"
+        generate(Options(count), export, "sqlite")
+        ingest((export,), folder / f"analyses_{count}_inbox", library)
+        for item in measure_queries(library, export, count, nsys, chosen.repeat):
+            times.append(item)
+            print(results.query_table([item])[-1], flush=True)
+    return times
+
+
 def measure_report_pages(folder: Path, chosen: argparse.Namespace) -> list[PageTime]:
     """Ingest the largest synthetic report and measure its pages."""
     tables = folder / f"pages_{max(chosen.kernels)}"
@@ -86,7 +100,9 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
     parser.add_argument("--kernels", type=int, nargs="+", default=[100_000, 1_000_000], help="sizes to generate")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each side; the median counts (default 3)")
-    parser.add_argument("--only", choices=("ingest", "pages"), help="measure one part, print it and write no file")
+    parser.add_argument(
+        "--only", choices=("ingest", "analyses", "pages"), help="measure one part, print it and write no file"
+    )
     parser.add_argument("--page", action="append", metavar="PATH", help="a page to measure, with {id} for the report")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "bench" / "RESULTS.md")
     return parser.parse_args(arguments)
@@ -98,8 +114,9 @@ def main(arguments: list[str] | None = None) -> int:
     tools = {name: results.find_tool(name) for name in ("nsys", "ncu")}
     try:
         with TemporaryDirectory(prefix="warpdeck-bench-") as folder:
-            comparisons = measure_cases(Path(folder), chosen, tools) if chosen.only != "pages" else []
-            times = measure_report_pages(Path(folder), chosen) if chosen.only != "ingest" else []
+            comparisons = measure_cases(Path(folder), chosen, tools) if chosen.only in (None, "ingest") else []
+            queries = measure_analyses(Path(folder), chosen, tools["nsys"]) if chosen.only in (None, "analyses") else []
+            times = measure_report_pages(Path(folder), chosen) if chosen.only in (None, "pages") else []
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -108,7 +125,14 @@ def main(arguments: list[str] | None = None) -> int:
     if not chosen.only:
         given = " ".join(sys.argv[1:] if arguments is None else arguments)
         command = f"python -m bench.run {given}".strip()
-        results.write(chosen.output, command, results.machine(tools), results.comparison_table(comparisons), pages)
+        results.write(
+            chosen.output,
+            command,
+            about=results.machine(tools),
+            comparisons=results.comparison_table(comparisons),
+            queries=results.query_table(queries),
+            pages=pages,
+        )
         print(f"wrote {chosen.output}")
     return 0
 

@@ -23,7 +23,7 @@ import duckdb
 from ingest import enrich
 from ingest.formats import detect
 from ingest.state import look
-from profiledb import config, schema, store
+from profiledb import config, schema, store, stored
 from profiledb.catalog import Manifest
 from profiledb.errors import ConversionError, WarpdeckError
 from profiledb.library import Library
@@ -118,6 +118,7 @@ def _build(source: Path, work: Path, hashing: Future[str], size: int) -> dict[st
         one.convert(source, db, scratch)
         _tell("finishing")
         enrich.classify(db)
+        stored.write(db)
         name, sha256 = schema.quote(source.name), hashing.result()
         db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
         return _manifest(db, sha256)
@@ -126,7 +127,7 @@ def _build(source: Path, work: Path, hashing: Future[str], size: int) -> dict[st
 def _manifest(db: duckdb.DuckDBPyConnection, sha256: str) -> dict[str, Any]:
     counts = {name: _count(db, name) for name in schema.tables()}
     data = {name: count for name, count in counts.items() if count}
-    if not set(data) - {"report", "enum_value", "diagnostic", "string"}:
+    if not set(data) - {"report", "enum_value", "diagnostic", "string", "stored_result"}:
         raise ConversionError("The file was read, and there is nothing in it.", hint="Capture again.")
     columns = "name, kind, source_sha256, source_bytes, tool, tool_version, converter, duration_ns, command"
     (row,) = db.execute(f"SELECT {columns} FROM report").fetchall()

@@ -1,18 +1,22 @@
 """``python -m profiledb``: the library from the command line."""
 
 import argparse
-import csv
 import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from profiledb import analysis, config
+from profiledb import analysis, config, output, selection
+from profiledb.analysis import Param
 from profiledb.errors import AnalysisError, WarpdeckError
 from profiledb.library import Library
+
+_SELECTION = tuple(
+    Param(name, selection.CHOICES.get(name, ("",))[0], selection.CHOICES.get(name, ()), words)
+    for name, words in selection.HELP.items()
+)
+"""Parameters of every analysis that looks at a part of a report."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -53,20 +57,6 @@ def list_entries(library: Library) -> list[dict[str, Any]]:
     ]
 
 
-def write_csv(frame: pd.DataFrame, formats: dict[str, str]) -> None:
-    """Prints a result as CSV: numbers in the format of their column, missing values as nothing."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(frame.columns)
-    for row in frame.itertuples(index=False):
-        writer.writerow([_cell(value, formats.get(name, "")) for name, value in zip(frame.columns, row, strict=True)])
-
-
-def _cell(value: Any, spec: str) -> Any:
-    if pd.api.types.is_scalar(value) and pd.isna(value):
-        return ""
-    return format(value, spec) if spec else value
-
-
 def _list(library: Library, arguments: argparse.Namespace) -> None:
     entries = list_entries(library)
     if arguments.format == "json":
@@ -79,30 +69,46 @@ def _list(library: Library, arguments: argparse.Namespace) -> None:
 
 def _run(library: Library, arguments: argparse.Namespace) -> None:
     report = library.find(arguments.report)
-    found = analysis.get(arguments.analysis)
-    frame = analysis.run(library, report.id, found.name, _params(arguments.param))
+    params = _params(arguments.param)
     if arguments.format == "json":
+        frame = analysis.run(library, report.id, arguments.analysis, params)
         print(frame.to_json(orient="records", indent=1, date_format="iso", double_precision=15))
     else:
-        write_csv(frame, {column.name: column.format for column in found.columns})
+        output.write_csv(library, report, arguments.analysis, params, sys.stdout.buffer)
 
 
-def _params(given: list[str]) -> dict[str, str]:
+def _params(given: list[str]) -> dict[str, str | tuple[str, ...]]:
     pairs = [text.partition("=") for text in given]
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise AnalysisError(f"--param takes NAME=VALUE, not {wrong[0]!r}.")
-    return {name: value for name, _, value in pairs}
+    found: dict[str, str | tuple[str, ...]] = {name: value for name, _, value in pairs}
+    for name in found:
+        values = tuple(value for other, _, value in pairs if other == name)
+        if len(values) > 1 and name != "range":
+            raise AnalysisError(f"--param {name} can be given only once.", hint="Only range may be repeated.")
+        found[name] = values if len(values) > 1 else values[0]
+    return found
 
 
 def _analyses(_: Library, arguments: argparse.Namespace) -> None:
     found = analysis.analyses().values()
     if arguments.format == "json":
-        print(json.dumps([{k: v for k, v in asdict(a).items() if k != "sql"} for a in found], indent=1))
+        shared = [asdict(p) for p in _SELECTION]
+        entries = [asdict(a) | {"selection": shared if a.selects else []} for a in found]
+        print(json.dumps([{k: v for k, v in entry.items() if k != "sql"} for entry in entries], indent=1))
         return
     for a in found:
         print(f"{a.name:<24} {a.title}")
-        for p in a.params:
-            print(f"{'':<24}   {p.name} = {p.default or '(none)'}  {p.help}")
+        _print_params(a.params)
+        if a.selects:
+            print(f"{'':<24}   selection")
+    print(f"{'selection':<24} What part of the report is looked at")
+    _print_params(_SELECTION)
+
+
+def _print_params(params: tuple[Param, ...]) -> None:
+    for p in params:
+        print(f"{'':<24}   {p.name} = {p.default or '(none)'}  {p.help}")
 
 
 def _parser() -> argparse.ArgumentParser:

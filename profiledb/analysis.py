@@ -6,26 +6,31 @@ The header of a file, up to its first line of SQL, is what people read and what 
     -- Prose, any number of lines.
     -- needs: kernel                       tables that must have rows; "a or b" where one is enough
     -- param: by = demangled (demangled, short) which name to group by
+    -- stored: yes                        its answer is worked out when a report is taken in (stored.py)
     -- column: Avg (ns) | ns | .1f | mean duration of an execution
 
 A column line has the name, the unit, a number format for text output (or nothing) and the meaning.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pandas as pd
 
+from profiledb import selection, stored
 from profiledb.captures import how_to_capture
 from profiledb.errors import AnalysisError
 from profiledb.library import Library
 
-_LINE = re.compile(r"^-- ?(?:(?P<key>title|needs|param|column): )?(?P<text>.*)$")
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LINE = re.compile(r"^-- ?(?:(?P<key>title|needs|param|stored|column): )?(?P<text>.*)$")
 _PARAM = re.compile(r"^(?P<name>\w+) = (?P<default>\S*) (?:\((?P<choices>[\w, ]+)\) )?(?P<help>.+)$")
 
 
@@ -60,6 +65,17 @@ class Analysis:
     params: tuple[Param, ...]
     columns: tuple[Column, ...]
     sql: str
+    stored: bool = False
+
+    @property
+    def selects(self) -> bool:
+        """Whether it takes the parameters of a selection besides its own (selection.HELP)."""
+        return "selected_" in self.sql
+
+    @property
+    def by_mode(self) -> bool:
+        """Whether the mode of attribution changes its answer even where no range is chosen."""
+        return "selected_mode" in self.sql or "range_by_mode" in self.sql
 
 
 @cache
@@ -83,7 +99,7 @@ def get(name: str) -> Analysis:
 
 def parse(name: str, text: str) -> Analysis:
     """Reads the header of an analysis file; ``sql`` is the whole text."""
-    found: dict[str, list[str]] = {"title": [], "needs": [], "param": [], "column": [], "": []}
+    found: dict[str, list[str]] = {"title": [], "needs": [], "param": [], "stored": [], "column": [], "": []}
     for line in text.splitlines():
         if not line.startswith("--"):
             break
@@ -98,6 +114,7 @@ def parse(name: str, text: str) -> Analysis:
         params=tuple(_param(line) for line in found["param"]),
         columns=tuple(Column(*(part.strip() for part in line.split("|"))) for line in found["column"]),
         sql=text,
+        stored=bool(found["stored"]),
     )
 
 
@@ -109,7 +126,7 @@ def _param(line: str) -> Param:
     return Param(match["name"], match["default"], choices, match["help"])
 
 
-def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
+def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":
     """Runs an analysis on a report: a row each, with the columns that its header names, in their order.
 
     Integers are Int64 and may be missing (NA); missing numbers stay missing and never become 0.
@@ -119,11 +136,28 @@ def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] |
         NotCapturedError: the report lacks the tables that the analysis needs.
         ReportNotFoundError: the report is gone.
     """
+    with ready(library, report_id, name, params) as (cursor, analysis, values):
+        return _frame(cursor, analysis.sql, values)
+
+
+@contextmanager
+def ready(
+    library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Analysis, dict[str, Any]]]:
+    """A cursor on which an analysis can run, the analysis, and the values of all its parameters; raises as run."""
     analysis = get(name)
-    values = bind(analysis, params or {})
+    given = dict(params or {})
+    chosen = selection.parse(
+        {key: given.pop(key) for key in tuple(given) if analysis.selects and key in selection.HELP}
+    )
+    values = bind(analysis, given)
     with library.cursor(report_id) as cursor:
         check_needs(cursor, analysis)
-        return _frame(cursor, analysis.sql, values)
+        selection.apply(cursor, chosen)
+        if chosen == selection.Selection() and (answer := stored.query(cursor, analysis, values)):
+            analysis, values = replace(analysis, sql=answer), {}
+        with _wrong_values():
+            yield cursor, analysis, values
 
 
 def bind(analysis: Analysis, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,26 +188,31 @@ def check_needs(cursor: duckdb.DuckDBPyConnection, analysis: Analysis) -> None:
             raise how_to_capture(tables[0], calls_traced=calls is not None)
 
 
-def query(library: Library, report_id: str, sql: str, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
+def query(library: Library, report_id: str, sql: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":
     """Runs any SQL on the tables of a report, read only; for the command line and for tests."""
     with library.cursor(report_id) as cursor:
         return _frame(cursor, sql, dict(params or {}))
 
 
-def _frame(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> pd.DataFrame:
-    try:
+def _frame(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pd.DataFrame":
+    with _wrong_values():
         relation = cursor.execute(sql, values) if values else cursor.execute(sql)
-        frame: pd.DataFrame = relation.to_arrow_table().to_pandas(types_mapper=_ARROW_TYPES.get)
-    except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
-        raise AnalysisError("A parameter has a value of the wrong kind.", detail=str(error)) from error
+        frame: pd.DataFrame = relation.to_arrow_table().to_pandas(types_mapper=_arrow_types().get)
     return frame
 
 
+@contextmanager
+def _wrong_values() -> Iterator[None]:
+    try:
+        yield
+    except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
+        raise AnalysisError("A parameter has a value of the wrong kind.", detail=str(error)) from error
+
+
+@cache
 def _arrow_types() -> dict[Any, Any]:
+    import pandas as pd
     import pyarrow as pa
 
     signed = {pa.int8(): pd.Int8Dtype(), pa.int16(): pd.Int16Dtype(), pa.int32(): pd.Int32Dtype()}
     return signed | {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype(), pa.bool_(): pd.BooleanDtype()}
-
-
-_ARROW_TYPES = _arrow_types()

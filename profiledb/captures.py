@@ -18,6 +18,8 @@ class Capture:
     use: str
 
 
+_PAGE_FAULTS = "nsys profile --trace=cuda --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"
+
 CAPTURES = (
     Capture("kernel", "nsys", "CUDA kernels", "nsys profile --trace=cuda", "kernel times and classes"),
     Capture("memop", "nsys", "Memory copies", "nsys profile --trace=cuda", "copies by direction and size"),
@@ -36,6 +38,10 @@ CAPTURES = (
     ),
     Capture("cpu_sample", "nsys", "CPU samples", "nsys profile --sample=process-tree", "what the host computes"),
     Capture("sched_event", "nsys", "CPU scheduling", "nsys profile --cpuctxsw=process-tree", "when threads run"),
+    Capture("mpi_call", "nsys", "MPI calls", "nsys profile --trace=cuda,nvtx,osrt,mpi", "messages between ranks"),
+    Capture("openacc_event", "nsys", "OpenACC events", "nsys profile --trace=cuda,openacc", "the time of directives"),
+    Capture("um_cpu_page_fault", "nsys", "CPU page faults", _PAGE_FAULTS, "unified memory that the CPU waits for"),
+    Capture("um_gpu_page_fault", "nsys", "GPU page faults", _PAGE_FAULTS, "unified memory that GPUs wait for"),
     Capture("ncu_launch", "ncu", "Profiled kernels", "ncu --set full -o report PROGRAM", "speed of light of kernels"),
     Capture("ncu_metric", "ncu", "Metrics", "ncu --set full", "every counter of a kernel"),
     Capture("ncu_rule", "ncu", "Rule results", "ncu --set full", "what ncu itself advises"),

@@ -17,6 +17,9 @@ from profiledb.schema import SCHEMA_VERSION, quote
 OPEN_REPORTS = 32
 """Attachments kept open at once; the one that was not asked for the longest is closed first."""
 
+VIEWS = ("views.sql", "views_memory.sql", "views_nvtx.sql")
+"""What analyses share, in the order in which it is created."""
+
 
 class Library:
     """Reports of one folder: ``reports/`` with a database and a manifest each, ``catalog.sqlite``, ``work/``.
@@ -128,7 +131,7 @@ class Library:
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
         if self._db is None:
-            self._db = duckdb.connect()
+            self._db = duckdb.connect(config={"temp_directory": str(self.work / "spill")})
         return self._db
 
     def _attach(self, report_id: str) -> str:
@@ -154,7 +157,8 @@ class Library:
         """The shared views; they are bound at each query, so they serve every report of this schema version."""
         with self._connection().cursor() as cursor:
             cursor.execute(f"SET search_path = 'memory,{catalog}'")
-            cursor.execute(resources.files("profiledb").joinpath("views.sql").read_text(encoding="utf-8"))
+            for name in VIEWS:
+                cursor.execute(resources.files("profiledb").joinpath(name).read_text(encoding="utf-8"))
 
     def _close_idle(self) -> None:
         """Makes room for one more attachment; what a query is using at this moment stays."""

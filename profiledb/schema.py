@@ -11,10 +11,10 @@ from importlib import resources
 
 import duckdb
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised when a change of the tables or of what fills them makes older report files unreadable."""
 
-FILES = ("schema.sql", "schema_ncu.sql")
+FILES = ("schema.sql", "schema_nvtx.sql", "schema_ncu.sql")
 _TABLE = re.compile(
     r"^-- (?P<comment>[^\n]+)\nCREATE TABLE (?P<name>\w+) \(\n(?P<body>.*?)^\);", re.MULTILINE | re.DOTALL
 )

@@ -110,6 +110,9 @@ CREATE TABLE kernel (
     stream_id BIGINT,                  -- CUDA stream
     correlation_id BIGINT,             -- joins the API call of the same process
     global_pid BIGINT,                 -- process
+    call_id BIGINT,                    -- api_call that launched it
+    thread_range BIGINT,               -- thread_range of that call
+    process_range BIGINT,              -- process_range of that call
     name_id INTEGER,                   -- kernel_name
     grid_x INTEGER,                    -- blocks in x
     grid_y INTEGER,                    -- blocks in y
@@ -147,6 +150,9 @@ CREATE TABLE memop (
     stream_id BIGINT,                  -- CUDA stream
     correlation_id BIGINT,             -- joins the API call of the same process
     global_pid BIGINT,                 -- process
+    call_id BIGINT,                    -- api_call that launched it
+    thread_range BIGINT,               -- thread_range of that call
+    process_range BIGINT,              -- process_range of that call
     bytes BIGINT,                      -- size, bytes
     copy_kind INTEGER,                 -- enum CUDA_MEMCPY_OPER, copies only
     src_kind INTEGER,                  -- enum CUDA_MEM_KIND of the source, copies only
@@ -169,54 +175,12 @@ CREATE TABLE api_call (
     end_ns BIGINT,                     -- end on the host, ns
     global_tid BIGINT,                 -- thread
     correlation_id BIGINT,             -- joins the operations of the same process
+    thread_range BIGINT,               -- range.pre of the innermost range around it on its own thread
+    process_range BIGINT,              -- the same, or without one that of the thread that drives its thread
     name_id BIGINT,                    -- string: name with its version suffix
     event_class INTEGER,               -- enum NSYS_EVENT_CLASS: 0 runtime, 1 driver
     return_value INTEGER,              -- 0 is success
     callchain_id BIGINT                -- callchain of kind cuda
-);
-
--- Names of NVTX ranges and marks, with their domain
-CREATE TABLE range_name (
-    name_id INTEGER,                   -- what range.name_id and mark.name_id refer to
-    domain VARCHAR,                    -- NVTX domain, NULL for the default one
-    text VARCHAR,                      -- text of the range
-    name VARCHAR                       -- domain:text, or the text alone
-);
-
--- NVTX ranges, a row an instance
-CREATE TABLE range (
-    range_id BIGINT,                   -- row of NVTX_EVENTS in the order of the export
-    start_ns BIGINT,                   -- begin on the host, ns
-    end_ns BIGINT,                     -- end on the host, ns; of one never closed the end of the NVTX data
-    closed BOOLEAN,                    -- false where the capture ended inside
-    style VARCHAR,                     -- PushPop, StartEnd
-    event_type INTEGER,                -- enum NSYS_EVENT_TYPE
-    name_id INTEGER,                   -- range_name
-    global_tid BIGINT,                 -- thread that opened it
-    end_global_tid BIGINT,             -- thread that closed it, where it is another one
-    domain_id BIGINT,                  -- NVTX domain
-    category BIGINT,                   -- NVTX category
-    color BIGINT,                      -- NVTX colour, ARGB
-    nvtx_id BIGINT,                    -- id of a start/end range
-    payload_uint64 UBIGINT,            -- payload, unsigned
-    payload_int64 BIGINT,              -- payload, signed
-    payload_double DOUBLE,             -- payload, floating point
-    payload_json VARCHAR               -- payload with a schema, as JSON
-);
-
--- NVTX marks
-CREATE TABLE mark (
-    mark_id BIGINT,                    -- row of NVTX_EVENTS in the order of the export
-    time_ns BIGINT,                    -- moment on the host, ns
-    name_id INTEGER,                   -- range_name
-    global_tid BIGINT,                 -- thread
-    domain_id BIGINT,                  -- NVTX domain
-    category BIGINT,                   -- NVTX category
-    color BIGINT,                      -- NVTX colour, ARGB
-    payload_uint64 UBIGINT,            -- payload, unsigned
-    payload_int64 BIGINT,              -- payload, signed
-    payload_double DOUBLE,             -- payload, floating point
-    payload_json VARCHAR               -- payload with a schema, as JSON
 );
 
 -- Synchronisations that CUDA carried out
@@ -241,6 +205,7 @@ CREATE TABLE osrt_call (
     start_ns BIGINT,                   -- begin on the host, ns
     end_ns BIGINT,                     -- end on the host, ns
     global_tid BIGINT,                 -- thread
+    thread_range BIGINT,               -- range.pre of the innermost range around it on its own thread
     name_id BIGINT,                    -- string: function
     event_class INTEGER,               -- enum NSYS_EVENT_CLASS: 27 is a call
     return_value INTEGER,              -- what the function returned
@@ -251,17 +216,48 @@ CREATE TABLE osrt_call (
 
 -- MPI calls
 CREATE TABLE mpi_call (
-    call_id BIGINT,                    -- running number
-    kind VARCHAR,                      -- p2p, collective, start_wait, other
+    call_id BIGINT,                    -- running number: p2p, start_wait, other, collective, each as exported
+    kind VARCHAR,                      -- p2p, start_wait, other, collective
     start_ns BIGINT,                   -- begin on the host, ns
-    end_ns BIGINT,                     -- end on the host, ns
+    end_ns BIGINT,                     -- end on the host, ns; NULL where the export has none
     global_tid BIGINT,                 -- thread
+    thread_range BIGINT,               -- range.pre of the innermost range around it on its own thread
     name_id BIGINT,                    -- string: function
     communicator BIGINT,               -- handle of the communicator
     rank INTEGER,                      -- remote rank, or the root of a collective
     tag INTEGER,                       -- tag of the message
     bytes BIGINT,                      -- size sent, bytes
     received_bytes BIGINT              -- size received, bytes, collectives only
+);
+
+-- MPI ranks of threads
+CREATE TABLE mpi_rank (
+    global_tid BIGINT,                 -- thread
+    rank INTEGER                       -- its own rank
+);
+
+-- OpenACC events of the host
+CREATE TABLE openacc_event (
+    event_id BIGINT,                   -- running number: data, launch, other, each as exported
+    kind VARCHAR,                      -- data, launch, other
+    start_ns BIGINT,                   -- begin on the host, ns
+    end_ns BIGINT,                     -- end on the host, ns
+    global_tid BIGINT,                 -- thread
+    name_id BIGINT,                    -- string: event, for example Enqueue Launch
+    event_kind INTEGER,                -- enum OPENACC_EVENT_KIND
+    device_type INTEGER,               -- enum OPENACC_DEVICE
+    source_id BIGINT,                  -- string: source file of the directive, where known
+    line INTEGER,                      -- line of the directive
+    function_id BIGINT,                -- string: function with the directive, where known
+    device_id INTEGER,                 -- GPU, where device_type is NVIDIA
+    context_id BIGINT,                 -- CUDA context, where device_type is NVIDIA
+    stream_id BIGINT,                  -- CUDA stream, where device_type is NVIDIA
+    bytes BIGINT,                      -- size, bytes, data only
+    variable_id BIGINT,                -- string: variable, data only
+    gangs BIGINT,                      -- gangs of the kernel, launches only
+    workers BIGINT,                    -- workers of a gang, launches only
+    vector_length BIGINT,              -- vector lanes of a worker, launches only
+    kernel_name_id BIGINT              -- string: kernel, launches only
 );
 
 -- NCCL operations as the library itself reports them
@@ -285,6 +281,9 @@ CREATE TABLE graph_launch (
     stream_id BIGINT,                  -- CUDA stream
     correlation_id BIGINT,             -- joins the API call of the same process
     global_pid BIGINT,                 -- process
+    call_id BIGINT,                    -- api_call that launched it
+    thread_range BIGINT,               -- thread_range of that call
+    process_range BIGINT,              -- process_range of that call
     graph_id BIGINT,                   -- CUDA graph
     graph_exec_id BIGINT               -- instance of the graph that was launched
 );
@@ -306,6 +305,30 @@ CREATE TABLE memory_event (
     pool_address UBIGINT,              -- memory pool
     pool_bytes BIGINT,                 -- size of the pool, bytes
     pool_used_bytes BIGINT             -- used part of the pool, bytes
+);
+
+-- Page faults of the CPU in unified memory
+CREATE TABLE um_cpu_page_fault (
+    fault_id BIGINT,                   -- row in the order of the export
+    time_ns BIGINT,                    -- moment, ns
+    global_pid BIGINT,                 -- process
+    address UBIGINT,                   -- address of the page
+    pc UBIGINT,                        -- address of the instruction, where captured
+    function_id BIGINT,                -- string: function of the instruction
+    module_id BIGINT,                  -- string: library of the instruction
+    unresolved BOOLEAN                 -- no symbol was found
+);
+
+-- Page faults of GPUs in unified memory, a row a group of faults in the same page
+CREATE TABLE um_gpu_page_fault (
+    fault_id BIGINT,                   -- row in the order of the export
+    start_ns BIGINT,                   -- begin, ns
+    end_ns BIGINT,                     -- end, ns
+    global_pid BIGINT,                 -- process
+    device_id INTEGER,                 -- GPU
+    address UBIGINT,                   -- address of the page
+    faults BIGINT,                     -- number of faults
+    access_type INTEGER                -- enum CUDA_UNIF_MEM_ACCESS_TYPE
 );
 
 -- GPU metrics that were sampled: names and columns; the samples are in gpu_metric, a column each
@@ -385,4 +408,10 @@ CREATE TABLE rejected_row (
     source VARCHAR,                    -- table of the export
     reason VARCHAR,                    -- what is wrong with it
     row_json VARCHAR                   -- the row
+);
+
+-- Analyses whose answer is in the schema "result", in a table of their name
+CREATE TABLE stored_result (
+    name VARCHAR,                      -- analysis
+    fingerprint VARCHAR                -- hash of the SQL that made it
 );

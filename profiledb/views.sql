@@ -15,10 +15,22 @@ END;
 -- Sample deviation as nsys computes it: n - 1, and 0 for a single value.
 CREATE OR REPLACE MACRO deviation(x) AS coalesce(stddev_samp(x), 0);
 
+-- What a selection keeps of each table; without one all of it. selected.py puts others in front of these views.
+CREATE OR REPLACE MACRO selected_mode() AS 'thread';
+CREATE OR REPLACE VIEW selected_kernel AS FROM kernel;
+CREATE OR REPLACE VIEW selected_memop AS FROM memop;
+CREATE OR REPLACE VIEW selected_graph_launch AS FROM graph_launch;
+CREATE OR REPLACE VIEW selected_api_call AS FROM api_call;
+CREATE OR REPLACE VIEW selected_osrt_call AS FROM osrt_call;
+CREATE OR REPLACE VIEW selected_mpi_call AS FROM mpi_call;
+CREATE OR REPLACE VIEW selected_sync AS FROM sync;
+CREATE OR REPLACE VIEW selected_range AS FROM range;
+CREATE OR REPLACE VIEW selected_busy AS FROM busy;
+
 -- Kernels with their names and durations.
-CREATE OR REPLACE VIEW named_kernel AS
+CREATE OR REPLACE VIEW selected_named_kernel AS
 SELECT kernel.*, end_ns - start_ns AS duration_ns, demangled, short, mangled, class
-FROM kernel LEFT JOIN kernel_name USING (name_id);
+FROM selected_kernel AS kernel LEFT JOIN kernel_name USING (name_id);
 
 -- The time that a capture covers. With a capture range nsys states begin and end on another clock than that of the
 -- operations, which then count from the begin of the range: so the stated window holds only where the operations lie
@@ -39,6 +51,9 @@ WITH stated AS (
     FROM fit
 )
 SELECT low AS start_ns, high AS end_ns, high - low AS duration_ns FROM edges;
+
+-- The stretches of timethat the selection covers, without overlap.
+CREATE OR REPLACE VIEW selected_window AS SELECT start_ns, end_ns FROM capture_window;
 
 -- A name that fits into a table: the kernel without templates and arguments, and for general launchers such as
 -- vectorized_elementwise_kernel the function, functor or operation that they were made for.
@@ -82,15 +97,27 @@ CREATE OR REPLACE MACRO ncu_verdict(compute_pct, memory_pct, waves_per_sm) AS CA
 END;
 
 -- What the rules of nsys count as work of a GPU: kernels and memory operations, by process.
-CREATE OR REPLACE VIEW gpu_operation AS
+CREATE OR REPLACE VIEW selected_operation AS
 SELECT (global_pid >> 24) & 16777215 AS pid, device_id, start_ns, end_ns, context_id, 1 AS source, kernel_id AS id
-FROM kernel WHERE start_ns > 0
+FROM selected_kernel AS kernel WHERE start_ns > 0
 UNION ALL
 SELECT (global_pid >> 24) & 16777215, device_id, start_ns, end_ns, context_id, 2, memop_id
-FROM memop WHERE start_ns > 0;
+FROM selected_memop AS memop WHERE start_ns > 0;
 
 -- Times in which the profiler flushed its data, by the three names that nsys 2023.4 knows for it.
 CREATE OR REPLACE VIEW profiler_flush AS
 SELECT (global_tid >> 24) & 16777215 AS pid, start_ns, end_ns
 FROM profiler_overhead JOIN string ON string_id = name_id
 WHERE value IN ('CUDA profiling data flush overhead', 'CUDA profiling stop overhead', 'CUDA profiling overhead');
+
+-- Names of ranges as nsys prints them: newer versions put a colon before those of the default domain.
+CREATE OR REPLACE VIEW nsys_range_name AS
+SELECT name_id, CASE WHEN domain IS NULL AND is_recent THEN ':' ELSE '' END || name AS name
+FROM range_name, export_version;
+
+-- The range that an operation or call belongs to in the mode of the selection.
+CREATE OR REPLACE MACRO range_by_mode(thread_range, process_range) AS
+CASE selected_mode() WHEN 'process' THEN process_range ELSE thread_range END;
+
+-- Whether a range looks like a warm-up.
+CREATE OR REPLACE MACRO is_warmup(name) AS regexp_matches(name, 'warm[ _-]?up', 'i');

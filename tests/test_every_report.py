@@ -58,7 +58,7 @@ def test_invariants(every_report: Library, name: str) -> None:
         known = {kernel_class.name for kernel_class in classes.load()}
         assert {n for (n,) in db.execute("SELECT DISTINCT class FROM kernel_name").fetchall()} <= known
         assert one("SELECT count(*) FROM kernel LEFT JOIN kernel_name USING (name_id) WHERE demangled IS NULL") == 0
-        for table in ("kernel", "memop", "api_call", "range", "osrt_call", "sync"):
+        for table in ("kernel", "memop", "api_call", "range", "osrt_call", "sync", "mpi_call", "openacc_event"):
             assert one(f"SELECT count(*) FROM {table} WHERE end_ns < start_ns OR start_ns IS NULL") == 0, table
         assert one("SELECT count(*) FROM range LEFT JOIN range_name USING (name_id) WHERE name IS NULL") == 0
         before = "lag(end_ns) OVER (PARTITION BY device_id ORDER BY start_ns)"
@@ -68,6 +68,66 @@ def test_invariants(every_report: Library, name: str) -> None:
         longest = "SELECT coalesce(max(end_ns - start_ns), 0) <= (SELECT coalesce(sum(end_ns - start_ns), 0) FROM busy)"
         assert one(f"{longest} FROM kernel"), "busy covers every kernel"
         assert one("SELECT count(*) FROM ncu_metric LEFT JOIN ncu_launch USING (launch_id) WHERE kernel IS NULL") == 0
+
+
+INSIDE = "{0}.start_ns <= {1}.start_ns AND {0}.end_ns >= {1}.end_ns"
+OF_RANGES = {
+    "numbers are unique": "SELECT pre FROM range GROUP BY pre HAVING count(*) > 1 OR pre IS NULL",
+    "numbers are in order": "FROM range WHERE pre > post OR post IS NULL",
+    "levels and paths belong together": """
+        FROM range LEFT JOIN range_path USING (path_id) WHERE range.level IS DISTINCT FROM range_path.level
+    """,
+    "a parent contains its range": f"""
+        FROM range AS one LEFT JOIN range AS up ON up.range_id = one.parent_id
+        WHERE one.parent_id IS NOT NULL AND NOT coalesce(
+            up.global_tid = one.global_tid AND up.level = one.level - 1 AND {INSIDE.format("up", "one")}, false)
+    """,
+    "ranges inside by number are so by time": f"""
+        FROM range AS one JOIN range_path USING (path_id) ASOF JOIN range AS up ON one.pre > up.pre
+        WHERE one.pre <= up.post AND NOT (up.global_tid = one.global_tid AND {INSIDE.format("up", "one")})
+    """,
+    "a range holds its calls": f"""
+        FROM (
+            SELECT call_id, thread_range FROM api_call UNION ALL SELECT call_id, thread_range FROM call_range
+        ) AS found JOIN api_call AS call USING (call_id) LEFT JOIN range ON pre = found.thread_range
+        WHERE found.thread_range IS NOT NULL AND NOT coalesce(
+            range.global_tid = call.global_tid AND end_global_tid IS NULL AND {INSIDE.format("range", "call")}, false)
+    """,
+    "or the thread does that drives another one": f"""
+        FROM (
+            SELECT call_id, process_range FROM api_call UNION ALL SELECT call_id, process_range FROM call_range
+        ) AS found JOIN api_call AS call USING (call_id) LEFT JOIN range ON pre = found.process_range
+        LEFT JOIN thread_driver AS driver ON driver.global_tid = call.global_tid
+        WHERE found.process_range IS NOT NULL AND NOT coalesce(
+            range.global_tid IN (call.global_tid, driver_tid) AND end_global_tid IS NULL
+            AND {INSIDE.format("range", "call")}, false)
+    """,
+    "what is in a range by thread is so by process": """
+        FROM api_call WHERE thread_range IS NOT NULL AND thread_range IS DISTINCT FROM process_range
+    """,
+}
+"""What no report may have."""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_ranges_and_what_they_hold(every_report: Library, name: str) -> None:
+    with every_report.cursor(every_report.find(name).id) as db:
+        for claim, wrong in OF_RANGES.items():
+            assert db.execute(f"{wrong} LIMIT 3").fetchall() == [], claim
+        for table in ("kernel", "memop", "graph_launch"):
+            differs = "thing.{0}_range IS DISTINCT FROM call.{0}_range"
+            wrong = f"{differs.format('thread')} OR {differs.format('process')}"
+            assert (
+                db.execute(f"FROM {table} AS thing LEFT JOIN api_call AS call USING (call_id) WHERE {wrong}").fetchall()
+                == []
+            )
+            counts = f"""
+                SELECT count(thread_range) AS attributed, count(process_range) - attributed AS inferred,
+                    count(*) FILTER (process_range IS NULL) AS unattributed, count(*) AS total,
+                    count(*) FILTER (call_id NOT IN (SELECT call_id FROM api_call)) AS astray FROM {table}
+            """
+            attributed, inferred, unattributed, total, astray = db.execute(counts).fetchall()[0]
+            assert (attributed + inferred + unattributed, inferred >= 0, astray) == (total, True, 0), table
 
 
 @pytest.mark.parametrize("name", FILES)

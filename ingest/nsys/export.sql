@@ -71,6 +71,30 @@ CREATE TABLE MPI_COLLECTIVES_EVENTS (
 );
 CREATE TABLE MPI_START_WAIT_EVENTS (start BIGINT, "end" BIGINT, "globalTid" BIGINT, "textId" BIGINT);
 CREATE TABLE MPI_OTHER_EVENTS (start BIGINT, "end" BIGINT, "globalTid" BIGINT, "textId" BIGINT);
+CREATE TABLE MPI_RANKS ("globalTid" BIGINT, rank INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_OPENACC_DATA (
+    start BIGINT, "end" BIGINT, "globalTid" BIGINT, "nameId" BIGINT, "eventKind" INTEGER, "DeviceType" INTEGER,
+    "lineNo" INTEGER, "cuDeviceId" INTEGER, "cuContextId" BIGINT, "cuStreamId" BIGINT, "srcFile" BIGINT,
+    "funcName" BIGINT, bytes BIGINT, "varName" BIGINT
+);
+CREATE TABLE CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH (
+    start BIGINT, "end" BIGINT, "globalTid" BIGINT, "nameId" BIGINT, "eventKind" INTEGER, "DeviceType" INTEGER,
+    "lineNo" INTEGER, "cuDeviceId" INTEGER, "cuContextId" BIGINT, "cuStreamId" BIGINT, "srcFile" BIGINT,
+    "funcName" BIGINT, "numGangs" BIGINT, "numWorkers" BIGINT, "vectorLength" BIGINT, "kernelName" BIGINT
+);
+CREATE TABLE CUPTI_ACTIVITY_KIND_OPENACC_OTHER (
+    start BIGINT, "end" BIGINT, "globalTid" BIGINT, "nameId" BIGINT, "eventKind" INTEGER, "DeviceType" INTEGER,
+    "lineNo" INTEGER, "cuDeviceId" INTEGER, "cuContextId" BIGINT, "cuStreamId" BIGINT, "srcFile" BIGINT,
+    "funcName" BIGINT
+);
+CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS (
+    start BIGINT, "globalPid" BIGINT, address UBIGINT, "originalFaultPc" UBIGINT, "CpuInstruction" BIGINT,
+    module BIGINT, "unresolvedFaultPc" BOOLEAN
+);
+CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS (
+    start BIGINT, "end" BIGINT, "globalPid" BIGINT, "deviceId" INTEGER, address UBIGINT, "numberOfPageFaults" BIGINT,
+    "faultAccessType" INTEGER
+);
 CREATE TABLE GPU_METRICS (timestamp BIGINT, "typeId" UBIGINT, "metricId" INTEGER, value DOUBLE);
 CREATE TABLE TARGET_INFO_GPU_METRICS ("typeId" UBIGINT, "metricId" INTEGER, "metricName" VARCHAR);
 CREATE TABLE SCHED_EVENTS (

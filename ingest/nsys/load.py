@@ -4,12 +4,18 @@ from importlib import resources
 
 import duckdb
 
-from ingest.nsys import redact, source
+from ingest.nsys import attribute, projection, ranges, redact, source
 from ingest.nsys.source import ENUM, Source
 from profiledb.schema import identifier, quote
 
-INTERVALS = ("kernel", "memop", "api_call", "range", "sync", "osrt_call", "mpi_call", "graph_launch")
+INTERVALS = (
+    *("kernel", "memop", "api_call", "range", "sync", "osrt_call", "mpi_call", "graph_launch"),
+    *("openacc_event", "um_gpu_page_fault"),
+)
 """Tables of things that last: none may end before it begins."""
+
+ENDLESS = ("mpi_call",)
+"""Those of which the export may know no end: what hung when the capture ended is worth seeing."""
 
 
 def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
@@ -20,27 +26,66 @@ def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
         sources: the export; a later source adds the tables that the earlier ones lack.
     """
     db.execute("SET preserve_insertion_order = false")  # row_id keeps the order; insisting on it takes one core only
+    db.execute("SET asof_loop_join_threshold = 0")  # tables of a transaction look so small that loops would be chosen
     source.attach(db, *sources)
+    try:
+        # Before the transaction: DuckDB does not know how large the tables of an open one are, and plans badly.
+        ranges.number(db)
+        attribute.calls(db)
+        _forget(db, "event", "numbered", "thing", "around", "call", "by_thread", "loose", "covered", "by_process")
+        _write(db, sources)
+    finally:
+        db.execute("DETACH src")
+
+
+def _write(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -> None:
     db.execute("BEGIN")  # one commit for all: the file is worthless until it is complete
     try:
         _fill(db, sources)
     except BaseException:
         db.execute("ROLLBACK")  # leaves the tables empty, for another way to read the same export
-        db.execute("DETACH src")
         raise
     db.execute("COMMIT")
-    db.execute("DETACH src")
 
 
 def _fill(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -> None:
     _load_enums(db, sources)
     secrets = redact.take_strings(db)
-    db.execute(resources.files("ingest.nsys").joinpath("load.sql").read_text(encoding="utf-8"))
+    ranges.write(db)
+    _forget(db, "nvtx", "opened", "parent", "path_of", "member", "found", "number", "further_range")
+    db.execute(_sql("load.sql"))
+    _forget(db, "call_at")
+    attribute.others(db)
+    _link_once(db)
     _pivot_gpu_metrics(db)
     _reject_impossible(db)
     _keep_the_rest(db, sources)
     redact.blank(db, secrets)
     _merge_busy(db)
+    projection.project(db)
+    _tell_of_whole_graphs(db)
+
+
+def _forget(db: duckdb.DuckDBPyConnection, *tables: str) -> None:
+    """Gives the memory of temporary tables back."""
+    for table in tables:
+        db.execute(f"DROP TABLE IF EXISTS temp.{table}")
+
+
+def _sql(name: str) -> str:
+    return resources.files("ingest.nsys").joinpath(name).read_text(encoding="utf-8")
+
+
+def _link_once(db: duckdb.DuckDBPyConnection) -> None:
+    """Where two calls of a process share a correlation id, their operations came out twice: the first call counts."""
+    for table, key in (("kernel", "kernel_id"), ("memop", "memop_id"), ("graph_launch", "launch_id")):
+        (rows, different) = db.execute(f"SELECT count(*), count(DISTINCT {key}) FROM {table}").fetchone() or (0, 0)
+        if rows > different:
+            db.execute(f"""
+                DELETE FROM {table} WHERE rowid IN (
+                    SELECT rowid FROM {table} QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY call_id) > 1
+                )
+            """)
 
 
 def _load_enums(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -> None:
@@ -76,7 +121,8 @@ def _pivot_gpu_metrics(db: duckdb.DuckDBPyConnection) -> None:
 def _reject_impossible(db: duckdb.DuckDBPyConnection) -> None:
     """Takes out rows that end before they begin, and says how many: their durations would spoil every sum."""
     for table in INTERVALS:
-        impossible = "start_ns IS NULL OR end_ns IS NULL OR end_ns < start_ns"
+        missing = "start_ns IS NULL" if table in ENDLESS else "start_ns IS NULL OR end_ns IS NULL"
+        impossible = f"{missing} OR end_ns < start_ns"
         (count,) = db.execute(f"SELECT count(*) FROM {table} WHERE {impossible}").fetchone() or (0,)
         if not count:
             continue
@@ -142,6 +188,15 @@ def _merge_busy(db: duckdb.DuckDBPyConnection) -> None:
         WHERE reached IS NULL OR start_ns > reached
         ORDER BY device_id, start_ns
     """)
+
+
+def _tell_of_whole_graphs(db: duckdb.DuckDBPyConnection) -> None:
+    """Says that kernels are missing where CUDA graphs were traced as a whole, and how to capture them."""
+    (count,) = db.execute("SELECT count(*) FROM graph_launch").fetchone() or (0,)
+    if count:
+        launches = "1 launch of a CUDA graph was" if count == 1 else f"{count:,} launches of CUDA graphs were"
+        text = f"{launches} traced as a whole: the kernels inside are in no table of this report."
+        note(db, "warning", f"{text} Capture with: nsys profile --cuda-graph-trace=node")
 
 
 def note(db: duckdb.DuckDBPyConnection, severity: str, text: str) -> None:

@@ -39,6 +39,19 @@ LEFT JOIN string AS d ON d.string_id = demangled_id
 LEFT JOIN string AS s ON s.string_id = short_id
 LEFT JOIN string AS m ON m.string_id = mangled_id;
 
+INSERT INTO api_call BY NAME
+SELECT row_id AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
+    "correlationId" AS correlation_id, "nameId" AS name_id, "eventClass" AS event_class,
+    "returnValue" AS return_value, "callchainId" AS callchain_id, thread_range, process_range
+FROM src.CUPTI_ACTIVITY_KIND_RUNTIME LEFT JOIN call_at USING (row_id);
+
+-- An operation belongs to the call with its correlation id in its process. Copies, memory sets and graphs are few beside
+-- the calls: the calls of no interest to them are taken out before they are joined.
+CREATE OR REPLACE TEMP VIEW launch AS
+SELECT call_id, correlation_id AS "correlationId", global_tid - (global_tid & 16777215) AS "globalPid", thread_range,
+    process_range
+FROM api_call;
+
 INSERT INTO kernel BY NAME
 SELECT row_id AS kernel_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
     "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
@@ -50,8 +63,8 @@ SELECT row_id AS kernel_id, start AS start_ns, "end" AS end_ns, "deviceId" AS de
     "dynamicSharedMemory" AS dynamic_shared_bytes, "sharedMemoryExecuted" AS shared_executed_bytes,
     "localMemoryPerThread" AS local_per_thread_bytes, "localMemoryTotal" AS local_total_bytes,
     "launchType" AS launch_type, "cacheConfig" AS cache_config, "sharedMemoryLimitConfig" AS shared_limit_config,
-    "gridId" AS grid_id, "graphNodeId" AS graph_node_id, "graphId" AS graph_id
-FROM src.CUPTI_ACTIVITY_KIND_KERNEL
+    "gridId" AS grid_id, "graphNodeId" AS graph_node_id, "graphId" AS graph_id, call_id, thread_range, process_range
+FROM src.CUPTI_ACTIVITY_KIND_KERNEL LEFT JOIN launch USING ("correlationId", "globalPid")
 JOIN kernel_key ON demangled_id = coalesce("demangledName", -1) AND short_id = coalesce("shortName", -1)
     AND mangled_id = coalesce("mangledName", -1);
 
@@ -62,23 +75,33 @@ SELECT row_id AS memop_id, 'memcpy' AS kind, '[CUDA memcpy ' || e.label || ']' A
     "globalPid" AS global_pid, bytes, "copyKind" AS copy_kind, "srcKind" AS src_kind, "dstKind" AS dst_kind,
     "srcDeviceId" AS src_device_id, "srcContextId" AS src_context_id, "dstDeviceId" AS dst_device_id,
     "dstContextId" AS dst_context_id, "copyCount" AS copy_count, "migrationCause" AS migration_cause,
-    "virtualAddress" AS virtual_address, "graphNodeId" AS graph_node_id
+    "virtualAddress" AS virtual_address, "graphNodeId" AS graph_node_id, call_id, thread_range, process_range
 FROM src.CUPTI_ACTIVITY_KIND_MEMCPY
+LEFT JOIN (
+    FROM launch WHERE "correlationId" IN (SELECT "correlationId" FROM src.CUPTI_ACTIVITY_KIND_MEMCPY)
+) USING ("correlationId", "globalPid")
 LEFT JOIN enum_value AS e ON e.enum = 'CUDA_MEMCPY_OPER' AND e.id = "copyKind";
 
 INSERT INTO memop BY NAME
-SELECT (SELECT count(*) FROM memop) + row_id AS memop_id, 'memset' AS kind,
+SELECT (SELECT coalesce(max(memop_id), 0) FROM memop) + row_id AS memop_id, 'memset' AS kind,
     '[CUDA memset]' AS operation, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
     "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
     "correlationId" AS correlation_id, "globalPid" AS global_pid, bytes, "memKind" AS dst_kind, value,
-    "graphNodeId" AS graph_node_id
-FROM src.CUPTI_ACTIVITY_KIND_MEMSET;
+    "graphNodeId" AS graph_node_id, call_id, thread_range, process_range
+FROM src.CUPTI_ACTIVITY_KIND_MEMSET
+LEFT JOIN (
+    FROM launch WHERE "correlationId" IN (SELECT "correlationId" FROM src.CUPTI_ACTIVITY_KIND_MEMSET)
+) USING ("correlationId", "globalPid");
 
-INSERT INTO api_call BY NAME
-SELECT row_id AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
-    "correlationId" AS correlation_id, "nameId" AS name_id, "eventClass" AS event_class,
-    "returnValue" AS return_value, "callchainId" AS callchain_id
-FROM src.CUPTI_ACTIVITY_KIND_RUNTIME;
+INSERT INTO graph_launch BY NAME
+SELECT row_id AS launch_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
+    "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
+    "correlationId" AS correlation_id, "globalPid" AS global_pid, "graphId" AS graph_id,
+    "graphExecId" AS graph_exec_id, call_id, thread_range, process_range
+FROM src.CUPTI_ACTIVITY_KIND_GRAPH_TRACE
+LEFT JOIN (
+    FROM launch WHERE "correlationId" IN (SELECT "correlationId" FROM src.CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
+) USING ("correlationId", "globalPid");
 
 INSERT INTO sync BY NAME
 SELECT row_id AS sync_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
@@ -86,13 +109,6 @@ SELECT row_id AS sync_id, start AS start_ns, "end" AS end_ns, "deviceId" AS devi
     "correlationId" AS correlation_id, "globalPid" AS global_pid, "syncType" AS sync_type, "eventId" AS event_id,
     "eventSyncId" AS event_sync_id
 FROM src.CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
-
-INSERT INTO graph_launch BY NAME
-SELECT row_id AS launch_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
-    "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
-    "correlationId" AS correlation_id, "globalPid" AS global_pid, "graphId" AS graph_id,
-    "graphExecId" AS graph_exec_id
-FROM src.CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 
 INSERT INTO memory_event BY NAME
 SELECT row_id AS event_id, start AS time_ns, "globalPid" AS global_pid, "deviceId" AS device_id,
@@ -102,62 +118,10 @@ SELECT row_id AS event_id, start AS time_ns, "globalPid" AS global_pid, "deviceI
     "localMemoryPoolUtilizedSize" AS pool_used_bytes
 FROM src.CUDA_GPU_MEMORY_USAGE_EVENTS;
 
--- NVTX. A domain (event type 75) belongs to a process; the text is in the string table, in the row, or in either.
-CREATE OR REPLACE TEMP TABLE nvtx AS
-SELECT "globalTid" - ("globalTid" & 16777215) AS global_pid, *
-FROM src.NVTX_EVENTS;
-
-CREATE OR REPLACE TEMP TABLE nvtx_domain AS
-SELECT global_pid, "domainId" AS domain_id, arg_min(coalesce(nvtx.text, string.value), start) AS domain
-FROM nvtx LEFT JOIN string ON string_id = "textId"
-WHERE "eventType" = 75
-GROUP BY ALL;
-
-CREATE OR REPLACE TEMP TABLE nvtx_key AS
-SELECT row_number() OVER (ORDER BY first_row) AS name_id, * EXCLUDE (first_row)
-FROM (
-    SELECT global_pid, coalesce("domainId", -1) AS domain_id, coalesce("textId", -1) AS text_id,
-        CASE WHEN "textId" IS NULL THEN coalesce(text, '') ELSE '' END AS own_text, min(row_id) AS first_row
-    FROM nvtx WHERE "eventType" IN (34, 59, 60, 70, 71)
-    GROUP BY ALL
-);
-
-INSERT INTO range_name BY NAME
-SELECT name_id, domain, coalesce(value, own_text) AS text, coalesce(domain || ':', '') || text AS name
-FROM nvtx_key
-LEFT JOIN nvtx_domain USING (global_pid, domain_id)
-LEFT JOIN string ON string_id = text_id;
-
-CREATE OR REPLACE TEMP VIEW nvtx_event AS
-SELECT nvtx.*, name_id, coalesce("uint64Value", "uint32Value"::UBIGINT) AS payload_uint64,
-    coalesce("int64Value", "int32Value") AS payload_int64, coalesce("doubleValue", "floatValue") AS payload_double,
-    coalesce("jsonText", json.value) AS payload_json
-FROM nvtx
-JOIN nvtx_key ON nvtx_key.global_pid = nvtx.global_pid AND domain_id = coalesce("domainId", -1)
-    AND text_id = coalesce("textId", -1)
-    AND own_text = CASE WHEN "textId" IS NULL THEN coalesce(text, '') ELSE '' END
-LEFT JOIN string AS json ON json.string_id = "jsonTextId";
-
-INSERT INTO range BY NAME
-SELECT row_id AS range_id, start AS start_ns,
-    coalesce("end", (SELECT greatest(max(start), max("end")) FROM nvtx)) AS end_ns, "end" IS NOT NULL AS closed,
-    CASE WHEN "eventType" IN (59, 70) THEN 'PushPop' ELSE 'StartEnd' END AS style, "eventType" AS event_type,
-    name_id, "globalTid" AS global_tid, "endGlobalTid" AS end_global_tid, "domainId" AS domain_id, category, color,
-    "rangeId" AS nvtx_id, payload_uint64, payload_int64, payload_double, payload_json
-FROM nvtx_event WHERE "eventType" IN (59, 60, 70, 71);
-
-INSERT INTO mark BY NAME
-SELECT row_id AS mark_id, start AS time_ns, name_id, "globalTid" AS global_tid, "domainId" AS domain_id, category,
-    color, payload_uint64, payload_int64, payload_double, payload_json
-FROM nvtx_event WHERE "eventType" = 34;
-
 INSERT INTO nccl_call BY NAME
 SELECT row_number() OVER () AS call_id, start_ns, end_ns, global_tid, text AS name, payload_json
 FROM range JOIN range_name USING (name_id)
 WHERE domain = 'NCCL';
-
-DROP VIEW nvtx_event;
-DROP TABLE nvtx;
 
 INSERT INTO osrt_call BY NAME
 SELECT row_id AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
@@ -165,22 +129,28 @@ SELECT row_id AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS glo
     "callchainId" AS callchain_id, "argumentsId" AS arguments_id
 FROM src.OSRT_API;
 
+-- The order of the kinds is that in which nsys lists calls with the same start.
 INSERT INTO mpi_call BY NAME
-SELECT row_number() OVER () AS call_id, * FROM (
-    SELECT 'p2p' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid, "textId" AS name_id,
-        "commHandle" AS communicator, "remoteRank" AS rank, tag, size AS bytes
+SELECT row_number() OVER (ORDER BY part, row_id) AS call_id, * EXCLUDE (part, row_id) FROM (
+    SELECT 1 AS part, row_id, 'p2p' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
+        "textId" AS name_id, "commHandle" AS communicator, "remoteRank" AS rank, tag, size AS bytes
     FROM src.MPI_P2P_EVENTS
     UNION ALL BY NAME
-    SELECT 'collective' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid, "textId" AS name_id,
-        "commHandle" AS communicator, "rootRank" AS rank, size AS bytes, "recvSize" AS received_bytes
-    FROM src.MPI_COLLECTIVES_EVENTS
-    UNION ALL BY NAME
-    SELECT 'start_wait' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid, "textId" AS name_id
+    SELECT 2 AS part, row_id, 'start_wait' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
+        "textId" AS name_id
     FROM src.MPI_START_WAIT_EVENTS
     UNION ALL BY NAME
-    SELECT 'other' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid, "textId" AS name_id
+    SELECT 3 AS part, row_id, 'other' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
+        "textId" AS name_id
     FROM src.MPI_OTHER_EVENTS
+    UNION ALL BY NAME
+    SELECT 4 AS part, row_id, 'collective' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
+        "textId" AS name_id, "commHandle" AS communicator, "rootRank" AS rank, size AS bytes,
+        "recvSize" AS received_bytes
+    FROM src.MPI_COLLECTIVES_EVENTS
 );
+
+INSERT INTO mpi_rank BY NAME SELECT "globalTid" AS global_tid, rank FROM src.MPI_RANKS;
 
 INSERT INTO gpu_metric_name BY NAME
 SELECT DISTINCT ("typeId" & 255)::INTEGER AS gpu_id, "metricId" AS metric_id, "metricName" AS name,
@@ -227,6 +197,28 @@ FROM src.DIAGNOSTIC_EVENT AS d
 LEFT JOIN enum_value AS severity ON severity.enum = 'DIAGNOSTIC_SEVERITY_LEVEL' AND severity.id = d.severity
 LEFT JOIN enum_value AS source ON source.enum = 'DIAGNOSTIC_SOURCE_TYPE' AND source.id = d.source;
 
+INSERT INTO openacc_event BY NAME
+SELECT row_number() OVER (ORDER BY part, row_id) AS event_id, kind, start AS start_ns, "end" AS end_ns,
+    "globalTid" AS global_tid, "nameId" AS name_id, "eventKind" AS event_kind, "DeviceType" AS device_type,
+    "srcFile" AS source_id, "lineNo" AS line, "funcName" AS function_id, "cuDeviceId" AS device_id,
+    "cuContextId" AS context_id, "cuStreamId" AS stream_id, bytes, "varName" AS variable_id, "numGangs" AS gangs,
+    "numWorkers" AS workers, "vectorLength" AS vector_length, "kernelName" AS kernel_name_id
+FROM (
+    SELECT 1 AS part, 'data' AS kind, * FROM src.CUPTI_ACTIVITY_KIND_OPENACC_DATA
+    UNION ALL BY NAME SELECT 2 AS part, 'launch' AS kind, * FROM src.CUPTI_ACTIVITY_KIND_OPENACC_LAUNCH
+    UNION ALL BY NAME SELECT 3 AS part, 'other' AS kind, * FROM src.CUPTI_ACTIVITY_KIND_OPENACC_OTHER
+);
+
+INSERT INTO um_cpu_page_fault BY NAME
+SELECT row_id AS fault_id, start AS time_ns, "globalPid" AS global_pid, address, "originalFaultPc" AS pc,
+    "CpuInstruction" AS function_id, module AS module_id, "unresolvedFaultPc" AS unresolved
+FROM src.CUDA_UM_CPU_PAGE_FAULT_EVENTS;
+
+INSERT INTO um_gpu_page_fault BY NAME
+SELECT row_id AS fault_id, start AS start_ns, "end" AS end_ns, "globalPid" AS global_pid, "deviceId" AS device_id,
+    address, "numberOfPageFaults" AS faults, "faultAccessType" AS access_type
+FROM src.CUDA_UM_GPU_PAGE_FAULT_EVENTS;
+
 -- A thread is one that has a name, or that anything refers to.
 INSERT INTO thread BY NAME
 SELECT global_tid, global_tid - (global_tid & 16777215) AS global_pid, (global_tid // 16777216) & 16777215 AS pid,
@@ -237,6 +229,7 @@ FROM (
     UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM range
     UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM osrt_call
     UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM mpi_call
+    UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM openacc_event
 )
 WHERE global_tid IS NOT NULL
 GROUP BY global_tid;

@@ -1,6 +1,7 @@
 -- title: GPU busy time over the capture
 -- The capture in bins of equal width, and which part of each bin a GPU worked (union of kernels, copies, memory sets and
--- whole graphs). GPUs that the program did not use have no rows.
+-- whole graphs). GPUs that the program did not use have no rows. A selection leaves the bins as they are and counts its
+-- own work in them.
 -- needs: kernel or memop or graph_launch
 -- param: bins = 200 how many bins the capture is cut into
 -- column: gpu_id | text | | number of the GPU
@@ -9,7 +10,8 @@
 -- column: end_ns | ns | | end of the bin, from the begin of the capture
 -- column: busy_ns | ns | | time in the bin at which an operation ran
 -- column: busy_pct | % | .1f | busy time as a share of the bin
-WITH frame AS (
+WITH busy AS MATERIALIZED (FROM selected_busy
+), frame AS (
     SELECT start_ns AS low, duration_ns, greatest(1, ceil(duration_ns / $bins::INTEGER))::BIGINT AS width
     FROM capture_window
 ), interval AS (

@@ -8,6 +8,6 @@
 -- column: calls | count | | number of executions
 SELECT class, sum(duration_ns)::BIGINT AS total_ns,
     100.0 * sum(duration_ns) / sum(sum(duration_ns)) OVER () AS share_pct, count(*) AS calls
-FROM named_kernel
+FROM selected_named_kernel
 GROUP BY class
 ORDER BY total_ns DESC, class;

@@ -22,19 +22,19 @@ WITH kernel_text AS (
     FROM kernel_name
 ), call_text AS (
     SELECT string_id AS name_id, CASE WHEN value[-6:-5] = '_v' THEN value[:-7] ELSE value END AS name
-    FROM string WHERE string_id IN (SELECT name_id FROM api_call)
+    FROM string WHERE string_id IN (SELECT name_id FROM selected_api_call AS api_call)
 ), numbered AS MATERIALIZED (  -- numbers to group by: texts take twice as long
     SELECT name, row_number() OVER () AS name_key
-    FROM (SELECT name FROM kernel_text UNION SELECT operation FROM memop UNION SELECT name FROM call_text)
+    FROM (SELECT name FROM kernel_text UNION SELECT operation FROM selected_memop AS memop UNION SELECT name FROM call_text)
 ), operations AS (
     SELECT name_key, name, end_ns - start_ns AS duration, 'CUDA_KERNEL' AS category
-    FROM kernel JOIN kernel_text USING (name_id) LEFT JOIN numbered USING (name)
+    FROM selected_kernel AS kernel JOIN kernel_text USING (name_id) LEFT JOIN numbered USING (name)
     UNION ALL
     SELECT name_key, name, end_ns - start_ns, 'MEMORY_OPER'
-    FROM memop JOIN numbered ON name = operation
+    FROM selected_memop AS memop JOIN numbered ON name = operation
     UNION ALL
     SELECT name_key, name, end_ns - start_ns, 'CUDA_API'
-    FROM api_call LEFT JOIN call_text USING (name_id) LEFT JOIN numbered USING (name)
+    FROM selected_api_call AS api_call LEFT JOIN call_text USING (name_id) LEFT JOIN numbered USING (name)
 ), summary AS (
     SELECT any_value(name) AS name, min(category) AS category, sum(duration)::BIGINT AS total, count(*) AS num,
         avg(duration) AS mean, median(duration) AS med, min(duration) AS low, max(duration) AS high,

@@ -15,7 +15,7 @@ WITH summary AS (
     SELECT name_id, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num,
         avg(end_ns - start_ns) AS mean, median(end_ns - start_ns) AS med, min(end_ns - start_ns) AS low,
         max(end_ns - start_ns) AS high, deviation(end_ns - start_ns) AS dev
-    FROM api_call
+    FROM selected_api_call AS api_call
     GROUP BY name_id
 )
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Num Calls",

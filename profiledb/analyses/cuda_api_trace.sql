@@ -15,7 +15,7 @@ SELECT start_ns AS "Start (ns)", end_ns - start_ns AS "Duration (ns)",
     CASE WHEN value[-6:-5] = '_v' THEN value[:-7] ELSE value END AS "Name", return_value AS "Result",
     correlation_id AS "CorrID", (global_tid // 16777216) & 16777215 AS "Pid", global_tid & 16777215 AS "Tid",
     priority AS "T-Pri", thread.name AS "Thread Name"
-FROM api_call
+FROM selected_api_call AS api_call
 LEFT JOIN string ON string_id = name_id
 LEFT JOIN thread USING (global_tid)
 ORDER BY start_ns, call_id;

@@ -21,7 +21,7 @@ WITH names AS (
     SELECT name_key, any_value(name) AS name, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num,
         avg(end_ns - start_ns) AS mean, median(end_ns - start_ns) AS med, min(end_ns - start_ns) AS low,
         max(end_ns - start_ns) AS high, deviation(end_ns - start_ns) AS dev
-    FROM kernel JOIN names USING (name_id)
+    FROM selected_kernel AS kernel JOIN names USING (name_id)
     GROUP BY name_key
 )
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Instances",

@@ -13,7 +13,7 @@
 WITH summary AS (
     SELECT operation, sum(bytes)::BIGINT AS total, count(*) AS num, avg(bytes) AS mean, median(bytes) AS med,
         min(bytes) AS low, max(bytes) AS high, deviation(bytes) AS dev
-    FROM memop WHERE operation IS NOT NULL
+    FROM selected_memop AS memop WHERE operation IS NOT NULL
     GROUP BY operation
 )
 SELECT total / 1e6 AS "Total (MB)", num AS "Count", mean / 1e6 AS "Avg (MB)", med / 1e6 AS "Med (MB)",

@@ -13,7 +13,7 @@
 WITH summary AS (
     SELECT operation, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num, avg(end_ns - start_ns) AS mean, median(end_ns - start_ns) AS med,
         min(end_ns - start_ns) AS low, max(end_ns - start_ns) AS high, deviation(end_ns - start_ns) AS dev
-    FROM memop WHERE operation IS NOT NULL
+    FROM selected_memop AS memop WHERE operation IS NOT NULL
     GROUP BY operation
 )
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Count",

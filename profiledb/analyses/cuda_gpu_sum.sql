@@ -21,13 +21,13 @@ WITH kernel_text AS (
     FROM kernel_name
 ), numbered AS MATERIALIZED (  -- numbers to group by: texts take twice as long
     SELECT name, row_number() OVER () AS name_key
-    FROM (SELECT name FROM kernel_text UNION SELECT operation FROM memop)
+    FROM (SELECT name FROM kernel_text UNION SELECT operation FROM selected_memop AS memop)
 ), operations AS (
     SELECT name_key, name, end_ns - start_ns AS duration, 'CUDA_KERNEL' AS category
-    FROM kernel JOIN kernel_text USING (name_id) LEFT JOIN numbered USING (name)
+    FROM selected_kernel AS kernel JOIN kernel_text USING (name_id) LEFT JOIN numbered USING (name)
     UNION ALL
     SELECT name_key, name, end_ns - start_ns, 'MEMORY_OPER'
-    FROM memop JOIN numbered ON name = operation
+    FROM selected_memop AS memop JOIN numbered ON name = operation
 ), summary AS (
     SELECT any_value(name) AS name, min(category) AS category, sum(duration)::BIGINT AS total, count(*) AS num,
         avg(duration) AS mean, median(duration) AS med, min(duration) AS low, max(duration) AS high,

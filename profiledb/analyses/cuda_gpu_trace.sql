@@ -36,13 +36,13 @@ WITH names AS (
     SELECT 1 AS part, kernel_id AS row_id, start_ns, end_ns, correlation_id, grid_x, grid_y, grid_z,
         block_x, block_y, block_z, registers_per_thread, static_shared_bytes, dynamic_shared_bytes,
         NULL::BIGINT AS bytes, NULL AS source, NULL AS target, device_id, context_id, green_context_id, stream_id, name
-    FROM kernel LEFT JOIN names USING (name_id)
+    FROM selected_kernel AS kernel LEFT JOIN names USING (name_id)
     UNION ALL BY NAME
     SELECT 2 AS part, memop_id AS row_id, start_ns, end_ns, correlation_id, bytes,
         CASE kind WHEN 'memset' THEN target.label ELSE source.label END AS source,
         CASE kind WHEN 'memcpy' THEN target.label END AS target,
         device_id, context_id, green_context_id, stream_id, operation AS name
-    FROM memop
+    FROM selected_memop AS memop
     LEFT JOIN memory_kind AS source ON source.id = src_kind
     LEFT JOIN memory_kind AS target ON target.id = dst_kind
 )

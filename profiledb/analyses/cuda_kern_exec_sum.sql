@@ -52,7 +52,7 @@ WITH names AS (
         greatest(call.end_ns, kernel.end_ns) - call.start_ns AS total, call.end_ns - call.start_ns AS api,
         CASE WHEN kernel.start_ns >= call.end_ns THEN kernel.start_ns - call.end_ns END AS queue,
         kernel.end_ns - kernel.start_ns AS run
-    FROM kernel
+    FROM selected_kernel AS kernel
     JOIN call ON call.correlation_id = kernel.correlation_id AND call.global_pid = kernel.global_pid
     LEFT JOIN names ON names.name_id = kernel.name_id
 )

@@ -39,8 +39,8 @@ SELECT call.start_ns AS "API Start (ns)", call.end_ns - call.start_ns AS "API Du
     CASE WHEN value[-6:-5] = '_v' THEN value[:-7] ELSE value END AS "API Function",
     format('{:4d} {:4d} {:4d}', grid_x, grid_y, grid_z) AS "GridXYZ",
     format('{:4d} {:4d} {:4d}', block_x, block_y, block_z) AS "BlockXYZ", name AS "Kernel Name"
-FROM kernel
+FROM selected_kernel AS kernel
 JOIN call ON call.correlation_id = kernel.correlation_id AND call.global_pid = kernel.global_pid
 LEFT JOIN names ON names.name_id = kernel.name_id
 LEFT JOIN string ON string_id = call.name_id
-ORDER BY call.start_ns, kernel_id, call_id;
+ORDER BY call.start_ns, kernel_id, call.call_id;

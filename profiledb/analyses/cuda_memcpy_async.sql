@@ -21,8 +21,8 @@ SELECT memop.end_ns - memop.start_ns AS "Duration (ns)", memop.start_ns AS "Star
     source.label AS "Src Kind", destination.label AS "Dst Kind", bytes / 1e6 AS "Bytes (MB)",
     (global_pid >> 24) & 16777215 AS "PID", device_id AS "Device ID", context_id AS "Context ID",
     nullif(green_context_id, 0) AS "Green Context ID", stream_id AS "Stream ID", string.value AS "API Name"
-FROM memop JOIN api_call USING (correlation_id) JOIN string ON string_id = name_id
+FROM selected_memop AS memop JOIN api_call USING (correlation_id) JOIN string ON string_id = name_id
 LEFT JOIN enum_value AS source ON source.enum = 'CUDA_MEM_KIND' AND source.id = src_kind
 LEFT JOIN enum_value AS destination ON destination.enum = 'CUDA_MEM_KIND' AND destination.id = dst_kind
 WHERE kind = 'memcpy' AND (src_kind = 0 OR dst_kind = 0) AND string.value ILIKE 'cudaMemcpy%Async%'
-ORDER BY "Duration (ns)" DESC, call_id, memop.start_ns, memop_id;
+ORDER BY "Duration (ns)" DESC, api_call.call_id, memop.start_ns, memop_id;

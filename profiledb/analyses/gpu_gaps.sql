@@ -13,16 +13,16 @@
 -- column: Device ID | text | | number of the GPU
 -- column: Context ID | text | | CUDA context of the operation before the gap
 WITH span AS (
-    SELECT pid, device_id, min(start_ns) AS low, max(end_ns) AS high FROM gpu_operation GROUP BY pid, device_id
+    SELECT pid, device_id, min(start_ns) AS low, max(end_ns) AS high FROM selected_operation GROUP BY pid, device_id
 ), flush AS (  -- halts every GPU of its process; one that reaches beyond the operations is left out as a whole
     SELECT pid, device_id, start_ns, end_ns, low, high
     FROM profiler_flush JOIN span USING (pid) WHERE start_ns > low AND end_ns < high
 ), work AS (
-    SELECT * FROM gpu_operation
+    SELECT * FROM selected_operation
     UNION ALL  -- nsys gives a flush the context of the last operation
     SELECT flush.pid, flush.device_id, flush.start_ns, flush.end_ns,
         arg_min(context_id, (source, id)), 0, row_number() OVER ()
-    FROM flush JOIN gpu_operation AS operation
+    FROM flush JOIN selected_operation AS operation
         ON operation.pid = flush.pid AND operation.device_id = flush.device_id AND operation.end_ns = high
     GROUP BY flush.pid, flush.device_id, flush.start_ns, flush.end_ns
 ), bin AS (  -- as wide as the threshold, so that a longer gap ends at the first begin of a bin: saves a sort of all

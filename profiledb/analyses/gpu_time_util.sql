@@ -20,9 +20,9 @@ WITH span AS (
     SELECT pid, device_id, min(start_ns) AS low, max(end_ns) AS high,
         ceil((high - low)::DOUBLE / CASE WHEN $chunks::BIGINT BETWEEN 1 AND 1000 THEN $chunks::BIGINT
             ELSE error('chunks is a number from 1 to 1000') END)::BIGINT AS size
-    FROM gpu_operation GROUP BY pid, device_id HAVING high > low
+    FROM selected_operation GROUP BY pid, device_id HAVING high > low
 ), work AS (
-    SELECT pid, device_id, start_ns, end_ns FROM gpu_operation
+    SELECT pid, device_id, start_ns, end_ns FROM selected_operation
     UNION ALL  -- a flush halts every GPU of its process; one that reaches beyond the operations is left out as a whole
     SELECT pid, device_id, start_ns, end_ns
     FROM profiler_flush JOIN span USING (pid) WHERE start_ns > low AND end_ns < high
@@ -52,7 +52,7 @@ WITH span AS (
     FROM idle GROUP BY pid, device_id, run
 ), context AS (
     SELECT pid, device_id, arg_min(context_id, (source, id)) AS context_id
-    FROM gpu_operation JOIN span USING (pid, device_id) WHERE end_ns = high GROUP BY pid, device_id
+    FROM selected_operation JOIN span USING (pid, device_id) WHERE end_ns = high GROUP BY pid, device_id
 )
 SELECT row_number() OVER (ORDER BY pct, duration, run, device_id, pid) AS "Row#", pct AS "In-Use (%)",
     duration AS "Duration (ns)", start_ns AS "Start (ns)", pid AS "PID", device_id AS "Device ID",

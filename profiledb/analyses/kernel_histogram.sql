@@ -12,7 +12,7 @@
 -- column: total_ns | ns | | sum of their durations
 -- column: scale | text | | linear or log
 WITH duration AS (
-    SELECT end_ns - start_ns AS ns FROM kernel WHERE name_id IN (FROM kernel_ids($kernel))
+    SELECT end_ns - start_ns AS ns FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))
 ), range_of AS (
     SELECT min(ns) AS least_ns, max(ns) AS most_ns,
         CASE WHEN $scale <> 'auto' THEN $scale WHEN most_ns > 20 * greatest(least_ns, 1) THEN 'log' ELSE 'linear' END AS scale

@@ -12,7 +12,7 @@
 -- column: calls | count | | executions of the kernel in all, shown or not
 WITH execution AS (
     SELECT kernel_id, start_ns, end_ns - start_ns AS ns, device_id, stream_id
-    FROM kernel WHERE name_id IN (FROM kernel_ids($kernel))
+    FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))
 ), frame AS (
     SELECT min(start_ns) AS low, count(*) AS calls, greatest(1, $points::INTEGER // 2) AS bins,
         (max(start_ns) - low) // bins + 1 AS width

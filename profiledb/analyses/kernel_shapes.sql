@@ -35,7 +35,7 @@ WITH shape AS (
         static_shared_bytes, dynamic_shared_bytes, max(local_per_thread_bytes) AS local_bytes, count(*) AS calls,
         sum(end_ns - start_ns)::BIGINT AS total_ns, avg(end_ns - start_ns) AS avg_ns, min(end_ns - start_ns) AS min_ns,
         max(end_ns - start_ns) AS max_ns
-    FROM kernel WHERE name_id IN (FROM kernel_ids($kernel))
+    FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))
     GROUP BY device_id, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, static_shared_bytes,
         dynamic_shared_bytes
 ), need AS (

@@ -1,6 +1,6 @@
 -- title: One kernel
 -- A single row: name, class, share and durations of one kernel, and which kernels stand before and after it when they
--- are ordered by total time. No row where the report has no such kernel.
+-- are ordered by total time. No row where the selection has no such kernel.
 -- needs: kernel
 -- param: kernel =  number of the kernel (analysis kernels), or its full name
 -- column: kernel | text | | number of the kernel
@@ -9,9 +9,9 @@
 -- column: mangled | text | | name as the linker knows it, where captured
 -- column: class | text | | kernel class
 -- column: rank | count | | place by total time, from 1
--- column: kernels | count | | how many different kernels the report has
+-- column: kernels | count | | how many different kernels the selection has
 -- column: total_ns | ns | | sum of durations
--- column: share_pct | % | .2f | share of the sum of all kernel durations in the report
+-- column: share_pct | % | .2f | share of the sum of all kernel durations of the selection
 -- column: calls | count | | number of executions
 -- column: avg_ns | ns | .1f | mean duration
 -- column: median_ns | ns | .1f | median duration
@@ -27,7 +27,7 @@
 -- column: next_kernel | text | | number of the kernel with the next smaller total
 WITH total AS (
     SELECT kernel, any_value(demangled) AS demangled, sum(total_ns) AS total_ns, sum(calls) AS calls
-    FROM (SELECT name_id, sum(end_ns - start_ns) AS total_ns, count(*) AS calls FROM kernel GROUP BY name_id)
+    FROM (SELECT name_id, sum(end_ns - start_ns) AS total_ns, count(*) AS calls FROM selected_kernel AS kernel GROUP BY name_id)
     JOIN kernel_key USING (name_id) GROUP BY kernel
 ), ranked AS (
     SELECT kernel, row_number() OVER by_total AS rank, count(*) OVER () AS kernels, sum(total_ns) OVER () AS whole_ns,
@@ -39,7 +39,7 @@ WITH total AS (
         min(end_ns - start_ns) AS min_ns, max(end_ns - start_ns) AS max_ns, deviation(end_ns - start_ns) AS stddev_ns,
         min(start_ns) AS first_ns, max(end_ns) AS last_ns, count(DISTINCT device_id) AS devices,
         count(DISTINCT (global_pid, device_id, stream_id)) AS streams
-    FROM kernel WHERE name_id IN (FROM kernel_ids($kernel))
+    FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))
 )
 SELECT ranked.kernel, readable_name(short, demangled) AS name, demangled, mangled, class, rank, kernels, total_ns,
     100.0 * total_ns / nullif(whole_ns, 0) AS share_pct, calls, avg_ns, median_ns, p95_ns, min_ns, max_ns, stddev_ns,

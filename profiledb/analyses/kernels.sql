@@ -1,6 +1,6 @@
 -- title: Kernels
--- A row a kernel, the longest total first. Shares are of the sum of all kernel durations in the report, whatever the
--- filter keeps. Full names that differ only in their mangled form are one kernel.
+-- A row a kernel, the longest total first. Shares are of the sum of all kernel durations of the selection, whatever
+-- the filter keeps. Full names that differ only in their mangled form are one kernel.
 -- needs: kernel
 -- param: search =  keeps kernels whose full name contains this text, in capitals or not; no pattern
 -- param: class =  keeps kernels of this class
@@ -9,7 +9,7 @@
 -- column: name | text | | readable name: without templates and arguments
 -- column: class | text | | kernel class
 -- column: total_ns | ns | | sum of durations
--- column: share_pct | % | .2f | share of the sum of all kernel durations in the report
+-- column: share_pct | % | .2f | share of the sum of all kernel durations of the selection
 -- column: calls | count | | number of executions
 -- column: avg_ns | ns | .1f | mean duration
 -- column: median_ns | ns | .1f | median duration
@@ -22,7 +22,7 @@
 -- column: registers | count | | registers of a thread, the most of all launches
 -- column: demangled | text | | full name with template arguments
 WITH total AS (
-    SELECT name_id, sum(end_ns - start_ns) AS total_ns FROM kernel GROUP BY name_id
+    SELECT name_id, sum(end_ns - start_ns) AS total_ns FROM selected_kernel AS kernel GROUP BY name_id
 ), kept AS (
     SELECT name_id, kernel, sum(sum(total_ns)) OVER () AS whole_ns, any_value(demangled) AS demangled,
         any_value(short) AS short, any_value(class) AS class
@@ -34,10 +34,10 @@ WITH total AS (
         sum(end_ns - start_ns)::BIGINT AS total_ns, any_value(whole_ns) AS whole_ns, count(*) AS calls,
         avg(end_ns - start_ns) AS avg_ns, median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns,
         max(end_ns - start_ns) AS max_ns, deviation(end_ns - start_ns) AS stddev_ns
-    FROM kernel JOIN kept USING (name_id) GROUP BY kernel
+    FROM selected_kernel AS kernel JOIN kept USING (name_id) GROUP BY kernel
 ), shape AS (
     SELECT kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread
-    FROM kernel JOIN kept USING (name_id)
+    FROM selected_kernel AS kernel JOIN kept USING (name_id)
     GROUP BY kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, static_shared_bytes,
         dynamic_shared_bytes
 ), launch AS (

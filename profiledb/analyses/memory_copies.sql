@@ -11,6 +11,6 @@
 SELECT regexp_replace(operation, '^\[CUDA (.*)\]$', '\1') AS operation, sum(end_ns - start_ns)::BIGINT AS total_ns,
     count(*) AS count, sum(bytes)::BIGINT AS bytes, avg(bytes) AS avg_bytes,
     sum(bytes) * 1e9 / nullif(sum(end_ns - start_ns), 0) AS bytes_per_s
-FROM memop WHERE operation IS NOT NULL
+FROM selected_memop AS memop WHERE operation IS NOT NULL
 GROUP BY memop.operation
 ORDER BY total_ns DESC, operation;

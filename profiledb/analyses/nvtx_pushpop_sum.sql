@@ -21,7 +21,7 @@ WITH names AS (
     SELECT name, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num, avg(end_ns - start_ns) AS mean,
         median(end_ns - start_ns) AS med, min(end_ns - start_ns) AS low, max(end_ns - start_ns) AS high,
         deviation(end_ns - start_ns) AS dev
-    FROM range JOIN names USING (name_id)
+    FROM selected_range AS range JOIN names USING (name_id)
     WHERE style = 'PushPop'
     GROUP BY name
 )

@@ -21,7 +21,7 @@ WITH names AS (
     SELECT name, style, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num,
         avg(end_ns - start_ns) AS mean, median(end_ns - start_ns) AS med, min(end_ns - start_ns) AS low,
         max(end_ns - start_ns) AS high, deviation(end_ns - start_ns) AS dev
-    FROM range JOIN names USING (name_id)
+    FROM selected_range AS range JOIN names USING (name_id)
     GROUP BY name, style
 )
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Instances",

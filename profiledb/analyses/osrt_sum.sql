@@ -15,7 +15,7 @@ WITH summary AS (
     SELECT name_id, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num,
         avg(end_ns - start_ns) AS mean, median(end_ns - start_ns) AS med, min(end_ns - start_ns) AS low,
         max(end_ns - start_ns) AS high, deviation(end_ns - start_ns) AS dev
-    FROM osrt_call
+    FROM selected_osrt_call AS osrt_call
     WHERE event_class = 27
     GROUP BY name_id
 )

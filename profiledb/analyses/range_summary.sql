@@ -14,6 +14,6 @@
 SELECT name, style, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS instances,
     avg(end_ns - start_ns) AS avg_ns, median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns,
     max(end_ns - start_ns) AS max_ns, deviation(end_ns - start_ns) AS stddev_ns
-FROM range JOIN range_name USING (name_id)
+FROM selected_range AS range JOIN range_name USING (name_id)
 GROUP BY name, style
 ORDER BY total_ns DESC, name, style;

@@ -1,0 +1,172 @@
+"""What part of a report an analysis looks at: ranges, mode of attribution, GPU, stream, stretch of time.
+
+An analysis that reads a view whose name begins with ``selected_`` takes the parameters below, on the command line and
+in the address of a page alike. Without any the views are the whole tables.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from profiledb import selected
+from profiledb.errors import AnalysisError
+
+HELP = {
+    "range": "keeps what this range holds: its path as nvtx_tree prints it, or its name wherever it stands;"
+    " #3 or #2-5 behind it picks instances of each thread; may be given several times",
+    "skip_first": "leaves out as many first instances of each chosen range",
+    "warmup": "exclude leaves out what ranges hold that look like a warm-up, unless they are chosen themselves",
+    "mode": "who a launch belongs to: the ranges of its thread, or also those of the thread that drives it",
+    "device": "keeps operations of the GPU with this number",
+    "stream": "keeps operations of the CUDA stream with this number",
+    "from_ns": "keeps what begins at this time after the begin of the capture, or later",
+    "to_ns": "keeps what begins before this time after the begin of the capture",
+}
+CHOICES = {"warmup": ("include", "exclude"), "mode": ("thread", "process")}
+INSTANCE = re.compile(r"(?P<path>.*)#(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
+"""A range with the instances of it: ``step#3``, ``step#2-5``. A name that ends so is tried as it stands first."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A part of a report; times in ns from the begin of the capture, ``to_ns`` excluded."""
+
+    ranges: tuple[str, ...] = ()
+    skip_first: int = 0
+    warmup: str = "include"
+    mode: str = "thread"
+    device: int | None = None
+    stream: int | None = None
+    from_ns: int | None = None
+    to_ns: int | None = None
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is left out; a mode alone leaves out nothing."""
+        return self == Selection(mode=self.mode)
+
+
+def parse(values: Mapping[str, Any]) -> Selection:
+    """The selection that parameters describe; a missing or empty one means its default.
+
+    Raises:
+        AnalysisError: a value that cannot be, such as a device that is no number.
+    """
+    given = {name: value for name, value in values.items() if value not in (None, "", ())}
+    if unknown := sorted(set(given) - set(HELP)):
+        raise AnalysisError(f"A selection has no parameter {unknown[0]!r}.")
+    for name, choices in CHOICES.items():
+        if given.get(name, choices[0]) not in choices:
+            raise AnalysisError(f"{name} cannot be {given[name]!r}.", hint=f"It is one of: {', '.join(choices)}.")
+    ranges = given.pop("range", ())
+    fields: dict[str, Any] = {n: value if n in CHOICES else _whole(n, value) for n, value in given.items()}
+    return Selection(ranges=(ranges,) if isinstance(ranges, str) else tuple(ranges), **fields)
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        return int(value)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise AnalysisError(f"{name} takes a whole number, not {value!r}.") from error
+
+
+def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
+    """Makes the views ``selected_*`` of this cursor show the selection, and ``selected_mode`` its mode.
+
+    Raises:
+        AnalysisError: the report has no such range, or no such instance of it.
+    """
+    cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS '{selection.mode}'")
+    if selection.everything:
+        return
+    if selection.skip_first and not selection.ranges:
+        raise AnalysisError("skip_first counts instances of a range.", hint="Choose one: --param range=NAME")
+    chosen = _choose(cursor, selection)
+    skipped = selection.warmup == "exclude" and _skip(cursor)
+    selected.create_views(cursor, selection, chosen=chosen, skipped=skipped)
+
+
+def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
+    """Collects the chosen instances in ``chosen``, and the numbers of all ranges in them in ``chosen_range``."""
+    if not selection.ranges:
+        return False
+    cursor.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {_NO_RANGE}")
+    for text in selection.ranges:
+        before = _count(cursor, "chosen")
+        column, paths, first, last = _find(cursor, text)
+        ids = ", ".join(map(str, paths))
+        cursor.execute(f"""
+            INSERT INTO chosen
+            SELECT range_id, path_id, pre, post, {column == "path"} FROM range WHERE path_id IN ({ids})
+            QUALIFY row_number() OVER (PARTITION BY global_tid, path_id ORDER BY start_ns, pre)
+                BETWEEN {max(first, 1 + selection.skip_first)} AND {last}
+        """)
+        if _count(cursor, "chosen") == before:
+            raise AnalysisError(f"The range {text!r} has no such instance.", hint="Instances count from 1.")
+    selected.collect_inside(cursor, "chosen", "chosen_range")
+    return True
+
+
+def _find(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int], int, int]:
+    """What a text is, a path or a name, the paths that it means, and the first and last instance of them."""
+    if found := _paths(cursor, text):
+        return *found, 1, _ALL
+    match = INSTANCE.fullmatch(text)
+    if match and (found := _paths(cursor, match["path"])):
+        return *found, int(match["first"]), int(match["last"] or match["first"])
+    raise AnalysisError(
+        f"No range of this report is called {text!r}.", hint="The analysis nvtx_tree lists their paths."
+    )
+
+
+_ALL = 2**62
+_NO_RANGE = "SELECT range_id, path_id, pre, post, false AS by_path FROM range LIMIT 0"
+
+
+def _paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int]] | None:
+    encoded = text.encode(errors="backslashreplace").hex()  # SQL ends at a NUL, even between quotation marks
+    for column in ("path", "name"):
+        found = f"SELECT path_id FROM range_path WHERE {column} = decode(unhex('{encoded}'))"
+        rows = cursor.execute(found).fetchall()
+        if rows:
+            return column, [path_id for (path_id,) in rows]
+    return None
+
+
+def _skip(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Collects what warm-ups hold in ``skipped`` and ``skipped_range``; what is chosen, or in a chosen path, stays."""
+    cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS chosen AS {_NO_RANGE}")
+    cursor.execute("""
+        CREATE OR REPLACE TEMP TABLE skipped AS
+        WITH RECURSIVE above AS (
+            SELECT parent_id AS path_id FROM range_path
+            WHERE path_id IN (SELECT path_id FROM chosen WHERE by_path)
+            UNION SELECT parent_id FROM range_path JOIN above USING (path_id)
+        )
+        SELECT range_id, path_id, pre, post FROM range JOIN range_path USING (path_id)
+        ANTI JOIN chosen USING (range_id) ANTI JOIN above USING (path_id)
+        WHERE is_warmup(name)
+    """)
+    if not _count(cursor, "skipped"):
+        return False
+    selected.collect_inside(cursor, "skipped", "skipped_range")
+    return True
+
+
+def _count(cursor: duckdb.DuckDBPyConnection, table: str) -> int:
+    row = cursor.execute(f"SELECT count(*) FROM {table}").fetchone()
+    return int(row[0]) if row else 0
+
+
+def as_params(selection: Selection) -> dict[str, str | Sequence[str]]:
+    """The parameters that give this selection; those at their default are left out."""
+    plain = Selection()
+    found: dict[str, str | Sequence[str]] = {
+        name: str(getattr(selection, name))
+        for name in HELP
+        if name != "range" and getattr(selection, name) != getattr(plain, name)
+    }
+    return found | ({"range": selection.ranges} if selection.ranges else {})

@@ -1,0 +1,65 @@
+"""Answers that are worked out when a report is taken in, because every look at them would take too long.
+
+They are those of analyses whose header says ``stored``, for the default parameters and the whole report. An answer
+counts as long as its SQL is the one that made it, so that a changed analysis never needs a new conversion.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import duckdb
+
+from profiledb import analysis
+from profiledb.errors import NotCapturedError
+from profiledb.library import VIEWS
+from profiledb.schema import identifier, quote
+from profiledb.store import CATALOG
+
+
+def write(db: duckdb.DuckDBPyConnection) -> None:
+    """Stores the answers in the report that ``db`` writes (store.create), where it has the data for them."""
+    wanted = [one for one in analysis.analyses().values() if one.stored]
+    db.execute(f"SET preserve_insertion_order = true; SET search_path = 'memory,{CATALOG}'")
+    db.execute(_views())
+    db.execute(f"SET search_path = '{CATALOG},memory'; CREATE SCHEMA {CATALOG}.result")
+    for one in wanted:
+        try:
+            analysis.check_needs(db, one)
+        except NotCapturedError:
+            continue
+        db.execute(f"CREATE TABLE {CATALOG}.{_table(one.name)} AS {_with_defaults(one)}")
+        db.execute(f"INSERT INTO stored_result VALUES ({quote(one.name)}, {quote(_fingerprint(one.sql))})")
+    db.execute(f"USE {CATALOG}")
+
+
+def query(cursor: duckdb.DuckDBPyConnection, one: "analysis.Analysis", values: Mapping[str, Any]) -> str | None:
+    """SQL that reads the stored answer for these values of the analysis's own parameters; None where there is none."""
+    if not one.stored or dict(values) != analysis.bind(one, {}):
+        return None
+    row = cursor.execute(f"SELECT fingerprint FROM stored_result WHERE name = {quote(one.name)}").fetchone()
+    return f"FROM {_table(one.name)}" if row == (_fingerprint(one.sql),) else None
+
+
+def _table(name: str) -> str:
+    return f"result.{identifier(name)}"
+
+
+def _with_defaults(one: "analysis.Analysis") -> str:
+    """The query with its parameters as literals: a table cannot be made from a prepared statement."""
+    defaults = analysis.bind(one, {})
+    sql = re.sub(r"\$(\w+)", lambda match: quote(defaults[match[1]]), one.sql)
+    return sql.rstrip().removesuffix(";")
+
+
+@cache
+def _fingerprint(sql: str) -> str:
+    return hashlib.sha256(f"{_views()}{sql}".encode()).hexdigest()[:16]
+
+
+@cache
+def _views() -> str:
+    return "\n".join(resources.files("profiledb").joinpath(name).read_text(encoding="utf-8") for name in VIEWS)
