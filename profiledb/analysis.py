@@ -25,7 +25,7 @@ import duckdb
 from profiledb import selection, stored
 from profiledb.captures import how_to_capture
 from profiledb.errors import AnalysisError
-from profiledb.library import Library
+from profiledb.library import BROKEN, Library
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +136,13 @@ def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] |
         NotCapturedError: the report lacks the tables that the analysis needs.
         ReportNotFoundError: the report is gone.
     """
+    try:
+        return _run(library, report_id, name, params)
+    except BROKEN:  # the library has connected anew
+        return _run(library, report_id, name, params)
+
+
+def _run(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None) -> "pd.DataFrame":
     with ready(library, report_id, name, params) as (cursor, analysis, values):
         return _frame(cursor, analysis.sql, values)
 

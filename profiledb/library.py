@@ -14,6 +14,9 @@ from profiledb.catalog import Catalog, Manifest
 from profiledb.errors import ReportNotFoundError
 from profiledb.schema import SCHEMA_VERSION, quote
 
+BROKEN = (duckdb.InternalException, duckdb.FatalException)
+"""Errors of DuckDB itself, after which a connection is of no more use (a window over nothing, once in 200 runs)."""
+
 OPEN_REPORTS = 32
 """Attachments kept open at once; the one that was not asked for the longest is closed first."""
 
@@ -124,10 +127,20 @@ class Library:
         try:
             cursor.execute(f"SET search_path = '{catalog},memory'")
             yield cursor
+        except BROKEN:
+            self._reconnect()
+            raise
         finally:
             cursor.close()
             with self._lock:
                 self._in_use[report_id] -= 1
+
+    def _reconnect(self) -> None:
+        """Forgets a connection that refuses every further query; what others still have open stays with them."""
+        with self._lock:
+            self._db = None
+            self._attached.clear()
+            self._has_views = False
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
         if self._db is None:

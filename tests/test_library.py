@@ -3,6 +3,7 @@
 import threading
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from profiledb import analysis, library, store
@@ -152,3 +153,14 @@ def test_manifest_survives_fields_of_the_future() -> None:
     manifest = Manifest("a" * 16, 1, "n", "nsys", "b" * 64, 5, rows={"kernel": 3})
     text = manifest.to_json().replace('"id"', '"invented_later": 1, "id"')
     assert Manifest.from_json(text) == manifest
+
+
+def test_a_broken_connection_is_replaced(every_report: Library) -> None:
+    """An error inside DuckDB invalidates the database it happened in; the next query must not suffer from it."""
+    report = every_report.find("transformer_training.nsys-rep").id
+    library = Library(every_report.folder)
+    broken = duckdb.InternalException("INTERNAL Error")
+    with pytest.raises(duckdb.InternalException), library.cursor(report):
+        raise broken
+    with library.cursor(report) as cursor:
+        assert cursor.execute("SELECT count(*) > 0 FROM selected_kernel").fetchone() == (True,)

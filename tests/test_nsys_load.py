@@ -45,7 +45,8 @@ def test_busy_is_the_union_of_what_overlaps_and_touches(load: Load) -> None:
 def test_kernels_keep_their_order_names_and_sizes(load: Load) -> None:
     query = load(kernels(kernel(100, 130, name=2), kernel(10, 20, name=1)))
     rows = query(
-        "SELECT kernel_id, start_ns, end_ns, demangled, block_x, registers_per_thread FROM selected_named_kernel ORDER BY 1"
+        "SELECT kernel_id, start_ns, end_ns, demangled, block_x, registers_per_thread FROM selected_named_kernel"
+        " ORDER BY kernel_id"
     )
     assert rows == [(1, 100, 130, "two", 32, 16), (2, 10, 20, "one", 32, 16)]
 
