@@ -11,7 +11,7 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from app import format as fmt  # noqa: E402 (the path comes first)
-from app import session, ui, views  # noqa: E402
+from app import selecting, selection_bar, session, ui, views  # noqa: E402
 from profiledb.catalog import Manifest  # noqa: E402
 from profiledb.errors import ReportNotFoundError  # noqa: E402
 
@@ -19,6 +19,7 @@ LOGO = Path(__file__).with_name("static") / "logo.svg"
 ICON = LOGO.with_name("icon.png")
 _PICKER = "report-picker"
 _CHOSEN = "report-chosen"
+SELECTS = "nsys"  # the kind of report of which the pages show a selection
 
 
 def main() -> None:
@@ -62,12 +63,15 @@ def _offer(view: views.View, current: Manifest | None) -> bool:
         ui.problem(ReportNotFoundError(error.message))
         st.page_link(views.LIBRARY, label="See what is in the Library")
         return False
+    selecting.restore(manifest)
     session.remember(manifest)
     if current is None or manifest.id != current.id:
         st.rerun()  # the menu above was drawn for another report
     _pick(manifest, view)
     if manifest.kind == view.kind:
         st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.name)}")
+        if manifest.kind == SELECTS:
+            selection_bar.show(selecting.settle(manifest))
         return True
     st.header(view.title, anchor=False)
     st.info(
@@ -100,6 +104,7 @@ def _pick(current: Manifest | None, view: views.View | None) -> None:
 
 def _choose(known: dict[str, Manifest]) -> None:
     session.remember(known[st.session_state[_PICKER]])
+    selecting.other_report()
     st.session_state[_CHOSEN] = True
 
 

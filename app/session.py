@@ -1,5 +1,6 @@
 """The only cached access to the library: list reports, find the page's report, run analyses."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
 
 _LAST = "last_report"
+_SELECTED = "selected"
 
 
 def settings() -> Settings:
@@ -97,8 +99,32 @@ def remember(manifest: Manifest) -> None:
         st.query_params[PARAMETER] = manifest.id
 
 
+def select(report_id: str, params: Mapping[str, Any]) -> None:
+    """Makes ``run`` look at a part of this report (profiledb.selection) until the next call; see selecting.settle."""
+    st.session_state[_SELECTED] = (report_id, dict(params))
+
+
+def selected(report_id: str) -> dict[str, Any]:
+    """The parameters of the selection of this report; none where it is the whole."""
+    of, params = st.session_state.get(_SELECTED, ("", {}))
+    return dict(params) if of == report_id else {}
+
+
 def run(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
-    """Runs an analysis on a report; see profiledb.analysis.run for the result and the errors.
+    """Runs an analysis on the selected part of a report; parameters that are given win over those of the selection.
+
+    See profiledb.analysis.run for the result and the errors, and ``whole`` for the cache.
+    """
+    asked = analysis.get(name)
+    if asked.selects:
+        params = selected(report_id) | params
+        if not params.get("range") and not asked.by_mode:
+            params.pop("mode", None)  # it changes nothing: one answer for both
+    return whole(report_id, name, **params)
+
+
+def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
+    """Runs an analysis with these parameters alone, whatever is selected.
 
     Results are cached. A report's file never changes; its time is part of the key for the case that the report was
     deleted and taken in again.

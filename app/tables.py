@@ -73,14 +73,13 @@ def table(
         The position in ``frame`` of the selected row, or None.
     """
     present = [c for c in columns if c.name in frame.columns]
-    units = column_units(frame, present)
-    shown = pd.DataFrame({c.name: _cells(frame[c.name], c, units) for c in present})
+    shown, config = drawn(frame, present)
     event: Any = st.dataframe(
         shown,
         height=height or ("content" if len(frame) < SCREEN else SCREEN * ROW_PX),
         row_height=ROW_PX,
         hide_index=True,
-        column_config={c.name: _config(c, frame[c.name], units) for c in present},
+        column_config=config,
         key=key,
         on_select="rerun" if select else "ignore",
         selection_mode=SELECTION,
@@ -89,6 +88,13 @@ def table(
     raw = frame[[c.name for c in present] + [name for name in hidden if name in frame.columns]]
     _below(len(frame), lambda: csv_text(raw).encode(), download, key)
     return _chosen(event.selection, len(frame)) if select else None
+
+
+def drawn(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """What ``st.dataframe`` takes: the cells in their units, and the configuration of the columns."""
+    units = column_units(frame, columns)
+    shown = pd.DataFrame({c.name: _cells(frame[c.name], c, units) for c in columns})
+    return shown, {c.name: _config(c, frame[c.name], units) for c in columns}
 
 
 def _chosen(selection: Any, rows: int) -> int | None:

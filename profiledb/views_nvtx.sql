@@ -69,11 +69,13 @@ FROM instance LEFT JOIN steady USING (global_tid, path_id);
 -- Steps of loops: on each thread the ranges whose paths differ by no more than the last number of each name.
 -- Such a pattern counts as steps where its last name says so (`step_likeness`) and it has two instances or more. Where
 -- none says so, it is the one pattern of the thread with at least three instances that cover at least half of the time
--- of the ranges around them, or of all outermost ranges of the thread but warm-ups. Rank 1 is no warm-up, has a name
--- that says so, and the most time on the GPU.
+-- of the ranges around them, or of all outermost ranges of the thread but warm-ups; with one range around it at most,
+-- and not called a layer, block or stage, which are parts of a model. Rank 1 is no warm-up, has a name that says so,
+-- and the most time on the GPU.
 CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
 WITH RECURSIVE pattern AS (
-    SELECT path_id, name, level, path, NULL::VARCHAR AS parent, without_number(name) AS pattern, is_warmup(name) AS warmup
+    SELECT path_id, name, level, path, NULL::VARCHAR AS parent,
+        replace(without_number(name), '/', '\/') AS pattern, is_warmup(name) AS warmup
     FROM range_path WHERE parent_id IS NULL
     UNION ALL
     SELECT range_path.path_id, range_path.name, range_path.level, range_path.path, pattern.pattern,
@@ -87,19 +89,19 @@ WITH RECURSIVE pattern AS (
     SELECT pattern, global_tid, count(*) AS steps, sum(cpu_ns) AS cpu_ns, sum(gpu_ns) AS gpu_ns
     FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id) GROUP BY pattern, global_tid
 ), candidate AS (
-    SELECT pattern, global_tid, steps, cpu_ns, gpu_ns, label, parent, likeness, warmup, level,
-        max(likeness) OVER () AS likest,
+    SELECT pattern, global_tid, steps, cpu_ns, gpu_ns, label, parent, warmup, level,
+        CASE WHEN steps > 1 THEN kind.likeness ELSE 0 END AS likeness,
         sum(cpu_ns) FILTER (level = 0 AND NOT warmup) OVER (PARTITION BY global_tid) AS outer_ns
     FROM total JOIN kind USING (pattern)
-    QUALIFY likeness > 0 AND steps > 1 OR max(CASE WHEN steps > 1 THEN likeness ELSE 0 END) OVER () = 0
 ), fit AS (
     SELECT candidate.*, row_number() OVER (
         PARTITION BY candidate.global_tid, candidate.likeness = 0
         ORDER BY warmup, coalesce(candidate.gpu_ns, 0) DESC, candidate.cpu_ns DESC, level, candidate.pattern) AS place
     FROM candidate LEFT JOIN total AS around
         ON around.pattern = candidate.parent AND around.global_tid = candidate.global_tid
-    WHERE likeness > 0
-        OR candidate.steps > 2 AND candidate.cpu_ns >= 0.5 * coalesce(around.cpu_ns, CASE WHEN parent IS NULL THEN outer_ns END)
+    WHERE likeness > 0 OR (SELECT max(likeness) FROM candidate) = 0
+        AND level < 2 + (SELECT min(level) FROM candidate) AND NOT regexp_matches(label, 'layer|block|stage', 'i')
+        AND candidate.steps > 2 AND candidate.cpu_ns >= 0.5 * coalesce(around.cpu_ns, CASE WHEN parent IS NULL THEN outer_ns END)
 ), ranked AS (
     SELECT *, row_number() OVER (
         ORDER BY warmup, likeness DESC, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level, pattern, global_tid) AS rank

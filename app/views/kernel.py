@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import charts, session, theme, ui
+from app import charts, selecting, session, theme, ui
 from app import format as fmt
 from app.views import kernel_columns, kernel_tables, kernels_links
 from profiledb.catalog import Manifest
@@ -16,9 +16,7 @@ def page() -> None:
     manifest = session.report()
     found = _summary(manifest)
     if found is None:
-        ui.header(manifest, "Kernel")
-        st.info("This report has no such kernel. The address may belong to another report.")
-        kernels_links.to_list(manifest.id, "All kernels")
+        _nothing(manifest)
         return
     _heading(manifest, found)
     _facts(found)
@@ -27,10 +25,32 @@ def page() -> None:
     kernel_tables.longest(manifest.id, int(found["kernel"]), int(found["calls"]))
 
 
+def _nothing(manifest: Manifest) -> None:
+    """Says why there is nothing to show: the report has no such kernel, or the selection does not."""
+    named = st.query_params.get("kernel")
+    whole = session.whole(manifest.id, "kernel_summary", kernel=named) if named else pd.DataFrame()
+    ui.header(manifest, whole["name"].iloc[0] if len(whole) else "Kernel")
+    if named and whole.empty:
+        st.info("This report has no such kernel. The address may belong to another report.")
+    elif named:
+        st.info(
+            f"This kernel does not run in the selection; in the whole report {fmt.count(whole['calls'].iloc[0])}"
+            f" times, for {fmt.duration(whole['total_ns'].iloc[0])}."
+        )
+        selecting.clear_button("kernel-clear")
+    else:
+        st.info("No kernel runs in this selection.")
+        selecting.clear_button("kernel-clear")
+    kernels_links.to_list(manifest.id, "All kernels")
+
+
 def _summary(manifest: Manifest) -> "pd.Series[Any] | None":
     named = st.query_params.get("kernel")
     if named is None:
-        named = str(session.run(manifest.id, "kernels")["kernel"].iloc[0])
+        all_of_them = session.run(manifest.id, "kernels")
+        if all_of_them.empty:
+            return None
+        named = str(all_of_them["kernel"].iloc[0])
     rows = session.run(manifest.id, "kernel_summary", kernel=named)
     return None if rows.empty else rows.iloc[0]
 
@@ -62,7 +82,7 @@ def _facts(found: "pd.Series[Any]") -> None:
     )  # 0 of a single one, as nsys has it, says nothing
     ui.facts(
         [
-            ("Share", fmt.percent(found["share_pct"]), "Share of the sum of all kernel durations in the report."),
+            ("Share", fmt.percent(found["share_pct"]), "Share of the sum of all kernel durations of the selection."),
             ("Total", fmt.duration(found["total_ns"]), "Sum of durations."),
             ("Calls", fmt.count(found["calls"]), "Number of executions."),
             ("Average", fmt.duration(found["avg_ns"]), ""),

@@ -3,14 +3,14 @@
 import streamlit as st
 
 from app import format as fmt
-from app import session, tables, theme, ui
+from app import selecting, session, tables, theme, ui
 from app.views import kernels_links
 
 ALL = "All classes"
 COLUMNS = (
     tables.Col("name", "Kernel", help="Without templates and arguments; a click opens the kernel", width=300),
     tables.Col(
-        "share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations in the report", width=110
+        "share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations of the selection", width=110
     ),
     tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
     tables.Col("class", "Class", kind="class", width=160),
@@ -31,6 +31,10 @@ def page() -> None:
     manifest = session.report()
     ui.header(manifest, "Kernels")
     rows = session.run(manifest.id, "kernels")
+    if rows.empty:
+        st.info("No kernel runs in this selection.")
+        selecting.clear_button("kernels-clear")
+        return
     search, chosen_class = _filters(sorted(rows["class"].dropna().unique()))
     filters = {"search": search, "class": chosen_class}
     kept = session.run(manifest.id, "kernels", **{name: value for name, value in filters.items() if value})
@@ -38,6 +42,7 @@ def page() -> None:
     st.caption(
         f"{fmt.duration(kept['total_ns'].sum())} in {fmt.count(calls)} launch{'es'[: 2 * (calls != 1)]},"
         f" {fmt.percent(kept['share_pct'].sum())} of the kernel time"
+        + (" of the selection" if selecting.is_part(manifest.id) else "")
     )
     if kept.empty:
         st.info("No kernel fits these filters.")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import session
+from app import selecting
 
 KERNELS = Path(__file__).with_name("kernels.py")
 KERNEL = Path(__file__).with_name("kernel.py")
@@ -13,10 +13,10 @@ KERNEL = Path(__file__).with_name("kernel.py")
 def to_list(report_id: str, label: str) -> None:
     """A link to the table of all kernels; ``label`` is our own words."""
     st.page_link(
-        KERNELS, label=label, icon=":material/table_rows:", query_params={session.PARAMETER: report_id}, width="content"
+        KERNELS, label=label, icon=":material/table_rows:", query_params=selecting.link(report_id), width="content"
     )
 
 
 def open_kernel(report_id: str, kernel: int) -> None:
     """Goes to the page of one kernel."""
-    st.switch_page(KERNEL, query_params={session.PARAMETER: report_id, "kernel": str(kernel)})
+    st.switch_page(KERNEL, query_params=selecting.link(report_id, kernel=str(kernel)))

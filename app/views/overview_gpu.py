@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import charts, session, theme, ui
+from app import charts, selecting, session, theme, ui
 from app import format as fmt
 
 BUSY = "Time in which the GPU ran at least one kernel, copy or memory set; work that runs at the same time counts once."
@@ -20,18 +20,23 @@ def show(report_id: str) -> None:
     bins = session.run(report_id, "busy_timeline")
     used = busy[busy["operations"] > 0]
     st.subheader("GPU busy", anchor=False)
+    if used.empty and selecting.is_part(report_id):
+        st.caption("Nothing ran on a GPU in this selection.")
+        return
     for row in used.head(STRIPS).itertuples():
-        _gpu(row, bins[bins["gpu_id"] == row.gpu_id], alone=len(busy) == 1)
+        _gpu(report_id, row, bins[bins["gpu_id"] == row.gpu_id], alone=len(busy) == 1)
     if len(used) > STRIPS:
         st.caption(f"And {len(used) - STRIPS} more GPUs; the analysis gpu_busy lists them all.")
-    _unused(busy[busy["operations"] == 0])
+    _unused(busy[busy["operations"] == 0], part=selecting.is_part(report_id))
 
 
-def _gpu(row: Any, bins: pd.DataFrame, *, alone: bool) -> None:
+def _gpu(report_id: str, row: Any, bins: pd.DataFrame, *, alone: bool) -> None:
+    part = selecting.is_part(report_id)
+    covered = "that the selection covers" if part else "of the capture"
     name = "GPU busy" if alone else f"GPU {row.gpu_id} busy"
     ui.facts(
         [
-            (name, fmt.percent(row.busy_pct), f"{BUSY} The share is of the whole capture."),
+            (name, fmt.percent(row.busy_pct), f"{BUSY} The share is of the time that the selection covers."),
             (
                 "Of its active span",
                 fmt.percent(row.busy_active_pct),
@@ -42,18 +47,21 @@ def _gpu(row: Any, bins: pd.DataFrame, *, alone: bool) -> None:
             ("Copies and sets", fmt.duration(row.copy_ns), "Sum of durations of copies and memory sets."),
         ]
     )
-    if (fmt.number(bins["busy_pct"].max()) or 0) >= DRAWN_PCT:
+    drawn = (fmt.number(bins["busy_pct"].max()) or 0) >= DRAWN_PCT
+    if drawn:
         figure = charts.busy_strip(bins, theme.theme())
         st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key=f"busy-{row.gpu_id}")
     st.caption(
-        f"{fmt.percent(row.busy_pct)} is {fmt.duration(row.busy_ns)} of the {fmt.duration(row.capture_ns)} of the"
-        f" capture; {fmt.percent(row.busy_active_pct)} is of the {fmt.duration(row.active_ns)} from the GPU's first"
+        f"{fmt.percent(row.busy_pct)} is {fmt.duration(row.busy_ns)} of the {fmt.duration(row.capture_ns)} {covered};"
+        f" {fmt.percent(row.busy_active_pct)} is of the {fmt.duration(row.active_ns)} from the GPU's first"
         " operation to the end of its last."
+        + (" The strip shows the whole capture, with this work alone." if part and drawn else "")
     )
 
 
-def _unused(rows: pd.DataFrame) -> None:
+def _unused(rows: pd.DataFrame, *, part: bool) -> None:
     if len(rows):
         numbers = ", ".join(str(gpu) for gpu in rows["gpu_id"])
         noun, verb = ("GPU", "was") if len(rows) == 1 else ("GPUs", "were")
-        st.caption(f"{noun} {numbers} of this machine {verb} not used by the program.")
+        said = "ran nothing of the selection" if part else f"{verb} not used by the program"
+        st.caption(f"{noun} {numbers} of this machine {said}.")

@@ -14,13 +14,13 @@ CLASS_TABLE_PX = 620
 """Four narrow columns: wider, the eye loses the row."""
 CLASS_COLUMNS = (
     tables.Col("class", "Class", kind="class", width=190),
-    tables.Col("share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations", width=130),
+    tables.Col("share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations shown", width=130),
     tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
     tables.Col("calls", "Calls", kind="count", help="Number of executions"),
 )
 TOP_COLUMNS = (
     tables.Col("name", "Kernel", help="Without templates and arguments", width=320),
-    tables.Col("share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations", width=120),
+    tables.Col("share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations shown", width=120),
     tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
     tables.Col("class", "Class", kind="class", width=170),
     tables.Col("calls", "Calls", kind="count", help="Number of executions"),
@@ -30,7 +30,11 @@ TOP_COLUMNS = (
 
 def show(manifest: Manifest) -> None:
     """Draws both sections; raises NotCapturedError where there are no kernels."""
-    _by_class(session.run(manifest.id, "class_split"))
+    rows = session.run(manifest.id, "class_split")
+    if rows.empty:
+        st.caption("No kernel ran in this selection.")
+        return
+    _by_class(rows)
     _top(manifest)
 
 

@@ -32,6 +32,8 @@ def copies(report_id: str) -> None:
         rows = session.run(report_id, "memory_copies")
     except NotCapturedError:
         return
+    if rows.empty:
+        return
     st.subheader("Memory copies", anchor=False)
     rates = rows.assign(mb_per_s=rows["bytes_per_s"] / 1e6)
     tables.table(rates, COPY_COLUMNS, key="copies", download="memory_copies.csv")
@@ -42,6 +44,8 @@ def ranges(report_id: str) -> None:
     try:
         rows = session.run(report_id, "range_summary")
     except NotCapturedError:
+        return
+    if rows.empty:
         return
     st.subheader("NVTX ranges", anchor=False)
     st.caption(

@@ -34,7 +34,7 @@ WITH busy_of AS (
 )
 SELECT gpu_id, gpu.name AS gpu, coalesce(operations, 0) AS operations, busy_ns, kernel_ns, copy_ns,
     low - capture_window.start_ns AS first_ns, high - low AS active_ns, capture_ns,
-    least(100.0 * busy_ns / nullif(capture_ns, 0), 100) AS busy_pct,
+    100.0 * CASE WHEN busy_ns > capture_ns THEN capture_ns ELSE busy_ns END / nullif(capture_ns, 0) AS busy_pct,
     100.0 * busy_ns / nullif(high - low, 0) AS busy_active_pct
 FROM gpu FULL JOIN work USING (gpu_id) LEFT JOIN busy_of USING (gpu_id) CROSS JOIN covered CROSS JOIN capture_window
 ORDER BY gpu_id;

@@ -1,0 +1,102 @@
+"""The selection bar as a person uses it: choose a range, change the page, reload, send the link, clear."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from bench.pages import browser_page, dashboard
+from profiledb import analysis
+from profiledb.library import Library
+from tests.conftest import SAMPLES
+
+pytestmark = pytest.mark.browser
+NAME = "transformer_training.nsys-rep"
+RANGE = "step_1/backward"
+CHOSEN = re.compile(r"[?&]range=step_1(/|%2F)backward(&|$)")
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    with browser_page() as page:
+        page.set_default_timeout(60_000)
+        page.set_viewport_size({"width": 1440, "height": 900})
+        expect.set_options(timeout=60_000)
+        yield page
+
+
+def facts(page: Page) -> Locator:
+    """The line of the bar that says how much is selected."""
+    return page.locator(".st-key-selection-bar").get_by_text("of GPU time").first
+
+
+def rows(page: Page, count: int) -> Locator:
+    """The line below a table that says how many rows it has."""
+    return page.get_by_text(f"{count:,} rows", exact=True)
+
+
+def test_a_selection_goes_from_page_to_page_and_with_a_link(page: Page, tmp_path: Path) -> None:
+    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}) as address:
+        page.goto(address)
+        (tmp_path / "inbox").mkdir(exist_ok=True)
+        shutil.copy(SAMPLES / "transformer_training.sqlite", tmp_path / "inbox")
+        shutil.copy(SAMPLES / NAME, tmp_path / "inbox")
+        expect(page.locator('[role="gridcell"]', has_text=NAME).first).to_be_attached()
+        library = Library(tmp_path / "library")
+        report = library.find(NAME).id
+        every = len(analysis.run(library, report, "kernels", {"warmup": "exclude"}))
+        some = len(analysis.run(library, report, "kernels", {"range": RANGE, "mode": "process"}))
+        assert 0 < some < every
+
+        page.goto(f"{address}/kernels?report={report}")
+        expect(rows(page, every)).to_be_visible()
+        whole = facts(page).inner_text()
+        assert "warm-up left out" in whole
+        choose(page, RANGE)
+        expect(page).to_have_url(CHOSEN)
+        expect(rows(page, some)).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator(".st-key-selection-part")).to_be_attached()
+        part = facts(page).inner_text()
+        assert part != whole
+
+        page.get_by_test_id("stSidebarNav").get_by_text("Overview").click()
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        expect(page).to_have_url(CHOSEN)
+        expect(page.get_by_text("that the selection covers").first).to_be_visible()
+        expect(facts(page)).to_have_text(part)
+        page.reload()
+        expect(facts(page)).to_have_text(part)
+        assert told_to_a_guest(page) == part
+
+        page.get_by_role("button", name="Clear").click()
+        expect(page).not_to_have_url(CHOSEN)
+        expect(facts(page)).to_have_text(whole)
+        expect(page.locator(".st-key-selection-whole")).to_be_attached()
+
+
+def told_to_a_guest(page: Page) -> str:
+    """What the bar says to somebody else who was sent the address."""
+    assert page.context.browser is not None
+    context = page.context.browser.new_context()
+    try:
+        guest = context.new_page()
+        guest.goto(page.url)
+        return facts(guest).inner_text(timeout=60_000)
+    finally:
+        context.close()
+
+
+def choose(page: Page, path: str) -> None:
+    """Ticks the one range that a search for its path finds."""
+    page.get_by_role("button", name="Ranges").click()
+    picker = page.get_by_test_id("stPopoverBody")
+    search = picker.get_by_role("textbox", name="Search")
+    search.fill(path)
+    search.press("Enter")
+    expect(picker.locator('[role="gridcell"]', has_text=path).first).to_be_attached()
+    expect(picker.locator('[role="row"]')).to_have_count(2)  # its heading and the range
+    picker.locator('[data-testid="stDataFrame"]').click(position={"x": 18, "y": 50})
