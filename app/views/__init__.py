@@ -23,6 +23,8 @@ class View:
 VIEWS = (
     View("overview", "Overview", "nsys", ":material/dashboard:"),
     View("kernels", "Kernels", "nsys", ":material/table_rows:"),
+    View("nvtx", "Ranges", "nsys", ":material/account_tree:"),
+    View("memory", "Memory & API", "nsys", ":material/swap_horiz:"),
     View("kernel", "Kernel", "nsys", ":material/memory:", listed=False),
     View("ncu", "Kernel profiles", "ncu", ":material/speed:"),
 )

@@ -1,0 +1,88 @@
+"""The page "Memory and API": what it says of real reports, and of those that lack most of it."""
+
+import duckdb
+import pytest
+
+from app.views.memory_launch import meaning
+from profiledb.library import Library
+from tests.app.test_report_pages import HOSTILE, Open, Publish, nothing, of, page, publish, texts
+
+__all__ = ["page", "publish"]  # fixtures
+
+SECTIONS = ("Copies", "CUDA API calls", "Launch, queue and execution", "GPU idle", "OS runtime calls", "GPU memory")
+
+
+def test_a_report_with_everything(page: Open, library: Library) -> None:
+    at = page("memory", of(library, "transformer_training.nsys-rep"), warmup="include")
+    headings = [element.value for element in at.subheader]
+    assert headings == list(SECTIONS)
+    said = texts(at)
+    for part in ("held the host", "loading modules", "of the idle time", "GPU metrics\\: not in this report"):
+        assert part in said
+    shares = [table.value["share_pct"].sum() for table in at.dataframe if "share_pct" in table.value]
+    assert shares == [pytest.approx(100)] * 3
+    idle = next(metric for metric in at.metric if metric.label == "GPU idle")
+    assert 0 < float(idle.value.replace("\\", "").removesuffix(" %")) <= 100
+
+
+def test_metrics_are_chosen_in_the_address(page: Open, library: Library) -> None:
+    report_id = of(library, "transformer_inference.nsys-rep")
+    first = page("memory", report_id)
+    assert [name.partition(" [")[0] for name in first.multiselect[0].value] == [
+        "SMs Active", "Tensor Active", "DRAM Read Bandwidth", "DRAM Write Bandwidth",
+    ]  # fmt: skip
+    chosen = page("memory", report_id, metrics="GR Active")
+    assert chosen.multiselect[0].value == ["GR Active [Throughput %]"]
+    assert len(page("memory", report_id, metrics="nonsense").multiselect[0].value) == 4
+
+
+def test_a_report_with_nothing_says_so_once(page: Open, publish: Publish) -> None:
+    at = page("memory", publish(nothing))
+    assert [element.value for element in at.subheader] == ["Copies"]
+    said = texts(at)
+    for part in ("Memory copies\\: not in", "CUDA API calls\\: not in", "GPU metrics\\: not in"):
+        assert part in said
+    assert not at.metric
+
+
+def test_calls_without_what_ran_on_the_gpu(page: Open, publish: Publish) -> None:
+    def calls(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("INSERT INTO string VALUES (1, ?)", [HOSTILE])
+        db.execute("INSERT INTO api_call (call_id, start_ns, end_ns, global_tid, name_id) VALUES (0, 5, 10, 1, 1)")
+
+    at = page("memory", publish(calls))
+    assert [element.value for element in at.subheader] == ["Copies", "CUDA API calls"]
+    assert texts(at).count("CUDA calls were traced, but nothing of what ran on the GPU") == 1
+    assert at.dataframe[0].value["function"].iloc[0] == HOSTILE
+
+
+def test_kernels_without_copies_calls_and_ranges(page: Open, publish: Publish) -> None:
+    def kernels(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("INSERT INTO kernel_name VALUES (1, ?, ?, NULL, 'other')", [HOSTILE, HOSTILE])
+        db.execute("INSERT INTO kernel (kernel_id, start_ns, end_ns, device_id, name_id) VALUES (0, 9000, 9500, 0, 1)")
+        db.execute("INSERT INTO busy VALUES (0, 9000, 9500)")
+
+    at = page("memory", publish(kernels))
+    assert "GPU idle" in [element.value for element in at.subheader]
+    gaps = next(table.value for table in at.dataframe if "covered_pct" in table.value)
+    assert list(gaps["words"]) == ["No operation follows", "Unknown"]
+    assert not {"range", "launch", "function"} & set(gaps)
+
+
+@pytest.mark.parametrize("name", ["wsl2_no_kernels.nsys-rep", "streams_4090.nsys-rep"])
+def test_reports_of_strangers(page: Open, library: Library, name: str) -> None:
+    assert "CUDA API calls" in [element.value for element in page("memory", of(library, name)).subheader]
+
+
+@pytest.mark.parametrize(
+    ("pct", "queue", "kernel", "words"),
+    [
+        (80, 1_000, 2_000, "Launch bound"), (2, 90_000, 5_000, "the host is ahead"), (2, None, 5_000, "Few"),
+        (30, 1, 2, "Mixed"),
+    ],
+)  # fmt: skip
+def test_medians_in_words(pct: float, queue: float | None, kernel: float, words: str) -> None:
+    import pandas as pd
+
+    total = pd.Series({"host_bound_pct": pct, "median_queue_ns": queue, "median_kernel_ns": kernel})
+    assert words in meaning(total)
