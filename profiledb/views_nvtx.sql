@@ -24,7 +24,8 @@ CREATE OR REPLACE MACRO without_number(name) AS CASE
     ELSE regexp_replace(name, '\d+(\D*)$', '*\1')
 END;
 
--- Ranges of the selection with their times on both sides, on the GPU in a mode (thread, process). `operations` is empty where the report has none of ranges.
+-- Ranges of the selection with their times on both sides, on the GPU in a mode (thread, process). `operations` is
+-- empty where the report has none of ranges.
 CREATE OR REPLACE MACRO selected_timed_range(mode_of_gpu) AS TABLE
 SELECT range.range_id, parent_id, path_id, pre, global_tid, style, closed, range.start_ns, range.end_ns,
     range.end_ns - range.start_ns AS cpu_ns, ran.start_ns AS gpu_start_ns, ran.end_ns - ran.start_ns AS gpu_ns,
@@ -79,7 +80,8 @@ WITH RECURSIVE pattern AS (
     FROM range_path WHERE parent_id IS NULL
     UNION ALL
     SELECT range_path.path_id, range_path.name, range_path.level, range_path.path, pattern.pattern,
-        concat(pattern.pattern, '/', replace(without_number(range_path.name), '/', '\/')), warmup OR is_warmup(range_path.name)
+        concat(pattern.pattern, '/', replace(without_number(range_path.name), '/', '\/')),
+        warmup OR is_warmup(range_path.name)
     FROM pattern JOIN range_path ON range_path.parent_id = pattern.path_id
 ), kind AS (
     SELECT pattern, CASE WHEN count(*) = 1 THEN any_value(path) ELSE pattern END AS label, any_value(parent) AS parent,
@@ -101,7 +103,8 @@ WITH RECURSIVE pattern AS (
         ON around.pattern = candidate.parent AND around.global_tid = candidate.global_tid
     WHERE likeness > 0 OR (SELECT max(likeness) FROM candidate) = 0
         AND level < 2 + (SELECT min(level) FROM candidate) AND NOT regexp_matches(label, 'layer|block|stage', 'i')
-        AND candidate.steps > 2 AND candidate.cpu_ns >= 0.5 * coalesce(around.cpu_ns, CASE WHEN parent IS NULL THEN outer_ns END)
+        AND candidate.steps > 2 AND candidate.cpu_ns
+            >= 0.5 * coalesce(around.cpu_ns, CASE WHEN parent IS NULL THEN outer_ns END)
 ), ranked AS (
     SELECT *, row_number() OVER (
         ORDER BY warmup, likeness DESC, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level, pattern, global_tid) AS rank
@@ -109,10 +112,12 @@ WITH RECURSIVE pattern AS (
 ), placed AS MATERIALIZED (
     SELECT range.*, rank, label, warmup, path, name, steps, row_number() OVER lane AS number,
         start_ns - lag(end_ns) OVER lane AS gap_ns
-    FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id) JOIN ranked USING (pattern, global_tid, warmup)
+    FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id)
+    JOIN ranked USING (pattern, global_tid, warmup)
     WINDOW lane AS (PARTITION BY rank ORDER BY start_ns, pre)
 ), rest AS (
-    SELECT rank, warmup_limit(median(cpu_ns), mad(cpu_ns)) AS cpu_limit, warmup_limit(median(gpu_ns), mad(gpu_ns)) AS gpu_limit
+    SELECT rank, warmup_limit(median(cpu_ns), mad(cpu_ns)) AS cpu_limit,
+        warmup_limit(median(gpu_ns), mad(gpu_ns)) AS gpu_limit
     FROM placed WHERE number > steps // 3 AND closed GROUP BY rank
 ), steady AS (
     SELECT rank, min(number) AS steady_from FROM placed JOIN rest USING (rank)

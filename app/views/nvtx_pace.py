@@ -21,7 +21,7 @@ def show(report_id: str, path: str) -> None:
     st.markdown("**Pace of its instances**")
     ui.facts(facts(spread))
     if words := _sentence(spread, rows):
-        st.caption(words)
+        st.caption(words, help=RULE)
     chart(rows, _steady(spread), key="pace")
 
 

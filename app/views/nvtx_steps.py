@@ -38,7 +38,7 @@ def show(report_id: str, path: str) -> None:
     gpu = fmt.number(one["median_ns"]) is not None and bool(other["has_gpu"])
     main = one if gpu else other
     ui.facts(_facts(main, other, gpu=gpu))
-    st.caption(_sentence(main, gpu=gpu))
+    st.caption(_sentence(main, gpu=gpu), help=nvtx_pace.RULE)
     rows = session.run(report_id, "iterations", rank=rank)
     if set(rows["path"]) == {path}:
         st.caption("They are the instances of the range above, where their chart is.")
