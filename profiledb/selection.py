@@ -152,8 +152,21 @@ def _skip(cursor: duckdb.DuckDBPyConnection) -> bool:
     """)
     if not _count(cursor, "skipped"):
         return False
+    _skip_driven(cursor)
     selected.collect_inside(cursor, "skipped", "skipped_range")
     return True
+
+
+def _skip_driven(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Adds the ranges that driven threads had open within a warm-up of their driver: libraries open some anywhere."""
+    cursor.execute("""
+        INSERT INTO skipped
+        SELECT DISTINCT one.range_id, one.path_id, one.pre, one.post
+        FROM thread_driver AS driven JOIN range AS one ON one.global_tid = driven.global_tid
+        JOIN (SELECT range.* FROM range SEMI JOIN skipped USING (range_id)) AS around
+            ON around.global_tid = driver_tid AND one.start_ns >= around.start_ns AND one.end_ns <= around.end_ns
+        ANTI JOIN chosen ON chosen.range_id = one.range_id
+    """)
 
 
 def _count(cursor: duckdb.DuckDBPyConnection, table: str) -> int:

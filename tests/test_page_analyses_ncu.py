@@ -77,6 +77,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Library:
             values = [1 if column.name != "compute_capability" else "9.0" for column in table.columns]
             row = {c.name: v for c, v in zip(table.columns, values, strict=True) if c.type not in UNFILLED}
             insert(db, table.name, [row])
+        db.execute('ALTER TABLE gpu_metric ADD COLUMN "1" DOUBLE DEFAULT 1')
     library = Library(folder / "library")
     library.publish(folder / "report.duckdb", Manifest("f" * 16, SCHEMA_VERSION, "all", "nsys", "", 1))
     return library

@@ -272,3 +272,15 @@ def test_a_selection_of_everything_changes_nothing(every_report: Library, name: 
             continue
         selected = analysis.run(every_report, report, found.name, everything)
         pd.testing.assert_frame_equal(plain, selected, obj=found.name)
+
+
+def test_ranges_that_a_warm_up_drove_are_left_out_too(every_report: Library) -> None:
+    """Libraries open ranges on the backward thread: three of eight steps of the sample are warm-up."""
+    report = every_report.find("transformer_training.nsys-rep").id
+    query = "SELECT count(*) AS n FROM selected_range AS r JOIN range_name USING (name_id) WHERE name LIKE 'CCCL:%Sort'"
+    counts = []
+    for warmup in ("include", "exclude"):
+        with every_report.cursor(report) as cursor:
+            selection.apply(cursor, selection.parse({"warmup": warmup}))
+            counts.append(cursor.execute(query).fetchone())
+    assert counts == [(8,), (5,)]

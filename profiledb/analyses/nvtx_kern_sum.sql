@@ -43,6 +43,7 @@ WITH RECURSIVE names AS (
     SELECT pre AS innermost, pre, outer_pre FROM range WHERE pre IN (SELECT pre FROM held)
     UNION ALL
     SELECT innermost, range.pre, range.outer_pre FROM holder JOIN range ON range.pre = holder.outer_pre
+    WHERE range.pre < holder.pre
 ), named AS (
     SELECT innermost, range_id, range_key, style, global_tid AS range_tid
     FROM holder JOIN selected_range AS range USING (pre) JOIN range_key USING (name_id)
