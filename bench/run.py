@@ -25,7 +25,7 @@ from bench.pages import PageTime, measure_pages
 from bench.queries import QueryTime, measure_queries
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("/overview?report={id}", "/kernels?report={id}")
+PAGES = tuple(f"/{page}?report={{id}}" for page in ("overview", "kernels", "nvtx", "memory"))
 _SAMPLE_SUFFIXES = (".nsys-rep", ".ncu-rep", ".pt.trace.json.gz")
 
 

@@ -18,9 +18,11 @@ PAGES = {
     "library": "/",
     "overview": f"/overview?report={TRAINING}.nsys-rep",
     "kernels": f"/kernels?report={TRAINING}.nsys-rep",
+    "nvtx": f"/nvtx?report={TRAINING}.nsys-rep",
+    "memory": f"/memory?report={TRAINING}.nsys-rep",
     "ncu": f"/ncu?report={TRAINING}.ncu-rep",
 }
-HEIGHT = {"library": 520, "overview": 1180, "kernels": 900, "ncu": 900}
+HEIGHT = {"library": 520, "overview": 1180, "kernels": 900, "nvtx": 1180, "memory": 1180, "ncu": 900}
 
 
 def main() -> None:
