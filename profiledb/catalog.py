@@ -130,6 +130,11 @@ class Catalog:
             db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
 
+    def unlist_report(self, report_id: str) -> None:
+        """Takes a report off the list until its files are converted again; its labels stay."""
+        with self._connect() as db:
+            db.execute("DELETE FROM report WHERE id = ?", [report_id])
+
     def jobs(self) -> list[Job]:
         """All files that were ever taken up, the last change first."""
         with self._connect() as db:

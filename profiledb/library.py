@@ -87,6 +87,8 @@ class Library:
         temporary.replace(self.manifest_path(manifest.id))
         database.replace(self.path(manifest.id))
         self.catalog.add_report(manifest)
+        for path in self._older(manifest.id):
+            path.unlink(missing_ok=True)
 
     def delete(self, report_id: str) -> None:
         """Removes a report. Readers that have it open keep their snapshot."""
@@ -99,7 +101,7 @@ class Library:
         """Brings folder and catalog together after a crash; only the worker that holds the library may call it.
 
         Left-over work is removed, a report that was published but not yet listed is listed, one whose file is gone
-        is forgotten.
+        is forgotten. One that an older schema made is taken off the list: its file in the inbox is converted again.
         """
         shutil.rmtree(self.work, ignore_errors=True)
         listed = {manifest.id for manifest in self.list()}
@@ -110,8 +112,17 @@ class Library:
             elif manifest.id not in listed:
                 self.catalog.add_report(manifest)
         for report_id in listed:
-            if not self.path(report_id).exists():
+            if self.path(report_id).exists():
+                continue
+            if any(self._older(report_id)):
+                self.catalog.unlist_report(report_id)
+            else:
                 self.catalog.remove_report(report_id)
+
+    def _older(self, report_id: str) -> Iterator[Path]:
+        """Files of this report that an earlier version of the schema made; they cannot be read any more."""
+        current = {self.path(report_id), self.manifest_path(report_id)}
+        yield from (path for path in self.reports.glob(f"{report_id}.v*") if path not in current)
 
     @contextmanager
     def cursor(self, report_id: str) -> Iterator[duckdb.DuckDBPyConnection]:

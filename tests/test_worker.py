@@ -16,6 +16,7 @@ from ingest.worker import Worker, fingerprint, tools_at_hand
 from profiledb import config
 from profiledb.catalog import Job
 from profiledb.library import Library
+from profiledb.schema import SCHEMA_VERSION
 from tests.conftest import CORPUS, ROOT, SAMPLES, Ingest, wait_until
 from tests.dropped import SAMPLE, made, needs_corpus, stand_in
 
@@ -194,3 +195,16 @@ def test_ten_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library
     started = time.monotonic()
     assert worker.take(watch.finished()) == 0, "all of them are known"
     assert time.monotonic() - started < 5
+
+
+def test_a_report_of_an_older_schema_is_converted_again(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    shutil.copyfile(SAMPLES / "transformer_inference.sqlite", inbox / "one.sqlite")
+    assert ingest(inbox, empty_library.folder).status == 0
+    (report,) = empty_library.list()
+    empty_library.catalog.set_labels(report.id, ["kept"])
+    for path in (empty_library.path(report.id), empty_library.manifest_path(report.id)):
+        path.rename(path.with_name(path.name.replace(f".v{SCHEMA_VERSION}.", ".v0.")))
+    assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
+    assert [found.id for found in empty_library.list()] == [report.id]
+    assert empty_library.catalog.labels() == {report.id: ["kept"]}
+    assert not list(empty_library.reports.glob("*.v0.*"))
