@@ -30,6 +30,14 @@ class Entry:
 
 
 WORKLOADS: dict[str, Entry] = {
+    "attention": Entry(
+        "workloads.attention",
+        "attention three ways, naive, with the softmax by hand, and fused, over several lengths",
+    ),
+    "kernels": Entry(
+        "workloads.kernels",
+        "kernels of known behaviour: at the memory roof, at the compute peak, uncoalesced, divergent, ...",
+    ),
     "transformer": Entry(
         "workloads.transformer",
         "decoder-only language model with naive attention: inference, or training with AdamW",

@@ -1,0 +1,170 @@
+"""The workload `attention`: the same attention computed three ways, over several lengths.
+
+Ranges, as a tree (one `tokens_N` a length; `fused` is one kernel and has nothing inside):
+
+    tokens_N
+      naive, softmax_by_hand
+        computing_attention_scores
+        computing_softmax
+        final_matmul
+      fused
+
+A range of a variant ends when its kernels have finished. Each variant runs once at each length before the capture
+window.
+
+Letters in shapes: B sequences, T tokens in each, H heads, K numbers a head.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from workloads.errors import WorkloadError
+from workloads.language_model import causal_mask
+from workloads.ranges import STRUCTURE, annotate
+from workloads.torch_device import capture_window, choose_device, describe, wait_for
+
+PRECISIONS = {"fp64": torch.float64, "fp32": torch.float32, "bf16": torch.bfloat16}
+TOLERANCES = {"fp64": 1e-12, "fp32": 1e-4, "bf16": 2e-2}
+"""Greatest relative error against attention in float64, in the Euclidean norm."""
+
+Attention = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
+"""From query, key and value (B, H, T, K) and whether attention is causal to (B, H, T, K)."""
+
+
+def attention_scores(query: Tensor, key: Tensor, causal: bool) -> Tensor:
+    """Return query @ key^T / sqrt(K), of shape (B, H, T, T); minus infinity where a query may not look."""
+    with annotate("computing_attention_scores"):
+        scores: Tensor = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if causal:
+            scores = scores.masked_fill(~causal_mask(query.shape[-2], query.device), float("-inf"))
+        return scores
+
+
+def naive(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
+    """Compute scores, softmax and the weighted sum one after the other, each written to memory."""
+    scores = attention_scores(query, key, causal)
+    with annotate("computing_softmax"):
+        weights = torch.softmax(scores, dim=-1)
+    with annotate("final_matmul"):
+        return weights @ value
+
+
+def softmax_by_hand(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
+    """Compute it as `naive` does, with the softmax in five passes over the scores instead of one kernel."""
+    scores = attention_scores(query, key, causal)
+    with annotate("computing_softmax"):
+        exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+        weights = exponentials / exponentials.sum(dim=-1, keepdim=True)
+    with annotate("final_matmul"):
+        return weights @ value
+
+
+def fused(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
+    """Let PyTorch compute it; on a GPU one kernel that never writes the scores to memory."""
+    return functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
+
+
+VARIANTS: dict[str, Attention] = {"naive": naive, "softmax_by_hand": softmax_by_hand, "fused": fused}
+
+
+def relative_error(result: Tensor, inputs: Tensor, causal: bool) -> float:
+    """Compare the first sequence of `result` with attention in float64, written in other words than the variants."""
+    query, key, value = (part[0].double() for part in inputs)
+    scores = torch.einsum("hik,hjk->hij", query, key) / math.sqrt(query.shape[-1])
+    if causal:
+        scores += torch.full_like(scores, -math.inf).triu(1)
+    expected = torch.einsum("hij,hjk->hik", (scores - scores.logsumexp(dim=-1, keepdim=True)).exp(), value)
+    return float((result[0].double() - expected).norm() / expected.norm())
+
+
+def measure(names: list[str], tokens: int, inputs: Tensor, causal: bool) -> dict[str, tuple[Tensor, float]]:
+    """Run the variants `names` in the range of their length; returns each result and its seconds."""
+    measured: dict[str, tuple[Tensor, float]] = {}
+    with annotate(f"tokens_{tokens}", STRUCTURE):
+        for name in names:
+            started = time.perf_counter()
+            with annotate(name):
+                result = VARIANTS[name](inputs[0], inputs[1], inputs[2], causal)
+                wait_for(inputs.device)
+            measured[name] = result, time.perf_counter() - started
+    return measured
+
+
+def checked(name: str, result: Tensor, inputs: Tensor, causal: bool, precision: str) -> float:
+    """Return the relative error of a result; too large a one ends the run."""
+    error = relative_error(result, inputs, causal)
+    if not error <= TOLERANCES[precision]:  # NaN is wrong, too
+        raise WorkloadError(
+            f"{name} computed something wrong: relative error {error:.1e}, at most {TOLERANCES[precision]:g}."
+        )
+    return error
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this workload."""
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda where PyTorch sees a GPU, else cpu")
+    parser.add_argument("--precision", choices=sorted(PRECISIONS), help="default: bf16 on cuda, fp32 on the CPU")
+    parser.add_argument("--only", metavar="NAME,...", help=f"which variants, default all: {','.join(VARIANTS)}")
+    parser.add_argument("--tokens", metavar="N,...", help="default: 512,1024,2048,4096 on cuda, 64,128 on the CPU")
+    parser.add_argument("--batch", type=int, default=4, help="sequences, default 4")
+    parser.add_argument("--heads", type=int, default=12, help="default 12")
+    parser.add_argument("--head-size", type=int, default=64, help="numbers a head, default 64")
+    parser.add_argument("--causal", action="store_true", help="let no token look at a later one")
+
+
+def run(options: argparse.Namespace) -> Iterator[str]:
+    """Run the variants at each length once for nothing and once in the capture window; check what came out."""
+    names, device = chosen_names(options.only), choose_device(options.device)
+    on_gpu = device.type == "cuda"
+    precision = options.precision or ("bf16" if on_gpu else "fp32")
+    lengths = chosen_lengths(options.tokens or ("512,1024,2048,4096" if on_gpu else "64,128"))
+    if min(options.batch, options.heads, options.head_size) < 1:
+        raise WorkloadError("--batch, --heads and --head-size must be at least 1.")
+    torch.manual_seed(0)
+    torch.set_float32_matmul_precision("highest")  # float32 stays float32, not TF32
+    shape = (3, options.batch, options.heads)
+    inputs = {
+        tokens: torch.randn(*shape, tokens, options.head_size, device=device).to(PRECISIONS[precision])
+        for tokens in lengths
+    }
+    yield (
+        f"attention, {precision}, {describe(device)}: {options.batch} sequences, "
+        f"{options.heads} heads of {options.head_size}{', causal' if options.causal else ''}"
+    )
+    with torch.inference_mode():
+        for part in inputs.values():
+            for name in names:
+                VARIANTS[name](part[0], part[1], part[2], options.causal)
+        with capture_window(device):
+            measured = {tokens: measure(names, tokens, part, options.causal) for tokens, part in inputs.items()}
+        for tokens, variants in measured.items():
+            for name, (result, seconds) in variants.items():
+                error = checked(name, result, inputs[tokens], options.causal, precision)
+                yield f"{tokens} tokens, {name}: {seconds * 1e3:.3f} ms, relative error {error:.1e}"
+
+
+def chosen_names(only: str | None) -> list[str]:
+    """Return the variants of `--only`, in the order given."""
+    names = only.split(",") if only else list(VARIANTS)
+    for name in names:
+        if name not in VARIANTS:
+            raise WorkloadError(f"There is no variant called {name!r}: choose from {', '.join(VARIANTS)}.")
+    return list(dict.fromkeys(names))
+
+
+def chosen_lengths(tokens: str) -> list[int]:
+    """Return the lengths of `--tokens`, in the order given."""
+    parts = tokens.split(",")
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise WorkloadError(
+            f"--tokens must be lengths with commas between them, as in 512,1024, and {tokens!r} is not."
+        )
+    return list(dict.fromkeys(int(part) for part in parts))
