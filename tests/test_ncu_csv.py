@@ -191,6 +191,7 @@ def test_a_table_of_metrics_without_kernel_names(tmp_path: Path) -> None:
     assert unit == "byte/s"
 
 
+@pytest.mark.slow
 def test_a_thousand_launches_of_two_thousand_metrics(tmp_path: Path) -> None:
     path = tmp_path / "large.csv"
     with path.open("w", newline="") as file:

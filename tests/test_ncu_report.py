@@ -10,7 +10,7 @@ import pytest
 from ingest import tools
 from ingest.formats import ncu_container, ncu_report, ncu_wheel
 from profiledb.errors import ConversionError
-from tests.ncu_fixtures import CORPUS, converted, metrics, needs_corpus
+from tests.ncu_fixtures import CORPUS, DATA, converted, metrics, needs_corpus
 
 pytestmark = needs_corpus
 REPORT = CORPUS / "vec_add_1660s_full.ncu-rep"
@@ -129,19 +129,33 @@ def test_the_frame_says_why_a_file_is_no_report() -> None:
         ncu_container.read(CORPUS / "corrupt.ncu-rep")
 
 
-def test_the_wheel_reads_what_ncu_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = tmp_path / "ncu"
-    script.write_text(
-        '#!/bin/sh\n[ "$1" = --version ] && echo "Version 2020.1.0.0" && exit 0\n'
-        "echo \"==ERROR== Failed to load report file 'x'.\"\n"
-    )
-    script.chmod(0o755)
-    monkeypatch.setenv("WARPDECK_NCU", str(script))
-    work = tmp_path / "work"
-    work.mkdir()
-    db = converted(ncu_report, REPORT, work)
-    assert "Failed to load report file" in str(db.execute("SELECT text FROM diagnostic").fetchall())
+def test_ncu_is_not_asked_where_the_wheel_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not ncu_wheel.available():
+        pytest.skip("the ncu-report wheel does not exist for this platform")
+    monkeypatch.setenv("WARPDECK_NCU", str(_ncu(tmp_path, "echo \"==ERROR== Failed to load report file 'x'.\"")))
+    db = converted(ncu_report, REPORT, tmp_path)
+    assert db.execute("SELECT converter FROM report").fetchall() == [(ncu_wheel.label(),)]
+    assert db.execute("SELECT count(*) FROM diagnostic").fetchone() == (0,)
     assert db.execute("SELECT count(*) FROM ncu_rule").fetchone() == (9,)
+
+
+def test_ncu_reads_what_the_wheel_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "damaged.ncu-rep"
+    path.write_bytes(REPORT.read_bytes().replace(b"launch__waves_per_multi", b"launch__waves_per\xffmulti"))
+    monkeypatch.setenv("WARPDECK_NCU", str(_ncu(tmp_path, f"cat '{DATA / 'raw_scaled.csv'}'")))
+    db = converted(ncu_report, path, tmp_path)
+    assert db.execute("SELECT converter FROM report").fetchall() == [("ncu 2020.1.0 --csv",)]
+    said = str(db.execute("SELECT text FROM diagnostic").fetchall())
+    assert "could not read the report" in said
+    assert "two decimals" in said
+
+
+def _ncu(folder: Path, command: str) -> Path:
+    """A program that answers as an ncu of 2020 and otherwise runs a command."""
+    script = folder / "ncu"
+    script.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "Version 2020.1.0.0" && exit 0\n{command}\n')
+    script.chmod(0o755)
+    return script
 
 
 def test_ncu_alone_says_that_it_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

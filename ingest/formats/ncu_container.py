@@ -51,8 +51,8 @@ def read(path: Path) -> Frame:
     frame = Frame()
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         try:
-            for header in _blocks(data):
-                _take(frame, header)
+            for header, _, _ in blocks(data):
+                _take(frame, dict(_fields(header)))
         except (IndexError, struct.error, ValueError) as error:
             raise ConversionError(
                 f"{path.name} is not a complete Nsight Compute report: it is truncated or damaged.",
@@ -62,7 +62,12 @@ def read(path: Path) -> Frame:
     return frame
 
 
-def _blocks(data: mmap.mmap) -> Iterator[Message]:
+def blocks(data: mmap.mmap) -> Iterator[tuple[bytes, int, int]]:
+    """The header of each block, and where its payload begins and ends.
+
+    Raises:
+        ValueError, IndexError, struct.error: the file ends within a block, or something that is no block follows.
+    """
     if data[:4] != MAGIC:
         raise ValueError("the file does not begin with NVR")
     position = 4
@@ -72,13 +77,14 @@ def _blocks(data: mmap.mmap) -> Iterator[Message]:
         position += 4 + size
         if position > len(data):
             raise ValueError(f"a header ends at byte {position:,} of {len(data):,}")
-        header = dict(_fields(data[position - size : position]))
-        payload = header.get(_HEADER_PAYLOAD, 0)
+        header = data[position - size : position]
+        payload = dict(_fields(header)).get(_HEADER_PAYLOAD, 0)
+        begin = position
         position += payload if isinstance(payload, int) and not first else 0
         if position > len(data):
             raise ValueError(f"a block ends at byte {position:,} of {len(data):,}")
         if not first:
-            yield header
+            yield header, begin, position
         first = False
 
 

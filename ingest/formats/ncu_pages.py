@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ingest.formats import ncu_units
+from ingest.formats.ncu_columns import Instance, Metrics
 from ingest.formats.ncu_names import is_instanced, metric_of
-from ingest.formats.ncu_tables import UNNAMED, Capture, Detail, Launch, Metrics, Nvtx, Rule
+from ingest.formats.ncu_tables import UNNAMED, Capture, Detail, Launch, Nvtx, Rule
 from ingest.formats.ncu_text import METRIC_COLUMN, Page, pages
 
 _NCU_SAYS = re.compile(r"==(ERROR|WARNING)== *(.*)")
@@ -149,13 +150,11 @@ def _column(metrics: Metrics, name: str, metric_id: int, factor: float, cells: I
         if listed and (listed["key"].isdigit() or ncu_units.cell(listed["value"])[1] is None):
             value, words = ncu_units.cell(listed["value"], factor)
             if instanced:
-                metrics.instances += _instances(launch_id, metric_id, listed["list"], factor)
+                metrics.instances.add(_instances(launch_id, metric_id, listed["list"], factor))
         metrics.add(launch_id, metric_id, value, words)
 
 
-def _instances(
-    launch_id: int, metric_id: int, text: str, factor: float
-) -> Iterator[tuple[int, int, int, int | None, str | None, float | None]]:
+def _instances(launch_id: int, metric_id: int, text: str, factor: float) -> Iterator[Instance]:
     """Instance values as ncu lists them: ``1: 16; 32: 48``, by opcode, or by time as ``1757186208 (+960): 0``."""
     for position, entry in enumerate(text.split("; ")):
         key, _, printed = entry.rpartition(": ")

@@ -1,15 +1,15 @@
 """What every road from a Nsight Compute report gives, and how it gets into the tables of ``schema_ncu.sql``."""
 
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
+from ingest.formats.ncu_columns import Metrics
 from ingest.formats.ncu_names import ATTRIBUTES, HEADLINES
 from profiledb.errors import ConversionError
 
@@ -38,54 +38,6 @@ class Launch:
     block_x: int | None = None
     block_y: int | None = None
     block_z: int | None = None
-
-
-@dataclass
-class Metrics:
-    """Metric values in columns, so that millions of them fit: 16 bytes a value, and the few texts aside."""
-
-    units: dict[str, str] = field(default_factory=dict)
-    ids: dict[str, int] = field(default_factory=dict)
-    launch: "array[int]" = field(default_factory=lambda: array("i"))
-    metric: "array[int]" = field(default_factory=lambda: array("i"))
-    value: "array[float]" = field(default_factory=lambda: array("d"))
-    texts: dict[int, str] = field(default_factory=dict)
-    instances: list[tuple[int, int, int, int | None, str | None, float | None]] = field(default_factory=list)
-
-    def name(self, name: str, unit: str) -> int:
-        """The number of a metric, given one when it is new."""
-        if not self.units.get(name):
-            self.units[name] = unit
-        return self.ids.setdefault(name, len(self.ids))
-
-    def add(self, launch_id: int, metric_id: int, value: float | None, text: str | None = None) -> None:
-        """One value; without a number and without a text there is nothing to keep."""
-        if value is None and text is None:
-            return
-        if text is not None:
-            self.texts[len(self.value)] = text
-        self.launch.append(launch_id)
-        self.metric.append(metric_id)
-        self.value.append(np.nan if value is None else value)
-
-    def of(self, name: str) -> dict[int, float]:
-        """The numbers of one metric by launch."""
-        wanted = self.ids.get(name)
-        return {self.launch[at]: self.value[at] for at, metric in enumerate(self.metric) if metric == wanted}
-
-    def table(self) -> pa.Table:
-        """Columns launch_id, metric_id, value, text."""
-        text: list[str | None] = [None] * len(self.value)
-        for position, words in self.texts.items():
-            text[position] = words
-        return pa.table(
-            {
-                "launch_id": np.frombuffer(self.launch, np.int32) if self.launch else pa.array([], pa.int32()),
-                "metric_id": np.frombuffer(self.metric, np.int32) if self.metric else pa.array([], pa.int32()),
-                "value": pa.array(np.array(self.value), from_pandas=True),
-                "text": pa.array(text, pa.string()),
-            }
-        )
 
 
 @dataclass
@@ -180,16 +132,14 @@ def _fill(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
         pa.table(names, pa.schema([("metric_id", "int32"), ("name", "string"), ("unit", "string")])),
     )
     _insert(db, "ncu_metric", metrics.table())
-    _insert_rows(
-        db, "ncu_metric_instance", ("launch_id", "metric_id", "position", "key", "key_text", "value"), metrics.instances
-    )
+    _insert(db, "ncu_metric_instance", metrics.instances.table())
     for table, kind, rows in (
         ("ncu_detail", Detail, capture.details),
         ("ncu_rule", Rule, capture.rules),
         ("ncu_nvtx", Nvtx, capture.nvtx),
     ):
         columns = tuple(f.name for f in fields(kind))
-        _insert_rows(db, table, columns, [tuple(getattr(row, c) for c in columns) for row in rows])
+        _insert_rows(db, table, columns, list(map(attrgetter(*columns), rows)))
     _insert_launches(db, capture.launches)
     _insert_rows(db, "diagnostic", ("severity", "source", "text"), capture.diagnostics)
     _insert_report(db, capture)
@@ -229,6 +179,10 @@ def _insert_launches(db: duckdb.DuckDBPyConnection, launches: Sequence[Launch]) 
     for size in ("grid", "block"):
         product = " * ".join(f"any_value(identity.{size}_{axis})" for axis in "xyz")
         columns[f"{size}_size"] = f"coalesce({columns[f'{size}_size']}, {product})"
+        # Tables that people chose columns for often leave out z, which the other numbers tell.
+        x, y, z = (columns[f"{size}_{axis}"] for axis in "xyz")
+        whole = columns[f"{size}_size"]
+        columns[f"{size}_z"] = f"coalesce({z}, CASE WHEN {whole} % ({x} * {y}) = 0 THEN {whole} // ({x} * {y}) END)"
     query = f"""
         INSERT INTO ncu_launch ({", ".join(columns)})
         SELECT {", ".join(columns.values())}

@@ -3,14 +3,20 @@
 import importlib.metadata
 import importlib.util
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ingest.formats import ncu_units
+import numpy as np
+
+from ingest.formats import ncu_slim, ncu_units
+from ingest.formats.ncu_columns import Instance, Metrics
 from ingest.formats.ncu_container import Frame
 from ingest.formats.ncu_names import is_instanced
-from ingest.formats.ncu_tables import UNNAMED, Capture, Detail, Launch, Metrics, Nvtx, Rule
+from ingest.formats.ncu_shapes import Shape
+from ingest.formats.ncu_slim import Measured
+from ingest.formats.ncu_tables import UNNAMED, Capture, Detail, Launch, Nvtx, Rule
 from profiledb.errors import ConversionError
 
 # Links within the messages of rules: @url:words:target@, @section:id:words@, @sass:address:words@,
@@ -34,27 +40,48 @@ def label() -> str:
     return f"ncu-report {importlib.metadata.version('ncu-report')}"
 
 
-def read(path: Path, frame: Frame) -> Capture:
+def read_quick(path: Path, frame: Frame, work: Path) -> Capture:
+    """Reads what ``read`` reads, metrics past the wheel, for which ``work`` takes a small copy of the report.
+
+    A report of results that are no kernels, or with messages of an unknown kind, is left to the wheel as a whole.
+
+    Raises:
+        ConversionError: the wheel cannot read the file.
+    """
+    slim = work / "slim.ncu-rep"
+    try:
+        return read(slim, frame, ncu_slim.write(path, slim))
+    except (ValueError, ConversionError):
+        return read(path, frame)
+
+
+def read(path: Path, frame: Frame, measured: deque[Measured] | None = None) -> Capture:
     """Reads all launches, metrics, details, rules and NVTX ranges of a report.
 
     Args:
         path: an uncompressed report whose frame is whole: the wheel reads a truncated one without an error.
         frame: what the frame tells; the wheel does not know processes.
+        measured: the metrics of each launch, where ``path`` is a copy without them; each is taken off when used.
 
     Raises:
-        ConversionError: the wheel cannot read the file.
+        ConversionError: the wheel cannot read the file, or ``measured`` are not of this report.
     """
     import ncu_report
 
     capture = Capture(converter=label())
+    shapes: dict[bytes, Shape] = {}
     try:
         # Kept until the end: what it hands out lives in it.
         context = ncu_report.load_report(str(path))
-        actions = [action for part in context for action in part]
-        for launch_id, action in enumerate(actions):
+        for launch_id, action in enumerate(action for part in context for action in part):
             _take(capture, launch_id, action, ncu_report.IAction)
-            launch = capture.launches[-1]
-            launch.pid, launch.process_name = _process(frame, launch_id, len(actions))
+            if measured is None:
+                _by_wheel(capture, launch_id, action)
+            else:
+                _by_shape(capture, shapes, measured.popleft(), action)
+        _add_processes(capture, frame)
+        if measured:
+            raise ValueError(f"metrics of {len(measured)} launches that the wheel does not tell")
     except Exception as error:
         # The wheel documents no errors: a damaged file shows as TypeError, AttributeError or one of SWIG's own.
         raise ConversionError(
@@ -71,9 +98,45 @@ def _take(capture: Capture, launch_id: int, action: Any, kinds: Any) -> None:
     launch.nvtx = "/".join(entry.name for entry in ranges) or None
     capture.launches.append(launch)
     capture.nvtx += ranges
+
+
+def _by_wheel(capture: Capture, launch_id: int, action: Any) -> None:
+    capture.launches[-1].cc = _compute_capability(action)
     capture.details += _details(launch_id, action)
-    capture.rules += _rules(launch_id, action)
+    capture.rules += _rules(launch_id, action, _section_orders(action))
     _metrics(capture.metrics, launch_id, action)
+
+
+def _by_shape(capture: Capture, shapes: dict[bytes, Shape], measured: Measured, action: Any) -> None:
+    """Takes the metrics from the messages; the wheel tells of the first launch of a shape what holds for all."""
+    launch = capture.launches[-1]
+    if measured.mangled != (launch.mangled or ""):
+        raise ValueError(f"metrics of {measured.mangled} for the launch of {launch.mangled}")
+    if measured.shape not in shapes:
+        shapes[measured.shape] = _shape(capture.metrics, measured, action)
+    shape = shapes[measured.shape]
+    launch.cc = shape.cc
+    capture.rules += _rules(launch.launch_id, action, shape.section_orders)
+    capture.details += shape.take(capture.metrics, launch.launch_id, measured)
+
+
+def _shape(metrics: Metrics, measured: Measured, action: Any) -> Shape:
+    if tuple(action.metric_names()) != measured.names:
+        raise ValueError("the wheel tells other metrics than the messages")
+    # The wheel tells some units only once it has made the sections.
+    rows = list(_details(0, action))
+    units = [ncu_units.base(action.metric_by_name(name).unit()) for name in measured.names]
+    for name, (_, unit) in zip(measured.names, units, strict=True):
+        if name not in metrics.ids:
+            metrics.name(name, unit)
+    return Shape(
+        ids=np.array([metrics.ids[name] for name in measured.names]),
+        factors=np.array([factor for factor, _ in units]),
+        rows=rows,
+        places={name: place for place, name in enumerate(measured.names)},
+        section_orders=_section_orders(action),
+        cc=_compute_capability(action),
+    )
 
 
 def _text(text: str | None) -> str:
@@ -86,11 +149,14 @@ def plain(message: str) -> str:
     return _LINK.sub(r"\1", _URL.sub(r"\1 (\2)", message))
 
 
-def _process(frame: Frame, launch_id: int, launches: int) -> tuple[int | None, str | None]:
+def _add_processes(capture: Capture, frame: Frame) -> None:
     """The frame lists a process a result; where the counts differ only a single process is certain."""
-    if len(frame.processes) == launches:
-        return frame.processes[launch_id]
-    return frame.processes[0] if len(set(frame.processes)) == 1 else (None, None)
+    processes = frame.processes
+    if len(processes) != len(capture.launches):
+        known = processes[0] if len(set(processes)) == 1 else (None, None)
+        processes = [known] * len(capture.launches)
+    for launch, (pid, name) in zip(capture.launches, processes, strict=True):
+        launch.pid, launch.process_name = pid, name
 
 
 def _launch(launch_id: int, action: Any, kinds: Any) -> Launch:
@@ -100,7 +166,6 @@ def _launch(launch_id: int, action: Any, kinds: Any) -> Launch:
         kernel=_text(action.name(kinds.NameBase_DEMANGLED)) or UNNAMED,
         mangled=_text(action.name(kinds.NameBase_MANGLED)) or None,
         workload=workload.get(action.workload_type()),
-        cc=_compute_capability(action),
     )
 
 
@@ -116,7 +181,7 @@ def _metrics(metrics: Metrics, launch_id: int, action: Any) -> None:
             metrics.name(name, ncu_units.base(metric.unit())[1])
         metrics.add(launch_id, metrics.ids[name], *_value(metric, *ncu_units.base(metric.unit())))
         if is_instanced(name):
-            metrics.instances += _instances(launch_id, metrics.ids[name], metric)
+            metrics.instances.add(_instances(launch_id, metrics.ids[name], metric))
 
 
 def _value(metric: Any, factor: float, _unit: str) -> tuple[float | None, str | None]:
@@ -126,9 +191,7 @@ def _value(metric: Any, factor: float, _unit: str) -> tuple[float | None, str | 
     return ncu_units.cell(_text(metric.as_string()), factor) if kind == _TEXT else (None, None)
 
 
-def _instances(
-    launch_id: int, metric_id: int, metric: Any
-) -> Iterator[tuple[int, int, int, int | None, str | None, float | None]]:
+def _instances(launch_id: int, metric_id: int, metric: Any) -> Iterator[Instance]:
     count = metric.num_instances()
     keys: Any = metric.correlation_ids() if count else None
     kind = keys.kind(0) if keys is not None else 0
@@ -149,8 +212,11 @@ def _details(launch_id: int, action: Any) -> Iterator[Detail]:
             position += 1
 
 
-def _rules(launch_id: int, action: Any) -> Iterator[Rule]:
-    order = {section.identifier(): section.order() for section in action.sections()}
+def _section_orders(action: Any) -> dict[str, int]:
+    return {section.identifier(): section.order() for section in action.sections()}
+
+
+def _rules(launch_id: int, action: Any, order: Mapping[str, int]) -> Iterator[Rule]:
     results = [result for result in action.rule_results() if result.has_rule_message()]
     results.sort(key=lambda result: order.get(result.section_identifier(), 1 << 30))
     for position, result in enumerate(results):

@@ -1,0 +1,87 @@
+"""Makes a large .ncu-rep out of a real one: ``python -m bench.ncu --launches 1000 -o PATH``, and measures it.
+
+The launches of a sample are repeated; each copy has fractional numbers of its own: the real ones times 1 + n / 1000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import mmap
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import results
+from bench.ingestion import Case, compare
+from ingest.formats import ncu_container
+from ingest.formats.ncu_messages import message
+
+SAMPLES = Path(__file__).resolve().parent.parent / "sample_reports"
+# A double at the end of a value or list element: its tag and eight bytes.
+_DOUBLE, _DOUBLE_BYTES = 0x19, 9
+
+
+def generate(source: Path, launches: int, target: Path) -> None:
+    """Write all blocks of ``source``, and its kernels again and again until there are ``launches``."""
+    with source.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        blocks = list(ncu_container.blocks(data))
+        first = blocks[0][1] - len(blocks[0][0]) - 4
+        with target.open("wb") as output:
+            output.write(data[:first])
+            for head, begin, end in blocks:
+                output.write(struct.pack("<I", len(head)) + head + data[begin:end])
+            kernels = [data[begin:end] for head, begin, end in blocks if message("Header").FromString(head).kernels]
+            process = message("Header").FromString(blocks[0][0]).process
+            for block in _copies(kernels, process, launches):
+                output.write(block)
+
+
+def _copies(kernels: list[bytes], process: bytes, launches: int) -> Iterator[bytes]:
+    """Yield blocks of one kernel each, the sample's in turn."""
+    for number in range(len(kernels), launches):
+        payload = kernels[number % len(kernels)]
+        (size,) = struct.unpack_from("<I", payload)
+        result = _scaled(payload[4 : 4 + size], 1 + number / 1000)
+        header = message("Header")(kernels=1, size=4 + len(result), process=process).SerializeToString()
+        yield struct.pack("<I", len(header)) + header + struct.pack("<I", len(result)) + result
+
+
+def _scaled(data: bytes, factor: float) -> bytes:
+    result = message("Result").FromString(data)
+    for at, blob in enumerate(result.metrics):
+        metric = message("Metric").FromString(blob)
+        if metric.HasField("value"):
+            metric.value = _times(metric.value, factor)
+        for place, element in enumerate(metric.elements):
+            metric.elements[place] = _times(element, factor)
+        result.metrics[at] = metric.SerializeToString()
+    return bytes(result.SerializeToString())
+
+
+def _times(value: bytes, factor: float) -> bytes:
+    if len(value) < _DOUBLE_BYTES or value[-_DOUBLE_BYTES] != _DOUBLE:
+        return value
+    kept = 1 - _DOUBLE_BYTES
+    return value[:kept] + struct.pack("<d", struct.unpack("<d", value[kept:])[0] * factor)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench.ncu", description=__doc__)
+    parser.add_argument("--launches", type=int, default=1000)
+    parser.add_argument("--sample", default="transformer_inference", help="2,228 metrics; transformer_training: 1,255")
+    parser.add_argument("--repeat", type=int, default=0, help="measure drop to ready so often; the median counts")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    chosen = parser.parse_args(arguments)
+    generate(SAMPLES / f"{chosen.sample}.ncu-rep", chosen.launches, chosen.output)
+    print(f"{chosen.output}: {chosen.launches} launches, {chosen.output.stat().st_size / results.MIB:.0f} MiB")
+    if chosen.repeat:
+        name = f"{chosen.launches:,} launches of {chosen.sample}"
+        comparison = compare(Case(name, (chosen.output,), None), chosen.repeat)
+        print("\n".join(results.comparison_table([comparison])))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

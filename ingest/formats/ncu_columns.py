@@ -1,0 +1,126 @@
+"""Metric values of a whole report in columns, so that millions fit: 16 bytes a value, and the few texts aside."""
+
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Instance = tuple[int, int, int, int | None, str | None, float | None]
+
+
+@dataclass
+class Instances:
+    """Values within metrics, in the columns of ``ncu_metric_instance``; ``has_key`` is 0 where the key is no number."""
+
+    launch: "array[int]" = field(default_factory=lambda: array("i"))
+    metric: "array[int]" = field(default_factory=lambda: array("i"))
+    position: "array[int]" = field(default_factory=lambda: array("i"))
+    key: "array[int]" = field(default_factory=lambda: array("q"))
+    has_key: "array[int]" = field(default_factory=lambda: array("b"))
+    value: "array[float]" = field(default_factory=lambda: array("d"))
+    texts: dict[int, str] = field(default_factory=dict)
+
+    def add(self, rows: Iterable[Instance]) -> None:
+        """Adds rows: launch, metric, position, key as a number, key as a text, value."""
+        for launch_id, metric_id, position, key, text, value in rows:
+            if text is not None:
+                self.texts[len(self.value)] = text
+            self.launch.append(launch_id)
+            self.metric.append(metric_id)
+            self.position.append(position)
+            self.key.append(key or 0)
+            self.has_key.append(key is not None)
+            self.value.append(np.nan if value is None else value)
+
+    def extend(self, launch_id: int, columns: Mapping[str, npt.NDArray[Any]], texts: Mapping[int, str]) -> None:
+        """Adds columns of one launch by name, ``texts`` by place in them."""
+        begin = len(self.value)
+        self.texts.update((begin + place, text) for place, text in texts.items())
+        _append(self.launch, np.full(len(columns["value"]), launch_id))
+        for name, values in columns.items():
+            _append(getattr(self, name), values)
+
+    def table(self) -> pa.Table:
+        """Columns launch_id, metric_id, position, key, key_text, value."""
+        return pa.table(
+            {
+                "launch_id": _column(self.launch),
+                "metric_id": _column(self.metric),
+                "position": _column(self.position),
+                "key": pa.array(_column(self.key), mask=_column(self.has_key) == 0),
+                "key_text": _sparse(self.texts, len(self.value)),
+                "value": pa.array(_column(self.value), from_pandas=True),
+            }
+        )
+
+
+@dataclass
+class Metrics:
+    """Values of metrics, a number or a text each, in the columns of ``ncu_metric``."""
+
+    units: dict[str, str] = field(default_factory=dict)
+    ids: dict[str, int] = field(default_factory=dict)
+    launch: "array[int]" = field(default_factory=lambda: array("i"))
+    metric: "array[int]" = field(default_factory=lambda: array("i"))
+    value: "array[float]" = field(default_factory=lambda: array("d"))
+    texts: dict[int, str] = field(default_factory=dict)
+    instances: Instances = field(default_factory=Instances)
+
+    def name(self, name: str, unit: str) -> int:
+        """The number of a metric, given one when it is new."""
+        if not self.units.get(name):
+            self.units[name] = unit
+        return self.ids.setdefault(name, len(self.ids))
+
+    def add(self, launch_id: int, metric_id: int, value: float | None, text: str | None = None) -> None:
+        """One value; without a number and without a text there is nothing to keep."""
+        if value is None and text is None:
+            return
+        if text is not None:
+            self.texts[len(self.value)] = text
+        self.launch.append(launch_id)
+        self.metric.append(metric_id)
+        self.value.append(np.nan if value is None else value)
+
+    def extend(
+        self, launch_id: int, ids: npt.NDArray[Any], numbers: npt.NDArray[np.float64], texts: Mapping[int, str]
+    ) -> None:
+        """All values of a launch; ``texts`` by place in ``ids``. Numbers without bound are left out."""
+        kept = np.isfinite(numbers)
+        kept[list(texts)] = True
+        place = len(self.value) + np.cumsum(kept) - 1
+        self.texts.update((int(place[at]), text) for at, text in texts.items())
+        _append(self.launch, np.full(int(kept.sum()), launch_id))
+        _append(self.metric, ids[kept])
+        _append(self.value, numbers[kept])
+
+    def table(self) -> pa.Table:
+        """Columns launch_id, metric_id, value, text."""
+        return pa.table(
+            {
+                "launch_id": _column(self.launch),
+                "metric_id": _column(self.metric),
+                "value": pa.array(_column(self.value), from_pandas=True),
+                "text": _sparse(self.texts, len(self.value)),
+            }
+        )
+
+
+def _append(column: "array[Any]", values: npt.NDArray[Any]) -> None:
+    column.frombytes(values.astype(column.typecode).tobytes())
+
+
+def _column(values: "array[Any]") -> npt.NDArray[Any]:
+    """The values without a copy: the array cannot grow while this lives."""
+    return np.frombuffer(values, values.typecode) if values else np.zeros(0, values.typecode)
+
+
+def _sparse(texts: Mapping[int, str], length: int) -> pa.Array:
+    """A column of texts by place, NULL elsewhere."""
+    index = np.full(length, -1, np.int32)
+    index[np.fromiter(texts, np.int64, len(texts))] = np.arange(len(texts))
+    return pa.array(list(texts.values()), pa.string()).take(pa.array(index, mask=index < 0))
