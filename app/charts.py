@@ -18,11 +18,13 @@ Theme = Literal["light", "dark"]
 CONFIG = {"displayModeBar": False}
 """What every chart is shown with: no buttons that cover it."""
 
-_ACCENT = {"light": "#0072B2", "dark": "#4FA8E0"}
-_MUTED = {"light": "rgba(49, 51, 63, 0.14)", "dark": "rgba(250, 250, 250, 0.16)"}
-_MARK = {"light": "#B3261E", "dark": "#FF8A80"}
+ACCENT = {"light": "#0072B2", "dark": "#4FA8E0"}
+"""The colour of what a chart shows where it needs one only."""
+MARK = {"light": "#B3261E", "dark": "#FF8A80"}
+"""The colour of lines that mark a value."""
+FONT_PX = 12
 _TEXT = {"light": "rgba(49, 51, 63, 0.85)", "dark": "rgba(250, 250, 250, 0.85)"}
-_FONT_PX = 12
+_MUTED = {"light": "rgba(49, 51, 63, 0.14)", "dark": "rgba(250, 250, 250, 0.16)"}
 _LABEL_SHARE_PCT = 7.0
 
 
@@ -51,11 +53,11 @@ def share_bar(parts: Sequence[Part], theme: Theme) -> go.Figure:
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            textfont={"color": _readable_on(part.color)},
+            textfont={"color": readable_on(part.color)},
             hovertemplate=f"<b>{title}</b><br>{share}<br>{fmt.plotly_text(part.detail)}<extra></extra>",
         )
     whole = sum(part.share_pct for part in parts)
-    _frame(figure, theme, height=34, left=0, right=0, top=0, bottom=0)
+    frame(figure, theme, height=34, left=0, right=0, top=0, bottom=0)
     figure.update_layout(barmode="stack", bargap=0, hovermode="closest", uniformtext={"minsize": 11, "mode": "hide"})
     figure.update_xaxes(visible=False, range=[0, whole or 1])
     figure.update_yaxes(visible=False)
@@ -75,14 +77,14 @@ def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
             x=middle.astype(float),
             y=rows["busy_pct"].astype(float),
             mode="lines",
-            line={"shape": "hvh", "width": 1, "color": _ACCENT[theme]},
+            line={"shape": "hvh", "width": 1, "color": ACCENT[theme]},
             fill="tozeroy",
-            fillcolor=_faded(_ACCENT[theme], 0.35),
+            fillcolor=faded(ACCENT[theme], 0.35),
             text=hover,
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    _frame(figure, theme, height=84, left=40, top=6, bottom=22)
+    frame(figure, theme, height=84, left=40, top=6, bottom=22)
     figure.update_layout(hovermode="x")
     figure.update_xaxes(range=[0, _top(rows["end_ns"]) / size], ticksuffix=f" {unit}", nticks=8)
     figure.update_yaxes(range=[0, 105], tickvals=[0, 50, 100], ticktext=["0", "50", "100 %"])
@@ -106,18 +108,18 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
             x=((low + high) / 2).astype(float),
             y=bins["launches"].astype(float),
             width=(high - low).astype(float),
-            marker={"color": _ACCENT[theme], "line": {"width": 0}},
+            marker={"color": ACCENT[theme], "line": {"width": 0}},
             text=hover,
             textposition="none",
             hovertemplate="%{text}<extra></extra>",
         )
     )
     ticks = duration_ticks(float(bins["low_ns"].iloc[0]), float(bins["high_ns"].iloc[-1]), log=log)
-    _frame(figure, theme, height=280, left=52, top=26, bottom=40)
+    frame(figure, theme, height=280, left=52, top=26, bottom=40)
     figure.update_layout(bargap=0.04)
     figure.update_xaxes(
         tickvals=[_place(ns, log) for ns in ticks],
-        ticktext=[_tick(ns) for ns in ticks],
+        ticktext=[round_duration(ns) for ns in ticks],
         title="Duration, logarithmic" if log else "Duration",
     )
     figure.update_yaxes(title="Launches", rangemode="tozero")
@@ -139,12 +141,12 @@ def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
             x=rows["since_start_ns"].astype(float) / x_size,
             y=rows["duration_ns"].astype(float) / y_size,
             mode="markers",
-            marker={"size": 5, "color": _ACCENT[theme], "opacity": 0.6, "line": {"width": 0}},
+            marker={"size": 5, "color": ACCENT[theme], "opacity": 0.6, "line": {"width": 0}},
             text=hover,
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    _frame(figure, theme, height=280, left=52, top=26, bottom=40)
+    frame(figure, theme, height=280, left=52, top=26, bottom=40)
     figure.update_xaxes(title=f"Begin, from the start of the capture ({x_unit})", nticks=7)
     figure.update_yaxes(title=f"Duration ({y_unit})")
     figure.update_yaxes(**({"type": "log", "dtick": "D2"} if log else {"rangemode": "tozero"}))
@@ -171,7 +173,7 @@ def _round_step(rough: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
 
 
-def _tick(ns: float) -> str:
+def round_duration(ns: float) -> str:
     """A round duration without needless digits: ``50 µs``."""
     unit, size = fmt.unit_for(ns, fmt.DURATION_UNITS)
     return f"{ns / size:,g} {unit}"
@@ -186,19 +188,19 @@ def _add_marks(figure: go.Figure, marks: Sequence[tuple[str, float, str]], theme
     for number, (name, place, value) in enumerate(marks):
         figure.add_vline(
             x=place,
-            line={"width": 1, "color": _MARK[theme], "dash": "solid" if number == 0 else "dot"},
+            line={"width": 1, "color": MARK[theme], "dash": "solid" if number == 0 else "dot"},
             annotation={
                 "text": f"{name} {value}",
                 "y": 1.0,
                 "yanchor": "bottom",
                 "xanchor": "right" if number == 0 else "left",
                 "showarrow": False,
-                "font": {"size": _FONT_PX, "color": _MARK[theme]},
+                "font": {"size": FONT_PX, "color": MARK[theme]},
             },
         )
 
 
-def _frame(
+def frame(
     figure: go.Figure, theme: Theme, *, height: int, left: int, right: int = 12, top: int = 8, bottom: int = 36
 ) -> None:
     """Margins, background, grid and hover that all charts share."""
@@ -209,30 +211,32 @@ def _frame(
         plot_bgcolor="rgba(0, 0, 0, 0)",
         showlegend=False,
         dragmode=False,
-        font={"size": _FONT_PX, "color": _TEXT[theme]},
+        font={"size": FONT_PX, "color": _TEXT[theme]},
         hoverlabel={"align": "left"},
     )
-    small: dict[str, Any] = {"tickfont": {"size": _FONT_PX}, "fixedrange": True, "zeroline": False}
+    small: dict[str, Any] = {"tickfont": {"size": FONT_PX}, "fixedrange": True, "zeroline": False}
     small |= {"ticks": "outside", "ticklen": 5, "tickcolor": "rgba(0, 0, 0, 0)"}  # a little air before the labels
-    figure.update_xaxes(**small, showgrid=False, tickangle=0, title={"font": {"size": _FONT_PX}, "standoff": 6})
-    figure.update_yaxes(**small, gridcolor=_MUTED[theme], title={"font": {"size": _FONT_PX}, "standoff": 4})
+    figure.update_xaxes(**small, showgrid=False, tickangle=0, title={"font": {"size": FONT_PX}, "standoff": 6})
+    figure.update_yaxes(**small, gridcolor=_MUTED[theme], title={"font": {"size": FONT_PX}, "standoff": 4})
 
 
 def _top(values: "pd.Series[Any]") -> float:
     return fmt.number(values.max()) or 0.0
 
 
-def _channels(color: str) -> tuple[int, int, int]:
+def channels(color: str) -> tuple[int, int, int]:
+    """Red, green and blue of ``#RRGGBB``, 0 to 255."""
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
 
 
-def _faded(color: str, opacity: float) -> str:
-    red, green, blue = _channels(color)
+def faded(color: str, opacity: float) -> str:
+    """A colour that lets through what lies behind it."""
+    red, green, blue = channels(color)
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
-def _readable_on(color: str) -> str:
+def readable_on(color: str) -> str:
     """Black or white, whichever stands out more on a colour (relative luminance, WCAG 2)."""
-    linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in _channels(color)]
+    linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in channels(color)]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "#000000" if luminance > 0.179 else "#FFFFFF"

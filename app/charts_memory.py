@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app import format as fmt
-from app.charts import _ACCENT, _FONT_PX, _MARK, Theme, _faded, _frame
+from app.charts import ACCENT, FONT_PX, MARK, Theme, faded, frame
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
 """A mark a direction besides its colour, for those who cannot tell the colours apart."""
@@ -47,7 +47,7 @@ def copy_sizes(
         )
     for number, (title, rate) in enumerate(peaks):
         _peak(figure, title, rate, theme, left=number % 2 == 0)
-    _frame(figure, theme, height=340, left=64, top=34, bottom=40)
+    frame(figure, theme, height=340, left=64, top=34, bottom=40)
     _legend(figure, itemsizing="constant")
     highest = max([float(cells["bytes_per_s"].max()), *(rate for _, rate in peaks)])
     _logarithmic(figure.update_xaxes, float(cells["bytes"].min()), float(cells["bytes"].max()), "B")
@@ -57,7 +57,7 @@ def copy_sizes(
 
 
 def _peak(figure: go.Figure, title: str, rate: float, theme: Theme, *, left: bool) -> None:
-    figure.add_hline(y=rate, line={"width": 1, "color": _MARK[theme], "dash": "dot"})
+    figure.add_hline(y=rate, line={"width": 1, "color": MARK[theme], "dash": "dot"})
     figure.add_annotation(
         text=f"{fmt.plotly_text(title)} {fmt.rate(rate)}",
         xref="x domain",
@@ -66,7 +66,7 @@ def _peak(figure: go.Figure, title: str, rate: float, theme: Theme, *, left: boo
         xanchor="left",
         yanchor="bottom",
         showarrow=False,
-        font={"size": _FONT_PX, "color": _MARK[theme]},
+        font={"size": FONT_PX, "color": MARK[theme]},
     )
 
 
@@ -103,14 +103,14 @@ def memory_steps(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
             x=[time / x_size for time in times],
             y=[amount / y_size for amount in held],
             mode="lines",
-            line={"shape": "hv", "width": 1.5, "color": _ACCENT[theme]},
+            line={"shape": "hv", "width": 1.5, "color": ACCENT[theme]},
             fill="tozeroy",
-            fillcolor=_faded(_ACCENT[theme], 0.18),
+            fillcolor=faded(ACCENT[theme], 0.18),
             text=hover,
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    _frame(figure, theme, height=180, left=52, top=8, bottom=24)
+    frame(figure, theme, height=180, left=52, top=8, bottom=24)
     figure.update_layout(hovermode="x")
     figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
     figure.update_yaxes(rangemode="tozero", ticksuffix=f" {y_unit}", nticks=5)
@@ -134,7 +134,7 @@ def metric_lines(rows: pd.DataFrame, unit: str, colors: Mapping[str, str], end_n
             hovertemplate=f"%{{y:,.1f}}{suffix}<extra>{fmt.plotly_text(short_metric(name))}</extra>",
         )
     top = min(103.0, max(5.0, 1.15 * (fmt.number(rows["mean"].max()) or 0)))
-    _frame(figure, theme, height=220, left=58, top=30, bottom=24)
+    frame(figure, theme, height=220, left=58, top=30, bottom=24)
     _legend(figure)
     figure.update_layout(hovermode="x")
     figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
@@ -149,4 +149,4 @@ def short_metric(name: str) -> str:
 
 def _legend(figure: go.Figure, **more: str) -> None:
     legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom", "title": {"text": ""}}
-    figure.update_layout(showlegend=True, legend=legend | {"font": {"size": _FONT_PX}} | more)
+    figure.update_layout(showlegend=True, legend=legend | {"font": {"size": FONT_PX}} | more)

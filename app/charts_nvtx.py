@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app import format as fmt
-from app.charts import _ACCENT, _FONT_PX, _MARK, Theme, _channels, _faded, _frame, _readable_on, duration_ticks
+from app.charts import ACCENT, FONT_PX, MARK, Theme, channels, duration_ticks, faded, frame, readable_on, round_duration
 
 BARS = 40
 """Up to so many instances of one thread are bars, more are points."""
@@ -51,7 +51,7 @@ def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
             customdata=[node.hover for node in nodes],
             hovertemplate="%{customdata}<extra></extra>",
             marker={"colors": colors, "line": {"width": 1, "color": _GROUND[theme]}},
-            textfont={"size": _FONT_PX, "color": [_readable_on(color) for color in colors]},
+            textfont={"size": FONT_PX, "color": [readable_on(color) for color in colors]},
             textposition="middle left",
             tiling={"orientation": "v", "pad": 0},
             pathbar={"visible": False},
@@ -59,7 +59,7 @@ def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
             sort=False,
         )
     )
-    _frame(figure, theme, height=_ROW_PX * (deepest + 1), left=0, right=0, top=0, bottom=0)
+    frame(figure, theme, height=_ROW_PX * (deepest + 1), left=0, right=0, top=0, bottom=0)
     figure.update_layout(uniformtext={"minsize": 11, "mode": "hide"}, hovermode="closest")
     return figure
 
@@ -67,7 +67,7 @@ def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
 def _ramp(level: int, deepest: int, theme: Theme) -> str:
     """The accent, the paler the deeper."""
     share = 0.85 - 0.6 * (level - 1) / max(deepest - 1, 1)
-    pairs = zip(_channels(_ACCENT[theme]), _channels(_GROUND[theme]), strict=True)
+    pairs = zip(channels(ACCENT[theme]), channels(_GROUND[theme]), strict=True)
     return "#" + "".join(f"{round(share * high + (1 - share) * low):02X}" for high, low in pairs)
 
 
@@ -88,10 +88,10 @@ def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme) -> go.Figure
         for name in known:
             part = rows[(rows["is_warmup"].fillna(False).astype(bool) == warmup) & rows[name].notna()]
             if len(part):
-                color = _ACCENT[theme] if name == "gpu_ns" else _NEUTRAL[theme]
+                color = ACCENT[theme] if name == "gpu_ns" else _NEUTRAL[theme]
                 title = _TITLES[name] + (", looks like warm-up" if warmup else "")
                 figure.add_trace(_series(part, name, title, color, size=size, bars=bars, warmup=warmup))
-    _frame(figure, theme, height=250, left=58, top=34, bottom=38)
+    frame(figure, theme, height=250, left=58, top=34, bottom=38)
     _axes(figure, values, int(rows["nth"].max()), unit, size, log=log)
     if median_ns:
         _median(figure, median_ns, size, theme, log=log)
@@ -109,7 +109,7 @@ def _series(
         "hovertemplate": "%{text}<extra></extra>",
     }
     if bars:
-        fill = {"color": _faded(color, 0.35)} if warmup else {"color": color}
+        fill = {"color": faded(color, 0.35)} if warmup else {"color": color}
         edge = {"width": 1 if warmup else 0, "color": color}
         return go.Bar(
             **common, marker=fill | {"line": edge}, textposition="none", offsetgroup=name, alignmentgroup="instances"
@@ -139,7 +139,7 @@ def _axes(figure: go.Figure, values: "pd.Series[Any]", last: int, unit: str, siz
         "yanchor": "bottom",
         "title": {"text": ""},
     }
-    legend |= {"font": {"size": _FONT_PX}, "itemsizing": "constant"}
+    legend |= {"font": {"size": FONT_PX}, "itemsizing": "constant"}
     figure.update_layout(showlegend=True, legend=legend, bargap=0.25, bargroupgap=0)
     figure.update_layout(hovermode="closest", barmode="group")
     edge = max(0.5, 0.01 * last)
@@ -153,19 +153,14 @@ def _axes(figure: go.Figure, values: "pd.Series[Any]", last: int, unit: str, siz
         type="log",
         title="Duration, logarithmic",
         tickvals=[tick / size for tick in ticks],
-        ticktext=[_plain(tick) for tick in ticks],
+        ticktext=[round_duration(tick) for tick in ticks],
     )
-
-
-def _plain(ns: float) -> str:
-    unit, size = fmt.unit_for(ns, fmt.DURATION_UNITS)
-    return f"{ns / size:,g} {unit}"
 
 
 def _median(figure: go.Figure, median_ns: float, size: float, theme: Theme, *, log: bool) -> None:
     """A line with its value at the right end; an annotation takes the logarithm where the axis is logarithmic."""
     place = median_ns / size
-    figure.add_hline(y=place, line={"width": 1, "color": _MARK[theme], "dash": "dot"})
+    figure.add_hline(y=place, line={"width": 1, "color": MARK[theme], "dash": "dot"})
     figure.add_annotation(
         text=f"median {fmt.duration(median_ns)}",
         x=1.0,
@@ -174,5 +169,5 @@ def _median(figure: go.Figure, median_ns: float, size: float, theme: Theme, *, l
         y=math.log10(place) if log else place,
         yanchor="bottom",
         showarrow=False,
-        font={"size": _FONT_PX, "color": _MARK[theme]},
+        font={"size": FONT_PX, "color": MARK[theme]},
     )

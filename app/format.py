@@ -10,6 +10,7 @@ from typing import Any
 
 MISSING = "–"
 DURATION_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+FLOP_UNITS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3), ("FLOP", 1.0))
 BYTE_UNITS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3), ("B", 1.0))
 
 _JOINER = "\u2060"  # invisible, takes no room and allows no line break
@@ -33,6 +34,16 @@ def rate(bytes_per_s: Any) -> str:
     """A throughput with three significant digits: ``1.23 GB/s``."""
     text = bytes_(bytes_per_s)
     return text if text == MISSING else f"{text}/s"
+
+
+def flops(flops_per_s: Any, *, digits: bool = True) -> str:
+    """A rate of work with three significant digits: ``1.23 TFLOP/s``; without ``digits`` as short as it can be."""
+    value = number(flops_per_s)
+    if digits or value is None:
+        text = _scaled(flops_per_s, FLOP_UNITS)
+        return text if text == MISSING else f"{text}/s"
+    name, size = unit_for(value, FLOP_UNITS)
+    return f"{value / size:,.4g} {name}/s"
 
 
 def count(n: Any) -> str:

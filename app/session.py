@@ -70,6 +70,17 @@ def _labels(folder: Path, version: tuple[int, int]) -> dict[str, list[str]]:  # 
     return _library(folder).catalog.labels()
 
 
+def links() -> dict[str, str]:
+    """The id of the Compute report of each Systems report that is linked to one."""
+    shelf = library()
+    return dict(_links(shelf.folder, shelf.catalog.version()))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _links(folder: Path, version: tuple[int, int]) -> dict[str, str]:  # noqa: ARG001 (part of the key)
+    return _library(folder).catalog.links()
+
+
 def report(kind: str | None = None) -> Manifest:
     """The report of this page: what the address names (id, unique prefix or file name), else the session's last one,
     else the newest; the latter two only if they are of ``kind``.
@@ -127,20 +138,22 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     """Runs an analysis with these parameters alone, whatever is selected.
 
     Results are cached. A report's file never changes; its time is part of the key for the case that the report was
-    deleted and taken in again.
+    deleted and taken in again. So is the Compute report of an analysis that joins one: links change.
     """
-    shelf = library()
-    path = shelf.path(report_id)
-    stamp = path.stat().st_mtime_ns if path.exists() else 0
+    shelf, asked = library(), analysis.get(name)
+    if asked.joins:
+        params.setdefault("ncu", links().get(report_id))
+    files = [shelf.path(one) for one in (report_id, params.get("ncu")) if one]
+    stamps = tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in files)
     chosen = tuple(sorted(params.items()))
-    return _run(shelf.folder, report_id, stamp, name, analysis.get(name).sql, chosen)
+    return _run(shelf.folder, report_id, stamps, name, asked.sql, chosen)
 
 
 @st.cache_data(show_spinner=False, max_entries=512)
 def _run(
     folder: Path,
     report_id: str,
-    stamp: int,  # noqa: ARG001 (part of the key)
+    stamps: tuple[int, ...],  # noqa: ARG001 (part of the key)
     name: str,
     sql: str,  # noqa: ARG001 (part of the key)
     params: tuple[tuple[str, Any], ...],

@@ -125,7 +125,7 @@ def _build(source: Path, work: Path, hashing: Future[str], size: int) -> dict[st
 
 
 def _manifest(db: duckdb.DuckDBPyConnection, sha256: str) -> dict[str, Any]:
-    counts = {name: _count(db, name) for name in schema.tables()}
+    counts = {name: schema.count_rows(db, name) for name in schema.tables()}
     data = {name: count for name, count in counts.items() if count}
     if not set(data) - {"report", "enum_value", "diagnostic", "string", "stored_result"}:
         raise ConversionError("The file was read, and there is nothing in it.", hint="Capture again.")
@@ -154,11 +154,6 @@ def _gpus(db: duckdb.DuckDBPyConnection) -> str | None:
         FROM (SELECT name, count(*) AS n FROM shown WHERE name IS NOT NULL GROUP BY name)
     """).fetchone()
     return names[0] if names else None
-
-
-def _count(db: duckdb.DuckDBPyConnection, table: str) -> int:
-    row = db.execute(f'SELECT count(*) FROM "{table}"').fetchone()
-    return int(row[0]) if row else 0
 
 
 def _unexpected(source: Path, error: Exception) -> Outcome:

@@ -34,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def list_entries(library: Library) -> list[dict[str, Any]]:
     """Every report, and every file that is on its way or failed, with the keys of ``list --format json``."""
-    labels = library.catalog.labels()
+    labels, links = library.catalog.labels(), library.catalog.links()
     entries = [
         {
             "id": r.id,
@@ -45,12 +45,13 @@ def list_entries(library: Library) -> list[dict[str, Any]]:
             "gpu": r.gpu,
             "captured_at": r.captured_at,
             "labels": labels.get(r.id, []),
+            "linked": links.get(r.id),
             "error": None,
         }
         for r in library.list()
     ]
     return entries + [
-        dict.fromkeys(("id", "kind", "source_sha256", "gpu", "captured_at"))
+        dict.fromkeys(("id", "kind", "source_sha256", "gpu", "captured_at", "linked"))
         | {"name": job.name, "status": job.state, "labels": [], "error": job.message or None}
         for job in library.catalog.jobs()
         if job.state not in ("ready", "duplicate", "deleted")
@@ -90,6 +91,22 @@ def _params(given: list[str]) -> dict[str, str | tuple[str, ...]]:
     return found
 
 
+def _link(library: Library, arguments: argparse.Namespace) -> None:
+    nsys = library.find(arguments.nsys)
+    if arguments.remove:
+        library.unlink(nsys.id)
+        print(f"{nsys.name} is linked to no report.")
+        return
+    if arguments.ncu is None:
+        raise AnalysisError(
+            "Which Compute report?", hint="Name one after the report, or --remove to take its link away."
+        )
+    ncu = library.find(arguments.ncu)
+    covered = analysis.run(library, nsys.id, "ncu_coverage", {"ncu": ncu.id})["covered_pct"].iloc[0]
+    library.link(nsys.id, ncu.id)
+    print(f"{nsys.name} is linked to {ncu.name}: it covers {covered:.1f} % of the GPU time.")
+
+
 def _analyses(_: Library, arguments: argparse.Namespace) -> None:
     found = analysis.analyses().values()
     if arguments.format == "json":
@@ -125,6 +142,13 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--param", action="append", default=[], metavar="NAME=VALUE")
     running.add_argument("--format", choices=("csv", "json"), default="csv")
     running.set_defaults(command=_run)
+    linking = commands.add_parser("link", parents=[common], help="link a Systems report to a Compute report")
+    linking.add_argument(
+        "nsys", metavar="NSYS", help="report of Nsight Systems: id, unique prefix of one, or file name"
+    )
+    linking.add_argument("ncu", metavar="NCU", nargs="?", help="report of Nsight Compute of the same program")
+    linking.add_argument("--remove", action="store_true", help="take the link of NSYS away")
+    linking.set_defaults(command=_link)
     showing = commands.add_parser("analyses", parents=[common], help="analyses that there are")
     showing.add_argument("--format", choices=("text", "json"), default="text")
     showing.set_defaults(command=_analyses)

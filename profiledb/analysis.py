@@ -7,6 +7,7 @@ The header of a file, up to its first line of SQL, is what people read and what 
     -- needs: kernel                       tables that must have rows; "a or b" where one is enough
     -- param: by = demangled (demangled, short) which name to group by
     -- stored: yes                        its answer is worked out when a report is taken in (stored.py)
+    -- joins: ncu                         it runs on a Systems report together with a Compute report (pair.py)
     -- column: Avg (ns) | ns | .1f | mean duration of an execution
 
 A column line has the name, the unit, a number format for text output (or nothing) and the meaning.
@@ -24,13 +25,13 @@ import duckdb
 
 from profiledb import selection, stored
 from profiledb.captures import how_to_capture
-from profiledb.errors import AnalysisError
+from profiledb.errors import AnalysisError, NotLinkedError
 from profiledb.library import BROKEN, Library
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_LINE = re.compile(r"^-- ?(?:(?P<key>title|needs|param|stored|column): )?(?P<text>.*)$")
+_LINE = re.compile(r"^-- ?(?:(?P<key>title|needs|param|stored|joins|column): )?(?P<text>.*)$")
 _PARAM = re.compile(r"^(?P<name>\w+) = (?P<default>\S*) (?:\((?P<choices>[\w, ]+)\) )?(?P<help>.+)$")
 
 
@@ -56,7 +57,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Analysis:
-    """An analysis as its file describes it; ``needs`` holds alternatives of tables."""
+    """An analysis as its file describes it; ``needs`` holds alternatives of tables.
+
+    Where ``joins`` is set, its parameter ``ncu`` names a Compute report that answers what begins with ``ncu_``.
+    """
 
     name: str
     title: str
@@ -66,6 +70,7 @@ class Analysis:
     columns: tuple[Column, ...]
     sql: str
     stored: bool = False
+    joins: bool = False
 
     @property
     def selects(self) -> bool:
@@ -99,7 +104,7 @@ def get(name: str) -> Analysis:
 
 def parse(name: str, text: str) -> Analysis:
     """Reads the header of an analysis file; ``sql`` is the whole text."""
-    found: dict[str, list[str]] = {"title": [], "needs": [], "param": [], "stored": [], "column": [], "": []}
+    found: dict[str, list[str]] = {key: [] for key in ("title", "needs", "param", "stored", "joins", "column", "")}
     for line in text.splitlines():
         if not line.startswith("--"):
             break
@@ -115,6 +120,7 @@ def parse(name: str, text: str) -> Analysis:
         columns=tuple(Column(*(part.strip() for part in line.split("|"))) for line in found["column"]),
         sql=text,
         stored=bool(found["stored"]),
+        joins=bool(found["joins"]),
     )
 
 
@@ -134,6 +140,7 @@ def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] |
     Raises:
         AnalysisError: the analysis or a parameter does not exist, or a value is not one of its choices.
         NotCapturedError: the report lacks the tables that the analysis needs.
+        NotLinkedError: it joins a Compute report, and none is linked or given.
         ReportNotFoundError: the report is gone.
     """
     try:
@@ -151,15 +158,16 @@ def _run(library: Library, report_id: str, name: str, params: Mapping[str, Any] 
 def ready(
     library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Analysis, dict[str, Any]]]:
-    """A cursor on which an analysis can run, the analysis, and the values of all its parameters; raises as run."""
+    """A cursor on which an analysis can run, the analysis, and the values of what its SQL takes; raises as run."""
     analysis = get(name)
     given = dict(params or {})
     chosen = selection.parse(
         {key: given.pop(key) for key in tuple(given) if analysis.selects and key in selection.HELP}
     )
     values = bind(analysis, given)
-    with library.cursor(report_id) as cursor:
-        check_needs(cursor, analysis)
+    partner = _partner(library, report_id, values.pop("ncu")) if analysis.joins else None
+    with library.cursor(report_id, partner) as cursor:
+        check_needs(cursor, analysis, alone=partner is None)
         selection.apply(cursor, chosen)
         if chosen == selection.Selection() and (answer := stored.query(cursor, analysis, values)):
             analysis, values = replace(analysis, sql=answer), {}
@@ -187,9 +195,27 @@ def bind(analysis: Analysis, given: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def check_needs(cursor: duckdb.DuckDBPyConnection, analysis: Analysis) -> None:
-    """Raises NotCapturedError where none of the alternatives of a need has rows."""
+def _partner(library: Library, report_id: str, named: str | None) -> str | None:
+    """The Compute report that an analysis joins: the one that is named, else the linked one."""
+    if not named:
+        return library.linked(report_id)
+    found = library.find(named)
+    if found.kind != "ncu":
+        raise AnalysisError(f"{found.name} is not a report of Nsight Compute.", hint="ncu takes one that is.")
+    return found.id
+
+
+def check_needs(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, *, alone: bool = True) -> None:
+    """Raises NotCapturedError where none of the alternatives of a need has rows.
+
+    ``alone`` says that no Compute report stands beside this one: NotLinkedError where the analysis joins one.
+    """
     for tables in analysis.needs:
+        if analysis.joins and alone and tables[0].startswith("ncu_"):
+            raise NotLinkedError(
+                "No Compute report is linked to this report.",
+                hint="Link one on the Library page, or: python -m profiledb link REPORT COMPUTE_REPORT",
+            )
         if not any(cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() for table in tables):
             calls = cursor.execute("SELECT 1 FROM api_call LIMIT 1").fetchone()
             raise how_to_capture(tables[0], calls_traced=calls is not None)

@@ -43,6 +43,13 @@ CAPTURES = (
     Capture("um_cpu_page_fault", "nsys", "CPU page faults", _PAGE_FAULTS, "unified memory that the CPU waits for"),
     Capture("um_gpu_page_fault", "nsys", "GPU page faults", _PAGE_FAULTS, "unified memory that GPUs wait for"),
     Capture("ncu_launch", "ncu", "Profiled kernels", "ncu --set full -o report PROGRAM", "speed of light of kernels"),
+    Capture(
+        "ncu_roofline_point",
+        "ncu",
+        "Work and traffic",
+        "ncu --set roofline",
+        "the roofline: how far a kernel is from its roof",
+    ),
     Capture("ncu_metric", "ncu", "Metrics", "ncu --set full", "every counter of a kernel"),
     Capture("ncu_rule", "ncu", "Rule results", "ncu --set full", "what ncu itself advises"),
     Capture("ncu_detail", "ncu", "Sections", "ncu --set full", "the details page"),

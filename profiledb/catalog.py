@@ -1,4 +1,4 @@
-"""The catalog: which reports there are, what became of each file, and the labels that people gave."""
+"""The catalog: which reports there are, what became of each file, and the labels and links that people gave."""
 
 import json
 import sqlite3
@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
-from importlib import resources
 from pathlib import Path
 from typing import Any
+
+from profiledb.schema import read_sql
 
 OPEN_STATES = ("waiting", "converting", "loading")
 
@@ -83,7 +84,7 @@ class Catalog:
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._connect() as db:
             db.execute("PRAGMA journal_mode = WAL")
-            db.executescript(resources.files("profiledb").joinpath("catalog.sql").read_text(encoding="utf-8"))
+            db.executescript(read_sql("catalog.sql"))
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:
@@ -124,14 +125,15 @@ class Catalog:
             )
 
     def remove_report(self, report_id: str) -> None:
-        """Forgets a report and its labels; the files that it came from are remembered as deleted."""
+        """Forgets a report, its labels and its links; the files that it came from are remembered as deleted."""
         with self._connect() as db:
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
             db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
+            db.execute("DELETE FROM link WHERE ? IN (nsys_id, ncu_id)", [report_id])
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
 
     def unlist_report(self, report_id: str) -> None:
-        """Takes a report off the list until its files are converted again; its labels stay."""
+        """Takes a report off the list until its files are converted again; its labels and links stay."""
         with self._connect() as db:
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
 
@@ -177,6 +179,25 @@ class Catalog:
         with self._connect() as db:
             db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
             db.executemany("INSERT INTO label VALUES (?, ?)", [(report_id, label) for label in cleaned])
+
+    def links(self) -> dict[str, str]:
+        """The Compute report of each Systems report that is linked to one; only pairs of which both are listed."""
+        with self._connect() as db:
+            rows = db.execute(
+                "SELECT nsys_id, ncu_id FROM link"
+                " WHERE nsys_id IN (SELECT id FROM report) AND ncu_id IN (SELECT id FROM report)"
+            )
+            return {row["nsys_id"]: row["ncu_id"] for row in rows}
+
+    def link(self, nsys_id: str, ncu_id: str) -> None:
+        """Links a Systems report to a Compute report, in place of the one that it was linked to."""
+        with self._connect() as db:
+            db.execute("INSERT OR REPLACE INTO link VALUES (?, ?)", [nsys_id, ncu_id])
+
+    def unlink(self, nsys_id: str) -> None:
+        """Takes the link of a Systems report away, where it has one."""
+        with self._connect() as db:
+            db.execute("DELETE FROM link WHERE nsys_id = ?", [nsys_id])
 
 
 def _job(row: sqlite3.Row) -> Job:

@@ -1,5 +1,5 @@
--- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels and the
--- memory of deleted files can be rebuilt from the manifests beside the reports.
+-- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the
+-- links and the memory of deleted files can be rebuilt from the manifests beside the reports.
 CREATE TABLE IF NOT EXISTS report (
     id TEXT PRIMARY KEY,            -- first 16 hex digits of the source's SHA-256
     name TEXT NOT NULL,             -- file name as it was dropped
@@ -27,4 +27,8 @@ CREATE TABLE IF NOT EXISTS label (
     report_id TEXT NOT NULL,
     label TEXT NOT NULL,
     PRIMARY KEY (report_id, label)
+) STRICT;
+CREATE TABLE IF NOT EXISTS link (
+    nsys_id TEXT PRIMARY KEY,       -- report of Nsight Systems
+    ncu_id TEXT NOT NULL            -- report of Nsight Compute that profiles kernels of the same program
 ) STRICT;

@@ -33,6 +33,10 @@ class AnalysisError(WarpdeckError):
     """An analysis does not exist or was given wrong parameters."""
 
 
+class NotLinkedError(AnalysisError):
+    """An analysis needs a Compute report beside this one, and none is linked or named."""
+
+
 class NotCapturedError(WarpdeckError):
     """The report lacks what an analysis needs: an answer of zero would be wrong.
 

@@ -1,18 +1,21 @@
 """The folder of reports: list, publish, open, delete."""
 
 import shutil
+import tempfile
 import threading
+import uuid
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import resources
+from functools import cache
 from pathlib import Path
 
 import duckdb
 
+from profiledb import pair
 from profiledb.catalog import Catalog, Manifest
-from profiledb.errors import ReportNotFoundError
-from profiledb.schema import SCHEMA_VERSION, quote
+from profiledb.errors import AnalysisError, ReportNotFoundError
+from profiledb.schema import SCHEMA_VERSION, quote, read_sql
 
 BROKEN = (duckdb.InternalException, duckdb.FatalException)
 """Errors of DuckDB itself, after which a connection is of no more use (a window over nothing, once in 200 runs)."""
@@ -20,8 +23,22 @@ BROKEN = (duckdb.InternalException, duckdb.FatalException)
 OPEN_REPORTS = 32
 """Attachments kept open at once; the one that was not asked for the longest is closed first."""
 
-VIEWS = ("views.sql", "views_memory.sql", "views_nvtx.sql")
+VIEWS = (
+    "views.sql",
+    "views_nsys.sql",
+    "views_memory.sql",
+    "views_nvtx.sql",
+    "views_ncu.sql",
+    "views_launch.sql",
+    "views_pair.sql",
+)
 """What analyses share, in the order in which it is created."""
+
+
+@cache
+def shared_views() -> str:
+    """SQL that creates what analyses share."""
+    return "\n".join(map(read_sql, VIEWS))
 
 
 class Library:
@@ -97,6 +114,30 @@ class Library:
         self.path(report_id).unlink(missing_ok=True)
         self.manifest_path(report_id).unlink(missing_ok=True)
 
+    def link(self, nsys: str, ncu: str) -> None:
+        """Links a Systems report to the Compute report of the same program; both by what ``find`` takes.
+
+        Raises:
+            AnalysisError: one of them is not of its kind.
+            ReportNotFoundError: one of them is not there.
+        """
+        systems, compute = self.find(nsys), self.find(ncu)
+        for report, kind, product in ((systems, "nsys", "Systems"), (compute, "ncu", "Compute")):
+            if report.kind != kind:
+                raise AnalysisError(
+                    f"{report.name} is not a report of Nsight {product}.",
+                    hint="A report of Nsight Systems is linked to one of Nsight Compute.",
+                )
+        self.catalog.link(systems.id, compute.id)
+
+    def unlink(self, nsys_id: str) -> None:
+        """Takes the link of a Systems report away, where it has one."""
+        self.catalog.unlink(nsys_id)
+
+    def linked(self, nsys_id: str) -> str | None:
+        """The id of the Compute report that a Systems report is linked to; None where it is not in the library."""
+        return self.catalog.links().get(nsys_id)
+
     def recover(self) -> None:
         """Brings folder and catalog together after a crash; only the worker that holds the library may call it.
 
@@ -125,18 +166,24 @@ class Library:
         yield from (path for path in self.reports.glob(f"{report_id}.v*") if path not in current)
 
     @contextmanager
-    def cursor(self, report_id: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    def cursor(self, report_id: str, ncu: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor on which the tables of a report and the shared views answer to their plain names; read only.
 
+        Args:
+            report_id: the report.
+            ncu: id of a Compute report from which everything of Nsight Compute (``ncu_*``) answers instead.
+
         Raises:
-            ReportNotFoundError: its file is gone.
+            ReportNotFoundError: the file of one of them is gone.
         """
+        held = [report_id] if ncu is None else [report_id, ncu]
         with self._lock:
-            catalog = self._attach(report_id)
+            catalogs = self._hold(held)
             cursor = self._connection().cursor()
-            self._in_use[report_id] += 1
         try:
-            cursor.execute(f"SET search_path = '{catalog},memory'")
+            cursor.execute(f"SET search_path = '{catalogs[0]},memory'")
+            if ncu is not None:
+                pair.join(cursor, catalogs[1])
             yield cursor
         except BROKEN:
             self._reconnect()
@@ -144,7 +191,16 @@ class Library:
         finally:
             cursor.close()
             with self._lock:
-                self._in_use[report_id] -= 1
+                self._in_use.subtract(held)
+
+    def _hold(self, report_ids: Sequence[str]) -> Sequence[str]:
+        """Attaches reports and keeps them so, the first also while the second takes its place; all of them or none."""
+        self._in_use.update(report_ids)
+        try:
+            return [self._attach(report_id) for report_id in report_ids]
+        except BaseException:
+            self._in_use.subtract(report_ids)
+            raise
 
     def _reconnect(self) -> None:
         """Forgets a connection that refuses every further query; what others still have open stays with them."""
@@ -155,7 +211,10 @@ class Library:
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
         if self._db is None:
-            self._db = duckdb.connect(config={"temp_directory": str(self.work / "spill")})
+            # Of its own, and not in ``work``: processes that share one overwrite each other's files, and a worker that
+            # starts would remove them. DuckDB makes the folder when it needs one, and removes it when it closes.
+            spill = Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}"
+            self._db = duckdb.connect(config={"temp_directory": str(spill)})
         return self._db
 
     def _attach(self, report_id: str) -> str:
@@ -181,8 +240,7 @@ class Library:
         """The shared views; they are bound at each query, so they serve every report of this schema version."""
         with self._connection().cursor() as cursor:
             cursor.execute(f"SET search_path = 'memory,{catalog}'")
-            for name in VIEWS:
-                cursor.execute(resources.files("profiledb").joinpath(name).read_text(encoding="utf-8"))
+            cursor.execute(shared_views())
 
     def _close_idle(self) -> None:
         """Makes room for one more attachment; what a query is using at this moment stays."""

@@ -39,15 +39,11 @@ class Table:
     columns: tuple[Column, ...]
 
 
-def _read(name: str) -> str:
-    return resources.files("profiledb").joinpath(name).read_text(encoding="utf-8")
-
-
 @cache
 def tables() -> dict[str, Table]:
     """All tables of a report by name, as the SQL files declare them."""
     found = {}
-    for text in map(_read, FILES):
+    for text in map(read_sql, FILES):
         for match in _TABLE.finditer(text):
             columns = tuple(Column(**column.groupdict()) for column in _COLUMN.finditer(match["body"]))
             found[match["name"]] = Table(match["name"], match["comment"], columns)
@@ -57,7 +53,7 @@ def tables() -> dict[str, Table]:
 def create(db: duckdb.DuckDBPyConnection) -> None:
     """Creates every table, empty, in the current schema of ``db``."""
     for name in FILES:
-        db.execute(_read(name))
+        db.execute(read_sql(name))
 
 
 def comment(db: duckdb.DuckDBPyConnection) -> None:
@@ -69,6 +65,17 @@ def comment(db: duckdb.DuckDBPyConnection) -> None:
             f'COMMENT ON COLUMN {table.name}."{column.name}" IS {quote(column.comment)}' for column in table.columns
         ]
     db.execute(";".join(["BEGIN", *statements, "COMMIT"]))
+
+
+def read_sql(name: str, package: str = "profiledb") -> str:
+    """The text of an SQL file of a package."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def count_rows(db: duckdb.DuckDBPyConnection, table: str) -> int:
+    """How many rows a table has."""
+    row = db.execute(f"SELECT count(*) FROM {identifier(table)}").fetchone()
+    return int(row[0]) if row else 0
 
 
 def quote(text: str | None) -> str:

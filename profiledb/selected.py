@@ -17,6 +17,29 @@ _BEGIN = "(SELECT coalesce(start_ns, 0) FROM capture_window)"
 """Begin of the capture; of one that states none, and in which no GPU worked, that of its clock."""
 
 
+def busy(prefix: str = "") -> str:
+    """SQL of the union of the intervals in which each GPU worked, by the usual sweep over starts.
+
+    A busy interval begins where work starts after all earlier work has ended, and ends where the work before the next
+    one had reached.
+
+    Args:
+        prefix: what stands before the names of ``OPERATIONS``, for the work of a selection.
+    """
+    work = " UNION ALL ".join(f"SELECT device_id, start_ns, end_ns FROM {prefix}{table}" for table in OPERATIONS)
+    return f"""
+        WITH work AS ({work}), swept AS (
+            SELECT *, max(end_ns) OVER (PARTITION BY device_id ORDER BY start_ns
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+            FROM work WHERE device_id IS NOT NULL
+        )
+        SELECT device_id, start_ns,
+            coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
+        FROM swept JOIN (SELECT device_id, max(end_ns) AS last_ns FROM work GROUP BY device_id) USING (device_id)
+        WHERE reached IS NULL OR start_ns > reached
+    """
+
+
 def collect_inside(cursor: duckdb.DuckDBPyConnection, instances: str, inside: str) -> None:
     """Makes the temporary table ``inside`` (pre), for what the rows of a table hold, and a view ``inside_id``.
 
@@ -62,7 +85,7 @@ def create_views(cursor: duckdb.DuckDBPyConnection, selection: "Selection", *, c
         _view(cursor, table, [*times, *([] if table == "sync" else _ranges(table, mode, chosen, skipped))])
     inside = ["range_id IN (FROM chosen_range_id)"] * chosen + ["range_id NOT IN (FROM skipped_range_id)"] * skipped
     _view(cursor, "range", [*times, *inside])
-    cursor.execute(_BUSY)
+    cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy('selected_')}")
     cursor.execute(_window(selection, chosen, skipped))
 
 
@@ -97,24 +120,6 @@ def _ranges(table: str, mode: str, chosen: bool, skipped: bool) -> list[str]:
         return f"({own} OR coalesce({further}, false))"
 
     return [inside("chosen_range", column)] * chosen + [f"NOT {inside('skipped_range', left_out)}"] * skipped
-
-
-_BUSY = """
-CREATE OR REPLACE TEMP VIEW selected_busy AS
-WITH work AS (
-    SELECT device_id, start_ns, end_ns FROM selected_kernel
-    UNION ALL SELECT device_id, start_ns, end_ns FROM selected_memop
-    UNION ALL SELECT device_id, start_ns, end_ns FROM selected_graph_launch
-), swept AS (
-    SELECT *, max(end_ns) OVER (PARTITION BY device_id ORDER BY start_ns
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
-    FROM work WHERE device_id IS NOT NULL
-)
-SELECT device_id, start_ns,
-    coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
-FROM swept JOIN (SELECT device_id, max(end_ns) AS last_ns FROM work GROUP BY device_id) USING (device_id)
-WHERE reached IS NULL OR start_ns > reached
-"""
 
 
 def _window(selection: "Selection", chosen: bool, skipped: bool) -> str:

@@ -13,6 +13,7 @@ import duckdb
 
 from profiledb import selected
 from profiledb.errors import AnalysisError
+from profiledb.schema import count_rows
 
 HELP = {
     "range": "keeps what this range holds: its path as nvtx_tree prints it, or its name wherever it stands;"
@@ -79,6 +80,8 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
     Raises:
         AnalysisError: the report has no such range, or no such instance of it.
     """
+    if selection == Selection():
+        return  # what the views show anyway
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS '{selection.mode}'")
     if selection.everything:
         return
@@ -95,7 +98,7 @@ def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
         return False
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {_NO_RANGE}")
     for text in selection.ranges:
-        before = _count(cursor, "chosen")
+        before = count_rows(cursor, "chosen")
         column, paths, first, last = _find(cursor, text)
         ids = ", ".join(map(str, paths))
         cursor.execute(f"""
@@ -104,7 +107,7 @@ def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
             QUALIFY row_number() OVER (PARTITION BY global_tid, path_id ORDER BY start_ns, pre)
                 BETWEEN {max(first, 1 + selection.skip_first)} AND {last}
         """)
-        if _count(cursor, "chosen") == before:
+        if count_rows(cursor, "chosen") == before:
             raise AnalysisError(f"The range {text!r} has no such instance.", hint="Instances count from 1.")
     selected.collect_inside(cursor, "chosen", "chosen_range")
     return True
@@ -150,7 +153,7 @@ def _skip(cursor: duckdb.DuckDBPyConnection) -> bool:
         ANTI JOIN chosen USING (range_id) ANTI JOIN above USING (path_id)
         WHERE is_warmup(name)
     """)
-    if not _count(cursor, "skipped"):
+    if not count_rows(cursor, "skipped"):
         return False
     _skip_driven(cursor)
     selected.collect_inside(cursor, "skipped", "skipped_range")
@@ -167,11 +170,6 @@ def _skip_driven(cursor: duckdb.DuckDBPyConnection) -> None:
             ON around.global_tid = driver_tid AND one.start_ns >= around.start_ns AND one.end_ns <= around.end_ns
         ANTI JOIN chosen ON chosen.range_id = one.range_id
     """)
-
-
-def _count(cursor: duckdb.DuckDBPyConnection, table: str) -> int:
-    row = cursor.execute(f"SELECT count(*) FROM {table}").fetchone()
-    return int(row[0]) if row else 0
 
 
 def as_params(selection: Selection) -> dict[str, str | Sequence[str]]:

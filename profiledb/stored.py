@@ -8,14 +8,13 @@ import hashlib
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import duckdb
 
 from profiledb import analysis
 from profiledb.errors import NotCapturedError
-from profiledb.library import VIEWS
+from profiledb.library import shared_views
 from profiledb.schema import identifier, quote
 from profiledb.store import CATALOG
 
@@ -24,7 +23,7 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
     """Stores the answers in the report that ``db`` writes (store.create), where it has the data for them."""
     wanted = [one for one in analysis.analyses().values() if one.stored]
     db.execute(f"SET preserve_insertion_order = true; SET search_path = 'memory,{CATALOG}'")
-    db.execute(_views())
+    db.execute(shared_views())
     db.execute(f"SET search_path = '{CATALOG},memory'; CREATE SCHEMA {CATALOG}.result")
     for one in wanted:
         try:
@@ -57,9 +56,4 @@ def _with_defaults(one: "analysis.Analysis") -> str:
 
 @cache
 def _fingerprint(sql: str) -> str:
-    return hashlib.sha256(f"{_views()}{sql}".encode()).hexdigest()[:16]
-
-
-@cache
-def _views() -> str:
-    return "\n".join(resources.files("profiledb").joinpath(name).read_text(encoding="utf-8") for name in VIEWS)
+    return hashlib.sha256(f"{shared_views()}{sql}".encode()).hexdigest()[:16]

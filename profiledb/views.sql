@@ -1,19 +1,11 @@
 -- Building blocks that analyses share. They are created once beside the attached reports and bound at each query.
 
--- Whether an nsys after 2023.4 (export schema 3.7) made the export: newer versions print some things differently.
-CREATE OR REPLACE VIEW export_version AS
-SELECT coalesce(TRY_CAST(split[1] AS INTEGER) > 3 OR TRY_CAST(split[2] AS INTEGER) > 7, false) AS is_recent
-FROM (SELECT string_split(export_schema_version, '.') AS split FROM report);
+-- Process and thread of the operating system in a global id: its bits 24 to 47, and 0 to 23.
+CREATE OR REPLACE MACRO pid_of(global_id) AS (global_id >> 24) & 16777215;
+CREATE OR REPLACE MACRO tid_of(global_tid) AS global_tid & 16777215;
 
--- One decimal as nsys prints it. Its SQLite rounds 3.15, in truth 3.1499..., up to 3.2 as DuckDB does, until 2023.4,
--- and by its exact value down to 3.1 in newer versions. A true tie goes away from zero in both.
-CREATE OR REPLACE MACRO nsys_round(x) AS CASE
-    WHEN (SELECT is_recent FROM export_version) AND x * 4 <> floor(x * 4) THEN format('{:.1f}', x::DOUBLE)::DOUBLE
-    ELSE round(x, 1)
-END;
-
--- Sample deviation as nsys computes it: n - 1, and 0 for a single value.
-CREATE OR REPLACE MACRO deviation(x) AS coalesce(stddev_samp(x), 0);
+-- A thread as people write it: process and thread id of the operating system.
+CREATE OR REPLACE MACRO thread_label(global_tid) AS pid_of(global_tid) || ' / ' || tid_of(global_tid);
 
 -- What a selection keeps of each table; without one all of it. selected.py puts others in front of these views.
 CREATE OR REPLACE MACRO selected_mode() AS 'thread';
@@ -52,7 +44,7 @@ WITH stated AS (
 )
 SELECT low AS start_ns, high AS end_ns, high - low AS duration_ns FROM edges;
 
--- The stretches of timethat the selection covers, without overlap.
+-- The stretches of time that the selection covers, without overlap.
 CREATE OR REPLACE VIEW selected_window AS SELECT start_ns, end_ns FROM capture_window;
 
 -- A name that fits into a table: the kernel without templates and arguments, and for general launchers such as
@@ -95,25 +87,6 @@ CREATE OR REPLACE MACRO ncu_verdict(compute_pct, memory_pct, waves_per_sm) AS CA
     WHEN compute_pct > memory_pct THEN 'compute bound'
     ELSE 'memory bound'
 END;
-
--- What the rules of nsys count as work of a GPU: kernels and memory operations, by process.
-CREATE OR REPLACE VIEW selected_operation AS
-SELECT (global_pid >> 24) & 16777215 AS pid, device_id, start_ns, end_ns, context_id, 1 AS source, kernel_id AS id
-FROM selected_kernel AS kernel WHERE start_ns > 0
-UNION ALL
-SELECT (global_pid >> 24) & 16777215, device_id, start_ns, end_ns, context_id, 2, memop_id
-FROM selected_memop AS memop WHERE start_ns > 0;
-
--- Times in which the profiler flushed its data, by the three names that nsys 2023.4 knows for it.
-CREATE OR REPLACE VIEW profiler_flush AS
-SELECT (global_tid >> 24) & 16777215 AS pid, start_ns, end_ns
-FROM profiler_overhead JOIN string ON string_id = name_id
-WHERE value IN ('CUDA profiling data flush overhead', 'CUDA profiling stop overhead', 'CUDA profiling overhead');
-
--- Names of ranges as nsys prints them: newer versions put a colon before those of the default domain.
-CREATE OR REPLACE VIEW nsys_range_name AS
-SELECT name_id, CASE WHEN domain IS NULL AND is_recent THEN ':' ELSE '' END || name AS name
-FROM range_name, export_version;
 
 -- The range that an operation or call belongs to in the mode of the selection.
 CREATE OR REPLACE MACRO range_by_mode(thread_range, process_range) AS

@@ -1,9 +1,5 @@
 -- Building blocks of the analyses behind the page "Ranges", created as those of views.sql.
 
--- A thread as people write it: process and thread id of the operating system.
-CREATE OR REPLACE MACRO thread_label(global_tid) AS
-((global_tid >> 24) & 16777215) || ' / ' || (global_tid & 16777215);
-
 -- From which duration on one of the first instances looks like a warm-up: above the median of the later ones by more
 -- than three median absolute deviations and by more than a tenth.
 CREATE OR REPLACE MACRO warmup_limit(median, deviation) AS median + greatest(3 * deviation, 0.1 * median);

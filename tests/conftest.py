@@ -6,14 +6,16 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from ingest import tools
+from profiledb import analysis
 from profiledb.library import Library
+from tests import edits, generated
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT.parent / "shared" / "corpus"
@@ -53,6 +55,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 
 Ingest = Callable[..., Ingested]
+Once = Callable[[str, Callable[[Path], object]], Path]
 
 
 @pytest.fixture
@@ -81,17 +84,100 @@ def nsys() -> Path:
 
 
 @pytest.fixture(scope="session")
-def every_report(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Library:
-    """A library of all samples and, where it exists, all of ../shared/corpus; built once for all test processes."""
+def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
+    """Answers the folder of that name, which ``fill`` fills once for all test processes."""
     base = tmp_path_factory.getbasetemp()
     shared = base if worker_id == "master" else base.parent
-    folder = shared / "every_report"
-    with (shared / "every_report.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            inbox = shared / "every_inbox"
-            inbox.mkdir()
-            for path in reports_of(SAMPLES) + reports_of(CORPUS):
-                shutil.copyfile(path, inbox / path.name)
-            run_ingest(inbox, folder)
-    return Library(folder)
+
+    def made(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, done = shared / name, shared / f"{name}.done"
+        with (shared / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                fill(folder)
+                done.touch()
+        return folder
+
+    return made
+
+
+def ingest_files(folder: Path, files: Iterable[Path]) -> None:
+    """Makes ``folder/library`` of copies of the files."""
+    inbox = folder / "inbox"
+    inbox.mkdir(exist_ok=True)
+    for path in files:
+        shutil.copyfile(path, inbox / path.name)
+    run_ingest(inbox, folder / "library")
+
+
+def joined(found: analysis.Analysis) -> dict[str, str]:
+    """The parameters without which an analysis of two reports has no second one."""
+    return {"ncu": "kernels.ncu-rep"} if found.joins else {}
+
+
+@pytest.fixture(scope="session")
+def every_report(once: Once) -> Library:
+    """A library of all samples and, where it exists, all of ../shared/corpus."""
+    files = reports_of(SAMPLES) + reports_of(CORPUS)
+    return Library(once("every_report", lambda folder: ingest_files(folder, files)) / "library")
+
+
+@pytest.fixture(scope="session")
+def nsys_samples(once: Once) -> Library:
+    """A library of the samples that nsys captured: ready in a moment, and without nsys."""
+    files = [path for path in reports_of(SAMPLES) if path.suffix != ".ncu-rep"]
+    return Library(once("nsys_samples", lambda folder: ingest_files(folder, files)) / "library")
+
+
+@pytest.fixture(scope="session")
+def sqlite_export(nsys: Path, once: Once) -> Callable[[str], Path]:
+    """The SQLite export of a report of the corpus."""
+
+    def export(report: str) -> Path:
+        name = f"{report}.sqlite"
+        argv = [str(nsys), "export", "-q", "true", "-t", "sqlite", "-o"]
+
+        def fill(folder: Path) -> None:
+            subprocess.run([*argv, str(folder / name), str(CORPUS / report)], check=True, capture_output=True)
+
+        return once(f"export_of_{report}", fill) / name
+
+    return export
+
+
+@pytest.fixture(scope="session")
+def edited(once: Once, sqlite_export: Callable[[str], Path]) -> tuple[Path, Library]:
+    """The folder of the edited exports, and a library of them."""
+    return _exports(once, "edited", lambda folder: edits.write_all(folder, sqlite_export))
+
+
+@pytest.fixture(scope="session")
+def generated_exports(once: Once) -> tuple[Path, Library]:
+    """The folder of the generated exports, and a library of them."""
+    return _exports(
+        once, "generated", lambda folder: generated.write_all(folder, SAMPLES / "transformer_inference.sqlite")
+    )
+
+
+def _exports(once: Once, name: str, write: Callable[[Path], None]) -> tuple[Path, Library]:
+    def fill(folder: Path) -> None:
+        (folder / "inbox").mkdir()
+        write(folder / "inbox")
+        done = run_ingest(folder / "inbox", folder / "library")
+        assert done.status == 0, done.lines
+
+    folder = once(name, fill)
+    return folder / "inbox", Library(folder / "library")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that start the real nsys or go through every report are slow."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if "nsys" in fixtures:
+            item.add_marker("nsight")
+        if "every_report" in fixtures or item.get_closest_marker("nsight"):
+            item.add_marker("slow")

@@ -1,5 +1,6 @@
 """The library: names, publishing, deleting, labels, concurrent readers."""
 
+import tempfile
 import threading
 from pathlib import Path
 
@@ -53,6 +54,27 @@ def test_delete_removes_files_and_labels(empty_library: Library) -> None:
     assert empty_library.catalog.labels() == {}
     with pytest.raises(ReportNotFoundError, match="no longer"):
         analysis.run(empty_library, manifest.id, "class_split")
+
+
+def test_queries_that_spill_survive_each_other_and_a_worker_that_starts(
+    empty_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    manifest = publish(empty_library, "aaaa000000000001")
+    other = Library(empty_library.folder)  # of another process
+    spilling = "CREATE TEMP TABLE much AS SELECT range AS a, hash(range) AS b FROM range(4000000)"
+    with empty_library.cursor(manifest.id) as one, other.cursor(manifest.id) as two:
+        for cursor in (one, two):
+            cursor.execute("SET memory_limit = '40MB'; SET threads = 2")
+            cursor.execute(spilling)
+        Library(empty_library.folder).recover()
+        two.execute(spilling.replace("much", "more"))
+        assert len(list(tmp_path.glob("warpdeck-*"))) == 2
+        for cursor, table in ((one, "much"), (two, "much"), (two, "more")):
+            assert cursor.execute(f"SELECT count(*) FROM {table} WHERE b = hash(a)").fetchone() == (4000000,)
+    del one, two, cursor, other
+    empty_library._reconnect()
+    assert not list(tmp_path.glob("warpdeck-*")), "removed when the connections close"
 
 
 def test_recover_lists_what_was_published_and_forgets_what_is_gone(empty_library: Library) -> None:

@@ -15,6 +15,7 @@ from profiledb import analysis, output
 from profiledb.catalog import Manifest
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library import Library
+from tests.conftest import joined
 from tests.test_every_report import FILES
 from tests.test_library import publish
 
@@ -89,12 +90,13 @@ def test_every_analysis_of_every_report(
     for found in analysis.analyses().values():
         for params in ({}, *({p.name: choice} for p in found.params for choice in p.choices)):
             try:
-                frame = analysis.run(every_report, report.id, found.name, params)
+                frame = analysis.run(every_report, report.id, found.name, params | joined(found))
             except NotCapturedError:
                 with pytest.raises(NotCapturedError):
-                    written(every_report, report, found.name, **params)
+                    written(every_report, report, found.name, **params, **joined(found))
                 continue
-            assert written(every_report, report, found.name, **params) == by_python(frame, found.columns), found.name
+            ours = written(every_report, report, found.name, **params, **joined(found))
+            assert ours == by_python(frame, found.columns), found.name
 
 
 def made(monkeypatch: pytest.MonkeyPatch, query: str, columns: dict[str, str], param: str = "") -> analysis.Analysis:

@@ -1,12 +1,14 @@
 """Analyses of ncu reports by hand, and the header of every analysis against its query."""
 
+import shutil
+
 import duckdb
 import pytest
 
 from profiledb import analysis, schema, store
 from profiledb.catalog import Manifest
 from profiledb.errors import NotCapturedError
-from profiledb.library import Library
+from profiledb.library import Library, shared_views
 from profiledb.schema import SCHEMA_VERSION
 from tests.page_reports import Publish, insert, make_library, make_publish, picked, run
 
@@ -43,11 +45,11 @@ def test_verdicts(
         insert(db, "kernel_name", [{"name_id": 1, "demangled": "f(int)", "short": "f", "class": "other"}])
 
     report_id = publish(fill, "ncu")
-    (row,) = run(library, report_id, "ncu_kernels")
+    (row,) = run(library, report_id, "ncu_speed_of_light")
     assert (row["verdict"], row["name"]) == (verdict, "f")
     assert "was not collected" in row["reason"] if verdict is None else f"compute {compute:.1f} %" in row["reason"]
     assert picked(run(library, report_id, "ncu_verdicts"), "verdict", "launches", "share_pct") == [(verdict, 1, 100)]
-    assert run(library, report_id, "ncu_kernels", launch="4") == []
+    assert run(library, report_id, "ncu_speed_of_light", launch="4") == []
 
 
 def test_details_rules_and_metrics_of_a_launch(library: Library, publish: Publish) -> None:
@@ -60,17 +62,17 @@ def test_details_rules_and_metrics_of_a_launch(library: Library, publish: Publis
         insert(db, "ncu_metric_name", [{"metric_id": 0, "name": "b_X", "unit": "%"}, {"metric_id": 1, "name": "a.x"}])
 
     report_id = publish(fill, "ncu")
-    details = run(library, report_id, "ncu_launch_detail", launch=1)
+    details = run(library, report_id, "ncu_details", launch=1)
     assert picked(details, "launch_id", "label", "value") == [(1, "0", None), (1, "1", None)]
-    assert picked(run(library, report_id, "ncu_launch_rules", launch="0"), "message", "speedup_pct") == [("<b>", None)]
-    assert picked(run(library, report_id, "ncu_launch_metrics", launch=0), "name") == [("a.x",), ("b_X",)]
-    assert picked(run(library, report_id, "ncu_launch_metrics", launch=0, search="_x"), "name") == [("b_X",)]
-    assert len(run(library, report_id, "ncu_launch_metrics")) == 4
+    assert picked(run(library, report_id, "ncu_rules", launch="0"), "message", "speedup_pct") == [("<b>", None)]
+    assert picked(run(library, report_id, "ncu_metrics", launch=0), "name") == [("a.x",), ("b_X",)]
+    assert picked(run(library, report_id, "ncu_metrics", launch=0, search="_x"), "name") == [("b_X",)]
+    assert len(run(library, report_id, "ncu_metrics")) == 4
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    """One report in which every table has a row, so that every analysis runs."""
+    """A report in which every table has a row, linked to itself as a Compute report, so that every analysis runs."""
     folder = tmp_path_factory.mktemp("filled")
     with store.create(folder / "report.duckdb") as db:
         for table in schema.tables().values():
@@ -78,8 +80,17 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Library:
             row = {c.name: v for c, v in zip(table.columns, values, strict=True) if c.type not in UNFILLED}
             insert(db, table.name, [row])
         db.execute('ALTER TABLE gpu_metric ADD COLUMN "1" DOUBLE DEFAULT 1')
+        work = {
+            "metric_id": 2,
+            "name": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+        }  # for the roofline's view
+        insert(db, "ncu_metric_name", [work])
+        insert(db, "ncu_metric", [{"launch_id": 1, "metric_id": 2, "value": 1}])
     library = Library(folder / "library")
-    library.publish(folder / "report.duckdb", Manifest("f" * 16, SCHEMA_VERSION, "all", "nsys", "", 1))
+    for letter, kind in (("e", "ncu"), ("f", "nsys")):
+        shutil.copyfile(folder / "report.duckdb", folder / kind)
+        library.publish(folder / kind, Manifest(letter * 16, SCHEMA_VERSION, kind, kind, "", 1))
+    library.link("f" * 16, "e" * 16)
     return library
 
 
@@ -93,8 +104,10 @@ def test_the_header_tells_the_query(filled: Library, analysis_name: str) -> None
     frame = analysis.run(filled, "f" * 16, analysis_name)
     assert list(frame.columns) == [column.name for column in header.columns]
     body = "\n".join(line for line in header.sql.splitlines() if not line.startswith("--"))
-    assert all(f"${param.name}" in body for param in header.params)
-    assert all(table in schema.tables() for need in header.needs for table in need)
+    assert all(f"${param.name}" in body for param in header.params if not (header.joins and param.name == "ncu"))
+    assert not header.joins or [param.default for param in header.params if param.name == "ncu"] == [""]
+    needed = {table for need in header.needs for table in need}
+    assert all(table in schema.tables() or f"VIEW {table} AS" in shared_views() for table in needed)
 
 
 @pytest.mark.parametrize("analysis_name", sorted(n for n, a in analysis.analyses().items() if a.needs))

@@ -1,95 +1,88 @@
-"""Our numbers against those of nsys: cell by cell, as text, columns and order included."""
+"""Our numbers against those of nsys: cell by cell, as text, columns and order included.
 
-import gzip
-import subprocess
-from collections.abc import Callable
+The installed nsys prints on the corpus, on edited exports and on generated ones; what a newer one printed about the
+samples is beside them.
+"""
+
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from profiledb import __main__ as cli
 from profiledb.library import Library
-from tests import oracle
-from tests.conftest import CORPUS, SAMPLES
+from tests import edits, generated, oracle
+from tests.conftest import CORPUS, SAMPLES, Once
+from tests.oracle import ON_CORPUS, ON_GENERATED, ON_SAMPLES, READABLE, Case, Table
 
-READABLE = (
-    "cpu_only_t4.nsys-rep",
-    "gpu_metrics_a100.nsys-rep",
-    "mpi_h100.nsys-rep",
-    "openacc_gp100.qdrep",
-    "openacc_v100.nsys-rep",
-    "openmp_offload_t4.nsys-rep",
-    "pinned_memory_4090.nsys-rep",
-    "streams_4090.nsys-rep",
-    "wsl2_no_kernels.nsys-rep",
-)
-ORACLES = sorted(folder.name for folder in (SAMPLES / "oracle").glob("*") if not folder.name.endswith("_ncu"))
+needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
 
+Asked = Callable[[Path, Sequence[Case]], Path]
 
-def ours(library: Library, report: str, capsys: pytest.CaptureFixture[str], *params: str) -> list[list[str]]:
-    capsys.readouterr()
-    status = cli.main(["run", params[0], report, *params[1:], "--library", str(library.folder)])
-    out, err = capsys.readouterr()
-    assert status == 0 or "not in this report" in err, err
-    return oracle.rows(out)
+SILENT_ON_CORPUS = {"nvtx_startend_sum", "mpi_event_trace", "um_total_sum", "cuda_memcpy_async", "cuda_memset_sync"}
+"""No report of the corpus has rows for them: edited or generated exports do."""
+SILENT_ON_SAMPLES = {
+    *("nvtx_startend_sum", "gpu_gaps", "cuda_memcpy_sync", "cuda_memset_sync"),
+    *("mpi_event_trace", "openacc_sum", "um_total_sum"),
+}
+SILENT_ON_INFERENCE = SILENT_ON_SAMPLES | {"osrt_sum", "gpu_gaps:gap=1"}
 
 
-@pytest.fixture(scope="session")
-def sqlite_export(nsys: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Exports a report once for all the analyses that are compared on it."""
-    folder = tmp_path_factory.mktemp("exports")
+@pytest.fixture
+def asked(nsys: Path, once: Once) -> Asked:
+    """Asks nsys about an export, once for all that is compared on it; answers the folder of what it printed."""
 
-    def export(report: str) -> Path:
-        target = folder / f"{report}.sqlite"
-        if not target.exists():
-            argv = [str(nsys), "export", "-q", "true", "-t", "sqlite", "-o", str(target), str(CORPUS / report)]
-            subprocess.run(argv, check=True, capture_output=True)
-        return target
+    def ask(export: Path, cases: Sequence[Case]) -> Path:
+        return once(f"asked_{export.stem}", lambda folder: oracle.ask(nsys, export, cases, folder))
 
-    return export
+    return ask
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
+@needs_corpus
+@pytest.mark.parametrize("case", ON_CORPUS, ids=str)
 @pytest.mark.parametrize("report", READABLE)
-def test_equals_the_installed_nsys(
-    every_report: Library,
-    nsys: Path,
-    sqlite_export: Callable[[str], Path],
-    report: str,
-    capsys: pytest.CaptureFixture[str],
+def test_corpus(
+    every_report: Library, asked: Asked, sqlite_export: Callable[[str], Path], report: str, case: Case
 ) -> None:
-    export = sqlite_export(report)
-    for name in oracle.STATS:
-        expected = oracle.stats(nsys, export, name)
-        assert oracle.differences(expected, ours(every_report, report, capsys, name)) == [], name
+    expected = oracle.asked(asked(sqlite_export(report), ON_CORPUS), case)
+    assert oracle.differences(expected, oracle.ours(every_report, report, case)) == []
 
 
-@pytest.mark.parametrize("sample", ORACLES)
-def test_equals_what_nsys_printed_about_the_samples(
-    every_report: Library, sample: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+@needs_corpus
+def test_corpus_has_rows_for_the_rest(asked: Asked, sqlite_export: Callable[[str], Path]) -> None:
+    folders = [asked(sqlite_export(report), ON_CORPUS) for report in READABLE]
+    silent = {case.asked for case in ON_CORPUS if not any(oracle.asked(folder, case) for folder in folders)}
+    assert silent == SILENT_ON_CORPUS
+
+
+@needs_corpus
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [pytest.param(name, case, id=f"{name}-{case}") for name, edit in edits.EDITS.items() for case in edit.cases],
+)
+def test_edited_exports(edited: tuple[Path, Library], asked: Asked, name: str, case: Case) -> None:
+    folder, library = edited
+    edit = edits.EDITS[name]
+    expected = oracle.asked(asked(folder / f"{name}.sqlite", edit.cases), case)
+    assert bool(expected) == (case.asked not in edit.silent)
+    assert oracle.differences(expected, oracle.ours(library, f"{name}.sqlite", case)) == []
+
+
+@pytest.mark.parametrize("case", ON_GENERATED, ids=str)
+def test_generated_exports(generated_exports: tuple[Path, Library], asked: Asked, case: Case) -> None:
+    folder, library = generated_exports
     compared = 0
-    for name in oracle.STATS:
-        expected = _printed(SAMPLES / "oracle" / sample / f"{name}.csv")
-        found = ours(every_report, f"{sample}.nsys-rep", capsys, name)
-        assert oracle.differences(expected, found) == [], name
-        compared += bool(expected)
-    assert compared >= 4
+    for seed in generated.SEEDS:
+        name = f"{seed}.sqlite"
+        expected = oracle.asked(asked(folder / name, ON_GENERATED), case)
+        assert oracle.differences(expected, oracle.ours(library, name, case)) == [], seed
+        compared += len(expected)
+    assert compared > 20
 
 
-@pytest.mark.parametrize("sample", ORACLES)
-@pytest.mark.parametrize(("by", "variant"), [("short", "base"), ("mangled", "mangled")])
-def test_kernel_summary_by_other_names(
-    every_report: Library, sample: str, by: str, variant: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    expected = _printed(SAMPLES / "oracle" / sample / f"cuda_gpu_kern_sum_{variant}.csv")
-    found = ours(every_report, f"{sample}.nsys-rep", capsys, "cuda_gpu_kern_sum", "--param", f"by={by}")
-    assert expected
-    assert oracle.differences(expected, found) == []
-
-
-def _printed(path: Path) -> list[list[str]]:
-    if path.exists():
-        return oracle.rows(path.read_text(encoding="utf-8"))
-    packed = path.with_name(path.name + ".gz")
-    return oracle.rows(gzip.decompress(packed.read_bytes()).decode()) if packed.exists() else []
+@pytest.mark.parametrize("case", ON_SAMPLES, ids=str)
+@pytest.mark.parametrize("sample", ["transformer_training", "transformer_inference"])
+def test_samples(nsys_samples: Library, sample: str, case: Case) -> None:
+    expected: Table = oracle.on_paper(SAMPLES / "oracle" / sample, case)
+    silent = SILENT_ON_INFERENCE if sample == "transformer_inference" else SILENT_ON_SAMPLES
+    assert bool(expected) == (case.asked not in silent)
+    assert oracle.differences(expected, oracle.ours(nsys_samples, f"{sample}.nsys-rep", case)) == []

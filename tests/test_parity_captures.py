@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from profiledb import analysis, output
+from profiledb import analysis
 from profiledb.library import Library
 from tests import oracle
-from tests.conftest import ROOT, run_ingest
+from tests.conftest import ROOT, Once, run_ingest
 
 CAPTURES = ("graphs_by_node", "graphs_whole", "two_processes")
 STATS = (
@@ -24,15 +24,9 @@ Printed = Callable[[str, str], str]
 
 
 @pytest.fixture(scope="module")
-def captures(tmp_path_factory: pytest.TempPathFactory) -> tuple[Library, Printed]:
+def captures(once: Once) -> tuple[Library, Printed]:
     """A library of the captures, and what nsys printed of (capture, report)."""
-    folder = tmp_path_factory.mktemp("captures")
-    for name in CAPTURES:
-        with tarfile.open(ROOT / "tests" / "data" / "nsys" / f"{name}.tar.xz") as tar:
-            tar.extractall(folder / name, filter="data")
-        (folder / "inbox").mkdir(exist_ok=True)
-        (folder / name / "export.sqlite").rename(folder / "inbox" / f"{name}.sqlite")
-    assert run_ingest(folder / "inbox", folder / "library").status == 0
+    folder = once("captures", _unpack)
 
     def printed(capture: str, report: str) -> str:
         return Path(folder, capture, f"{report}.csv").read_text(encoding="utf-8")
@@ -40,10 +34,17 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> tuple[Library, Printed
     return Library(folder / "library"), printed
 
 
-def ours(library: Library, capture: str, name: str) -> list[list[str]]:
-    written = io.BytesIO()
-    output.write_csv(library, library.find(f"{capture}.sqlite"), name, {}, written)
-    return oracle.rows(written.getvalue().decode())
+def _unpack(folder: Path) -> None:
+    (folder / "inbox").mkdir()
+    for name in CAPTURES:
+        with tarfile.open(ROOT / "tests" / "data" / "nsys" / f"{name}.tar.xz") as tar:
+            tar.extractall(folder / name, filter="data")
+        (folder / name / "export.sqlite").rename(folder / "inbox" / f"{name}.sqlite")
+    assert run_ingest(folder / "inbox", folder / "library").status == 0
+
+
+def ours(library: Library, capture: str, name: str) -> oracle.Table:
+    return oracle.ours(library, f"{capture}.sqlite", oracle.Case(name, name))
 
 
 @pytest.mark.parametrize("capture", CAPTURES)

@@ -15,6 +15,7 @@ from profiledb.catalog import Manifest
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library import Library
 from tests import exports
+from tests.conftest import joined
 from tests.exports import PID, kernel
 from tests.test_every_report import FILES
 
@@ -267,10 +268,10 @@ def test_a_selection_of_everything_changes_nothing(every_report: Library, name: 
         if not found.selects:
             continue
         try:
-            plain = analysis.run(every_report, report, found.name)
+            plain = analysis.run(every_report, report, found.name, joined(found))
         except NotCapturedError:
             continue
-        selected = analysis.run(every_report, report, found.name, everything)
+        selected = analysis.run(every_report, report, found.name, everything | joined(found))
         pd.testing.assert_frame_equal(plain, selected, obj=found.name)
 
 

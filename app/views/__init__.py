@@ -25,8 +25,10 @@ VIEWS = (
     View("kernels", "Kernels", "nsys", ":material/table_rows:"),
     View("nvtx", "Ranges", "nsys", ":material/account_tree:"),
     View("memory", "Memory & API", "nsys", ":material/swap_horiz:"),
+    View("roofline_time", "Roofline", "nsys", ":material/show_chart:"),
     View("kernel", "Kernel", "nsys", ":material/memory:", listed=False),
     View("ncu", "Kernel profiles", "ncu", ":material/speed:"),
+    View("roofline", "Roofline", "ncu", ":material/show_chart:"),
 )
 """Every page of a report; the first of a kind is the one that opens."""
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import session, worker
-from app.views import library_actions, library_filters, library_jobs, library_table, library_upload
+from app.views import library_actions, library_filters, library_jobs, library_links, library_table, library_upload
 
 TOOLS = (
     ("Nsight Systems", "nsys profile --trace=cuda,nvtx,osrt -o report python train.py"),
@@ -23,19 +23,21 @@ def page() -> None:
     else:
         _empty()
     library_actions.confirm_delete()
+    library_links.dialog()
 
 
 def _list() -> None:
     reports, labels = session.reports(), session.labels()
+    partners = library_links.partners(reports, session.links())
     filters = library_filters.choose(reports, labels)
     found = library_filters.matching(reports, labels, filters)
     total = f"{len(reports):,} report" + ("" if len(reports) == 1 else "s")
-    above = st.container(horizontal=True, vertical_alignment="center", height=44, border=False)
+    above = st.container(horizontal=True, vertical_alignment="center", key="library-bar")
     above.caption(total if len(found) == len(reports) else f"{len(found):,} of {total}", width="content")
     if found:
-        selected = library_table.show(found, labels)
+        selected = library_table.show(found, labels, partners)
         with above:
-            library_actions.bar(selected, labels)
+            library_actions.bar(selected, labels, partners)
     else:
         st.info("No report fits these filters.")
 

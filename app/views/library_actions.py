@@ -6,13 +6,16 @@ import streamlit as st
 
 from app import format as fmt
 from app import session, ui
+from app.views import library_links
 from profiledb.catalog import Manifest
 
 _DOOMED = "library-delete"
 _LABELS = "library-labels"
 
 
-def bar(selected: Sequence[Manifest], labels: Mapping[str, Sequence[str]]) -> None:
+def bar(
+    selected: Sequence[Manifest], labels: Mapping[str, Sequence[str]], partners: Mapping[str, Sequence[str]]
+) -> None:
     """Actions for the selected reports, into the row at hand."""
     if not selected:
         st.caption("Select rows to label or delete them.", width="content")
@@ -21,10 +24,14 @@ def bar(selected: Sequence[Manifest], labels: Mapping[str, Sequence[str]]) -> No
     st.markdown(
         f"**{fmt.plain(fmt.shortened(one.name, 48)) if one else f'{len(selected)} selected'}**", width="content"
     )
+    if one and (linked := partners.get(one.id)):
+        st.caption(f"linked with {fmt.plain(fmt.shortened(', '.join(linked), 48))}", width="content")
     if one and st.button("Open", type="primary"):
         ui.open_report(one)
     with st.popover("Labels", icon=":material/label:"):
         _edit_labels(selected, labels)
+    if one:
+        library_links.action(one)
     if st.button("Delete", icon=":material/delete:"):
         st.session_state[_DOOMED] = [r.id for r in selected]
 
@@ -69,7 +76,7 @@ def _ask(doomed: Sequence[Manifest]) -> None:
             st.text(fmt.visible(manifest.name))
         if len(doomed) > 8:
             st.text(f"and {len(doomed) - 8} more")
-        st.caption("The report and its labels go for everyone. The file it was made from stays where it is.")
+        st.caption("The report, its labels and its links go for everyone. The file it was made from stays where it is.")
         with st.container(horizontal=True):
             if st.button("Delete", type="primary", key="delete-confirmed"):
                 for manifest in doomed:

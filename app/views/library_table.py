@@ -15,11 +15,18 @@ ROW_PX = 34
 SCREEN = 22
 """Rows that a screen has room for; a longer table scrolls by itself."""
 SAMPLE = "sample"
+LINKED = "linked"
 _UNITS = (tables.Col("duration", "Duration", kind="duration"), tables.Col("size", "Size", kind="bytes"))
 
+Texts = Mapping[str, Sequence[str]]
+"""Texts by report id."""
 
-def frame(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """One row a report: open, name, kind, gpu, captured (UTC), duration (ns), kernels, size (bytes), labels."""
+
+def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> pd.DataFrame:
+    """One row a report: open, name, kind, gpu, captured (UTC), duration (ns), kernels, size (bytes), labels.
+
+    Before the labels that people gave stand those of ours: that it is a sample, that it is linked to a report.
+    """
     rows = [
         {
             "open": "Open",
@@ -30,7 +37,7 @@ def frame(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]]) -> p
             "duration": r.duration_ns or None,
             "kernels": r.rows.get("kernel") or r.rows.get("ncu_launch"),
             "size": r.source_bytes,
-            "labels": ([SAMPLE] if r.sample else []) + list(labels.get(r.id, ())),
+            "labels": [SAMPLE] * r.sample + [LINKED] * (r.id in partners) + list(labels.get(r.id, ())),
         }
         for r in reports
     ]
@@ -41,9 +48,9 @@ def frame(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]]) -> p
     return found
 
 
-def show(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]]) -> list[Manifest]:
+def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Manifest]:
     """Draws the table and returns the selected reports; opens the one whose button was pressed."""
-    rows = frame(reports, labels)
+    rows = frame(reports, labels, partners)
     units = tables.column_units(rows, _UNITS)
     shown = rows.assign(**{name: rows[name].astype("Float64") / size for name, (_, size) in units.items()})
     # The key changes with the rows: a selection of positions must not slip to other reports when one is added.
@@ -66,7 +73,7 @@ def show(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]]) -> li
 
 def _config(shown: pd.DataFrame, units: Mapping[str, tuple[str, float]], turn: str) -> dict[str, Any]:
     config = st.column_config
-    labels = sorted({label for row in shown["labels"] for label in row} | {SAMPLE})
+    labels = sorted({label for row in shown["labels"] for label in row} | {SAMPLE, LINKED})
     return {
         "open": config.ButtonColumn("", type="tertiary", width=60, key=f"open-{turn}"),
         "name": config.TextColumn("Name", width=228),

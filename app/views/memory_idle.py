@@ -69,15 +69,15 @@ def show(report_id: str) -> None:
     )
     tables.table(_worded(reasons), REASON_COLUMNS, key="idle-reasons", download="idle_reasons.csv", hidden=("reason",))
     if len(gaps):
-        _gaps(gaps)
+        _gaps(_worded(gaps))
 
 
 def _gaps(gaps: pd.DataFrame) -> None:
     st.markdown("**Longest gaps**")
     alone = gaps["gpu_id"].nunique() == 1
-    columns = [c for c in memory_words.present(_worded(gaps), GAP_COLUMNS) if not (alone and c.name == "gpu_id")]
+    columns = [c for c in memory_words.present(gaps, GAP_COLUMNS) if not (alone and c.name == "gpu_id")]
     tables.table(
-        _worded(gaps),
+        gaps,
         columns,
         key="gaps",
         download="gpu_gaps.csv",

@@ -7,18 +7,8 @@ import streamlit as st
 
 from app import charts, session, tables, theme, ui
 from app import format as fmt
-from app.views import ncu_launch, overview_about, overview_notes
+from app.views import ncu_launch, overview_about, overview_notes, verdicts
 
-VERDICT_COLORS = {
-    "memory bound": "#0072B2",
-    "compute bound": "#E69F00",
-    "high throughput": "#46A394",
-    "balanced": "#7DAFE1",
-    "latency bound": "#B5569B",
-    "small grid": "#E84B5F",
-}
-UNKNOWN_COLOR = "#9A9A9A"
-UNKNOWN = "no verdict"
 FLAGS = "ncu --section SpeedOfLight --section LaunchStats --section Occupancy"
 COLUMNS = (
     tables.Col("launch_id", "ID", kind="count", help="Number of the launch in the report", width=56),
@@ -41,6 +31,7 @@ COLUMNS = (
     ),
     tables.Col("dram_pct", "DRAM", kind="percent", help="Throughput of the device memory, share of the peak"),
     tables.Col("l2_hit_pct", "L2 hits", kind="percent"),
+    tables.Col("l1_hit_pct", "L1 hits", kind="percent"),
     tables.Col("grid", "Grid", width=100),
     tables.Col("block", "Block", width=90),
     tables.Col("registers", "Registers", kind="count", help="Registers of a thread"),
@@ -54,13 +45,13 @@ def page() -> None:
     ui.header(manifest, "Kernel profiles")
     overview_about.show(manifest.id)
     overview_notes.reading(manifest.id)
-    rows = session.run(manifest.id, "ncu_kernels")
+    rows = session.run(manifest.id, "ncu_speed_of_light")
     _verdicts(session.run(manifest.id, "ncu_verdicts"))
     launch = _launches(rows)
     if launch is None:
-        st.info("Select a launch in the table to see its sections, what ncu's rules say, and all of its metrics.")
+        st.info("Select a launch in the table to see what limits it, what ncu's rules say, and all of its metrics.")
     else:
-        ncu_launch.show(manifest.id, rows[rows["launch_id"] == launch].iloc[0])
+        ncu_launch.show(manifest.id, rows[rows["launch_id"] == launch].iloc[0], rows)
     overview_notes.diagnostics(manifest.id)
     overview_notes.lacks(manifest.id)
 
@@ -84,9 +75,9 @@ def _verdicts(rows: pd.DataFrame) -> None:
 
 def _part(row: "pd.Series[Any]") -> charts.Part:
     """A row of ``ncu_verdicts`` as a part of the bar."""
-    verdict = row["verdict"] if isinstance(row["verdict"], str) else UNKNOWN
     detail = f"{fmt.count(row['launches'])} launches, {fmt.duration(row['duration_ns'])}"
-    return charts.Part(verdict, fmt.number(row["share_pct"]) or 0.0, detail, VERDICT_COLORS.get(verdict, UNKNOWN_COLOR))
+    share = fmt.number(row["share_pct"]) or 0.0
+    return charts.Part(verdicts.title(row["verdict"]), share, detail, verdicts.color(row["verdict"]))
 
 
 def _launches(rows: pd.DataFrame) -> int | None:

@@ -1,4 +1,4 @@
-"""One launch of a Compute report: its figures, sections, the words of ncu's rules, and all metrics."""
+"""One launch of a Compute report: its figures, what we read from them, the words of ncu's rules, and all metrics."""
 
 from typing import Any
 
@@ -7,11 +7,10 @@ import streamlit as st
 
 from app import format as fmt
 from app import session, tables, ui
-from app.views import kernel_columns
+from app.views import kernel_columns, ncu_compare, ncu_reading, ncu_words
 from profiledb.errors import NotCapturedError
 
-SECTIONS, RULES, METRICS = "Sections", "Rules", "All metrics"
-HERTZ = (("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0))
+READING, RULES, SECTIONS, METRICS, COMPARE = "Reading", "Rules", "Sections", "All metrics", "Compare"
 TYPES = {"OPT": "to improve", "INF": "to know", "WRN": "warning", "ERR": "rule failed"}
 DETAIL_COLUMNS = (
     tables.Col("section", "Section", width=240),
@@ -29,8 +28,8 @@ METRIC_COLUMNS = (
 )
 
 
-def show(report_id: str, launch: "pd.Series[Any]") -> None:
-    """Draws one row of ``ncu_kernels`` and what belongs to it."""
+def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
+    """Draws one row of ``ncu_speed_of_light`` and what belongs to it; ``rows`` are those of all launches."""
     number = int(launch["launch_id"])
     st.subheader(f"Launch {number}: {fmt.plain(launch['name'])}", anchor=False)
     if launch["kernel"] != launch["name"]:
@@ -40,15 +39,20 @@ def show(report_id: str, launch: "pd.Series[Any]") -> None:
     _facts(launch)
     part = st.segmented_control(
         "Show",
-        [SECTIONS, RULES, METRICS],
-        default=SECTIONS,
+        [READING, RULES, SECTIONS, METRICS, COMPARE],
+        default=READING,
         key="show",
         bind="query-params",
         label_visibility="collapsed",
         required=True,
     )
     try:
-        {SECTIONS: _sections, RULES: _rules, METRICS: _metrics}[part](report_id, number)
+        if part == READING:
+            ncu_reading.show(report_id, launch)
+        elif part == COMPARE:
+            ncu_compare.show(report_id, launch, rows)
+        else:
+            {SECTIONS: _sections, RULES: _rules, METRICS: _metrics}[part](report_id, number)
     except NotCapturedError as error:
         ui.not_captured(error)
 
@@ -66,12 +70,11 @@ def _facts(launch: "pd.Series[Any]") -> None:
             ("DRAM", fmt.rate(launch["dram_bytes_per_s"]), "Traffic of the device memory."),
         ]
     )
-    st.caption(fmt.plain(f"{str(launch['reason'])[:1].upper()}{str(launch['reason'])[1:]}."))
 
 
 def _sections(report_id: str, launch: int) -> None:
     """The details page: a small table a section, in two columns; all rows with their metrics below."""
-    rows = session.run(report_id, "ncu_launch_detail", launch=launch)
+    rows = session.run(report_id, "ncu_details", launch=launch)
     if rows.empty:
         st.caption("The report has no sections of this launch.")
         return
@@ -79,7 +82,7 @@ def _sections(report_id: str, launch: int) -> None:
         {
             "section": rows["section"],
             "label": rows["label"].map(_wrappable, na_action="ignore"),
-            "value": [fmt.plain(quantity(r.value, r.unit, r.text)) for r in rows.itertuples()],
+            "value": [fmt.plain(ncu_words.quantity(r.value, r.unit, r.text)) for r in rows.itertuples()],
         }
     )
     groups = list(shown.groupby("section", sort=False, dropna=False))
@@ -95,19 +98,23 @@ def _sections(report_id: str, launch: int) -> None:
 
 def _rules(report_id: str, launch: int) -> None:
     """What ncu's rules say, word for word: first what promises the largest speed-up."""
-    rows = session.run(report_id, "ncu_launch_rules", launch=launch)
+    rows = session.run(report_id, "ncu_rules", launch=launch)
     if rows.empty:
         st.caption("ncu's rules say nothing of this launch.")
         return
-    st.caption("The words of ncu's own rules, with the speed-up that ncu estimates.")
+    st.caption("What ncu's rules say, word for word, with the speed-up that ncu estimates. Our own is under Reading.")
     for _, row in rows.sort_values("speedup_pct", ascending=False, na_position="last", kind="stable").iterrows():
         with st.container(border=True):
             gain = fmt.number(row["speedup_pct"])
             scope = {"global": "of the kernel", "local": "of this part"}.get(row["speedup_type"], "")
-            title = f"**{fmt.plain(row['rule'])}**  ·  {fmt.plain(row['section'])}"
-            st.markdown(f"{title}  ·  {fmt.plain(TYPES.get(row['type'], row['type']))}")
+            parts = [
+                f"**{fmt.plain(row['rule'])}**",
+                fmt.plain(row["section"]),
+                fmt.plain(TYPES.get(row["type"], row["type"])),
+            ]
             if gain is not None:
-                st.markdown(f"Estimated speed-up {fmt.plain(scope)}: **{fmt.plain(fmt.percent(gain))}**")
+                parts.append(f"estimated speed-up {fmt.plain(scope)} **{fmt.plain(fmt.percent(gain))}**")
+            st.markdown("  ·  ".join(parts))
             st.markdown(fmt.plain(row["message"]))
 
 
@@ -115,7 +122,7 @@ def _metrics(report_id: str, launch: int) -> None:
     search = st.text_input(
         "Search", key="metric", placeholder="Part of a metric's name", bind="query-params", width=360
     )
-    rows = session.run(report_id, "ncu_launch_metrics", launch=launch, search=search.strip() or None)
+    rows = session.run(report_id, "ncu_metrics", launch=launch, search=search.strip() or None)
     if rows.empty:
         st.info("No metric's name contains this text.")
         return
@@ -125,22 +132,3 @@ def _metrics(report_id: str, launch: int) -> None:
 def _wrappable(label: str) -> str:
     """A label that may break after a point, as names of metrics are long."""
     return fmt.plain(label).replace("\\.", "\\.\u200b")
-
-
-def quantity(value: object, unit: object, text: object) -> str:
-    """A value of the details page in words: scaled where its unit can be, as it is otherwise."""
-    amount = fmt.number(value)
-    if amount is None:
-        return text if isinstance(text, str) else fmt.MISSING
-    scaled = {"ns": fmt.duration, "byte": fmt.bytes_, "byte/s": fmt.rate, "byte/second": fmt.rate}
-    if unit in scaled:
-        return scaled[unit](amount)
-    if unit == "%":
-        return f"{amount:,.2f} %"
-    if unit == "hz":
-        name, size = fmt.unit_for(amount, HERTZ)
-        return f"{amount / size:,.2f} {name}"
-    if unit == "byte/block":
-        return f"{fmt.bytes_(amount)} / block"
-    shown = f"{amount:,.0f}" if amount == round(amount) else f"{amount:,.2f}"
-    return f"{shown} {unit}" if isinstance(unit, str) and unit else shown

@@ -5,10 +5,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import charts, selecting, session, tables, theme, ui
 from app import format as fmt
-from app.views import kernels_links, nvtx_pace
-from profiledb.classes import OTHER
+from app import selecting, session, tables, ui
+from app.views import kernel_classes, kernels_links, nvtx_pace
 from profiledb.errors import AnalysisError, NotCapturedError
 
 TOP = 10
@@ -91,18 +90,8 @@ def _inside(report_id: str, path: str) -> dict[str, Any]:
 
 def _classes(report_id: str, path: str) -> None:
     rows = session.run(report_id, "class_split", **_inside(report_id, path))
-    colors, titles = theme.class_colors(), theme.class_titles()
-    parts = [
-        charts.Part(
-            titles.get(row["class"], row["class"]),
-            float(row["share_pct"]),
-            f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} launches",
-            colors.get(row["class"], colors[OTHER]),
-        )
-        for _, row in rows.iterrows()
-    ]
     st.markdown("**Its time by kernel class**")
-    st.plotly_chart(charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key="range-classes")
+    parts = kernel_classes.bar(rows, key="range-classes")
     told = [f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts[:6]]
     st.caption(
         f"{fmt.duration(rows['total_ns'].sum())} of kernels: {', '.join(told)}" + ("." if parts[6:] == [] else " …")

@@ -3,9 +3,9 @@
 import pandas as pd
 import streamlit as st
 
-from app import charts, session, tables, theme
 from app import format as fmt
-from app.views import kernels_links
+from app import session, tables
+from app.views import kernel_classes, kernels_links
 from profiledb.catalog import Manifest
 from profiledb.classes import OTHER
 
@@ -40,17 +40,7 @@ def show(manifest: Manifest) -> None:
 
 def _by_class(rows: pd.DataFrame) -> None:
     st.subheader("Time by kernel class", anchor=False)
-    colors, titles = theme.class_colors(), theme.class_titles()
-    parts = [
-        charts.Part(
-            titles.get(row["class"], row["class"]),
-            float(row["share_pct"]),
-            f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} launches",
-            colors.get(row["class"], colors[OTHER]),
-        )
-        for _, row in rows.iterrows()
-    ]
-    st.plotly_chart(charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key="classes-bar")
+    kernel_classes.bar(rows, key="classes-bar")
     st.caption(other_share(rows))
     with st.container(width=CLASS_TABLE_PX):
         tables.table(rows, CLASS_COLUMNS, key="classes", download="kernel_classes.csv")

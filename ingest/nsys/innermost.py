@@ -2,6 +2,8 @@
 
 import duckdb
 
+from profiledb.schema import count_rows
+
 
 def place(db: duckdb.DuckDBPyConnection, things: str, placed: str, *, among_ranges: bool = False) -> int:
     """Fills the temporary table ``placed`` (thing, lane, pre): the innermost range of a lane that holds each thing.
@@ -36,8 +38,7 @@ def place(db: duckdb.DuckDBPyConnection, things: str, placed: str, *, among_rang
             SELECT thing.thing, thing.lane, r.pre, {holds}
             FROM outside JOIN {things} AS thing USING (thing, lane) JOIN nested AS r USING (pre)
         """)
-    row = db.execute(f"SELECT count(*) FROM {placed}").fetchone()
-    return int(row[0]) if row else 0
+    return count_rows(db, placed)
 
 
 def place_points(db: duckdb.DuckDBPyConnection, things: str, placed: str) -> None:

@@ -1,12 +1,11 @@
 """Loads an nsys export into the tables of a report and completes them."""
 
-from importlib import resources
-
 import duckdb
 
 from ingest.nsys import attribute, projection, ranges, redact, source
 from ingest.nsys.source import ENUM, Source
-from profiledb.schema import identifier, quote
+from profiledb.schema import count_rows, identifier, quote, read_sql
+from profiledb.selected import busy
 
 INTERVALS = (
     *("kernel", "memop", "api_call", "range", "sync", "osrt_call", "mpi_call", "graph_launch"),
@@ -52,8 +51,8 @@ def _fill(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -> None:
     _load_enums(db, sources)
     secrets = redact.take_strings(db)
     ranges.write(db)
-    _forget(db, "nvtx", "opened", "parent", "path_of", "member", "found", "number", "further_range")
-    db.execute(_sql("load.sql"))
+    _forget(db, "nvtx", "named", "opened", "parent", "path_of", "member", "found", "number", "further_range")
+    db.execute(read_sql("load.sql", "ingest.nsys"))
     _forget(db, "call_at")
     attribute.others(db)
     _link_once(db)
@@ -61,7 +60,7 @@ def _fill(db: duckdb.DuckDBPyConnection, sources: tuple[Source, ...]) -> None:
     _reject_impossible(db)
     _keep_the_rest(db, sources)
     redact.blank(db, secrets)
-    _merge_busy(db)
+    db.execute(f"INSERT INTO busy {busy()} ORDER BY device_id, start_ns")
     projection.project(db)
     _tell_of_whole_graphs(db)
 
@@ -70,10 +69,6 @@ def _forget(db: duckdb.DuckDBPyConnection, *tables: str) -> None:
     """Gives the memory of temporary tables back."""
     for table in tables:
         db.execute(f"DROP TABLE IF EXISTS temp.{table}")
-
-
-def _sql(name: str) -> str:
-    return resources.files("ingest.nsys").joinpath(name).read_text(encoding="utf-8")
 
 
 def _link_once(db: duckdb.DuckDBPyConnection) -> None:
@@ -165,35 +160,9 @@ def _drop_empty(db: duckdb.DuckDBPyConnection, name: str) -> None:
         db.execute(f'DROP TABLE raw."{name}"')
 
 
-def _merge_busy(db: duckdb.DuckDBPyConnection) -> None:
-    """The union of the intervals in which each GPU worked, by the usual sweep over starts.
-
-    A busy interval begins where work starts after all earlier work has ended, and ends where the work before the next
-    one had reached.
-    """
-    db.execute("""
-        INSERT INTO busy
-        WITH work AS (
-            SELECT device_id, start_ns, end_ns FROM kernel
-            UNION ALL SELECT device_id, start_ns, end_ns FROM memop
-            UNION ALL SELECT device_id, start_ns, end_ns FROM graph_launch
-        ), swept AS (
-            SELECT *, max(end_ns) OVER (PARTITION BY device_id ORDER BY start_ns, end_ns
-                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
-            FROM work WHERE device_id IS NOT NULL
-        )
-        SELECT device_id, start_ns,
-            coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
-        FROM swept JOIN (SELECT device_id, max(end_ns) AS last_ns FROM work GROUP BY device_id) USING (device_id)
-        WHERE reached IS NULL OR start_ns > reached
-        ORDER BY device_id, start_ns
-    """)
-
-
 def _tell_of_whole_graphs(db: duckdb.DuckDBPyConnection) -> None:
     """Says that kernels are missing where CUDA graphs were traced as a whole, and how to capture them."""
-    (count,) = db.execute("SELECT count(*) FROM graph_launch").fetchone() or (0,)
-    if count:
+    if count := count_rows(db, "graph_launch"):
         launches = "1 launch of a CUDA graph was" if count == 1 else f"{count:,} launches of CUDA graphs were"
         text = f"{launches} traced as a whole: the kernels inside are in no table of this report."
         note(db, "warning", f"{text} Capture with: nsys profile --cuda-graph-trace=node")

@@ -24,7 +24,7 @@ SELECT id AS gpu_id, name, "chipName" AS chip, uuid, "busLocation" AS bus,
 FROM src.TARGET_INFO_GPU;
 
 -- Names are few and kernels many: a kernel keeps a number for its three names.
-CREATE OR REPLACE TEMP TABLE kernel_key AS
+CREATE OR REPLACE TEMP TABLE name_key AS
 SELECT row_number() OVER (ORDER BY demangled_id, short_id, mangled_id) AS name_id, *
 FROM (
     SELECT DISTINCT coalesce("demangledName", -1) AS demangled_id, coalesce("shortName", -1) AS short_id,
@@ -34,7 +34,7 @@ FROM (
 
 INSERT INTO kernel_name BY NAME
 SELECT name_id, d.value AS demangled, s.value AS short, m.value AS mangled
-FROM kernel_key
+FROM name_key
 LEFT JOIN string AS d ON d.string_id = demangled_id
 LEFT JOIN string AS s ON s.string_id = short_id
 LEFT JOIN string AS m ON m.string_id = mangled_id;
@@ -65,7 +65,7 @@ SELECT row_id AS kernel_id, start AS start_ns, "end" AS end_ns, "deviceId" AS de
     "launchType" AS launch_type, "cacheConfig" AS cache_config, "sharedMemoryLimitConfig" AS shared_limit_config,
     "gridId" AS grid_id, "graphNodeId" AS graph_node_id, "graphId" AS graph_id, call_id, thread_range, process_range
 FROM src.CUPTI_ACTIVITY_KIND_KERNEL LEFT JOIN launch USING ("correlationId", "globalPid")
-JOIN kernel_key ON demangled_id = coalesce("demangledName", -1) AND short_id = coalesce("shortName", -1)
+JOIN name_key ON demangled_id = coalesce("demangledName", -1) AND short_id = coalesce("shortName", -1)
     AND mangled_id = coalesce("mangledName", -1);
 
 INSERT INTO memop BY NAME

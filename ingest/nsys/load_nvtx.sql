@@ -13,12 +13,17 @@ FROM (
     GROUP BY ALL
 );
 
-CREATE OR REPLACE TEMP TABLE opened AS
-SELECT row_id AS id, "globalTid" AS tid, start AS s,
-    coalesce("end", (SELECT greatest(max(start), max("end")) FROM nvtx)) AS e, "eventType" IN (59, 70) AS pushed,
-    "endGlobalTid" AS end_tid, name_id
+CREATE OR REPLACE TEMP TABLE named AS
+SELECT row_id, name_id
 FROM nvtx
 JOIN nvtx_key ON nvtx_key.global_pid = nvtx.global_pid AND domain_id = coalesce("domainId", -1)
     AND text_id = coalesce("textId", -1)
     AND own_text = CASE WHEN "textId" IS NULL THEN coalesce(text, '') ELSE '' END
+WHERE "eventType" IN (34, 59, 60, 70, 71);
+
+CREATE OR REPLACE TEMP TABLE opened AS
+SELECT row_id AS id, "globalTid" AS tid, start AS s,
+    coalesce("end", (SELECT greatest(max(start), max("end")) FROM nvtx)) AS e, "eventType" IN (59, 70) AS pushed,
+    "endGlobalTid" AS end_tid, name_id
+FROM nvtx JOIN named USING (row_id)
 WHERE "eventType" IN (59, 60, 70, 71);

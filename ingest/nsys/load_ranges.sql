@@ -12,16 +12,12 @@ LEFT JOIN nvtx_domain USING (global_pid, domain_id)
 LEFT JOIN string ON string_id = text_id;
 
 CREATE OR REPLACE TEMP VIEW nvtx_event AS
-SELECT nvtx.*, name_id, coalesce("uint64Value", "uint32Value"::UBIGINT) AS payload_uint64,
+SELECT nvtx.*, coalesce("uint64Value", "uint32Value"::UBIGINT) AS payload_uint64,
     coalesce("int64Value", "int32Value") AS payload_int64, coalesce("doubleValue", "floatValue") AS payload_double,
     coalesce("jsonText", json.value) AS payload_json
-FROM nvtx
-JOIN nvtx_key ON nvtx_key.global_pid = nvtx.global_pid AND domain_id = coalesce("domainId", -1)
-    AND text_id = coalesce("textId", -1)
-    AND own_text = CASE WHEN "textId" IS NULL THEN coalesce(text, '') ELSE '' END
-LEFT JOIN string AS json ON json.string_id = "jsonTextId";
+FROM nvtx LEFT JOIN string AS json ON json.string_id = "jsonTextId";
 
 INSERT INTO mark BY NAME
 SELECT row_id AS mark_id, start AS time_ns, name_id, "globalTid" AS global_tid, "domainId" AS domain_id, category,
     color, payload_uint64, payload_int64, payload_double, payload_json
-FROM nvtx_event WHERE "eventType" = 34;
+FROM nvtx_event JOIN named USING (row_id) WHERE "eventType" = 34;

@@ -1,5 +1,5 @@
 -- Numbers the ranges of every lane as nested sets. A lane is one thread, or where ranges cross, those of a thread that nest
--- (attribute.py). Input: span(id, tid, lane, s, e), each longer than nothing.
+-- (ranges.py). Input: span(id, tid, lane, s, e), each longer than nothing.
 
 CREATE OR REPLACE TEMP TABLE event AS
 WITH edge AS (

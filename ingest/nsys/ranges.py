@@ -4,11 +4,10 @@ Ranges of a thread nest as a rule, and then one window over their edges numbers 
 thread cross, as start/end ranges may, they are spread over lanes within which they nest.
 """
 
-from importlib import resources
-
 import duckdb
 
 from ingest.nsys.innermost import place
+from profiledb.schema import count_rows, read_sql
 
 
 def number(db: duckdb.DuckDBPyConnection) -> None:
@@ -18,13 +17,13 @@ def number(db: duckdb.DuckDBPyConnection) -> None:
     ``number`` and ``parent`` of all ranges. A range that ends on another thread, and one that ends before it begins,
     holds nothing; one of no length holds no more than a call of no length.
     """
-    db.execute(_sql("load_nvtx.sql"))
+    db.execute(read_sql("load_nvtx.sql", "ingest.nsys"))
     db.execute("""
         CREATE OR REPLACE TEMP TABLE span AS
         SELECT id, tid, 0 AS lane, s, e, pushed FROM opened
         WHERE end_tid IS NULL AND tid IS NOT NULL AND e > s
     """)
-    nest = _sql("nest.sql")
+    nest = read_sql("nest.sql", "ingest.nsys")
     db.execute(nest)
     if _spread_crossing(db):
         db.execute(nest)
@@ -40,9 +39,9 @@ def number(db: duckdb.DuckDBPyConnection) -> None:
 
 def write(db: duckdb.DuckDBPyConnection) -> None:
     """Fills the tables of ranges from what ``number`` and ``attribute.calls`` left."""
-    db.execute(_sql("load_ranges.sql"))
+    db.execute(read_sql("load_ranges.sql", "ingest.nsys"))
     _find_paths(db)
-    db.execute(_sql("insert_ranges.sql"))
+    db.execute(read_sql("insert_ranges.sql", "ingest.nsys"))
 
 
 def lanes(ranges: list[tuple[int, int, int]]) -> dict[int, int]:
@@ -132,8 +131,8 @@ def _find_paths(db: duckdb.DuckDBPyConnection) -> None:
         WHERE e >= s
     """)
     level, known = 0, -1
-    while known < _count(db, "path_of"):
-        known = _count(db, "path_of")
+    while known < count_rows(db, "path_of"):
+        known = count_rows(db, "path_of")
         above = f"JOIN path_of AS up ON up.id = parent_id AND up.level = {level - 1}" if level else ""
         path_id, only = ("up.path_id", "") if level else ("NULL::INTEGER", "WHERE parent_id IS NULL")
         db.execute(f"""
@@ -150,12 +149,3 @@ def _find_paths(db: duckdb.DuckDBPyConnection) -> None:
                 ON range_path.name = found.name AND parent_id IS NOT DISTINCT FROM above AND level = {level}
         """)
         level += 1
-
-
-def _count(db: duckdb.DuckDBPyConnection, table: str) -> int:
-    row = db.execute(f"SELECT count(*) FROM {table}").fetchone()
-    return int(row[0]) if row else 0
-
-
-def _sql(name: str) -> str:
-    return resources.files("ingest.nsys").joinpath(name).read_text(encoding="utf-8")

@@ -3,14 +3,13 @@
 import sqlite3
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 import duckdb
 import duckdb_extension_sqlite_scanner
 
 from profiledb.errors import ConversionError
-from profiledb.schema import identifier, quote
+from profiledb.schema import identifier, quote, read_sql
 
 ENUM = "ENUM_"
 
@@ -99,7 +98,7 @@ def attach(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
     """
     db.execute("ATTACH ':memory:' AS src")
     db.execute("USE src")
-    db.execute(_export_sql())
+    db.execute(read_sql("export.sql", "ingest.nsys"))
     db.execute("USE report")
     for name, columns in wanted().items():
         read = next((s.tables[name] for s in sources if name in s.tables), None)
@@ -116,7 +115,7 @@ def attach(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
 def wanted() -> dict[str, dict[str, str]]:
     """Tables and columns of nsys exports that load.sql reads, with the types it wants."""
     with duckdb.connect() as db:
-        db.execute(_export_sql())
+        db.execute(read_sql("export.sql", "ingest.nsys"))
         rows = db.execute(
             "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY ALL"
         )
@@ -124,10 +123,6 @@ def wanted() -> dict[str, dict[str, str]]:
         for table, column, type_ in rows.fetchall():
             found.setdefault(table, {})[column] = type_
     return found
-
-
-def _export_sql() -> str:
-    return resources.files("ingest.nsys").joinpath("export.sql").read_text(encoding="utf-8")
 
 
 def unknown_columns(db: duckdb.DuckDBPyConnection, source: Source, name: str) -> list[str]:

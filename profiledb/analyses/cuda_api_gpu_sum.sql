@@ -16,34 +16,8 @@
 -- column: StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
 -- column: Category | text | | CUDA_API, CUDA_KERNEL or MEMORY_OPER
 -- column: Operation | text | | name of the function or kernel, or kind and direction of the memory operation
-WITH kernel_text AS (
-    SELECT name_id, CASE $by WHEN 'short' THEN short WHEN 'mangled' THEN coalesce(mangled, demangled)
-            ELSE demangled END AS name
-    FROM kernel_name
-), call_text AS (
-    SELECT string_id AS name_id, CASE WHEN value[-6:-5] = '_v' THEN value[:-7] ELSE value END AS name
-    FROM string WHERE string_id IN (SELECT name_id FROM selected_api_call AS api_call)
-), numbered AS MATERIALIZED (  -- numbers to group by: texts take twice as long
-    SELECT name, row_number() OVER () AS name_key
-    FROM (SELECT name FROM kernel_text UNION SELECT operation FROM selected_memop AS memop UNION SELECT name FROM call_text)
-), operations AS (
-    SELECT name_key, name, end_ns - start_ns AS duration, 'CUDA_KERNEL' AS category
-    FROM selected_kernel AS kernel JOIN kernel_text USING (name_id) LEFT JOIN numbered USING (name)
-    UNION ALL
-    SELECT name_key, name, end_ns - start_ns, 'MEMORY_OPER'
-    FROM selected_memop AS memop JOIN numbered ON name = operation
-    UNION ALL
-    SELECT name_key, name, end_ns - start_ns, 'CUDA_API'
-    FROM selected_api_call AS api_call LEFT JOIN call_text USING (name_id) LEFT JOIN numbered USING (name)
-), summary AS (
-    SELECT any_value(name) AS name, min(category) AS category, sum(duration)::BIGINT AS total, count(*) AS num,
-        avg(duration) AS mean, median(duration) AS med, min(duration) AS low, max(duration) AS high,
-        deviation(duration) AS dev
-    FROM operations
-    GROUP BY name_key
-)
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Instances",
     nsys_round(mean) AS "Avg (ns)", nsys_round(med) AS "Med (ns)", low AS "Min (ns)", high AS "Max (ns)",
     nsys_round(dev) AS "StdDev (ns)", category AS "Category", name AS "Operation"
-FROM summary
+FROM selected_operation_sum($by, true)
 ORDER BY total DESC, name NULLS FIRST;

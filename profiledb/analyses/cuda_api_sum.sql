@@ -20,6 +20,6 @@ WITH summary AS (
 )
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Num Calls",
     nsys_round(mean) AS "Avg (ns)", nsys_round(med) AS "Med (ns)", low AS "Min (ns)", high AS "Max (ns)",
-    nsys_round(dev) AS "StdDev (ns)", CASE WHEN value[-6:-5] = '_v' THEN value[:-7] ELSE value END AS "Name"
+    nsys_round(dev) AS "StdDev (ns)", nsys_function(value) AS "Name"
 FROM summary LEFT JOIN string ON string_id = name_id
 ORDER BY total DESC, name_id;

@@ -8,8 +8,8 @@
 -- column: PID | text | | process
 -- column: TID | text | | thread that called
 -- column: API Name | text | | name of the function with its version suffix
-SELECT end_ns - start_ns AS "Duration (ns)", start_ns AS "Start (ns)", (global_tid >> 24) & 16777215 AS "PID",
-    global_tid & 16777215 AS "TID", value AS "API Name"
+SELECT end_ns - start_ns AS "Duration (ns)", start_ns AS "Start (ns)", pid_of(global_tid) AS "PID",
+    tid_of(global_tid) AS "TID", value AS "API Name"
 FROM selected_api_call AS api_call JOIN string ON string_id = name_id
 WHERE value ILIKE 'cudaDeviceSynchronize%' OR value ILIKE 'cudaStreamSynchronize%'
 ORDER BY "Duration (ns)" DESC, call_id;

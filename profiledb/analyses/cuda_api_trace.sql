@@ -12,8 +12,8 @@
 -- column: T-Pri | number | | priority of the thread
 -- column: Thread Name | text | | name of the thread
 SELECT start_ns AS "Start (ns)", end_ns - start_ns AS "Duration (ns)",
-    CASE WHEN value[-6:-5] = '_v' THEN value[:-7] ELSE value END AS "Name", return_value AS "Result",
-    correlation_id AS "CorrID", (global_tid // 16777216) & 16777215 AS "Pid", global_tid & 16777215 AS "Tid",
+    nsys_function(value) AS "Name", return_value AS "Result",
+    correlation_id AS "CorrID", pid_of(global_tid) AS "Pid", tid_of(global_tid) AS "Tid",
     priority AS "T-Pri", thread.name AS "Thread Name"
 FROM selected_api_call AS api_call
 LEFT JOIN string ON string_id = name_id

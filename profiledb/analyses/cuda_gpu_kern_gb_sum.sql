@@ -15,17 +15,12 @@
 -- column: GridXYZ | blocks | | blocks of the grid in x, y and z, each in four characters or more
 -- column: BlockXYZ | threads | | threads of a block in x, y and z, each in four characters or more
 -- column: Name | text | | name of the kernel
-WITH names AS (
-    SELECT name_id, CASE $by WHEN 'short' THEN short WHEN 'mangled' THEN coalesce(mangled, demangled)
-            ELSE demangled END AS name,
-        min(name_id) OVER (PARTITION BY name) AS name_key  -- a number to group by: texts take twice as long
-    FROM kernel_name
-), summary AS (
+WITH summary AS (
     SELECT any_value(name) AS name, grid_x, grid_y, grid_z, block_x, block_y, block_z,
         sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num, avg(end_ns - start_ns) AS mean,
         median(end_ns - start_ns) AS med, min(end_ns - start_ns) AS low, max(end_ns - start_ns) AS high,
         deviation(end_ns - start_ns) AS dev
-    FROM selected_kernel AS kernel JOIN names USING (name_id)
+    FROM selected_kernel AS kernel JOIN kernel_names($by) USING (name_id)
     GROUP BY name_key, grid_x, grid_y, grid_z, block_x, block_y, block_z
 )
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Instances",

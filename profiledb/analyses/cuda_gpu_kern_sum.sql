@@ -12,16 +12,11 @@
 -- column: Max (ns) | ns | | longest duration
 -- column: StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
 -- column: Name | text | | name of the kernel
-WITH names AS (
-    SELECT name_id, CASE $by WHEN 'short' THEN short WHEN 'mangled' THEN coalesce(mangled, demangled)
-            ELSE demangled END AS name,
-        min(name_id) OVER (PARTITION BY name) AS name_key  -- a number to group by: texts take twice as long
-    FROM kernel_name
-), summary AS (
+WITH summary AS (
     SELECT name_key, any_value(name) AS name, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num,
         avg(end_ns - start_ns) AS mean, median(end_ns - start_ns) AS med, min(end_ns - start_ns) AS low,
         max(end_ns - start_ns) AS high, deviation(end_ns - start_ns) AS dev
-    FROM selected_kernel AS kernel JOIN names USING (name_id)
+    FROM selected_kernel AS kernel JOIN kernel_names($by) USING (name_id)
     GROUP BY name_key
 )
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Instances",

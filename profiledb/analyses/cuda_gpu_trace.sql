@@ -26,17 +26,13 @@
 -- column: GreenCtx | id | | green context
 -- column: Strm | id | | CUDA stream
 -- column: Name | text | | name of the kernel, or kind and direction of the memory operation
-WITH names AS (
-    SELECT name_id, CASE $by WHEN 'short' THEN short WHEN 'mangled' THEN coalesce(mangled, demangled)
-            ELSE demangled END AS name
-    FROM kernel_name
-), memory_kind AS (
+WITH memory_kind AS (
     SELECT id, label FROM enum_value WHERE enum = 'CUDA_MEM_KIND'
 ), operations AS (
     SELECT 1 AS part, kernel_id AS row_id, start_ns, end_ns, correlation_id, grid_x, grid_y, grid_z,
         block_x, block_y, block_z, registers_per_thread, static_shared_bytes, dynamic_shared_bytes,
         NULL::BIGINT AS bytes, NULL AS source, NULL AS target, device_id, context_id, green_context_id, stream_id, name
-    FROM selected_kernel AS kernel LEFT JOIN names USING (name_id)
+    FROM selected_kernel AS kernel LEFT JOIN kernel_names($by) USING (name_id)
     UNION ALL BY NAME
     SELECT 2 AS part, memop_id AS row_id, start_ns, end_ns, correlation_id, bytes,
         CASE kind WHEN 'memset' THEN target.label ELSE source.label END AS source,

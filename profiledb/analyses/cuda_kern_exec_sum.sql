@@ -34,13 +34,8 @@
 -- column: KStdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for one: the kernel
 -- column: API Name | text | | name of the function without its version suffix
 -- column: Kernel Name | text | | name of the kernel
-WITH names AS (
-    SELECT name_id, CASE $by WHEN 'short' THEN short WHEN 'mangled' THEN coalesce(mangled, demangled)
-            ELSE demangled END AS name,
-        min(name_id) OVER (PARTITION BY name) AS name_key  -- a number to group by: texts take twice as long
-    FROM kernel_name
-), functions AS (
-    SELECT string_id, CASE WHEN value[-6:-5] = '_v' THEN value[:-7] ELSE value END AS function,
+WITH functions AS (
+    SELECT string_id, nsys_function(value) AS function,
         min(string_id) OVER (PARTITION BY function) AS function_key
     FROM string WHERE string_id IN (SELECT name_id FROM api_call)
 ), call AS (
@@ -54,9 +49,9 @@ WITH names AS (
         kernel.end_ns - kernel.start_ns AS run
     FROM selected_kernel AS kernel
     JOIN call ON call.correlation_id = kernel.correlation_id AND call.global_pid = kernel.global_pid
-    LEFT JOIN names ON names.name_id = kernel.name_id
+    LEFT JOIN kernel_names($by) AS names ON names.name_id = kernel.name_id
 )
-SELECT (global_tid // 16777216) & 16777215 AS "PID", global_tid & 16777215 AS "TID", device_id AS "DevId",
+SELECT pid_of(global_tid) AS "PID", tid_of(global_tid) AS "TID", device_id AS "DevId",
     count(*) AS "Count", count(queue) AS "QCount",
     nsys_round(avg(total)) AS "TAvg (ns)", nsys_round(median(total)) AS "TMed (ns)", min(total) AS "TMin (ns)",
     max(total) AS "TMax (ns)", nsys_round(deviation(total)) AS "TStdDev (ns)",

@@ -21,11 +21,7 @@
 -- column: GridXYZ | blocks | | blocks of the grid in x, y and z, each in four characters or more
 -- column: BlockXYZ | threads | | threads of a block in x, y and z, each in four characters or more
 -- column: Kernel Name | text | | name of the kernel
-WITH names AS (
-    SELECT name_id, CASE $by WHEN 'short' THEN short WHEN 'mangled' THEN coalesce(mangled, demangled)
-            ELSE demangled END AS name
-    FROM kernel_name
-), call AS (
+WITH call AS (
     SELECT call_id, start_ns, end_ns, correlation_id, name_id, global_tid,
         global_tid - (global_tid & 16777215) AS global_pid
     FROM api_call
@@ -35,12 +31,12 @@ SELECT call.start_ns AS "API Start (ns)", call.end_ns - call.start_ns AS "API Du
     CASE WHEN kernel.start_ns >= call.end_ns THEN kernel.start_ns - call.end_ns END AS "Queue Dur (ns)",
     kernel.start_ns AS "Kernel Start (ns)", kernel.end_ns - kernel.start_ns AS "Kernel Dur (ns)",
     greatest(call.end_ns, kernel.end_ns) - call.start_ns AS "Total Dur (ns)",
-    (global_tid // 16777216) & 16777215 AS "PID", global_tid & 16777215 AS "TID", device_id AS "DevId",
-    CASE WHEN value[-6:-5] = '_v' THEN value[:-7] ELSE value END AS "API Function",
+    pid_of(global_tid) AS "PID", tid_of(global_tid) AS "TID", device_id AS "DevId",
+    nsys_function(value) AS "API Function",
     format('{:4d} {:4d} {:4d}', grid_x, grid_y, grid_z) AS "GridXYZ",
     format('{:4d} {:4d} {:4d}', block_x, block_y, block_z) AS "BlockXYZ", name AS "Kernel Name"
 FROM selected_kernel AS kernel
 JOIN call ON call.correlation_id = kernel.correlation_id AND call.global_pid = kernel.global_pid
-LEFT JOIN names ON names.name_id = kernel.name_id
+LEFT JOIN kernel_names($by) AS names ON names.name_id = kernel.name_id
 LEFT JOIN string ON string_id = call.name_id
 ORDER BY call.start_ns, kernel_id, call.call_id;

@@ -17,12 +17,10 @@
 -- column: Green Context ID | text | | green context, where there is one
 -- column: Stream ID | text | | CUDA stream
 -- column: API Name | text | | function that was called, with its version suffix
-SELECT memop.end_ns - memop.start_ns AS "Duration (ns)", memop.start_ns AS "Start (ns)",
-    source.label AS "Src Kind", destination.label AS "Dst Kind", bytes / 1e6 AS "Bytes (MB)",
-    (global_pid >> 24) & 16777215 AS "PID", device_id AS "Device ID", context_id AS "Context ID",
-    nullif(green_context_id, 0) AS "Green Context ID", stream_id AS "Stream ID", string.value AS "API Name"
-FROM selected_memop AS memop JOIN api_call USING (correlation_id) JOIN string ON string_id = name_id
-LEFT JOIN enum_value AS source ON source.enum = 'CUDA_MEM_KIND' AND source.id = src_kind
-LEFT JOIN enum_value AS destination ON destination.enum = 'CUDA_MEM_KIND' AND destination.id = dst_kind
-WHERE kind = 'memcpy' AND (src_kind = 0 OR dst_kind = 0) AND string.value ILIKE 'cudaMemcpy%Async%'
-ORDER BY "Duration (ns)" DESC, api_call.call_id, memop.start_ns, memop_id;
+SELECT end_ns - start_ns AS "Duration (ns)", start_ns AS "Start (ns)", source AS "Src Kind",
+    destination AS "Dst Kind", bytes / 1e6 AS "Bytes (MB)",
+    pid_of(global_pid) AS "PID", device_id AS "Device ID", context_id AS "Context ID",
+    nullif(green_context_id, 0) AS "Green Context ID", stream_id AS "Stream ID", function AS "API Name"
+FROM selected_memory_call
+WHERE kind = 'memcpy' AND (src_kind = 0 OR dst_kind = 0) AND function ILIKE 'cudaMemcpy%Async%'
+ORDER BY "Duration (ns)" DESC, asked_id, start_ns, memop_id;

@@ -16,12 +16,11 @@
 -- column: Green Context ID | text | | green context, where there is one
 -- column: Stream ID | text | | CUDA stream
 -- column: API Name | text | | function that was called, with its version suffix
-SELECT memop.end_ns - memop.start_ns AS "Duration (ns)", memop.start_ns AS "Start (ns)",
-    label AS "Memory Kind", bytes / 1e6 AS "Bytes (MB)",
-    (global_pid >> 24) & 16777215 AS "PID", device_id AS "Device ID", context_id AS "Context ID",
-    nullif(green_context_id, 0) AS "Green Context ID", stream_id AS "Stream ID", string.value AS "API Name"
-FROM selected_memop AS memop JOIN api_call USING (correlation_id) JOIN string ON string_id = name_id
-LEFT JOIN enum_value ON enum = 'CUDA_MEM_KIND' AND enum_value.id = dst_kind
+SELECT end_ns - start_ns AS "Duration (ns)", start_ns AS "Start (ns)", destination AS "Memory Kind",
+    bytes / 1e6 AS "Bytes (MB)",
+    pid_of(global_pid) AS "PID", device_id AS "Device ID", context_id AS "Context ID",
+    nullif(green_context_id, 0) AS "Green Context ID", stream_id AS "Stream ID", function AS "API Name"
+FROM selected_memory_call
 WHERE kind = 'memset' AND dst_kind IN (1, 4)  -- pinned, managed
-    AND string.value ILIKE 'cudaMemset%' AND string.value NOT ILIKE '%Async%'
-ORDER BY "Duration (ns)" DESC, api_call.call_id, memop.start_ns, memop_id;
+    AND function ILIKE 'cudaMemset%' AND function NOT ILIKE '%Async%'
+ORDER BY "Duration (ns)" DESC, asked_id, start_ns, memop_id;

@@ -19,7 +19,7 @@ SELECT idle.start_ns - capture_window.start_ns AS start_ns, idle.duration_ns, de
     100.0 * ns / idle.duration_ns AS covered_pct, idle.function,
     coalesce(readable_name(short, demangled), regexp_replace(next.operation, '^\[CUDA (.*)\]$', '\1')) AS next,
     path AS range, api_call.start_ns - idle.start_ns AS launched_ns, api_function.function AS launch,
-    ((api_call.global_tid >> 24) & 16777215) || ' / ' || (api_call.global_tid & 16777215) AS thread
+    thread_label(api_call.global_tid) AS thread
 FROM selected_idle($min_ns::BIGINT, $limit::BIGINT) AS idle CROSS JOIN capture_window
 LEFT JOIN kernel_name ON kernel_name.name_id = next.name_id
 LEFT JOIN range ON range.pre = next.process_range LEFT JOIN range_path USING (path_id)

@@ -20,7 +20,7 @@
 -- column: CollSendSize (MB) | MB | .3f | size that a collective sends
 -- column: CollRecvSize (MB) | MB | .3f | size that a collective receives
 SELECT start_ns AS "Start (ns)", end_ns AS "End (ns)", end_ns - start_ns AS "Duration (ns)", value AS "Event",
-    (mpi_call.global_tid // 16777216) & 16777215 AS "Pid", mpi_call.global_tid & 16777215 AS "Tid", tag AS "Tag",
+    pid_of(mpi_call.global_tid) AS "Pid", tid_of(mpi_call.global_tid) AS "Tid", tag AS "Tag",
     mpi_rank.rank AS "Rank", CASE kind WHEN 'p2p' THEN mpi_call.rank END AS "PeerRank",
     CASE kind WHEN 'collective' THEN mpi_call.rank END AS "RootRank",
     CASE kind WHEN 'p2p' THEN bytes / 1e6 END AS "Size (MB)",

@@ -1,5 +1,5 @@
 -- title: What limits the launches that ncu measured
--- Launches by verdict (see ncu_kernels), those with the most time first. Launches without a verdict stand under an empty
+-- Launches by verdict (see ncu_speed_of_light), those with the most time first. Launches without a verdict stand under an empty
 -- one.
 -- needs: ncu_launch
 -- column: verdict | text | | what limits the launches; empty where speed of light was not collected

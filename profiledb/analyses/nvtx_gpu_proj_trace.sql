@@ -43,11 +43,11 @@ WITH RECURSIVE projected AS (
     WHERE range_by_mode(one.thread_range, one.process_range) IS NULL AND NOT is_recent
     HAVING count(*) > 0
 ), line AS (
-    SELECT name, low, length, start_ns, end_ns - start_ns AS duration, style, (global_tid // 16777216) & 16777215 AS pid,
-        global_tid & 16777215 AS tid, launches, level, coalesce(children, 0) AS children, range_id, parent_id, stack
+    SELECT name, low, length, start_ns, end_ns - start_ns AS duration, style, pid_of(global_tid) AS pid,
+        tid_of(global_tid) AS tid, launches, level, coalesce(children, 0) AS children, range_id, parent_id, stack
     FROM projected JOIN nsys_range_name USING (name_id) LEFT JOIN child USING (range_id) LEFT JOIN stack USING (range_id)
     UNION ALL BY NAME
-    SELECT low, length, launches, 0 AS children, (tid // 16777216) & 16777215 AS pid, tid & 16777215 AS tid FROM loose
+    SELECT low, length, launches, 0 AS children, pid_of(tid) AS pid, tid_of(tid) AS tid FROM loose
 )
 SELECT name AS "Name", low AS "Projected Start (ns)", length AS "Projected Duration (ns)", start_ns AS "Orig Start (ns)",
     duration AS "Orig Duration (ns)", style AS "Style", pid AS "PID", tid AS "TID", launches AS "NumGPUOps",

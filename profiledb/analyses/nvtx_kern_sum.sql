@@ -24,10 +24,7 @@
 -- column: StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
 -- column: Kernel Name | text | | name of the kernel
 WITH RECURSIVE names AS (
-    SELECT name_id, CASE $by WHEN 'short' THEN short WHEN 'mangled' THEN coalesce(mangled, demangled)
-            ELSE demangled END AS name,
-        min(name_id) OVER (PARTITION BY name) AS name_key  -- a number to group by: texts take twice as long
-    FROM kernel_name
+    FROM kernel_names($by)
 ), range_key AS (
     SELECT name_id, name, min(name_id) OVER (PARTITION BY name) AS range_key FROM nsys_range_name
 ), launched AS (
@@ -54,8 +51,8 @@ WITH RECURSIVE names AS (
     FROM held LEFT JOIN named ON innermost = pre LEFT JOIN api_call AS call USING (call_id)
     GROUP BY range_key, style, call.global_tid, name_key
 )
-SELECT range_name.name AS "NVTX Range", style AS "Style", (global_tid // 16777216) & 16777215 AS "PID",
-    global_tid & 16777215 AS "TID", ranges AS "NVTX Inst", kernels AS "Kern Inst", total AS "Total Time (ns)",
+SELECT range_name.name AS "NVTX Range", style AS "Style", pid_of(global_tid) AS "PID",
+    tid_of(global_tid) AS "TID", ranges AS "NVTX Inst", kernels AS "Kern Inst", total AS "Total Time (ns)",
     nsys_round(mean) AS "Avg (ns)", nsys_round(med) AS "Med (ns)", low AS "Min (ns)", high AS "Max (ns)",
     nsys_round(dev) AS "StdDev (ns)", names.name AS "Kernel Name"
 FROM summary JOIN names ON names.name_id = summary.name_key

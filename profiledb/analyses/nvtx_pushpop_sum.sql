@@ -14,19 +14,8 @@
 -- column: Max (ns) | ns | | longest duration
 -- column: StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
 -- column: Range | text | | domain:name, or the name alone
-WITH names AS (
-    SELECT name_id, CASE WHEN domain IS NULL AND is_recent THEN ':' ELSE '' END || name AS name
-    FROM range_name, export_version
-), summary AS (
-    SELECT name, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num, avg(end_ns - start_ns) AS mean,
-        median(end_ns - start_ns) AS med, min(end_ns - start_ns) AS low, max(end_ns - start_ns) AS high,
-        deviation(end_ns - start_ns) AS dev
-    FROM selected_range AS range JOIN names USING (name_id)
-    WHERE style = 'PushPop'
-    GROUP BY name
-)
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Instances",
     nsys_round(mean) AS "Avg (ns)", nsys_round(med) AS "Med (ns)", low AS "Min (ns)", high AS "Max (ns)",
     nsys_round(dev) AS "StdDev (ns)", name AS "Range"
-FROM summary
+FROM selected_range_sum WHERE style = 'PushPop'
 ORDER BY total DESC, name;

@@ -47,7 +47,7 @@ WITH RECURSIVE crossing AS (  -- threads on which the tightest range around anot
 )
 SELECT start_ns AS "Start (ns)", end_ns AS "End (ns)", end_ns - start_ns AS "Duration (ns)",
     coalesce(ns, 0) AS "DurChild (ns)", end_ns - start_ns - coalesce(ns, 0) AS "DurNonChild (ns)", name AS "Name",
-    (global_tid // 16777216) & 16777215 AS "PID", global_tid & 16777215 AS "TID", tree.level AS "Lvl",
+    pid_of(global_tid) AS "PID", tid_of(global_tid) AS "TID", tree.level AS "Lvl",
     coalesce(children, 0) AS "NumChild", range_id AS "RangeId", around AS "ParentId", stack AS "RangeStack",
     repeat('--', tree.level) || name AS "NameTree"
 FROM pushed JOIN tree USING (range_id) LEFT JOIN child USING (range_id)

@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from profiledb.library import Library
+from tests.conftest import Once
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MAIN = ROOT / "app" / "dashboard.py"
@@ -23,21 +24,23 @@ Dashboard = Callable[..., AppTest]
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(once: Once) -> Path:
     """A data folder with an inbox (the samples, some reports of strangers, a broken file) and its library."""
-    data = tmp_path_factory.mktemp("data")
-    inbox = data / "inbox"
-    inbox.mkdir()
     found = [p for p in SAMPLES.glob("*") if p.is_file() and p.suffix in (".nsys-rep", ".sqlite", ".ncu-rep")]
     found += [CORPUS / name for name in STRANGERS if (CORPUS / name).is_file()]
     if not found:
         pytest.skip("neither sample_reports/ nor the corpus is here")
+    return once("data", lambda data: _build(data, found))
+
+
+def _build(data: Path, found: list[Path]) -> None:
+    inbox = data / "inbox"
+    inbox.mkdir()
     for path in found:
         shutil.copyfile(path, inbox / path.name)
     (inbox / "broken.nsys-rep").write_bytes(b"NVIDIA Tegra Profiler Report " + bytes(500))
     environment = os.environ | {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off"}
     subprocess.run([sys.executable, "-m", "ingest", "--once"], cwd=ROOT, env=environment, check=True, timeout=280)
-    return data
 
 
 @pytest.fixture

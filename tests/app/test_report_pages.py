@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import charts
-from app.views.ncu_launch import quantity
+from app.views.ncu_words import quantity
 from app.views.overview_kernels import other_share
 from profiledb import store
 from profiledb.catalog import Manifest
@@ -163,7 +163,7 @@ def test_a_launch_without_speed_of_light(page: Open, publish: Publish) -> None:
     def fill(db: duckdb.DuckDBPyConnection) -> None:
         db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (0, 'f(int)')")
 
-    at = page("ncu", publish(fill, "ncu"))
+    at = page("ncu", publish(fill, "ncu"), show="Sections")
     said = texts(at)
     assert "The speed of light was not collected" in said
     assert "Sections\\: not in this report" in said

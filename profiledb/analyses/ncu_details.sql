@@ -1,7 +1,7 @@
 -- title: Details page of a launch
 -- The rows of ncu's details page for one launch, in its order, in base units.
 -- needs: ncu_detail
--- param: launch =  number of the launch (analysis ncu_kernels); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- column: launch_id | text | | number of the launch
 -- column: section | text | | title of the section
 -- column: label | text | | what the row shows

@@ -1,4 +1,4 @@
--- title: Launches that ncu measured
+-- title: Speed of light of the launches
 -- A row a launch: speed of light, occupancy, duration, and what limits it. The verdict follows the thresholds of ncu's
 -- own SpeedOfLight rule: high throughput from 80 % of a peak on; below 60 % of both peaks small grid where the grid does not
 -- fill the GPU once, else latency bound; balanced where the two are less than 10 points apart; else compute or memory
@@ -21,6 +21,8 @@
 -- column: registers | count | | registers of a thread
 -- column: dram_pct | % | .1f | throughput of the device memory, share of the peak
 -- column: dram_bytes_per_s | bytes/s | .0f | traffic of the device memory
+-- column: l1_pct | % | .1f | throughput of the L1 cache, share of the peak
+-- column: l2_pct | % | .1f | throughput of the L2 cache, share of the peak
 -- column: l1_hit_pct | % | .1f | L1 hits
 -- column: l2_hit_pct | % | .1f | L2 hits
 -- column: nvtx | text | | NVTX ranges open at the launch
@@ -47,6 +49,6 @@ SELECT launch_id, readable_name(coalesce(short, kernel), kernel) AS name, class,
     occupancy_pct, theoretical_occupancy_pct, waves_per_sm,
     coalesce(dimensions(grid_x, grid_y, grid_z), grid_size::VARCHAR) AS grid,
     coalesce(dimensions(block_x, block_y, block_z), block_size::VARCHAR) AS block, registers_per_thread AS registers, dram_throughput_pct AS dram_pct,
-    dram_bytes_per_s, l1_hit_pct, l2_hit_pct, nvtx, device_id AS device, concat_ws(' ', process_name, pid) AS process, kernel
+    dram_bytes_per_s, l1_throughput_pct AS l1_pct, l2_throughput_pct AS l2_pct, l1_hit_pct, l2_hit_pct, nvtx, device_id AS device, concat_ws(' ', process_name, pid) AS process, kernel
 FROM launch
 ORDER BY launch_id;

@@ -1,7 +1,7 @@
 -- title: Metrics of a launch
 -- All metrics that ncu stored for one launch, by name, in base units.
 -- needs: ncu_metric
--- param: launch =  number of the launch (analysis ncu_kernels); all where none is given
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- param: search =  keeps metrics whose name contains this text, in capitals or not; no pattern
 -- column: launch_id | text | | number of the launch
 -- column: name | text | | name of the metric

@@ -1,0 +1,14 @@
+"""Ways to the page of a launch that ncu measured; each is an address that can be sent."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from app import session
+
+LAUNCHES = Path(__file__).with_name("ncu.py")
+
+
+def open_launch(report_id: str, launch: int) -> None:
+    """Goes to a launch of a Compute report."""
+    st.switch_page(LAUNCHES, query_params={session.PARAMETER: report_id, "launch": str(launch)})

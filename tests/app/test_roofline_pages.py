@@ -1,0 +1,140 @@
+"""The roofline of a Compute report and that of a Systems report: figures, sentences, and what too little data says."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.charts_points import Point
+from app.charts_roofline import Roof, Roofline, roofline
+from profiledb import analysis
+from profiledb.library import Library
+from tests.app.conftest import CORPUS, SAMPLES, Dashboard
+
+needs_samples = pytest.mark.skipif(not list(SAMPLES.glob("*.ncu-rep")), reason="no sample reports here")
+needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")
+
+
+def texts(at: AppTest) -> str:
+    kinds = (at.caption, at.markdown, at.info, at.warning, at.error, at.header, at.code)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    return {metric.label: str(metric.value).replace("\\", "") for metric in at.metric}
+
+
+@needs_samples
+def test_a_compute_report_shows_its_launches_under_their_roofs(dashboard: Dashboard, library: Library) -> None:
+    report = library.find("transformer_training.ncu-rep").id
+    at = dashboard("roofline", report=report)
+    assert not at.exception
+    rows = analysis.run(library, report, "ncu_roofline", {"precision": "main", "level": "dram"})
+    time = rows["duration_ns"].sum()
+    share = (rows["pct_of_roof"] * rows["duration_ns"]).sum() / time
+    assert metrics(at)["Launches"] == f"{len(rows)} of 46"
+    assert metrics(at)["Of the roof"] == f"{share:.1f} %"
+    table = at.dataframe[0].value
+    assert sorted(table["launch_id"]) == sorted(rows["launch_id"])
+    assert "masked\\_fill" in texts(at)  # does no arithmetic, so it is named and not drawn
+
+
+@needs_samples
+def test_level_precision_search_and_range_stand_in_the_address(dashboard: Dashboard, library: Library) -> None:
+    report = library.find("transformer_training.ncu-rep").id
+    at = dashboard("roofline", report=report, level="L1", precision="FP32", search="softmax")
+    assert not at.exception
+    assert set(at.dataframe[0].value["name"]) <= {n for n in at.dataframe[0].value["name"] if "softmax" in n.lower()}
+    inside = dashboard("roofline", report=report, inside="step_0/forward")
+    assert 0 < len(inside.dataframe[0].value) < len(dashboard("roofline", report=report).dataframe[0].value)
+
+
+@needs_samples
+def test_another_report_is_the_baseline(dashboard: Dashboard, library: Library) -> None:
+    report, other = (library.find(f"transformer_{name}.ncu-rep").id for name in ("training", "inference"))
+    at = dashboard("roofline", **{"report": report, "with": other})
+    assert not at.exception
+    assert "hollow is the baseline" in texts(at)
+
+
+@needs_corpus
+@pytest.mark.parametrize("precision", ["Each kernel's own", "Tensor cores"])
+def test_a_gpu_without_tensor_cores_has_none(dashboard: Dashboard, library: Library, precision: str) -> None:
+    at = dashboard("roofline", report=library.find("vec_add_1660s_full.ncu-rep").id, precision=precision)
+    assert not at.exception
+    assert ("No launch fits" in texts(at)) == (precision == "Tensor cores")
+
+
+@needs_samples
+def test_a_systems_report_is_weighted_by_its_own_time(dashboard: Dashboard, library: Library) -> None:
+    systems = library.find("transformer_training.nsys-rep").id
+    compute = library.find("transformer_training.ncu-rep").id
+    at = dashboard("roofline_time", report=systems, ncu=compute)
+    assert not at.exception
+    chosen = {"ncu": compute, "mode": "process", "warmup": "exclude"}
+    row = analysis.run(library, systems, "ncu_coverage", chosen).iloc[0]
+    assert row["covered_pct"] > 30
+    assert metrics(at)["ncu covers"] == f"{row['covered_pct']:.1f} %"
+    assert f"ncu covers {row['covered_pct']:.1f} % of the GPU time" in texts(at).replace("\\", "")
+    pairs = analysis.run(library, systems, "time_weighted_roofline", chosen)
+    assert list(at.dataframe[0].value["calls"]) == list(pairs.loc[pairs["match"] == "exact", "calls"])
+    assert len(at.dataframe[1].value) == (pairs["match"] != "exact").sum()
+
+
+@needs_corpus
+def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("roofline_time", report=library.find("streams_4090.nsys-rep").id)
+    assert not at.exception
+    assert "No Compute report of this library has launches of these kernels" in texts(at)
+    assert "ncu --set roofline" in texts(at)
+
+
+def test_too_few_metrics_show_the_speed_of_light_and_the_flags(dashboard: Dashboard, data: Path) -> None:
+    import duckdb  # the report is made by hand: none of the samples has so little
+
+    from profiledb import store
+    from profiledb.catalog import Manifest
+    from profiledb.schema import SCHEMA_VERSION
+
+    library = Library(data / "library")
+    path = data / "little.duckdb"
+    with store.create(path) as db:
+        assert isinstance(db, duckdb.DuckDBPyConnection)
+        db.execute("INSERT INTO report (kind) VALUES ('ncu')")
+        db.execute(
+            "INSERT INTO ncu_launch (launch_id, kernel, duration_ns, sm_throughput_pct, memory_throughput_pct)"
+            " VALUES (0, 'f(int)', 1000, 20, 70)"
+        )
+    library.publish(path, Manifest("e" * 16, SCHEMA_VERSION, "little.ncu-rep", "ncu", "", 1))
+    at = dashboard("roofline", report="e" * 16)
+    assert not at.exception
+    assert "ncu --set roofline" in texts(at)
+    assert "A click opens the launch" in texts(at)
+
+
+def point(x: float, y: float, **more: Any) -> Point:
+    return Point("/0", "<b>name</b>", "group", "#0072B2", x, y, 5.0, "hover", **more)
+
+
+def test_the_chart_draws_roofs_ridges_points_and_arrows() -> None:
+    chart = Roofline(
+        [point(1, 1e12), point(4, 2e12, hollow=True), point(9, 9e13, impossible=True), point(2, 1e12, estimated=True)],
+        [Roof("DRAM", 4e12, True), Roof("L2", 1e13, False)],
+        [Roof("FP32", 6e13, True), Roof("FP64", 3e13, False)],
+        [(1, 0)],
+    )
+    figure = roofline(chart, "light")
+    lines = [trace for trace in figure.data if trace.mode == "lines"]
+    slants = [line for line in lines if line.y[0] != line.y[1]]
+    assert [round(line.y[1] / line.x[1]) for line in slants] == [4e12, 1e13]
+    assert max(line.y[1] for line in slants) == pytest.approx(6e13)  # they end at the highest roof
+    assert [line.y[0] for line in lines if line.y[0] == line.y[1]] == [6e13, 3e13]
+    ridges = [trace.x[0] for trace in figure.data if trace.text and "Ridge" in trace.text[0]]
+    assert ridges == [15]
+    (points,) = [trace for trace in figure.data if trace.customdata]
+    assert sorted(points.marker.symbol) == ["circle", "circle", "diamond", "x"]
+    (arrow,) = [note for note in figure.layout.annotations if note.showarrow]
+    assert (arrow.ax, arrow.x) == (math.log10(4), 0)
+    assert all("<b>name" not in str(note.text) for note in figure.layout.annotations)  # names are untrusted
