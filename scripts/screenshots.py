@@ -20,9 +20,10 @@ PAGES = {
     "kernels": f"/kernels?report={TRAINING}.nsys-rep",
     "nvtx": f"/nvtx?report={TRAINING}.nsys-rep",
     "memory": f"/memory?report={TRAINING}.nsys-rep",
-    "ncu": f"/ncu?report={TRAINING}.ncu-rep",
+    "ncu": "/ncu?report=kernels.ncu-rep&launch=5",
+    "roofline": f"/roofline?report={TRAINING}.ncu-rep",
 }
-HEIGHT = {"library": 520, "overview": 1180, "kernels": 900, "nvtx": 1180, "memory": 1180, "ncu": 900}
+HEIGHT = {"library": 520, "overview": 1180, "kernels": 900, "nvtx": 1180, "memory": 1180, "ncu": 1180, "roofline": 1180}
 
 
 def main() -> None:

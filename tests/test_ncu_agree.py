@@ -48,9 +48,7 @@ def close(printed: float | None, exact: float | None) -> bool:
     """Whether a number is the other one rounded to two decimals; floats end at about 15 digits."""
     if printed is None or exact is None:
         return printed is exact
-    return math.isclose(
-        printed, exact, rel_tol=1e-12, abs_tol=0.005001
-    )  # 4e7 has no digits for a half
+    return math.isclose(printed, exact, rel_tol=1e-12, abs_tol=0.005001)  # 4e7 has no digits for a half
 
 
 def values(capture: Capture) -> dict[tuple[int, str], tuple[float | None, str | None]]:

@@ -112,7 +112,7 @@ def test_a_range_has_metrics_and_no_grid(tmp_path: Path, count: str, workload: s
     assert one(db, "kernel")[0]
 
 
-def test_two_processes(tmp_path: Path) -> None:
+def test_two_processes_are_numbered_by_their_id_as_ncu_does(tmp_path: Path) -> None:
     written = list(blocks(REPORT))
     for header, parts in list(blocks(REPORT)):
         if header.kernels:
@@ -122,8 +122,8 @@ def test_two_processes(tmp_path: Path) -> None:
     db = converted(ncu_report, write(tmp_path / "two.ncu-rep", written), tmp_path)
     columns = "launch_id, pid, process_name, kernel LIKE 'vec_add%', duration_ns"
     assert db.execute(f"SELECT {columns} FROM ncu_launch ORDER BY launch_id").fetchall() == [
-        (0, 46976, "vec_add.out", True, 41696),
-        (1, 42, "other", True, 41696),
+        (0, 42, "other", True, 41696),
+        (1, 46976, "vec_add.out", True, 41696),
     ]
     assert db.execute("SELECT pid, name FROM process ORDER BY pid").fetchall() == [
         (42, "other"),

@@ -111,3 +111,12 @@ def test_fused_attention_moves_a_fraction_of_the_bytes(every_report: Library) ->
     (fused,) = [row for row in rows if "fused" in row["nvtx"]]
     assert fused["bound"] == "compute"  # right of the ridge point, where naive attention is left of it
     assert all(row["bound"] == "memory" for row in rows if "naive" in row["nvtx"] and row["flops_per_s"] > 0)
+
+
+def test_low_occupancy_is_limited_by_what_it_was_built_to_be_limited_by(every_report: Library) -> None:
+    report = every_report.find("kernels.ncu-rep").id
+    rows = {row["kernel"]: row for row in records(analysis.run(every_report, report, "ncu_occupancy"))}
+    row = rows["low_occupancy"]
+    assert row["limiter"] == "shared_mem"
+    assert row["theoretical_pct"] == pytest.approx(100 * 2 * 2 / 64)  # 2 blocks of 2 warps of the 64 that an SM holds
+    assert row["achieved_pct"] <= row["theoretical_pct"] + 0.1

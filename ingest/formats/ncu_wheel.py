@@ -73,7 +73,9 @@ def read(path: Path, frame: Frame, measured: deque[Measured] | None = None) -> C
     try:
         # Kept until the end: what it hands out lives in it.
         context = ncu_report.load_report(str(path))
-        for launch_id, action in enumerate(action for part in context for action in part):
+        numbers = _numbers(frame)
+        for place, action in enumerate(action for part in context for action in part):
+            launch_id = numbers.get(place, place)
             _take(capture, launch_id, action, ncu_report.IAction)
             if measured is None:
                 _by_wheel(capture, launch_id, action)
@@ -147,6 +149,12 @@ def _text(text: str | None) -> str:
 def plain(message: str) -> str:
     """A rule's message as ncu prints it: links within it become words, web addresses stand in parentheses."""
     return _LINK.sub(r"\1", _URL.sub(r"\1 (\2)", message))
+
+
+def _numbers(frame: Frame) -> dict[int, int]:
+    """The number of each result: ncu counts process by process, the smallest id first, whatever their order is."""
+    places = sorted(range(len(frame.processes)), key=lambda place: frame.processes[place][0] or 0)
+    return {place: number for number, place in enumerate(places)}
 
 
 def _add_processes(capture: Capture, frame: Frame) -> None:

@@ -4,6 +4,7 @@
 -- needs: ncu_launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- column: launch_id | text | | number of the launch
+-- column: kernel | text | | full name with template arguments
 -- column: theoretical_pct | % | .1f | warps that the launch allows on an SM, of those it can hold
 -- column: achieved_pct | % | .1f | warps that were active on average, of those it can hold
 -- column: theoretical_warps | count | .1f | warps that the launch allows on an SM
@@ -37,7 +38,7 @@ WITH metric AS (
         max(value) FILTER (what = 'barriers') AS limit_barriers
     FROM metric GROUP BY launch_id
 )
-SELECT launch_id, theoretical_occupancy_pct AS theoretical_pct, occupancy_pct AS achieved_pct, theoretical_warps, max_warps,
+SELECT launch_id, kernel, theoretical_occupancy_pct AS theoretical_pct, occupancy_pct AS achieved_pct, theoretical_warps, max_warps,
     limiter, limit_blocks, limit_registers, limit_shared_mem, limit_warps, limit_sm, limit_barriers, block_size,
     ceil(block_size / 32)::INTEGER AS warps_per_block, registers_per_thread AS registers,
     shared_static_bytes, shared_dynamic_bytes, shared_driver_bytes
