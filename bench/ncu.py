@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.ncu", description=__doc__)
     parser.add_argument("--launches", type=int, default=1000)
-    parser.add_argument("--sample", default="transformer_inference", help="2,228 metrics; transformer_training: 1,255")
+    parser.add_argument("--sample", default="kernels", help="2,184 metrics; transformer_training: 1,255")
     parser.add_argument("--repeat", type=int, default=0, help="measure drop to ready so often; the median counts")
     parser.add_argument("-o", "--output", type=Path, required=True)
     chosen = parser.parse_args(arguments)

@@ -44,8 +44,8 @@ report open, as the pages have. Medians.
 
 ## Pages
 
-In a headless Chromium against `streamlit run app/main.py`, the report with the most kernels: from the navigation to a
-script at rest with the page's main table or chart in sight. Medians, but for the first load.
+In a headless Chromium against `streamlit run app/main.py`, the reports with the most kernels and launches: from the
+navigation to a script at rest with the page's main table or chart in sight. Medians, but for the first load.
 
 {pages}
 """

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench import ncu as ncu_reports
 from bench import results
 from bench.generate import Options, generate
 from bench.ingestion import (
@@ -25,7 +26,10 @@ from bench.pages import PageTime, measure_pages
 from bench.queries import QueryTime, measure_queries
 
 ROOT = Path(__file__).resolve().parent.parent
+LAUNCHES = 1000
+"""Launches of the large Compute report, of 2,184 metrics each."""
 PAGES = tuple(f"/{page}?report={{id}}" for page in ("overview", "kernels", "nvtx", "memory"))
+NCU_PAGES = ("/roofline?report={id}", "/ncu?report={id}", "/ncu?report={id}&launch=5")
 _SAMPLE_SUFFIXES = (".nsys-rep", ".ncu-rep", ".pt.trace.json.gz")
 
 
@@ -54,12 +58,20 @@ def synthetic_cases(folder: Path, kernels: list[int], nsys: str | None) -> Itera
         yield Case(f"{count:,} kernels, parquetdir", (tables,), alternative)
 
 
+def compute_case(folder: Path) -> Case:
+    """A Compute report as large as they get. ncu itself takes minutes to print it, so nothing stands beside it."""
+    path = folder / f"launches_{LAUNCHES}.ncu-rep"
+    ncu_reports.generate(ncu_reports.SAMPLES / "kernels.ncu-rep", LAUNCHES, path)
+    return Case(f"{LAUNCHES:,} launches of 2,184 metrics", (path,), None)
+
+
 def measure_cases(folder: Path, chosen: argparse.Namespace, tools: dict[str, str | None]) -> list[Comparison]:
     """Measure drop to ready for the samples and the synthetic reports, telling each as it is done."""
     comparisons = []
     for cases in (
         sample_cases(ROOT / "sample_reports", tools["nsys"], tools["ncu"]),
         synthetic_cases(folder, chosen.kernels, tools["nsys"]),
+        (compute_case(folder),),
     ):
         for case in cases:
             comparisons.append(compare(case, chosen.repeat))
@@ -81,19 +93,28 @@ def measure_analyses(folder: Path, chosen: argparse.Namespace, nsys: str | None)
 
 
 def measure_report_pages(folder: Path, chosen: argparse.Namespace) -> list[PageTime]:
-    """Ingest the largest synthetic report and measure its pages."""
+    """Ingest the largest synthetic reports and measure their pages."""
     tables = folder / f"pages_{max(chosen.kernels)}"
     generate(Options(max(chosen.kernels)), tables, "parquetdir")
+    times = _pages_of(tables, folder / "nsys_pages", chosen.page or PAGES, chosen.repeat)
+    return (
+        times
+        if chosen.page
+        else times + _pages_of(compute_case(folder).files[0], folder / "ncu_pages", NCU_PAGES, chosen.repeat)
+    )
+
+
+def _pages_of(report: Path, folder: Path, pages: Sequence[str], repeat: int) -> list[PageTime]:
     inbox, library = folder / "inbox", folder / "library"
-    ingest((tables,), inbox, library)
+    ingest((report,), inbox, library)
     env = {
         "WARPDECK_INBOX": str(inbox),
         "WARPDECK_LIBRARY": str(library),
         "WARPDECK_WORKER": "off",
         "WARPDECK_SAMPLES": "off",
     }
-    paths = [page.format(id=report_id(library)) for page in chosen.page or PAGES]
-    return measure_pages(env, paths, max(chosen.repeat, 5))
+    paths = [page.format(id=report_id(library)) for page in pages]
+    return measure_pages(env, paths, max(repeat, 5))
 
 
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
