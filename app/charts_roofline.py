@@ -81,7 +81,7 @@ def _axes(chart: Roofline) -> tuple[tuple[float, float], tuple[float, float]]:
     xs = [point.x for point in chart.points] + [work / bytes_ for work in compute for bytes_ in memory]
     low, high = math.log10(min(xs, default=0.1)) - 0.5, math.log10(max(xs, default=100.0)) + 0.5
     ys = [point.y for point in chart.points] + compute
-    ys += [min(max(compute), bytes_ * 10**low) for bytes_ in memory] if compute else []
+    ys += [min(max(compute), roof.peak * 10**low) for roof in chart.memory] if compute else []
     return (low, high), (math.log10(min(ys, default=1e9)) - 0.3, math.log10(max(ys, default=1e12)) + 0.4)
 
 
