@@ -1,97 +1,45 @@
-"""Numbers and names as people read them; pure functions, the same words on every page.
+"""Numbers and names as people read them on the pages: the words of ``profiledb.words``, and what Plotly needs."""
 
-Every number formatter takes None, NaN or NA for a missing value and answers ``MISSING``, never 0.
-"""
-
-import math
-import re
-from datetime import UTC, datetime
 from typing import Any
 
-MISSING = "–"
-DURATION_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
-FLOP_UNITS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3), ("FLOP", 1.0))
-BYTE_UNITS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3), ("B", 1.0))
+from profiledb.words import (
+    BYTE_UNITS,
+    DURATION_UNITS,
+    FLOP_UNITS,
+    MISSING,
+    bytes_,
+    count,
+    duration,
+    flops,
+    number,
+    percent,
+    plain,
+    rate,
+    shortened,
+    unit_for,
+    visible,
+    when,
+)
 
-_JOINER = "\u2060"  # invisible, takes no room and allows no line break
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&=^@:])")
-# Links, emoji and arrows are found in the text after escapes were read: a backslash does not stop them, a joiner does.
-_AUTOMATIC = re.compile(r"(://|@|:(?=[\w+-])|www(?=\.)|[<>~-](?=[-=>]))", re.IGNORECASE)
-
-
-def duration(ns: Any) -> str:
-    """A time in nanoseconds with three significant digits: ``1.23 ms``."""
-    return _scaled(ns, DURATION_UNITS)
-
-
-def bytes_(n: Any) -> str:
-    """A number of bytes with three significant digits in decimal units: ``1.23 GB``."""
-    return _scaled(n, BYTE_UNITS)
-
-
-def rate(bytes_per_s: Any) -> str:
-    """A throughput with three significant digits: ``1.23 GB/s``."""
-    text = bytes_(bytes_per_s)
-    return text if text == MISSING else f"{text}/s"
-
-
-def flops(flops_per_s: Any, *, digits: bool = True) -> str:
-    """A rate of work with three significant digits: ``1.23 TFLOP/s``; without ``digits`` as short as it can be."""
-    value = number(flops_per_s)
-    if digits or value is None:
-        text = _scaled(flops_per_s, FLOP_UNITS)
-        return text if text == MISSING else f"{text}/s"
-    name, size = unit_for(value, FLOP_UNITS)
-    return f"{value / size:,.4g} {name}/s"
-
-
-def count(n: Any) -> str:
-    """A whole number with separators: ``12,345``."""
-    value = number(n)
-    return MISSING if value is None else f"{round(value):,}"
-
-
-def percent(x: Any) -> str:
-    """A share that is already in percent, with one decimal: ``12.3 %``; what is there but tiny is not called 0."""
-    value = number(x)
-    if value is None:
-        return MISSING
-    return "<0.1 %" if 0 < value < 0.05 else f"{value:.1f} %"
-
-
-def when(iso: str | None) -> str:
-    """A moment (ISO 8601) in UTC to the minute: ``2026-11-21 05:20 UTC``; no zone counts as UTC."""
-    try:
-        moment = datetime.fromisoformat(iso or "")
-    except ValueError:
-        return MISSING
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def visible(text: Any) -> str:
-    """Untrusted text on one line, without control characters and marks that turn the reading direction."""
-    return _CONTROLS.sub(" ", "" if text is None else str(text))
-
-
-def shortened(text: Any, length: int) -> str:
-    """Text on one line of at most that many characters; what was cut leaves an ellipsis in the middle."""
-    shown = visible(text)
-    if len(shown) <= length:
-        return shown
-    head = (length - 1) * 2 // 3
-    return f"{shown[:head]}…{shown[head + 1 - length :]}"
-
-
-def plain(text: Any) -> str:
-    """Untrusted text for a Markdown context (titles, labels, captions): it shows as it is and does nothing.
-
-    Markdown, LaTeX, HTML, Streamlit's colours and icons are escaped; links, emoji codes and arrows are broken
-    up by an invisible joiner.
-    """
-    marked = _AUTOMATIC.sub(lambda match: match[0] + _JOINER, visible(text))
-    return _MARKUP.sub(r"\\\1", marked)
+__all__ = [
+    "BYTE_UNITS",
+    "DURATION_UNITS",
+    "FLOP_UNITS",
+    "MISSING",
+    "bytes_",
+    "count",
+    "duration",
+    "flops",
+    "number",
+    "percent",
+    "plain",
+    "plotly_text",
+    "rate",
+    "shortened",
+    "unit_for",
+    "visible",
+    "when",
+]
 
 
 def plotly_text(text: Any) -> str:
@@ -100,32 +48,3 @@ def plotly_text(text: Any) -> str:
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("$", "&#36;")):
         shown = shown.replace(character, entity)
     return shown
-
-
-def number(value: Any) -> float | None:
-    """A number as a float; None where it is missing (None, NaN, NA) or infinite."""
-    try:
-        found = float(value)
-    except (TypeError, ValueError):  # pandas' NA refuses to become a float
-        return None
-    return found if math.isfinite(found) else None
-
-
-def unit_for(value: float, units: tuple[tuple[str, float], ...]) -> tuple[str, float]:
-    """The unit (name, size) in which a value has one to three digits before the point."""
-    for name, size in units:
-        if abs(value) >= size * 0.9995:  # 999.6 µs rounds to 1.00 ms
-            return name, size
-    return units[-1]
-
-
-def _scaled(value: Any, units: tuple[tuple[str, float], ...]) -> str:
-    amount = number(value)
-    if amount is None:
-        return MISSING
-    name, size = unit_for(amount, units)
-    if size == 1 and amount == round(amount):
-        return f"{amount:.0f} {name}"
-    shown = amount / size
-    digits = 2 if abs(shown) < 9.995 else 1 if abs(shown) < 99.95 else 0
-    return f"{shown:,.{digits}f} {name}"

@@ -18,13 +18,12 @@ MODE_HELP = (
 )
 TIME_HELP = "What begins at the first time or later, and before the second; from the begin of the capture."
 _CHIP = 44
-_KEY = "selection-"
 
 
 def show(settled: Settled) -> None:
     """Draws the bar."""
-    with st.container(key=f"{_KEY}bar", gap="xxsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{_KEY}row"):
+    with st.container(key=f"{settled.key}bar", gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{settled.key}row"):
             if len(settled.paths):
                 selection_ranges.picker(settled)
                 _chips(settled)
@@ -35,15 +34,16 @@ def show(settled: Settled) -> None:
             if settled.partly or settled.problems:
                 st.button(
                     "Clear",
-                    key=f"{_KEY}clear",
+                    key=f"{settled.key}clear",
                     on_click=selecting.clear,
+                    args=(settled.prefix,),
                     type="tertiary",
                     icon=":material/close:",
                     help="Shows the report as it opens: no range, GPU, stream or time chosen",
                 )
         for problem in settled.problems:
             st.markdown(f":orange[:material/warning:] {problem} The page shows the selection without it.")
-        with st.container(key=f"{_KEY}{'part' if settled.partly else 'whole'}"):
+        with st.container(key=f"{settled.key}{'part' if settled.partly else 'whole'}"):
             _facts(settled)
 
 
@@ -53,7 +53,7 @@ def _chips(settled: Settled) -> None:
         rest = tuple(other for other in settled.chosen.ranges if other != text)
         st.button(
             fmt.plain(fmt.shortened(text, _CHIP)),
-            key=f"{_KEY}chip-{number}",
+            key=f"{settled.key}chip-{number}",
             icon=":material/close:",
             icon_position="right",
             help=f"{fmt.plain(text)}: a click takes it out",
@@ -64,7 +64,7 @@ def _chips(settled: Settled) -> None:
 
 
 def _mode(settled: Settled) -> None:
-    key = f"{_KEY}mode"
+    key = f"{settled.key}mode"
     st.session_state[key] = settled.chosen.mode
     st.segmented_control(
         "Launches by",
@@ -80,7 +80,7 @@ def _mode(settled: Settled) -> None:
 def _warmup(settled: Settled) -> None:
     if not settled.paths["is_warmup"].any():
         return
-    key = f"{_KEY}warmup"
+    key = f"{settled.key}warmup"
     st.session_state[key] = settled.chosen.warmup == "exclude"
     st.toggle(
         "Leave out warm-up",
@@ -107,7 +107,7 @@ def _places(settled: Settled) -> None:
 
 
 def _select(settled: Settled, field: str, every: str, labels: dict[int, str]) -> None:
-    key, value = f"{_KEY}{field}", getattr(settled.chosen, field)
+    key, value = f"{settled.key}{field}", getattr(settled.chosen, field)
     if value is not None:
         labels = {value: f"{field.title()} {value}"} | labels
     st.session_state[key] = value
@@ -130,7 +130,7 @@ def _time(settled: Settled) -> None:
     label = "Time"
     if low is not None or high is not None:
         label = f"{_ms(low) or '0'} to {_ms(high) or 'end'} ms"
-    with st.popover(label, icon=":material/schedule:", key=f"{_KEY}time"):
+    with st.popover(label, icon=":material/schedule:", key=f"{settled.key}time"):
         st.caption(TIME_HELP)
         with st.container(horizontal=True):
             for field, title, value in (("from_ns", "From (ms)", low), ("to_ns", "To (ms)", high)):
@@ -138,7 +138,7 @@ def _time(settled: Settled) -> None:
 
 
 def _time_input(settled: Settled, field: str, title: str, value: int | None) -> None:
-    key = f"{_KEY}{field}"
+    key = f"{settled.key}{field}"
     st.session_state[key] = None if value is None else value / 1e6
 
     def changed() -> None:
@@ -170,7 +170,7 @@ def _ms(ns: int | None) -> str:
 def _facts(settled: Settled) -> None:
     """How much of the report that is, and how its time comes to its ranges."""
     try:
-        found = session.run(settled.report_id, "selection_summary").iloc[0]
+        found = session.under(settled.report_id, "selection_summary", settled.params).iloc[0]
     except NotCapturedError:
         st.caption("Nothing ran on a GPU in this report; the selection holds for its calls and ranges.")
         return
@@ -193,7 +193,7 @@ def _attribution(settled: Settled) -> str:
     """The shares of GPU time by what tells its range; nothing without NVTX, or where there is no time."""
     if settled.paths.empty:
         return ""
-    rows = session.run(settled.report_id, "attribution")
+    rows = session.under(settled.report_id, "attribution", settled.params)
     told = rows[(rows["operations"] > 0) & rows["share_pct"].notna()]
     return ", ".join(f"{row.category} {fmt.percent(row.share_pct)}" for row in told.itertuples())
 
@@ -204,7 +204,7 @@ def _left_out(settled: Settled, found: "pd.Series[Any]") -> str:
         return ""
     names = list(dict.fromkeys(settled.paths.loc[settled.paths["is_warmup"], "name"]))
     told = ", ".join(f"`{_code(name)}`" for name in names[:2]) + (f" and {len(names) - 2} more" if names[2:] else "")
-    with_it = session.run(settled.report_id, "selection_summary", warmup="include").iloc[0]
+    with_it = session.under(settled.report_id, "selection_summary", settled.params, warmup="include").iloc[0]
     count = int(with_it["operations"]) - int(found["operations"])
     if not count:
         return "" if settled.chosen.ranges else f"warm-up left out: {told}, which ran nothing on a GPU"

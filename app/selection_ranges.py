@@ -8,12 +8,12 @@ import streamlit as st
 from app import format as fmt
 from app import selecting, session, tables
 from app.selecting import Settled
+from app.selection_address import split
 
 SHOWN = 200
 """Rows of the tree that are drawn; a search finds the others."""
 PICKER_PX = 640
 TABLE_PX = 340
-_KEY = "selection-ranges"
 _INDENT = "\u2003"
 _PATHS, _NAMES = "Tree", "By name"
 COLUMNS = (
@@ -26,13 +26,18 @@ COLUMNS = (
 
 def picker(settled: Settled) -> None:
     """Draws the button and, once it is open, the picker."""
-    popover = st.popover("Ranges", icon=":material/account_tree:", key=_KEY, on_change="rerun")
+    key = f"{settled.key}ranges"
+    popover = st.popover("Ranges", icon=":material/account_tree:", key=key, on_change="rerun")
     if not popover.open:
         return
     with popover, st.container(width=PICKER_PX):
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            search = st.text_input("Search", key=f"{_KEY}-search", placeholder="Part of a path, such as step/forward")
-            by = st.segmented_control("List", [_PATHS, _NAMES], default=_PATHS, required=True, key=f"{_KEY}-by")
+            search = st.text_input(
+                "Search", key=f"{settled.key}ranges-search", placeholder="Part of a path, such as step/forward"
+            )
+            by = st.segmented_control(
+                "List", [_PATHS, _NAMES], default=_PATHS, required=True, key=f"{settled.key}ranges-by"
+            )
         rows = by_name(_tree(settled)) if by == _NAMES else _tree(settled)
         kept = rows
         if wanted := search.strip():
@@ -68,11 +73,11 @@ def by_name(tree: pd.DataFrame) -> pd.DataFrame:
 
 def _table(settled: Settled, rows: pd.DataFrame, what: str) -> None:
     """The rows to tick. The table keeps its ticks itself; it is made anew when something else changes them."""
-    chosen = {text: selecting.split(text, settled.paths)[0] for text in settled.chosen.ranges}
-    state = st.session_state.setdefault(f"{_KEY}-state", {"number": 0, "ranges": None})
+    chosen = {text: split(text, settled.paths)[0] for text in settled.chosen.ranges}
+    state = st.session_state.setdefault(f"{settled.key}ranges-state", {"number": 0, "ranges": None})
     if state["ranges"] != settled.chosen.ranges:
         state |= {"number": state["number"] + 1, "ranges": settled.chosen.ranges}
-    key = f"{_KEY}-table-{state['number']}-{settled.report_id}-{what}"
+    key = f"{settled.key}ranges-table-{state['number']}-{settled.report_id}-{what}"
 
     def changed() -> None:
         ticked = [rows["text"].iloc[row] for row in st.session_state[key].selection.rows if row < len(rows)]
@@ -109,9 +114,9 @@ def _instances(settled: Settled) -> None:
         return
     for number, text in enumerate(ranges):
         _instance(settled, number, text)
-    found = [selecting.split(text, settled.paths) for text in ranges]
+    found = [split(text, settled.paths) for text in ranges]
     most = min(min(last or most, most) for _, _, last, most in found)
-    key = f"{_KEY}-first"
+    key = f"{settled.key}ranges-first"
     st.session_state[key] = settled.chosen.skip_first
     if most > 1:
         st.number_input(
@@ -126,8 +131,8 @@ def _instances(settled: Settled) -> None:
 
 
 def _instance(settled: Settled, number: int, text: str) -> None:
-    name, first, last, most = selecting.split(text, settled.paths)
-    keys = (f"{_KEY}-low-{number}", f"{_KEY}-high-{number}")
+    name, first, last, most = split(text, settled.paths)
+    keys = (f"{settled.key}ranges-low-{number}", f"{settled.key}ranges-high-{number}")
     st.session_state[keys[0]], st.session_state[keys[1]] = first or 1, min(last or most, most)
 
     def changed(moved: int) -> None:
@@ -136,7 +141,7 @@ def _instance(settled: Settled, number: int, text: str) -> None:
         ends[0] = min(ends)
         ranges = list(settled.chosen.ranges)
         ranges[number] = named(name, ends[0], ends[1], most)
-        st.session_state[f"{_KEY}-state"]["ranges"] = tuple(ranges)
+        st.session_state[f"{settled.key}ranges-state"]["ranges"] = tuple(ranges)
         selecting.write(settled, ranges=tuple(ranges))
 
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -126,9 +126,14 @@ def run(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
 
     See profiledb.analysis.run for the result and the errors, and ``whole`` for the cache.
     """
+    return under(report_id, name, selected(report_id), **params)
+
+
+def under(report_id: str, name: str, chosen: Mapping[str, Any], /, **params: Any) -> pd.DataFrame:
+    """Runs an analysis as ``run`` does, on the part of a report that the parameters ``chosen`` select."""
     asked = analysis.get(name)
     if asked.selects:
-        params = selected(report_id) | params
+        params = dict(chosen) | params
         if not params.get("range") and not asked.by_mode:
             params.pop("mode", None)  # it changes nothing: one answer for both
     return whole(report_id, name, **params)
@@ -138,15 +143,24 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     """Runs an analysis with these parameters alone, whatever is selected.
 
     Results are cached. A report's file never changes; its time is part of the key for the case that the report was
-    deleted and taken in again. So is the Compute report of an analysis that joins one: links change.
+    deleted and taken in again. So are those of its sidecars, which may be replaced, and the Compute report of an
+    analysis that joins one: links change.
     """
     shelf, asked = library(), analysis.get(name)
     if asked.joins:
         params.setdefault("ncu", links().get(report_id))
-    files = [shelf.path(one) for one in (report_id, params.get("ncu")) if one]
+    files = [*(shelf.path(one) for one in (report_id, params.get("ncu")) if one), *shelf.sidecars(report_id)]
+    if asked.phased and (phases := settings().phases):
+        files.append(phases)
     stamps = tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in files)
     chosen = tuple(sorted(params.items()))
     return _run(shelf.folder, report_id, stamps, name, asked.sql, chosen)
+
+
+def stamp(report_id: str) -> int:
+    """What changes when a report is deleted and taken in again: the time of its file, 0 where there is none."""
+    path = library().path(report_id)
+    return path.stat().st_mtime_ns if path.exists() else 0
 
 
 @st.cache_data(show_spinner=False, max_entries=512)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ingest import child, tools
+from ingest import beside, child, tools
 from ingest.formats import is_report, nsys_report
 from ingest.job import DATABASE
 from ingest.state import look
@@ -21,6 +21,7 @@ from profiledb.catalog import Job, Manifest
 from profiledb.config import Settings
 from profiledb.errors import ConfigError
 from profiledb.library import Library
+from profiledb.sidecar import DROPPED
 
 NSYS_SUFFIXES = (".nsys-rep", ".qdrep")
 
@@ -66,23 +67,34 @@ class Worker:
         folder = self.settings.samples
         if folder is None or not folder.is_dir():
             return []
-        return [path for path in sorted(folder.iterdir()) if path.is_file() and is_report(path)]
+        found = [path for path in sorted(folder.iterdir()) if path.is_file()]
+        return [path for path in found if path.name.lower().endswith(DROPPED) or is_report(path)]
 
     def take(self, paths: list[Path]) -> int:
-        """Converts those files that are new or have changed, and returns how many that were."""
-        known = {job.path: job for job in self.library.catalog.jobs()}
-        fresh = [(path, mark) for path in paths if (mark := self._fresh(path, known.get(str(path))))]
+        """Takes in those files that are new or have changed, and returns how many that were.
+
+        Reports come first: then what lies beside them finds them.
+        """
+        jobs = self.library.catalog.jobs()
+        known = {job.path: job for job in jobs}
+        apart = set(beside.sidecars(paths, jobs))
+        fresh = [
+            (path, mark) for path in paths if path not in apart and (mark := self._fresh(path, known.get(str(path))))
+        ]
         self.library.catalog.put_job(*(Job(str(path), path.name, mark, "waiting") for path, mark in fresh))
         for path, mark in fresh:
             self.on_done(self._convert(path, mark))
-        return len(fresh)
+        done = beside.take(self.library, paths)
+        for job in done:
+            self.on_done(job)
+        return len(fresh) + len(done)
 
     def forget_removed(self) -> None:
-        """Drops the failures of files that are gone, but only where their folder is still there: a folder that
-        vanished is a disk that is not mounted, and nothing is concluded from it."""
+        """Drops the failures of files that are gone, and what waits for its report, but only where their folder is
+        still there: a folder that vanished is a disk that is not mounted, and nothing is concluded from it."""
         for job in self.library.catalog.jobs():
             path = Path(job.path)
-            if job.state == "failed" and path.parent.is_dir() and not path.exists():
+            if job.state in ("failed", *beside.STATES) and path.parent.is_dir() and not path.exists():
                 self.library.catalog.forget_job(job.path)
 
     def _fresh(self, path: Path, known: Job | None) -> str | None:

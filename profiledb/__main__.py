@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from profiledb import analysis, config, output, selection
+from profiledb import analysis, compare_arguments, config, export, output, selection, summary
 from profiledb.analysis import Param
 from profiledb.errors import AnalysisError, WarpdeckError
 from profiledb.library import Library
@@ -20,16 +20,17 @@ _SELECTION = tuple(
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command; exit status 0, or 1 after an error in one line on standard error."""
+    """Runs a command; exit status 0, or 1 (of ``compare`` 2) after an error in one line on standard error."""
     arguments = _parser().parse_args(argv)
+    status: int | None = 0
     try:
-        arguments.command(Library(config.load(library=arguments.library).library), arguments)
+        status = arguments.command(Library(config.load(library=arguments.library).library), arguments)
     except WarpdeckError as error:
         print(f"{error.message} {error.hint}".strip(), file=sys.stderr)
-        return 1
+        return 2 if arguments.command is _compare else 1
     except BrokenPipeError:  # the reader, such as head, has seen enough
         sys.stderr.close()
-    return 0
+    return status or 0
 
 
 def list_entries(library: Library) -> list[dict[str, Any]]:
@@ -78,6 +79,24 @@ def _run(library: Library, arguments: argparse.Namespace) -> None:
         output.write_csv(library, report, arguments.analysis, params, sys.stdout.buffer)
 
 
+def _summary(library: Library, arguments: argparse.Namespace) -> None:
+    report = library.find(arguments.report)
+    text = summary.text(library, report, summary.page_params(library, report, _params(arguments.param)))
+    if arguments.output is None:
+        sys.stdout.buffer.write(text.encode())
+        return
+    try:
+        arguments.output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise WarpdeckError(f"{arguments.output} cannot be written: {error.strerror}.") from error
+
+
+def _export_stats(library: Library, arguments: argparse.Namespace) -> None:
+    index = export.write_all(library, library.find(arguments.report), arguments.folder, _params(arguments.param))
+    written = sum(1 for *_, why in index if not why)
+    print(f"{written} of {len(index)} analyses have data: {arguments.folder / export.INDEX} lists all.")
+
+
 def _params(given: list[str]) -> dict[str, str | tuple[str, ...]]:
     pairs = [text.partition("=") for text in given]
     if wrong := [name for name, equals, _ in pairs if not equals]:
@@ -105,6 +124,12 @@ def _link(library: Library, arguments: argparse.Namespace) -> None:
     covered = analysis.run(library, nsys.id, "ncu_coverage", {"ncu": ncu.id})["covered_pct"].iloc[0]
     library.link(nsys.id, ncu.id)
     print(f"{nsys.name} is linked to {ncu.name}: it covers {covered:.1f} % of the GPU time.")
+
+
+def _compare(library: Library, arguments: argparse.Namespace) -> int:
+    from profiledb import compare_cli  # it takes pandas along, which the other commands do without
+
+    return compare_cli.run(library, arguments, _params(arguments.param), _params(arguments.other_param))
 
 
 def _analyses(_: Library, arguments: argparse.Namespace) -> None:
@@ -142,6 +167,16 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--param", action="append", default=[], metavar="NAME=VALUE")
     running.add_argument("--format", choices=("csv", "json"), default="csv")
     running.set_defaults(command=_run)
+    telling = commands.add_parser("summary", parents=[common], help="the answers of the pages as Markdown")
+    telling.add_argument("report", metavar="REPORT", help="id, unique prefix of one, or file name")
+    telling.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="of the selection")
+    telling.add_argument("-o", "--output", type=Path, metavar="FILE", help="writes there instead of printing")
+    telling.set_defaults(command=_summary)
+    exporting = commands.add_parser("export_stats", parents=[common], help="every analysis as CSV into a folder")
+    exporting.add_argument("report", metavar="REPORT", help="id, unique prefix of one, or file name")
+    exporting.add_argument("folder", metavar="DIR", type=Path)
+    exporting.add_argument("--param", action="append", default=[], metavar="NAME=VALUE")
+    exporting.set_defaults(command=_export_stats)
     linking = commands.add_parser("link", parents=[common], help="link a Systems report to a Compute report")
     linking.add_argument(
         "nsys", metavar="NSYS", help="report of Nsight Systems: id, unique prefix of one, or file name"
@@ -149,6 +184,7 @@ def _parser() -> argparse.ArgumentParser:
     linking.add_argument("ncu", metavar="NCU", nargs="?", help="report of Nsight Compute of the same program")
     linking.add_argument("--remove", action="store_true", help="take the link of NSYS away")
     linking.set_defaults(command=_link)
+    compare_arguments.add(commands, common).set_defaults(command=_compare)
     showing = commands.add_parser("analyses", parents=[common], help="analyses that there are")
     showing.add_argument("--format", choices=("text", "json"), default="text")
     showing.set_defaults(command=_analyses)

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from profiledb import selection, stored
-from profiledb.captures import how_to_capture
+from profiledb import phases, selection, stored
+from profiledb.captures import GPU_SIDE, how_to_capture
 from profiledb.errors import AnalysisError, NotLinkedError
 from profiledb.library import BROKEN, Library
 
@@ -81,6 +81,11 @@ class Analysis:
     def by_mode(self) -> bool:
         """Whether the mode of attribution changes its answer even where no range is chosen."""
         return "selected_mode" in self.sql or "range_by_mode" in self.sql
+
+    @property
+    def phased(self) -> bool:
+        """Whether its answer goes by the phases of the settings (phases.toml)."""
+        return "selected_phase" in self.sql
 
 
 @cache
@@ -169,6 +174,8 @@ def ready(
     with library.cursor(report_id, partner) as cursor:
         check_needs(cursor, analysis, alone=partner is None)
         selection.apply(cursor, chosen)
+        if analysis.phased:
+            phases.apply(cursor)
         if chosen == selection.Selection() and (answer := stored.query(cursor, analysis, values)):
             analysis, values = replace(analysis, sql=answer), {}
         with _wrong_values():
@@ -217,8 +224,11 @@ def check_needs(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, *, alone:
                 hint="Link one on the Library page, or: python -m profiledb link REPORT COMPUTE_REPORT",
             )
         if not any(cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() for table in tables):
-            calls = cursor.execute("SELECT 1 FROM api_call LIMIT 1").fetchone()
-            raise how_to_capture(tables[0], calls_traced=calls is not None)
+            calls, work = (
+                any(cursor.execute(f'SELECT 1 FROM "{one}" LIMIT 1').fetchone() for one in found)
+                for found in (("api_call",), GPU_SIDE)
+            )
+            raise how_to_capture(tables[0], calls_traced=calls and not work)
 
 
 def query(library: Library, report_id: str, sql: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":

@@ -64,6 +64,18 @@ def missing(cursor: duckdb.DuckDBPyConnection, kind: str) -> list[Capture]:
 
 
 GPU_SIDE = ("kernel", "memop")
+NOTHING_RAN = "CUDA calls were traced, but nothing of what ran on the GPU"
+OF_SIDECARS = {
+    "timing": (
+        "Timings of the program itself: not in this report.",
+        "Drop NAME.timings.csv with the columns label, step, seconds; NAME is that of the report.",
+    ),
+    "meta": (
+        "Facts about the program: not in this report.",
+        "Drop NAME.meta.json with an object; NAME is that of the report.",
+    ),
+}
+"""What a report lacks that no profiler writes (sidecar.py)."""
 
 
 def how_to_capture(table: str, *, calls_traced: bool = False) -> NotCapturedError:
@@ -75,10 +87,12 @@ def how_to_capture(table: str, *, calls_traced: bool = False) -> NotCapturedErro
     """
     if calls_traced and table in GPU_SIDE:
         return NotCapturedError(
-            "CUDA calls were traced, but nothing of what ran on the GPU: not in this report.",
+            f"{NOTHING_RAN}: not in this report.",
             hint="Where kernels ran, the driver did not report them (WSL2, for one). Capture with: "
             "nsys profile --trace=cuda",
         )
+    if found := OF_SIDECARS.get(table):
+        return NotCapturedError(found[0], hint=found[1])
     for capture in CAPTURES:
         if capture.table == table:
             return NotCapturedError(f"{capture.title}: not in this report.", hint=f"Capture with: {capture.flag}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from profiledb.schema import read_sql
+from profiledb.sidecar import Columns
 
 OPEN_STATES = ("waiting", "converting", "loading")
 
@@ -198,6 +199,17 @@ class Catalog:
         """Takes the link of a Systems report away, where it has one."""
         with self._connect() as db:
             db.execute("DELETE FROM link WHERE nsys_id = ?", [nsys_id])
+
+    def columns(self, path: str) -> Columns | None:
+        """What a reader said of the columns of a table beside a report."""
+        with self._connect() as db:
+            row = db.execute("SELECT columns FROM sidecar_columns WHERE path = ?", [path]).fetchone()
+        return Columns(**json.loads(row["columns"])) if row else None
+
+    def name_columns(self, path: str, columns: Columns) -> None:
+        """Says what the columns of a table beside a report mean; the worker then reads it anew."""
+        with self._connect() as db:
+            db.execute("INSERT OR REPLACE INTO sidecar_columns VALUES (?, ?)", [path, json.dumps(asdict(columns))])
 
 
 def _job(row: sqlite3.Row) -> Job:

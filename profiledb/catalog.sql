@@ -1,5 +1,5 @@
 -- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the
--- links and the memory of deleted files can be rebuilt from the manifests beside the reports.
+-- links, the names of columns and the memory of deleted files can be rebuilt from the manifests beside the reports.
 CREATE TABLE IF NOT EXISTS report (
     id TEXT PRIMARY KEY,            -- first 16 hex digits of the source's SHA-256
     name TEXT NOT NULL,             -- file name as it was dropped
@@ -14,8 +14,9 @@ CREATE TABLE IF NOT EXISTS job (
     path TEXT PRIMARY KEY,          -- the file that was dropped
     name TEXT NOT NULL,             -- its name for people
     fingerprint TEXT NOT NULL,      -- changes with the file: size, time, the export beside it
-    state TEXT NOT NULL,            -- waiting, converting, loading, ready, duplicate, failed, deleted, gone
-    report_id TEXT,                 -- the report that it became
+    state TEXT NOT NULL,            -- waiting, converting, loading, ready, duplicate, failed, deleted, gone; of a
+                                    -- file that lies beside a report also alone (no report yet), columns (to be named)
+    report_id TEXT,                 -- the report that it became, or lies beside
     message TEXT NOT NULL DEFAULT '', -- what went wrong, one sentence
     hint TEXT NOT NULL DEFAULT '',  -- what to do about it
     detail TEXT NOT NULL DEFAULT '', -- the converter's own words
@@ -31,4 +32,8 @@ CREATE TABLE IF NOT EXISTS label (
 CREATE TABLE IF NOT EXISTS link (
     nsys_id TEXT PRIMARY KEY,       -- report of Nsight Systems
     ncu_id TEXT NOT NULL            -- report of Nsight Compute that profiles kernels of the same program
+) STRICT;
+CREATE TABLE IF NOT EXISTS sidecar_columns (
+    path TEXT PRIMARY KEY,          -- the table that was dropped beside a report
+    columns TEXT NOT NULL           -- what its columns mean (sidecar.Columns), JSON
 ) STRICT;

@@ -29,6 +29,7 @@ SETTINGS = (
     Setting("nsys", "WARPDECK_NSYS", "", "path of nsys; 'off' to do without (default: the newest found)"),
     Setting("ncu", "WARPDECK_NCU", "", "path of ncu; 'off' to do without (default: the newest found)"),
     Setting("classes", "WARPDECK_CLASSES", "", "a TOML file of kernel classes that override the built-in ones"),
+    Setting("phases", "WARPDECK_PHASES", "", "a TOML file of phases (forward ...) that override the built-in ones"),
     Setting("scan_s", "WARPDECK_SCAN_S", "2", "seconds between two looks at the inbox"),
     Setting("convert_timeout_s", "WARPDECK_CONVERT_TIMEOUT_S", "1800", "seconds after which a conversion is stopped"),
     Setting("memory_limit", "WARPDECK_MEMORY_LIMIT", "1GB", "memory that the load of one report may use in DuckDB"),
@@ -48,6 +49,7 @@ class Settings:
     nsys: str
     ncu: str
     classes: Path | None
+    phases: Path | None
     scan_s: float
     convert_timeout_s: float
     memory_limit: str
@@ -69,6 +71,7 @@ def load(**override: str | Path | None) -> Settings:
         "library": _folder(text["library"]) or data / "library",
         "samples": _folder(text["samples"]),
         "classes": _folder(text["classes"]),
+        "phases": _folder(text["phases"]),
         "scan_s": _number(text, "scan_s"),
         "convert_timeout_s": _number(text, "convert_timeout_s"),
         "max_upload_mb": int(_number(text, "max_upload_mb")),

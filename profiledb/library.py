@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from profiledb import pair
+from profiledb import pair, sidecar
 from profiledb.catalog import Catalog, Manifest
 from profiledb.errors import AnalysisError, ReportNotFoundError
 from profiledb.schema import SCHEMA_VERSION, quote, read_sql
@@ -31,6 +31,11 @@ VIEWS = (
     "views_ncu.sql",
     "views_launch.sql",
     "views_pair.sql",
+    "views_phase.sql",
+    "views_peak.sql",
+    "views_sidecar.sql",
+    "views_timing.sql",
+    "views_attention.sql",
 )
 """What analyses share, in the order in which it is created."""
 
@@ -42,7 +47,7 @@ def shared_views() -> str:
 
 
 class Library:
-    """Reports of one folder: ``reports/`` with a database and a manifest each, ``catalog.sqlite``, ``work/``.
+    """Reports of one folder: ``reports/`` with a database, a manifest and sidecars each, ``catalog.sqlite``, ``work/``.
 
     May be shared by threads: each query gets a cursor of its own, because one DuckDB connection that several
     threads use at once can return wrong rows.
@@ -113,6 +118,19 @@ class Library:
         self.catalog.remove_report(report_id)
         self.path(report_id).unlink(missing_ok=True)
         self.manifest_path(report_id).unlink(missing_ok=True)
+        for path in self.sidecars(report_id):
+            path.unlink(missing_ok=True)
+
+    def sidecars(self, report_id: str) -> tuple[Path, ...]:
+        """Where the sidecars of a report are (sidecar.py), whether they exist or not."""
+        return tuple(sidecar.path(self.reports, report_id, kind) for kind in sidecar.SUFFIX)
+
+    def put_sidecar(self, report_id: str, kind: sidecar.Kind, text: str) -> None:
+        """Lays a sidecar beside a report, in place of the one that it had; queries that run keep the old one."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        temporary = self.work / f"{report_id}{sidecar.SUFFIX[kind]}"
+        temporary.write_text(text, encoding="utf-8", newline="")
+        temporary.replace(sidecar.path(self.reports, report_id, kind))
 
     def link(self, nsys: str, ncu: str) -> None:
         """Links a Systems report to the Compute report of the same program; both by what ``find`` takes.
@@ -159,6 +177,10 @@ class Library:
                 self.catalog.unlist_report(report_id)
             else:
                 self.catalog.remove_report(report_id)
+        for suffix in sidecar.SUFFIX.values():
+            for path in self.reports.glob(f"*{suffix}"):
+                if not any(self.reports.glob(f"{path.name.removesuffix(suffix)}.v*")):
+                    path.unlink(missing_ok=True)
 
     def _older(self, report_id: str) -> Iterator[Path]:
         """Files of this report that an earlier version of the schema made; they cannot be read any more."""
@@ -184,6 +206,7 @@ class Library:
             cursor.execute(f"SET search_path = '{catalogs[0]},memory'")
             if ncu is not None:
                 pair.join(cursor, catalogs[1])
+            sidecar.join(cursor, self.reports, report_id)
             yield cursor
         except BROKEN:
             self._reconnect()

@@ -19,13 +19,16 @@ _BATCH = 20_000
 _BUFFER = "4MB"  # what DuckDB makes ahead, about a batch: all cores have work, and memory stays as it is
 
 
-def write_csv(library: Library, report: Manifest, name: str, params: Mapping[str, Any], out: BinaryIO) -> None:
+def write_csv(library: Library, report: Manifest, name: str, params: Mapping[str, Any], out: BinaryIO) -> int:
     r"""Runs an analysis and writes its rows as CSV in UTF-8, the names of the columns first.
 
     Numbers have the format of their column, or the shortest text that means the same; from 1e36 on the last digits of a
     formatted one can be wrong. What is missing or not a number is nothing. A text stands in quotation marks where it
     has one of ``"``, ``,`` and ``\n`` in it: each line is what ``csv.writer(out, lineterminator="\n")`` of Python 3.11
     writes. Nothing is written before the query has succeeded.
+
+    Returns:
+        The number of rows.
 
     Raises:
         AnalysisError: the analysis or a parameter does not exist, or a value is not one of its choices.
@@ -39,11 +42,14 @@ def write_csv(library: Library, report: Manifest, name: str, params: Mapping[str
         cursor.execute(f"SET streaming_buffer_size = '{_BUFFER}'")
         lines = _execute(cursor, _lines_sql(cursor, analysis, values), values)
         pieces = _large_pieces(lines) if max(report.rows.values(), default=0) >= LARGE else _pieces(lines)
-        first = next(pieces, b"")
+        rows, first = next(pieces, (0, b""))
         out.write(header.getvalue().encode())
         out.write(first)
-        out.writelines(pieces)
+        for more, piece in pieces:
+            rows += more
+            out.write(piece)
     out.flush()
+    return rows
 
 
 def _lines_sql(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, values: Mapping[str, Any]) -> str:
@@ -87,16 +93,16 @@ def _number(column: str) -> str:
     return f"nullif({column}::DOUBLE, 'nan'::DOUBLE)"
 
 
-def _pieces(lines: duckdb.DuckDBPyConnection) -> Iterator[bytes]:
-    """The lines of a result, many at a time."""
+def _pieces(lines: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, bytes]]:
+    """The lines of a result, many at a time, with their number."""
     while rows := lines.fetchmany(_BATCH):
-        yield "".join(line for (line,) in rows).encode()
+        yield len(rows), "".join(line for (line,) in rows).encode()
 
 
-def _large_pieces(lines: duckdb.DuckDBPyConnection) -> Iterator[memoryview]:
+def _large_pieces(lines: duckdb.DuckDBPyConnection) -> Iterator[tuple[int, memoryview]]:
     """The same by pyarrow, in a third of the time: no line becomes an object of Python."""
     for batch in lines.to_arrow_reader(_BATCH):
         column = batch.column(0)
         _, offsets, text = column.buffers()  # the lines lie one after the other
         ends = memoryview(offsets).cast("B").cast("i")
-        yield memoryview(text)[ends[column.offset] : ends[column.offset + len(column)]]
+        yield len(column), memoryview(text)[ends[column.offset] : ends[column.offset + len(column)]]

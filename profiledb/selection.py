@@ -50,6 +50,11 @@ class Selection:
         return self == Selection(mode=self.mode)
 
 
+def usual(*, warmup: bool) -> Selection:
+    """What the pages show where nobody chose anything; ``warmup`` says that the report has ranges of a warm-up."""
+    return Selection(mode="process", warmup="exclude" if warmup else "include")
+
+
 def parse(values: Mapping[str, Any]) -> Selection:
     """The selection that parameters describe; a missing or empty one means its default.
 

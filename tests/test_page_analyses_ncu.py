@@ -91,6 +91,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Library:
         shutil.copyfile(folder / "report.duckdb", folder / kind)
         library.publish(folder / kind, Manifest(letter * 16, SCHEMA_VERSION, kind, kind, "", 1))
     library.link("f" * 16, "e" * 16)
+    library.put_sidecar("f" * 16, "timings", "label,step,seconds\n1,1,1\n")
     return library
 
 

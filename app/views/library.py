@@ -3,7 +3,15 @@
 import streamlit as st
 
 from app import session, worker
-from app.views import library_actions, library_filters, library_jobs, library_links, library_table, library_upload
+from app.views import (
+    library_actions,
+    library_filters,
+    library_jobs,
+    library_links,
+    library_sidecars,
+    library_table,
+    library_upload,
+)
 
 TOOLS = (
     ("Nsight Systems", "nsys profile --trace=cuda,nvtx,osrt -o report python train.py"),
@@ -24,6 +32,7 @@ def page() -> None:
         _empty()
     library_actions.confirm_delete()
     library_links.dialog()
+    library_sidecars.dialog()
 
 
 def _list() -> None:

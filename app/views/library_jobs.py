@@ -7,6 +7,7 @@ import streamlit as st
 
 from app import format as fmt
 from app import session, ui, worker
+from app.views import library_sidecars
 from profiledb.catalog import OPEN_STATES, Job
 
 REFRESH_S = 1.0
@@ -35,6 +36,7 @@ def live() -> None:
         _worker(state)
         _progress([job for job in jobs if job.state in OPEN_STATES], state)
         _failures([job for job in jobs if job.state == "failed"])
+        library_sidecars.waiting(jobs)
 
 
 def _listed() -> tuple[str, ...]:

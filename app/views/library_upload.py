@@ -10,6 +10,7 @@ import streamlit as st
 
 from app import format as fmt
 from app import session
+from profiledb import sidecar
 from profiledb.errors import ConversionError
 
 NAME_BYTES = 255
@@ -45,8 +46,8 @@ def uploader(label: str) -> None:
 def save(source: BinaryIO, name: str, inbox: Path) -> Path:
     """Writes a file into the inbox and returns where: under a hidden name first, so that nobody takes half of it.
 
-    A file of that name is replaced where its content is the same (its new date makes the worker look at it again);
-    otherwise a number is added to the name.
+    A file of that name is replaced where its content is the same (its new date makes the worker look at it again),
+    or where it lies beside a report, whose name it needs; otherwise a number is added to the name.
     """
     inbox.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=inbox, prefix=".upload-", delete=False) as temporary:
@@ -79,14 +80,15 @@ def _shortened(name: str, extra: str = "") -> str:
 
 
 def _reserve(inbox: Path, name: str, content: Path) -> Path:
-    """The first free path for a name, made as an empty file; or the path of a file with the same content."""
+    """The first free path for a name, made as an empty file; or that of a file which may be replaced."""
     number = 1
     while True:
         target = inbox / (name if number == 1 else _shortened(name, f"-{number}"))
         try:
             target.open("xb").close()
         except FileExistsError:
-            if target.is_file() and filecmp.cmp(target, content, shallow=False):
+            beside = target.name.lower().endswith(sidecar.DROPPED)
+            if target.is_file() and (beside or filecmp.cmp(target, content, shallow=False)):
                 return target
             number += 1
         else:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import charts, session, tables, theme, ui
 from app import format as fmt
-from app.views import ncu_launch, overview_about, overview_notes, verdicts
+from app.views import ncu_launch, overview_about, overview_notes, summary_button, verdicts
 
 FLAGS = "ncu --section SpeedOfLight --section LaunchStats --section Occupancy"
 COLUMNS = (
@@ -45,6 +45,7 @@ def page() -> None:
     ui.header(manifest, "Kernel profiles")
     overview_about.show(manifest.id)
     overview_notes.reading(manifest.id)
+    summary_button.show(manifest)
     rows = session.run(manifest.id, "ncu_speed_of_light")
     _verdicts(session.run(manifest.id, "ncu_verdicts"))
     launch = _launches(rows)

@@ -1,7 +1,7 @@
 """Overview of an nsys report: how busy the GPU was, what took the time, what the capture says and what it lacks."""
 
 from app import session, ui
-from app.views import overview_about, overview_gpu, overview_kernels, overview_notes, overview_tables
+from app.views import overview_about, overview_gpu, overview_kernels, overview_notes, overview_tables, summary_button
 from profiledb.errors import NotCapturedError
 
 
@@ -11,6 +11,7 @@ def page() -> None:
     ui.header(manifest, "Overview")
     overview_about.show(manifest.id)
     overview_notes.reading(manifest.id)
+    summary_button.show(manifest)
     said = ""
     try:
         overview_gpu.show(manifest.id)

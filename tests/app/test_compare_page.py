@@ -1,0 +1,133 @@
+"""The page "Compare": its sentences against the rows, its address, and what cannot be compared."""
+
+import duckdb
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from profiledb import analysis, compare, compare_rows, store
+from profiledb.catalog import Manifest
+from profiledb.library import Library
+from profiledb.schema import SCHEMA_VERSION
+from tests.app.conftest import CORPUS, SAMPLES, Dashboard
+from tests.page_reports import insert, kernel, name
+
+pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
+
+OPENED = {"mode": "process", "warmup": "exclude"}
+"""What the page shows of the samples where the address says nothing."""
+
+
+@pytest.fixture
+def pair(library: Library) -> tuple[str, str]:
+    a, b = (library.find(f"transformer_{name}.nsys-rep").id for name in ("training", "inference"))
+    return a, b
+
+
+def said(at: AppTest) -> str:
+    kinds = (at.header, at.subheader, at.markdown, at.caption, at.info, at.warning, at.error, at.code)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def open_(dashboard: Dashboard, **query: str) -> AppTest:
+    at = dashboard("compare", **query)
+    assert not at.exception
+    assert "Something went wrong" not in said(at)
+    return at
+
+
+def publish(library: Library, report_id: str, *durations: int, label: str = "k") -> str:
+    path = library.folder / f"{report_id}.duckdb"
+    with store.create(path) as db:
+        _fill(db, durations, label)
+    library.publish(path, Manifest(report_id, SCHEMA_VERSION, f"{label}{report_id[0]}.rep", "nsys", report_id, 1))
+    return report_id
+
+
+def _fill(db: duckdb.DuckDBPyConnection, durations: tuple[int, ...], label: str) -> None:
+    insert(db, "report", [{"kind": "nsys", "start_ns": 0, "stop_ns": 10**6, "duration_ns": 10**6}])
+    insert(db, "kernel_name", [name(1, label)])
+    insert(db, "kernel", [kernel(n, 1, 1000 * n, 1000 * n + ns) for n, ns in enumerate(durations)])
+
+
+def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Library, pair: tuple[str, str]) -> None:
+    at = open_(dashboard, report=pair[0], other=pair[1])
+    a, b = (compare.gather(lambda n, r=one: analysis.run(library, r, n, OPENED)) for one in pair)  # type: ignore[misc]
+    less = 100 * (1 - b.kernel_ns / a.kernel_ns)
+    assert f"B has {less:.1f} % less kernel time than A" in said(at)
+    rows = compare_rows.kernels(a, b, "total")
+    assert list(at.dataframe[0].value["name"]) == list(rows["name"])
+    assert f"{(rows['status'] == 'gone').sum()} gone" in said(at)
+    told = "python -m profiledb compare"
+    assert f"{told} {pair[0]} {pair[1]} --param warmup=exclude --param mode=process --basis total" in said(at)
+
+
+def test_swap_is_the_mirror_image(dashboard: Dashboard, pair: tuple[str, str]) -> None:
+    at = open_(dashboard, report=pair[0], other=pair[1], range="forward", other_range="step_1/forward", basis="step")
+    there = at.dataframe[0].value.set_index("name")["change_ns"].dropna().sum()
+    at = at.button(key="compare-swap").click().run()
+    assert not at.exception
+    query = at.query_params
+    assert (query["report"], query["other"], query["basis"]) == (pair[1], pair[0], "step")
+    assert (query["range"], query["other_range"]) == ("step_1/forward", "forward")
+    back = at.dataframe[0].value.set_index("name")["change_ns"].dropna().sum()
+    assert back == pytest.approx(-there)
+
+
+def test_the_other_selection_is_the_same_until_it_is_chosen(dashboard: Dashboard, pair: tuple[str, str]) -> None:
+    same = open_(dashboard, report=pair[0], other=pair[1], range="forward")
+    assert [b.key for b in same.button if "chip" in str(b.key)] == ["selection-chip-0", "other-selection-chip-0"]
+    assert "forward: 5 in A, 5 in B" in said(same)
+    at = same.button(key="other-selection-chip-0").click().run()
+    assert (at.query_params["range"], at.query_params["other_range"]) == ("forward", "")
+    assert [b.key for b in at.button if "chip" in str(b.key)] == ["selection-chip-0"]
+    at = at.toggle(key="other-selection-warmup").set_value(False).run()
+    assert at.query_params["other_warmup"] == "include"
+    assert "warmup" not in at.query_params
+    at = at.button(key="other-selection-clear").click().run()
+    assert [key for key in at.query_params if key.startswith("other_")] == []
+    lacking = open_(dashboard, report=pair[0], other=pair[1], range="backward")
+    assert [b.key for b in lacking.button if "chip" in str(b.key)] == ["selection-chip-0"], "it has no such range"
+
+
+def test_a_report_is_chosen_on_the_page(dashboard: Dashboard, library: Library, pair: tuple[str, str]) -> None:
+    at = open_(dashboard, report=pair[0])
+    assert "Choose a report to compare this one with" in said(at)
+    at = at.selectbox(key="compare-other").set_value(pair[0]).run()
+    assert at.query_params["other"] == pair[0]
+    assert "B has as much kernel time as A" in said(at)
+    gone = open_(dashboard, report=pair[0], other="0123")
+    assert "not in the library" in said(gone)
+    ncu = library.find("transformer_training.ncu-rep").id
+    assert "of another kind" in said(open_(dashboard, report=pair[0], other=ncu))
+
+
+def test_what_has_no_kernels_says_why(dashboard: Dashboard, library: Library, pair: tuple[str, str]) -> None:
+    none = publish(library, "0" * 16)
+    at = open_(dashboard, report=pair[0], other=none)
+    assert "B, k0.rep, has no kernels to compare" in said(at)
+    assert "--trace=cuda" in said(at)
+    empty = open_(dashboard, report=pair[0], other=pair[1], other_from="99999999")
+    assert "No kernel runs in the selection of B" in said(empty)
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")
+def test_different_gpus_are_compared_in_shares_with_a_warning(
+    dashboard: Dashboard, library: Library, pair: tuple[str, str]
+) -> None:
+    at = open_(dashboard, report=pair[0], other=library.find("streams_4090.nsys-rep").id)
+    assert "Different GPUs: A ran on NVIDIA H200, B on NVIDIA GeForce RTX 4090" in said(at)
+    assert at.segmented_control(key="compare-basis").value == "share"
+    assert "share_change_points" in at.dataframe[0].value
+    asked = open_(dashboard, report=pair[0], other=library.find("streams_4090.nsys-rep").id, basis="total")
+    assert asked.segmented_control(key="compare-basis").value == "total"
+
+
+def test_names_are_text(dashboard: Dashboard, library: Library) -> None:
+    bad = "<img src=x onerror=alert(1)> **b** $x$ :red[y]"
+    a = publish(library, "1" * 16, 100, label=bad)
+    b = publish(library, "2" * 16, 200, label=bad)
+    at = open_(dashboard, report=a, other=b)
+    sentence = next(str(one.value) for one in at.markdown if "Largest part" in str(one.value))
+    assert "<img" not in sentence.replace("\\<", "")
+    assert "\\*\\*b" in sentence
+    assert "\\$x\\$" in sentence

@@ -1,0 +1,155 @@
+"""The page "Split": of one report, of two beside each other, of reports that lack what it asks for; its words."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.views import split_changes, split_side, split_words
+from profiledb.library import Library
+from tests.app.conftest import Dashboard
+from tests.app.test_nvtx_page import metric, of, said
+
+TITLES = {"forward": "Forward", "backward": "Backward", "optimizer": "Optimizer"}
+
+
+def test_one_report(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("split", report=of(library, "transformer_training.nsys-rep"), flops="1e12")
+    assert not at.exception
+    assert not at.error
+    (matmul,) = metric(at, "Matmul")
+    assert f"Matmul takes **{matmul}** of the kernel time" in said(at)
+    assert "none of Optimizer" in said(at)
+    assert "Launches count by process" in said(at)
+    assert "In Forward, **" in said(at)
+    assert "a pass. It leads Forward + backward as well" in said(at)
+    assert "The next ones that are no matmul" in said(at)
+    assert "MFU = 1e+12 FLOP ÷ " in said(at)
+    assert metric(at, "Peak") == ["989.5 TFLOP/s"]
+    phases = at.dataframe[0].value
+    assert list(phases["title"]) == ["Everything", "Forward", "Backward", "Optimizer"]
+    assert metric(at, "Passes") == ["5"]
+
+
+def test_by_thread(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("split", report=of(library, "transformer_training.nsys-rep"), mode="thread", top="optimizer")
+    assert "Launches count by thread" in said(at)
+    assert "No phase" in list(at.dataframe[0].value["title"])
+
+
+def test_two_reports(dashboard: Dashboard, library: Library) -> None:
+    first, second = (of(library, f"transformer_{name}.nsys-rep") for name in ("inference", "training"))
+    at = dashboard("split", report=first, other=second)
+    assert not at.exception
+    assert not at.warning
+    assert "(inference) to **" in said(at)
+    assert "Optimizer adds 13." in said(at)
+    assert "none of it matmul" in said(at)
+    assert "the mean of 5 (inference) and 5 (training)" in said(at)
+    kernels = next(frame.value for frame in at.dataframe if "why" in frame.value)
+    assert {"new", "more calls"} <= set(kernels["why"])
+    assert kernels["change_ns"].abs().is_monotonic_decreasing
+
+
+def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> None:
+    first, second = of(library, "transformer_training.nsys-rep"), of(library, "streams_4090.nsys-rep")
+    at = dashboard("split", report=first, other=second)
+    assert not at.exception
+    assert "compare shares, not times" in at.warning[0].value
+    assert "Only one of the reports tells steps" in said(at)
+    assert not {"change_ns", "a_pass_ns"} & set(at.dataframe[2].value.columns)
+
+
+def test_without_ranges(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("split", report=of(library, "streams_4090.nsys-rep"), other="nothing")
+    assert "This report has no NVTX ranges" in said(at)
+    assert "There is no other report nothing" in at.warning[0].value
+    assert "No steps were found" in said(at)
+    assert "The report tells no steps." in said(at)
+    assert not at.exception
+
+
+def rows(**phases: tuple[float, float]) -> pd.DataFrame:
+    """``matmul_split`` of phases with their time and that of matmul in them."""
+    times = {"all": tuple(map(sum, zip(*phases.values(), strict=True))), **phases}
+    frame = pd.DataFrame(
+        [{"phase": name, "total_ns": total, "matmul_ns": matmul} for name, (total, matmul) in times.items()]
+    )
+    frame["share_pct"] = 100 * frame["total_ns"] / frame["total_ns"].max()
+    frame["matmul_pct"] = 100 * frame["matmul_ns"] / frame["total_ns"]
+    frame["rest_pct"] = 100 - frame["matmul_pct"]
+    return frame.set_index("phase", drop=False)
+
+
+def between(first: pd.DataFrame, second: pd.DataFrame, classes: Any = ((), ())) -> str:
+    shares = tuple(pd.Series(dict(each), dtype=float) for each in classes)
+    return split_words.between(first, second, ("a", "b"), TITLES, (shares[0], shares[1]), {}).replace("\\", "")
+
+
+def test_why_matmul_falls() -> None:
+    forward = rows(forward=(100, 80))
+    words = between(forward, rows(forward=(100, 80), optimizer=(100, 0)))
+    assert words == (
+        "Matmul falls from **80.0 %** (a) to **40.0 %** (b)"
+        " because Optimizer adds 50.0 % of the time, none of it matmul (−40.0)."
+    )
+    back = between(rows(forward=(100, 80), optimizer=(100, 0)), forward)
+    assert "rises from **40.0 %** (a) to **80.0 %** (b) because" in back
+    assert "Optimizer is gone, 50.0 % of the time with none of it matmul (+20.0)" in back
+    assert "keeps its share" in between(forward, forward)
+    assert "although Backward adds" in between(forward, rows(forward=(50, 30), optimizer=(20, 0), backward=(20, 18)))
+
+
+def test_the_points_of_the_phases_add_up() -> None:
+    first, second = rows(forward=(100, 70), backward=(50, 20)), rows(forward=(80, 30), optimizer=(40, 4))
+    moves = split_words._moves(first, second, 60.0)
+    assert sum(move for _, move in moves) == pytest.approx(100 * 34 / 120 - 60)
+
+
+def test_without_phases_a_class_is_the_reason() -> None:
+    shares = ({"matmul": 50, "copy": 50}, {"matmul": 25, "copy": 55, "softmax": 20})
+    words = between(rows(none=(100, 50)), rows(forward=(100, 25)), [each.items() for each in shares])
+    assert words.endswith("because softmax takes 20.0 % instead of 0.0 %.")
+
+
+def top(*kernels: tuple[str, float, float, float]) -> pd.DataFrame:
+    """``top_kernels``: name, share, calls of a pass, mean duration."""
+    frame = pd.DataFrame(kernels, columns=["demangled", "share_pct", "pass_calls", "avg_ns"])
+    more: dict[str, Any] = {
+        "name": frame["demangled"],
+        "class": "other",
+        "passes": 2,
+        "pass_ns": frame["pass_calls"] * frame["avg_ns"],
+    }
+    return frame.assign(**more)
+
+
+def test_why_kernels_change() -> None:
+    first = top(("a", 10, 2, 100), ("b", 10, 2, 100), ("c", 10, 2, 100), ("d", 10, 2, 100), ("e", 10, 2, 100))
+    second = top(("a", 10, 4, 100), ("b", 10, 2, 90), ("c", 10, 2, 101), ("d", 10, 3, 150), ("f", 5, 1, 50))
+    found = split_changes.kernels(first, second).set_index("name")
+    assert dict(found["why"]) == {
+        "a": "more calls", "b": "faster", "c": "same", "d": "slower", "e": "gone", "f": "new",
+    }  # fmt: skip
+    assert found["change_ns"].to_dict() == {"a": 200, "b": -20, "c": 2, "d": 250, "e": -200, "f": 50}
+    assert list(found.index[:2]) == ["d", "a"]
+    shares = split_changes.kernels(first.assign(passes=None), second).set_index("name")
+    assert shares["change_ns"].isna().all()
+    assert dict(shares["why"]) == dict(found["why"]) | {"a": "same"}
+
+
+def test_names_that_tell_reports_apart() -> None:
+    assert split_side.labels("transformer_inference.nsys-rep", "transformer_training.nsys-rep") == (
+        "inference",
+        "training",
+    )
+    assert split_side.labels("a.sqlite", "a.nsys-rep") == ("this", "other")
+    assert split_side.labels("run", "run_2.sqlite") == ("run", "run_2")
+
+
+def test_hostile_names(dashboard: Dashboard, library: Library) -> None:
+    at: AppTest = dashboard("split", report=of(library, "kernels.nsys-rep"), other="<b>$x$ [c](http://d)")
+    assert not at.exception
+    assert "<b>" not in at.warning[0].value
+    assert "](http" not in at.warning[0].value

@@ -1,0 +1,25 @@
+"""The summary to download, and the iterations that kernels tell, on their pages."""
+
+from app.views import split_detected
+from profiledb.library import Library
+from tests.app.conftest import Dashboard
+from tests.app.test_nvtx_page import of, said
+
+
+def test_the_button_is_on_the_first_page_of_each_kind(dashboard: Dashboard, library: Library) -> None:
+    for page, name in (("overview", "transformer_training.nsys-rep"), ("ncu", "transformer_training.ncu-rep")):
+        at = dashboard(page, report=of(library, name))
+        assert not at.exception
+        assert "Summary (Markdown)" in [button.proto.label for button in at.get("download_button")]
+
+
+def test_iterations_that_kernels_tell(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("split", report=of(library, "attention.nsys-rep"))
+    assert not at.exception
+    assert "Iterations that the kernels tell: 3" in [one.label for one in at.expander]
+    assert "It is a guess" in said(at)
+    shown = next(frame.value for frame in at.dataframe if "busy_ns" in frame.value)
+    assert list(shown.columns) == [column.name for column in split_detected.COLUMNS]
+    assert list(shown["number"]) == [1, 2, 3]
+    none = dashboard("split", report=of(library, "kernels.nsys-rep"))
+    assert not any("Iterations" in one.label for one in none.expander)
