@@ -4,8 +4,8 @@
 CREATE OR REPLACE MACRO last_number(name) AS TRY_CAST(regexp_extract(name, '(\d{1,9})$', 1) AS BIGINT);
 CREATE OR REPLACE MACRO before_number(name) AS regexp_extract(name, '^(.*?)[ _.:#-]*\d+$', 1);
 
--- Ranges of the selection that a label of the timings means: by their path, else by their name, else by their name
--- without the number at its end. Their step is that number, or the number of the innermost range around them that is
+-- Ranges of the selection that a label of the timings means: by their path, else by the end of their path, such as
+-- forward/layer_0 in step_3/forward/layer_0, else by their name without the number at its end. Their step is that number, or the number of the innermost range around them that is
 -- called like a step (`step_likeness`), themselves included.
 CREATE OR REPLACE VIEW timed_label_range AS
 WITH RECURSIVE numbered AS (
@@ -19,7 +19,7 @@ WITH RECURSIVE numbered AS (
     SELECT DISTINCT label FROM timing
 ), meant AS (
     SELECT label, path_id, step, 1 AS place FROM label JOIN numbered ON path = label
-    UNION ALL SELECT label, path_id, step, 2 FROM label JOIN numbered ON name = label
+    UNION ALL SELECT label, path_id, step, 2 FROM label JOIN numbered ON name = label OR ends_with(path, '/' || label)
     UNION ALL SELECT label, path_id, last_number(name), 3 FROM label JOIN numbered ON before_number(name) = label
 )
 SELECT label, step, path_id FROM meant QUALIFY place = min(place) OVER (PARTITION BY label);

@@ -56,6 +56,14 @@ def test_pairs_by_step(library: Library, capture: Capture, timings: Timings) -> 
     assert [(p["step"], p["is_pair"]) for p in pairs] == [(0, True), (1, True), (2, False), (3, False), (9, False)]
 
 
+def test_a_label_may_be_the_end_of_a_path(library: Library, capture: Capture, timings: Timings) -> None:
+    layers: list[Range] = [(20, 100, "layer_0"), (610, 700, "layer_0")]
+    one = capture([(0, 1000, "step_0"), (10, 500, "forward"), (600, 900, "backward"), *layers])
+    timings(one, [("forward/layer_0", 0, 100)])
+    row = by_label(library, one)["forward/layer_0"]
+    assert (row["pairs"], row["ranges"], row["cpu_mean_ns"], row["over_cpu_ns"]) == (1, 1, 80, 20)
+
+
 def test_pairs_by_order_and_none(library: Library, capture: Capture, timings: Timings) -> None:
     one = capture(RANGES)
     timings(one, [("plain", 7, 50), ("plain", 8, 60), ("plain", 9, 70), ("twice", 0, 90), ("nowhere", 0, 1)])

@@ -1,7 +1,7 @@
 -- title: Timers against NVTX ranges
 -- A row a label of the timings that lie beside the report: what a timer of the program measured, beside the ranges of
--- that label. A label means the ranges of that path, else of that name, else of that name with a number behind it. They
--- are paired by step, where the ranges or those around them are called like one (step_3); else by their order, where
+-- that label. A label means the ranges of that path, else those whose path ends so, else of that name with a number
+-- behind it. They are paired by step, where the ranges or those around them are called like one (step_3); else by their order, where
 -- there are as many of both. The figures are those of the pairs; where nothing pairs, those of all measurements and of all
 -- ranges, and then nothing is said of the overhead. Ranges that were never closed do not count.
 -- needs: timing
