@@ -27,7 +27,8 @@ os.environ["WARPDECK_SAMPLES"] = "off"
 def reports_of(folder: Path) -> list[Path]:
     """The files of a folder that a user might drop."""
     endings = (".nsys-rep", ".qdrep", ".ncu-rep", ".sqlite", ".csv")
-    return sorted(path for path in folder.glob("*") if path.suffix in endings)
+    beside = (".timings.csv", ".nvml.csv", ".tasks.csv", ".energy.csv")  # what lies beside a report is none
+    return sorted(path for path in folder.glob("*") if path.suffix in endings and not path.name.endswith(beside))
 
 
 @dataclass(frozen=True)

@@ -18,16 +18,11 @@ from workloads.language_model import (  # noqa: E402
     scaled_dot_product_attention,
 )
 from workloads.ranges import OVERHEAD, TRANSFER, send_to  # noqa: E402
-from workloads.transformer import (  # noqa: E402
-    Inference,
-    Plan,
-    Size,
-    Training,
-    make_batches,
-    run_plan,
-)
+from workloads.steps import Plan, count_flops, run_plan  # noqa: E402
+from workloads.transformer import SIZES, Inference, Size, Training, make_batches  # noqa: E402
 
 CPU = torch.device("cpu")
+torch.set_num_threads(1)  # threads that spin for one another cost more than they give where cores are shared
 TINY = Size(ModelSize(layers=2, d_model=32, heads=4, vocabulary=16, context=12), batch=4)
 
 ATTENTION = "scaled_dot_product_attention"
@@ -156,7 +151,10 @@ def test_a_range_ends_when_its_body_raises() -> None:
 def test_list_names_the_workloads(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     names = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]
-    assert names == ["attention", "kernels", "transformer"]
+    assert names == [
+        *("attention", "dataloader", "ddp", "energy", "idle"),
+        *("kernels", "launches", "streams", "tasks", "transformer"),
+    ]
 
 
 @pytest.mark.parametrize("mode", ["inference", "training"])
@@ -170,7 +168,7 @@ def test_run_prints_size_and_time(mode: str, capsys: pytest.CaptureFixture[str])
 def test_without_torch_one_sentence_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module in ("workloads.transformer", "workloads.language_model", "workloads.torch_device"):
+    for module in ("workloads.transformer", "workloads.language_model", "workloads.torch_device", "workloads.steps"):
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "torch", None)
     assert main(["run", "transformer"]) == 1
@@ -184,3 +182,35 @@ def test_without_a_gpu_one_sentence_says_what_to_do(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert main(["run", "transformer", "--device", "cuda"]) == 1
     assert capsys.readouterr().err == "PyTorch sees no CUDA device here: run with --device cpu.\n"
+
+
+def test_a_cuda_graph_needs_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "transformer", "--device", "cpu", "--cuda-graph"]) == 1
+    assert capsys.readouterr().err == "CUDA graphs need a GPU: run without --cuda-graph.\n"
+
+
+def test_the_model_compiles_as_one_graph_and_computes_the_same() -> None:
+    model = tiny_model().eval()
+    tokens = torch.randint(TINY.model.vocabulary, (2, TINY.model.context))
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(tokens), model(tokens))
+
+
+def test_a_forward_pass_counts_its_matrix_products() -> None:
+    size = TINY.model
+    tokens = TINY.batch * size.context
+    weights = size.layers * 12 * size.d_model**2 + size.d_model * size.vocabulary
+    attention = size.layers * 2 * size.context * size.d_model
+    expected = 2 * tokens * (weights + attention)
+    shape = (TINY.batch, size.context)
+    assert count_flops(lambda: LanguageModel(size), shape, training=False, integers=2) == expected
+    assert count_flops(lambda: LanguageModel(size), shape, training=True, integers=2) == 3 * expected
+
+
+def test_sizes_grow() -> None:
+    parameters = []
+    for size in SIZES.values():
+        with torch.device("meta"):
+            parameters.append(LanguageModel(size.model).parameter_count())
+    assert list(SIZES) == ["small", "medium", "large"]
+    assert parameters == sorted(parameters)

@@ -9,13 +9,20 @@ Letters in shapes: B sequences, T tokens in each, H heads, K = d_model / H, D = 
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from workloads.ranges import STRUCTURE, annotate
+from workloads import ranges
+from workloads.ranges import COMPUTE, STRUCTURE
+
+
+def annotate(name: str, colour: int = COMPUTE) -> AbstractContextManager[None]:
+    """Put a range around the body; nothing in a compiled model, whose kernels belong to no one range."""
+    return nullcontext() if torch.compiler.is_compiling() else ranges.annotate(name, colour)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """Named ranges around phases of a program: NVTX where the `nvtx` package is installed, nothing where it is not.
 
-Names go to NVTX's default domain, so a profiler shows `forward` and not `some_domain:forward`.
+Names go to NVTX's default domain, so a profiler shows `forward` and not `some_domain:forward`. A stopwatch can time the
+same ranges with Python's clock, for comparison with what the profiler says.
 """
 
 from __future__ import annotations
 
 import importlib
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +19,8 @@ COMPUTE = 0xFF00A000  # green: work on the GPU
 TRANSFER = 0xFFE0C000  # yellow: copies between host and device
 OVERHEAD = 0xFFD00000  # red: time a measurement should leave out
 STRUCTURE = 0xFF808080  # grey: a step or a layer, only there to group
+HOST = 0xFF2060E0  # blue: work on the CPU
+ALLOCATION = 0xFF00C0C0  # cyan: memory asked for
 
 
 class RangeSink(Protocol):
@@ -54,6 +58,33 @@ class NvtxSink:
         self._nvtx.pop_range()
 
 
+class Stopwatch:
+    """Times ranges on the host: what a launch takes, and not what the GPU takes, where nobody waits for the GPU."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str, float]] = []
+        """Label, step, seconds of each range, in the order of ending.
+
+        The step is N in `step_N`, `warmup` in there, and empty elsewhere. The label is the path without the step, and
+        the name of the step for the step itself.
+        """
+        self._open: list[tuple[str, float]] = []
+
+    def start(self, name: str) -> None:
+        """Begin the range `name` in the innermost open one."""
+        self._open.append((name, time.perf_counter()))
+
+    def stop(self) -> None:
+        """End the innermost range."""
+        seconds = time.perf_counter() - self._open[-1][1]
+        path = [name for name, _ in self._open]
+        self._open.pop()
+        steps = [name for name in path if name.startswith("step_") or name == "warmup"]
+        within = [name for name in path if name not in steps[:1]]
+        step = steps[0].removeprefix("step_") if steps else ""
+        self.rows.append(("/".join(within or path), step, seconds))
+
+
 def default_sink() -> RangeSink:
     """Return NVTX where it is installed: a workload runs without it, and shows no ranges."""
     try:
@@ -64,16 +95,21 @@ def default_sink() -> RangeSink:
 
 _nvtx_or_nothing = default_sink()
 _sink: ContextVar[RangeSink] = ContextVar("range sink", default=_nvtx_or_nothing)
+_stopwatch: ContextVar[Stopwatch | None] = ContextVar("stopwatch", default=None)
 
 
 @contextmanager
 def annotate(name: str, colour: int = COMPUTE) -> Iterator[None]:
     """Put a range called `name` around the body; it ends when the body raises, too."""
-    sink = _sink.get()
+    sink, stopwatch = _sink.get(), _stopwatch.get()
     sink.push(name, colour)
+    if stopwatch:
+        stopwatch.start(name)
     try:
         yield
     finally:
+        if stopwatch:
+            stopwatch.stop()
         sink.pop()
 
 
@@ -85,3 +121,13 @@ def send_to(sink: RangeSink) -> Iterator[None]:
         yield
     finally:
         _sink.reset(token)
+
+
+@contextmanager
+def timed_by(stopwatch: Stopwatch | None) -> Iterator[None]:
+    """Time the ranges that this thread opens in the body; by nothing where `stopwatch` is None."""
+    token = _stopwatch.set(stopwatch)
+    try:
+        yield
+    finally:
+        _stopwatch.reset(token)

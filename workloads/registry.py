@@ -34,9 +34,37 @@ WORKLOADS: dict[str, Entry] = {
         "workloads.attention",
         "attention three ways, naive, with the softmax by hand, and fused, over several lengths",
     ),
+    "dataloader": Entry(
+        "workloads.dataloader",
+        "training of an image classifier whose loader starves the GPU, or keeps up with it (--mode starved|fixed)",
+    ),
+    "ddp": Entry(
+        "workloads.ddp",
+        "data-parallel training on several GPUs (torchrun, or --ranks N), strong or weak scaling",
+    ),
+    "energy": Entry(
+        "workloads.energy",
+        "the same work at several batch sizes, with a log of power and the energy of each",
+    ),
+    "idle": Entry(
+        "workloads.idle",
+        "training that waits for the GPU in every step, or never (--mode host_bound|fixed)",
+    ),
     "kernels": Entry(
         "workloads.kernels",
         "kernels of known behaviour: at the memory roof, at the compute peak, uncoalesced, divergent, ...",
+    ),
+    "launches": Entry(
+        "workloads.launches",
+        "many tiny kernels, launched one by one, or as one CUDA graph (--mode tiny|graph)",
+    ),
+    "streams": Entry(
+        "workloads.streams",
+        "copies and kernels one after the other, or overlapped on several streams (--mode serial|overlapped)",
+    ),
+    "tasks": Entry(
+        "workloads.tasks",
+        "vector addition, matrix multiplication and reduction on CPU and GPU over several sizes",
     ),
     "transformer": Entry(
         "workloads.transformer",
@@ -44,7 +72,7 @@ WORKLOADS: dict[str, Entry] = {
     ),
 }
 
-OPTIONAL_PACKAGES = frozenset({"torch"})
+OPTIONAL_PACKAGES = frozenset({"torch", "numpy"})
 
 
 def load(name: str) -> Workload:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import torch
 
 from workloads.errors import WorkloadError
+from workloads.record import window
 
 # PyTorch does not annotate this one.
 _cudart: Callable[[], Any] = torch.cuda.cudart
@@ -38,16 +40,24 @@ def capture_window(device: torch.device) -> Iterator[None]:
     """Mark what `nsys --capture-range=cudaProfilerApi` and `ncu --profile-from-start off` record.
 
     Launches are asynchronous: without the waits the window would hold kernels of work before it and lose its own last
-    ones. On the CPU there is nothing to mark.
+    ones. On the CPU there is nothing to mark. Whatever else records this run (`workloads.record`) sees the same.
     """
     if device.type != "cuda":
-        yield
+        with window():
+            yield
         return
     runtime = _cudart()
     wait_for(device)
     runtime.cudaProfilerStart()
     try:
-        yield
+        with window():
+            yield
+            wait_for(device)
     finally:
         wait_for(device)
         runtime.cudaProfilerStop()
+
+
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda where PyTorch sees a GPU, else cpu")

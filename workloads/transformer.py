@@ -17,24 +17,34 @@ Ranges, as a tree (one `step_N` a measured step; the iterations in `warmup` look
                                      backward                          (training)
                                      optimizer_step                    (training)
                                      read_loss or read_tokens
+
+With --compile the layers are one with `forward`; with --cuda-graph `replay_graph` is in place of zero_grad to
+optimizer_step.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import cycle
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
 
+from workloads.cuda_graph import capture_graph
+from workloads.errors import WorkloadError
 from workloads.language_model import LanguageModel, ModelSize
-from workloads.ranges import OVERHEAD, STRUCTURE, TRANSFER, annotate
-from workloads.torch_device import capture_window, choose_device, describe
+from workloads.ranges import TRANSFER, annotate
+from workloads.record import note
+from workloads.steps import add_plan_options, chosen_plan, count_flops, run_plan
+from workloads.torch_device import add_device_option, choose_device, describe
+
+Result = TypeVar("Result")
+"""What a step brings to the host."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +59,8 @@ class Size:
 SIZES: dict[str, Size] = {
     "small": Size(ModelSize(layers=2, d_model=128, heads=4, vocabulary=512, context=64), batch=4),
     "medium": Size(ModelSize(layers=4, d_model=768, heads=12, vocabulary=8192, context=512), batch=8),
+    "large": Size(ModelSize(layers=12, d_model=1536, heads=24, vocabulary=32768, context=1024), batch=8),
 }
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How many iterations, and which of them a profiler sees."""
-
-    prime: int
-    """Before the capture window: pays for library handles and module loading."""
-    warmup: int
-    """Inside the window, in the range `warmup`: recorded, but not to be measured."""
-    steps: int
-    """Inside the window, in `step_0`, `step_1`, ...: the measurement."""
 
 
 def make_batches(size: Size, device: torch.device, *, pinned: bool, seed: int = 0) -> Iterator[Tensor]:
@@ -82,7 +81,7 @@ def make_batches(size: Size, device: torch.device, *, pinned: bool, seed: int = 
     return cycle(batches)
 
 
-class Worker:
+class Worker(Generic[Result]):
     """A model on a device with its batches; a subclass says what one step does."""
 
     def __init__(self, model: LanguageModel, batches: Iterator[Tensor], device: torch.device, precision: str) -> None:
@@ -90,108 +89,161 @@ class Worker:
         self.batches = batches
         self.device = device
         self.precision = precision
+        self.keep_casts = True
+        """Whether autocast may cast a weight once a step. What a CUDA graph replays cannot be cached."""
 
-    def load_batch(self) -> Tensor:
-        """Copy the next batch to the device: token ids (B, context + 1)."""
+    def compute(self, tokens: Tensor) -> Tensor:
+        """Launch what the GPU does in a step on (B, context + 1) token ids; returns what is read afterwards."""
+        raise NotImplementedError
+
+    def read(self, result: Tensor) -> Result:
+        """Bring the result of `compute` to the host."""
+        raise NotImplementedError
+
+    def step(self) -> Result:
+        """Take one step with the next batch."""
         with annotate("load_batch", TRANSFER):
-            return next(self.batches).to(self.device, non_blocking=True)
+            tokens = next(self.batches).to(self.device, non_blocking=True)
+        return self.read(self.compute(tokens))
 
     def autocast(self) -> AbstractContextManager[object]:
         """Under bf16, run matrix products in bfloat16 and keep weights and reductions in float32."""
+        bf16 = self.precision == "bf16"
         context: AbstractContextManager[object] = torch.autocast(
-            self.device.type, dtype=torch.bfloat16, enabled=self.precision == "bf16"
+            self.device.type, dtype=torch.bfloat16, enabled=bf16, cache_enabled=self.keep_casts
         )
         return context
 
 
-class Inference(Worker):
+class Inference(Worker[list[int]]):
     """Predicts the token after each sequence of a batch."""
 
-    def step(self) -> list[int]:
+    def compute(self, tokens: Tensor) -> Tensor:
         """Run one forward pass; returns B token ids."""
-        tokens = self.load_batch()[:, :-1]
         with torch.inference_mode(), annotate("forward"), self.autocast():
-            following = self.model(tokens)[:, -1].argmax(dim=-1)
+            following: Tensor = self.model(tokens[:, :-1])[:, -1].argmax(dim=-1)
+            return following
+
+    def read(self, result: Tensor) -> list[int]:
+        """Return B token ids."""
         with annotate("read_tokens", TRANSFER):
-            return [int(token) for token in following.cpu()]
+            return [int(token) for token in result.cpu()]
 
 
-class Training(Worker):
+class Training(Worker[float]):
     """Fits the model with AdamW."""
 
-    def __init__(self, model: LanguageModel, batches: Iterator[Tensor], device: torch.device, precision: str) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        batches: Iterator[Tensor],
+        device: torch.device,
+        precision: str,
+        *,
+        in_graph: bool = False,
+    ) -> None:
         super().__init__(model, batches, device, precision)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
+        # Inside a CUDA graph the optimizer must count its steps on the GPU.
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, capturable=in_graph)
+        self.loss: Callable[[Tensor], Tensor] = model.loss
 
-    def step(self) -> float:
-        """Take one optimizer step; returns the loss before it, in nats a token."""
-        tokens = self.load_batch()
+    def compute(self, tokens: Tensor) -> Tensor:
+        """Take one optimizer step; returns the loss before it."""
         with annotate("zero_grad"):
             self.optimizer.zero_grad()
         with annotate("forward"), self.autocast():
-            loss = self.model.loss(tokens)
+            loss = self.loss(tokens)
         with annotate("backward"):
             torch.autograd.backward(loss)
+        self.after_backward()
         with annotate("optimizer_step"):
             self.optimizer.step()
+        return loss.detach()
+
+    def after_backward(self) -> None:
+        """Do what a subclass does with the gradients."""
+
+    def read(self, result: Tensor) -> float:
+        """Return the loss, in nats a token."""
         with annotate("read_loss", TRANSFER):
-            value: float = loss.item()
+            value: float = result.item()
         return value
 
 
-def run_plan(step: Callable[[], object], plan: Plan, device: torch.device) -> list[float]:
-    """Run the iterations of `plan`; returns the seconds of each measured step.
+class Graphed:
+    """Replays what a worker computes as one CUDA graph, in the range `replay_graph`."""
 
-    A step ends by reading a result back from the device, so the host clock sees all of it.
-    """
-    for _ in range(plan.prime):
-        step()
-    with capture_window(device):
-        if plan.warmup:
-            with annotate("warmup", OVERHEAD):
-                for _ in range(plan.warmup):
-                    step()
-        return [_timed_step(step, f"step_{number}") for number in range(plan.steps)]
+    def __init__(self, worker: Worker[Any]) -> None:
+        worker.keep_casts = False
+        self.worker = worker
+        self.tokens = next(worker.batches).to(worker.device)
+        self.graph, self.result = capture_graph(lambda: worker.compute(self.tokens))
 
-
-def _timed_step(step: Callable[[], object], name: str) -> float:
-    started = time.perf_counter()
-    with annotate(name, STRUCTURE):
-        step()
-    return time.perf_counter() - started
+    def step(self) -> object:
+        """Take one step with the next batch."""
+        with annotate("load_batch", TRANSFER):
+            self.tokens.copy_(next(self.worker.batches), non_blocking=True)
+        with annotate("replay_graph"):
+            self.graph.replay()
+        return self.worker.read(self.result)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
-    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda where PyTorch sees a GPU, else cpu")
-    parser.add_argument("--mode", choices=("inference", "training"), default="training")
-    parser.add_argument("--size", choices=sorted(SIZES), default="small")
+    add_device_option(parser)
+    parser.add_argument("--mode", choices=("inference", "training"), default="training", help="inference: forward only")
+    parser.add_argument("--size", choices=tuple(SIZES), default="small")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="bf16 is mixed precision")
     parser.add_argument("--layers", type=int, help="number of layers, default: by size")
     parser.add_argument("--batch", type=int, help="sequences in a batch, default: by size")
-    parser.add_argument("--prime", type=int, default=1, help="iterations before the capture window, default 1")
-    parser.add_argument("--warmup", type=int, default=3, help="iterations in the range `warmup`, default 3")
-    parser.add_argument("--steps", type=int, default=5, help="measured steps, default 5")
+    add_plan_options(parser)
     parser.add_argument("--pin-memory", action="store_true", help="keep batches in page-locked host memory")
+    parser.add_argument("--compile", action="store_true", help="compile the model; its layers then have no ranges")
+    parser.add_argument("--cuda-graph", action="store_true", help="replay each step as one CUDA graph")
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
     """Build model and batches from `options`, run them, and say how long the steps took."""
     device = choose_device(options.device)
-    size = _chosen_size(options)
-    torch.manual_seed(0)
-    worker_class = Training if options.mode == "training" else Inference
-    batches = make_batches(size, device, pinned=options.pin_memory)
-    worker = worker_class(LanguageModel(size.model), batches, device, options.precision)
+    if options.cuda_graph and device.type != "cuda":
+        raise WorkloadError("CUDA graphs need a GPU: run without --cuda-graph.")
+    size, plan = _chosen_size(options), chosen_plan(options)
+    worker = make_worker(options, size, device)
     yield (
         f"transformer {options.mode}, {options.precision}, {describe(device)}: "
         f"{worker.model.parameter_count():,} parameters, {size.batch} sequences of {size.model.context} tokens"
     )
-    seconds = run_plan(worker.step, Plan(options.prime, options.warmup, options.steps), device)
+    note_facts(size, worker.model.parameter_count(), options.precision, training=options.mode == "training")
+    step = Graphed(worker).step if options.cuda_graph else worker.step
+    seconds = run_plan(step, plan, device)
     if seconds:
         median = statistics.median(seconds)
         tokens = size.batch * size.model.context
         yield f"{len(seconds)} steps, median {median * 1e3:.2f} ms, {tokens / median:,.0f} tokens/s"
+
+
+def make_worker(options: argparse.Namespace, size: Size, device: torch.device) -> Worker[Any]:
+    """Build the model, the same for the same options, and who runs it."""
+    torch.manual_seed(0)
+    batches = make_batches(size, device, pinned=options.pin_memory)
+    model = LanguageModel(size.model)
+    if options.compile:
+        model.compile()
+    if options.mode == "training":
+        return Training(model, batches, device, options.precision, in_graph=options.cuda_graph)
+    return Inference(model, batches, device, options.precision)
+
+
+def note_facts(size: Size, parameters: int, precision: str, *, training: bool) -> None:
+    """Say in the meta.json what a step is."""
+    shape = (size.batch, size.model.context)
+    note(
+        precision=precision,
+        shapes={"tokens": [size.batch, size.model.context + 1], **asdict(size.model)},
+        parameters=parameters,
+        items_per_step={"tokens": size.batch * size.model.context},
+        flops_per_step=count_flops(lambda: LanguageModel(size.model), shape, training=training, integers=2),
+    )
 
 
 def _chosen_size(options: argparse.Namespace) -> Size:

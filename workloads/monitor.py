@@ -1,0 +1,128 @@
+"""A log of power, clocks, temperature and memory beside a report, and timings of iterations.
+
+    with GPUMonitor("run/training"):            # writes run/training.nvml.csv
+        train()
+
+    @auto_profile(warmup=3, iterations=10)      # also writes training_step.timings.csv
+    def training_step(): ...
+
+NAME.nvml.csv has a row a reading and GPU: `time_ns` (CLOCK_REALTIME, nanoseconds since 1970, as in a report's session
+start), `elapsed_s` (seconds since the monitor started), `device` (index), and workloads.nvml.READINGS. What a GPU does
+not tell is empty. Without a GPU the monitor says so once, writes nothing and does nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import ParamSpec, TypeVar
+
+from workloads import nvml
+from workloads.iterations import time_iterations
+from workloads.record import TIMINGS_HEADER, prefix_from_environment, write_csv
+
+HEADER = ("time_ns", "elapsed_s", "device", *nvml.READINGS)
+COLUMN = {name: index for index, name in enumerate(HEADER)}
+
+Row = tuple[float | int | None, ...]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@functools.cache
+def say_that_there_is_no_gpu() -> None:
+    """Say it, once a process."""
+    print("No GPU that NVML can read: power and clocks are not logged.", file=sys.stderr)
+
+
+class GPUMonitor:
+    """Reads every GPU at a set rate, in a thread of its own, while its body runs."""
+
+    def __init__(
+        self, prefix: str | Path | None = None, interval_s: float = 0.02, devices: Sequence[int] | None = None
+    ) -> None:
+        """Write PREFIX.nvml.csv at the end (nothing where `prefix` is None) of `devices`, by default all."""
+        self.prefix = None if prefix is None else Path(prefix)
+        self.interval_s = interval_s
+        self.rows: list[Row] = []
+        """As in the file: one a reading and GPU."""
+        self.devices = list(range(nvml.gpu_count()) if devices is None else devices)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._read_until_stopped, name="GPUMonitor", daemon=True)
+        self._start_ns = 0
+
+    def __enter__(self) -> GPUMonitor:
+        self._start_ns = time.time_ns()
+        if self.devices:
+            self.read()
+            self._thread.start()
+        else:
+            say_that_there_is_no_gpu()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self.devices:
+            return
+        self._stop.set()
+        self._thread.join()
+        self.read()
+        if self.prefix:
+            self.write(self.prefix.with_name(self.prefix.name + ".nvml.csv"))
+
+    def write(self, path: Path) -> None:
+        """Write what was read so far; nothing where nothing was."""
+        if self.rows:
+            write_csv(path, HEADER, self.rows)
+
+    def read(self) -> None:
+        """Take one reading of each GPU now."""
+        for device in self.devices:
+            now_ns = time.time_ns()
+            self.rows.append((now_ns, (now_ns - self._start_ns) / 1e9, device, *nvml.read(device)))
+
+    def _read_until_stopped(self) -> None:
+        while not self._stop.wait(self.interval_s):
+            self.read()
+
+    def joules_now(self) -> float | None:
+        """Return what the energy counters of the GPUs add up to now, in joules; None where there is none."""
+        column = COLUMN["energy_mj"] - 3  # readings follow three columns of the log
+        counters = [nvml.read(device)[column] for device in self.devices]
+        if not counters or None in counters:
+            return None
+        return sum(counter for counter in counters if counter is not None) / 1000
+
+
+def auto_profile(
+    warmup: int = 3, iterations: int = 10, prefix: str | Path | None = None, interval_s: float = 0.02
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a function run `warmup` times in the range `warmup` and `iterations` times in `step_0`, `step_1`, ...
+
+    It returns the last result. The window of `nsys --capture-range=cudaProfilerApi` goes around all of it. Beside the
+    report that WORKLOADS_RECORD names, or at `prefix`, or at the function's name in the current folder, it leaves
+    NAME.nvml.csv and NAME.timings.csv: label (the function's name), step, seconds, by CUDA events where PyTorch sees a
+    GPU, else by Python's clock.
+    """
+    if warmup < 0 or iterations < 1:
+        raise ValueError("auto_profile needs warmup >= 0 and iterations >= 1")
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def profiled(*args: P.args, **kwargs: P.kwargs) -> R:
+            path = Path(prefix) if prefix else prefix_from_environment() or Path(function.__name__)
+            with GPUMonitor(path, interval_s):
+                result, seconds = time_iterations(lambda: function(*args, **kwargs), warmup, iterations)
+            rows = [(function.__name__, step, value) for step, value in enumerate(seconds)]
+            write_csv(path.with_name(path.name + ".timings.csv"), TIMINGS_HEADER, rows)
+            return result
+
+        return profiled
+
+    return decorate

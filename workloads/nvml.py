@@ -1,0 +1,121 @@
+"""Readings of the GPU through NVIDIA's management library (pynvml, the package nvidia-ml-py), where there is one."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+READINGS = (
+    "power_w",
+    "average_power_w",
+    "energy_mj",
+    "sm_clock_mhz",
+    "memory_clock_mhz",
+    "temperature_c",
+    "memory_used_bytes",
+    "gpu_utilisation_pct",
+    "memory_utilisation_pct",
+)
+"""Columns of a reading. `power_w` is of this instant and `average_power_w` of the last second (where a GPU tells only
+one of them, both are that one). `energy_mj` counts from the loading of the driver, in millijoules. A utilisation is the
+share of the driver's last sampling period (about 0.2 s) in which a kernel ran, or memory was read or written."""
+
+Reading = tuple[float | None, ...]
+
+
+@cache
+def library() -> Any | None:
+    """Return pynvml, initialised; None where the package or the driver is missing."""
+    try:
+        pynvml = importlib.import_module("pynvml")
+    except ModuleNotFoundError:
+        return None
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return None
+    return pynvml
+
+
+def gpu_count() -> int:
+    """Return how many GPUs the driver shows."""
+    pynvml = library()
+    return int(pynvml.nvmlDeviceGetCount()) if pynvml else 0
+
+
+def has_gpu() -> bool:
+    """Return whether there is a GPU, also one that NVML cannot be asked about."""
+    return gpu_count() > 0 or any(Path("/dev").glob("nvidia[0-9]*"))
+
+
+def driver_version() -> str | None:
+    """Return the version of the driver."""
+    pynvml = library()
+    return _text(pynvml.nvmlSystemGetDriverVersion()) if pynvml else None
+
+
+def describe_gpus() -> list[dict[str, object]]:
+    """Return name, memory and power limit of each GPU."""
+    pynvml = library()
+    if not pynvml:
+        return []
+    described = []
+    for index in range(gpu_count()):
+        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+        limit_mw = _asked(pynvml.nvmlDeviceGetEnforcedPowerLimit, handle)
+        described.append(
+            {
+                "name": _text(pynvml.nvmlDeviceGetName(handle)),
+                "memory_bytes": int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
+                "power_limit_w": None if limit_mw is None else limit_mw / 1000,
+            }
+        )
+    return described
+
+
+def read(index: int) -> Reading:
+    """Return one value for each of READINGS; None for what this GPU does not tell."""
+    pynvml = library()
+    assert pynvml is not None
+    handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+    average_mw = _asked(pynvml.nvmlDeviceGetPowerUsage, handle)
+    power_mw = _instant_power_mw(handle) or average_mw
+    memory = _asked(pynvml.nvmlDeviceGetMemoryInfo, handle)
+    utilisation = _asked(pynvml.nvmlDeviceGetUtilizationRates, handle)
+    return (
+        None if power_mw is None else power_mw / 1000,
+        None if average_mw is None else average_mw / 1000,
+        _asked(pynvml.nvmlDeviceGetTotalEnergyConsumption, handle),
+        _asked(pynvml.nvmlDeviceGetClockInfo, handle, pynvml.NVML_CLOCK_SM),
+        _asked(pynvml.nvmlDeviceGetClockInfo, handle, pynvml.NVML_CLOCK_MEM),
+        _asked(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
+        None if memory is None else memory.used,
+        None if utilisation is None else utilisation.gpu,
+        None if utilisation is None else utilisation.memory,
+    )
+
+
+def _instant_power_mw(handle: Any) -> int | None:
+    pynvml = library()
+    assert pynvml is not None
+    values = _asked(pynvml.nvmlDeviceGetFieldValues, handle, [pynvml.NVML_FI_DEV_POWER_INSTANT])
+    if values is None or values[0].nvmlReturn != pynvml.NVML_SUCCESS:
+        return None
+    return int(values[0].value.uiVal)
+
+
+def _asked(function: Callable[..., Any], *arguments: object) -> Any | None:
+    """Call a function of NVML; None where this GPU does not support it."""
+    pynvml = library()
+    assert pynvml is not None
+    try:
+        return function(*arguments)
+    except pynvml.NVMLError:
+        return None
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,197 @@
+"""`python -m workloads profile NAME [options]`, or `profile [options] -- PROGRAM ...` for a program of your own.
+
+Builds the exact command of a profiler, prints it, runs it, and leaves in a folder (the dashboard's inbox unless told
+otherwise) NAME.nsys-rep with its export NAME.sqlite, or NAME.ncu-rep, or NAME.pt.trace.json.gz; NAME.meta.json;
+NAME.timings.csv where the program is a workload; and NAME.nvml.csv where there is a GPU. With several ranks each has a
+report of its own: NAME_rank0, NAME_rank1, ...
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from workloads import tools
+from workloads.clean_room import clean_environment, namespaces
+from workloads.errors import WorkloadError
+from workloads.monitor import GPUMonitor
+from workloads.nvml import gpu_count, has_gpu
+from workloads.ranks import split_torchrun, torchrun
+from workloads.record import TRACE_SUFFIX, VARIABLE, write_meta
+from workloads.registry import WORKLOADS
+
+PACKAGE_PARENT = Path(__file__).parents[1]
+OUTPUTS = (".nsys-rep", ".sqlite", ".ncu-rep", TRACE_SUFFIX, ".nvml.csv", ".meta.json", ".timings.csv")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is profiled, how, and where it goes."""
+
+    tool: str
+    folder: Path
+    name: str
+    program: list[str]
+    workload: str | None
+    ranks: int
+    window: bool
+    """Only what the program does between cudaProfilerStart and cudaProfilerStop."""
+    arguments: list[str]
+    """Further options of the profiler."""
+    environment: list[str]
+    """Names of further variables that the program gets."""
+
+    def stem(self, rank: int | str | None = None) -> str:
+        """Return the path of the files of a rank without their suffix."""
+        return str(self.folder / (self.name if rank is None else f"{self.name}_rank{rank}"))
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of profile's own options; others belong to the workload."""
+    parser = argparse.ArgumentParser(
+        prog="python -m workloads profile",
+        usage="%(prog)s NAME [options] [options of the workload] | [options] -- PROGRAM ...",
+        description=f"Profile a workload ({', '.join(sorted(WORKLOADS))}) or any program.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--tool", choices=("nsys", "ncu", "torch", "nvml"), default="nsys", help="default nsys")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: the dashboard's inbox")
+    parser.add_argument("--name", help="name of the files, default: that of the workload or program")
+    parser.add_argument("--print", action="store_true", dest="only_print", help="print the command, run nothing")
+    parser.add_argument("--ranks", type=int, help="processes to start with torchrun, a GPU and a report each")
+    parser.add_argument("--capture", choices=("window", "all"), help="default: a workload's window, all of a program")
+    parser.add_argument("--arg", action="append", default=[], metavar="--X=Y", help="an option for nsys or ncu")
+    parser.add_argument("--env", action="append", default=[], metavar="VARIABLE", help="a variable the program needs")
+    return parser
+
+
+def inbox() -> Path:
+    """Return the dashboard's inbox: WARPDECK_INBOX, else inbox in WARPDECK_DATA, else inbox here."""
+    named = os.environ.get("WARPDECK_INBOX")
+    return Path(named) if named else Path(os.environ.get("WARPDECK_DATA") or ".") / "inbox"
+
+
+def plan(words: Sequence[str]) -> tuple[Job, bool]:
+    """Return the job of a command line, and whether it is only to be printed."""
+    before = list(words[: words.index("--")]) if "--" in words else list(words)
+    program = list(words[len(before) + 1 :])
+    workload = None
+    if not program and before and not before[0].startswith("-"):
+        workload = before.pop(0)
+    chosen, rest = build_parser().parse_known_args(before)
+    if workload is None and not program:
+        raise WorkloadError("Say what to profile: a workload's name first, or `--` and a program.")
+    if workload is None and rest:
+        raise WorkloadError(f"profile has no option {rest[0]}.")
+    if workload is not None and workload not in WORKLOADS:
+        raise WorkloadError(f"There is no workload called {workload!r}: choose from {', '.join(sorted(WORKLOADS))}.")
+    if workload is not None:
+        program = tools.workload_program(workload, rest)
+    on_cpu = "--device=cpu" in rest or ("--device", "cpu") in pairwise(rest) or not has_gpu()
+    job = Job(
+        tool=chosen.tool,
+        folder=(chosen.output or inbox()).absolute(),
+        name=chosen.name or workload or program_name(program),
+        program=program,
+        workload=workload,
+        ranks=chosen.ranks or 0,
+        window=chosen.capture == "window" or (chosen.capture is None and workload is not None and not on_cpu),
+        arguments=chosen.arg,
+        environment=chosen.env,
+    )
+    return job, chosen.only_print
+
+
+def program_name(program: Sequence[str]) -> str:
+    """Return the name of the first Python file in `program`, else that of the program."""
+    return Path(next((word for word in program if word.endswith(".py")), program[0])).stem
+
+
+def build_command(job: Job) -> list[str]:
+    """Return the whole command of a job."""
+    launcher, program = split_torchrun(job.program)
+    if job.ranks > 1:
+        if launcher:
+            raise WorkloadError("Leave --ranks out where the program is torchrun.")
+        launcher = torchrun(job.ranks)
+    stem = job.stem("%q{RANK}" if launcher else None)
+    if job.tool == "nsys":
+        program = tools.nsys_command(stem, job.window, job.arguments, program)
+    elif job.tool == "ncu":
+        program = tools.ncu_command(stem, job.window, job.arguments, program)
+    elif job.tool == "torch":
+        program = tools.torch_command(program)
+    values = {VARIABLE: stem}
+    if job.tool == "torch" and not job.workload:  # what traces the program must be found from anywhere
+        values["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE_PARENT), os.environ.get("PYTHONPATH"))))
+    environment = clean_environment(values, job.environment)
+    return [*environment, *(namespaces() if job.tool == "nsys" else []), *launcher, *program]
+
+
+def check(job: Job) -> None:
+    """Refuse what cannot work."""
+    if job.tool in ("nsys", "ncu"):
+        tools.find(job.tool)
+    if " " in job.stem():
+        raise WorkloadError(f"nsys cannot write to a path with a space in it: {job.stem()!r}.")
+    if (job.tool == "ncu" and not has_gpu()) or (job.tool == "nvml" and not gpu_count()):
+        raise WorkloadError(f"--tool {job.tool} needs a GPU, and there is none here: choose --tool nsys or torch.")
+
+
+def run(job: Job, command: Sequence[str]) -> int:
+    """Run `command` and complete what it leaves; returns its exit status."""
+    job.folder.mkdir(parents=True, exist_ok=True)
+    stems = [job.stem(), *(job.stem(rank) for rank in range(64))]
+    for stem in stems:
+        for suffix in OUTPUTS:
+            Path(stem + suffix).unlink(missing_ok=True)  # of an earlier run
+    if job.tool == "ncu":  # runs each kernel many times: power would say nothing about the program
+        status = subprocess.run(command, check=False).returncode
+    else:
+        with GPUMonitor() as monitor:
+            status = subprocess.run(command, check=False).returncode
+        log = Path(f"{job.stem()}.nvml.csv")
+        if not log.exists():  # else the program kept one itself
+            monitor.write(log)
+    if status == 0:
+        complete(job, [Path(stem) for stem in stems])
+    return status
+
+
+def complete(job: Job, stems: Sequence[Path]) -> None:
+    """Export each report, and describe the program where it did not describe itself."""
+    for stem in stems:
+        report = stem.with_name(stem.name + ".nsys-rep")
+        if report.exists():
+            subprocess.run(tools.export_command(report), check=True)
+    left = [stem for stem in stems if any(Path(f"{stem}{suffix}").exists() for suffix in OUTPUTS)]
+    if job.tool in ("nsys", "ncu") and not any(Path(f"{stem}.{job.tool}-rep").exists() for stem in left):
+        raise WorkloadError(
+            f"{job.tool} wrote no report: there was nothing to record in the capture window, or it says why above."
+        )
+    for stem in left or [Path(job.stem())]:
+        meta = stem.with_name(stem.name + ".meta.json")
+        if not meta.exists():
+            write_meta(meta, {"workload": job.workload, "command": job.program})
+        print(f"{stem}: {' '.join(suffix for suffix in OUTPUTS if Path(f'{stem}{suffix}').exists())}")
+
+
+def main(words: Sequence[str]) -> int:
+    """Profile what the command line says; returns the exit status."""
+    job, only_print = plan(words)
+    command = build_command(job)
+    print(shlex.join(command), flush=True)
+    if only_print:
+        return 0
+    check(job)
+    status = run(job, command)
+    if status:
+        print(f"The command above ended with status {status}.", file=sys.stderr)
+    return 1 if status else 0

@@ -1,0 +1,108 @@
+"""What a run leaves beside its report: NAME.meta.json (what was run on what) and NAME.timings.csv (Python's timers).
+
+Where the environment variable WORKLOADS_RECORD holds a path without suffix, as `python -m workloads profile` sets it,
+`run` writes both files there. `%q{RANK}` in the path stands for the environment variable RANK, as in nsys.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+
+from workloads.ranges import Stopwatch, timed_by
+from workloads.system import describe_system
+
+VARIABLE = "WORKLOADS_RECORD"
+TRACE_SUFFIX = ".pt.trace.json.gz"
+"""Of what the PyTorch profiler writes (workloads.torch_trace)."""
+TIMINGS_HEADER = ("label", "step", "seconds")
+
+
+class Record:
+    """The facts and times of one run."""
+
+    def __init__(self, prefix: Path) -> None:
+        self.prefix = prefix
+        self.facts: dict[str, object] = {}
+        self.stopwatch = Stopwatch()
+
+    def file(self, suffix: str) -> Path:
+        """Return the path of the file with `suffix`, as in `.meta.json`."""
+        return self.prefix.with_name(self.prefix.name + suffix)
+
+    def write(self) -> None:
+        """Write what there is; nothing where the work was done by other processes."""
+        if not self.stopwatch.rows:
+            return
+        self.prefix.parent.mkdir(parents=True, exist_ok=True)
+        write_csv(self.file(".timings.csv"), TIMINGS_HEADER, self.stopwatch.rows)
+        write_meta(self.file(".meta.json"), self.facts)
+
+
+_records: list[Record] = []
+"""The record of the run that is going on, if any."""
+around_window: list[Callable[[], AbstractContextManager[object]]] = []
+"""What else records the capture window, such as the PyTorch profiler."""
+
+
+def prefix_from_environment(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the path that WORKLOADS_RECORD holds, None where it is not set."""
+    text = environment.get(VARIABLE, "")
+    return Path(re.sub(r"%q\{(\w+)\}", lambda match: environment.get(match[1], ""), text)) if text else None
+
+
+@contextmanager
+def recording(prefix: Path | None, **facts: object) -> Iterator[None]:
+    """Record the run in the body, and write the files when it ended well; nothing where `prefix` is None."""
+    if prefix is None:
+        yield
+        return
+    record = Record(prefix)
+    record.facts.update(facts)
+    _records.append(record)
+    try:
+        yield
+        record.write()
+    finally:
+        _records.remove(record)
+
+
+def note(**facts: object) -> None:
+    """Add facts to the meta.json of this run; each must be JSON, with its unit in its name."""
+    for record in _records:
+        record.facts.update(facts)
+
+
+def beside(suffix: str) -> Path | None:
+    """Return where a further file of this run belongs, None where the run is not recorded."""
+    return _records[-1].file(suffix) if _records else None
+
+
+@contextmanager
+def window() -> Iterator[None]:
+    """Go around what is measured: ranges are timed in the body, and nowhere else."""
+    with ExitStack() as stack:
+        for make in around_window:
+            stack.enter_context(make())
+        if _records:
+            stack.enter_context(timed_by(_records[-1].stopwatch))
+        yield
+
+
+def write_meta(path: Path, facts: Mapping[str, object]) -> None:
+    """Write `facts` and a description of this machine as JSON."""
+    path.write_text(json.dumps({**facts, **describe_system()}, indent=2, default=str) + "\n", encoding="utf-8")
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Write `header` and `rows` as CSV, in a folder that is made where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows([f"{value:.9f}" if isinstance(value, float) else value for value in row] for row in rows)

@@ -1,0 +1,110 @@
+"""Iterations of a workload: some before the capture window, a warm-up in it, and the measured steps."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from workloads.errors import WorkloadError
+from workloads.ranges import OVERHEAD, STRUCTURE, NoSink, annotate, send_to
+from workloads.torch_device import capture_window, wait_for
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many iterations, and which of them a profiler sees."""
+
+    prime: int
+    """Before the capture window: pays for library handles and module loading."""
+    warmup: int
+    """Inside the window, in the range `warmup`: recorded, but not to be measured."""
+    steps: int
+    """Inside the window, in `step_0`, `step_1`, ...: the measurement."""
+
+    @property
+    def iterations(self) -> int:
+        """All of them."""
+        return self.prime + self.warmup + self.steps
+
+
+def add_plan_options(parser: argparse.ArgumentParser, prime: int = 1, warmup: int = 3, steps: int = 5) -> None:
+    """Add --prime, --warmup and --steps with these defaults."""
+    parser.add_argument("--prime", type=int, default=prime, help=f"iterations before the capture window ({prime})")
+    parser.add_argument("--warmup", type=int, default=warmup, help=f"iterations in the range `warmup` ({warmup})")
+    parser.add_argument("--steps", type=int, default=steps, help=f"measured steps ({steps})")
+
+
+def chosen_plan(options: argparse.Namespace) -> Plan:
+    """Return the plan of the options."""
+    if min(options.prime, options.warmup, options.steps) < 0:
+        raise WorkloadError("--prime, --warmup and --steps cannot be negative.")
+    return Plan(options.prime, options.warmup, options.steps)
+
+
+def run_plan(step: Callable[[], object], plan: Plan, device: torch.device) -> list[float]:
+    """Run the iterations of `plan`; returns the seconds of each measured step, as the host saw it.
+
+    A step that ends by reading a result back from the device is seen whole.
+    """
+    return _run(step, plan, device)[0]
+
+
+def run_for_average(
+    step: Callable[[], object], plan: Plan, device: torch.device, last: Callable[[], object] | None = None
+) -> float:
+    """Run the iterations of `plan`, and `last` after them; returns the average seconds of a step.
+
+    All that the steps launched is counted, whether they waited for it or not.
+    """
+    return _run(step, plan, device, last)[1] / max(plan.steps, 1)
+
+
+def _run(
+    step: Callable[[], object], plan: Plan, device: torch.device, last: Callable[[], object] | None = None
+) -> tuple[list[float], float]:
+    for _ in range(plan.prime):
+        step()
+    with capture_window(device):
+        if plan.warmup:
+            with annotate("warmup", OVERHEAD):
+                for _ in range(plan.warmup):
+                    step()
+                wait_for(device)
+        started = time.perf_counter()
+        seconds = [_timed_step(step, f"step_{number}") for number in range(plan.steps)]
+        if last:
+            last()
+        wait_for(device)
+        return seconds, time.perf_counter() - started
+
+
+def _timed_step(step: Callable[[], object], name: str) -> float:
+    started = time.perf_counter()
+    with annotate(name, STRUCTURE):
+        step()
+    return time.perf_counter() - started
+
+
+def count_flops(make_model: Callable[[], nn.Module], shape: Sequence[int], *, training: bool, integers: int = 0) -> int:
+    """Count the floating-point operations of matrix products and convolutions in a step; a multiply-add is two.
+
+    Nothing is computed: model and inputs have shapes and no data. `integers` > 0: inputs are numbers below it.
+    """
+    with torch.device("meta"):
+        model = make_model()
+        inputs = torch.zeros(tuple(shape), dtype=torch.int64) if integers else torch.empty(tuple(shape))
+    counter = FlopCounterMode(display=False)
+    with counter, send_to(NoSink()):
+        if training:
+            outputs: Tensor = model(inputs)
+            torch.autograd.backward(outputs.sum())
+        else:
+            with torch.no_grad():
+                model(inputs)
+    return int(counter.get_total_flops())

@@ -1,0 +1,46 @@
+"""What a run ran on: the revision of the code, the GPUs, and the versions of what matters."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from workloads import nvml
+
+PACKAGES = ("torch", "triton", "cupy-cuda13x", "cupy-cuda12x", "numba", "numpy", "nvtx", "nvidia-ml-py")
+
+
+def describe_system() -> dict[str, object]:
+    """Return git revision, GPUs, and versions of Python, packages, CUDA and driver; None for what is unknown."""
+    return {"git_revision": git_revision(), "gpus": nvml.describe_gpus(), "versions": versions()}
+
+
+def git_revision() -> str | None:
+    """Return the commit that this package stands at, with `-dirty` where files differ; None outside a checkout."""
+    git = shutil.which("git")
+    if not git:
+        return None
+    folder = Path(__file__).parent
+    command = [git, "-C", str(folder), "-c", f"safe.directory={folder.parent}"]
+    command += ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or None
+
+
+def versions() -> dict[str, str]:
+    """Return the version of Python, of each of PACKAGES that is installed, of CUDA in PyTorch, and of the driver."""
+    found = {"python": platform.python_version(), "platform": platform.platform(terse=True)}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    torch = sys.modules.get("torch")
+    if torch and torch.version.cuda:
+        found["cuda"] = torch.version.cuda
+    driver = nvml.driver_version()
+    return {**found, "driver": driver} if driver else found

@@ -1,0 +1,166 @@
+"""The tasks of the workload `tasks` on the GPU: by PyTorch, by own Triton kernels, or by CuPy."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from workloads.errors import WorkloadError
+from workloads.record import window
+from workloads.tasks_cpu import Array
+
+GPU_BACKENDS = ("torch", "triton", "cupy")
+
+
+class GpuBackend(Protocol):
+    """Moves matrices to a device and back, and computes there. Only `wait` and `to_host` wait for the device."""
+
+    def allocate(self, size: int) -> tuple[Any, Any, Any]:
+        """Return three matrices (size, size) of float32 on the device."""
+
+    def to_device(self, host: Array, device: Any) -> None:
+        """Copy a matrix to the device."""
+
+    def compute(self, task: str, a: Any, b: Any, out: Any) -> Any:
+        """Launch a task; returns where its result will be: `out`, or a single number."""
+
+    def to_host(self, device: Any) -> Array:
+        """Copy a result to the host."""
+
+    def wait(self) -> None:
+        """Wait for the device."""
+
+    def capture_window(self) -> AbstractContextManager[object]:
+        """Go around what a profiler records."""
+
+
+class TorchBackend:
+    """PyTorch; on the CPU, too, which the tests use."""
+
+    def __init__(self, device: str = "cuda") -> None:
+        import torch
+
+        torch.set_float32_matmul_precision("highest")  # float32 stays float32, not TF32
+        self.torch = torch
+        self.device = torch.device(device)
+
+    def allocate(self, size: int) -> tuple[Any, Any, Any]:
+        """Return three matrices (size, size) of float32 on the device."""
+        empty = self.torch.empty
+        a, b, out = (empty((size, size), device=self.device) for _ in range(3))
+        return a, b, out
+
+    def to_device(self, host: Array, device: Any) -> None:
+        """Copy a matrix to the device."""
+        device.copy_(self.torch.from_numpy(host))
+
+    def compute(self, task: str, a: Any, b: Any, out: Any) -> Any:
+        """Launch a task."""
+        if task == "vector_add":
+            return self.torch.add(a, b, out=out)
+        return self.torch.matmul(a, b, out=out) if task == "matmul" else a.sum()
+
+    def to_host(self, device: Any) -> Array:
+        """Copy a result to the host."""
+        host: Array = device.cpu().numpy()
+        return host
+
+    def wait(self) -> None:
+        """Wait for the device."""
+        if self.device.type == "cuda":
+            self.torch.cuda.synchronize()
+
+    def capture_window(self) -> AbstractContextManager[object]:
+        """Go around what a profiler records."""
+        from workloads.torch_device import capture_window
+
+        return capture_window(self.device)
+
+
+class TritonBackend(TorchBackend):
+    """Kernels of our own in Triton, on PyTorch's memory."""
+
+    def compute(self, task: str, a: Any, b: Any, out: Any) -> Any:
+        """Launch a task."""
+        from workloads import tasks_triton
+
+        if task == "vector_add":
+            return tasks_triton.add(a, b, out)
+        return tasks_triton.multiply(a, b, out) if task == "matmul" else tasks_triton.total(a)
+
+
+class CupyBackend:
+    """CuPy, without PyTorch."""
+
+    def __init__(self) -> None:
+        self.cupy = importlib.import_module("cupy")
+
+    def allocate(self, size: int) -> tuple[Any, Any, Any]:
+        """Return three matrices (size, size) of float32 on the device."""
+        a, b, out = (self.cupy.empty((size, size), dtype=np.float32) for _ in range(3))
+        return a, b, out
+
+    def to_device(self, host: Array, device: Any) -> None:
+        """Copy a matrix to the device."""
+        device.set(host)
+
+    def compute(self, task: str, a: Any, b: Any, out: Any) -> Any:
+        """Launch a task."""
+        if task == "vector_add":
+            return self.cupy.add(a, b, out=out)
+        return self.cupy.matmul(a, b, out=out) if task == "matmul" else a.sum()
+
+    def to_host(self, device: Any) -> Array:
+        """Copy a result to the host."""
+        host: Array = device.get()
+        return host
+
+    def wait(self) -> None:
+        """Wait for the device."""
+        self.cupy.cuda.runtime.deviceSynchronize()
+
+    @contextmanager
+    def capture_window(self) -> Iterator[None]:
+        """Go around what a profiler records."""
+        runtime = self.cupy.cuda.runtime
+        self.wait()
+        runtime.profilerStart()
+        try:
+            with window():
+                yield
+                self.wait()
+        finally:
+            runtime.profilerStop()
+
+
+def choose_gpu(name: str, device: str | None) -> GpuBackend | None:
+    """Return the backend `name`; None for the CPU alone, which is also the choice where there is no GPU."""
+    if device == "cpu":
+        return None
+    try:
+        if sees_gpu(name):
+            backends: dict[str, Callable[[], GpuBackend]] = {
+                "torch": TorchBackend,
+                "triton": TritonBackend,
+                "cupy": CupyBackend,
+            }
+            return backends[name]()
+    except ImportError as error:
+        if device == "cuda":
+            raise WorkloadError(f"--gpu {name} needs {error.name}, which is not installed.") from error
+        return None
+    if device == "cuda":
+        raise WorkloadError(f"{name} sees no CUDA device here: run with --device cpu.")
+    return None
+
+
+def sees_gpu(name: str) -> bool:
+    """Return whether the library behind the backend `name` sees a GPU."""
+    library = importlib.import_module(name)
+    if name == "cupy":
+        return bool(library.cuda.is_available())
+    return bool(importlib.import_module("torch").cuda.is_available())

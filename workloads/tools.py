@@ -1,0 +1,81 @@
+"""The command lines of the profilers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from workloads.errors import WorkloadError
+
+NSYS = {
+    "--force-overwrite": "true",
+    "--trace": "cuda,nvtx",
+    "--cuda-memory-usage": "true",
+    "--cudabacktrace": "none",
+    "--sample": "none",
+    "--cpuctxsw": "none",
+}
+NSYS_WINDOW = {"--capture-range": "cudaProfilerApi", "--capture-range-end": "stop"}
+NCU = {"--force-overwrite": "", "--nvtx": "", "--clock-control": "none", "--set": "full", "--launch-count": "20"}
+NCU_WINDOW = {"--profile-from-start": "off"}
+
+
+def named(tool: str) -> str:
+    """Return the path of `nsys` or `ncu`: what $NSYS or $NCU names, else what is on PATH, else its bare name."""
+    return os.environ.get(tool.upper()) or shutil.which(tool) or tool
+
+
+def find(tool: str) -> str:
+    """Return the path of `nsys` or `ncu`, which must be there."""
+    found = shutil.which(named(tool))
+    if not found:
+        variable = os.environ.get(tool.upper())
+        missing = f"${tool.upper()} names {variable}, which is no program" if variable else f"{tool} is not on PATH"
+        raise WorkloadError(f"{missing}: install it, or let ${tool.upper()} name it (or choose another --tool).")
+    return found
+
+
+def options_of(defaults: dict[str, str], arguments: Sequence[str]) -> list[str]:
+    """Return `--name=value` for each default, those of `arguments` in place of defaults of their name."""
+    merged = dict(defaults)
+    for argument in arguments:
+        name, _, value = argument.partition("=")
+        merged[name] = value
+    return [f"{name}={value}" if value else name for name, value in merged.items()]
+
+
+def nsys_command(prefix: str, window: bool, arguments: Sequence[str], program: Sequence[str]) -> list[str]:
+    """Return `nsys profile` of `program`, which leaves PREFIX.nsys-rep; with `window`, of its capture window only."""
+    # nsys names a session after its process number, which is the same in every new namespace.
+    session = {"--session-new": f"{Path(prefix).name}-{time.time_ns():x}"}
+    options = options_of(session | NSYS | (NSYS_WINDOW if window else {}), arguments)
+    return [named("nsys"), "profile", "-o", prefix, *options, *program]
+
+
+def export_command(report: Path) -> list[str]:
+    """Return the command that writes the SQLite export beside `report`."""
+    options = ["--quiet=true", "--type=sqlite", "--force-overwrite=true"]
+    return [find("nsys"), "export", *options, "-o", str(report.with_suffix(".sqlite")), str(report)]
+
+
+def ncu_command(prefix: str, window: bool, arguments: Sequence[str], program: Sequence[str]) -> list[str]:
+    """Return `ncu` of `program`, which leaves PREFIX.ncu-rep; with `window`, of its capture window only."""
+    options = options_of(NCU | (NCU_WINDOW if window else {}), arguments)
+    words = [word for option in options for word in option.split("=", 1)]  # as ncu wants them
+    return [named("ncu"), "-o", prefix, *words, *program]
+
+
+def torch_command(program: Sequence[str]) -> list[str]:
+    """Return `program`, a Python program, under the PyTorch profiler."""
+    if len(program) < 2 or not Path(program[0]).name.startswith("python"):
+        raise WorkloadError("--tool torch runs Python programs only, as in: profile --tool torch -- python train.py")
+    return [program[0], "-m", "workloads.torch_trace", *program[1:]]
+
+
+def workload_program(name: str, options: Sequence[str]) -> list[str]:
+    """Return the program that runs the workload `name`."""
+    return [sys.executable, "-m", "workloads", "run", name, *options]
