@@ -48,5 +48,5 @@ pages() { # pages NAME: what ncu prints about a report
 }
 
 pack() { # large oracles
-    find "$here/oracle" -name '*.csv' -size +1M -exec gzip -9nf {} +
+    find "$here/oracle" -name '*.csv' -size +100k -exec gzip -9nf {} +
 }
