@@ -13,6 +13,8 @@ from ingest.formats import nsys_parquet, nsys_report
 from ingest.state import look
 
 UNFINISHED = (".part", ".partial", ".tmp", ".crdownload", ".filepart", ".swp", "~")
+COMPANIONS = (".nvml.csv", ".tasks.csv", ".energy.csv")
+"""Endings of tables that ``workloads profile`` leaves beside a report and that no page reads."""
 QUICK_S = 0.1
 """Shortest time between the two looks: enough where the file shows by its end that it is complete."""
 
@@ -84,7 +86,7 @@ def units(folder: Path) -> Iterator[Path]:
     except OSError:
         return
     for path in entries:
-        if path.name.startswith(".") or path.name.lower().endswith(UNFINISHED) or path.is_symlink():
+        if path.name.startswith(".") or path.name.lower().endswith(UNFINISHED + COMPANIONS) or path.is_symlink():
             continue
         if not _is_text(path.name):
             continue

@@ -166,3 +166,12 @@ def test_rows_of_a_warm_up_are_left_out_and_a_row_may_belong_to_no_step(
     (first, last) = timings(empty_library)
     assert first == ("forward", 0, 0.5)
     assert (last[0], pd.isna(last[1]), last[2]) == ("whole", True, 0.75)
+
+
+def test_tables_of_a_capture_that_no_page_reads_are_left_alone(
+    ingest: Ingest, inbox: Path, empty_library: Library
+) -> None:
+    made(inbox / "a.sqlite")
+    (inbox / "a.nvml.csv").write_text("time_ns,power_w\n1,2\n")
+    assert ingest(inbox, empty_library.folder, "--strict").status == 0
+    assert states(empty_library) == {"a.sqlite": "ready"}
