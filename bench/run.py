@@ -105,6 +105,7 @@ def measure_report_pages(folder: Path, chosen: argparse.Namespace) -> list[PageT
 
 
 def _pages_of(report: Path, folder: Path, pages: Sequence[str], repeat: int) -> list[PageTime]:
+    folder.mkdir()
     inbox, library = folder / "inbox", folder / "library"
     ingest((report,), inbox, library)
     env = {

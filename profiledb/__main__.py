@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from profiledb import analysis, compare_arguments, config, export, output, selection, summary
+from profiledb import analysis, compare_arguments, config, export, output, selection
 from profiledb.analysis import Param
 from profiledb.errors import AnalysisError, WarpdeckError
 from profiledb.library import Library
@@ -80,6 +80,8 @@ def _run(library: Library, arguments: argparse.Namespace) -> None:
 
 
 def _summary(library: Library, arguments: argparse.Namespace) -> None:
+    from profiledb import summary  # brings pandas, 0.3 s, which other commands do without
+
     report = library.find(arguments.report)
     text = summary.text(library, report, summary.page_params(library, report, _params(arguments.param)))
     if arguments.output is None:
