@@ -8,6 +8,8 @@ from collections import Counter
 
 import pytest
 
+from tests.recorder import Recorder
+
 torch = pytest.importorskip("torch")
 
 from workloads.__main__ import main  # noqa: E402
@@ -27,23 +29,6 @@ TINY = Size(ModelSize(layers=2, d_model=32, heads=4, vocabulary=16, context=12),
 
 ATTENTION = "scaled_dot_product_attention"
 ATTENTION_PARTS = ("computing_attention_scores", "computing_softmax", "final_matmul")
-
-
-class Recorder:
-    """Keeps the path of every range, in the order of opening, and the colour of each name."""
-
-    def __init__(self) -> None:
-        self.open: list[str] = []
-        self.paths: list[tuple[str, ...]] = []
-        self.colours: dict[str, int] = {}
-
-    def push(self, name: str, colour: int) -> None:
-        self.open.append(name)
-        self.paths.append(tuple(self.open))
-        self.colours[name] = colour
-
-    def pop(self) -> None:
-        self.open.pop()
 
 
 def tiny_model(seed: int = 0) -> LanguageModel:

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.recorder import Recorder
+
 torch = pytest.importorskip("torch")
 
 from workloads.__main__ import main  # noqa: E402
@@ -21,21 +23,6 @@ from workloads.ranges import send_to  # noqa: E402
 CPU = torch.device("cpu")
 torch.set_num_threads(1)  # threads that spin for one another cost more than they give where cores are shared
 PARTS = ("computing_attention_scores", "computing_softmax", "final_matmul")
-
-
-class Recorder:
-    """Keeps the path of every range, in the order of opening."""
-
-    def __init__(self) -> None:
-        self.open: list[str] = []
-        self.paths: list[tuple[str, ...]] = []
-
-    def push(self, name: str, colour: int) -> None:  # noqa: ARG002 - the ranges of `RangeSink`
-        self.open.append(name)
-        self.paths.append(tuple(self.open))
-
-    def pop(self) -> None:
-        self.open.pop()
 
 
 def ranges_of(arguments: list[str]) -> list[tuple[str, ...]]:

@@ -7,26 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.recorder import Recorder
 from workloads import nvml
 from workloads.monitor import COLUMN, HEADER, GPUMonitor, auto_profile, say_that_there_is_no_gpu
 from workloads.ranges import send_to
 
 without_gpu = pytest.mark.skipif(nvml.gpu_count() > 0, reason="there is a GPU")
-
-
-class Recorder:
-    """Keeps the path of every range, in the order of opening."""
-
-    def __init__(self) -> None:
-        self.open: list[str] = []
-        self.paths: list[tuple[str, ...]] = []
-
-    def push(self, name: str, colour: int) -> None:  # noqa: ARG002 - the ranges of `RangeSink`
-        self.open.append(name)
-        self.paths.append(tuple(self.open))
-
-    def pop(self) -> None:
-        self.open.pop()
 
 
 @without_gpu

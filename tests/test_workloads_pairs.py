@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.recorder import Recorder
+
 torch = pytest.importorskip("torch")
 
 from workloads.__main__ import main  # noqa: E402
@@ -25,23 +27,6 @@ from workloads.tasks_gpu import TorchBackend  # noqa: E402
 
 CPU = torch.device("cpu")
 torch.set_num_threads(1)  # threads that spin for one another cost more than they give where cores are shared
-
-
-class Recorder:
-    """Keeps the path of every range, in the order of opening, and the colour of each name."""
-
-    def __init__(self) -> None:
-        self.open: list[str] = []
-        self.paths: list[tuple[str, ...]] = []
-        self.colours: dict[str, int] = {}
-
-    def push(self, name: str, colour: int) -> None:
-        self.open.append(name)
-        self.paths.append(tuple(self.open))
-        self.colours[name] = colour
-
-    def pop(self) -> None:
-        self.open.pop()
 
 
 def ranges_of(*arguments: str) -> Recorder:

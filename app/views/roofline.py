@@ -49,12 +49,12 @@ def page() -> None:
     _chart(manifest.id, everything, shown, choice, others)
     roofline_parts.above(shown)
     roofline_parts.without_arithmetic(kept, "duration_ns", choice.precision)
+    ordered = kept.sort_values("duration_ns", ascending=False)
     chosen = tables.table(
-        roofline_parts.figures(kept.sort_values("duration_ns", ascending=False)), COLUMNS, key="roofline",
+        roofline_parts.figures(ordered), COLUMNS, key="roofline",
         download="roofline.csv", select=True, hidden=("flops_per_s", "bytes_per_s", "peak_flops_per_s", "full_name"),
     )  # fmt: skip
     if chosen is not None:
-        ordered = kept.sort_values("duration_ns", ascending=False)
         ncu_links.open_launch(manifest.id, int(ordered["launch_id"].iloc[chosen]))
 
 

@@ -1,0 +1,18 @@
+"""A sink for the ranges of workloads that keeps what it is told."""
+
+
+class Recorder:
+    """Keeps the path of every range, in the order of opening, and the colour of each name."""
+
+    def __init__(self) -> None:
+        self.open: list[str] = []
+        self.paths: list[tuple[str, ...]] = []
+        self.colours: dict[str, int] = {}
+
+    def push(self, name: str, colour: int) -> None:
+        self.open.append(name)
+        self.paths.append(tuple(self.open))
+        self.colours[name] = colour
+
+    def pop(self) -> None:
+        self.open.pop()
