@@ -15,7 +15,7 @@ capture() { # capture NAME RANKS [options]
     shift 2
     [ "$ranks" -le "$gpus" ] || return 0
     python3 -m workloads profile ddp -o "$here" --name "$name" --ranks "$ranks" \
-        --size medium --layers 2 --precision bf16 --batch 8 --warmup 1 --steps 3 "$@"
+        --size medium --layers 2 --precision bf16 --batch 64 --warmup 1 --steps 4 "$@"
     if [ "$ranks" -gt 1 ]; then name=${name}_rank0; fi
     stats "$name"
 }
@@ -26,5 +26,6 @@ capture ddp_weak_2 2 --scaling weak
 capture ddp_overlap_2 2 --scaling strong --overlap
 capture ddp_strong_4 4 --scaling strong
 capture ddp_weak_4 4 --scaling weak
+capture ddp_overlap_4 4 --scaling strong --overlap
 pack
 ls -l "$here"/ddp_*

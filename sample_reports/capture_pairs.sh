@@ -40,7 +40,7 @@ capture launches_graph launches --mode graph
 capture launches_graph_nodes launches --mode graph --arg=--cuda-graph-trace=node
 capture idle_host_bound idle --mode host_bound
 capture idle_fixed idle --mode fixed
-capture tasks tasks --sizes 256,1024,4096 --steps 2
+capture tasks tasks --sizes 16,32,64,128,256,512,1024,2048,4096,8192 --steps 5
 capture energy energy --batches 1,8,64,512 --seconds 1
 capture transformer_steps transformer --size medium --precision bf16 --prime 2 --warmup 2 --steps 5
 pack

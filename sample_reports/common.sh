@@ -18,7 +18,7 @@ here=sample_reports
 stats() { # stats NAME: what `nsys stats` and `nsys analyze` print about a report, one CSV a report; none where it has no data
     local name=$1 directory=$here/oracle/$1 report
     mkdir -p "$directory"
-    "$nsys" export --quiet true --type sqlite --force-overwrite true -o "$here/$name.sqlite" "$here/$name.nsys-rep"
+    "$nsys" export --quiet true --type sqlite --include-blobs true --force-overwrite true -o "$here/$name.sqlite" "$here/$name.nsys-rep"
     cp "$here/$name.sqlite" "$directory/input.sqlite" # stats may add indexes to its input
     for report in $("$nsys" stats --help-reports | sed -n 's/^  \([a-z0-9_]*\)\[*.* -- .*/\1/p') \
         cuda_gpu_kern_sum:{base,mangled,nvtx-name} cuda_gpu_kern_gb_sum:base cuda_gpu_trace:base nvtx_kern_sum:base; do

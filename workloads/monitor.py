@@ -7,7 +7,8 @@
     def training_step(): ...
 
 NAME.nvml.csv has a row a reading and GPU: `time_ns` (CLOCK_REALTIME, nanoseconds since 1970, as in a report's session
-start), `elapsed_s` (seconds since the monitor started), `device` (index), and workloads.nvml.READINGS. What a GPU does
+start), `elapsed_s` (seconds since the monitor started), `device` (index), `uuid` (its identity), and
+workloads.nvml.READINGS. What a GPU does
 not tell is empty. Without a GPU the monitor says so once, writes nothing and does nothing.
 """
 
@@ -26,10 +27,10 @@ from workloads import nvml
 from workloads.iterations import time_iterations
 from workloads.record import TIMINGS_HEADER, prefix_from_environment, write_csv
 
-HEADER = ("time_ns", "elapsed_s", "device", *nvml.READINGS)
+HEADER = ("time_ns", "elapsed_s", "device", "uuid", *nvml.READINGS)
 COLUMN = {name: index for index, name in enumerate(HEADER)}
 
-Row = tuple[float | int | None, ...]
+Row = tuple[float | int | str | None, ...]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -52,6 +53,7 @@ class GPUMonitor:
         self.rows: list[Row] = []
         """As in the file: one a reading and GPU."""
         self.devices = list(range(nvml.gpu_count()) if devices is None else devices)
+        self._uuids = {device: nvml.uuid(device) for device in self.devices}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._read_until_stopped, name="GPUMonitor", daemon=True)
         self._start_ns = 0
@@ -76,16 +78,18 @@ class GPUMonitor:
         if self.prefix:
             self.write(self.prefix.with_name(self.prefix.name + ".nvml.csv"))
 
-    def write(self, path: Path) -> None:
-        """Write what was read so far; nothing where nothing was."""
-        if self.rows:
-            write_csv(path, HEADER, self.rows)
+    def write(self, path: Path, device: int | None = None) -> None:
+        """Write what was read so far, of one GPU where `device` names it; nothing where nothing was."""
+        rows = [row for row in self.rows if device in (None, row[COLUMN["device"]])]
+        if rows:
+            write_csv(path, HEADER, rows)
 
     def read(self) -> None:
         """Take one reading of each GPU now."""
         for device in self.devices:
             now_ns = time.time_ns()
-            self.rows.append((now_ns, (now_ns - self._start_ns) / 1e9, device, *nvml.read(device)))
+            elapsed_s = (now_ns - self._start_ns) / 1e9
+            self.rows.append((now_ns, elapsed_s, device, self._uuids[device], *nvml.read(device)))
 
     def _read_until_stopped(self) -> None:
         while not self._stop.wait(self.interval_s):
@@ -93,7 +97,7 @@ class GPUMonitor:
 
     def joules_now(self) -> float | None:
         """Return what the energy counters of the GPUs add up to now, in joules; None where there is none."""
-        column = COLUMN["energy_mj"] - 3  # readings follow three columns of the log
+        column = nvml.READINGS.index("energy_mj")
         counters = [nvml.read(device)[column] for device in self.devices]
         if not counters or None in counters:
             return None

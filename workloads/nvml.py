@@ -57,6 +57,14 @@ def driver_version() -> str | None:
     return _text(pynvml.nvmlSystemGetDriverVersion()) if pynvml else None
 
 
+def uuid(index: int) -> str | None:
+    """Return the identity of a GPU, as in GPU-12ab..., which a report tells too."""
+    pynvml = library()
+    assert pynvml is not None
+    found = _asked(pynvml.nvmlDeviceGetUUID, pynvml.nvmlDeviceGetHandleByIndex(index))
+    return None if found is None else _text(found)
+
+
 def describe_gpus() -> list[dict[str, object]]:
     """Return name, memory and power limit of each GPU."""
     pynvml = library()

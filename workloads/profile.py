@@ -157,12 +157,20 @@ def run(job: Job, command: Sequence[str]) -> int:
     else:
         with GPUMonitor() as monitor:
             status = subprocess.run(command, check=False).returncode
-        log = Path(f"{job.stem()}.nvml.csv")
-        if not log.exists():  # else the program kept one itself
-            monitor.write(log)
+        write_logs(job, monitor)
     if status == 0:
         complete(job, [Path(stem) for stem in stems])
     return status
+
+
+def write_logs(job: Job, monitor: GPUMonitor) -> None:
+    """Write the log of all GPUs; where each rank has a report, that of its GPU beside it, as torchrun numbers them."""
+    ranks = [rank for rank in range(64) if Path(f"{job.stem(rank)}.nsys-rep").exists()]
+    for rank in ranks if monitor.devices else ():
+        monitor.write(Path(f"{job.stem(rank)}.nvml.csv"), monitor.devices[rank % len(monitor.devices)])
+    log = Path(f"{job.stem()}.nvml.csv")
+    if not ranks and not log.exists():  # else the program kept one itself
+        monitor.write(log)
 
 
 def complete(job: Job, stems: Sequence[Path]) -> None:

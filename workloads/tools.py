@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ NSYS = {
     "--cpuctxsw": "none",
 }
 NSYS_WINDOW = {"--capture-range": "cudaProfilerApi", "--capture-range-end": "stop"}
+BLOBS = "--include-blobs"
+"""Option of `nsys export`: payloads of NVTX ranges, such as the bytes of an NCCL message."""
 NCU = {"--force-overwrite": "", "--nvtx": "", "--clock-control": "none", "--set": "full", "--launch-count": "20"}
 NCU_WINDOW = {"--profile-from-start": "off"}
 
@@ -57,9 +60,13 @@ def nsys_command(prefix: str, window: bool, arguments: Sequence[str], program: S
 
 
 def export_command(report: Path) -> list[str]:
-    """Return the command that writes the SQLite export beside `report`."""
+    """Return the command that writes the SQLite export beside `report`, with what NCCL says of its messages."""
+    nsys = find("nsys")
     options = ["--quiet=true", "--type=sqlite", "--force-overwrite=true"]
-    return [find("nsys"), "export", *options, "-o", str(report.with_suffix(".sqlite")), str(report)]
+    known = subprocess.run([nsys, "export", "--help"], check=False, capture_output=True, text=True).stdout
+    if BLOBS in known:  # from 2024 on
+        options.append(f"{BLOBS}=true")
+    return [nsys, "export", *options, "-o", str(report.with_suffix(".sqlite")), str(report)]
 
 
 def ncu_command(prefix: str, window: bool, arguments: Sequence[str], program: Sequence[str]) -> list[str]:
