@@ -109,12 +109,12 @@ def ingest(files: tuple[Path, ...], inbox: Path, library: Path) -> Side:
     return Side(done.seconds, done.peak_bytes, "python -m ingest --once")
 
 
-def report_id(library: Path) -> str:
-    """Return the id of the one report in `library`."""
+def report_ids(library: Path) -> list[str]:
+    """Return the ids of the reports in `library`, the newest first."""
     done = measure.run([sys.executable, "-m", "profiledb", "list", "--library", library, "--format", "json"])
     try:
-        return str(json.loads(done.stdout)[0]["id"])
-    except (ValueError, IndexError, KeyError) as error:
+        return [str(report["id"]) for report in json.loads(done.stdout)]
+    except (ValueError, KeyError) as error:
         raise BenchError(f"profiledb list told no report: {done.stderr.strip()[-500:]}") from error
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench import measure
-from bench.ingestion import BenchError, report_id
+from bench.ingestion import BenchError, report_ids
 from profiledb import analysis
 from profiledb.library import Library
 
@@ -59,7 +59,7 @@ def measure_queries(library: Path, export: Path, kernels: int, nsys: str | None,
     All sides print or hold every row. The commands write CSV to a file, in turn; an nsys that was stopped once is not
     started again.
     """
-    report = report_id(library)
+    (report,) = report_ids(library)
     opened = Library(library)
     for query in QUERIES:
         with TemporaryDirectory(prefix="warpdeck-bench-") as folder:

@@ -19,7 +19,7 @@ from bench.ingestion import (
     export_and_stats,
     ingest,
     ncu_pages,
-    report_id,
+    report_ids,
     stats_of_sqlite,
 )
 from bench.pages import PageTime, measure_pages
@@ -28,7 +28,10 @@ from bench.queries import QueryTime, measure_queries
 ROOT = Path(__file__).resolve().parent.parent
 LAUNCHES = 1000
 """Launches of the large Compute report, of 2,184 metrics each."""
-PAGES = tuple(f"/{page}?report={{id}}" for page in ("overview", "kernels", "nvtx", "memory"))
+PAGES = (
+    *(f"/{page}?report={{id}}" for page in ("overview", "kernels", "nvtx", "memory", "split", "attention", "timings")),
+    "/compare?report={id}&other={other}",
+)
 NCU_PAGES = ("/roofline?report={id}", "/ncu?report={id}", "/ncu?report={id}&launch=5")
 _SAMPLE_SUFFIXES = (".nsys-rep", ".ncu-rep", ".pt.trace.json.gz")
 
@@ -94,27 +97,33 @@ def measure_analyses(folder: Path, chosen: argparse.Namespace, nsys: str | None)
 
 def measure_report_pages(folder: Path, chosen: argparse.Namespace) -> list[PageTime]:
     """Ingest the largest synthetic reports and measure their pages."""
-    tables = folder / f"pages_{max(chosen.kernels)}"
-    generate(Options(max(chosen.kernels)), tables, "parquetdir")
-    times = _pages_of(tables, folder / "nsys_pages", chosen.page or PAGES, chosen.repeat)
+    reports = []
+    for seed in (0, 1):
+        tables = folder / f"pages_{max(chosen.kernels)}_{seed}"
+        generate(Options(max(chosen.kernels), seed=seed), tables, "parquetdir")
+        timings = folder / f"{tables.name}.timings.csv"
+        timings.write_text("label,step,seconds\n" + "".join(f"step,{step},0.01\n" for step in range(1000)))
+        reports += [tables, timings]
+    times = _pages_of(tuple(reports), folder / "nsys_pages", chosen.page or PAGES, chosen.repeat)
     return (
         times
         if chosen.page
-        else times + _pages_of(compute_case(folder).files[0], folder / "ncu_pages", NCU_PAGES, chosen.repeat)
+        else times + _pages_of(compute_case(folder).files, folder / "ncu_pages", NCU_PAGES, chosen.repeat)
     )
 
 
-def _pages_of(report: Path, folder: Path, pages: Sequence[str], repeat: int) -> list[PageTime]:
+def _pages_of(files: tuple[Path, ...], folder: Path, pages: Sequence[str], repeat: int) -> list[PageTime]:
     folder.mkdir()
     inbox, library = folder / "inbox", folder / "library"
-    ingest((report,), inbox, library)
+    ingest(files, inbox, library)
     env = {
         "WARPDECK_INBOX": str(inbox),
         "WARPDECK_LIBRARY": str(library),
         "WARPDECK_WORKER": "off",
         "WARPDECK_SAMPLES": "off",
     }
-    paths = [page.format(id=report_id(library)) for page in pages]
+    ids = report_ids(library)
+    paths = [page.format(id=ids[0], other=ids[-1]) for page in pages]
     return measure_pages(env, paths, max(repeat, 5))
 
 
@@ -125,7 +134,9 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--only", choices=("ingest", "analyses", "pages"), help="measure one part, print it and write no file"
     )
-    parser.add_argument("--page", action="append", metavar="PATH", help="a page to measure, with {id} for the report")
+    parser.add_argument(
+        "--page", action="append", metavar="PATH", help="a page to measure: {id} is the report, {other} a second one"
+    )
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "bench" / "RESULTS.md")
     return parser.parse_args(arguments)
 
