@@ -1,6 +1,7 @@
-"""Reads the files that lie beside a report: facts (JSON) and timings (CSV or JSON) of the program that was profiled.
+"""Reads the files that lie beside a report: facts, timings and logs of the program that was profiled.
 
-``read`` tells by the content what a file is, and answers the text that the library keeps (profiledb.sidecar).
+``read`` tells by the name and the content what a file is, and answers the text that the library keeps
+(profiledb.sidecar).
 """
 
 import csv
@@ -13,13 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ingest.logs import read_log
 from profiledb.errors import ConversionError
-from profiledb.sidecar import PLAIN, UNITS, Columns, Kind
+from profiledb.sidecar import PLAIN, SUFFIX, UNITS, Columns, Kind
 
 MOST_BYTES = 32 << 20
 """Largest file that is read: a step takes some 20 bytes."""
 
 ENDINGS = (".json", ".csv")
+LOGS: tuple[Kind, ...] = ("power", "tasks")
+"""Tables whose columns have fixed names."""
 _WANTED = (PLAIN.label, PLAIN.step, PLAIN.time)
 _WARMUP = re.compile("warm[ _-]?up", re.IGNORECASE)
 _EXAMPLE = "A table has the columns label, step, seconds."
@@ -61,8 +65,15 @@ def read(path: Path, columns: Columns | None = None) -> Sidecar:
         raise ConversionError(f"{path.name} is no UTF-8 text.", hint="Save it as UTF-8.") from error
     if path.suffix.lower() == ".csv":
         names, rows = _table(path.name, text)
+        if kind := _log(path.name):
+            return Sidecar(kind, read_log(kind, path.name, names, rows))
         return Sidecar("timings", _timings(path.name, names, rows, columns))
     return _from_json(path.name, text, columns)
+
+
+def _log(name: str) -> Kind | None:
+    """What a table is whose name alone says it."""
+    return next((kind for kind in LOGS if name.lower().endswith(SUFFIX[kind])), None)
 
 
 def _from_json(name: str, text: str, columns: Columns | None) -> Sidecar:

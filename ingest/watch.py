@@ -13,7 +13,7 @@ from ingest.formats import nsys_parquet, nsys_report
 from ingest.state import look
 
 UNFINISHED = (".part", ".partial", ".tmp", ".crdownload", ".filepart", ".swp", "~")
-COMPANIONS = (".nvml.csv", ".tasks.csv", ".energy.csv")
+COMPANIONS = (".energy.csv",)
 """Endings of tables that ``workloads profile`` leaves beside a report and that no page reads."""
 QUICK_S = 0.1
 """Shortest time between the two looks: enough where the file shows by its end that it is complete."""

@@ -63,11 +63,11 @@ class Worker:
                 self.library.catalog.forget_job(job.path)
 
     def samples(self) -> list[Path]:
-        """The reports among the sample files; the folder holds other things too."""
+        """The reports among the sample files and those of each family, a folder below; there are other things, too."""
         folder = self.settings.samples
         if folder is None or not folder.is_dir():
             return []
-        found = [path for path in sorted(folder.iterdir()) if path.is_file()]
+        found = [path for path in sorted((*folder.glob("*"), *folder.glob("*/*"))) if path.is_file()]
         return [path for path in found if path.name.lower().endswith(DROPPED) or is_report(path)]
 
     def take(self, paths: list[Path]) -> int:

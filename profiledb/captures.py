@@ -70,6 +70,14 @@ OF_SIDECARS = {
         "Timings of the program itself: not in this report.",
         "Drop NAME.timings.csv with the columns label, step, seconds; NAME is that of the report.",
     ),
+    "power_log": (
+        "A log of power and clocks: not beside this report.",
+        "Capture with: python -m workloads profile -- python train.py",
+    ),
+    "task_time": (
+        "Times of the same work on CPU and GPU: not beside this report.",
+        "Drop NAME.tasks.csv with the columns task, size, device, part, seconds; NAME is that of the report.",
+    ),
     "meta": (
         "Facts about the program: not in this report.",
         "Drop NAME.meta.json with an object; NAME is that of the report.",

@@ -1,8 +1,10 @@
 """Files that a program wrote about its own run, kept beside its report: what it computed, what its timers measured.
 
-A report of the library may have ``reports/<id>.meta.json`` (one object, texts by name) and ``reports/<id>.timings.csv``
-(label, step, seconds). On a cursor they answer as ``meta`` and ``timing`` (views_sidecar.sql); the report itself never
-changes. ``ingest.sidecars`` makes them from what was dropped.
+A report of the library may have, beside ``reports/<id>.v*.duckdb``, files of the same id: ``.meta.json`` (one object,
+texts by name), ``.timings.csv`` (label, step, seconds), ``.nvml.csv`` (readings of power and clocks) and
+``.tasks.csv`` (times of the same work on CPU and GPU). On a cursor they answer as ``meta``, ``timing``, ``power_log``
+and ``task_time`` (views_sidecar.sql); the report itself never changes. ``ingest.sidecars`` makes them from what was
+dropped.
 """
 
 from dataclasses import dataclass
@@ -13,21 +15,52 @@ import duckdb
 
 from profiledb.schema import quote
 
-Kind = Literal["meta", "timings"]
-SUFFIX: dict[Kind, str] = {"meta": ".meta.json", "timings": ".timings.csv"}
+Kind = Literal["meta", "timings", "power", "tasks"]
+SUFFIX: dict[Kind, str] = {
+    "meta": ".meta.json",
+    "timings": ".timings.csv",
+    "power": ".nvml.csv",
+    "tasks": ".tasks.csv",
+}
 """What stands behind the id of a report in the library."""
 
-DROPPED = (".meta.json", ".timings.csv", ".timings.json")
+DROPPED = (*SUFFIX.values(), ".timings.json")
 """Endings of dropped files that say by themselves what they are; a plain .csv or .json needs a report beside it."""
 
 UNITS = {"seconds": 1.0, "milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9}
 """What a column of times may be in, in seconds."""
 
-_VIEWS: dict[Kind, str] = {
-    "meta": "meta AS SELECT key, value ->> '$' AS value FROM read_text({path}), json_each(content)",
-    "timings": "timing AS FROM read_csv({path}, header = true, auto_detect = false, delim = ',', quote = '\"',"
-    " escape = '\"', columns = {{'label': 'VARCHAR', 'step': 'BIGINT', 'seconds': 'DOUBLE'}})",
+TABLES: dict[Kind, dict[str, str]] = {
+    "timings": {"label": "VARCHAR", "step": "BIGINT", "seconds": "DOUBLE"},
+    "power": {
+        "time_ns": "BIGINT",
+        "device": "INTEGER",
+        "uuid": "VARCHAR",
+        "power_w": "DOUBLE",
+        "energy_mj": "DOUBLE",
+        "sm_clock_mhz": "DOUBLE",
+        "memory_clock_mhz": "DOUBLE",
+        "temperature_c": "DOUBLE",
+        "memory_used_bytes": "DOUBLE",
+        "gpu_utilisation_pct": "DOUBLE",
+        "memory_utilisation_pct": "DOUBLE",
+    },
+    "tasks": {"task": "VARCHAR", "size": "BIGINT", "device": "VARCHAR", "part": "VARCHAR", "seconds": "DOUBLE"},
 }
+"""Columns of the tables, with the type of each."""
+
+_NAMES: dict[Kind, str] = {"timings": "timing", "power": "power_log", "tasks": "task_time"}
+
+
+def _view(kind: Kind, file: Path) -> str:
+    """The view that answers from a sidecar."""
+    if kind == "meta":
+        return f"meta AS SELECT key, value ->> '$' AS value FROM read_text({quote(str(file))}), json_each(content)"
+    types = ", ".join(f"{quote(name)}: {quote(kind)}" for name, kind in TABLES[kind].items())
+    return (
+        f"{_NAMES[kind]} AS FROM read_csv({quote(str(file))}, header = true, auto_detect = false, delim = ',',"
+        f" quote = '\"', escape = '\"', columns = {{{types}}})"
+    )
 
 
 @dataclass(frozen=True)
@@ -67,8 +100,8 @@ def stem(name: str) -> str:
 
 
 def join(cursor: duckdb.DuckDBPyConnection, reports: Path, report_id: str) -> None:
-    """Makes ``meta`` and ``timing`` of this cursor answer from the sidecars of a report, where it has any."""
-    for kind, view in _VIEWS.items():
+    """Makes the views of this cursor answer from the sidecars of a report, where it has any."""
+    for kind in SUFFIX:
         file = path(reports, report_id, kind)
         if file.exists():
-            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {view.format(path=quote(str(file)))}")
+            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {_view(kind, file)}")

@@ -172,6 +172,58 @@ def test_tables_of_a_capture_that_no_page_reads_are_left_alone(
     ingest: Ingest, inbox: Path, empty_library: Library
 ) -> None:
     made(inbox / "a.sqlite")
-    (inbox / "a.nvml.csv").write_text("time_ns,power_w\n1,2\n")
+    (inbox / "a.energy.csv").write_text("batch,joules\n1,2\n")
     assert ingest(inbox, empty_library.folder, "--strict").status == 0
     assert states(empty_library) == {"a.sqlite": "ready"}
+
+
+POWER = """\
+time_ns,elapsed_s,device,uuid,power_w,energy_mj
+1795274097316886716,0,0,GPU-1,126.5,6908334
+1795274097341886716,0.025,0,GPU-1,,6908334
+"""
+TASKS = "task,size,device,part,seconds\nmatmul,256,CPU,compute,0.5\nmatmul,256,gpu,to_device,0.25\n"
+
+
+def test_logs_come_with_their_report(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    (inbox / "a.nvml.csv").write_text(POWER)
+    (inbox / "a.tasks.csv").write_text(TASKS)
+    made(inbox / "a.sqlite")
+    done = ingest(inbox, empty_library.folder, "--strict")
+    assert done.status == 0, done.errors
+    (report,) = empty_library.list()
+    read_back = analysis.query(empty_library, report.id, "SELECT time_ns, uuid, power_w, energy_mj FROM power_log")
+    assert list(read_back["time_ns"]) == [1795274097316886716, 1795274097341886716]
+    assert list(read_back["energy_mj"]) == [6908334, 6908334]
+    assert list(read_back["power_w"].isna()) == [False, True], "what the GPU does not tell is missing, not 0"
+    tasks = analysis.query(empty_library, report.id, "FROM task_time")
+    assert [tuple(row) for row in tasks.itertuples(index=False)] == [
+        ("matmul", 256, "cpu", "compute", 0.5),
+        ("matmul", 256, "gpu", "to_device", 0.25),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("a.nvml.csv", "device,power_w\n0,1\n", "has no column time_ns"),
+        ("a.nvml.csv", "time_ns,device\n1,0\n", "has no column energy_mj or power_w"),
+        ("a.nvml.csv", "time_ns,device,power_w\n", "has no row"),
+        ("a.nvml.csv", "time_ns,device,power_w\n1,0,-4\n", "row 2: power_w is '-4'"),
+        ("a.nvml.csv", "time_ns,device,power_w\n1.5,0,4\n", "row 2: time_ns is '1.5'"),
+        ("a.nvml.csv", "time_ns,device,power_w\n99999999999999999999,0,4\n", "row 2: time_ns"),
+        ("a.nvml.csv", "time_ns,device,power_w\n1,0\n", "row 2 has too few cells"),
+        ("a.tasks.csv", "task,size,device,seconds\nmatmul,256,tpu,1\n", "row 2: device is 'tpu'"),
+        ("a.tasks.csv", "task,size,device,seconds\n,256,cpu,1\n", "row 2: task is ''"),
+        ("a.tasks.csv", "task,size,device,seconds\nmatmul,256,cpu,inf\n", "row 2: seconds is 'inf'"),
+    ],
+)
+def test_a_log_with_a_fault_says_which(tmp_path: Path, name: str, text: str, problem: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ConversionError, match="(?i)" + problem):
+        read(tmp_path / name)
+
+
+def test_without_a_part_a_task_is_computing(tmp_path: Path) -> None:
+    (tmp_path / "a.tasks.csv").write_text("size;task;device;seconds\n256;matmul;cpu;1\n")
+    assert read(tmp_path / "a.tasks.csv").text == "task,size,device,part,seconds\nmatmul,256,cpu,compute,1\n"
