@@ -160,6 +160,12 @@ def clear_button(key: str) -> None:
     st.button("Clear the selection", key=key, on_click=clear, icon=":material/close:")
 
 
+def stretch_button(label: str, key: str, from_ns: int, to_ns: int) -> None:
+    """A button that chooses a stretch of time; Streamlit does not follow a link from a page to itself."""
+    times = {"from": milliseconds(from_ns), "to": milliseconds(to_ns)}
+    st.button(label, key=key, type="tertiary", on_click=lambda: st.query_params.update(times))
+
+
 def link(report_id: str, **more: str) -> dict[str, str | list[str]]:
     """The query of a link to another page of this report: the selection goes along."""
     return {session.PARAMETER: report_id, **_asked(), **more}

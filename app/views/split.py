@@ -100,7 +100,7 @@ def _phases_missing(side: Side) -> None:
 
 
 def _stretches(report_id: str) -> None:
-    """Links to thirds of the time in which the GPUs worked; the bar above takes any other."""
+    """Offers thirds of the time in which the GPUs worked; the bar above takes any other."""
     busy = session.whole(report_id, "gpu_busy").dropna(subset=["first_ns", "active_ns"])
     if busy.empty:
         return
@@ -111,8 +111,7 @@ def _stretches(report_id: str) -> None:
         for number, name in enumerate(("First third", "Middle third", "Last third")):
             ends = [low + (high - low) * place // 3 for place in (number, number + 1)]
             ends[1] += number == 2  # what begins at the very end
-            address = dict(zip(("from", "to"), map(selecting.milliseconds, ends), strict=True))
-            st.page_link(__file__, label=name, query_params={session.PARAMETER: report_id, **address}, width="content")
+            selecting.stretch_button(name, f"split-third-{number}", *ends)
 
 
 page()

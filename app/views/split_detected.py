@@ -1,6 +1,4 @@
-"""Iterations that the kernels of a report without ranges tell, each with a link to its stretch of time."""
-
-from pathlib import Path
+"""Iterations that the kernels of a report without ranges tell, each with its stretch of time to choose."""
 
 import streamlit as st
 
@@ -14,7 +12,6 @@ COLUMNS = (
     tables.Col("busy_ns", "GPU busy", kind="duration", help="Time in which the GPU ran anything", like="duration_ns"),
     tables.Col("kernels", "Kernels", kind="count", help="Kernels that begin in it on this GPU"),
 )
-_PAGE = Path(__file__).with_name("split.py")
 
 
 def show(report_id: str) -> None:
@@ -34,11 +31,5 @@ def show(report_id: str) -> None:
         )
         if picked is not None:
             row = rows.iloc[picked]
-            ends = {
-                "from": selecting.milliseconds(int(row["start_ns"])),
-                "to": selecting.milliseconds(int(row["end_ns"])),
-            }
-            st.page_link(
-                _PAGE, label=f"Split of iteration {fmt.count(row['number'])} alone",
-                query_params=selecting.link(report_id, **ends),
-            )  # fmt: skip
+            label = f"Split of iteration {fmt.count(row['number'])} alone"
+            selecting.stretch_button(label, "detected-alone", int(row["start_ns"]), int(row["end_ns"]))

@@ -1,0 +1,92 @@
+"""Clicks on tables of Compare and Split: how a kernel's durations spread, and an iteration that the kernels tell."""
+
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Position, expect
+
+from app.selection_address import milliseconds
+from bench.pages import browser_page, dashboard
+from profiledb import analysis
+from profiledb.library import Library
+from tests.conftest import ROOT, SAMPLES
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not (SAMPLES / "transformer_steps.sqlite").exists(), reason="no sample reports here"),
+]
+FIRST_ROW: Position = {"x": 60, "y": 50}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with two reports of training, and one of them without its ranges."""
+    folder = tmp_path_factory.mktemp("training")
+    inbox = folder / "inbox"
+    inbox.mkdir()
+    for name in ("transformer_steps.sqlite", "transformer_training.sqlite"):
+        shutil.copy(SAMPLES / name, inbox)
+    bare = inbox / "without_ranges.sqlite"
+    shutil.copy(SAMPLES / "transformer_steps.sqlite", bare)
+    with closing(sqlite3.connect(bare)) as db, db:
+        db.execute("DELETE FROM NVTX_EVENTS")
+    environment = os.environ | {"WARPDECK_DATA": str(folder), "WARPDECK_SAMPLES": "off"}
+    subprocess.run([sys.executable, "-m", "ingest", "--once"], cwd=ROOT, env=environment, check=True, timeout=120)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(data: Path) -> Iterator[str]:
+    with dashboard({"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off"}) as running:
+        yield running
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    with browser_page() as page:
+        page.set_default_timeout(60_000)
+        page.set_viewport_size({"width": 1440, "height": 1000})
+        expect.set_options(timeout=60_000)
+        yield page
+
+
+def test_a_click_on_a_kernel_of_compare_draws_how_its_durations_spread(page: Page, address: str, data: Path) -> None:
+    library = Library(data / "library")
+    ids = [library.find(name).id for name in ("transformer_training.sqlite", "transformer_steps.sqlite")]
+    page.goto(f"{address}/compare?report={ids[1]}&other={ids[0]}")
+    charts = page.locator(".js-plotly-plot")
+    expect(charts.first).to_be_visible()
+    kernels = page.locator(".st-key-compare-kernels [data-testid=stDataFrame]")
+    kernels.scroll_into_view_if_needed()
+    before = charts.count()
+    kernels.click(position=FIRST_ROW)
+    expect(charts).to_have_count(before + 1)
+    spread = page.locator(".st-key-compare-spread .js-plotly-plot")
+    expect(spread).to_be_visible()
+    drawn = spread.evaluate("chart => chart._fullData.map(trace => trace.y.length)")
+    assert len(drawn) >= 2, "one curve a report"
+    assert all(drawn)
+
+
+def test_a_click_on_an_iteration_offers_its_stretch_of_time(page: Page, address: str, data: Path) -> None:
+    library = Library(data / "library")
+    report = library.find("without_ranges.sqlite").id
+    rows = analysis.run(library, report, "detected_iterations", {})
+    assert len(rows) > 2, "the steps of training repeat the same kernels"
+    page.goto(f"{address}/split?report={report}")
+    page.get_by_text("Iterations that the kernels tell").click()
+    table = page.locator(".st-key-detected [data-testid=stDataFrame]")
+    expect(table).to_be_visible()
+    table.click(position=FIRST_ROW)
+    page.get_by_role("button", name="Split of iteration 1 alone").click()
+    begin, end = (milliseconds(int(rows.iloc[0][column])) for column in ("start_ns", "end_ns"))
+    expect(page).to_have_url(re.compile(rf"from={re.escape(begin)}&to={re.escape(end)}$"))
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
