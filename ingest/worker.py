@@ -129,7 +129,7 @@ class Worker:
         return self._record(job, outcome, round(time.monotonic() - started, 3))
 
     def _publish(self, path: Path, work: Path, manifest: str) -> None:
-        sample = path.parent == self.settings.samples
+        sample = self.settings.samples in path.parents
         known = replace(Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample)
         self.library.publish(work / DATABASE, known)
 

@@ -30,6 +30,21 @@ def test_samples_load_without_any_converter(ingest: Ingest, inbox: Path, empty_l
     assert {m.name for m in empty_library.list()} == {p.name for p in SAMPLES.glob("transformer_*rep")}
 
 
+def test_a_family_of_samples_lies_in_a_folder_of_its_own(tmp_path: Path, empty_library: Library) -> None:
+    samples = tmp_path / "samples"
+    for folder in ("family", "oracle/single"):
+        (samples / folder).mkdir(parents=True)
+    made(samples / "single.sqlite")
+    made(samples / "family" / "rank0.sqlite", 3)
+    (samples / "family" / "rank0.timings.csv").write_text("label,step,seconds\nstep,0,1\n")
+    (samples / "oracle" / "single" / "kernels.csv").write_text("name\n")
+    worker = Worker(empty_library, config.load(samples=samples, library=empty_library.folder), print)
+    worker.prepare()
+    worker.take(worker.samples())
+    assert {m.name: m.sample for m in empty_library.list()} == {"single.sqlite": True, "rank0.sqlite": True}
+    assert {job.name: job.state for job in empty_library.catalog.jobs()}["rank0.timings.csv"] == "ready"
+
+
 def test_same_content_under_two_names_is_one_report(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
     shutil.copy(made(inbox / "a.sqlite"), inbox / "b.sqlite")
     done = ingest(inbox, empty_library.folder)
