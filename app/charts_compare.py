@@ -59,9 +59,7 @@ def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.
             marker={"symbol": "diamond", "size": 10, "color": ACCENT[theme]},
             hovertemplate=f"<b>{fmt.plotly_text(end.title)}</b> {fmt.plotly_text(end.words)}<extra></extra>",
         )
-        _label(
-            figure, end.value, row, f"<b>{fmt.plotly_text(end.words)}</b>", right=row == 0 or end.value > first.value
-        )
+        _label(figure, end.value, row, f"<b>{fmt.plotly_text(end.words)}</b>")
     low, high = min(reached), max(reached)
     _rows(figure, rows, low, high, theme)
     unit, size = fmt.unit_for(max(abs(low), abs(high)), fmt.DURATION_UNITS)
@@ -99,18 +97,18 @@ def _bars(figure: go.Figure, parts: Sequence[Part], begins: Sequence[float], fir
         hovertemplate="%{customdata}<extra></extra>",
     )
     for row, begin, part in zip(rows, begins, parts, strict=True):
-        _label(figure, begin + part.size, row, fmt.plotly_text(part.words), right=part.size >= 0)
+        _label(figure, max(begin, begin + part.size), row, fmt.plotly_text(part.words))
 
 
-def _label(figure: go.Figure, x: float, row: int, text: str, *, right: bool) -> None:
-    """Words beside the end of a bar, on the side to which it points."""
+def _label(figure: go.Figure, x: float, row: int, text: str) -> None:
+    """Words on the right of a bar, wherever it points: on the left they run into the names of a narrow chart."""
     figure.add_annotation(
         x=x,
         y=row,
         text=text,
         showarrow=False,
-        xanchor="left" if right else "right",
-        xshift=8 if right else -8,
+        xanchor="left",
+        xshift=8,
         font={"size": FONT_PX},
     )
 
@@ -118,9 +116,8 @@ def _label(figure: go.Figure, x: float, row: int, text: str, *, right: bool) -> 
 def _rows(figure: go.Figure, titles: Sequence[str], low: float, high: float, theme: Theme) -> None:
     """The layout of bars one below the other, with room for the words beside them: on the right in the margin."""
     span = (high - low) or abs(high) or 1.0
-    left = 0.3 if any(label.xanchor == "right" for label in figure.layout.annotations) else 0.04
     frame(figure, theme, height=_ROW_PX * len(titles) + 52, left=_NAMES_PX, right=_WORDS_PX, top=4, bottom=44)
-    figure.update_xaxes(range=[low - left * span, high + 0.02 * span])
+    figure.update_xaxes(range=[low - 0.04 * span, high + 0.02 * span])
     figure.update_yaxes(
         range=[len(titles) - 0.4, -0.6],
         tickvals=list(range(len(titles))),
