@@ -1,4 +1,4 @@
-"""The transformer workload on the CPU: its arithmetic, what it learns, and the ranges it emits."""
+"""The transformer workload on the CPU: what it computes and learns, its ranges; what all say of wrong options."""
 
 from __future__ import annotations
 
@@ -199,3 +199,30 @@ def test_sizes_grow() -> None:
             parameters.append(LanguageModel(size.model).parameter_count())
     assert list(SIZES) == ["small", "medium", "large"]
     assert parameters == sorted(parameters)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["kernels", "--only", "vector_ad"], "There is no kernel called 'vector_ad': choose from vector_add, "),
+        (["kernels", "--floats", "10000"], "--floats must be a power of two from 8192 on, and 10000 is not."),
+        (["kernels", "--iterations", "0"], "--iterations must be a multiple of 16, and 0 is not."),
+        (["kernels", "--matrix", "0"], "--matrix must be at least 1, and 0 is not."),
+        (["attention", "--only", "naiv"], "There is no variant called 'naiv': choose from naive, "),
+        (["attention", "--tokens", "12,-1"], "--tokens must be lengths with commas between them, as in 512,1024, and "),
+        (["attention", "--heads", "0"], "--batch, --heads and --head-size must be at least 1."),
+        (["tasks", "--sizes", "16,x"], "--sizes must be numbers with commas between them, as in 256,1024, and "),
+        (["energy", "--batches", "1,1000"], "--batches must be numbers from 1 to 64 (--samples) with commas between, "),
+        (["streams", "--chunks", "0"], "--chunks and --streams must be at least 1."),
+        (["launches", "--kernels", "0"], "--kernels and --elements must be at least 1."),
+        (["idle", "--steps", "-1"], "--prime, --warmup and --steps cannot be negative."),
+        (["ddp", "--ranks", "3"], "A batch of 8 cannot be divided among 3 ranks: choose another --batch."),
+    ],
+)
+def test_one_sentence_says_what_is_wrong(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *arguments, "--device", "cpu"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(sentence)
+    assert error.count("\n") == 1

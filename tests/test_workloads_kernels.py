@@ -70,27 +70,6 @@ def test_every_kernel_but_the_matrix_products_is_in_the_cuda_source() -> None:
     assert sorted(defined) == sorted(name for name in CASES if not name.startswith("gemm_"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["kernels", "--only", "vector_ad"], "There is no kernel called 'vector_ad': choose from vector_add, "),
-        (["kernels", "--floats", "10000"], "--floats must be a power of two from 8192 on, and 10000 is not."),
-        (["kernels", "--iterations", "0"], "--iterations must be a multiple of 16, and 0 is not."),
-        (["kernels", "--matrix", "0"], "--matrix must be at least 1, and 0 is not."),
-        (["attention", "--only", "naiv"], "There is no variant called 'naiv': choose from naive, "),
-        (["attention", "--tokens", "12,-1"], "--tokens must be lengths with commas between them, as in 512,1024, and "),
-        (["attention", "--heads", "0"], "--batch, --heads and --head-size must be at least 1."),
-    ],
-)
-def test_one_sentence_says_what_is_wrong(
-    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", *arguments, "--device", "cpu"]) == 1
-    error = capsys.readouterr().err
-    assert error.startswith(sentence)
-    assert error.count("\n") == 1
-
-
 @pytest.mark.parametrize("name", ["kernels", "attention"])
 def test_without_a_gpu_one_sentence_says_what_to_do(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     if torch.cuda.is_available():

@@ -181,23 +181,3 @@ def test_energy_without_a_gpu_has_times_and_no_joules(tmp_path: Path, monkeypatc
     assert [row["batch"] for row in rows] == ["4", "8"]
     assert all(int(row["samples"]) % 64 == 0 and float(row["seconds"]) >= 0.001 for row in rows)
     assert json.loads((tmp_path / "energy.meta.json").read_text())["shapes"]["batches"] == [4, 8]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["tasks", "--sizes", "16,x"], "--sizes must be numbers with commas between them, as in 256,1024, and "),
-        (["energy", "--batches", "1,1000"], "--batches must be numbers from 1 to 64 (--samples) with commas between, "),
-        (["streams", "--chunks", "0"], "--chunks and --streams must be at least 1."),
-        (["launches", "--kernels", "0"], "--kernels and --elements must be at least 1."),
-        (["idle", "--steps", "-1"], "--prime, --warmup and --steps cannot be negative."),
-        (["ddp", "--ranks", "3"], "A batch of 8 cannot be divided among 3 ranks: choose another --batch."),
-    ],
-)
-def test_one_sentence_says_what_is_wrong(
-    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["run", *arguments, "--device", "cpu"]) == 1
-    error = capsys.readouterr().err
-    assert error.startswith(sentence)
-    assert error.count("\n") == 1
