@@ -1,6 +1,7 @@
 """The script behind every page: list of pages, report picker, one error boundary. ``main.py`` serves it."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import streamlit as st
@@ -88,12 +89,13 @@ def _pick(current: Manifest | None, view: views.View | None) -> None:
     known = {manifest.id: manifest for manifest in session.reports()}
     if current is None or current.id not in known:
         return
+    labels = _labels(known)
     st.session_state[_PICKER] = current.id
     st.sidebar.selectbox(
         "Report",
         list(known),
         key=_PICKER,
-        format_func=lambda key: _label(known[key]),
+        format_func=labels.__getitem__,
         on_change=_choose,
         args=(known,),
         label_visibility="collapsed",
@@ -106,6 +108,13 @@ def _choose(known: dict[str, Manifest]) -> None:
     session.remember(known[st.session_state[_PICKER]])
     selecting.other_report()
     st.session_state[_CHOSEN] = True
+
+
+def _labels(known: dict[str, Manifest]) -> dict[str, str]:
+    """What the picker calls each report; the same name, GPU and minute are told apart by the begin of the id."""
+    labels = {key: _label(manifest) for key, manifest in known.items()}
+    number = Counter(labels.values())
+    return {key: f"{label}  ·  {key[:8]}" if number[label] > 1 else label for key, label in labels.items()}
 
 
 def _label(manifest: Manifest) -> str:

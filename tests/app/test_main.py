@@ -3,6 +3,7 @@
 import logging
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -42,6 +43,14 @@ def test_the_picker_changes_the_address(dashboard: Dashboard, library: Library) 
     at = dashboard("overview")
     at.sidebar.selectbox(key="report-picker").select(ids[1]).run()
     assert shown(at) == ids[1]
+
+
+def test_the_picker_tells_reports_apart(dashboard: Dashboard, library: Library) -> None:
+    first, *others = library.list()
+    library.catalog.add_report(replace(first, id="0123456789abcdef", source_sha256="twin"))
+    options = dashboard().sidebar.selectbox(key="report-picker").options
+    assert len(set(options)) == len(options) == len(others) + 2
+    assert sum(option.endswith(("0123456789abcdef"[:8], first.id[:8])) for option in options) == 2
 
 
 def test_a_report_of_another_kind_is_named(dashboard: Dashboard, library: Library) -> None:
