@@ -4,7 +4,6 @@ The rules stand in classes.toml; DuckDB's RE2 applies them, so that one engine d
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -13,16 +12,20 @@ from typing import Literal
 
 import duckdb
 
-from profiledb.errors import ConfigError
+from profiledb import rules
 from profiledb.schema import quote
 
 BUNDLED = Path(__file__).with_name("classes.toml")
 OTHER = "other"
 Theme = Literal["light", "dark"]
 
-_KEYS = {"name": str, "title": str, "light": str, "dark": str, "patterns": list}
+_FORM = rules.Form(
+    "class",
+    "kernel classes",
+    {"name": str, "title": str, "light": str, "dark": str, "patterns": list},
+    "Mend the file, or start without it; profiledb/classes.toml shows the form.",
+)
 _SPARE_COLORS = (("#117733", "#4FB36B"), ("#AA4499", "#D07BC4"), ("#999933", "#C2C25A"), ("#44AA99", "#6FD0C0"))
-_HINT = "Mend the file, or start without it; profiledb/classes.toml shows the form."
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,6 @@ def load(override: Path | None = None) -> list[KernelClass]:
     """
     bundled = _read(BUNDLED)
     own = _read(override) if override else []
-    if override:
-        _check_patterns(override, own)
     ranks = _ranks(own + bundled)
     names = [name for name in dict.fromkeys(e.name for e in bundled + own) if name != OTHER]
     known = {entry.name for entry in bundled}
@@ -101,45 +102,18 @@ def colors(classes: Sequence[KernelClass], theme: Theme = "light") -> dict[str, 
 
 
 def _read(path: Path) -> list[_Entry]:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read as kernel classes.", hint=_HINT, detail=str(error)) from error
-    entries = data.pop("class", [])
-    if data or not isinstance(entries, list):
-        raise ConfigError(f"{path} holds something else than [[class]] entries.", hint=_HINT, detail=", ".join(data))
-    return [_entry(path, number, raw) for number, raw in enumerate(entries, 1)]
+    entries = rules.read(path, _FORM)
+    if path != BUNDLED:
+        rules.check_patterns(path, entries, _FORM)
+    return [_entry(path, entry) for entry in entries]
 
 
-def _entry(path: Path, number: int, raw: object) -> _Entry:
-    """The entry of that number, or a ConfigError that says what is wrong with it."""
-    name = raw.get("name") if isinstance(raw, dict) else None
-    if not isinstance(raw, dict) or not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*", name):
-        raise ConfigError(f"{path}: class entry {number} needs a name in lower case letters.", hint=_HINT)
-    for key, value in raw.items():
-        if key not in _KEYS or not isinstance(value, _KEYS[key]):
-            raise ConfigError(f"{path}: class {name!r}: {key} = {value!r} is not understood.", hint=_HINT)
+def _entry(path: Path, raw: rules.Entry) -> _Entry:
+    """The entry with its colours checked."""
     for theme in ("light", "dark"):
         if theme in raw and not re.fullmatch("#[0-9A-Fa-f]{6}", raw[theme]):
-            raise ConfigError(f"{path}: class {name!r}: {theme} must be a colour such as #0072B2.", hint=_HINT)
-    patterns = raw.get("patterns", [])
-    if not all(isinstance(pattern, str) for pattern in patterns):
-        raise ConfigError(f"{path}: class {name!r}: a pattern is not a text: {patterns!r}.", hint=_HINT)
-    return _Entry(**{**raw, "patterns": tuple(patterns)})
-
-
-def _check_patterns(path: Path, entries: Sequence[_Entry]) -> None:
-    """Let RE2 judge each pattern by itself, so that the error names the one that is wrong."""
-    with duckdb.connect() as db:
-        for entry in entries:
-            for pattern in entry.patterns:
-                where = f"{path}: class {entry.name!r}: the pattern {pattern!r}"
-                try:
-                    row = db.execute(f"SELECT regexp_matches('', {quote(pattern)}, 'i')").fetchone()
-                except duckdb.Error as error:
-                    raise ConfigError(f"{where} is no RE2 pattern.", hint=_HINT, detail=str(error)) from error
-                if row == (True,):
-                    raise ConfigError(f"{where} matches every name.", hint=_HINT)
+            raise _FORM.wrong(f"{path}: class {raw['name']!r}: {theme} must be a colour such as #0072B2.")
+    return _Entry(**{**raw, "patterns": tuple(raw.get("patterns", []))})
 
 
 def _ranks(entries: Sequence[_Entry]) -> list[tuple[str, str, int]]:
@@ -153,13 +127,13 @@ def _merge(
 ) -> KernelClass:
     """All entries of a class as one; for title and colours the first that gives them counts."""
     mine = [entry for entry in entries if entry.name == name]
-    rules = [(pattern, rank) for owner, pattern, rank in ranks if owner == name]
+    own = [(pattern, rank) for owner, pattern, rank in ranks if owner == name]
     spare = _SPARE_COLORS[added.index(name) % len(_SPARE_COLORS)] if name in added else ("", "")
     return KernelClass(
         name=name,
         title=next((e.title for e in mine if e.title), name.replace("_", " ").capitalize()),
-        patterns=tuple(pattern for pattern, _ in rules),
-        ranks=tuple(rank for _, rank in rules),
+        patterns=tuple(pattern for pattern, _ in own),
+        ranks=tuple(rank for _, rank in own),
         light=next((e.light for e in mine if e.light), spare[0]),
         dark=next((e.dark for e in mine if e.dark), spare[1]),
     )
