@@ -10,6 +10,7 @@ from app.views import (
     library_links,
     library_sidecars,
     library_table,
+    library_tour,
     library_upload,
 )
 
@@ -26,10 +27,14 @@ def page() -> None:
     st.header("Library", anchor=False)
     library_upload.uploader(library_jobs.where(worker.status(), session.settings().inbox))
     library_jobs.live()
-    if reports:
+    if not reports:
+        _empty()
+    elif library_tour.only_samples(reports):
+        library_tour.show(reports)
         _list()
     else:
-        _empty()
+        _list()
+        library_tour.show(reports)
     library_actions.confirm_delete()
     library_links.dialog()
     library_sidecars.dialog()
@@ -52,8 +57,14 @@ def _list() -> None:
 
 
 def _empty() -> None:
-    st.subheader("No reports yet", anchor=False)
-    st.markdown("Drop a report on this page, or put it into the folder that the dashboard watches:")
+    if library_jobs.first_are_coming():
+        st.subheader("The first reports are on their way", anchor=False)
+        st.markdown(
+            "Each is listed here as soon as it is read. To add one of yours, drop it on this page, or put it into"
+        )
+    else:
+        st.subheader("No reports yet", anchor=False)
+        st.markdown("Drop a report on this page, or put it into the folder that the dashboard watches:")
     st.code(str(session.settings().inbox), language=None)
     st.markdown("To capture one:")
     for title, command in TOOLS:

@@ -24,6 +24,14 @@ def note_listed() -> None:
     st.session_state[_LISTED] = _listed()
 
 
+def first_are_coming() -> bool:
+    """Whether files are on their way into a library that has none yet; so are samples before the worker names them."""
+    if jobs := session.jobs():
+        return any(job.state in OPEN_STATES for job in jobs)
+    samples = session.settings().samples
+    return worker.status().state in ("here", "starting") and samples is not None and any(samples.glob("*"))
+
+
 @st.fragment(run_every=REFRESH_S)
 def live() -> None:
     """Worker, progress and failures."""
@@ -39,8 +47,9 @@ def live() -> None:
         library_sidecars.waiting(jobs)
 
 
-def _listed() -> tuple[str, ...]:
-    return tuple(r.id for r in session.reports())
+def _listed() -> tuple[str, ...] | bool:
+    """The reports; while there are none, whether some are on their way: the page then says something else."""
+    return tuple(r.id for r in session.reports()) or first_are_coming()
 
 
 def _announce(jobs: Sequence[Job]) -> None:

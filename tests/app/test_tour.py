@@ -1,0 +1,154 @@
+"""The tour through the samples on the Library page: whom it is shown to, and that each link leads somewhere."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import selecting, views, worker
+from app.views import VIEWS, library_tour
+from app.views.library_tour import NAMES_REPORT
+from profiledb.catalog import Manifest
+from profiledb.library import Library
+from profiledb.schema import SCHEMA_VERSION
+from tests.app.conftest import SAMPLES, Dashboard
+
+pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
+
+NOT_HERE = {"crossover", "energy", "scaling"} - {view.url for view in VIEWS}
+"""Pages that a checkout may lack; the tour then leaves them out."""
+BESIDE = {"crossover", "energy"}
+"""Pages of what lies beside a report, which the library of these tests does not have."""
+
+
+def sample(name: str) -> Manifest:
+    kind = "ncu" if name.endswith(".ncu-rep") else "nsys"
+    return Manifest(f"id-{name}", SCHEMA_VERSION, name, kind, name, 1, sample=True)
+
+
+def samples() -> list[Manifest]:
+    return [sample(name) for name in dict.fromkeys(name for stop in library_tour.written() for name in stop["reports"])]
+
+
+def mark(library: Library, *, own: str = "") -> None:
+    """Makes the samples among the reports what they are, and lists none besides but ``own``."""
+    known = {report.name for report in samples()}
+    for report in library.list():
+        if report.name in known - {own}:
+            library.catalog.add_report(replace(report, sample=True))
+        elif report.name != own:
+            library.delete(report.id)
+
+
+def questions(at: AppTest) -> list[str]:
+    asked = [stop["question"] for stop in library_tour.written()]
+    return [question for question in asked if any(f"**{question}**" in one.value for one in at.markdown)]
+
+
+def tour(at: AppTest) -> list[str]:
+    return [one.label for one in at.expander if "Tour" in one.label]
+
+
+def test_the_file_names_what_there_is() -> None:
+    files = {path.name for path in (*SAMPLES.glob("*"), *SAMPLES.glob("*/*"))}
+    pages = {view.url: view.kind for view in VIEWS} | dict.fromkeys(NOT_HERE, "nsys")
+    keys = {prefix + key for prefix in ("", selecting.OTHER) for key in selecting.KEYS}
+    for stop in library_tour.written():
+        assert set(stop["reports"]) <= files
+        assert 1 <= len(stop["links"]) <= 3
+        for link in stop["links"]:
+            assert {link[key] for key in NAMES_REPORT if key in link} <= set(stop["reports"])
+            assert pages[link["page"]] == sample(link["report"]).kind
+            assert link.keys() - {"label", "page", *NAMES_REPORT} <= keys
+    assert library_tour.written()[0]["reports"] == ["dataloader_starved.nsys-rep", "dataloader_fixed.nsys-rep"]
+
+
+def test_links_carry_the_ids_of_the_library() -> None:
+    found = library_tour.stops(samples())
+    assert len(found) == len(library_tour.written()) - len(NOT_HERE)
+    compare = found[0].links[-1]
+    assert compare.view.url == "compare"
+    assert compare.query == {"report": "id-dataloader_starved.nsys-rep", "other": "id-dataloader_fixed.nsys-rep"}
+    naive = next(stop for stop in found if "attention" in stop.question).links[0]
+    assert [naive.query[key] for key in ("range", "other_range")] == ["tokens_2048/naive", "tokens_2048/fused"]
+
+
+def test_what_is_not_there_is_left_out() -> None:
+    every = [stop.question for stop in library_tour.stops(samples())]
+    deleted = [report for report in samples() if report.name != "streams_serial.nsys-rep"]
+    assert [stop.question for stop in library_tour.stops(deleted)] == [every[0], *every[2:]]
+    own = [replace(report, sample=report.name != "streams_serial.nsys-rep") for report in samples()]
+    assert library_tour.stops(own) == library_tour.stops(deleted)  # a report of that name is not the sample
+    without = [view for view in VIEWS if view.url != "compare"]
+    links = [link.view.url for stop in library_tour.stops(samples(), without) for link in stop.links]
+    assert links
+    assert "compare" not in links
+    assert library_tour.stops(samples(), []) == []
+    assert library_tour.stops([]) == []
+
+
+def test_a_library_of_samples_opens_with_the_tour(dashboard: Dashboard, library: Library) -> None:
+    mark(library)
+    at = dashboard()
+    assert not at.exception
+    assert tour(at)
+    assert questions(at) == [stop.question for stop in library_tour.stops(library.list())]
+    assert len(questions(at)) >= 7
+    assert at.dataframe
+
+
+def test_the_tour_grows_with_the_library(dashboard: Dashboard, library: Library) -> None:
+    mark(library)
+    late = library.find("dataloader_fixed.nsys-rep")
+    library.catalog.remove_report(late.id)
+    at = dashboard()
+    first = library_tour.written()[0]["question"]
+    assert first not in questions(at)
+    library.catalog.add_report(replace(late, sample=True))
+    assert questions(at.run())[0] == first
+
+
+def test_beside_reports_of_its_own_it_is_folded(dashboard: Dashboard, library: Library) -> None:
+    mark(library, own="tasks.nsys-rep")
+    at = dashboard()
+    assert tour(at)
+    assert not questions(at)
+
+
+def test_without_samples_there_is_none(dashboard: Dashboard, library: Library) -> None:
+    assert library.list()
+    at = dashboard()
+    assert not at.exception
+    assert not tour(at)
+
+
+def test_an_empty_library_waits_for_its_samples(
+    dashboard: Dashboard, empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = dashboard()
+    assert not tour(at)
+    assert "No reports yet" in [one.value for one in at.subheader]
+    monkeypatch.setattr("app.worker.status", lambda: worker.Status("starting"))
+    monkeypatch.setenv("WARPDECK_SAMPLES", str(SAMPLES))
+    assert "The first reports are on their way" in [one.value for one in dashboard().subheader]
+    monkeypatch.setenv("WARPDECK_SAMPLES", str(empty / "inbox"))
+    assert "No reports yet" in [one.value for one in dashboard().subheader]
+
+
+@pytest.mark.slow
+def test_every_link_leads_to_what_it_says(dashboard: Dashboard, library: Library) -> None:
+    mark(library)
+    links = [link for stop in library_tour.stops(library.list()) for link in stop.links]
+    for link in links:
+        at = AppTest.from_file(str(views.LIBRARY.parent.parent / "dashboard.py"), default_timeout=60)
+        at.run().switch_page(f"views/{link.view.path.name}")
+        for key, value in link.query.items():
+            at.query_params[key] = value
+        at.run()
+        said = "\n".join(str(one.value) for kind in (at.error, at.warning, at.info) for one in kind)
+        assert not at.exception
+        assert not at.error, (link, said)
+        empty = [word for word in ("not in this report", "not in the library", "No kernel") if word in said]
+        assert not empty or link.view.url in BESIDE, (link, said)
+        assert at.query_params["report"] in (link.query["report"], [link.query["report"]])
