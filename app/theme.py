@@ -13,6 +13,20 @@ Theme = Literal["light", "dark"]
 BACKGROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#13161b"}
 """The page's, as .streamlit/config.toml has it."""
 
+WORK: dict[Theme, dict[str, str]] = {
+    "light": {
+        "cpu": "#004C97", "gpu": "#1BAF7A", "allocate": "#56B4E9", "to_device": "#F0E442", "compute": "#1BAF7A",
+        "to_host": "#E69F00", "overhead": "#B3261E",
+    },
+    "dark": {
+        "cpu": "#3B82F6", "gpu": "#5BE7A9", "allocate": "#8ECDF5", "to_device": "#F0E442", "compute": "#5BE7A9",
+        "to_host": "#E69F00", "overhead": "#CC3328",
+    },
+}  # fmt: skip
+"""Devices and the parts of work on them, in the sense of the colours of the workloads' ranges: CPU blue, GPU and its
+computing green, transfers yellow and orange, allocation light blue, overhead (any other part) red. From the scheme of
+Okabe and Ito, blue, green and red moved until the devices, and neighbours in a stack, stay apart for every eye."""
+
 TINT: dict[Theme, float] = {"light": 0.25, "dark": 0.35}
 
 
@@ -24,6 +38,11 @@ def theme() -> Theme:
 def class_colors() -> dict[str, str]:
     """The colour of each kernel class in this visitor's theme, ``#RRGGBB`` by the class's name."""
     return classes.colors(_classes(config.load().classes), theme())
+
+
+def work_colors() -> dict[str, str]:
+    """The colours of ``WORK`` in this visitor's theme."""
+    return WORK[theme()]
 
 
 def class_titles() -> dict[str, str]:

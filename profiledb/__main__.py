@@ -134,6 +134,18 @@ def _compare(library: Library, arguments: argparse.Namespace) -> int:
     return compare_cli.run(library, arguments, _params(arguments.param), _params(arguments.other_param))
 
 
+def _crossover(library: Library, arguments: argparse.Namespace) -> None:
+    from profiledb import crossover_cli
+
+    crossover_cli.run(library, arguments)
+
+
+def _features(library: Library, arguments: argparse.Namespace) -> None:
+    from profiledb import crossover_cli
+
+    crossover_cli.run_features(library, arguments)
+
+
 def _analyses(_: Library, arguments: argparse.Namespace) -> None:
     found = analysis.analyses().values()
     if arguments.format == "json":
@@ -187,10 +199,26 @@ def _parser() -> argparse.ArgumentParser:
     linking.add_argument("--remove", action="store_true", help="take the link of NSYS away")
     linking.set_defaults(command=_link)
     compare_arguments.add(commands, common).set_defaults(command=_compare)
+    _add_tasks(commands, common)
     showing = commands.add_parser("analyses", parents=[common], help="analyses that there are")
     showing.add_argument("--format", choices=("text", "json"), default="text")
     showing.set_defaults(command=_analyses)
     return parser
+
+
+def _add_tasks(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the commands about times of the same work on CPU and GPU."""
+    crossing = commands.add_parser("crossover", parents=[common], help="from which size on the GPU beats the CPU")
+    crossing.add_argument("report", metavar="REPORT", help="id, unique prefix of one, or file name")
+    crossing.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    crossing.set_defaults(command=_crossover)
+    featuring = commands.add_parser(
+        "features", parents=[common], help="a row a task and size for machine learning, as CSV or Parquet"
+    )
+    featuring.add_argument("reports", metavar="REPORT", nargs="+", help="id, unique prefix of one, or file name")
+    featuring.add_argument("--format", choices=("csv", "parquet"), help="default: by the ending of FILE, else csv")
+    featuring.add_argument("-o", "--output", type=Path, metavar="FILE", help="writes there instead of printing")
+    featuring.set_defaults(command=_features)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def run(library: Library, arguments: argparse.Namespace, mine: Mapping[str, Any]
     if arguments.format == "json":
         print(rows.to_json(orient="records", indent=1, double_precision=15))
     else:
-        print(_csv(rows, compare_columns.TABLES[arguments.table]), end="")
+        print(csv_text(rows, compare_columns.TABLES[arguments.table]), end="")
     if compare.other_gpus(a, b):
         print(f"Different GPUs: {', '.join(a.gpus)} and {', '.join(b.gpus)}.", file=sys.stderr)
     if arguments.fail_above is None:
@@ -77,7 +77,7 @@ def _need_kernels(reports: list[Manifest], sides: list[Side]) -> None:
             raise AnalysisError(f"{report.name}: {side.lacks.message}", hint=side.lacks.hint)
 
 
-def _csv(rows: pd.DataFrame, columns: tuple[analysis.Column, ...]) -> str:
+def csv_text(rows: pd.DataFrame, columns: tuple[analysis.Column, ...]) -> str:
     """Numbers in the format of their column; what is missing is nothing."""
     shown = rows.copy()
     for column in columns:

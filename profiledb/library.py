@@ -35,6 +35,7 @@ VIEWS = (
     "views_peak.sql",
     "views_sidecar.sql",
     "views_timing.sql",
+    "views_task.sql",
     "views_attention.sql",
 )
 """What analyses share, in the order in which it is created."""

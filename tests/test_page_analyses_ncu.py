@@ -92,6 +92,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Library:
         library.publish(folder / kind, Manifest(letter * 16, SCHEMA_VERSION, kind, kind, "", 1))
     library.link("f" * 16, "e" * 16)
     library.put_sidecar("f" * 16, "timings", "label,step,seconds\n1,1,1\n")
+    library.put_sidecar("f" * 16, "tasks", "task,size,device,part,seconds\n1,1,cpu,compute,1\n")
     return library
 
 
@@ -116,6 +117,6 @@ def test_a_report_without_the_tables_says_what_to_capture(
     library: Library, publish: Publish, analysis_name: str
 ) -> None:
     report_id = publish(lambda _: None)
-    with pytest.raises(NotCapturedError, match=r"not in this report|has no rows") as caught:
+    with pytest.raises(NotCapturedError, match=r"not (in|beside) this report|has no rows") as caught:
         analysis.run(library, report_id, analysis_name)
     assert caught.value.hint

@@ -28,6 +28,7 @@ VIEWS = (
     View("split", "Split", "nsys", ":material/stacked_bar_chart:"),
     View("attention", "Attention", "nsys", ":material/grid_view:"),
     View("timings", "Timings", "nsys", ":material/timer:"),
+    View("crossover", "Crossover", "nsys", ":material/compare:"),
     View("roofline_time", "Roofline", "nsys", ":material/show_chart:"),
     View("compare", "Compare", "nsys", ":material/compare_arrows:"),
     View("kernel", "Kernel", "nsys", ":material/memory:", listed=False),

@@ -1,0 +1,107 @@
+"""The page Crossover: with times beside the report, without, with odd ones; its charts and their colours."""
+
+from itertools import pairwise
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import charts_crossover, theme
+from profiledb import analysis, crossover
+from profiledb.library import Library
+from tests.app.conftest import SAMPLES, Dashboard
+from tests.app.test_report_pages import HOSTILE, of, texts
+from tests.test_classes import difference
+
+HEADER = "task,size,device,part,seconds\n"
+
+
+def said(at: AppTest) -> str:
+    return texts(at).replace("\\", "")
+
+
+@pytest.fixture
+def sample(library: Library) -> str:
+    """The sample of tasks with what lies beside it."""
+    report_id = of(library, "tasks.nsys-rep")
+    library.put_sidecar(report_id, "tasks", (SAMPLES / "tasks.tasks.csv").read_text(encoding="utf-8"))
+    return report_id
+
+
+def test_the_sample(dashboard: Dashboard, sample: str) -> None:
+    at = dashboard("crossover", report=sample)
+    assert not at.exception
+    words = said(at)
+    assert "With transfers: **Use the GPU from 1,024 on.**" in words
+    assert "With transfers: **Stay on the CPU, up to 8,192 at least.**" in words
+    assert "Computing only: **Use the GPU from 128 on.**" in words
+    assert len(at.get("plotly_chart")) == 2
+    (times,) = (one.value for one in at.dataframe)
+    assert len(times) == 30
+    assert "cpu_gflops" not in times.columns, "without flops_by_task there is no column of dashes"
+    assert {getattr(one, "label", "") for one in at.get("download_button")} == {"CSV", "Parquet"}
+
+
+def test_without_times_it_says_how_to_get_some(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("crossover", report=of(library, "tasks.nsys-rep"))
+    assert not at.exception
+    assert "No times of the same work on CPU and GPU lie beside this report." in said(at)
+    assert "python -m workloads profile tasks" in [code.value for code in at.code]
+    assert "tasks.tasks.csv" in said(at)
+    assert not at.dataframe
+
+
+def test_many_odd_tasks(dashboard: Dashboard, library: Library) -> None:
+    """More than have room: one is drawn, all are listed; a name is only ever a name."""
+    report_id = of(library, "tasks.nsys-rep")
+    hostile = f'"{HOSTILE}"'
+    rows = [f"{hostile},{size},{device},x,{1e-6 * size}" for size in (3, 30) for device in ("cpu", "gpu")]
+    rows += ["only,1,gpu,compute,1", "zero,0,cpu,compute,0", "zero,0,gpu,compute,0", "last,8,cpu,compute,2"]
+    rows += ["last,8,gpu,compute,1", "last,8,gpu,compute,1", "last,8,gpu,allocate,1"]
+    library.put_sidecar(report_id, "tasks", HEADER + "\n".join(rows) + "\n")
+    at = dashboard("crossover", report=report_id)
+    assert not at.exception
+    for element in [*at.markdown, *at.caption]:
+        assert "<script>" not in element.value
+        assert ":red[" not in element.value
+    assert len(at.dataframe) == 2
+    assert "1 repetition lacks a part" in said(at)
+    zero = dashboard("crossover", report=report_id, task="zero")
+    assert zero.selectbox(key="crossover-task").value == "2"
+    assert "No time is above 0" in zero.info[0].value
+    last = zero.selectbox(key="crossover-task").select("3").run()
+    assert not last.exception
+    assert last.query_params["task"] == "last"
+    assert "the only size measured on both" in said(last)
+    assert not dashboard("crossover", report=report_id, task="no such task").exception
+
+
+def test_the_charts(library: Library, sample: str) -> None:
+    rows, parts = (analysis.run(library, sample, name) for name in ("task_times", "task_parts"))
+    found = crossover.crossovers(analysis.run(library, sample, "task_repetitions"))
+    panels = [
+        charts_crossover.Panel(
+            task, rows[rows["task"] == task], parts[parts["task"] == task], [one for one in found if one.task == task]
+        )
+        for task in ("matmul", "reduction")
+    ]
+    colors = theme.WORK["dark"]
+    figure = charts_crossover.times(panels, colors, "dark")
+    assert figure is not None
+    shapes = [shape for shape in figure.layout.shapes if shape.type == "line"]
+    assert [round(shape.x0) for shape in shapes] == [583, 102, 2535, 208], "shapes take the value, not its logarithm"
+    assert {trace.name for trace in figure.data if trace.showlegend} == {name for *_, name in charts_crossover.LINES}
+    bars = charts_crossover.shares(panels, colors, "dark")
+    assert bars is not None
+    stacked = [sum(trace.y[place] for trace in bars.data if trace.xaxis == "x") for place in range(10)]
+    assert stacked == pytest.approx([100] * 10)
+    assert charts_crossover.short(8192) == "8k"
+    assert charts_crossover.short(1000) == "1,000"
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_colours_stay_apart(name: theme.Theme) -> None:
+    """The two devices, and neighbours in the stack of parts, by 30 in CIE Lab whatever the eye."""
+    colors = theme.WORK[name]
+    assert difference(colors["cpu"], colors["gpu"]) > 30
+    stack = [colors[part] for part in (*charts_crossover.PARTS, "overhead")]
+    assert min(difference(a, b) for a, b in pairwise(stack)) > 30
