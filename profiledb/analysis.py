@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from profiledb import phases, selection, stored
-from profiledb.captures import GPU_SIDE, how_to_capture
+from profiledb import captures, phases, selection, stored
 from profiledb.errors import AnalysisError, NotLinkedError
 from profiledb.library import BROKEN, Library
 
@@ -223,12 +222,13 @@ def check_needs(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, *, alone:
                 "No Compute report is linked to this report.",
                 hint="Link one on the Library page, or: python -m profiledb link REPORT COMPUTE_REPORT",
             )
-        if not any(cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() for table in tables):
-            calls, work = (
-                any(cursor.execute(f'SELECT 1 FROM "{one}" LIMIT 1').fetchone() for one in found)
-                for found in (("api_call",), GPU_SIDE)
+        if not any(captures.has_rows(cursor, table) for table in tables):
+            work = any(captures.has_rows(cursor, table) for table in captures.GPU_SIDE)
+            raise captures.how_to_capture(
+                tables[0],
+                calls_traced=not work and captures.has_rows(cursor, "api_call"),
+                graphs_traced=not work and captures.has_rows(cursor, "graph_launch"),
             )
-            raise how_to_capture(tables[0], calls_traced=calls and not work)
 
 
 def query(library: Library, report_id: str, sql: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":

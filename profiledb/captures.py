@@ -1,6 +1,6 @@
 """What a capture may lack, what that means for the reader, and the flag that captures it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 
@@ -56,13 +56,21 @@ CAPTURES = (
 )
 
 
+def has_rows(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
+    """Whether a table of this report has any row."""
+    return cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() is not None
+
+
 def missing(cursor: duckdb.DuckDBPyConnection, kind: str) -> list[Capture]:
     """What a report of this kind (nsys, ncu) lacks, in the order of importance."""
-    return [
-        c for c in CAPTURES if c.kind == kind and not cursor.execute(f'SELECT 1 FROM "{c.table}" LIMIT 1').fetchone()
-    ]
+    found = [one for one in CAPTURES if one.kind == kind and not has_rows(cursor, one.table)]
+    if not has_rows(cursor, "graph_launch"):
+        return found
+    return [replace(one, flag=f"nsys profile {NODES}") if one.table == "kernel" else one for one in found]
 
 
+NODES = "--cuda-graph-trace=node"
+"""Option of nsys that shows what a CUDA graph runs, which by default is traced as a whole."""
 GPU_SIDE = ("kernel", "memop")
 NOTHING_RAN = "CUDA calls were traced, but nothing of what ran on the GPU"
 OF_SIDECARS = {
@@ -86,13 +94,19 @@ OF_SIDECARS = {
 """What a report lacks that no profiler writes (sidecar.py)."""
 
 
-def how_to_capture(table: str, *, calls_traced: bool = False) -> NotCapturedError:
+def how_to_capture(table: str, *, calls_traced: bool = False, graphs_traced: bool = False) -> NotCapturedError:
     """The answer to a question that needs a table which this report does not have.
 
     Args:
         table: the table without rows.
         calls_traced: whether CUDA calls were recorded, so that only the GPU's side of them is missing.
+        graphs_traced: whether CUDA graphs were recorded as wholes.
     """
+    if graphs_traced and table in GPU_SIDE:
+        return NotCapturedError(
+            "CUDA graphs were traced as wholes: what they ran is not in this report.",
+            hint=f"Capture with: nsys profile {NODES}",
+        )
     if calls_traced and table in GPU_SIDE:
         return NotCapturedError(
             f"{NOTHING_RAN}: not in this report.",

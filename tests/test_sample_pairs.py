@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from profiledb import analysis
+from profiledb import analysis, captures
+from profiledb.errors import NotCapturedError
 from profiledb.library import Library
 from tests.page_reports import records
 
@@ -68,3 +69,12 @@ def test_fused_attention_takes_a_fraction_of_the_time(nsys_samples: Library, tok
         for kind in ("naive", "fused")
     )
     assert naive > 3 * fused
+
+
+def test_graphs_that_were_traced_as_wholes_are_not_taken_for_a_silent_driver(nsys_samples: Library) -> None:
+    report = nsys_samples.find("launches_graph.nsys-rep")
+    with pytest.raises(NotCapturedError, match="graphs were traced as wholes") as told:
+        analysis.run(nsys_samples, report.id, "kernel_summary", {})
+    assert "--cuda-graph-trace=node" in told.value.hint
+    with nsys_samples.cursor(report.id) as cursor:
+        assert "--cuda-graph-trace=node" in captures.missing(cursor, "nsys")[0].flag
