@@ -34,6 +34,8 @@ VIEWS = (
     "views_phase.sql",
     "views_peak.sql",
     "views_sidecar.sql",
+    "views_power.sql",
+    "views_energy.sql",
     "views_timing.sql",
     "views_task.sql",
     "views_attention.sql",

@@ -80,7 +80,7 @@ def _whole(name: str, value: Any) -> int:
 
 
 def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
-    """Makes the views ``selected_*`` of this cursor show the selection, and ``selected_mode`` its mode.
+    """Makes the views ``selected_*`` of this cursor show the selection, and ``selected_mode`` and ``_device`` tell it.
 
     Raises:
         AnalysisError: the report has no such range, or no such instance of it.
@@ -90,6 +90,8 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS '{selection.mode}'")
     if selection.everything:
         return
+    if selection.device is not None:
+        cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_device() AS {selection.device}")
     if selection.skip_first and not selection.ranges:
         raise AnalysisError("skip_first counts instances of a range.", hint="Choose one: --param range=NAME")
     chosen = _choose(cursor, selection)

@@ -29,6 +29,7 @@ VIEWS = (
     View("attention", "Attention", "nsys", ":material/grid_view:"),
     View("timings", "Timings", "nsys", ":material/timer:"),
     View("crossover", "Crossover", "nsys", ":material/compare:"),
+    View("energy", "Energy", "nsys", ":material/bolt:"),
     View("roofline_time", "Roofline", "nsys", ":material/show_chart:"),
     View("compare", "Compare", "nsys", ":material/compare_arrows:"),
     View("kernel", "Kernel", "nsys", ":material/memory:", listed=False),

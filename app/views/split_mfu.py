@@ -22,7 +22,7 @@ def show(side: Side) -> None:
     st.subheader(f"Model FLOPs utilization{of}", anchor=False)
     told = side.run("mfu").iloc[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        flops = _number("FLOPs of a step", "flops", "for example 1.2e12", _HELP)
+        flops = ask_number("FLOPs of a step", "flops", "for example 1.2e12", _HELP)
         names = list(PRECISIONS)
         known = told["precision"] if told["precision"] in PRECISIONS else "bf16"
         precision = st.selectbox(
@@ -31,7 +31,7 @@ def show(side: Side) -> None:
         )  # fmt: skip
         step_ms = None
         if fmt.number(told["step_ns"]) is None:
-            step_ms = _number("Time of a step (ms)", "step_ms", "in ms", "No range tells steps, so enter it.")
+            step_ms = ask_number("Time of a step (ms)", "step_ms", "in ms", "No range tells steps, so enter it.")
     params: dict[str, Any] = {"precision": precision} if precision != told["precision"] else {}
     params |= {"flops": flops} if flops else {}
     params |= {"step_ns": step_ms * 1e6} if step_ms else {}
@@ -40,7 +40,7 @@ def show(side: Side) -> None:
     st.caption(words(row))
 
 
-def _number(label: str, key: str, example: str, about: str) -> float | None:
+def ask_number(label: str, key: str, example: str, about: str) -> float | None:
     """A number that the reader types, 1.2e12 included; anything else is said to be none."""
     text = st.text_input(label, key=key, bind="query-params", placeholder=example, help=about, width=200).strip()
     value = fmt.number(text.replace(",", "").replace(" ", "")) if text else None
