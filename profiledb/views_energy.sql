@@ -1,12 +1,36 @@
 -- Energy of parts of a report, from the stretches of known energy of views_power.sql; created as those of views.sql.
 
--- Paths by the path or the name that they are a row of.
+-- Paths with a star for the number of a loop: at least three names that differ by their last number alone, and have all
+-- the numbers from the least to the largest, such as step_0, step_1, step_2; batch_1, batch_8, batch_64 are no loop.
+CREATE OR REPLACE VIEW looped_path AS
+WITH RECURSIVE starred AS (
+    SELECT path_id, parent_id, name, without_number(name) AS star, '' AS above FROM range_path WHERE parent_id IS NULL
+    UNION ALL
+    SELECT own.path_id, own.parent_id, own.name, without_number(own.name), concat(parent.above, '/', parent.star)
+    FROM starred AS parent JOIN range_path AS own ON own.parent_id = parent.path_id
+), loop AS (
+    SELECT above, star FROM (
+        SELECT above, star, TRY_CAST(regexp_extract(name, '(\d{1,9})(?: ?(?:/|of) ?\d+)?\D*$', 1) AS BIGINT) AS number FROM starred
+    ) GROUP BY above, star HAVING count(DISTINCT number) >= 3 AND max(number) - min(number) + 1 = count(DISTINCT number)
+), named AS MATERIALIZED (
+    SELECT path_id, parent_id, replace(CASE WHEN loop.star IS NULL THEN name ELSE star END, '/', '\/') AS title
+    FROM starred LEFT JOIN loop USING (above, star)
+), joined AS (
+    SELECT path_id, title FROM named WHERE parent_id IS NULL
+    UNION ALL
+    SELECT own.path_id, concat(parent.title, '/', own.title)
+    FROM joined AS parent JOIN named AS own ON own.parent_id = parent.path_id
+)
+FROM joined;
+
+-- Paths by what they are a row of: the path, the path with loops as one, or the name.
 CREATE OR REPLACE MACRO range_key(what) AS TABLE
 SELECT path_id, path_id AS key, path AS title FROM range_path WHERE what = 'path'
+UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY title), title FROM looped_path WHERE what = 'loop'
 UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY name), name FROM range_path WHERE what = 'name';
 
--- Energy by what it is asked for: 'window' (the selection), 'class' (kernel classes, copies, graphs, idle), 'path' and
--- 'name' (NVTX ranges), 'step' (loops by rank). A row a key and GPU; `label` is the class, or says nothing. `asked_ns` is
+-- Energy by what it is asked for: 'window' (the selection), 'class' (kernel classes, copies, graphs, idle), 'path',
+-- 'loop' and 'name' (NVTX ranges), 'step' (loops by rank). A row a key and GPU; `label` is the class, or says nothing. `asked_ns` is
 -- the time that counts, without overlap, `known_ns` what the log covers of it; without any there is no energy. Of ranges
 -- and steps those keys are told that have the most time, as many as `most`.
 --

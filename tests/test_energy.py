@@ -3,15 +3,18 @@
 import json
 from typing import Any
 
+import duckdb
 import pytest
 
+from profiledb.analysis import query
 from profiledb.errors import NotCapturedError
 from profiledb.library import Library
-from tests.page_reports import Publish, make_library, make_publish, picked, run
+from tests.page_reports import Publish, insert, make_library, make_publish, picked, records, run
 from tests.powered import at_once, put_log, reading, report
 
 __all__ = ["make_library", "make_publish"]  # fixtures
 
+LOOPED = "SELECT range_path.path, title FROM looped_path JOIN range_path USING (path_id)"
 CHANGES = [(0.0, 100.0), (100.0, 110.0), (200.0, 140.0), (300.0, 180.0), (400.0, 190.0)]
 """What is known: 30 J from 100 to 200 ms, 40 J to 300 ms, 10 J to 400 ms."""
 
@@ -185,3 +188,37 @@ def test_without_a_log_it_says_how_to_get_one(library: Library, publish: Publish
     for name in ("energy_summary", "energy_ranges", "energy_classes", "energy_steps", "power_over_time"):
         with pytest.raises(NotCapturedError, match="power and clocks"):
             run(library, one, name)
+
+
+def test_loops_are_told_by_numbers_without_a_hole(library: Library, publish: Publish) -> None:
+    paths = [
+        "a",
+        "batch_1",
+        "batch_8",
+        "batch_64",
+        "two_0",
+        "two_1",
+        "n1",
+        "n2",
+        "n3",
+        "step 1/9",
+        "step 2/9",
+        "step 3/9",
+    ]
+    nested = [f"{outer}/{inner}" for outer in ("n1", "n3") for inner in ("k0", "k1", "k2", "7/8")]
+
+    def fill(db: duckdb.DuckDBPyConnection) -> None:
+        rows = [{"path_id": n, "level": 0, "name": t, "path": t} for n, t in enumerate(paths)]
+        for n, text in enumerate(nested, len(paths)):
+            outer, _, inner = text.partition("/")
+            rows.append({"path_id": n, "parent_id": paths.index(outer), "level": 1, "name": inner, "path": text})
+        insert(db, "range_path", rows)
+
+    one = publish(fill)
+    found = {row["path"]: row["title"] for row in records(query(library, one, LOOPED))}
+    assert {path: title for path, title in found.items() if path != title} == {
+        **{f"n{number}": "n*" for number in (1, 2, 3)},
+        **{f"step {number}/9": r"step *\/9" for number in (1, 2, 3)},
+        **{f"n{outer}/k{inner}": "n*/k*" for outer in (1, 3) for inner in (0, 1, 2)},
+        **{f"n{outer}/7/8": r"n*/7\/8" for outer in (1, 3)},
+    }

@@ -45,6 +45,17 @@ def test_each_batch_size_has_the_joules_of_the_program(samples: Library) -> None
     assert each == sorted(each, reverse=True), "a sample takes less in larger batches"
 
 
+def test_a_step_that_is_too_short_alone_is_measured_as_a_loop(samples: Library) -> None:
+    rows = {row["range"]: row for row in run(samples, of(samples, "energy"), "energy_ranges", by="loop")}
+    assert {"batch_1", "batch_8", "batch_64", "batch_512"} <= set(rows), "sizes are no loop"
+    told = {row["batch"]: row for row in program()}
+    for batch in (8, 64, 512):
+        loop = rows[f"batch_{batch}/step_*"]
+        assert loop["instances"] == told[batch]["samples"] / 512
+        assert loop["measurable"]
+        assert loop["joules_each"] == pytest.approx(512 * told[batch]["joules_per_sample"], rel=0.05)
+
+
 def test_a_window_of_milliseconds_is_too_short(samples: Library) -> None:
     one = of(samples, "idle_fixed")
     (whole,) = run(samples, one, "energy_summary")

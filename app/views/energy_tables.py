@@ -9,7 +9,7 @@ from app.charts import Part
 from app.views import energy_words
 
 BY = "by"
-_BY = {"path": "Path", "name": "Name"}
+_BY = {"loop": "Loops as one", "path": "Each path", "name": "Each name"}
 _KINDS = {"memcpy": "Copies", "memset": "Memory sets", "graph": "CUDA graphs", "idle": "Idle"}
 _GREYS = {"memcpy": "#7A828E", "memset": "#9AA1AB", "graph": "#656D78", "idle": "#B4BAC2"}
 _ENERGY = (
@@ -69,8 +69,8 @@ def ranges(report_id: str) -> None:
     """Draws the table of ranges; raises NotCapturedError where the report has none."""
     st.subheader("Ranges", anchor=False)
     by = st.segmented_control(
-        "Rows", list(_BY), default="path", format_func=_BY.__getitem__, key=BY, bind="query-params", required=True,
-        label_visibility="collapsed", help="A row a path, or a name wherever it stands",
+        "Rows", list(_BY), default="loop", format_func=_BY.__getitem__, key=BY, bind="query-params", required=True,
+        label_visibility="collapsed", help="Loops as one: step_* for all numbered steps",
     )  # fmt: skip
     rows = session.run(report_id, "energy_ranges", by=by)
     if rows.empty:

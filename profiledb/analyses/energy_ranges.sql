@@ -1,13 +1,13 @@
 -- title: Energy of NVTX ranges
--- The energy that the GPUs drew in the time of the ranges of the selection, a row a path or a name, in the order of time
--- covered. The time of a range is that on the GPU, from its first operation to the end of its last; of one that launched
--- nothing that on the host. Where instances overlap their time counts once. Idle power is part of it. What is told where
+-- The energy that the GPUs drew in the time of the ranges of the selection, a row a path, loop or name, in the order of
+-- time covered. A loop is one row for all of its numbers: step_* for step_0, step_1, step_2 ... The time of a range is
+-- that on the GPU, from its first operation to the end of its last; of one that launched nothing that on the host. Where instances overlap their time counts once. Idle power is part of it. What is told where
 -- the log covers a part is the energy of that part.
 -- needs: power_log
 -- needs: range
--- param: by = path (path, name) a row for each path, or for each name wherever it stands
+-- param: by = path (path, loop, name) a row for each path, each path with loops as one, or each name wherever it stands
 -- param: most = 200 how many rows at most
--- column: range | text | | path or name
+-- column: range | text | | path, loop or name
 -- column: instances | count | | ranges of the selection
 -- column: seconds | s | .6f | time that they cover
 -- column: covered_pct | % | .1f | share of it that the log covers
