@@ -67,8 +67,8 @@ FROM instance LEFT JOIN steady USING (global_tid, path_id);
 -- Such a pattern counts as steps where its last name says so (`step_likeness`) and it has two instances or more. Where
 -- none says so, it is the one pattern of the thread with at least three instances that cover at least half of the time
 -- of the ranges around them, or of all outermost ranges of the thread but warm-ups; with one range around it at most,
--- and not called a layer, block or stage, which are parts of a model. Rank 1 is no warm-up, has a name that says so,
--- and the most time on the GPU.
+-- and not called a layer, block or stage, which are parts of a model. Rank 1 is no warm-up, has a name that says so, not
+-- one of a batch where there are others (a batch may be a size, or a part of a step), and the most time on the GPU.
 CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
 WITH RECURSIVE pattern AS (
     SELECT path_id, name, level, path, NULL::VARCHAR AS parent,
@@ -81,13 +81,14 @@ WITH RECURSIVE pattern AS (
     FROM pattern JOIN range_path ON range_path.parent_id = pattern.path_id
 ), kind AS (
     SELECT pattern, CASE WHEN count(*) = 1 THEN any_value(path) ELSE pattern END AS label, any_value(parent) AS parent,
-        max(step_likeness(name)) AS likeness, bool_or(warmup) AS warmup, any_value(level) AS level
+        max(step_likeness(name)) AS likeness, bool_or(warmup) AS warmup, any_value(level) AS level,
+        bool_and(regexp_matches(name, 'batch', 'i')) AS of_batch
     FROM pattern GROUP BY pattern
 ), total AS (
     SELECT pattern, global_tid, count(*) AS steps, sum(cpu_ns) AS cpu_ns, sum(gpu_ns) AS gpu_ns
     FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id) GROUP BY pattern, global_tid
 ), candidate AS (
-    SELECT pattern, global_tid, steps, cpu_ns, gpu_ns, label, parent, warmup, level,
+    SELECT pattern, global_tid, steps, cpu_ns, gpu_ns, label, parent, warmup, level, of_batch,
         CASE WHEN steps > 1 THEN kind.likeness ELSE 0 END AS likeness,
         sum(cpu_ns) FILTER (level = 0 AND NOT warmup) OVER (PARTITION BY global_tid) AS outer_ns
     FROM total JOIN kind USING (pattern)
@@ -103,7 +104,8 @@ WITH RECURSIVE pattern AS (
             >= 0.5 * coalesce(around.cpu_ns, CASE WHEN parent IS NULL THEN outer_ns END)
 ), ranked AS (
     SELECT *, row_number() OVER (
-        ORDER BY warmup, likeness DESC, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level, pattern, global_tid) AS rank
+        ORDER BY warmup, likeness DESC, of_batch, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level, pattern, global_tid
+    ) AS rank
     FROM fit WHERE likeness > 0 OR place = 1
 ), placed AS MATERIALIZED (
     SELECT range.*, rank, label, warmup, path, name, steps, row_number() OVER lane AS number,

@@ -7,6 +7,7 @@ import pytest
 from profiledb import analysis, captures
 from profiledb.errors import NotCapturedError
 from profiledb.library import Library
+from tests.conftest import SAMPLES
 from tests.page_reports import records
 
 MEASURED = {"warmup": "exclude", "mode": "process"}
@@ -78,3 +79,8 @@ def test_graphs_that_were_traced_as_wholes_are_not_taken_for_a_silent_driver(nsy
     assert "--cuda-graph-trace=node" in told.value.hint
     with nsys_samples.cursor(report.id) as cursor:
         assert "--cuda-graph-trace=node" in captures.missing(cursor, "nsys")[0].flag
+
+
+@pytest.mark.skipif(not (SAMPLES / "energy.sqlite").exists(), reason="no sample reports here")
+def test_steps_within_batch_sizes_are_the_steps(nsys_samples: Library) -> None:
+    assert one(nsys_samples, "energy", "iteration_summary", warmup="exclude")["steps"] == "batch_*/step_*"
