@@ -22,8 +22,13 @@ PAGES = {
     "memory": f"/memory?report={TRAINING}.nsys-rep",
     "ncu": "/ncu?report=kernels.ncu-rep&launch=5",
     "roofline": f"/roofline?report={TRAINING}.ncu-rep",
+    "split": f"/split?report=transformer_inference.nsys-rep&other={TRAINING}.nsys-rep",
+    "crossover": "/crossover?report=tasks.nsys-rep",
+    "energy": "/energy?report=energy.nsys-rep",
+    "scaling": "/scaling?report=ddp_strong_4_rank0.sqlite",
 }
-HEIGHT = {"library": 520, "overview": 1180, "kernels": 900, "nvtx": 1180, "memory": 1180, "ncu": 1180, "roofline": 1180}
+HEIGHT = {"library": 1000, "kernels": 900}
+TALL = 1180
 
 
 def main() -> None:
@@ -33,10 +38,12 @@ def main() -> None:
         settings = {"WARPDECK_DATA": data, "WARPDECK_SAMPLES": str(SAMPLES)}
         with dashboard(settings) as address, browser_page() as page:
             page.goto(address)
-            for sample in SAMPLES.glob("*-rep"):
-                page.locator('[role="gridcell"]', has_text=sample.name).first.wait_for(state="attached")
+            for sample in (*SAMPLES.glob("*-rep"), *SAMPLES.glob("*/*.sqlite")):
+                page.locator('[role="gridcell"]', has_text=sample.name).first.wait_for(
+                    state="attached", timeout=300_000
+                )
             for name, path in PAGES.items():
-                _shoot(page, address + path, TARGET / f"{name}.png", HEIGHT[name])
+                _shoot(page, address + path, TARGET / f"{name}.png", HEIGHT.get(name, TALL))
 
 
 def _shoot(page: Page, url: str, target: Path, height: int) -> None:
