@@ -99,6 +99,12 @@ def run(
     return Completed(done.returncode, _text(done.stdout), _text(done.stderr))
 
 
+@cache
+def knows(tool: Tool, command: str, option: str) -> bool:
+    """Whether a command of a tool has an option, as its help tells; it refuses what it does not know."""
+    return option in run([tool.path, command, "--help"], timeout=30).stdout
+
+
 def find_nsys() -> Tool | None:
     """The newest nsys of this machine; the setting WARPDECK_NSYS decides alone where it is set."""
     return _find("nsys", config.load().nsys, NSYS_PLACES)

@@ -146,6 +146,12 @@ def _features(library: Library, arguments: argparse.Namespace) -> None:
     crossover_cli.run_features(library, arguments)
 
 
+def _scaling(library: Library, arguments: argparse.Namespace) -> None:
+    from profiledb import scaling_cli  # it takes pandas along, too
+
+    scaling_cli.run(library, arguments)
+
+
 def _analyses(_: Library, arguments: argparse.Namespace) -> None:
     found = analysis.analyses().values()
     if arguments.format == "json":
@@ -200,6 +206,16 @@ def _parser() -> argparse.ArgumentParser:
     linking.set_defaults(command=_link)
     compare_arguments.add(commands, common).set_defaults(command=_compare)
     _add_tasks(commands, common)
+    scaling = commands.add_parser("scaling", parents=[common], help="how well a program scales over GPUs")
+    scaling.add_argument("reports", metavar="REPORT", nargs="+", help="of every rank of every run, as list names them")
+    scaling.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    scaling.add_argument(
+        "--scaling",
+        choices=("strong", "weak"),
+        default="strong",
+        help="what it is where neither program nor items tell",
+    )
+    scaling.set_defaults(command=_scaling)
     showing = commands.add_parser("analyses", parents=[common], help="analyses that there are")
     showing.add_argument("--format", choices=("text", "json"), default="text")
     showing.set_defaults(command=_analyses)

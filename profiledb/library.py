@@ -36,6 +36,8 @@ VIEWS = (
     "views_sidecar.sql",
     "views_power.sql",
     "views_energy.sql",
+    "views_step.sql",
+    "views_nccl.sql",
     "views_timing.sql",
     "views_task.sql",
     "views_attention.sql",

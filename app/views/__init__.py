@@ -32,6 +32,7 @@ VIEWS = (
     View("energy", "Energy", "nsys", ":material/bolt:"),
     View("roofline_time", "Roofline", "nsys", ":material/show_chart:"),
     View("compare", "Compare", "nsys", ":material/compare_arrows:"),
+    View("scaling", "Scaling", "nsys", ":material/hub:"),
     View("kernel", "Kernel", "nsys", ":material/memory:", listed=False),
     View("ncu", "Kernel profiles", "ncu", ":material/speed:"),
     View("roofline", "Roofline", "ncu", ":material/show_chart:"),

@@ -23,6 +23,9 @@ END = b"U3w[END]"
 PARQUET_SINCE = (2023, 3)
 """First version whose export writes a folder of Parquet files: about seven times faster to load than SQLite."""
 
+BLOBS = "--include-blobs"
+"""Option of ``nsys export`` since 2024: payloads of NVTX ranges, such as the bytes of an NCCL message."""
+
 _VERSION = re.compile(rb"^NVIDIA Tegra Profiler Report (\d{4})@(\d+)@(\d+)")
 _NEWER = re.compile(r"created in Nsight Systems version \((\d+\.\d+\.\d+)")
 _UNREADABLE_BY_OLDER = ("missing required fields", "ProtobufParseException")
@@ -107,6 +110,8 @@ def _stage(source: Path, target: Path) -> None:
 
 def _export(tool: tools.Tool, source: Path, work: Path, kind: str, output: str, *options: str) -> Path:
     timeout = config.load().convert_timeout_s
+    if tools.knows(tool, "export", BLOBS):
+        options = (*options, f"{BLOBS}=true")
     argv: list[str | Path] = [tool.path, "export", "-q", "true", "-t", kind, "-o", output, *options, "report.nsys-rep"]
     done = tools.run(argv, timeout=timeout, cwd=work)
     target = work / output

@@ -30,7 +30,8 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     export = from_sqlite(db, source)
     try:
         load.load(db, export)
-    except (duckdb.TypeMismatchException, duckdb.InvalidInputException):
+    except (duckdb.TypeMismatchException, duckdb.InvalidInputException, UnicodeDecodeError):
+        # the last one is duckdb's word, too: its message quotes the bytes that it refuses
         load.load(db, damaged.repaired(db, source, export))
         _note_wrong_cells(db, source)
     version = db.execute(

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ingest.nsys.source import Source
+from ingest.nsys.source import Source, columns_of
 from profiledb.schema import identifier
 
 NUMBERS = ("integer", "real", "null")
@@ -19,7 +19,7 @@ def repaired(db: duckdb.DuckDBPyConnection, path: Path, source: Source) -> Sourc
     Cells that are not of their column's type become NULL when they are cast; ``wrong_cells`` counts them.
     """
     tables = {name: read if _readable(db, read) else _register(db, path, name) for name, read in source.tables.items()}
-    return Source(tables, source.name)
+    return Source(tables, source.name, source.blobs)
 
 
 def wrong_cells(path: Path, known: dict[str, dict[str, str]]) -> list[tuple[str, str, int]]:
@@ -44,7 +44,7 @@ def _readable(db: duckdb.DuckDBPyConnection, read: str) -> bool:
     """Whether DuckDB can store the table; reading alone does not look at how texts are encoded."""
     try:
         db.execute(f"CREATE OR REPLACE TEMP TABLE probe AS {read}")
-    except duckdb.Error:
+    except (duckdb.Error, UnicodeDecodeError):  # the message may quote bytes that are no text
         return False
     db.execute("DROP TABLE probe")
     return True
@@ -59,7 +59,7 @@ def _register(db: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
     arrays = [pa.array(column, pa.string()) for column in data]
     view = f"repaired {name}"
     db.register(view, pa.table(arrays, names=columns))
-    return f"SELECT row_number() OVER () AS row_id, * FROM {identifier(view)}"
+    return f"SELECT row_number() OVER () AS row_id, {columns_of(name)} FROM {identifier(view)}"
 
 
 def _connect(path: Path) -> sqlite3.Connection:

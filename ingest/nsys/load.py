@@ -2,7 +2,7 @@
 
 import duckdb
 
-from ingest.nsys import attribute, projection, ranges, redact, source
+from ingest.nsys import attribute, payload, projection, ranges, redact, source
 from ingest.nsys.source import ENUM, Source
 from profiledb.schema import count_rows, identifier, quote, read_sql
 from profiledb.selected import busy
@@ -31,6 +31,7 @@ def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
         # Before the transaction: DuckDB does not know how large the tables of an open one are, and plans badly.
         ranges.number(db)
         attribute.calls(db)
+        payload.decode(db, *sources)
         _forget(db, "event", "numbered", "thing", "around", "call", "by_thread", "loose", "covered", "by_process")
         _write(db, sources)
     finally:

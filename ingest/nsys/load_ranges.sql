@@ -14,8 +14,8 @@ LEFT JOIN string ON string_id = text_id;
 CREATE OR REPLACE TEMP VIEW nvtx_event AS
 SELECT nvtx.*, coalesce("uint64Value", "uint32Value"::UBIGINT) AS payload_uint64,
     coalesce("int64Value", "int32Value") AS payload_int64, coalesce("doubleValue", "floatValue") AS payload_double,
-    coalesce("jsonText", json.value) AS payload_json
-FROM nvtx LEFT JOIN string AS json ON json.string_id = "jsonTextId";
+    coalesce("jsonText", json.value, payload.value) AS payload_json
+FROM nvtx LEFT JOIN string AS json ON json.string_id = "jsonTextId" LEFT JOIN payload USING (row_id);
 
 INSERT INTO mark BY NAME
 SELECT row_id AS mark_id, start AS time_ns, name_id, "globalTid" AS global_tid, "domainId" AS domain_id, category,

@@ -1,17 +1,27 @@
 """Makes an nsys export readable as the catalog ``src``: every table that load.sql names, with the types it wants."""
 
 import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import duckdb
 import duckdb_extension_sqlite_scanner
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from profiledb.errors import ConversionError
 from profiledb.schema import identifier, quote, read_sql
 
 ENUM = "ENUM_"
+
+UNREADABLE = (sqlite3.Error, pa.ArrowException, OSError)
+"""What reading the payloads of an export may raise."""
+
+Payloads = Iterator[tuple[int, int | None, bytes]]
+"""row_id of NVTX_EVENTS, domain and bytes of the events that have a payload."""
 
 
 @dataclass(frozen=True)
@@ -21,19 +31,22 @@ class Source:
     Args:
         tables: name -> SQL that reads all of it, its first column ``row_id``: 1, 2, ... in the order of the export.
         name: how the export is called in messages.
+        blobs: reads the payloads of NVTX events. No other read sees that column: it is declared as text and holds
+            bytes, which DuckDB refuses in either form, and redaction could not search them.
     """
 
     tables: dict[str, str]
     name: str
+    blobs: Callable[[], Payloads] | None = None
 
 
 def from_parquet(folder: Path) -> Source:
     """The tables of a parquetdir export, a file each."""
     files = {path.stem: quote(str(path)) for path in sorted(folder.glob("*.parquet"))}
-    read = (
-        "SELECT file_row_number + 1 AS row_id, * EXCLUDE (file_row_number) FROM read_parquet({}, file_row_number=true)"
-    )
-    return Source({name: read.format(path) for name, path in files.items()}, folder.name)
+    read = "SELECT file_row_number + 1 AS row_id, {} FROM read_parquet({}, file_row_number=true)"
+    rest = "* EXCLUDE (file_row_number)"
+    reads = {name: read.format(columns_of(name, rest), path) for name, path in files.items()}
+    return Source(reads, folder.name, lambda: _parquet_payloads(folder / "NVTX_EVENTS.parquet"))
 
 
 def from_sqlite(db: duckdb.DuckDBPyConnection, path: Path, *, only: frozenset[str] = frozenset()) -> Source:
@@ -54,8 +67,36 @@ def from_sqlite(db: duckdb.DuckDBPyConnection, path: Path, *, only: frozenset[st
     names = [name for name in sqlite_tables(path) if not only or name in only]
     catalog = identifier(f"sqlite {path.name}")
     db.execute(f"ATTACH IF NOT EXISTS {quote(str(path))} AS {catalog} (TYPE sqlite, READ_ONLY)")
-    reads = {name: f"SELECT rowid AS row_id, * FROM {catalog}.{identifier(name)}" for name in names}
-    return Source(reads, path.name)
+    reads = {name: f"SELECT rowid AS row_id, {columns_of(name)} FROM {catalog}.{identifier(name)}" for name in names}
+    return Source(reads, path.name, lambda: _sqlite_payloads(path))
+
+
+def columns_of(table: str, rest: str = "*") -> str:
+    """The columns of a table to read: all of them, but never the bytes of payloads."""
+    hidden = "('binarydata', 'file_row_number')"
+    return f"COLUMNS(c -> lower(c) NOT IN {hidden})" if table == "NVTX_EVENTS" else rest
+
+
+def _sqlite_payloads(path: Path) -> Payloads:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        db.text_factory = bytes
+        columns = {row[1].decode("utf-8", "replace") for row in db.execute('PRAGMA table_info("NVTX_EVENTS")')}
+        if {"binaryData", "domainId"} <= columns:
+            yield from db.execute(
+                "SELECT rowid, domainId, binaryData FROM NVTX_EVENTS WHERE typeof(binaryData) = 'blob' ORDER BY rowid"
+            )
+
+
+def _parquet_payloads(path: Path) -> Payloads:
+    with pq.ParquetFile(path) as file:
+        if not {"binaryData", "domainId"} <= set(file.schema_arrow.names):
+            return
+        before = 0
+        for batch in file.iter_batches(columns=["binaryData", "domainId"]):
+            blobs = batch.column("binaryData").cast(pa.large_binary())
+            for number in blobs.is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
+                yield before + number + 1, batch.column("domainId")[number].as_py(), blobs[number].as_py()
+            before += batch.num_rows
 
 
 def sqlite_tables(path: Path) -> list[str]:
@@ -139,7 +180,8 @@ def _pick(column: str, type_: str, present: dict[str, str]) -> str:
     if column not in present:
         return f'NULL::{type_} AS "{column}"'
     if type_ == "UBIGINT" and present[column] != "UBIGINT":  # SQLite has signed numbers only
-        value = f'CASE WHEN "{column}" < 0 THEN "{column}"::HUGEINT + 18446744073709551616 ELSE "{column}" END'
+        wide = f'TRY_CAST("{column}" AS HUGEINT)'  # of a repaired table it is a text
+        value = f"CASE WHEN {wide} < 0 THEN {wide} + 18446744073709551616 ELSE {wide} END"
     else:
         value = f'"{column}"'
     return f'TRY_CAST({value} AS {type_}) AS "{column}"'

@@ -1,0 +1,186 @@
+"""Decodes what programs attach to their NVTX ranges: payloads with a schema, as NCCL attaches the bytes of a message.
+
+An export made with blobs holds them as bytes: how many there are, then of each the schema, the size and the place (u64
+each), then the payloads. What an entry is, is in the tables NVTX_PAYLOAD_* (source: nvToolsExtPayload.h of NVTX 3).
+Only static schemas whose entries all have a fixed size are decoded; of anything else the report says nothing.
+"""
+
+import json
+import math
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from ingest.nsys.source import UNREADABLE, Source
+
+STATIC = 1
+"""Type of a schema whose layout is fixed (NVTX_PAYLOAD_SCHEMA_TYPE_STATIC)."""
+INDIRECT = 0x23E
+"""Flags of entries that point elsewhere or repeat: pointer, offsets, arrays, deep copy."""
+FORMATS = {
+    1: "b", 2: "B", 3: "h", 4: "H", 5: "i", 6: "I", 9: "q", 10: "Q", 11: "b", 12: "B", 13: "h", 14: "H", 15: "i",
+    16: "I", 17: "q", 18: "Q", 19: "f", 20: "d", 22: "Q", 23: "Q", 25: "B", 26: "H", 27: "I", 32: "B", 42: "e",
+    43: "f", 44: "d",
+}  # fmt: skip
+"""NVTX_PAYLOAD_ENTRY_TYPE_* of the same size on every 64-bit platform, as ``struct`` reads them."""
+_ENUMS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+_HEADER = struct.Struct("<QQQ")
+_MOST = 64
+"""Payloads of an event that are looked at."""
+
+Key = tuple[int, int]
+"""Domain and schema."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A value of a payload: its name, its place (bytes), how ``struct`` reads it, names of the values of an enum."""
+
+    name: str
+    offset: int
+    form: struct.Struct
+    names: Mapping[int, str] | None = None
+
+
+Schemas = Mapping[Key, Sequence[Entry]]
+
+
+def decode(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
+    """Makes the temporary table ``payload`` (row_id, value): of rows of NVTX_EVENTS, their payload as JSON."""
+    db.execute("CREATE OR REPLACE TEMP TABLE payload (row_id BIGINT, value VARCHAR)")
+    export = next((one for one in sources if "NVTX_EVENTS" in one.tables), None)
+    if export is None or export.blobs is None or not (schemas := _schemas(db, export)):
+        return
+    try:
+        rows = texts(export.blobs(), schemas)
+    except UNREADABLE:
+        return
+    if rows:
+        ids, values = zip(*rows, strict=True)
+        columns = [pa.array(ids, pa.int64()), pa.array(values, pa.string())]
+        db.register("decoded payload", pa.table(columns, names=["row_id", "value"]))
+        db.execute('INSERT INTO payload FROM "decoded payload"')
+        db.unregister("decoded payload")
+
+
+def texts(events: Iterable[tuple[int, int | None, bytes]], schemas: Schemas) -> list[tuple[int, str]]:
+    """(row_id, JSON) of the events (row_id, domain, bytes) that can be decoded."""
+
+    @lru_cache(maxsize=10_000)  # a loop sends the same messages again and again
+    def text(domain: int | None, blob: bytes) -> str | None:
+        return as_json(blob, domain, schemas)
+
+    decoded = ((row_id, text(domain, blob)) for row_id, domain, blob in events)
+    return [(row_id, value) for row_id, value in decoded if value is not None]
+
+
+def as_json(blob: bytes, domain: int | None, schemas: Schemas) -> str | None:
+    """The payloads of an event as one JSON object; None where none of them can be decoded."""
+    found: dict[str, Any] = {}
+    for schema, size, offset in _places(blob):
+        entries = schemas.get((domain or 0, schema), ())
+        if any(entry.offset + entry.form.size > size for entry in entries):
+            continue
+        for entry in entries:
+            found[_free(entry.name, found)] = _value(entry, blob, offset)
+    return json.dumps(found, ensure_ascii=False, allow_nan=False) if found else None
+
+
+def _places(blob: bytes) -> list[tuple[int, int, int]]:
+    """Schema, size and offset of the payloads that lie in the blob as a whole."""
+    count = int.from_bytes(blob[:8], "little") if len(blob) >= 8 else 0
+    if count > _MOST or 8 + count * _HEADER.size > len(blob):
+        return []
+    heads = (_HEADER.unpack_from(blob, 8 + n * _HEADER.size) for n in range(count))
+    return [(schema, size, offset) for schema, size, offset in heads if offset + size <= len(blob)]
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    """The name, with a number behind it where an earlier payload has one of that name."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free
+
+
+def _value(entry: Entry, blob: bytes, offset: int) -> Any:
+    (value,) = entry.form.unpack_from(blob, offset + entry.offset)
+    if entry.names is not None:
+        return entry.names.get(value, value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value  # JSON has no word for these
+
+
+def _schemas(db: duckdb.DuckDBPyConnection, export: Source) -> Schemas:
+    """The schemas of an export of which every entry can be decoded."""
+    enums = _enums(db, export)
+    kinds = {_key(row): _int(row, "type") for row in _rows(db, export, "NVTX_PAYLOAD_SCHEMAS")}
+    entries: dict[Key, dict[int, dict[str, Any]]] = {}
+    unclear: set[Key] = set()  # the same number twice: of two processes, and the events do not say of which
+    for row in _rows(db, export, "NVTX_PAYLOAD_SCHEMA_ENTRIES"):
+        known = entries.setdefault(_key(row), {})
+        if known.setdefault(_int(row, "idx"), row) != row:
+            unclear.add(_key(row))
+    laid_out = {
+        key: layout([rows[n] for n in sorted(rows)], {s: e for (domain, s), e in enums.items() if domain == key[0]})
+        for key, rows in entries.items()
+        if kinds.get(key) == STATIC and key not in unclear and sorted(rows) == list(range(len(rows)))
+    }
+    return {key: found for key, found in laid_out.items() if found}
+
+
+def layout(rows: Sequence[Mapping[str, Any]], enums: Mapping[int, tuple[int, Mapping[int, str]]]) -> list[Entry]:
+    """The entries of a schema; none where one of them is not a single value of a fixed size.
+
+    Args:
+        rows: of NVTX_PAYLOAD_SCHEMA_ENTRIES, in their order; an offset that is not given is the next that fits.
+        enums: of the domain: size in bytes, and names by value (unsigned).
+    """
+    found: list[Entry] = []
+    end = 0
+    for number, row in enumerate(rows):
+        size, names = enums.get(_int(row, "type"), (0, None))
+        form = _ENUMS.get(size) if names is not None else FORMATS.get(_int(row, "type"))
+        if form is None or _int(row, "flags") & INDIRECT or _int(row, "arrayOrUnionDetail"):
+            return []
+        one = struct.Struct(f"<{form}")
+        offset = _int(row, "offset") or -(-end // one.size) * one.size
+        found.append(Entry(str(row.get("name") or f"entry {number}"), offset, one, names))
+        end = offset + one.size
+    return found
+
+
+def _enums(db: duckdb.DuckDBPyConnection, export: Source) -> dict[Key, tuple[int, dict[int, str]]]:
+    found: dict[Key, tuple[int, dict[int, str]]] = {
+        _key(row): (_int(row, "size"), {}) for row in _rows(db, export, "NVTX_PAYLOAD_ENUMS")
+    }
+    for row in _rows(db, export, "NVTX_PAYLOAD_ENUM_ENTRIES"):
+        size, names = found.get(_key(row), (0, {}))
+        if row.get("name"):
+            names[_int(row, "value") % (1 << 8 * size)] = str(row["name"])
+    return found
+
+
+def _rows(db: duckdb.DuckDBPyConnection, export: Source, table: str) -> list[dict[str, Any]]:
+    if table not in export.tables:
+        return []
+    cursor = db.execute(f"SELECT * EXCLUDE (row_id) FROM ({export.tables[table]})")
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return _int(row, "domainId"), _int(row, "schemaId")
+
+
+def _int(row: Mapping[str, Any], name: str) -> int:
+    """A number of a row; exports leave zeros out, and repaired ones hold texts."""
+    try:
+        return int(row.get(name) or 0)
+    except (TypeError, ValueError):
+        return -1

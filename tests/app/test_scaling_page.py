@@ -1,0 +1,105 @@
+"""The page of scaling: the whole family of the samples, one report alone, and reports that have none of it."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import charts_scaling
+from profiledb import scaling_rows
+from profiledb.library import Library
+from tests.app.conftest import Dashboard, _use
+from tests.app.test_attention_page import metrics, texts
+from tests.ddp_samples import make_ddp, needs_ddp
+from tests.page_reports import Publish, insert, kernel, make_publish, name
+from tests.test_scaling import gather, report
+
+__all__ = ["make_ddp", "make_publish"]  # fixtures
+
+
+@pytest.fixture
+def shelf(ddp: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """A copy of the library of the samples; the dashboard of the test reads it."""
+    folder = tmp_path / "data"
+    shutil.copytree(ddp.folder, folder / "library")
+    _use(folder, monkeypatch)
+    return Library(folder / "library")
+
+
+def frames(at: AppTest) -> list[set[str]]:
+    return [set(frame.value.columns) for frame in at.dataframe]
+
+
+@needs_ddp
+def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> None:
+    at = dashboard("scaling", report=shelf.find("ddp_1.sqlite").id)
+    assert not at.exception
+    assert "ddp_weak_4 96.7 % (weak), ddp_strong_4 72.8 % (strong), ddp_overlap_4 66.6 % (strong)" in texts(at)
+    assert "measured against ddp_1" in texts(at)
+    assert [tuple(row) for row in at.dataframe[0].value[["run", "ranks"]].itertuples(index=False)] == [
+        ("ddp_1", 1), ("ddp_strong_2", 2), ("ddp_overlap_4", 4), ("ddp_strong_4", 4), ("ddp_weak_4", 4)
+    ]  # fmt: skip
+    assert metrics(at)["tokens/s"].replace(",", "").startswith("1177")
+    assert "busbw_gb_per_s" in at.dataframe[1].value
+    box = next(one for one in at.selectbox if one.key == "scaling-run")
+    assert box.value == "ddp_weak_4"
+    box.select("ddp_overlap_4").run()
+    assert not at.exception
+    assert at.query_params["run"] == "ddp_overlap_4"
+    assert "The others wait for rank 2 of ddp_overlap_4" in texts(at)
+
+
+@needs_ddp
+def test_one_rank_alone_says_what_is_needed(dashboard: Dashboard, shelf: Library) -> None:
+    at = dashboard("scaling", report=shelf.find("ddp_strong_4_rank1.sqlite").id, **{"with": "alone"})
+    assert not at.exception
+    assert "Efficiency needs another run of the same program" in texts(at)
+    assert "1 of 4 ranks are here" in texts(at)
+    assert "A step of ddp_strong_4 takes 9.56 ms" in texts(at)
+    assert "algbw_gb_per_s" in at.dataframe[1].value
+    at.multiselect("scaling-with").select(shelf.find("ddp_1.sqlite").id).run()
+    assert at.query_params["with"] == shelf.find("ddp_1.sqlite").id
+    assert metrics(at)["Efficiency"].startswith("72.8")
+
+
+@needs_ddp
+def test_without_nccl_on_one_gpu(dashboard: Dashboard, shelf: Library) -> None:
+    at = dashboard("scaling", report=shelf.find("ddp_1.sqlite").id, **{"with": "alone"})
+    assert not at.exception
+    assert "One GPU, and no kernel of NCCL" in texts(at)
+    assert len(at.dataframe) == 1
+
+
+@pytest.fixture(name="library")
+def make_empty_library(empty: Path) -> Library:
+    """One of its own for the reports that a test publishes."""
+    return Library(empty / "library")
+
+
+def test_reports_with_little_in_them(dashboard: Dashboard, publish: Publish) -> None:
+    def fill(db: Any) -> None:
+        insert(db, "report", [{"kind": "nsys"}])
+        insert(db, "kernel_name", [name(1, "<b>*odd*</b>"), name(2, "ncclDevKernel_Generic")])
+        insert(db, "kernel", [kernel(1, 1, 0, 10), kernel(2, 2, 5, 30), kernel(3, 1, 5, 6, device_id=1)])
+
+    bare = publish(lambda db: insert(db, "report", [{"kind": "nsys"}]))
+    some = publish(fill)
+    at = dashboard("scaling", report=bare)
+    assert not at.exception
+    assert "CUDA kernels: not in this report." in texts(at)
+    at = dashboard("scaling", report=some)
+    assert not at.exception
+    assert "nothing tells its steps" in texts(at)
+
+
+def test_names_in_the_charts_are_text() -> None:
+    names = ("<b>x</b>_1", "<b>x</b>_2_rank0", "<b>x</b>_2_rank1")
+    runs, _ = gather(report(names[0]), *[report(one, 60, exposed=5) for one in names[1:]])
+    rows = scaling_rows.runs(runs)
+    figures = [
+        charts_scaling.scaling(rows, [run.curve for run in runs], "efficiency_pct", "light"),
+        charts_scaling.steps(rows, {"other": "#777777"}, "dark"),
+    ]
+    assert all("<b>x</b>" not in figure.to_json().replace("\\u003c", "<") for figure in figures)
