@@ -45,7 +45,7 @@ def _page(current: Manifest | None) -> None:
         )
         for view in views.VIEWS
     }
-    chosen = st.navigation({"": [library], "Report": list(pages.values())}, position="sidebar")
+    chosen = st.navigation({"": [library], "Report": list(pages.values())}, position="sidebar", expanded=True)
     view = next((view for view, page in pages.items() if page is chosen), None)
     with ui.boundary():
         if view is None:
@@ -72,7 +72,9 @@ def _offer(view: views.View, current: Manifest | None) -> bool:
     if manifest.kind == view.kind:
         st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.name)}")
         if manifest.kind == SELECTS:
-            selection_bar.show(selecting.settle(manifest))
+            settled = selecting.settle(manifest)
+            if view.selects:
+                selection_bar.show(settled)
         return True
     st.header(view.title, anchor=False)
     st.info(

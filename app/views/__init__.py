@@ -6,13 +6,17 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class View:
-    """A page of a report: its address (and module), its title, the kind of report it shows; ``listed`` in the menu."""
+    """A page of a report: its address (and module), its title, the kind of report it shows.
+
+    ``listed``: in the menu. ``selects``: it shows the part of the report that is selected; others show the whole.
+    """
 
     url: str
     title: str
     kind: str
     icon: str
     listed: bool = True
+    selects: bool = True
 
     @property
     def path(self) -> Path:
@@ -28,11 +32,11 @@ VIEWS = (
     View("split", "Split", "nsys", ":material/stacked_bar_chart:"),
     View("attention", "Attention", "nsys", ":material/grid_view:"),
     View("timings", "Timings", "nsys", ":material/timer:"),
-    View("crossover", "Crossover", "nsys", ":material/compare:"),
+    View("crossover", "Crossover", "nsys", ":material/compare:", selects=False),
     View("energy", "Energy", "nsys", ":material/bolt:"),
     View("roofline_time", "Roofline", "nsys", ":material/show_chart:"),
     View("compare", "Compare", "nsys", ":material/compare_arrows:"),
-    View("scaling", "Scaling", "nsys", ":material/hub:"),
+    View("scaling", "Scaling", "nsys", ":material/hub:", selects=False),
     View("kernel", "Kernel", "nsys", ":material/memory:", listed=False),
     View("ncu", "Kernel profiles", "ncu", ":material/speed:"),
     View("roofline", "Roofline", "ncu", ":material/show_chart:"),

@@ -92,7 +92,7 @@ def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> N
     st.caption(
         "Solid: all parts, with transfers and allocation; dotted: computing only, as if the data were on the GPU"
         " already. Shaded beside the lines: least to most of the repetitions. Red: where the GPU overtakes the CPU for"
-        f" good, with the {crossover.LEVEL_PCT} % interval as a band. What is selected above changes nothing here: the"
+        f" good, with the {crossover.LEVEL_PCT} % interval as a band. The"
         " program took these times itself."
     )
     parts = charts_crossover.shares(panels, colors, theme)

@@ -20,7 +20,7 @@ _NEEDED = (
     " --ranks 4` captures such runs."
 )
 _HOW = (
-    "A step is the mean over steps and ranks, without warm-up, of the whole of each report, whatever is selected above."
+    "A step is the mean over steps and ranks, without warm-up, of the whole of each report."
     " Strong scaling divides one piece of work: efficiency N₀ · T(N₀) ÷ (N · T(N)). Weak scaling gives every rank as"
     " much: T(N₀) ÷ T(N), and the speed-up counts the work, N ÷ N₀ times that. N₀ is the run of the curve with the"
     " fewest ranks, or the one on a single GPU."

@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import tables, worker
+from app.views import VIEWS
 from profiledb import config
 from profiledb.library import Library
 from tests.app.conftest import MAIN, Dashboard
@@ -51,6 +52,14 @@ def test_the_picker_tells_reports_apart(dashboard: Dashboard, library: Library) 
     options = dashboard().sidebar.selectbox(key="report-picker").options
     assert len(set(options)) == len(options) == len(others) + 2
     assert sum(option.endswith(("0123456789abcdef"[:8], first.id[:8])) for option in options) == 2
+
+
+@pytest.mark.parametrize("url", ["energy", "crossover", "scaling"])
+def test_only_pages_of_a_part_offer_to_choose_one(dashboard: Dashboard, library: Library, url: str) -> None:
+    at = dashboard(url, report=library.find("tasks.nsys-rep").id)
+    assert not at.exception
+    selects = next(view.selects for view in VIEWS if view.url == url)
+    assert selects == (url == "energy") == any(toggle.key == "selection-warmup" for toggle in at.toggle)
 
 
 def test_a_report_of_another_kind_is_named(dashboard: Dashboard, library: Library) -> None:
