@@ -12,9 +12,12 @@ import pytest
 from profiledb.library import Library
 from tests import edits, generated, oracle
 from tests.conftest import CORPUS, SAMPLES, Once
+from tests.ddp_samples import make_ddp
 from tests.oracle import ON_CORPUS, ON_GENERATED, ON_SAMPLES, READABLE, Case, Table
 
 needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
+
+__all__ = ["make_ddp"]  # fixture
 
 Asked = Callable[[Path, Sequence[Case]], Path]
 
@@ -86,3 +89,20 @@ def test_samples(nsys_samples: Library, sample: str, case: Case) -> None:
     silent = SILENT_ON_INFERENCE if sample == "transformer_inference" else SILENT_ON_SAMPLES
     assert bool(expected) == (case.asked not in silent)
     assert oracle.differences(expected, oracle.ours(nsys_samples, f"{sample}.nsys-rep", case)) == []
+
+
+WITH_AN_ORACLE = sorted(
+    folder.name
+    for folder in (SAMPLES / "oracle").glob("*")
+    if not folder.name.endswith("_ncu")
+    and not folder.name.startswith(("transformer_training", "transformer_inference"))
+)
+
+
+@pytest.mark.parametrize("sample", WITH_AN_ORACLE)
+def test_every_sample_is_as_nsys_printed_it(nsys_samples: Library, ddp: Library, sample: str) -> None:
+    library, name = (ddp, f"{sample}.sqlite") if sample.startswith("ddp_") else (nsys_samples, f"{sample}.nsys-rep")
+    printed = {case: oracle.on_paper(SAMPLES / "oracle" / sample, case) for case in ON_SAMPLES}
+    assert sum(map(bool, printed.values())) >= 7, "nsys was not silent"
+    different = {str(c): oracle.differences(rows, oracle.ours(library, name, c)) for c, rows in printed.items()}
+    assert {case: found for case, found in different.items() if found} == {}

@@ -107,6 +107,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         precision=precision,
         shapes={"samples": [samples, width], "weight": [width, width], "layers": options.layers, "batches": batches},
         flops_per_step=2 * samples * width**2 * options.layers,
+        items_per_step={"samples": samples},
     )
     yield f"energy, {precision}, {describe(device)}: {samples} samples, {options.layers} layers of {width}"
     for batch in batches:
