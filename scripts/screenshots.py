@@ -38,10 +38,8 @@ def main() -> None:
         settings = {"WARPDECK_DATA": data, "WARPDECK_SAMPLES": str(SAMPLES)}
         with dashboard(settings) as address, browser_page() as page:
             page.goto(address)
-            for sample in (*SAMPLES.glob("*-rep"), *SAMPLES.glob("*/*.sqlite")):
-                page.locator('[role="gridcell"]', has_text=sample.name).first.wait_for(
-                    state="attached", timeout=300_000
-                )
+            samples = [*SAMPLES.glob("*-rep"), *SAMPLES.glob("*/*.sqlite")]
+            page.get_by_text(f"{len(samples)} reports").wait_for(timeout=300_000)
             for name, path in PAGES.items():
                 _shoot(page, address + path, TARGET / f"{name}.png", HEIGHT.get(name, TALL))
 
