@@ -2,14 +2,13 @@
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app.worker import held
-from bench.pages import browser_page, dashboard
+from bench.pages import dashboard
 from profiledb import analysis
 from profiledb.library import Library
 from tests.conftest import SAMPLES, wait_until
@@ -26,14 +25,6 @@ def cell(page: Page, text: str) -> Locator:
 def click_first_row(page: Page) -> None:
     """Clicks into the second column of the first row of the first table, where a person would."""
     page.locator('[data-testid="stDataFrame"]').first.click(position={"x": 150, "y": 50})
-
-
-@pytest.fixture
-def page() -> Iterator[Page]:
-    with browser_page() as page:
-        page.set_default_timeout(60_000)
-        expect.set_options(timeout=60_000)
-        yield page
 
 
 def test_a_report_dropped_into_the_inbox_shows_its_kernels(page: Page, tmp_path: Path) -> None:

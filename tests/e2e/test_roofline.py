@@ -5,13 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from bench.pages import browser_page, dashboard
+from bench.pages import dashboard
 from profiledb.library import Library
 from tests.conftest import ROOT, SAMPLES
 
@@ -29,15 +28,6 @@ PLACE = """key => {
   }
   return null;
 }"""
-
-
-@pytest.fixture
-def page() -> Iterator[Page]:
-    with browser_page() as page:
-        page.set_default_timeout(60_000)
-        page.set_viewport_size({"width": 1440, "height": 1000})
-        expect.set_options(timeout=60_000)
-        yield page
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from bench.pages import browser_page, dashboard
+from bench.pages import dashboard
 from profiledb import analysis
 from profiledb.library import Library
 from tests.conftest import SAMPLES
@@ -17,15 +16,6 @@ pytestmark = pytest.mark.browser
 NAME = "transformer_training.nsys-rep"
 RANGE = "step_1/backward"
 CHOSEN = re.compile(r"[?&]range=step_1(/|%2F)backward(&|$)")
-
-
-@pytest.fixture
-def page() -> Iterator[Page]:
-    with browser_page() as page:
-        page.set_default_timeout(60_000)
-        page.set_viewport_size({"width": 1440, "height": 900})
-        expect.set_options(timeout=60_000)
-        yield page
 
 
 def facts(page: Page) -> Locator:

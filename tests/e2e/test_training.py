@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, Position, expect
 
 from app.selection_address import milliseconds
-from bench.pages import browser_page, dashboard
+from bench.pages import dashboard
 from profiledb import analysis
 from profiledb.library import Library
 from tests.conftest import ROOT, SAMPLES
@@ -47,15 +47,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(data: Path) -> Iterator[str]:
     with dashboard({"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off"}) as running:
         yield running
-
-
-@pytest.fixture
-def page() -> Iterator[Page]:
-    with browser_page() as page:
-        page.set_default_timeout(60_000)
-        page.set_viewport_size({"width": 1440, "height": 1000})
-        expect.set_options(timeout=60_000)
-        yield page
 
 
 def test_a_click_on_a_kernel_of_compare_draws_how_its_durations_spread(page: Page, address: str, data: Path) -> None:
