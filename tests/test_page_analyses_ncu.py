@@ -11,6 +11,7 @@ from profiledb.errors import NotCapturedError
 from profiledb.library import Library, shared_views
 from profiledb.schema import SCHEMA_VERSION
 from tests.page_reports import Publish, insert, make_library, make_publish, picked, run
+from tests.powered import put_log, reading
 
 __all__ = ["make_library", "make_publish"]  # fixtures
 
@@ -92,6 +93,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Library:
         library.publish(folder / kind, Manifest(letter * 16, SCHEMA_VERSION, kind, kind, "", 1))
     library.link("f" * 16, "e" * 16)
     library.put_sidecar("f" * 16, "timings", "label,step,seconds\n1,1,1\n")
+    put_log(library, "f" * 16, [reading(0, 0, 1), reading(1, 100, 2)])
     library.put_sidecar("f" * 16, "tasks", "task,size,device,part,seconds\n1,1,cpu,compute,1\n")
     return library
 

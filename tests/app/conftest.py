@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAIN = ROOT / "app" / "dashboard.py"
 SAMPLES = ROOT / "sample_reports"
 CORPUS = ROOT.parent / "shared" / "corpus"
-STRANGERS = ("streams_4090.nsys-rep", "vec_add_1660s_full.ncu-rep")
+STRANGERS = ("streams_4090.nsys-rep", "wsl2_no_kernels.nsys-rep", "vec_add_1660s_full.ncu-rep")
 
 Dashboard = Callable[..., AppTest]
 

@@ -59,8 +59,11 @@ def test_a_log_of_seconds(dashboard: Dashboard, library: Library) -> None:
     assert float(shown["TFLOP/J"]) == pytest.approx(0.97, abs=0.05)
     assert "how many items a step has" in texts(at)
     ranges = at.dataframe[1].value
-    assert list(ranges["range"][:2]) == ["batch_1", "batch_8"]
+    assert list(ranges["range"][:2]) == ["batch_1", "batch_1/step_*"], "loops are one row by default"
     assert ranges["energy_j"][0] == pytest.approx(948.8, abs=0.1)
+    at = at.segmented_control(key="by").set_value("path").run()
+    ranges = at.dataframe[1].value
+    assert list(ranges["range"][:2]) == ["batch_1", "batch_8"]
     assert "too short to measure" in set(ranges["note"])
     assert ranges.loc[ranges["note"] == "too short to measure", "energy_j"].isna().all()
 
