@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 from bench import ncu as ncu_reports
 from bench import results
+from bench.fixed_tables import SESSION_EPOCH_NS
 from bench.generate import Options, generate
 from bench.ingestion import (
     BenchError,
@@ -29,7 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LAUNCHES = 1000
 """Launches of the large Compute report, of 2,184 metrics each."""
 PAGES = (
-    *(f"/{page}?report={{id}}" for page in ("overview", "kernels", "nvtx", "memory", "split", "attention", "timings")),
+    *(f"/{page}?report={{id}}" for page in ("overview", "kernels", "nvtx", "memory")),
+    *(f"/{page}?report={{id}}" for page in ("split", "attention", "timings", "energy", "scaling")),
     "/compare?report={id}&other={other}",
 )
 NCU_PAGES = ("/roofline?report={id}", "/ncu?report={id}", "/ncu?report={id}&launch=5")
@@ -101,15 +103,22 @@ def measure_report_pages(folder: Path, chosen: argparse.Namespace) -> list[PageT
     for seed in (0, 1):
         tables = folder / f"pages_{max(chosen.kernels)}_{seed}"
         generate(Options(max(chosen.kernels), seed=seed), tables, "parquetdir")
-        timings = folder / f"{tables.name}.timings.csv"
-        timings.write_text("label,step,seconds\n" + "".join(f"step,{step},0.01\n" for step in range(1000)))
-        reports += [tables, timings]
+        reports += [tables, *_sidecars(tables)]
     times = _pages_of(tuple(reports), folder / "nsys_pages", chosen.page or PAGES, chosen.repeat)
     return (
         times
         if chosen.page
         else times + _pages_of(compute_case(folder).files, folder / "ncu_pages", NCU_PAGES, chosen.repeat)
     )
+
+
+def _sidecars(report: Path) -> Iterator[Path]:
+    """Write timings of 1,000 steps and two minutes of a power log beside a report, and yield the files."""
+    timings, power = (report.with_name(f"{report.name}.{kind}.csv") for kind in ("timings", "nvml"))
+    timings.write_text("label,step,seconds\n" + "".join(f"step,{step},0.01\n" for step in range(1000)))
+    readings = (f"{SESSION_EPOCH_NS + 25_000_000 * n},0,500,{50_000 * (n // 4)}\n" for n in range(4800))
+    power.write_text("time_ns,device,power_w,energy_mj\n" + "".join(readings))
+    yield from (timings, power)
 
 
 def _pages_of(files: tuple[Path, ...], folder: Path, pages: Sequence[str], repeat: int) -> list[PageTime]:
