@@ -5,7 +5,6 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
 from ingest.nsys.source import Source, columns_of
 from profiledb.schema import identifier
@@ -56,6 +55,8 @@ def _register(db: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
         columns = [description[0] for description in cursor.description]
         cells = [[None if cell is None else _text(cell) for cell in row] for row in cursor]
     data = list(zip(*cells, strict=True)) or [() for _ in columns]
+    import pyarrow as pa  # here, because it takes 0.1 s and few exports are damaged
+
     arrays = [pa.array(column, pa.string()) for column in data]
     view = f"repaired {name}"
     db.register(view, pa.table(arrays, names=columns))

@@ -7,6 +7,7 @@ Only static schemas whose entries all have a fixed size are decoded; of anything
 
 import json
 import math
+import sqlite3
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +15,8 @@ from functools import lru_cache
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
-from ingest.nsys.source import UNREADABLE, Source
+from ingest.nsys.source import Source
 
 STATIC = 1
 """Type of a schema whose layout is fixed (NVTX_PAYLOAD_SCHEMA_TYPE_STATIC)."""
@@ -56,9 +56,11 @@ def decode(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
     export = next((one for one in sources if "NVTX_EVENTS" in one.tables), None)
     if export is None or export.blobs is None or not (schemas := _schemas(db, export)):
         return
+    import pyarrow as pa  # here, because it takes 0.1 s and few captures have payloads
+
     try:
         rows = texts(export.blobs(), schemas)
-    except UNREADABLE:
+    except (sqlite3.Error, pa.ArrowException, OSError):
         return
     if rows:
         ids, values = zip(*rows, strict=True)

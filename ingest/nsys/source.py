@@ -9,16 +9,11 @@ from pathlib import Path
 
 import duckdb
 import duckdb_extension_sqlite_scanner
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from profiledb.errors import ConversionError
 from profiledb.schema import identifier, quote, read_sql
 
 ENUM = "ENUM_"
-
-UNREADABLE = (sqlite3.Error, pa.ArrowException, OSError)
-"""What reading the payloads of an export may raise."""
 
 Payloads = Iterator[tuple[int, int | None, bytes]]
 """row_id of NVTX_EVENTS, domain and bytes of the events that have a payload."""
@@ -88,6 +83,9 @@ def _sqlite_payloads(path: Path) -> Payloads:
 
 
 def _parquet_payloads(path: Path) -> Payloads:
+    import pyarrow as pa  # here, because it takes 0.1 s and few captures have payloads
+    import pyarrow.parquet as pq
+
     with pq.ParquetFile(path) as file:
         if not {"binaryData", "domainId"} <= set(file.schema_arrow.names):
             return

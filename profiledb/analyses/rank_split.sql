@@ -7,7 +7,6 @@
 -- steps before, to the end of the range, or later, of its last operation. Told by `kernels` they are those of
 -- `detected_iterations`, a guess; by `nothing` the time from the first to the last kernel of the process is one.
 -- needs: kernel
--- stored: yes
 -- param: steps = ranges (ranges, kernels, nothing) what tells the steps
 -- param: by = step (step, total) a row a step, or one for all steps of a GPU
 -- column: gpu_id | text | | number of the GPU
