@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from profiledb import analysis, captures, config
+from profiledb import analysis, captures, config, sidecar
 from profiledb.captures import Capture
 from profiledb.catalog import Job, Manifest
 from profiledb.config import Settings
@@ -155,6 +155,11 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     stamps = tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in files)
     chosen = tuple(sorted(params.items()))
     return _run(shelf.folder, report_id, stamps, name, asked.sql, chosen)
+
+
+def has_sidecar(report_id: str, kind: sidecar.Kind) -> bool:
+    """Whether the program of a report left a file of this kind beside it."""
+    return sidecar.path(library().reports, report_id, kind).exists()
 
 
 def stamp(report_id: str) -> int:

@@ -9,7 +9,7 @@ from app import format as fmt
 from app import session, theme, ui
 from app.charts_crossover import Panel
 from app.views import crossover_parts
-from profiledb import crossover, sidecar
+from profiledb import crossover
 from profiledb.catalog import Manifest
 
 PANELS = 3  # tasks that have room beside each other
@@ -25,7 +25,7 @@ def page() -> None:
     """Draws the page."""
     manifest = session.report()
     ui.header(manifest, "Crossover")
-    if not sidecar.path(session.library().reports, manifest.id, "tasks").exists():
+    if not session.has_sidecar(manifest.id, "tasks"):
         _how(manifest)
         return
     rows = session.run(manifest.id, "task_times")

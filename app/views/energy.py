@@ -1,6 +1,5 @@
 """Energy: what the GPUs drew in the time of the selection, of its ranges, steps and kernel classes."""
 
-import re
 from typing import Any
 
 import pandas as pd
@@ -10,7 +9,6 @@ from app import charts, charts_power, session, theme, ui
 from app import format as fmt
 from app.views import energy_tables, energy_words
 from app.views.split_mfu import ask_number
-from profiledb import sidecar
 from profiledb.errors import NotCapturedError
 
 GPU, LEVEL, STEPS, FLOPS, ITEMS = "gpu", "level", "steps", "flops", "items"  # parameters of the address
@@ -25,7 +23,7 @@ def page() -> None:
     """Draws the page."""
     manifest = session.report()
     ui.header(manifest, "Energy")
-    if not sidecar.path(session.library().reports, manifest.id, "power").exists():
+    if not session.has_sidecar(manifest.id, "power"):
         _how()
         return
     rows = session.run(manifest.id, "energy_summary")
@@ -63,10 +61,7 @@ def _how() -> None:
 
 
 def _step(report_id: str) -> "pd.Series[Any] | None":
-    """The row of ``energy_steps`` that the reader chose, an empty one without steps; None where no ranges were traced.
-
-    Without a choice it is the first pattern that is called a step, else the first one.
-    """
+    """The row of ``energy_steps`` that the reader chose, else the first: empty without steps, None without ranges."""
     try:
         rows = session.run(report_id, "energy_steps")
     except NotCapturedError:
@@ -74,14 +69,13 @@ def _step(report_id: str) -> "pd.Series[Any] | None":
     names = list(rows["steps"])
     if not names:
         return pd.Series(dtype=object)
-    likely = next((n for n, name in enumerate(names) if re.search(r"step[^/]*$", name, re.IGNORECASE)), 0)
     if st.query_params.get(STEPS) not in (None, *names):
         del st.query_params[STEPS]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = names[likely]
+        chosen = names[0]
         if len(names) > 1:
             chosen = st.selectbox(
-                "A step is", names, index=likely, key=STEPS, bind="query-params", width=280,
+                "A step is", names, key=STEPS, bind="query-params", width=280,
                 format_func=lambda text: fmt.shortened(text, 60),
             )  # fmt: skip
         flops = ask_number("FLOPs of a step", FLOPS, "for example 1.2e12", _FLOPS_HELP)

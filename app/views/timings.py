@@ -8,7 +8,6 @@ import streamlit as st
 
 from app import charts, charts_attention, session, tables, theme, ui
 from app import format as fmt
-from profiledb import sidecar
 from profiledb.catalog import Manifest
 
 EXAMPLE = "label,step,seconds\nforward,0,0.01234\nforward,1,0.01198"
@@ -49,7 +48,7 @@ def page() -> None:
     """Draws the page; raises NotCapturedError where the report has no ranges."""
     manifest = session.report()
     ui.header(manifest, "Timings")
-    if not sidecar.path(session.library().reports, manifest.id, "timings").exists():
+    if not session.has_sidecar(manifest.id, "timings"):
         _how(manifest)
         return
     rows = session.run(manifest.id, "timing_compare")
