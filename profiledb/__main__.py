@@ -9,7 +9,7 @@ from typing import Any
 
 from profiledb import analysis, compare_arguments, config, export, output, selection
 from profiledb.analysis import Param
-from profiledb.errors import AnalysisError, WarpdeckError
+from profiledb.errors import AnalysisError, CatalogError, DamagedError, WarpdeckError
 from profiledb.library import Library
 
 _SELECTION = tuple(
@@ -20,14 +20,16 @@ _SELECTION = tuple(
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command; exit status 0, or 1 (of ``compare`` 2) after an error in one line on standard error."""
+    """Runs a command; exit status 0, or after an error in one line on standard error 1: 2 where a file of the library
+    is damaged, and of ``compare``."""
     arguments = _parser().parse_args(argv)
     status: int | None = 0
     try:
         status = arguments.command(Library(config.load(library=arguments.library).library), arguments)
     except WarpdeckError as error:
         print(f"{error.message} {error.hint}".strip(), file=sys.stderr)
-        return 2 if arguments.command is _compare else 1
+        damaged = isinstance(error, (CatalogError, DamagedError))
+        return 2 if damaged or arguments.command is _compare else 1
     except BrokenPipeError:  # the reader, such as head, has seen enough
         sys.stderr.close()
     return status or 0

@@ -1,18 +1,23 @@
 """The catalog: which reports there are, what became of each file, and the labels and links that people gave."""
 
 import json
+import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from profiledb import catalog_repair
+from profiledb.errors import CatalogError
 from profiledb.schema import read_sql
 from profiledb.sidecar import Columns
 
 OPEN_STATES = ("waiting", "converting", "loading")
+
+_log = logging.getLogger("warpdeck")
 
 
 def now() -> str:
@@ -25,7 +30,8 @@ class Manifest:
     """What is known of a report without opening it; stored beside it as JSON.
 
     ``captured_at`` and ``ingested_at`` are ISO 8601 in UTC, ``duration_ns`` is the capture's length, ``rows`` counts
-    the rows of each table that has any, ``sample`` marks the reports that come with the product.
+    the rows of each table that has any, ``sample`` marks the reports that come with the product, ``parts`` has the
+    bytes of the files of a source that is a folder.
     """
 
     id: str
@@ -45,12 +51,24 @@ class Manifest:
     seconds: float = 0.0
     sample: bool = False
     rows: dict[str, int] = field(default_factory=dict)
+    parts: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, text: str) -> "Manifest":
-        """Reads a manifest; fields that a later version added are ignored."""
+        """Reads a manifest; fields that a later version added are ignored.
+
+        Raises:
+            ValueError: it is none.
+        """
         known = {f.name for f in fields(cls)}
-        return cls(**{key: value for key, value in json.loads(text).items() if key in known})
+        try:
+            found = cls(**{key: value for key, value in json.loads(text).items() if key in known})
+        except (TypeError, AttributeError) as error:
+            raise ValueError(f"not a manifest: {error}") from error
+        texts = (found.id, found.name, found.kind, found.source_sha256, found.ingested_at)
+        if not (all(isinstance(one, str) for one in texts) and isinstance(found.rows, dict)):
+            raise ValueError("a manifest with values of other types")
+        return found
 
     def to_json(self) -> str:
         """The manifest as text."""
@@ -74,28 +92,57 @@ class Job:
     seconds: float | None = None
 
 
+_JOB = ", ".join(f.name for f in fields(Job))
+
+
 class Catalog:
     """One SQLite file in WAL mode: several processes write a row at a time, any number read.
 
-    Every call opens its own connection, so a Catalog may be shared by threads.
+    Every call opens its own connection, so a Catalog may be shared by threads. Every method raises CatalogError where
+    the file is damaged, locked or cannot be written; the worker mends a damaged one.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(CatalogError):  # whoever asks it something hears of that
+            self._prepare()
+
+    def _prepare(self) -> None:
+        """Makes the tables that are not there yet; but none of those that every catalog had: they were lost."""
         with self._connect() as db:
+            found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if found and not set(catalog_repair.CORE) <= found:
+                return
             db.execute("PRAGMA journal_mode = WAL")
             db.executescript(read_sql("catalog.sql"))
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:
-        db = sqlite3.connect(self._path, timeout=30)
-        db.row_factory = sqlite3.Row
         try:
-            with db:
+            with closing(sqlite3.connect(self._path, timeout=catalog_repair.PATIENCE_S)) as db, db:
+                db.row_factory = sqlite3.Row
                 yield db
-        finally:
-            db.close()
+        except sqlite3.Error as error:
+            raise catalog_repair.told(error, self._path) from error
+
+    def mend(self) -> None:
+        """Sets a damaged catalog aside and begins a new one, with what people said as far as it can still be read.
+
+        Only the worker that holds the library may call it, and then lists the reports anew.
+        """
+        if not catalog_repair.is_damaged(self._path):
+            return
+        aside = catalog_repair.set_aside(self._path)
+        self._prepare()
+        kept = catalog_repair.salvage(aside, self._path)
+        _log.warning(
+            "The catalog was damaged: %s. A new one is made; %d entries of the old one are in it.", aside, kept
+        )
+
+    def set_aside(self) -> list[Path]:
+        """Damaged catalogs that were set aside, the newest first."""
+        return sorted(self._path.parent.glob(catalog_repair.ASIDE), reverse=True)
 
     def version(self) -> tuple[int, int]:
         """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
@@ -109,8 +156,12 @@ class Catalog:
     def reports(self) -> list[Manifest]:
         """All reports, the newest first."""
         with self._connect() as db:
-            rows = db.execute("SELECT manifest FROM report ORDER BY ingested_at DESC, name, id")
-            return [Manifest.from_json(row["manifest"]) for row in rows]
+            rows = db.execute("SELECT manifest FROM report ORDER BY ingested_at DESC, name, id").fetchall()
+        found = []
+        for row in rows:
+            with suppress(ValueError):  # it is listed again from its own manifest when the worker starts
+                found.append(Manifest.from_json(row["manifest"]))
+        return found
 
     def add_report(self, manifest: Manifest) -> None:
         """Adds a report, or replaces what is known of it."""
@@ -133,6 +184,13 @@ class Catalog:
             db.execute("DELETE FROM link WHERE ? IN (nsys_id, ncu_id)", [report_id])
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
 
+    def hand_over(self, before: str, after: str) -> None:
+        """Gives the labels and the links of one report to another one that takes its place."""
+        with self._connect() as db:
+            db.execute("INSERT OR IGNORE INTO label SELECT ?, label FROM label WHERE report_id = ?", [after, before])
+            db.execute("UPDATE OR IGNORE link SET nsys_id = ? WHERE nsys_id = ?", [after, before])
+            db.execute("UPDATE link SET ncu_id = ? WHERE ncu_id = ?", [after, before])
+
     def unlist_report(self, report_id: str) -> None:
         """Takes a report off the list until its files are converted again; its labels and links stay."""
         with self._connect() as db:
@@ -141,12 +199,12 @@ class Catalog:
     def jobs(self) -> list[Job]:
         """All files that were ever taken up, the last change first."""
         with self._connect() as db:
-            return [_job(row) for row in db.execute("SELECT * FROM job ORDER BY changed_at DESC, path")]
+            return [_job(row) for row in db.execute(f"SELECT {_JOB} FROM job ORDER BY changed_at DESC, path")]
 
     def job(self, path: str) -> Job | None:
         """What became of one file."""
         with self._connect() as db:
-            row = db.execute("SELECT * FROM job WHERE path = ?", [path]).fetchone()
+            row = db.execute(f"SELECT {_JOB} FROM job WHERE path = ?", [path]).fetchone()
         return _job(row) if row else None
 
     def put_job(self, *jobs: Job) -> None:

@@ -1,5 +1,6 @@
 """The settings: one table of name, default and help, read once from the environment."""
 
+import math
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -31,9 +32,23 @@ SETTINGS = (
     Setting("classes", "WARPDECK_CLASSES", "", "a TOML file of kernel classes that override the built-in ones"),
     Setting("phases", "WARPDECK_PHASES", "", "a TOML file of phases (forward ...) that override the built-in ones"),
     Setting("scan_s", "WARPDECK_SCAN_S", "2", "seconds between two looks at the inbox"),
-    Setting("convert_timeout_s", "WARPDECK_CONVERT_TIMEOUT_S", "1800", "seconds after which a conversion is stopped"),
+    Setting(
+        "convert_timeout_s",
+        "WARPDECK_CONVERT_TIMEOUT_S",
+        "1800",
+        "seconds for converting a file of 450 MB or more; smaller files get their share, at least two minutes",
+    ),
+    Setting("convert_memory_mb", "WARPDECK_CONVERT_MEMORY_MB", "12288", "memory of a process of a conversion, in MB"),
+    Setting("convert_disk_mb", "WARPDECK_CONVERT_DISK_MB", "65536", "largest file that a conversion writes, in MB"),
     Setting("memory_limit", "WARPDECK_MEMORY_LIMIT", "1GB", "memory that the load of one report may use in DuckDB"),
     Setting("max_upload_mb", "WARPDECK_MAX_UPLOAD_MB", "4096", "largest report taken, in MB"),
+    Setting("uploads_mb", "WARPDECK_UPLOADS_MB", "8192", "all uploads together that are on their way, in MB"),
+    Setting(
+        "login_claim", "WARPDECK_LOGIN_CLAIM", "roles", "claim that tells the role of a user; dots go into objects"
+    ),
+    Setting("login_editors", "WARPDECK_LOGIN_EDITORS", "editor", "values of it that may change; '*' for every user"),
+    Setting("login_viewers", "WARPDECK_LOGIN_VIEWERS", "viewer", "values of it that may look; '*' for every user"),
+    Setting("login_hours", "WARPDECK_LOGIN_HOURS", "12", "hours after which a user has to log in again"),
 )
 
 
@@ -52,15 +67,22 @@ class Settings:
     phases: Path | None
     scan_s: float
     convert_timeout_s: float
+    convert_memory_mb: int
+    convert_disk_mb: int
     memory_limit: str
     max_upload_mb: int
+    uploads_mb: int
+    login_claim: str
+    login_editors: frozenset[str]
+    login_viewers: frozenset[str]
+    login_hours: float
 
 
 def load(**override: str | Path | None) -> Settings:
     """The settings from the environment, with ``override`` (command-line arguments; None counts as not given) on top.
 
     Raises:
-        ConfigError: a number is not a number.
+        ConfigError: a number is not a number, or one that must be 1 or more is less.
     """
     text = {s.field: os.environ.get(s.variable, "").strip() or s.default for s in SETTINGS}
     text |= {field: str(value) for field, value in override.items() if value is not None}
@@ -74,7 +96,13 @@ def load(**override: str | Path | None) -> Settings:
         "phases": _folder(text["phases"]),
         "scan_s": _number(text, "scan_s"),
         "convert_timeout_s": _number(text, "convert_timeout_s"),
-        "max_upload_mb": int(_number(text, "max_upload_mb")),
+        "convert_memory_mb": int(_number(text, "convert_memory_mb")),
+        "convert_disk_mb": int(_number(text, "convert_disk_mb")),
+        "max_upload_mb": int(_from_1(text, "max_upload_mb")),
+        "uploads_mb": int(_from_1(text, "uploads_mb")),
+        "login_editors": _values(text["login_editors"]),
+        "login_viewers": _values(text["login_viewers"]),
+        "login_hours": _from_1(text, "login_hours"),
     }
     return Settings(**{f.name: values.get(f.name, text[f.name]) for f in fields(Settings)})
 
@@ -83,9 +111,32 @@ def _folder(text: str) -> Path | None:
     return None if text in ("", "off") else Path(text).expanduser().absolute()
 
 
+def given(prefix: str) -> list[str]:
+    """The variables of settings that begin with ``prefix`` and that the environment sets."""
+    return [s.variable for s in SETTINGS if s.variable.startswith(prefix) and os.environ.get(s.variable, "").strip()]
+
+
+def _values(text: str) -> frozenset[str]:
+    """What stands between the commas."""
+    return frozenset(part.strip() for part in text.split(",")) - {""}
+
+
+def _from_1(text: dict[str, str], field: str) -> float:
+    number = _number(text, field)
+    if number < 1:
+        raise ConfigError(f"{_variable(field)} must be a number from 1 on, not {text[field]!r}.")
+    return number
+
+
 def _number(text: dict[str, str], field: str) -> float:
     try:
-        return float(text[field])
-    except ValueError as error:
-        variable = next(s.variable for s in SETTINGS if s.field == field)
-        raise ConfigError(f"{variable} must be a number, not {text[field]!r}.") from error
+        value = float(text[field])
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        raise ConfigError(f"{_variable(field)} must be a number from 0 up, not {text[field]!r}.")
+    return value
+
+
+def _variable(field: str) -> str:
+    return next(s.variable for s in SETTINGS if s.field == field)

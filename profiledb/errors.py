@@ -21,12 +21,28 @@ class ConversionError(WarpdeckError):
     """A file cannot become a report."""
 
 
+class DiskFullError(ConversionError):
+    """There is no room for what a conversion writes; it is worth another try when there is."""
+
+
 class ConfigError(WarpdeckError):
     """A setting or a file of settings is wrong."""
 
 
+class NotAllowedError(WarpdeckError):
+    """The user may look, but not change."""
+
+
 class ReportNotFoundError(WarpdeckError):
     """No report, or more than one, answers to a name."""
+
+
+class DamagedError(WarpdeckError):
+    """A file of the library is not what was written there; the words of what tried to read it are not repeated."""
+
+
+class CatalogError(WarpdeckError):
+    """The catalog of the library cannot be read or written."""
 
 
 class AnalysisError(WarpdeckError):

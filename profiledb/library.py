@@ -1,54 +1,27 @@
 """The folder of reports: list, publish, open, delete."""
 
-import shutil
-import tempfile
-import threading
-import uuid
-from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import partial
 from pathlib import Path
 
 import duckdb
 
-from profiledb import pair, sidecar
+from profiledb import damage, durable, pair, recovery, sidecar
+from profiledb.attached import BROKEN, Attachments, State, shared_views, state
 from profiledb.catalog import Catalog, Manifest
-from profiledb.errors import AnalysisError, ReportNotFoundError
-from profiledb.schema import SCHEMA_VERSION, quote, read_sql
+from profiledb.errors import AnalysisError, DamagedError, ReportNotFoundError
+from profiledb.schema import SCHEMA_VERSION
 
-BROKEN = (duckdb.InternalException, duckdb.FatalException)
-"""Errors of DuckDB itself, after which a connection is of no more use (a window over nothing, once in 200 runs)."""
+__all__ = ["BROKEN", "Library", "shared_views"]
 
-OPEN_REPORTS = 32
-"""Attachments kept open at once; the one that was not asked for the longest is closed first."""
-
-VIEWS = (
-    "views.sql",
-    "views_nsys.sql",
-    "views_memory.sql",
-    "views_nvtx.sql",
-    "views_ncu.sql",
-    "views_launch.sql",
-    "views_pair.sql",
-    "views_phase.sql",
-    "views_peak.sql",
-    "views_sidecar.sql",
-    "views_power.sql",
-    "views_energy.sql",
-    "views_step.sql",
-    "views_nccl.sql",
-    "views_timing.sql",
-    "views_task.sql",
-    "views_attention.sql",
-)
-"""What analyses share, in the order in which it is created."""
+_AGAIN = "Press Delete for it in the Library, then drop its source file again."
+_WRONG_VALUE = (duckdb.ConversionException, duckdb.InvalidInputException)
 
 
-@cache
-def shared_views() -> str:
-    """SQL that creates what analyses share."""
-    return "\n".join(map(read_sql, VIEWS))
+def report_path(library: Path, report_id: str) -> Path:
+    """Where the database of a report is in a library's folder, whether it exists or not."""
+    return library / "reports" / f"{report_id}.v{SCHEMA_VERSION}.duckdb"
 
 
 class Library:
@@ -64,11 +37,8 @@ class Library:
         self.work = folder / "work"
         self.reports.mkdir(parents=True, exist_ok=True)
         self.catalog = Catalog(folder / "catalog.sqlite")
-        self._db: duckdb.DuckDBPyConnection | None = None
-        self._attached: OrderedDict[str, str] = OrderedDict()
-        self._in_use: Counter[str] = Counter()
-        self._has_views = False
-        self._lock = threading.Lock()
+        self._attached = Attachments(partial(report_path, self.folder))
+        self._intact: dict[str, tuple[State, bool]] = {}
 
     def list(self) -> list[Manifest]:
         """All reports, the newest first."""
@@ -76,7 +46,7 @@ class Library:
 
     def path(self, report_id: str) -> Path:
         """Where the database of a report is, whether it exists or not."""
-        return self.reports / f"{report_id}.v{SCHEMA_VERSION}.duckdb"
+        return report_path(self.folder, report_id)
 
     def manifest_path(self, report_id: str) -> Path:
         """Where the manifest of a report is."""
@@ -105,26 +75,44 @@ class Library:
     def publish(self, database: Path, manifest: Manifest) -> None:
         """Moves a finished database into the library; from then on the report exists.
 
-        ``database`` must be on the library's file system. The manifest is written first: a database without one
-        does not count as a report, and a manifest without a database is swept away by ``recover``.
+        ``database`` must be on the library's file system. In this order, each step on the disk before the next: the
+        manifest, the database, the entry in the catalog. A manifest without a database is swept away by ``recover``; a
+        report that is not listed is listed by it.
         """
-        temporary = self.work / f"{manifest.id}.json"
-        temporary.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(manifest.to_json(), encoding="utf-8")
-        temporary.replace(self.manifest_path(manifest.id))
-        database.replace(self.path(manifest.id))
+        self.work.mkdir(parents=True, exist_ok=True)
+        durable.write_text(self.manifest_path(manifest.id), manifest.to_json(), self.work / f"{manifest.id}.json")
+        durable.move(database, self.path(manifest.id))
         self.catalog.add_report(manifest)
-        for path in self._older(manifest.id):
+        for path in (*self.older(manifest.id), self._verdict(manifest.id)):
             path.unlink(missing_ok=True)
 
     def delete(self, report_id: str) -> None:
-        """Removes a report. Readers that have it open keep their snapshot."""
-        self._detach(report_id)
+        """Removes a report, also one whose files are damaged. Readers that have it open keep their snapshot."""
+        self._attached.close(report_id)
         self.catalog.remove_report(report_id)
-        self.path(report_id).unlink(missing_ok=True)
-        self.manifest_path(report_id).unlink(missing_ok=True)
+        for path in (self.path(report_id), self.manifest_path(report_id), self._verdict(report_id)):
+            path.unlink(missing_ok=True)
         for path in self.sidecars(report_id):
             path.unlink(missing_ok=True)
+
+    def replace(self, before: str, after: str) -> None:
+        """Removes a report in favor of another one, which takes over its labels and links."""
+        self.catalog.hand_over(before, after)
+        self.delete(before)
+
+    def intact(self, report_id: str) -> bool:
+        """Whether the database of a report is there, opens, is whole, and no query has found it damaged.
+
+        Cheap: some milliseconds at the first look, and a look at the folder as long as the file stays as it is.
+        """
+        path = self.path(report_id)
+        file = state(path)
+        if file is None or self._found_damaged(report_id, file):
+            return False
+        known = self._intact.get(report_id)
+        if known is None or known[0] != file:
+            known = self._intact[report_id] = (file, damage.opens(path))
+        return known[1]
 
     def sidecars(self, report_id: str) -> tuple[Path, ...]:
         """Where the sidecars of a report are (sidecar.py), whether they exist or not."""
@@ -133,9 +121,8 @@ class Library:
     def put_sidecar(self, report_id: str, kind: sidecar.Kind, text: str) -> None:
         """Lays a sidecar beside a report, in place of the one that it had; queries that run keep the old one."""
         self.work.mkdir(parents=True, exist_ok=True)
-        temporary = self.work / f"{report_id}{sidecar.SUFFIX[kind]}"
-        temporary.write_text(text, encoding="utf-8", newline="")
-        temporary.replace(sidecar.path(self.reports, report_id, kind))
+        suffix = sidecar.SUFFIX[kind]
+        durable.write_text(sidecar.path(self.reports, report_id, kind), text, self.work / f"{report_id}{suffix}")
 
     def link(self, nsys: str, ncu: str) -> None:
         """Links a Systems report to the Compute report of the same program; both by what ``find`` takes.
@@ -162,33 +149,11 @@ class Library:
         return self.catalog.links().get(nsys_id)
 
     def recover(self) -> None:
-        """Brings folder and catalog together after a crash; only the worker that holds the library may call it.
+        """Brings folder and catalog together (recovery.py); only the worker that holds the library may call it."""
+        recovery.recover(self)
 
-        Left-over work is removed, a report that was published but not yet listed is listed, one whose file is gone
-        is forgotten. One that an older schema made is taken off the list: its file in the inbox is converted again.
-        """
-        shutil.rmtree(self.work, ignore_errors=True)
-        listed = {manifest.id for manifest in self.list()}
-        for path in self.reports.glob(f"*.v{SCHEMA_VERSION}.json"):
-            manifest = Manifest.from_json(path.read_text(encoding="utf-8"))
-            if not self.path(manifest.id).exists():
-                path.unlink()
-            elif manifest.id not in listed:
-                self.catalog.add_report(manifest)
-        for report_id in listed:
-            if self.path(report_id).exists():
-                continue
-            if any(self._older(report_id)):
-                self.catalog.unlist_report(report_id)
-            else:
-                self.catalog.remove_report(report_id)
-        for suffix in sidecar.SUFFIX.values():
-            for path in self.reports.glob(f"*{suffix}"):
-                if not any(self.reports.glob(f"{path.name.removesuffix(suffix)}.v*")):
-                    path.unlink(missing_ok=True)
-
-    def _older(self, report_id: str) -> Iterator[Path]:
-        """Files of this report that an earlier version of the schema made; they cannot be read any more."""
+    def older(self, report_id: str) -> Iterator[Path]:
+        """Files of this report that cannot be read any more: an earlier schema made them, or they were set aside."""
         current = {self.path(report_id), self.manifest_path(report_id)}
         yield from (path for path in self.reports.glob(f"{report_id}.v*") if path not in current)
 
@@ -202,84 +167,57 @@ class Library:
 
         Raises:
             ReportNotFoundError: the file of one of them is gone.
+            DamagedError: the file of one of them, or a file beside the report, is damaged.
         """
         held = [report_id] if ncu is None else [report_id, ncu]
-        with self._lock:
-            catalogs = self._hold(held)
-            cursor = self._connection().cursor()
+        for one in held:
+            self._refuse(one)
         try:
-            cursor.execute(f"SET search_path = '{catalogs[0]},memory'")
-            if ncu is not None:
-                pair.join(cursor, catalogs[1])
-            sidecar.join(cursor, self.reports, report_id)
-            yield cursor
-        except BROKEN:
-            self._reconnect()
-            raise
-        finally:
-            cursor.close()
-            with self._lock:
-                self._in_use.subtract(held)
-
-    def _hold(self, report_ids: Sequence[str]) -> Sequence[str]:
-        """Attaches reports and keeps them so, the first also while the second takes its place; all of them or none."""
-        self._in_use.update(report_ids)
-        try:
-            return [self._attach(report_id) for report_id in report_ids]
-        except BaseException:
-            self._in_use.subtract(report_ids)
+            with self._attached.cursor(held) as (cursor, catalogs):
+                cursor.execute(f"SET search_path = '{catalogs[0]},memory'")
+                if ncu is not None:
+                    pair.join(cursor, catalogs[1])
+                sidecar.join(cursor, self.reports, report_id)
+                yield cursor
+        except (duckdb.Error, AnalysisError) as error:
+            cause = error if isinstance(error, duckdb.Error) else error.__cause__
+            if isinstance(cause, duckdb.Error) and (found := self._damage(held, cause)):
+                raise found from error
             raise
 
-    def _reconnect(self) -> None:
-        """Forgets a connection that refuses every further query; what others still have open stays with them."""
-        with self._lock:
-            self._db = None
-            self._attached.clear()
-            self._has_views = False
-
-    def _connection(self) -> duckdb.DuckDBPyConnection:
-        if self._db is None:
-            # Of its own, and not in ``work``: processes that share one overwrite each other's files, and a worker that
-            # starts would remove them. DuckDB makes the folder when it needs one, and removes it when it closes.
-            spill = Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}"
-            self._db = duckdb.connect(config={"temp_directory": str(spill)})
-        return self._db
-
-    def _attach(self, report_id: str) -> str:
-        if report_id in self._attached:
-            self._attached.move_to_end(report_id)
-            return self._attached[report_id]
-        path = self.path(report_id)
-        if not path.exists():
-            raise ReportNotFoundError(
-                "This report is no longer in the library.", hint="Drop its file again, or choose another report."
+    def _damage(self, held: Sequence[str], error: duckdb.Error) -> DamagedError | None:
+        """What is damaged where a query on reports failed; None where all files are as they were written."""
+        for report_id in held:
+            path = self.path(report_id)
+            file = state(path)
+            if file and not isinstance(error, _WRONG_VALUE) and damage.is_damaged(path, error):
+                durable.note(self._verdict(report_id), str(file))
+                return self._damaged(report_id)
+        if kind := damage.damaged_sidecar(self.reports, held[0]):
+            ending = sidecar.SUFFIX[kind]
+            return DamagedError(
+                f"What the library keeps of NAME{ending} beside {self._name(held[0])} is damaged.",
+                hint=f"Drop NAME{ending} again; NAME is that of the report.",
             )
-        self._close_idle()
-        catalog = f"r_{report_id}"
-        db = self._connection()
-        db.execute(f"ATTACH {quote(str(path))} AS {catalog} (READ_ONLY)")
-        if not self._has_views:
-            self._create_views(catalog)
-            self._has_views = True
-        self._attached[report_id] = catalog
-        return catalog
+        return None
 
-    def _create_views(self, catalog: str) -> None:
-        """The shared views; they are bound at each query, so they serve every report of this schema version."""
-        with self._connection().cursor() as cursor:
-            cursor.execute(f"SET search_path = 'memory,{catalog}'")
-            cursor.execute(shared_views())
+    def _refuse(self, report_id: str) -> None:
+        """Raises DamagedError for a file that is not whole, though this query might read around the damage."""
+        if self.path(report_id).exists() and not self.intact(report_id):
+            raise self._damaged(report_id)
 
-    def _close_idle(self) -> None:
-        """Makes room for one more attachment; what a query is using at this moment stays."""
-        idle = [report_id for report_id in self._attached if not self._in_use[report_id]]
-        for report_id in idle[: max(0, len(self._attached) - OPEN_REPORTS + 1)]:
-            self._close(report_id)
+    def _found_damaged(self, report_id: str, file: State) -> bool:
+        try:
+            return self._verdict(report_id).read_text(encoding="utf-8") == str(file)
+        except (OSError, ValueError):
+            return False
 
-    def _detach(self, report_id: str) -> None:
-        with self._lock:
-            if report_id in self._attached and not self._in_use[report_id]:
-                self._close(report_id)
+    def _verdict(self, report_id: str) -> Path:
+        """A note which file was found damaged, for all processes that use the library."""
+        return self.reports / f"{report_id}.damaged"
 
-    def _close(self, report_id: str) -> None:
-        self._connection().execute(f"DETACH {self._attached.pop(report_id)}")
+    def _damaged(self, report_id: str) -> DamagedError:
+        return DamagedError(f"The file of {self._name(report_id)} in the library is damaged.", hint=_AGAIN)
+
+    def _name(self, report_id: str) -> str:
+        return next((report.name for report in self.list() if report.id == report_id), report_id)

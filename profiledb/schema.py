@@ -79,13 +79,16 @@ def count_rows(db: duckdb.DuckDBPyConnection, table: str) -> int:
 
 
 def quote(text: str | None) -> str:
-    """An SQL string literal, or NULL.
+    """An SQL string literal, or NULL; a text with NULs, at which a statement would end, is put together of several.
 
     A conversion writes its few values so: the first parameter that DuckDB binds makes it import pandas, 0.3 s.
     """
-    return "NULL" if text is None else "'" + text.replace("'", "''") + "'"
+    if text is None:
+        return "NULL"
+    literal = "'" + text.replace("'", "''") + "'"
+    return literal if "\0" not in text else "(" + literal.replace("\0", "' || chr(0) || '") + ")"
 
 
 def identifier(name: str) -> str:
-    """An SQL identifier in quotes, whatever the name holds."""
-    return '"' + name.replace('"', '""') + '"'
+    """An SQL identifier in quotes, whatever the name holds; a NUL, at which a statement would end, becomes a mark."""
+    return '"' + name.replace('"', '""').replace("\0", "\N{REPLACEMENT CHARACTER}") + '"'

@@ -1,5 +1,6 @@
 -- The tables of a report. Times are nanoseconds on the profiler's clock, counted from the start of the session.
--- A table that the capture did not fill is empty; what nsys exported and no table below takes is in the schema "raw".
+-- A table that the capture did not fill is empty; further numbers of tables that nsys is known to write
+-- are in the schema "raw"; texts that no table below takes may be secret and are not taken in.
 
 -- One row: what was captured, with what, and what converted it
 CREATE TABLE report (

@@ -49,16 +49,16 @@ TABLES: dict[Kind, dict[str, str]] = {
 }
 """Columns of the tables, with the type of each."""
 
-_NAMES: dict[Kind, str] = {"timings": "timing", "power": "power_log", "tasks": "task_time"}
+_NAMES: dict[Kind, str] = {"meta": "meta", "timings": "timing", "power": "power_log", "tasks": "task_time"}
 
 
-def _view(kind: Kind, file: Path) -> str:
-    """The view that answers from a sidecar."""
+def select(kind: Kind, file: Path) -> str:
+    """SQL of the rows of a sidecar."""
     if kind == "meta":
-        return f"meta AS SELECT key, value ->> '$' AS value FROM read_text({quote(str(file))}), json_each(content)"
+        return f"SELECT key, value ->> '$' AS value FROM read_text({quote(str(file))}), json_each(content)"
     types = ", ".join(f"{quote(name)}: {quote(kind)}" for name, kind in TABLES[kind].items())
     return (
-        f"{_NAMES[kind]} AS FROM read_csv({quote(str(file))}, header = true, auto_detect = false, delim = ',',"
+        f"FROM read_csv({quote(str(file))}, header = true, auto_detect = false, delim = ',',"
         f" quote = '\"', escape = '\"', columns = {{{types}}})"
     )
 
@@ -104,4 +104,4 @@ def join(cursor: duckdb.DuckDBPyConnection, reports: Path, report_id: str) -> No
     for kind in SUFFIX:
         file = path(reports, report_id, kind)
         if file.exists():
-            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {_view(kind, file)}")
+            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {_NAMES[kind]} AS {select(kind, file)}")

@@ -13,10 +13,15 @@ from typing import Any
 import duckdb
 
 from profiledb import analysis
+from profiledb.attached import shared_views
 from profiledb.errors import NotCapturedError
-from profiledb.library import shared_views
 from profiledb.schema import identifier, quote
 from profiledb.store import CATALOG
+
+DEEP = 30
+"""Ranges around a kernel, on average, that make an answer too expensive to store where there are many kernels."""
+PAIRS = 3_000_000
+"""Pairs of a kernel and a range around it up to which their depth does not matter."""
 
 
 def write(db: duckdb.DuckDBPyConnection) -> None:
@@ -30,9 +35,22 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
             analysis.check_needs(db, one)
         except NotCapturedError:
             continue
+        if ("range",) in one.needs and _nested_too_deep(db):
+            continue
         db.execute(f"CREATE TABLE {CATALOG}.{_table(one.name)} AS {_with_defaults(one)}")
         db.execute(f"INSERT INTO stored_result VALUES ({quote(one.name)}, {quote(_fingerprint(one.sql))})")
     db.execute(f"USE {CATALOG}")
+
+
+def _nested_too_deep(db: duckdb.DuckDBPyConnection) -> bool:
+    """Whether kernels lie in so many ranges at once that an answer which counts them in each would take minutes."""
+    (pairs, kernels) = db.execute(
+        """
+        SELECT coalesce(sum(range.level + 1), 0), count(*) FROM kernel JOIN range ON range.pre = kernel.thread_range
+        WHERE (SELECT max(level) FROM range) >= $deep
+    """.replace("$deep", str(DEEP))
+    ).fetchone() or (0, 0)
+    return bool(pairs > max(PAIRS, DEEP * kernels))
 
 
 def query(cursor: duckdb.DuckDBPyConnection, one: "analysis.Analysis", values: Mapping[str, Any]) -> str | None:

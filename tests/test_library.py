@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from profiledb import analysis, library, store
+from profiledb import analysis, attached, store
 from profiledb.catalog import Catalog, Job, Manifest
 from profiledb.errors import AnalysisError, NotCapturedError, ReportNotFoundError
 from profiledb.library import Library
@@ -73,7 +73,7 @@ def test_queries_that_spill_survive_each_other_and_a_worker_that_starts(
         for cursor, table in ((one, "much"), (two, "much"), (two, "more")):
             assert cursor.execute(f"SELECT count(*) FROM {table} WHERE b = hash(a)").fetchone() == (4000000,)
     del one, two, cursor, other
-    empty_library._reconnect()
+    empty_library._attached.reconnect()
     assert not list(tmp_path.glob("warpdeck-*")), "removed when the connections close"
 
 
@@ -109,7 +109,7 @@ def test_many_threads_get_the_rows_of_their_own_report(empty_library: Library) -
 
 
 def test_attachments_are_bounded_and_come_back(empty_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "OPEN_REPORTS", 2)
+    monkeypatch.setattr(attached, "OPEN_REPORTS", 2)
     for n in range(1, 6):
         publish(empty_library, f"{n:016x}", durations=(n,))
     for _ in range(2):
@@ -124,7 +124,7 @@ def test_attachments_are_bounded_and_come_back(empty_library: Library, monkeypat
 def test_a_reader_keeps_its_report_while_others_come_and_go(
     empty_library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "OPEN_REPORTS", 1)
+    monkeypatch.setattr(attached, "OPEN_REPORTS", 1)
     publish(empty_library, "0000000000000001", durations=(1,))
     publish(empty_library, "0000000000000002", durations=(2,))
     with empty_library.cursor("0000000000000001") as cursor:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from profiledb import schema, store
 
@@ -43,3 +44,16 @@ def test_quoting() -> None:
     with duckdb.connect() as db:
         for text in ("it's", 'say "x"', "a;b--c"):
             assert db.execute(f"SELECT {schema.quote(text)} AS {schema.identifier(text)}").fetchall() == [(text,)]
+
+
+@pytest.mark.parametrize("text", ["", "a'b", "a\0b", "\0", "'\0'", "a''\0\0--", None, "ä; DROP"])
+def test_any_text_is_a_literal(text: str | None) -> None:
+    with duckdb.connect() as db:
+        assert db.execute(f"SELECT {schema.quote(text)}").fetchone() == (text,)
+
+
+@pytest.mark.parametrize("name", ['a"b', "a'b", "a\0b", "; --", "select"])
+def test_any_name_is_an_identifier(name: str) -> None:
+    with duckdb.connect() as db:
+        db.execute(f"CREATE TABLE {schema.identifier(name)} (a INTEGER)")
+        assert db.execute(f"SELECT count(*) FROM {schema.identifier(name)}").fetchone() == (0,)

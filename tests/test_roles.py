@@ -1,0 +1,67 @@
+"""Who somebody is by the claims of an identity provider."""
+
+from typing import Any
+
+import pytest
+
+from app.web.roles import Standing, standing
+from profiledb import config
+
+NOW = 1_800_000_000.0
+
+
+def of(claims: dict[str, Any], **settings: str) -> Standing:
+    return standing({"is_logged_in": True, "iat": NOW - 60} | claims, config.load(**settings), NOW)
+
+
+@pytest.mark.parametrize(
+    ("roles", "is_"),
+    [
+        ("editor", Standing.EDITOR),
+        (["viewer"], Standing.VIEWER),
+        (["viewer", "editor"], Standing.EDITOR),
+        (["Editor"], Standing.STRANGER),
+        ("editor,viewer", Standing.STRANGER),
+        ({"editor": True}, Standing.STRANGER),
+        ([["editor"]], Standing.STRANGER),
+        ("*", Standing.STRANGER),
+        (["*"], Standing.STRANGER),
+        (None, Standing.STRANGER),
+        (1, Standing.STRANGER),
+        ("", Standing.STRANGER),
+    ],
+)
+def test_roles_by_their_claim(roles: Any, is_: Standing) -> None:
+    assert of({"roles": roles}) == is_
+
+
+def test_everybody_who_is_logged_in() -> None:
+    assert of({}, login_viewers="*") == Standing.VIEWER
+    assert of({"roles": "editor"}, login_viewers="*") == Standing.EDITOR
+    assert of({}, login_editors="*") == Standing.EDITOR
+    assert of({"is_logged_in": False}, login_editors="*") == Standing.ANONYMOUS
+
+
+@pytest.mark.parametrize("value", [1, "True", "yes", None, [True]])
+def test_only_true_is_logged_in(value: Any) -> None:
+    assert of({"is_logged_in": value}, login_editors="*") == Standing.ANONYMOUS
+
+
+@pytest.mark.parametrize("issued", [NOW - 13 * 3600, None, "now", True, float("nan")])
+def test_a_login_lasts_some_hours(issued: Any) -> None:
+    assert of({"iat": issued}, login_editors="*") == Standing.ANONYMOUS
+
+
+def test_claims_within_objects_and_with_dots_in_their_names() -> None:
+    assert of({"a": {"b": ["editor"]}}, login_claim="a.b") == Standing.EDITOR
+    assert of({"https://a.example/roles": ["viewer"]}, login_claim="https://a.example/roles") == Standing.VIEWER
+    assert of({"a": "editor"}, login_claim="a.b") == Standing.STRANGER
+
+
+@pytest.mark.parametrize(
+    ("verified", "is_"),
+    [(True, Standing.EDITOR), (False, Standing.STRANGER), (None, Standing.STRANGER), ("true", Standing.STRANGER)],
+)
+def test_an_address_counts_where_it_was_verified(verified: Any, is_: Standing) -> None:
+    settings = {"login_claim": "email", "login_editors": "a@example.com"}
+    assert of({"email": "a@example.com", "email_verified": verified}, **settings) == is_
