@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import NamedTemporaryFile
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -69,25 +69,47 @@ class PageTime:
     change_s: float
 
 
+@dataclass(frozen=True)
+class Server:
+    """A dashboard that runs: its address, its process, and the file with what it prints."""
+
+    address: str
+    pid: int
+    log: Path
+
+
 @contextmanager
 def dashboard(env: Mapping[str, str], main: Path = MAIN) -> Iterator[str]:
     """Run the dashboard on a free port of this machine; give its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = {"port": port, "address": "127.0.0.1", "headless": "true", "fileWatcherType": "none"}
-    flags = [part for name, value in options.items() for part in (f"--server.{name}", str(value))]
+    with server(env, {"address": "127.0.0.1"}, main) as running:
+        yield running.address
+
+
+@contextmanager
+def server(env: Mapping[str, str], options: Mapping[str, str], main: Path = MAIN, port: int = 0) -> Iterator[Server]:
+    """Run the dashboard with these options of Streamlit's section `server`, on a free port unless one is named."""
+    port = port or free_port()
+    options = {"port": str(port), "headless": "true", "fileWatcherType": "none"} | dict(options)
+    flags = [part for name, value in options.items() for part in (f"--server.{name}", value)]
     command = [sys.executable, "-m", "streamlit", "run", str(main), *flags, "--browser.gatherUsageStats", "false"]
-    with TemporaryFile() as log:
+    with NamedTemporaryFile(suffix=".log") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | dict(env)
         )
         try:
             _wait_until_healthy(f"http://127.0.0.1:{port}", process)
-            yield f"http://127.0.0.1:{port}"
+            yield Server(f"http://127.0.0.1:{port}", process.pid, Path(log.name))
         finally:
             process.terminate()
             process.wait(timeout=20)
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number: int = probe.getsockname()[1]
+        return number
 
 
 def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], timeout_s: float = 60) -> None:

@@ -2,17 +2,15 @@
 
 import json
 import os
-import time
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from ingest.formats import ncu_csv
-from ingest.sidecars import ENDINGS, ColumnsNeededError, read
+from ingest.job import SIDECAR
+from ingest.sidecars import ENDINGS
 from ingest.state import look
 from profiledb.catalog import Job
-from profiledb.errors import ConversionError
 from profiledb.library import Library
 from profiledb.sidecar import DROPPED, Columns, stem
 
@@ -23,80 +21,87 @@ STATES = (ALONE, COLUMNS)
 _MARK = "@"
 """Stands in the fingerprint of a sidecar, and of nothing else."""
 
-
-def sidecars(paths: Sequence[Path], jobs: Iterable[Job]) -> list[Path]:
-    """Those files that lie beside a report, or will: by what their names end in, or because the report is there."""
-    found = [path for path in paths if path.suffix.lower() in ENDINGS and not _is_report(path, look(path))]
-    if not found:
-        return []
-    there = set(_reports(jobs)) | {(str(path.parent), path.stem) for path in paths if path.suffix not in ENDINGS}
-    return [path for path in found if path.name.lower().endswith(DROPPED) or _place(path) in there]
+Place = tuple[str, str]
+"""Folder and name that a sidecar shares with its report."""
 
 
-@lru_cache(maxsize=1000)
-def _is_report(path: Path, state: object) -> bool:  # noqa: ARG001 - the state makes it look again
-    """Whether it is a table that ncu printed; remembered, because up to a megabyte of it is read."""
-    return ncu_csv.matches(path)
+@dataclass(frozen=True)
+class Shelf:
+    """What the files of an inbox lie beside.
+
+    Args:
+        library: whose reports they are.
+        owners: ids of reports by the place of the files that they were made of.
+    """
+
+    library: Library
+    owners: Mapping[Place, set[str]]
+
+    @classmethod
+    def of(cls, library: Library, jobs: Iterable[Job]) -> "Shelf":
+        """The reports that the catalog knows to be made of files."""
+        found: dict[Place, set[str]] = {}
+        for job in jobs:
+            if job.report_id and job.state in ("ready", "duplicate") and not is_sidecar(job):
+                folder, name = os.path.split(job.path)  # thousands of them at every look: faster than a Path
+                found.setdefault((folder, name.rpartition(".")[0] or name), set()).add(job.report_id)
+        return cls(library, found)
+
+    def owners_of(self, path: Path) -> list[str]:
+        """The reports that a sidecar belongs to, as far as they are there."""
+        return [one for one in sorted(self.owners.get(place(path), ())) if self.library.intact(one)]
+
+    def mark(self, path: Path) -> str | None:
+        """What identifies a sidecar's state: the file, the reports beside it and the word on its columns."""
+        state = look(path)
+        columns = self.library.catalog.columns(str(path))
+        said = json.dumps(asdict(columns)) if columns else ""
+        return None if state is None else f"{state[0]}:{state[1]}{_MARK}{','.join(self.owners_of(path))}{said}"
+
+    def lay(self, job: Job, work: Path, outcome: Mapping[str, Any]) -> Job:
+        """Puts the text of a sidecar beside its reports and says what became of the file."""
+        owners = self.owners_of(Path(job.path))
+        if outcome["state"] == "sidecar":
+            text = (work / SIDECAR).read_text(encoding="utf-8")
+            for owner in owners:
+                self.library.put_sidecar(owner, outcome["kind"], text)
+            if not owners:
+                return replace(job, state=ALONE, message=f"{job.name} waits for the report {stem(job.name)}.")
+            return replace(job, state="ready", report_id=owners[0])
+        in_use = any(path.exists() for owner in owners for path in self.library.sidecars(owner))
+        if job.state == "failed" and in_use:
+            job = replace(job, hint=f"{job.hint} What was read before stays in use.".strip())
+        return replace(job, report_id=owners[0] if owners else None)
 
 
-def take(library: Library, paths: Sequence[Path]) -> list[Job]:
-    """Lays those files that are new, have changed or have found their report beside it; answers what became of each."""
-    if not any(path.suffix.lower() in ENDINGS for path in paths):
-        return []
-    jobs = library.catalog.jobs()
-    known, reports = {job.path: job.fingerprint for job in jobs}, _reports(jobs)
-    done = []
-    for path in sidecars(paths, jobs):
-        owners = [one for one in sorted(reports.get(_place(path), ())) if library.path(one).exists()]
-        columns = library.catalog.columns(str(path))
-        mark = _mark(path, owners, columns)
-        if mark is not None and mark != known.get(str(path)):
-            job = _take(library, Job(str(path), path.name, mark, ALONE), owners, columns)
-            library.catalog.put_job(job)
-            done.append(job)
-    return done
+def is_sidecar(job: Job) -> bool:
+    """Whether a file was taken for one that lies beside a report."""
+    return _MARK in job.fingerprint
 
 
-def _place(path: Path) -> tuple[str, str]:
+def apart(paths: Sequence[Path], known: Mapping[str, Job], shelf: Shelf) -> set[Path]:
+    """Those files that by their names lie beside a report, or will, and are not known to be one themselves."""
+    chosen = [path for path in paths if path.suffix.lower() in ENDINGS]
+    if not chosen:
+        return set()
+    there = set(shelf.owners) | {(str(path.parent), path.stem) for path in paths if path.suffix not in ENDINGS}
+    return {
+        path
+        for path in chosen
+        if (path.name.lower().endswith(DROPPED) or place(path) in there) and not _is_report(known.get(str(path)))
+    }
+
+
+def columns_of(library: Library, path: Path) -> dict[str, str]:
+    """What a reader said of the columns of a table."""
+    columns: Columns | None = library.catalog.columns(str(path))
+    return asdict(columns) if columns else {}
+
+
+def place(path: Path) -> Place:
     """Folder and name that a sidecar shares with its report."""
     return str(path.parent), stem(path.name)
 
 
-def _reports(jobs: Iterable[Job]) -> dict[tuple[str, str], set[str]]:
-    """Ids of reports by the folder and the name of the files that they were made of."""
-    found: dict[tuple[str, str], set[str]] = {}
-    for job in jobs:
-        if job.report_id and job.state in ("ready", "duplicate") and _MARK not in job.fingerprint:
-            folder, name = os.path.split(job.path)  # thousands of them at every look: twenty times as fast as a Path
-            found.setdefault((folder, name.rpartition(".")[0] or name), set()).add(job.report_id)
-    return found
-
-
-def _mark(path: Path, owners: Sequence[str], columns: Columns | None) -> str | None:
-    """Changes with the file, with the reports beside it, and with what was said of its columns."""
-    state = look(path)
-    said = json.dumps(asdict(columns)) if columns else ""
-    return None if state is None else f"{state[0]}:{state[1]}{_MARK}{','.join(owners)}{said}"
-
-
-def _take(library: Library, job: Job, owners: Sequence[str], columns: Columns | None) -> Job:
-    started = time.monotonic()
-    state, message, hint, detail = "ready", "", "", ""
-    try:
-        found = read(Path(job.path), columns)
-        for owner in owners:
-            library.put_sidecar(owner, found.kind, found.text)
-        if not owners:
-            state, message = ALONE, f"{job.name} waits for the report {stem(job.name)}."
-    except ColumnsNeededError as error:
-        state, message, hint, detail = COLUMNS, error.message, error.hint, json.dumps(error.names)
-    except ConversionError as error:
-        state, message, hint, detail = "failed", error.message, error.hint, error.detail
-    except OSError as error:
-        state, message, detail = "failed", f"{job.name} may not be read.", str(error)
-    if state == "failed" and any(path.exists() for owner in owners for path in library.sidecars(owner)):
-        hint = f"{hint} What was read before stays in use.".strip()
-    return Job(
-        job.path, job.name, job.fingerprint, state, owners[0] if owners else None, message, hint, detail,
-        seconds=round(time.monotonic() - started, 3),
-    )  # fmt: skip
+def _is_report(job: Job | None) -> bool:
+    return job is not None and bool(job.report_id) and not is_sidecar(job)

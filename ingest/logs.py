@@ -49,7 +49,7 @@ def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[i
             writer.writerow(_cell(kind, f"{name}, row {line}", column, row, places) for column in TABLES[kind])
             count += 1
     except csv.Error as error:
-        raise ConversionError(f"{name} is no CSV.", hint="", detail=str(error)) from error
+        raise ConversionError(f"{name} is no CSV.", hint="", detail=type(error).__name__) from error
     if not count:
         raise ConversionError(f"{name} has no row.", hint="It holds a row for each reading or measurement.")
     return out.getvalue()
@@ -83,7 +83,7 @@ def _is_value(type_: str, text: str) -> bool:
     if type_ == "VARCHAR":
         return bool(text) and "\0" not in text
     if type_ in _MOST:
-        return text.isascii() and text.isdigit() and int(text) <= _MOST[type_]
+        return text.isascii() and text.isdigit() and len(text) < 40 and int(text) <= _MOST[type_]
     try:
         value = float(text)
     except ValueError:

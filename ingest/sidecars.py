@@ -81,7 +81,7 @@ def _from_json(name: str, text: str, columns: Columns | None) -> Sidecar:
         content = json.loads(text, parse_int=str, parse_float=str)
         facts = dict(_flat("", content)) if isinstance(content, dict) else {}
     except (ValueError, RecursionError) as error:
-        raise ConversionError(f"{name} is no JSON.", hint="", detail=str(error)) from error
+        raise ConversionError(f"{name} is no JSON.", hint="", detail=type(error).__name__) from error
     if name.lower().endswith(".meta.json") or isinstance(content, dict):
         if not isinstance(content, dict):
             hint = 'For example {"batch": 8, "heads": 12, "tokens": 512, "head_size": 64}.'
@@ -113,7 +113,7 @@ def _table(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[st
     try:
         names = [cell.strip() for cell in next(reader, [])]
     except csv.Error as error:
-        raise ConversionError(f"{name} is no CSV.", hint=_EXAMPLE, detail=str(error)) from error
+        raise ConversionError(f"{name} is no CSV.", hint=_EXAMPLE, detail=type(error).__name__) from error
     return names, ((reader.line_num, row) for row in reader if any(cell.strip() for cell in row))
 
 
@@ -129,7 +129,7 @@ def _timings(name: str, names: Sequence[str], rows: Iterable[tuple[int, list[str
             if not _is_warmup(row, places):
                 writer.writerow(_row(f"{name}, row {line}", row, places, chosen, counts))
     except csv.Error as error:
-        raise ConversionError(f"{name} is no CSV.", hint=_EXAMPLE, detail=str(error)) from error
+        raise ConversionError(f"{name} is no CSV.", hint=_EXAMPLE, detail=type(error).__name__) from error
     if not counts:
         raise ConversionError(f"{name} has no row.", hint=_EXAMPLE)
     return out.getvalue()

@@ -5,10 +5,13 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ingest import scrub
+from ingest.tail import Tail
 from profiledb import config
 from profiledb.errors import ConversionError
 
@@ -24,6 +27,7 @@ NCU_PLACES = (
     "/usr/local/cuda*/bin/ncu",
     "/opt/nsight/bin/ncu",
 )
+_time_s = 600.0
 _VERSION = re.compile(r"(\d{4})\.(\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -51,52 +55,59 @@ class Completed:
 
     @property
     def words(self) -> str:
-        """Everything printed, for an error report: the last 4,000 characters."""
-        return (self.stderr + self.stdout).strip()[-4000:]
+        """Everything printed, for an error report: the last of it, without what may be secret."""
+        return scrub.words(self.stderr + self.stdout)
+
+
+def allow(seconds: float) -> None:
+    """Sets how long a run of a converter may take in this process, where its caller does not say."""
+    global _time_s  # noqa: PLW0603 - of the process: a conversion has one limit
+    _time_s = seconds
 
 
 def run(
-    argv: Sequence[str | Path], *, timeout: float, stdout: Path | None = None, cwd: Path | None = None
+    argv: Sequence[str | Path], *, timeout: float | None = None, stdout: Path | None = None, cwd: Path | None = None
 ) -> Completed:
-    """Runs a program to its end and keeps what it printed.
+    """Runs a program to its end and keeps what it printed: of a lot, the beginning and the end.
 
     The worker runs each conversion in a session of its own, so a program that hangs dies with its group even
     where this time limit is not reached.
 
     Args:
         argv: program and arguments; no shell is involved.
-        timeout: seconds after which the program is killed.
-        stdout: a file that takes standard output instead of memory.
+        timeout: seconds after which the program is killed; what ``allow`` set where it is not given.
+        stdout: a file that takes standard output as a whole.
         cwd: folder to run in.
 
     Raises:
         ConversionError: the program could not be started or ran past its time.
     """
-    target = stdout.open("wb") if stdout else subprocess.PIPE
+    name, limit_s = Path(argv[0]).name, _time_s if timeout is None else timeout
+    with stdout.open("wb") if stdout else nullcontext(subprocess.PIPE) as target:
+        try:
+            process = subprocess.Popen(
+                [str(a) for a in argv],
+                stdin=subprocess.DEVNULL,
+                stdout=target,
+                stderr=subprocess.PIPE,
+                cwd=cwd,
+                env=_environment(),
+            )
+        except OSError as error:
+            raise ConversionError(f"{name} could not be started.", detail=str(error)) from error
+    printed = [Tail(pipe) if pipe else None for pipe in (process.stdout, process.stderr)]
     try:
-        done = subprocess.run(
-            [str(a) for a in argv],
-            stdin=subprocess.DEVNULL,
-            stdout=target,
-            stderr=subprocess.PIPE,
-            timeout=timeout,
-            cwd=cwd,
-            env=_environment(),
-            check=False,
-        )
+        process.wait(limit_s)
     except subprocess.TimeoutExpired as error:
-        name = Path(argv[0]).name
         raise ConversionError(
-            f"{name} did not finish within {timeout:.0f} seconds.",
+            f"{name} did not finish within {limit_s:.0f} seconds.",
             hint="Capture a shorter window, or raise WARPDECK_CONVERT_TIMEOUT_S.",
-            detail=_text(error.stderr),
         ) from error
-    except OSError as error:
-        raise ConversionError(f"{argv[0]} could not be started.", detail=str(error)) from error
     finally:
-        if stdout:
-            target.close()  # type: ignore[union-attr]
-    return Completed(done.returncode, _text(done.stdout), _text(done.stderr))
+        process.kill()
+        process.wait()
+    out, errors = (pipe.text() if pipe else "" for pipe in printed)
+    return Completed(process.returncode, out, errors)
 
 
 @cache
@@ -159,7 +170,3 @@ def _environment() -> dict[str, str]:
     """A plain environment: the tools' words must be English and must not depend on the user's settings."""
     keep = {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") if key in os.environ}
     return keep | {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
-
-
-def _text(output: bytes | str | None) -> str:
-    return output.decode("utf-8", "replace") if isinstance(output, bytes) else output or ""

@@ -1,11 +1,21 @@
 """Finds the files of a folder that are finished: nobody has written to them between two looks."""
 
+import os
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.events import (
+    EVENT_TYPE_CLOSED,
+    EVENT_TYPE_CREATED,
+    EVENT_TYPE_DELETED,
+    EVENT_TYPE_MODIFIED,
+    EVENT_TYPE_MOVED,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
@@ -15,6 +25,10 @@ from ingest.state import look
 UNFINISHED = (".part", ".partial", ".tmp", ".crdownload", ".filepart", ".swp", "~")
 COMPANIONS = (".energy.csv",)
 """Endings of tables that ``workloads profile`` leaves beside a report and that no page reads."""
+CHANGES = frozenset((EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_CLOSED, EVENT_TYPE_DELETED))
+"""Events that say that something has changed; opened, and closed without writing, do not."""
+DEEPEST = 64
+"""Levels of folders below the inbox that are looked into."""
 QUICK_S = 0.1
 """Shortest time between the two looks: enough where the file shows by its end that it is complete."""
 
@@ -37,7 +51,7 @@ class Watch:
         self.patience_s = patience_s
         self.wake = threading.Event()
         self.restless = False
-        self._seen: dict[Path, tuple[tuple[int, int], float]] = {}
+        self._seen: dict[Path, _Seen] = {}
         self._observer: BaseObserver | None = None
 
     def start(self) -> None:
@@ -60,16 +74,17 @@ class Watch:
     def finished(self) -> list[Path]:
         """Files and Parquet folders that stood still since an earlier look, in the order of their times."""
         moment = time.monotonic()
-        current: dict[Path, tuple[tuple[int, int], float]] = {}
+        current: dict[Path, _Seen] = {}
         ready: list[tuple[int, Path]] = []
         for path in units(self.folder):
             state = look(path)
             if state is None:
                 continue
             before = self._seen.get(path)
-            since = before[1] if before and before[0] == state else moment
-            current[path] = (state, since)
-            if moment - since >= self._patience(path):
+            if before is None or before.state != state:
+                before = _Seen(state, moment, self._patience(path))
+            current[path] = before
+            if moment - before.since >= before.patience_s:
                 ready.append((state[1], path))
         self._seen = current
         self.restless = len(ready) < len(current)
@@ -79,24 +94,56 @@ class Watch:
         return QUICK_S if _shows_its_end(path) else max(self.patience_s, QUICK_S)
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """A state of a file, since when it has been in it, and how long it has to stand still (seconds)."""
+
+    state: tuple[int, int]
+    since: float
+    patience_s: float
+
+
 def units(folder: Path) -> Iterator[Path]:
-    """What may become a report: files, and folders of Parquet files as a whole; nothing hidden or half-named."""
+    """What may become a report: files, and folders of Parquet files as a whole; nothing hidden or half-named.
+
+    Folders without rights, and those nested deeper than ``DEEPEST``, are passed over.
+    """
+    folders = [(folder, 0)]
+    while folders:
+        here, depth = folders.pop()
+        try:
+            with os.scandir(here) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            if not _is_wanted(entry):
+                continue
+            path = here / entry.name
+            if not entry.is_dir(follow_symlinks=False) or _is_unit(path):
+                yield path
+            elif depth < DEEPEST:
+                folders.append((path, depth + 1))
+
+
+def _is_wanted(entry: "os.DirEntry[str]") -> bool:
+    name = entry.name.lower()
+    if name.startswith(".") or name.endswith(UNFINISHED + COMPANIONS) or not is_text(entry.name):
+        return False
     try:
-        entries = sorted(folder.iterdir())
+        return not entry.is_symlink()
     except OSError:
-        return
-    for path in entries:
-        if path.name.startswith(".") or path.name.lower().endswith(UNFINISHED + COMPANIONS) or path.is_symlink():
-            continue
-        if not _is_text(path.name):
-            continue
-        if not path.is_dir() or nsys_parquet.matches(path):
-            yield path
-        else:
-            yield from units(path)
+        return False
 
 
-def _is_text(name: str) -> bool:
+def _is_unit(folder: Path) -> bool:
+    try:
+        return nsys_parquet.matches(folder)
+    except OSError:
+        return False
+
+
+def is_text(name: str) -> bool:
     """Whether a name can be written down: one in another encoding than the system's can in no table and on no page."""
     try:
         name.encode()
@@ -106,6 +153,7 @@ def _is_text(name: str) -> bool:
 
 
 def _shows_its_end(path: Path) -> bool:
+    """Whether the last bytes are those that a report of nsys ends with: no more of a file is read here."""
     try:
         return nsys_report.matches(path) and nsys_report.is_complete(path)
     except OSError:
@@ -113,9 +161,13 @@ def _shows_its_end(path: Path) -> bool:
 
 
 class _Wake(FileSystemEventHandler):
+    """Any change makes the worker look; what changed, it finds out itself. Reading is none: the worker itself reads."""
+
     def __init__(self, wake: threading.Event) -> None:
         self._wake = wake
 
-    def on_any_event(self, event: FileSystemEvent) -> None:  # noqa: ARG002 - the interface has it
-        """Any change makes the worker look; what changed, it finds out itself."""
-        self._wake.set()
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        """Wakes the worker where something was written, made, moved or deleted; an upload grows under a hidden name."""
+        names = [Path(os.fsdecode(path)).name for path in (event.src_path, event.dest_path) if path]
+        if event.event_type in CHANGES and not all(name.startswith(".") for name in names):
+            self._wake.set()

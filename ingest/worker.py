@@ -1,19 +1,22 @@
 """The worker: takes finished files one after the other, has each converted, and publishes the reports."""
 
 import fcntl
-import os
 import shutil
+import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ingest import beside, child, tools
-from ingest.formats import is_report, nsys_report
+from ingest import beside, deferral, fingerprints, limits, supersede, tools
+from ingest.beside import Shelf
+from ingest.child import Request, Runner, Task
+from ingest.fingerprints import NSYS_SUFFIXES
 from ingest.job import DATABASE
 from ingest.state import look
 from profiledb import catalog
@@ -23,7 +26,8 @@ from profiledb.errors import ConfigError
 from profiledb.library import Library
 from profiledb.sidecar import DROPPED
 
-NSYS_SUFFIXES = (".nsys-rep", ".qdrep")
+SAMPLES = (*NSYS_SUFFIXES, ".sqlite", ".ncu-rep", ".ncu-repz")
+"""Endings of samples; other things lie beside them, too."""
 
 
 @contextmanager
@@ -42,6 +46,9 @@ def hold(library: Library) -> Iterator[bool]:
 class Worker:
     """Turns files into reports of a library; whoever makes one holds the library's lock.
 
+    The worker itself reads no file that was dropped: it looks at names, sizes and times, and each file is read by a
+    process of its own (job.py). What goes wrong with a file is the failure of that file.
+
     Args:
         library: where reports go.
         settings: folders, time limits, converters.
@@ -51,6 +58,8 @@ class Worker:
     library: Library
     settings: Settings
     on_done: Callable[[Job], None]
+    runner: Runner = field(default_factory=Runner)
+    _deferrals: deferral.Deferrals = field(default_factory=deferral.Deferrals)
 
     def prepare(self) -> None:
         """Makes the inbox and mends what a crash left behind: open jobs start anew, left-over work is removed."""
@@ -62,13 +71,17 @@ class Worker:
             if job.state in catalog.OPEN_STATES:
                 self.library.catalog.forget_job(job.path)
 
+    def stop(self) -> None:
+        """Ends the conversion at hand, and takes up no more: the files are taken up at the next start."""
+        self.runner.stop()
+
     def samples(self) -> list[Path]:
-        """The reports among the sample files and those of each family, a folder below; there are other things, too."""
+        """The sample files and those of each family, a folder below, by their endings."""
         folder = self.settings.samples
         if folder is None or not folder.is_dir():
             return []
         found = [path for path in sorted((*folder.glob("*"), *folder.glob("*/*"))) if path.is_file()]
-        return [path for path in found if path.name.lower().endswith(DROPPED) or is_report(path)]
+        return [path for path in found if path.name.lower().endswith((*SAMPLES, *DROPPED))]
 
     def take(self, paths: list[Path]) -> int:
         """Takes in those files that are new or have changed, and returns how many that were.
@@ -77,97 +90,151 @@ class Worker:
         """
         jobs = self.library.catalog.jobs()
         known = {job.path: job for job in jobs}
-        apart = set(beside.sidecars(paths, jobs))
+        apart = beside.apart(paths, known, Shelf.of(self.library, jobs))
+        reports = [path for path in paths if path not in apart]
+        at_hand = tools_at_hand()
         fresh = [
-            (path, mark) for path in paths if path not in apart and (mark := self._fresh(path, known.get(str(path))))
+            Job(str(path), path.name, mark, "waiting", tools=at_hand)
+            for path in reports
+            if (mark := self._fresh(path, known.get(str(path)), at_hand))
         ]
-        self.library.catalog.put_job(*(Job(str(path), path.name, mark, "waiting") for path, mark in fresh))
-        for path, mark in fresh:
-            self.on_done(self._convert(path, mark))
-        done = beside.take(self.library, paths)
-        for job in done:
-            self.on_done(job)
-        return len(fresh) + len(done)
+        self.library.catalog.put_job(*fresh)
+        taken = sum(self._take(job, known.get(job.path)) for job in self._without_companions(fresh))
+        return taken + (self._take_beside(sorted(apart)) if apart else 0)
 
     def forget_removed(self) -> None:
         """Drops the failures of files that are gone, and what waits for its report, but only where their folder is
         still there: a folder that vanished is a disk that is not mounted, and nothing is concluded from it."""
         for job in self.library.catalog.jobs():
             path = Path(job.path)
-            if job.state in ("failed", *beside.STATES) and path.parent.is_dir() and not path.exists():
+            if job.state in ("failed", deferral.STATE, *beside.STATES) and _is_gone(path):
                 self.library.catalog.forget_job(job.path)
 
-    def _fresh(self, path: Path, known: Job | None) -> str | None:
+    def _without_companions(self, jobs: list[Job]) -> list[Job]:
+        """Sets aside exports that belong to a report beside them."""
+        asked = [job for job in jobs if fingerprints.has_report_beside(Path(job.path))]
+        with self._folder() as work:
+            requests = [self._request(job, work / str(at), "companion") for at, job in enumerate(asked)]
+            for job, outcome in zip(asked, list(self.runner.run(requests)), strict=False):
+                if outcome["state"] == "companion":
+                    self.library.catalog.put_job(replace(job, state="companion"))
+                    jobs = [one for one in jobs if one is not job]
+        return jobs
+
+    def _take(self, job: Job, known: Job | None) -> int:
+        """Converts one file; whatever happens, it is that file's own."""
+        if self.runner.stopped.is_set():
+            return 0
+        try:
+            done = self._convert(replace(job, state="converting"), known)
+        except Exception as error:  # noqa: BLE001 - one file must not stop the others
+            traceback.print_exc()
+            done = deferral.of_error(job, error)
+        return self._record(done)
+
+    def _take_beside(self, paths: list[Path]) -> int:
+        """Reads what lies beside reports, all by one process as long as none of them is its end."""
+        jobs = {job.path: job for job in self.library.catalog.jobs()}
+        shelf = Shelf.of(self.library, jobs.values())
+        fresh = [
+            Job(str(path), path.name, mark, "converting")
+            for path in paths
+            if (mark := shelf.mark(path)) and self._is_due(jobs.get(str(path)), mark)
+        ]
+        taken = 0
+        with self._folder() as work:
+            requests = [self._request(job, work / str(at), "sidecar") for at, job in enumerate(fresh)]
+            # All of them first: a process that runs would end with the conversion of one that is a report.
+            outcomes = list(self.runner.run(requests))
+            for job, request, outcome in zip(fresh, requests, outcomes, strict=False):
+                if outcome["state"] == "report":
+                    plain = replace(job, fingerprint=fingerprints.of(Path(job.path)) or "", tools=tools_at_hand())
+                    taken += self._take(plain, jobs.get(job.path))
+                else:
+                    taken += self._lay(shelf, job, request.work, outcome)
+        return taken
+
+    def _lay(self, shelf: Shelf, job: Job, work: Path, outcome: dict[str, Any]) -> int:
+        try:
+            return self._record(shelf.lay(_done(job, outcome), work, outcome))
+        except Exception as error:  # noqa: BLE001 - one file must not stop the others
+            traceback.print_exc()
+            return self._record(deferral.of_error(job, error))
+
+    def _is_due(self, known: Job | None, mark: str) -> bool:
+        return known is None or known.fingerprint != mark or self._deferrals.retry(known, self.library.folder)
+
+    def _fresh(self, path: Path, known: Job | None, at_hand: str) -> str | None:
         """What identifies the present state of a file, where that state still has to be worked on."""
-        mark = fingerprint(path)
-        if mark is None or _is_companion(path):
-            return None
-        if known is None or known.fingerprint != mark:
+        mark = fingerprints.of(path)
+        if mark is None or known is None or self._is_due(known, mark):
             return mark
-        lost = known.state in ("ready", "duplicate") and not self.library.path(known.report_id or "").exists()
-        other_tools = known.state == "failed" and known.tools != tools_at_hand()
+        lost = known.state in ("ready", "duplicate") and not self.library.intact(known.report_id or "")
+        other_tools = known.state == "failed" and known.tools != at_hand
         return mark if lost or other_tools else None
 
-    def _convert(self, path: Path, mark: str) -> Job:
+    def _convert(self, job: Job, known: Job | None) -> Job:
         started = time.monotonic()
-        job = Job(str(path), path.name, mark, "converting", tools=tools_at_hand())
         self.library.catalog.put_job(job)
+        with self._folder() as work:
+            request = self._request(job, work, "convert")
+            (outcome,) = list(self.runner.run([request], partial(self._tell, job))) or [{"state": "failed"}]
+            if outcome["state"] == "ready":
+                self._publish(Path(job.path), work, outcome["manifest"], known)
+        return replace(_done(job, outcome), seconds=round(time.monotonic() - started, 3))
+
+    def _tell(self, job: Job, step: str) -> None:
+        self.library.catalog.put_job(replace(job, message=step))
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """A folder for what conversions write, on the library's disk; gone afterwards."""
         self.library.work.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=self.library.work))
         try:
-            outcome = child.convert(
-                path,
-                work,
-                self.library.folder,
-                timeout_s=self.settings.convert_timeout_s,
-                on_step=lambda step: self.library.catalog.put_job(replace(job, message=step)),
-            )
-            if outcome["state"] == "ready":
-                self._publish(path, work, outcome["manifest"])
+            yield work
         finally:
             shutil.rmtree(work, ignore_errors=True)
-        return self._record(job, outcome, round(time.monotonic() - started, 3))
 
-    def _publish(self, path: Path, work: Path, manifest: str) -> None:
+    def _request(self, job: Job, work: Path, task: Task) -> Request:
+        work.mkdir(exist_ok=True)
+        path = Path(job.path)
+        size, _ = look(path) or (0, 0)
+        columns = beside.columns_of(self.library, path) if task == "sidecar" else {}
+        return Request(
+            path, work, self.library.folder, limits.of(size, self.library.folder, self.settings), task, columns
+        )
+
+    def _publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> None:
         sample = self.settings.samples in path.parents
-        known = replace(Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample)
-        self.library.publish(work / DATABASE, known)
+        made = replace(Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample)
+        self.library.publish(work / DATABASE, made)
+        supersede.partial(self.library, made, known)
 
-    def _record(self, job: Job, outcome: dict[str, Any], seconds: float) -> Job:
-        """Writes down how it ended; a file that is gone or changed meanwhile is as if never seen."""
-        texts = {key: outcome[key] for key in ("state", "report_id", "message", "hint", "detail")}
-        done = replace(job, seconds=seconds, **texts)
-        if done.state in ("gone", "changed"):
+    def _record(self, done: Job) -> int:
+        """Writes down how it ended; a file that is gone or changed meanwhile is as if never seen, and so is one whose
+        conversion was ended because the worker ends."""
+        self._deferrals.note(done, self.library.folder)
+        if done.state in ("gone", "changed") or (done.state == "failed" and self.runner.stopped.is_set()):
             self.library.catalog.forget_job(done.path)
-        else:
-            self.library.catalog.put_job(done)
-        return done
+            return 0
+        self.library.catalog.put_job(done)
+        self.on_done(done)
+        return 1
 
 
-def fingerprint(path: Path) -> str | None:
-    """Changes with a file, with the right to read it, and with an export that appears beside it."""
-    state = look(path)
-    if state is None:
-        return None
-    beside = look(path.with_suffix(".sqlite")) if path.suffix in NSYS_SUFFIXES else None
-    readable = "" if os.access(path, os.R_OK) else "!"
-    return f"{state[0]}:{state[1]}{readable}" + (f"+{beside[0]}:{beside[1]}" if beside else "")
+def _done(job: Job, outcome: dict[str, Any]) -> Job:
+    """What became of a file; where in this program an error came about goes to the log."""
+    if outcome.get("trace"):
+        print(f"{job.name}: {outcome['trace']}", file=sys.stderr, flush=True)
+    state, message, hint, detail = (str(outcome.get(key) or "") for key in ("state", "message", "hint", "detail"))
+    return replace(job, report_id=outcome.get("report_id"), state=state, message=message, hint=hint, detail=detail)
 
 
-def _is_companion(path: Path) -> bool:
-    """Whether a file is the export of a report beside it, and so no report of its own."""
-    if path.suffix != ".sqlite":
-        return False
-    reports = [path.with_suffix(suffix) for suffix in NSYS_SUFFIXES]
-    return any(_belongs(path, report, fingerprint(report)) for report in reports if report.is_file())
-
-
-@lru_cache(maxsize=1000)
-def _belongs(export: Path, report: Path, state: str | None) -> bool:  # noqa: ARG001 - the state makes it look again
-    """Whether an export is that of a report; remembered while neither changes, because the whole report is searched."""
+def _is_gone(path: Path) -> bool:
     try:
-        return nsys_report.export_beside(report) == export
-    except OSError:  # one of the two is gone or may not be read: the conversion says which
+        return path.parent.is_dir() and not path.exists()
+    except OSError:  # a name that is too long, a folder without rights
         return False
 
 

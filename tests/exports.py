@@ -1,9 +1,15 @@
 """Small nsys exports made by hand: an SQLite file with the tables and rows that a test names."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import duckdb
+
+from ingest.nsys import load, sqlite
+from profiledb import store
 
 PID = 0x1000007000000
 """A global process id (process 7), and with a thread number added a global thread id."""
@@ -47,3 +53,11 @@ def kernel(
 def kernels(*rows: tuple[Any, ...]) -> dict[str, tuple[Sequence[str], Rows]]:
     """The kernel table."""
     return {"CUPTI_ACTIVITY_KIND_KERNEL": (KERNEL, rows)}
+
+
+@contextmanager
+def loaded(database: Path, export: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The connection that writes a report file, with an SQLite export loaded in this process."""
+    with store.create(database, access=sqlite.access(export)) as db:
+        load.load(db, sqlite.export(db, export))
+        yield db

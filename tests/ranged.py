@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from ingest.nsys import load, source
-from profiledb import store
 from profiledb.catalog import Manifest
 from profiledb.library import Library
 from profiledb.schema import SCHEMA_VERSION
@@ -48,8 +46,7 @@ def make_capture(library: Library, tmp_path: Path) -> Capture:
             tmp_path / f"ranged_{number}.sqlite", {**gpu, "NVTX_EVENTS": (exports.NVTX, nvtx), **window}
         )
         database = tmp_path / f"ranged_{number}.duckdb"
-        with store.create(database) as db:
-            load.load(db, source.from_sqlite(db, path))
+        with exports.loaded(database, path) as db:
             db.execute("UPDATE kernel_name SET class = 'other'")
             for name, kind in (classes or {}).items():
                 db.execute("UPDATE kernel_name SET class = ? WHERE short = ?", [kind, name])

@@ -10,8 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from ingest.nsys import load, source
-from profiledb import selection, store
+from profiledb import selection
 from profiledb.errors import AnalysisError
 from profiledb.library import Library
 from tests import exports
@@ -31,8 +30,8 @@ def load_export(export: Export, folder: Path) -> Library:
     """A library whose report ``fuzz`` is that export, loaded in this process."""
     library = Library(folder / "library")
     path = exports.write(folder / "made.sqlite", export.tables())
-    with store.create(library.path("fuzz")) as db:
-        load.load(db, source.from_sqlite(db, path))
+    with exports.loaded(library.path("fuzz"), path):
+        pass
     return library
 
 
@@ -173,8 +172,7 @@ def test_an_operation_counts_once_whatever_its_row_number(tmp_path: Path) -> Non
     path = exports.write(tmp_path / "made.sqlite", {**kernels, "CUPTI_ACTIVITY_KIND_RUNTIME": (columns, calls)})
     with closing(sqlite3.connect(path)) as export, export:
         export.execute("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId <> 9")
-    with store.create(tmp_path / "made.duckdb") as db:
-        load.load(db, source.from_sqlite(db, path))
+    with exports.loaded(tmp_path / "made.duckdb", path) as db:
         assert db.execute("SELECT start_ns, call_id FROM kernel").fetchall() == [(4, 1)]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.nsys import redact
-from ingest.nsys.source import sqlite_tables, wanted
+from ingest.nsys import redact, sqlite
+from ingest.nsys.attach import wanted
 from profiledb import analysis, classes
 from profiledb.errors import NotCapturedError
 from profiledb.library import Library
@@ -161,7 +161,7 @@ def test_every_table_of_the_export_is_in_reach(every_report: Library, path: Path
                 "SELECT table_name, list(column_name) FROM duckdb_columns() WHERE schema_name = 'raw' GROUP BY ALL"
             ).fetchall()
         )
-        for table in sqlite_tables(path):
+        for table in sqlite.tables(path):
             if table.startswith("ENUM_"):
                 continue
             columns = {row[1] for row in export.execute(f'PRAGMA table_info("{table}")')}
@@ -193,7 +193,7 @@ def test_no_environment_variable_gets_in(every_report: Library, path: Path) -> N
 
 def _environment(path: Path) -> Iterator[str]:
     with closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as export:
-        tables = set(sqlite_tables(path))
+        tables = set(sqlite.tables(path))
         for table in tables & {"META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV"}:
             for name, value in export.execute(f"SELECT name, value FROM {table}"):
                 if re.search("ENVIRONMENT_VARIABLE|DeviceEnvironment", name or ""):

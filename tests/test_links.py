@@ -119,7 +119,7 @@ def test_both_reports_stay_while_they_are_in_use(
 ) -> None:
     nsys, ncu = both
     third = publish(systems(("g()", 8, 5)))
-    monkeypatch.setattr("profiledb.library.OPEN_REPORTS", 1)
+    monkeypatch.setattr("profiledb.attached.OPEN_REPORTS", 1)
     count = "SELECT (SELECT count(*) FROM kernel), (SELECT count(*) FROM ncu_launch), (SELECT count(*) FROM ncu_gpu)"
     with library.cursor(nsys, ncu=ncu) as cursor:
         run(library, third, "class_split")
@@ -127,16 +127,16 @@ def test_both_reports_stay_while_they_are_in_use(
         library.delete(ncu)
         assert cursor.execute(count).fetchone() == (1, 1, 1), "a reader keeps its snapshot"
     run(library, third, "class_split")
-    assert library._in_use.total() == 0
+    assert library._attached._in_use.total() == 0
     with pytest.raises(ReportNotFoundError), library.cursor(nsys, ncu="f" * 16):
         pass
-    assert library._in_use.total() == 0, "a report that could not be opened holds no other"
+    assert library._attached._in_use.total() == 0, "a report that could not be opened holds no other"
 
 
 def test_threads_get_the_rows_of_their_own_pair(
     library: Library, publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("profiledb.library.OPEN_REPORTS", 2)
+    monkeypatch.setattr("profiledb.attached.OPEN_REPORTS", 2)
     pairs = {}
     for number in (1, 2, 3):
         nsys = publish(systems((GEMM, 8, 100 * number)))

@@ -100,17 +100,20 @@ def test_two_processes_may_use_the_same_correlation_id(load: Load) -> None:
     assert query("SELECT pid, tid FROM thread ORDER BY ALL") == [(7, 70), (8, 80)]
 
 
-def test_what_no_table_takes_is_kept_as_it_is(load: Load) -> None:
+def test_numbers_that_no_table_takes_are_kept_and_unknown_tables_are_not(load: Load) -> None:
     columns, rows = kernels(kernel(0, 1))["CUPTI_ACTIVITY_KIND_KERNEL"]
     query = load(
         {
             "CUPTI_ACTIVITY_KIND_KERNEL": ((*columns, "brandNew"), [(*row, 77) for row in rows]),
             "FUTURE_EVENTS": (("when", "what"), [(5, "thing")]),
+            "CUDNN_EVENTS": (("start", "note", "nameId"), [(5, "thing", 2)]),
             "NVTX_EVENTS": (NVTX, [(3, 4, 99, "odd", None, MAIN, 0)]),
         }
     )
     assert query("FROM raw.CUPTI_ACTIVITY_KIND_KERNEL") == [(1, 77)]
-    assert query("FROM raw.FUTURE_EVENTS") == [(5, "thing")]
+    assert query("FROM raw.CUDNN_EVENTS") == [(1, 5, 2)]
+    tables = {name for (name,) in query("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'raw'")}
+    assert "FUTURE_EVENTS" not in tables
     assert query('SELECT start, "eventType", text FROM raw.NVTX_OTHER') == [(3, 99, "odd")]
 
 

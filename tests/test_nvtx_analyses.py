@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ingest.nsys import load, source
-from profiledb import analysis, store
+from profiledb import analysis
 from profiledb.catalog import Manifest
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library import Library
@@ -53,8 +52,7 @@ def report(library: Library, tmp_path: Path) -> Report:
         number = len(library.list())
         path = exports.write(tmp_path / f"{number}.sqlite", tables(ranges, work, domain))
         database = tmp_path / f"{number}.duckdb"
-        with store.create(database) as db:
-            load.load(db, source.from_sqlite(db, path))
+        with exports.loaded(database, path) as db:
             db.execute("UPDATE kernel_name SET class = 'other'")
         manifest = Manifest(f"{number:016x}", SCHEMA_VERSION, path.name, "nsys", str(number), 1)
         library.publish(database, manifest)

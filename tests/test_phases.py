@@ -8,8 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest.nsys import load, source
-from profiledb import classes, phases, store
+from profiledb import classes, phases
 from profiledb.catalog import Manifest
 from profiledb.errors import ConfigError
 from profiledb.library import Library
@@ -54,8 +53,7 @@ def training(library: Library, tmp_path: Path) -> str:
             "ANALYSIS_DETAILS": (("duration", "startTime", "stopTime"), [(3000, 0, 3000)]),
         },
     )
-    with store.create(tmp_path / "training.duckdb") as db:
-        load.load(db, source.from_sqlite(db, path))
+    with exports.loaded(tmp_path / "training.duckdb", path) as db:
         for short, kind in CLASSES.items():
             db.execute("UPDATE kernel_name SET class = ? WHERE short = ?", [kind, short])
     manifest = Manifest("a" * 16, SCHEMA_VERSION, path.name, "nsys", "a", 1)

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from ingest.nsys import load, source
-from profiledb import store
 from tests import exports
 from tests.exports import MAIN, NVTX, OTHER, PID, kernel, kernels
 
@@ -33,8 +31,7 @@ def ranges(*rows: tuple[int, int | None, str, int]) -> Tables:
 def projections(folder: Path, tables: Mapping[str, tuple[Sequence[str], exports.Rows]]) -> dict[tuple[str, str], Any]:
     """(mode, range name) -> start, end, launches, operations, operation_ns, kernel_ns, busy_ns."""
     export = exports.write(folder / "made.sqlite", tables)
-    with store.create(folder / "report.duckdb") as db:
-        load.load(db, source.from_sqlite(db, export))
+    with exports.loaded(folder / "report.duckdb", export) as db:
         rows = db.execute("""
             SELECT mode, name, projection.start_ns, projection.end_ns, launches, operations, operation_ns, kernel_ns,
                 busy_ns
@@ -93,8 +90,7 @@ def test_graphs_by_node_and_whole(tmp_path: Path) -> None:
 def test_whole_graphs_are_told(tmp_path: Path) -> None:
     whole = {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE": (GRAPHS, [(70, 95, 0, 1, 7, 2, PID, 5, 6)])}
     export = exports.write(tmp_path / "made.sqlite", whole)
-    with store.create(tmp_path / "report.duckdb") as db:
-        load.load(db, source.from_sqlite(db, export))
+    with exports.loaded(tmp_path / "report.duckdb", export) as db:
         (text,) = db.execute("SELECT text FROM diagnostic").fetchone() or ("",)
     assert "1 launch of a CUDA graph" in text
     assert "--cuda-graph-trace=node" in text

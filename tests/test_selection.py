@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ingest.nsys import load, source
 from profiledb import __main__ as cli
-from profiledb import analysis, selection, store
+from profiledb import analysis, selection
 from profiledb.catalog import Manifest
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.library import Library
@@ -83,8 +82,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     path = exports.write(folder / "made.sqlite", tables())
     (folder / "library" / "work").mkdir()
     database = folder / "library" / "work" / "made.duckdb"
-    with store.create(database) as db:
-        load.load(db, source.from_sqlite(db, path))
+    with exports.loaded(database, path) as db:
         db.execute("UPDATE kernel_name SET class = 'other'")
     found.publish(database, manifest())
     return found
@@ -209,8 +207,8 @@ def test_ranges_in_a_selection(library: Library, params: Mapping[str, Any], name
 def test_times_of_a_capture_that_states_no_begin(tmp_path: Path) -> None:
     library = Library(tmp_path)
     path = exports.write(tmp_path / "made.sqlite", {"NVTX_EVENTS": tables()["NVTX_EVENTS"]})
-    with store.create(library.path("bare")) as db:
-        load.load(db, source.from_sqlite(db, path))
+    with exports.loaded(library.path("bare"), path):
+        pass
     frame = analysis.run(library, "bare", "range_summary", {"from_ns": BEGIN + 300, "to_ns": BEGIN + 380})
     assert sorted(frame["name"]) == ["eval", "eval#2"]
 

@@ -15,6 +15,7 @@ from profiledb.sidecar import Columns
 from tests.conftest import Ingest
 from tests.dropped import job_of, made
 
+DATA = Path(__file__).with_name("data") / "ncu"
 TIMES = "label,step,seconds\nforward,0,0.5\nforward,1,0.25\n"
 FACTS = {"batch": 8, "model": {"heads": 12, "sizes": [64, 1e-3]}, "causal": True, "nothing": None, "gpu": "H200"}
 
@@ -227,3 +228,18 @@ def test_a_log_with_a_fault_says_which(tmp_path: Path, name: str, text: str, pro
 def test_without_a_part_a_task_is_computing(tmp_path: Path) -> None:
     (tmp_path / "a.tasks.csv").write_text("size;task;device;seconds\n256;matmul;cpu;1\n")
     assert read(tmp_path / "a.tasks.csv").text == "task,size,device,part,seconds\nmatmul,256,cpu,compute,1\n"
+
+
+def test_a_table_of_ncu_that_is_called_like_a_file_beside_a_report(
+    ingest: Ingest, inbox: Path, empty_library: Library
+) -> None:
+    """It is a report by its content; the files beside it are read all the same."""
+    made(inbox / "a.sqlite")
+    (inbox / "a.csv").write_bytes((DATA / "details_2024.csv").read_bytes())
+    (inbox / "a.meta.json").write_text('{"batch": 4}')
+    (inbox / "a.timings.csv").write_text(TIMES)
+    done = ingest(inbox, empty_library.folder, "--strict")
+    assert done.status == 0, done.errors
+    assert set(states(empty_library).values()) == {"ready"}
+    assert {report.kind for report in empty_library.list()} == {"nsys", "ncu"}
+    assert ingest(inbox, empty_library.folder).lines == []

@@ -1,24 +1,24 @@
 """The worker: what it takes up, what it leaves alone, and what a crash leaves behind."""
 
-import contextlib
 import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from ingest import fingerprints
 from ingest.watch import Watch
-from ingest.worker import Worker, fingerprint, tools_at_hand
+from ingest.worker import Worker, tools_at_hand
 from profiledb import config
 from profiledb.catalog import Job
 from profiledb.library import Library
 from profiledb.schema import SCHEMA_VERSION
-from tests.conftest import CORPUS, ROOT, SAMPLES, Ingest, wait_until
+from tests.conftest import CORPUS, SAMPLES, Ingest, wait_until
 from tests.dropped import SAMPLE, made, needs_corpus, stand_in
+from tests.processes import processes_in, start_worker
 
 
 @pytest.mark.slow
@@ -187,23 +187,6 @@ def test_a_growing_file_is_left_alone_until_it_stands_still(
         assert worker.wait(timeout=30) == 0
 
 
-def start_worker(
-    inbox: Path, library: Library, *options: str, stdin: int | None = None, **environment: str
-) -> subprocess.Popen[bytes]:
-    """The worker as it runs for good; the caller ends it."""
-    argv = [sys.executable, "-m", "ingest", "--inbox", str(inbox), "--library", str(library.folder), *options]
-    return subprocess.Popen(argv, cwd=ROOT, env=os.environ | environment, stdin=stdin, stdout=subprocess.DEVNULL)
-
-
-def processes_in(folder: Path) -> list[str]:
-    """Processes whose working folder is below this one."""
-    found = []
-    for link in Path("/proc").glob("[0-9]*/cwd"):
-        with contextlib.suppress(OSError):
-            found += [str(link)] if folder in link.readlink().parents else []
-    return found
-
-
 @pytest.mark.slow
 def test_ten_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library: Library) -> None:
     for number in range(10_000):
@@ -212,7 +195,8 @@ def test_ten_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library
     watch = Watch(inbox, patience_s=0)
     wait_until(lambda: len(watch.finished()) == 10_000)
     done = [
-        Job(str(path), path.name, fingerprint(path) or "", "failed", tools=tools_at_hand()) for path in watch.finished()
+        Job(str(path), path.name, fingerprints.of(path) or "", "failed", tools=tools_at_hand())
+        for path in watch.finished()
     ]
     empty_library.catalog.put_job(*done)
     started = time.process_time()  # a busy machine makes it wait, but not work

@@ -8,16 +8,21 @@ from typing import Protocol, cast
 import duckdb
 
 from profiledb.errors import ConversionError
+from profiledb.store import Access
 
 
 class Format(Protocol):
-    """What a format module offers: NAME for people, KIND of report, and the two functions."""
+    """What a format module offers: NAME for people, KIND of report, whether a converter may have to run; functions."""
 
     NAME: str
     KIND: str
+    RUNS_TOOLS: bool
 
     def matches(self, path: Path) -> bool:
         """Whether the content is of this format, whatever the name says; cheap, and never an error."""
+
+    def access(self, source: Path) -> Access:
+        """What the connection needs that ``convert`` gets, beyond the folder of the report that it writes."""
 
     def convert(self, source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
         """Fills the tables of the report that ``db`` has open; ``work`` is an empty folder for files of its own.
@@ -67,12 +72,3 @@ def detect(path: Path) -> Format:
 def _formats() -> Iterator[Format]:
     for name in FORMATS:
         yield cast("Format", import_module(f"ingest.formats.{name}"))
-
-
-def is_report(path: Path) -> bool:
-    """Whether a file can become a report; for folders that also hold other things."""
-    try:
-        detect(path)
-    except (ConversionError, OSError):
-        return False
-    return True

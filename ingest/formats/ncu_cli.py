@@ -5,10 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 
-from ingest import tools
+from ingest import scrub, tools
 from ingest.formats import ncu_pages
 from ingest.formats.ncu_tables import Capture
-from profiledb import config
 from profiledb.errors import ConversionError
 
 # Options that newer versions of ncu know; where one is refused the page is printed without.
@@ -36,16 +35,15 @@ def _lines(printed: Path) -> Iterator[str]:
 def _print(tool: tools.Tool, report: Path, work: Path, page: str) -> Path:
     output = work / f"{page}.csv"
     arguments = [str(tool.path), "--import", str(report), "--csv", "--page", page, "--print-units", "base"]
-    timeout = config.load().convert_timeout_s
-    done = tools.run([*arguments, *_EXTRA[page]], timeout=timeout, stdout=output)
+    done = tools.run([*arguments, *_EXTRA[page]], stdout=output)
     if done.returncode and any(option in _head(output) + done.stderr for option in _EXTRA[page]):
-        done = tools.run(arguments, timeout=timeout, stdout=output)
+        done = tools.run(arguments, stdout=output)
     head = _head(output)
     if done.returncode or "==ERROR==" in head:
         raise ConversionError(
             f"{tool.label} cannot read the report.",
             hint="Use an ncu that is at least as new as the one that captured it, or install the ncu-report wheel.",
-            detail=(head + done.stderr).strip(),
+            detail=scrub.words(head + done.stderr),
         )
     return output
 

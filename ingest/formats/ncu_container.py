@@ -16,6 +16,8 @@ from pathlib import Path, PurePosixPath
 from profiledb.errors import ConversionError
 
 MAGIC = b"NVR\0"
+MOST_BLOCKS = 1_000_000
+"""Far beyond any report: without an end to it, a file of nothing but small headers takes half an hour."""
 # Field numbers of ProfilerReport.proto.
 _HEADER_RESULTS = (2, 7, 8, 9)
 _HEADER_SESSION, _HEADER_PAYLOAD, _HEADER_PROCESS = 3, 5, 6
@@ -70,13 +72,17 @@ def blocks(data: mmap.mmap) -> Iterator[tuple[bytes, int, int]]:
     """
     if data[:4] != MAGIC:
         raise ValueError("the file does not begin with NVR")
-    position = 4
+    position, count = 4, 0
     first = True
     while position < len(data):
         (size,) = struct.unpack("<I", data[position : position + 4])
         position += 4 + size
         if position > len(data):
             raise ValueError(f"a header ends at byte {position:,} of {len(data):,}")
+        if not first and not size:
+            raise ValueError(f"no header of a block at byte {position:,}")
+        if (count := count + 1) > MOST_BLOCKS:
+            raise ValueError(f"more than {MOST_BLOCKS:,} blocks")
         header = data[position - size : position]
         payload = dict(_fields(header)).get(_HEADER_PAYLOAD, 0)
         begin = position

@@ -8,9 +8,11 @@ import duckdb
 
 from ingest.formats import ncu_pages, ncu_tables, ncu_text
 from profiledb.errors import ConversionError
+from profiledb.store import Access
 
 NAME = "Nsight Compute CSV"
 KIND = "ncu"
+RUNS_TOOLS = False
 LOOK_BYTES = 1 << 20
 
 
@@ -24,6 +26,11 @@ def matches(path: Path) -> bool:
     except OSError:
         return False
     return any(line.startswith(("==PROF== ", "==ERROR== ")) or ncu_text.is_header(line) for line in text.splitlines())
+
+
+def access(source: Path) -> Access:
+    """The load needs nothing; see Format.access."""
+    return Access()
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:

@@ -14,9 +14,11 @@ from ingest import tools
 from ingest.formats import ncu_cli, ncu_container, ncu_tables, ncu_wheel
 from ingest.formats.ncu_tables import Capture
 from profiledb.errors import ConversionError
+from profiledb.store import Access
 
 NAME = "Nsight Compute report"
 KIND = "ncu"
+RUNS_TOOLS = True
 _ZSTD = b"\x28\xb5\x2f\xfd"
 # Far beyond any report; what grows past it is no report but a bomb.
 UNPACKED_BYTES = 8 << 30
@@ -35,6 +37,11 @@ def matches(path: Path) -> bool:
             return bool(stream.read(4) == ncu_container.MAGIC)
     except (OSError, pa.ArrowException):
         return False
+
+
+def access(source: Path) -> Access:
+    """The load needs nothing; see Format.access."""
+    return Access()
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import duckdb
 
+from ingest import scrub
 from ingest.formats.nsys_sqlite import is_export
-from ingest.nsys import load
-from ingest.nsys.source import from_parquet
+from ingest.nsys import load, parquet
 from profiledb.errors import ConversionError
+from profiledb.store import Access
 
 NAME = "nsys export (Parquet folder)"
 KIND = "nsys"
+RUNS_TOOLS = False
 
 
 def matches(path: Path) -> bool:
@@ -18,14 +20,19 @@ def matches(path: Path) -> bool:
     return path.is_dir() and is_export({file.stem for file in path.glob("*.parquet")})
 
 
+def access(source: Path) -> Access:
+    """What the load needs; see Format.access."""
+    return parquet.access(source)
+
+
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     """Loads the export; see Format.convert."""
     try:
-        load.load(db, from_parquet(source))
+        load.load(db, parquet.export(db, source))
     except (duckdb.InvalidInputException, duckdb.IOException) as error:
         raise ConversionError(
             f"{source.name} holds a Parquet file that is damaged or not complete.",
             hint="Export it again with: nsys export -t parquetdir",
-            detail=str(error),
+            detail=scrub.database(error),
         ) from error
     db.execute("UPDATE report SET converter = 'Parquet export'")

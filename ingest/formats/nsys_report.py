@@ -1,23 +1,21 @@
 """Nsight Systems reports (.nsys-rep, .qdrep), converted by the newest nsys of the machine."""
 
 import mmap
-import os
 import re
-import shutil
 from pathlib import Path
 
 import duckdb
 
 from ingest import tools
 from ingest.formats import nsys_sqlite
-from ingest.nsys import load
-from ingest.nsys.source import Source, from_parquet, from_sqlite
-from profiledb import config
-from profiledb.errors import ConversionError
+from ingest.nsys import load, notes, parquet, sqlite
+from profiledb.errors import ConversionError, DiskFullError
 from profiledb.schema import quote
+from profiledb.store import Access
 
 NAME = "Nsight Systems report"
 KIND = "nsys"
+RUNS_TOOLS = True
 MAGIC = b"NVIDIA Tegra Profiler Report "
 END = b"U3w[END]"
 PARQUET_SINCE = (2023, 3)
@@ -27,6 +25,7 @@ BLOBS = "--include-blobs"
 """Option of ``nsys export`` since 2024: payloads of NVTX ranges, such as the bytes of an NCCL message."""
 
 _VERSION = re.compile(rb"^NVIDIA Tegra Profiler Report (\d{4})@(\d+)@(\d+)")
+_BUILD = re.compile(rb"^NVIDIA Tegra Profiler Report (\d{1,18})(?!\d*@)")
 _NEWER = re.compile(r"created in Nsight Systems version \((\d+\.\d+\.\d+)")
 _UNREADABLE_BY_OLDER = ("missing required fields", "ProtobufParseException")
 
@@ -34,6 +33,14 @@ _UNREADABLE_BY_OLDER = ("missing required fields", "ProtobufParseException")
 def matches(path: Path) -> bool:
     """A file that begins as every Nsight Systems report does."""
     return path.is_file() and _read(path, 0, len(MAGIC)) == MAGIC
+
+
+def access(source: Path) -> Access:
+    """What the load needs; see Format.access. The SQLite extension takes 0.2 s, and is for few reports."""
+    tool = tools.find_nsys()
+    if tool is None or tool.version[:2] < PARQUET_SINCE or export_beside(source):
+        return sqlite.access(source.with_suffix(".sqlite"))
+    return Access()
 
 
 def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
@@ -50,7 +57,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
         if beside is None:
             raise
         nsys_sqlite.convert(beside, db, work)
-        load.note(db, "warning", f"Read from the export {beside.name} beside the report. {problem.message}")
+        notes.note(db, "warning", f"Read from the export {beside.name} beside the report. {problem.message}")
         (converter,) = db.execute("SELECT converter FROM report").fetchone() or ("",)
     db.execute(f"UPDATE report SET converter = {quote(converter)}, tool_version = {quote(_captured_by(source))}")
 
@@ -64,7 +71,7 @@ def export_beside(source: Path) -> Path | None:
     beside = source.with_suffix(".sqlite")
     if beside == source or not nsys_sqlite.matches(beside):
         return None
-    session = nsys_sqlite.session(beside)
+    session = sqlite.session(beside)
     if session:
         return beside if _holds(source, session.encode()) else None
     return beside if beside.stat().st_mtime >= source.stat().st_mtime else None
@@ -81,39 +88,25 @@ def _through_nsys(tool: tools.Tool | None, source: Path, db: duckdb.DuckDBPyConn
             "There is no nsys on this machine to read the report with.",
             hint="Install Nsight Systems, or drop the report's export (nsys export -t sqlite) instead.",
         )
-    _stage(source, work / "report.nsys-rep")
+    (work / "report.nsys-rep").symlink_to(source.absolute())  # a plain name: nsys splits paths at spaces
     if tool.version[:2] < PARQUET_SINCE:
-        sqlite = _export(tool, source, work, "sqlite", "export.sqlite")
-        load.load(db, from_sqlite(db, sqlite))
+        load.load(db, sqlite.export(db, _export(tool, source, work, "sqlite", "export.sqlite")))
         return f"{tool.label}, SQLite"
     folder = _export(tool, source, work, "parquetdir", "export")
-    sources = [from_parquet(folder)]
-    if "META_DATA_CAPTURE" not in sources[0].tables:
-        sources.append(_settings(tool, source, db, work))
+    sources = [parquet.export(db, folder)]
+    if "META_DATA_CAPTURE" not in sources[0].tables:  # some versions leave the settings out of Parquet
+        sources.append(
+            sqlite.settings(_export(tool, source, work, "sqlite", "settings.sqlite", "--tables=META_DATA.*"))
+        )
     load.load(db, *sources)
     return f"{tool.label}, Parquet"
 
 
-def _settings(tool: tools.Tool, source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> Source:
-    """The capture's settings, which the Parquet export of some versions leaves out."""
-    names = frozenset({"META_DATA_CAPTURE"})
-    return from_sqlite(db, _export(tool, source, work, "sqlite", "settings.sqlite", "--tables=META_DATA.*"), only=names)
-
-
-def _stage(source: Path, target: Path) -> None:
-    """Gives the report a plain name without a copy where possible: nsys splits paths at spaces."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
-
-
 def _export(tool: tools.Tool, source: Path, work: Path, kind: str, output: str, *options: str) -> Path:
-    timeout = config.load().convert_timeout_s
     if tools.knows(tool, "export", BLOBS):
         options = (*options, f"{BLOBS}=true")
     argv: list[str | Path] = [tool.path, "export", "-q", "true", "-t", kind, "-o", output, *options, "report.nsys-rep"]
-    done = tools.run(argv, timeout=timeout, cwd=work)
+    done = tools.run(argv, cwd=work)
     target = work / output
     # On a full disk nsys prints an error and exits with 0; on other failures it leaves half a file behind.
     if done.returncode or "rror" in done.words or not target.exists():
@@ -122,23 +115,39 @@ def _export(tool: tools.Tool, source: Path, work: Path, kind: str, output: str, 
 
 
 def _failure(tool: tools.Tool, source: Path, words: str) -> ConversionError:
+    """Says why nsys gave up. Where it only says that it cannot parse, the report's own header decides: a version below
+    nsys's own means damage; one that does not say (a build of nsys within another product) leaves both open."""
+    if "Error writing" in words or "No space left" in words:
+        return DiskFullError("The disk is full.", hint="Free some space; the report is tried again.", detail=words)
     newer = _NEWER.search(words)
-    if newer or any(sign in words for sign in _UNREADABLE_BY_OLDER):
-        version = newer[1] if newer else _captured_by(source)
-        maker = f"Nsight Systems {version}" if version else "a newer Nsight Systems"
-        wanted = f"nsys {version} or newer" if version else "a newer nsys"
+    version = newer[1] if newer else _captured_by(source)
+    if newer or _is_newer(version, tool):
         return ConversionError(
-            f"{source.name} was made by {maker}, and this machine has {tool.label}.",
-            hint=f"Install {wanted}, or put the report's export (nsys export -t sqlite) beside it.",
+            f"{source.name} was made by Nsight Systems {version}, and this machine has {tool.label}.",
+            hint=f"Install nsys {version} or newer, or put the report's export (nsys export -t sqlite) beside it.",
             detail=words,
         )
-    if "Error writing" in words or "No space left" in words:
-        return ConversionError("The disk is full.", hint="Free some space; the report is tried again.", detail=words)
+    if any(sign in words for sign in _UNREADABLE_BY_OLDER) and _of_unknown_version(source):
+        return ConversionError(
+            f"{source.name} is damaged, or was made by a newer Nsight Systems than this machine's {tool.label}.",
+            hint="Copy it again, install a newer nsys, or put the report's export (nsys export -t sqlite) beside it.",
+            detail=words,
+        )
     return ConversionError(
         f"{source.name} is damaged: {tool.label} cannot read it.",
         hint="Copy it again from where it was captured, or capture again.",
         detail=words,
     )
+
+
+def _is_newer(version: str | None, tool: tools.Tool) -> bool:
+    return version is not None and tuple(map(int, version.split("."))) > tool.version[:3]
+
+
+def _of_unknown_version(source: Path) -> bool:
+    """Whether the header has the number of a build in place of a version; old versions of nsys write 1."""
+    build = _BUILD.match(_read(source, 0, 64))
+    return build is not None and int(build[1]) > 1
 
 
 def _check_complete(source: Path) -> None:
@@ -156,6 +165,8 @@ def _captured_by(source: Path) -> str | None:
 
 
 def _holds(path: Path, text: bytes) -> bool:
+    if path.stat().st_size == 0:
+        return False  # nothing can be mapped
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find(text) >= 0
 

@@ -18,6 +18,10 @@ _OF_DRIVER = 1 << 20
 
 SAMPLE = 1000
 """Calls of a thread that are looked at to find which thread drives it."""
+MOST = 2_000_000
+"""Pairs of such a call and a lane of another thread; where there would be more, fewer of both are looked at."""
+FEWEST = 8
+"""Lanes of a process that are looked at in any case."""
 
 
 def calls(db: duckdb.DuckDBPyConnection) -> None:
@@ -79,11 +83,15 @@ def _find_drivers(db: duckdb.DuckDBPyConnection) -> None:
             FROM call LEFT JOIN (SELECT DISTINCT thing FROM by_thread) ON thing = row_id
             WHERE tid & 16777215 <> (tid // 16777216) & 16777215 GROUP BY tid
         )
-        SELECT row_id, tid, s, e FROM call JOIN helper USING (tid)
+        SELECT row_number() OVER () AS number, row_id, tid, s, e FROM call JOIN helper USING (tid)
         WHERE row_id % every = 0 AND (own * 2 < calls OR tid IN (FROM named));
+        CREATE OR REPLACE TEMP TABLE driving AS FROM lane
+    """)
+    _thin_out(db)
+    db.execute("""
         CREATE OR REPLACE TEMP VIEW candidate AS
-        SELECT row_id * 4294967296 + rank AS thing, lane.tid, lane.lane, s, e, loose.tid AS helper, row_id
-        FROM loose JOIN (SELECT *, dense_rank() OVER (ORDER BY tid) AS rank FROM lane) AS lane
+        SELECT loose.number * 4294967296 + rank AS thing, lane.tid, lane.lane, s, e, loose.tid AS helper, row_id
+        FROM loose JOIN (SELECT *, dense_rank() OVER (ORDER BY tid) AS rank FROM driving) AS lane
             ON lane.tid // 16777216 = loose.tid // 16777216 AND lane.tid <> loose.tid
     """)
     place(db, "candidate", "covered")
@@ -99,6 +107,28 @@ def _find_drivers(db: duckdb.DuckDBPyConnection) -> None:
             arg_max(tid, (calls, tid & 16777215 = (tid // 16777216) & 16777215, -tid)) AS driver_tid,
             100.0 * max(calls) / (SELECT count(*) FROM loose WHERE loose.tid = helper)
         FROM cover GROUP BY helper
+    """)
+
+
+def _thin_out(db: duckdb.DuckDBPyConnection) -> None:
+    """Looks at fewer calls (``loose``), and at the threads with the most ranges only (``driving``), where there are
+    thousands of either."""
+    (pairs,) = db.execute("""
+        SELECT coalesce(sum(calls.n * lanes.n), 0)
+        FROM (SELECT tid // 16777216 AS process, count(*) AS n FROM loose GROUP BY ALL) AS calls
+        JOIN (SELECT tid // 16777216 AS process, count(*) AS n FROM driving GROUP BY ALL) AS lanes USING (process)
+    """).fetchone() or (0,)
+    if pairs <= MOST:
+        return
+    db.execute(f"""
+        CREATE OR REPLACE TEMP TABLE loose AS
+        SELECT * FROM loose QUALIFY row_number() OVER (PARTITION BY tid ORDER BY row_id) % {pairs // MOST + 1} = 1;
+        CREATE OR REPLACE TEMP TABLE driving AS
+        SELECT tid, lane FROM lane JOIN (SELECT tid, count(*) AS ranges FROM span GROUP BY tid) USING (tid)
+        QUALIFY row_number() OVER (
+            PARTITION BY tid // 16777216
+            ORDER BY tid & 16777215 = (tid // 16777216) & 16777215 DESC, ranges DESC, tid, lane
+        ) <= greatest({FEWEST}, {MOST} // (SELECT count(*) FROM loose))
     """)
 
 

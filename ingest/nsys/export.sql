@@ -9,7 +9,7 @@ CREATE TABLE TARGET_INFO_SYSTEM_ENV (name VARCHAR, value VARCHAR);
 CREATE TABLE META_DATA_CAPTURE (name VARCHAR, value VARCHAR);
 CREATE TABLE META_DATA_EXPORT (name VARCHAR, value VARCHAR);
 CREATE TABLE TARGET_INFO_GPU (
-    id BIGINT, name VARCHAR, "chipName" VARCHAR, uuid VARCHAR, "busLocation" VARCHAR, "computeMajor" INTEGER,
+    id INTEGER, name VARCHAR, "chipName" VARCHAR, uuid VARCHAR, "busLocation" VARCHAR, "computeMajor" INTEGER,
     "computeMinor" INTEGER, "smCount" INTEGER, "clockRate" BIGINT, "totalMemory" BIGINT, "memoryBandwidth" BIGINT,
     "l2CacheSize" BIGINT, "maxWarpsPerSm" INTEGER, "maxBlocksPerSm" INTEGER, "maxThreadsPerBlock" INTEGER,
     "maxRegistersPerSm" INTEGER, "maxRegistersPerBlock" INTEGER, "maxShmemPerSm" BIGINT, "maxShmemPerBlock" BIGINT,
@@ -58,7 +58,7 @@ CREATE TABLE NVTX_EVENTS (
     "jsonTextId" BIGINT, "jsonText" VARCHAR
 );
 CREATE TABLE OSRT_API (
-    start BIGINT, "end" BIGINT, "globalTid" BIGINT, "nameId" BIGINT, "eventClass" INTEGER, "returnValue" BIGINT,
+    start BIGINT, "end" BIGINT, "globalTid" BIGINT, "nameId" BIGINT, "eventClass" INTEGER, "returnValue" INTEGER,
     "nestingLevel" INTEGER, "callchainId" BIGINT, "argumentsId" BIGINT
 );
 CREATE TABLE MPI_P2P_EVENTS (

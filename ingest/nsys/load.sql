@@ -3,17 +3,15 @@
 
 INSERT INTO process BY NAME SELECT "globalPid" AS global_pid, pid, name FROM src.PROCESSES;
 
--- The environment of the program and of the machine stays outside (redact.py).
+-- What of the settings and of the machine is taken in: kept.py.
 INSERT INTO capture_setting BY NAME
-SELECT name, value FROM (FROM src.META_DATA_CAPTURE UNION ALL FROM src.META_DATA_EXPORT)
-WHERE NOT regexp_matches(coalesce(name, ''), 'ENVIRONMENT_VARIABLE|DeviceEnvironment', 'i');
+SELECT name, value FROM (FROM src.META_DATA_CAPTURE UNION ALL FROM src.META_DATA_EXPORT);
 
-INSERT INTO system_info BY NAME
-SELECT name, value FROM src.TARGET_INFO_SYSTEM_ENV
-WHERE NOT regexp_matches(coalesce(name, ''), 'ENVIRONMENT_VARIABLE|DeviceEnvironment', 'i');
+INSERT INTO system_info BY NAME SELECT name, value FROM src.TARGET_INFO_SYSTEM_ENV;
 
 INSERT INTO gpu BY NAME
-SELECT id AS gpu_id, name, "chipName" AS chip, uuid, "busLocation" AS bus,
+SELECT id AS gpu_id, cut(name, 200) AS name, cut("chipName", 200) AS chip, cut(uuid, 200) AS uuid,
+    cut("busLocation", 200) AS bus,
     "computeMajor" || '.' || "computeMinor" AS compute_capability, "smCount" AS sm_count, "clockRate" AS clock_hz,
     "totalMemory" AS memory_bytes, "memoryBandwidth" AS memory_bandwidth_bytes_per_s, "l2CacheSize" AS l2_bytes,
     "maxWarpsPerSm" AS max_warps_per_sm, "maxBlocksPerSm" AS max_blocks_per_sm,
@@ -23,7 +21,7 @@ SELECT id AS gpu_id, name, "chipName" AS chip, uuid, "busLocation" AS bus,
     "threadsPerWarp" AS threads_per_warp, "asyncEngines" AS async_engines
 FROM src.TARGET_INFO_GPU;
 
--- Names are few and kernels many: a kernel keeps a number for its three names.
+-- Names are few and kernels many: a kernel keeps a number for its three names. Where names are many, too, each is short.
 CREATE OR REPLACE TEMP TABLE name_key AS
 SELECT row_number() OVER (ORDER BY demangled_id, short_id, mangled_id) AS name_id, *
 FROM (
@@ -33,25 +31,14 @@ FROM (
 );
 
 INSERT INTO kernel_name BY NAME
-SELECT name_id, d.value AS demangled, s.value AS short, m.value AS mangled
-FROM name_key
+SELECT name_id, cut(d.value, most) AS demangled, cut(s.value, most) AS short, cut(m.value, most) AS mangled
+FROM name_key CROSS JOIN (SELECT greatest(256, 16_000_000 // count(*)) AS most FROM name_key)
 LEFT JOIN string AS d ON d.string_id = demangled_id
 LEFT JOIN string AS s ON s.string_id = short_id
 LEFT JOIN string AS m ON m.string_id = mangled_id;
 
-INSERT INTO api_call BY NAME
-SELECT row_id AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
-    "correlationId" AS correlation_id, "nameId" AS name_id, "eventClass" AS event_class,
-    "returnValue" AS return_value, "callchainId" AS callchain_id, thread_range, process_range
-FROM src.CUPTI_ACTIVITY_KIND_RUNTIME LEFT JOIN call_at USING (row_id);
-
--- An operation belongs to the call with its correlation id in its process. Copies, memory sets and graphs are few beside
--- the calls: the calls of no interest to them are taken out before they are joined.
-CREATE OR REPLACE TEMP VIEW launch AS
-SELECT call_id, correlation_id AS "correlationId", global_tid - (global_tid & 16777215) AS "globalPid", thread_range,
-    process_range
-FROM api_call;
-
+-- An operation belongs to the call with its correlation id in its process (the view launch: lookups.py). Copies, memory
+-- sets and graphs are few beside the calls: the calls of no interest to them are taken out before they are joined.
 INSERT INTO kernel BY NAME
 SELECT row_id AS kernel_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
     "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
@@ -222,7 +209,7 @@ FROM src.CUDA_UM_GPU_PAGE_FAULT_EVENTS;
 -- A thread is one that has a name, or that anything refers to.
 INSERT INTO thread BY NAME
 SELECT global_tid, global_tid - (global_tid & 16777215) AS global_pid, (global_tid // 16777216) & 16777215 AS pid,
-    global_tid & 16777215 AS tid, any_value(value) AS name, any_value(priority) AS priority
+    global_tid & 16777215 AS tid, cut(any_value(value), 1000) AS name, any_value(priority) AS priority
 FROM (
     SELECT "globalTid" AS global_tid, value, priority FROM src.ThreadNames LEFT JOIN string ON string_id = "nameId"
     UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM api_call
@@ -236,16 +223,17 @@ GROUP BY global_tid;
 
 INSERT INTO report BY NAME
 SELECT 'nsys' AS kind, 'Nsight Systems' AS tool,
-    (SELECT any_value(value) FROM src.META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION') AS export_schema_version,
+    (SELECT cut(any_value(value), 1000) FROM src.META_DATA_EXPORT WHERE name = 'EXPORT_SCHEMA_VERSION') AS export_schema_version,
     (SELECT make_timestamp_ns(min("utcEpochNs")) FROM src.TARGET_INFO_SESSION_START_TIME) AS captured_at,
     (SELECT min("startTime") FROM src.ANALYSIS_DETAILS) AS start_ns,
     (SELECT max("stopTime") FROM src.ANALYSIS_DETAILS) AS stop_ns,
     (SELECT max(duration) FROM src.ANALYSIS_DETAILS) AS duration_ns,
-    (SELECT string_agg(value, ' ' ORDER BY name NOT LIKE '%:COMMAND',
-            TRY_CAST(regexp_extract(name, 'ARGUMENT_(\d+)$', 1) AS INTEGER))
+    (SELECT cut(string_agg(cut(value, 10000), ' ' ORDER BY name NOT LIKE '%:COMMAND',
+            TRY_CAST(regexp_extract(name, 'ARGUMENT_(\d+)$', 1) AS INTEGER)), 10000)
         FROM capture_setting WHERE regexp_full_match(name, 'PROCESS_0:(COMMAND|ARGUMENT_\d+)')) AS command,
-    (SELECT any_value(value) FROM system_info WHERE name = 'NvDriverVersion' AND value <> '0') AS driver_version,
-    (SELECT any_value((value::INTEGER // 1000) || '.' || (value::INTEGER % 1000 // 10))
-        FROM system_info WHERE name = 'CudaDriverVersion' AND TRY_CAST(value AS INTEGER) > 0) AS cuda_version,
-    (SELECT any_value(value) FROM system_info WHERE name = 'OsDescription') AS os,
-    (SELECT any_value(value) FROM system_info WHERE name = 'CpuDescription') AS cpu;
+    (SELECT cut(any_value(value), 1000) FROM system_info WHERE name = 'NvDriverVersion' AND value <> '0') AS driver_version,
+    (SELECT any_value((version // 1000) || '.' || (version % 1000 // 10))
+        FROM (SELECT TRY_CAST(value AS INTEGER) AS version FROM system_info WHERE name = 'CudaDriverVersion')
+        WHERE version > 0) AS cuda_version,
+    (SELECT cut(any_value(value), 1000) FROM system_info WHERE name = 'OsDescription') AS os,
+    (SELECT cut(any_value(value), 1000) FROM system_info WHERE name = 'CpuDescription') AS cpu;

@@ -50,11 +50,11 @@ class Entry:
 Schemas = Mapping[Key, Sequence[Entry]]
 
 
-def decode(db: duckdb.DuckDBPyConnection, *sources: Source) -> None:
+def decode(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
     """Makes the temporary table ``payload`` (row_id, value): of rows of NVTX_EVENTS, their payload as JSON."""
     db.execute("CREATE OR REPLACE TEMP TABLE payload (row_id BIGINT, value VARCHAR)")
     export = next((one for one in sources if "NVTX_EVENTS" in one.tables), None)
-    if export is None or export.blobs is None or not (schemas := _schemas(db, export)):
+    if export is None or not (schemas := _schemas(db, export)):
         return
     import pyarrow as pa  # here, because it takes 0.1 s and few captures have payloads
 

@@ -2,80 +2,83 @@
 
 nsys stores more of them than one expects: those of the profiled program (META_DATA_CAPTURE), of the machine's agent
 (TARGET_INFO_SYSTEM_ENV), and among the strings those of every process that it could see, a block each as the kernel
-shows it in /proc/PID/environ: NAME=value, separated by NUL.
+shows it in /proc/PID/environ: NAME=value, separated by NUL. None of these texts is taken in (kept.py), and what they
+hold is removed wherever it stands again: a program may print its environment, a shell may set a variable.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import duckdb
 
-from profiledb.schema import quote
+from ingest import scrub
+from ingest.nsys import kept
+from ingest.nsys.source import Facts, Source
+from profiledb.schema import identifier, quote
 
 MARK = "[environment variables dropped]"
 SHORT = 4
 """Assignments with a value of fewer characters are searched for nowhere else: they would hit innocent texts."""
-
-ROWS = "ENVIRONMENT_VARIABLE|DeviceEnvironment"
-"""Names of the rows that hold environments; load.sql leaves them out."""
-LONGEST = 1_000_000
+MOST = 5000
+"""Texts that are searched for; an environment has some hundred."""
+_PREFIX = 500
+"""Characters of a long one that are searched for."""
 _ASSIGNMENT = re.compile(r"^[^\s=/\[\]<>,;'\"]+=", re.DOTALL)
-_SECRET_NAME = re.compile(r"TOKEN|SECRET|PASS|KEY|CREDENTIAL|AUTH|COOKIE|SESSION", re.IGNORECASE)
+_SEPARATORS = ("\n", "\0", ";")
+"""What stands between variables: old versions of nsys write ``;``."""
 
 
-def take_strings(db: duckdb.DuckDBPyConnection) -> list[str]:
-    """Fills the table ``string`` from the export without any environment, and returns what must stand nowhere else.
+def facts(sources: Iterable[Source]) -> dict[str, Facts]:
+    """All rows of the tables of names and values of an export, of which ``wanted`` keeps some."""
+    found: dict[str, Facts] = {}
+    for source in sources:
+        for table in kept.FACTS:
+            if table in source.tables and table not in found:
+                found[table] = source.facts(table)
+    return found
 
-    The texts are cleaned before they reach the report's file, whose freed blocks would keep what is deleted later.
-    A text of a megabyte is the output of a program; it is cut so that one cell cannot fill the memory of a page.
-    """
-    db.execute(f"""
-        CREATE OR REPLACE TEMP TABLE text AS
-        SELECT id AS string_id,
-            CASE WHEN length(value) > {LONGEST} THEN value[:{LONGEST}] || ' [cut]' ELSE value END AS value
-        FROM src.StringIds
-    """)
-    assignments = set(_of_rows(db)) | set(_of_blocks(db))
-    secrets = sorted({part for assignment in assignments for part in _parts(assignment)})
+
+def wanted(table: str, rows: Facts) -> list[tuple[str, str | None]]:
+    """The rows of a table of names and values that are kept, command lines without the values of secret options."""
+    chosen = [(name, value) for name, value in rows if kept.NAMES[table].fullmatch(name)]
+    return _without_secret_options([(name, _shown(value)) for name, value in chosen])
+
+
+def find(db: duckdb.DuckDBPyConnection, sources: Iterable[Source], rows: dict[str, Facts]) -> list[str]:
+    """Texts that must stand nowhere in the report: what environments assign, the longest first."""
+    assignments = {part for text in _environments(db, sources, rows) for part in _assignments(text)}
+    secrets = {secret[:_PREFIX] for assignment in assignments for secret in _secrets(assignment)}
+    clean = (secret for secret in secrets if "\0" not in secret)  # whose parts between NULs are among them
+    return sorted(clean, key=lambda text: (-len(text), text))[:MOST]
+
+
+def prepare(db: duckdb.DuckDBPyConnection, secrets: list[str]) -> None:
+    """Creates ``src.clean(text)``: a text as the report may hold it. All texts of an export pass it."""
+    values = ", ".join(f"({quote(secret)})" for secret in secrets) or "(NULL)"
+    db.execute(f"CREATE TABLE src.secret AS SELECT * FROM (VALUES {values}) AS given(text)")
+    shown = f"regexp_replace(t, {quote(scrub.CREDENTIAL)}, {quote(scrub.MARK)}, 'g')"
+    without_password = quote(rf"\1{scrub.MARK}@")
+    shown = f"regexp_replace({shown}, {quote(scrub.USERINFO)}, {without_password}, 'g')"
     if secrets:
-        values = ", ".join(map(quote, secrets))
-        db.execute(f"CREATE OR REPLACE TEMP TABLE secret AS SELECT unnest([{values}]) AS text")
-        _blank(db, "temp.main.text", ["value"])
-    db.execute("INSERT INTO string SELECT string_id, value FROM text")
-    db.execute("DROP TABLE text")
-    return secrets
+        hit = "EXISTS (SELECT 1 FROM src.secret WHERE contains(t, secret.text))"
+        shown = f"CASE WHEN {hit} THEN {quote(MARK)} ELSE {shown} END"
+    db.execute(f"CREATE MACRO src.clean(t) AS {shown}")
 
 
-def blank(db: duckdb.DuckDBPyConnection, secrets: list[str]) -> None:
-    """Blanks every other text of the report that repeats a part of an environment.
-
-    A program that prints its environment has it in its recorded output, and a shell's command line may set a
-    variable, so all text columns are searched: for ``NAME=value``, and for the value alone where the name says that
-    it is a secret.
-    """
-    if secrets:
-        for table, columns in _text_columns(db).items():
-            _blank(db, table, columns)
-        db.execute("DROP TABLE secret")
-
-
-def _of_rows(db: duckdb.DuckDBPyConnection) -> Iterable[str]:
-    """Assignments in the rows that hold nothing else; load.sql leaves those rows out."""
-    for table in ("META_DATA_CAPTURE", "META_DATA_EXPORT", "TARGET_INFO_SYSTEM_ENV"):
-        rows = db.execute(f"SELECT value FROM src.{table} WHERE regexp_matches(name, '{ROWS}', 'i')").fetchall()
-        for (value,) in rows:
-            yield from re.split(r"[\n\0]", value or "")
-
-
-def _of_blocks(db: duckdb.DuckDBPyConnection) -> Iterable[str]:
-    """Assignments in texts that are an environment block; those texts are blanked on the way."""
-    rows = db.execute("SELECT string_id, value FROM text WHERE contains(value, chr(0))").fetchall()
-    blocks = [(number, value) for number, value in rows if is_block(value)]
-    if blocks:
-        numbers = ", ".join(str(number) for number, _ in blocks)
-        db.execute(f"UPDATE text SET value = {quote(MARK)} WHERE string_id IN ({numbers})")
-    for _, value in blocks:
-        yield from value.split("\0")
+def take_strings(db: duckdb.DuckDBPyConnection, sources: Iterable[Source]) -> None:
+    """Fills the table ``string`` with those strings of the export that a column of a table of ours names."""
+    present = {table for source in sources for table in source.tables}
+    uses = [
+        f"SELECT {identifier(column)} AS id FROM src.{identifier(table)}"
+        for table, columns in _string_columns(db)
+        for column in columns
+        if table in present
+    ]
+    if uses:
+        db.execute(f"""
+            INSERT INTO string
+            SELECT id, value FROM src.StringIds WHERE id IN ({" UNION ".join(uses)})
+        """)
 
 
 def is_block(value: str) -> bool:
@@ -84,28 +87,66 @@ def is_block(value: str) -> bool:
     return 2 * sum(1 for part in parts if _ASSIGNMENT.match(part)) > len(parts)
 
 
-def _parts(assignment: str) -> set[str]:
-    """What must not stand anywhere: the assignment, and its value alone where the name says that it is secret."""
-    name, equals, value = assignment.partition("=")
-    if not equals or len(value) < SHORT:
-        return set()
-    return {assignment, value} if _SECRET_NAME.search(name) and len(value) > SHORT else {assignment}
-
-
-def _blank(db: duckdb.DuckDBPyConnection, table: str, columns: list[str]) -> None:
-    hit = {c: f"EXISTS (SELECT 1 FROM secret WHERE contains(t.{c}, secret.text))" for c in columns}
-    tests = ", ".join(f"bool_or({test})" for test in hit.values())
-    found = db.execute(f"SELECT {tests} FROM {table} AS t").fetchone() or ()
-    for column in (c for c, any_row in zip(columns, found, strict=False) if any_row):
-        db.execute(f"UPDATE {table} AS t SET {column} = {quote(MARK)} WHERE {hit[column]}")
-
-
-def _text_columns(db: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """Text columns by table, quoted: all but those that are clean already."""
-    rows = db.execute("""
-        SELECT format('"{}"."{}"', schema_name, table_name), list('"' || column_name || '"')
-        FROM duckdb_columns()
-        WHERE database_name = 'report' AND data_type = 'VARCHAR' AND table_name NOT IN ('enum_value', 'string')
-        GROUP BY ALL
+def _string_columns(db: duckdb.DuckDBPyConnection) -> list[tuple[str, list[str]]]:
+    names = ", ".join(map(quote, sorted(kept.STRING_COLUMNS)))
+    return db.execute(f"""
+        SELECT table_name, list(column_name ORDER BY column_name) FROM duckdb_columns()
+        WHERE database_name = 'src' AND column_name IN ({names}) GROUP BY table_name ORDER BY table_name
     """).fetchall()
-    return dict(rows)
+
+
+def _environments(db: duckdb.DuckDBPyConnection, sources: Iterable[Source], rows: dict[str, Facts]) -> Iterator[str]:
+    """Texts that hold environments: values that are called so, and blocks among the strings."""
+    for found in rows.values():
+        yield from (value for name, value in found if value and kept.ENVIRONMENT.search(name))
+    read = next((source.tables["StringIds"] for source in sources if "StringIds" in source.tables), None)
+    if read:
+        blocks = db.execute(f"SELECT value::VARCHAR FROM ({read}) WHERE contains(value::VARCHAR, chr(0))").fetchall()
+        yield from (value for (value,) in blocks if is_block(value))
+
+
+def _assignments(text: str) -> Iterator[str]:
+    """NAME=value as far as it can be told, for each way to separate them; a value may have several lines."""
+    for separator in _SEPARATORS:
+        whole = ""
+        for part in text.split(separator):
+            if _ASSIGNMENT.match(part):
+                if whole:
+                    yield whole
+                whole = part
+            elif whole:
+                whole += separator + part
+        if whole:
+            yield whole
+
+
+def _secrets(assignment: str) -> Iterator[str]:
+    """What must not stand anywhere: the assignment; where the name says that it is secret the value and its lines;
+    and whatever looks like a token or a password in an address."""
+    name, _, value = assignment.partition("=")
+    if len(value) < SHORT:
+        return
+    yield assignment
+    yield from (line for line in assignment.split("\n") if len(line) > SHORT and _ASSIGNMENT.match(line))
+    yield from (found[0] for found in re.finditer(scrub.CREDENTIAL, value))
+    yield from (found[0] for found in re.finditer(scrub.USERINFO, value))
+    if scrub.SECRET_NAME.search(name):
+        yield from (line for part in (value, *value.split("\n")) if len(line := part.strip()) > SHORT)
+
+
+def _shown(value: str | None) -> str | None:
+    return None if value is None else scrub.visible(value.replace("\0", " "))[: kept.LONGEST_FACT]
+
+
+def _without_secret_options(rows: list[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
+    """A secret may stand in the argument after its option, which is another row."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    for at, (name, _) in enumerate(rows):
+        if match := kept.COMMAND.fullmatch(name):
+            places.setdefault(match[1], []).append((int(match[3] or -1), at))
+    done = dict(enumerate(rows))
+    for found in places.values():
+        order = [at for _, at in sorted(found)]
+        cleaned = scrub.command([rows[at][1] or "" for at in order])
+        done |= {at: (rows[at][0], text) for at, text in zip(order, cleaned, strict=True)}
+    return [done[at] for at in range(len(rows))]

@@ -1,0 +1,81 @@
+"""Files that have to wait: where the disk was full they are tried again when there is more room, or after a while."""
+
+import errno
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import duckdb
+
+from profiledb.catalog import Job
+from profiledb.errors import CatalogError, DiskFullError
+
+STATE = "deferred"
+WAITS_S = (30.0, 60.0, 120.0, 300.0)
+"""Time to the next attempt where nothing has changed; the last one repeats."""
+MORE_BYTES = 32 << 20
+"""So much more room makes another attempt worth while at once."""
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@dataclass
+class _Wait:
+    attempts: int
+    until: float
+    free: int
+
+
+@dataclass
+class Deferrals:
+    """When each file is tried again; a worker that starts anew tries all of them at once.
+
+    Args:
+        clock: seconds that never go back.
+        free: bytes free on the disk of a folder.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    free: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free
+    _waits: dict[str, _Wait] = field(default_factory=dict)
+
+    def note(self, job: Job, folder: Path) -> None:
+        """Remembers how an attempt ended."""
+        if job.state != STATE:
+            self._waits.pop(job.path, None)
+            return
+        attempts = self._waits[job.path].attempts + 1 if job.path in self._waits else 0
+        pause = WAITS_S[min(attempts, len(WAITS_S) - 1)]
+        self._waits[job.path] = _Wait(attempts, self.clock() + pause, self.free(folder))
+
+    def retry(self, job: Job, folder: Path) -> bool:
+        """Whether a file that had to wait is to be tried now."""
+        if job.state != STATE:
+            return False
+        wait = self._waits.get(job.path)
+        return wait is None or self._is_over(wait, folder)
+
+    def _is_over(self, wait: _Wait, folder: Path) -> bool:
+        return self.clock() >= wait.until or self.free(folder) >= wait.free + MORE_BYTES
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether an error, or what it came from, says that a disk is full."""
+    if isinstance(error, (CatalogError, DiskFullError)):
+        return error.__cause__ is None or is_full(error.__cause__)
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    full = "disk is full" if isinstance(error, sqlite3.Error) else "No space left"
+    return isinstance(error, (sqlite3.Error, duckdb.Error)) and full in str(error)
+
+
+def of_error(job: Job, error: Exception) -> Job:
+    """What became of a file that the worker itself could not take in."""
+    if is_full(error):
+        hint = "It is tried again as soon as there is more room."
+        return replace(job, state=STATE, message="The disk is full.", hint=hint)
+    return replace(
+        job, state="failed", message=f"{job.name} could not be taken in.", hint="The worker's log says more."
+    )

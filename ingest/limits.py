@@ -1,0 +1,61 @@
+"""What one conversion may take: time by the size of its file, memory, and bytes of a file that it writes.
+
+A file decides how long it holds the queue by nothing but its size, so that a small one that hangs or unpacks without
+end is stopped after minutes. The system holds the limits of memory and files (setrlimit), for converters as well.
+"""
+
+import os
+import resource
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from profiledb.config import Settings
+
+FULL_TIME_BYTES = 450 << 20
+"""A file of this size may use all the time of the setting; smaller ones a share of it."""
+LEAST_S = 120.0
+"""Seconds that every file may use, unless the setting is below."""
+TOOL_SHARE = 0.7
+"""Of the time of a conversion, what one run of a converter may take: what it wrote has to be loaded, too."""
+PER_CORE_BYTES = 256 << 20
+"""Address space that threads reserve and do not use: stacks and arenas of malloc, by core."""
+FREE_SHARE = 0.9
+"""Of the free space, what a single file may fill: the library and its catalog need the rest."""
+_MB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one conversion: seconds, bytes of address space of a process, bytes of a file that is written."""
+
+    time_s: float
+    memory_bytes: int
+    file_bytes: int
+
+    @property
+    def tool_time_s(self) -> float:
+        """Seconds of one run of a converter."""
+        return self.time_s * TOOL_SHARE
+
+    def apply(self) -> None:
+        """Binds this process, and all that it starts, to the limits of memory and files; no core is dumped."""
+        _lower(resource.RLIMIT_CORE, 0)
+        _lower(resource.RLIMIT_AS, self.memory_bytes)
+        _lower(resource.RLIMIT_FSIZE, self.file_bytes)
+
+
+def of(source_bytes: int, folder: Path, settings: Settings) -> Limits:
+    """The limits for a file of so many bytes, whose conversion writes to ``folder``."""
+    most = settings.convert_timeout_s
+    seconds = max(min(most, LEAST_S), most * min(1.0, source_bytes / FULL_TIME_BYTES))
+    memory = settings.convert_memory_mb * _MB + (os.cpu_count() or 1) * PER_CORE_BYTES
+    room = int(shutil.disk_usage(folder).free * FREE_SHARE)
+    return Limits(seconds, memory, max(_MB, min(settings.convert_disk_mb * _MB, room)))
+
+
+def _lower(kind: int, value: int) -> None:
+    """Sets both limits of a kind, but never above what the process may have."""
+    _, most = resource.getrlimit(kind)
+    value = value if most == resource.RLIM_INFINITY else min(value, most)
+    resource.setrlimit(kind, (value, value))

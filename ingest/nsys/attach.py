@@ -1,0 +1,86 @@
+"""Makes an nsys export readable as the catalog ``src``: every table that load.sql names, with the types it wants."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import duckdb
+
+from ingest.nsys import redact
+from ingest.nsys.source import CUT, LARGEST, LATEST, LONGEST, PLAIN, SIZES, TIMES, Facts, Source
+from profiledb.schema import identifier, quote, read_sql
+
+
+def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+    """Fills the catalog ``src``; of two sources with the same table the first one counts.
+
+    Tables that no source has stay empty, columns that a table lacks are NULL, cells of a wrong type become NULL. Every
+    text is as the report may hold it (redact).
+    """
+    db.execute("ATTACH ':memory:' AS src")
+    db.execute("USE src")
+    db.execute(read_sql("export.sql", "ingest.nsys"))
+    db.execute("USE report")
+    facts = redact.facts(sources)
+    redact.prepare(db, redact.find(db, sources, facts))
+    for name, types in wanted().items():
+        target = f"src.{identifier(name)}"
+        read = next((s.tables[name] for s in sources if name in s.tables), None)
+        if read is None or name in facts:
+            db.execute(f"ALTER TABLE {target} ADD COLUMN row_id BIGINT")
+            _insert_facts(db, target, redact.wanted(name, facts.get(name, ())) if name in facts else [])
+        else:
+            present = columns(db, read)
+            picked = ", ".join(_pick(column, type_, present) for column, type_ in types.items())
+            db.execute(f"DROP TABLE {target}")
+            db.execute(f"CREATE VIEW {target} AS SELECT row_id, {picked} FROM ({read})")
+
+
+def _insert_facts(db: duckdb.DuckDBPyConnection, target: str, rows: Facts) -> None:
+    if rows:
+        values = ", ".join(f"({at}, {quote(name)}, {quote(value)})" for at, (name, value) in enumerate(rows, 1))
+        db.execute(f"""
+            INSERT INTO {target} (row_id, name, value)
+            SELECT place, name, src.clean(value) FROM (VALUES {values}) AS given(place, name, value)
+        """)
+
+
+@cache
+def wanted() -> dict[str, dict[str, str]]:
+    """Tables and columns of nsys exports that load.sql reads, with the types it wants."""
+    with duckdb.connect() as db:
+        db.execute(read_sql("export.sql", "ingest.nsys"))
+        rows = db.execute(
+            "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY ALL"
+        )
+        found: dict[str, dict[str, str]] = {}
+        for table, column, type_ in rows.fetchall():
+            found.setdefault(table, {})[column] = type_
+    return found
+
+
+def columns(db: duckdb.DuckDBPyConnection, read: str) -> dict[str, str]:
+    """Columns of a query with their types."""
+    return {name: type_ for name, type_, *_ in db.execute(f"DESCRIBE {read}").fetchall()}
+
+
+def _pick(column: str, type_: str, present: dict[str, str]) -> str:
+    """SQL of a column in the type that is wanted; of a cell that cannot be read so, NULL or what is left of it."""
+    name = identifier(column)
+    if column not in present:
+        return f"NULL::{type_} AS {name}"
+    value = name
+    if not present[column].startswith(PLAIN):  # bytes, dates, lists: no number, but maybe a text
+        value = f"{value}::VARCHAR"
+    if type_ == "UBIGINT" and present[column] != "UBIGINT":  # SQLite has signed numbers only
+        wide = f"TRY_CAST({value} AS HUGEINT)"  # of a repaired table it is a text
+        value = f"CASE WHEN {wide} < 0 THEN {wide} + 18446744073709551616 ELSE {wide} END"
+    value = f"TRY_CAST({value} AS {type_})"
+    if type_ == "VARCHAR":
+        long = f"strlen({value}) > {LONGEST} AND length({value}) > {LONGEST}"  # bytes first: these are counted already
+        value = f"src.clean(CASE WHEN {long} THEN ({value})[:{LONGEST}] || {quote(CUT)} ELSE {value} END)"
+    if column in TIMES:
+        wrong = f"CASE WHEN {name} IS NOT NULL THEN {-2 * LATEST} END" if column == "end" else "NULL"
+        value = f"CASE WHEN {value} BETWEEN {-LATEST} AND {LATEST} THEN {value} ELSE {wrong} END"
+    if column in SIZES:
+        value = f"CASE WHEN {value} BETWEEN {-LARGEST} AND {LARGEST} THEN {value} END"
+    return f"{value} AS {name}"

@@ -1,0 +1,65 @@
+"""What of an nsys export is taken in beyond the columns of export.sql: a list, because everything else may be secret.
+
+nsys records the environment of the program and of the machine, command lines, user and host names, paths and what the
+program printed. A name that is not on these lists stays outside, whatever a later version of nsys puts under it.
+"""
+
+import re
+
+FACTS = ("META_DATA_CAPTURE", "META_DATA_EXPORT", "TARGET_INFO_SYSTEM_ENV")
+"""Tables of names and values."""
+
+COMMAND = re.compile(r"(PROCESS_\d+):(COMMAND|ARGUMENT_(\d+))")
+"""The command line of a profiled process, an argument a row."""
+
+_SETTING = re.compile(
+    r"(?:PROCESS_\d+:)?(?:COMMAND|ARGUMENT_\d+|PID|HOW_TO_ATTACH|LAUNCH_AS_ROOT|COLLECT_\w+|CUDA_\w+(?::\w+)?)"
+    r"|(?:GPU_METRICS|LINUX_PERF|NVTX|OS_RUNTIME|SYMBOL_RESOLUTION)_OPTIONS:[\w:]+"
+    r"|PROFILING_SESSION_U?U?ID|CAPTURE_EVENT_TYPE|RUN_DURATION_\w+|START_\w+|STOP_TRIGGER|RATE_HZ|SAMPLE_ALL_TASKS"
+    r"|TRACE_\w+|USE_\w+|INCLUDE_CHILDREN|THREAD_STATE_SCAN_FREQ|BANDWIDTH_\w+|POWER_RATE_SCAN_FREQ|DEVICE_TYPE|RESUME"
+)
+_EXPORT = re.compile(
+    r"EXPORT_(?:PRODUCT_\w+|SCHEMA_VERSION\w*|PLATFORM|ARCH|TIME\w*|CONFIG_TIME_SHIFT"
+    r"|PARAM_(?:TIME\w*|TABLES_TO_EXPORT|LAZY|APPEND|INCLUDE_\w+|EXPORT_TYPE))"
+)
+_MACHINE = re.compile(
+    r"(?:OsDescription|KernelVersion|SoftwareReleaseVersion|HardwarePlatform|CpuArchitecture|CpuDescription|CpuCores"
+    r"|CpuSpeedMhz|CpuEmcSpeedMhz|NvDriverVersion|CudaDriverVersion|OfedDriverVersion|LinuxParanoidLevel"
+    r"|(?:Has|Supports)[A-Z]\w*)"
+)
+NAMES = dict(zip(FACTS, (_SETTING, _EXPORT, _MACHINE), strict=True))
+"""Names whose values are kept, by table."""
+
+LONGEST_FACT = 2000
+"""Characters of a value: a list of events that a kernel supports can be a megabyte."""
+
+ENVIRONMENT = re.compile(r"environment", re.IGNORECASE)
+"""Names of values that hold an environment: they are searched for secrets and kept nowhere."""
+
+_STRINGS = """
+nameId textId jsonTextId demangledName shortName mangledName symbol module srcFile
+funcName varName kernelName CpuInstruction
+"""
+STRING_COLUMNS = frozenset(_STRINGS.split())
+"""Columns of export.sql that name a string: strings that none of them names stay outside."""
+
+_OPENMP = (
+    "THREAD PARALLEL SYNC_REGION SYNC_REGION_WAIT TASK TASK_CREATE TASK_SCHEDULE WORKSHARE MASTER CRITICAL_SECTION"
+    " MUTEX_WAIT MUTEX_RELEASED CANCEL DISPATCH FLUSH LOCK_INIT LOCK_DESTROY"
+)
+_RAW = """
+CUBLAS_EVENTS CUDNN_EVENTS CUDA_GRAPH_EVENTS CUDA_GRAPH_NODE_EVENTS CUPTI_ACTIVITY_KIND_CUDA_EVENT
+CUPTI_ACTIVITY_KIND_OVERHEAD FECS_EVENTS GPU_CONTEXT_SWITCH_EVENTS NET_NIC_METRIC NET_IB_SWITCH_METRIC
+GPU_MEMORY_USAGE_EVENTS GPU_MEMORY_BUDGET_EVENTS NVVIDEO_DECODER_API NVVIDEO_ENCODER_API NVVIDEO_JPEG_API
+TARGET_INFO_CUDA_DEVICE TARGET_INFO_CUDA_STREAM TARGET_INFO_CUDA_NULL_STREAM TARGET_INFO_CUDA_CONTEXT_INFO
+TARGET_INFO_NIC_INFO MPI_COMMUNICATORS PMU_EVENTS PMU_EVENT_COUNTERS
+VULKAN_API VULKAN_WORKLOAD OPENGL_API OPENGL_WORKLOAD DX12_API DX12_WORKLOAD
+"""
+RAW = frozenset(_RAW.split()) | {f"OPENMP_EVENT_KIND_{kind}" for kind in _OPENMP.split()}
+"""Tables whose numbers are kept in the schema "raw", as nsys names them; of those of export.sql all further numbers."""
+
+_NUMBERS = "TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE"
+NUMBERS = frozenset(_NUMBERS.split())
+"""Types of columns that are kept there: texts and blobs are not."""
+MOST_COLUMNS = 200
+"""Columns of a raw table: nsys writes some fifty."""

@@ -1,0 +1,123 @@
+"""Makes unique what rows are joined with: where an export repeats an id, the first row with it counts.
+
+nsys repeats none of these; a join with one that is repeated would multiply the rows of a table of millions.
+"""
+
+from collections.abc import Sequence
+
+import duckdb
+
+from ingest import scrub
+from ingest.nsys import notes
+from ingest.nsys.source import Source
+from profiledb.schema import identifier, quote
+
+ENUM = "ENUM_"
+"""How names of tables of enumerations begin."""
+KEYS = {
+    "StringIds": ("id",),
+    "PROCESSES": ("globalPid",),
+    "TARGET_INFO_GPU": ("id",),
+    "TARGET_INFO_GPU_METRICS": ("typeId", "metricId"),
+}
+"""Tables of the export that others refer to, and by what; ids of enumerations are made unique as they are read."""
+ENUMS = 500
+"""Enumerations of an export; nsys has some 150."""
+LABEL = 200
+"""Characters of the label of an enumeration, which stands in many rows."""
+BITS = 800_000_000
+"""Correlation ids that are told apart with a bit each, over all processes: 100 MB."""
+
+
+def keep_first(db: duckdb.DuckDBPyConnection) -> None:
+    """Puts tables with the first row of each id in the place of those in ``src`` that repeat ids."""
+    for table, columns in KEYS.items():
+        key = ", ".join(map(identifier, columns))
+        (rows, different) = db.execute(f"SELECT count(*), count(DISTINCT ({key})) FROM src.{table}").fetchone() or (
+            0,
+            0,
+        )
+        if rows > different:
+            db.execute(f"""
+                CREATE TABLE src."first of {table}" AS
+                SELECT * FROM src.{table} QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY row_id) = 1;
+                DROP VIEW src.{table};
+                ALTER TABLE src."first of {table}" RENAME TO {table}
+            """)
+            notes.remember(
+                db, "warning", f"{rows - different:,} rows of {table} repeat an id: the first of each counts."
+            )
+
+
+def collect_enums(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+    """Makes the temporary table ``enumeration`` of all enumerations; the first source that has one decides."""
+    reads = {name: read for s in reversed(sources) for name, read in s.tables.items() if name.startswith(ENUM)}
+    db.execute("CREATE OR REPLACE TEMP TABLE enumeration (enum VARCHAR, id BIGINT, name VARCHAR, label VARCHAR)")
+    if len(reads) > ENUMS:
+        text = f"{len(reads) - ENUMS:,} enumerations are left out: the export has {len(reads):,}, and {ENUMS} are read."
+        notes.remember(db, "warning", text)
+    parts = [_enum(name, read) for name, read in sorted(reads.items())[:ENUMS]]
+    try:
+        _insert_enums(db, parts)
+    except (duckdb.BinderException, duckdb.ConversionException):  # one of them is none
+        for part in parts:
+            _insert_enum(db, part)
+
+
+def _enum(name: str, read: str) -> str:
+    return f"SELECT {quote(name.removeprefix(ENUM)[:LABEL])} AS enum, * FROM ({read})"
+
+
+def _insert_enum(db: duckdb.DuckDBPyConnection, part: str) -> None:
+    try:
+        _insert_enums(db, [part])
+    except (duckdb.BinderException, duckdb.ConversionException) as error:
+        name = scrub.visible(part.split("'")[1])
+        notes.remember(db, "warning", f"The enumeration {name} cannot be read: {scrub.database(error)}")
+
+
+def _insert_enums(db: duckdb.DuckDBPyConnection, parts: list[str]) -> None:
+    columns = "NULL::VARCHAR AS enum, NULL::BIGINT AS id, NULL::VARCHAR AS name, NULL::VARCHAR AS label"
+    union = " UNION ALL BY NAME ".join([f"SELECT 0 AS row_id, {columns} WHERE false", *parts])
+    db.execute(f"""
+        INSERT INTO enumeration
+        SELECT enum, TRY_CAST(id::VARCHAR AS BIGINT) AS number, src.clean(cut(name::VARCHAR, {LABEL})),
+            src.clean(cut(label::VARCHAR, {LABEL}))
+        FROM ({union})
+        QUALIFY row_number() OVER (PARTITION BY enum, number ORDER BY row_id) = 1
+    """)
+
+
+def launches(db: duckdb.DuckDBPyConnection) -> None:
+    """Makes the view ``launch``: the calls by what operations refer to them with; of several the first one counts."""
+    later = ""
+    if _correlations_repeat(db):
+        later = "ANTI JOIN later_call USING (call_id)"
+        db.execute("""
+            CREATE OR REPLACE TEMP TABLE later_call AS
+            SELECT call_id FROM api_call WHERE correlation_id IS NOT NULL
+            QUALIFY row_number() OVER (PARTITION BY global_tid >> 24, correlation_id ORDER BY call_id) > 1
+        """)
+    db.execute(f"""
+        CREATE OR REPLACE TEMP VIEW launch AS
+        SELECT call_id, correlation_id AS "correlationId", global_tid - (global_tid & 16777215) AS "globalPid",
+            thread_range, process_range
+        FROM api_call {later}
+    """)
+
+
+def _correlations_repeat(db: duckdb.DuckDBPyConnection) -> bool:
+    """Whether two calls of a process have the same correlation id."""
+    (low, high, processes) = db.execute("""
+        SELECT min(correlation_id), max(correlation_id), count(DISTINCT global_tid >> 24) FROM api_call
+    """).fetchone() or (None, None, 0)
+    if low is None:
+        return False
+    different = "count(DISTINCT correlation_id)"
+    if (high - low + 1) * processes <= BITS:  # three times as fast
+        different = f"bit_count(bitstring_agg(correlation_id, {low}::BIGINT, {high}::BIGINT))"
+    query = f"""
+        SELECT 1 FROM api_call WHERE correlation_id IS NOT NULL
+        GROUP BY global_tid >> 24 HAVING count(*) > {different} LIMIT 1
+    """
+    return db.execute(query).fetchone() is not None

@@ -1,0 +1,104 @@
+"""What a conversion has to say about a report, beside what the profiler says: the table ``diagnostic``."""
+
+import duckdb
+
+from ingest.nsys.source import CUT, LONGEST
+from profiledb.schema import count_rows, quote
+
+NAMES = 3
+"""Names of ranges that are told."""
+TEXTS = {
+    "string": "value",
+    "range_name": "text",
+    "range": "payload_json",
+    "mark": "payload_json",
+    "diagnostic": "text",
+    "capture_setting": "value",
+    "system_info": "value",
+    "process": "name",
+    "gpu": "name",
+    "memory_event": "name",
+}
+"""Columns that hold texts of the export as long as they are."""
+
+
+def note(db: duckdb.DuckDBPyConnection, severity: str, text: str) -> None:
+    """Adds a remark of the conversion to the report: severity is info, warning or error."""
+    db.execute(f"INSERT INTO diagnostic (severity, source, text) VALUES ({quote(severity)}, 'warpdeck', {quote(text)})")
+
+
+def start(db: duckdb.DuckDBPyConnection) -> None:
+    """Forgets what an earlier, failed load of the same export had to say."""
+    db.execute("CREATE OR REPLACE TEMP TABLE remark (severity VARCHAR, text VARCHAR)")
+
+
+def remember(db: duckdb.DuckDBPyConnection, severity: str, text: str) -> None:
+    """Keeps a remark until ``finish`` writes all of them: nothing is in the report before everything is."""
+    db.execute(f"INSERT INTO remark VALUES ({quote(severity)}, {quote(text)})")
+
+
+def finish(db: duckdb.DuckDBPyConnection) -> None:
+    """Writes what was remembered."""
+    for severity, text in db.execute("SELECT severity, text FROM remark").fetchall():
+        note(db, severity, text)
+
+
+def unclosed(db: duckdb.DuckDBPyConnection) -> None:
+    """Says which ranges were never closed: these hold all that follows. nsys ends push/pop ones with the session."""
+    rows = db.execute("""
+        WITH session AS (SELECT max(duration) AS end_ns FROM src.ANALYSIS_DETAILS)
+        SELECT name, style, count(*) AS n FROM range JOIN range_name USING (name_id)
+        WHERE NOT closed OR style = 'PushPop' AND end_ns = (SELECT end_ns FROM session) AND end_ns > start_ns
+        GROUP BY name, style ORDER BY n DESC, name
+    """).fetchall()
+    for name, style, count in rows[:NAMES]:
+        ranges = "1 range" if count == 1 else f"{count:,} ranges"
+        was, missing = ("was" if count == 1 else "were"), ("pop" if style == "PushPop" else "end")
+        last = "It lasts" if count == 1 else "They last"
+        text = f"{ranges} `{short(name)}` {was} never closed (no {missing}). {last} until the end of the capture."
+        remember(db, "warning", text)
+    if more := len(rows) - NAMES if len(rows) > NAMES else 0:
+        count = sum(n for *_, n in rows[NAMES:])
+        remember(db, "warning", f"{count:,} more ranges of {more:,} other names were never closed.")
+
+
+def deep(db: duckdb.DuckDBPyConnection, ranges: int, deepest: int) -> None:
+    """Says that the paths of ranges are not complete."""
+    if ranges:
+        text = (
+            f"{ranges:,} ranges are nested more than {deepest} deep. Their paths leave out the ranges in between (…)."
+        )
+        remember(db, "warning", text)
+
+
+def beyond(db: duckdb.DuckDBPyConnection) -> None:
+    """Says that ranges cross too many others to hold anything."""
+    if count := count_rows(db, "beyond"):
+        text = f"{count:,} ranges cross too many others of their thread."
+        remember(db, "warning", f"{text} They are listed with their times, but hold nothing.")
+
+
+def graphs(db: duckdb.DuckDBPyConnection) -> None:
+    """Says that kernels are missing where CUDA graphs were traced as a whole, and how to capture them."""
+    if count := count_rows(db, "graph_launch"):
+        launches = "1 launch of a CUDA graph was" if count == 1 else f"{count:,} launches of CUDA graphs were"
+        text = f"{launches} traced as a whole: the kernels inside are in no table of this report."
+        remember(db, "warning", f"{text} Capture with: nsys profile --cuda-graph-trace=node")
+
+
+def texts(db: duckdb.DuckDBPyConnection) -> None:
+    """Says how many texts were cut."""
+    counts = " UNION ALL ".join(
+        f"SELECT count(*) AS n FROM {table} WHERE strlen({column}) > {LONGEST} AND ends_with({column}, {quote(CUT)})"
+        for table, column in TEXTS.items()
+    )
+    (count,) = db.execute(f"SELECT sum(n)::BIGINT FROM ({counts})").fetchone() or (0,)
+    if count:
+        was = "1 text was" if count == 1 else f"{count:,} texts were"
+        remember(db, "warning", f"{was} cut after {LONGEST:,} characters.")
+
+
+def short(name: str) -> str:
+    """A name for a sentence: the begin of a long one, without line breaks."""
+    flat = " ".join(name.split())
+    return flat if len(flat) <= 80 else f"{flat[:79]}…"

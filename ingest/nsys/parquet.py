@@ -1,0 +1,95 @@
+"""Reads Parquet exports: by DuckDB, and by pyarrow where a text is none in UTF-8, which DuckDB refuses."""
+
+from functools import partial
+from pathlib import Path
+
+import duckdb
+
+from ingest.nsys.source import Facts, Payloads, Source, columns_of
+from profiledb.schema import identifier, quote
+from profiledb.store import Access
+
+
+def access(folder: Path) -> Access:
+    """What a connection needs that loads a folder of Parquet files."""
+    return Access((folder,))
+
+
+def export(db: duckdb.DuckDBPyConnection, folder: Path) -> Source:
+    """The tables of a parquetdir export, a file each."""
+    files = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
+    return Source(
+        {name: _read(name, path) for name, path in files.items()},
+        folder.name,
+        partial(_payloads, folder / "NVTX_EVENTS.parquet"),
+        partial(_facts, db, folder),
+        partial(_lossy, db, folder),
+    )
+
+
+def _read(table: str, path: Path) -> str:
+    columns = columns_of(table)
+    return (
+        f"SELECT file_row_number + 1 AS row_id, {columns} FROM read_parquet({quote(str(path))}, file_row_number=true)"
+    )
+
+
+def _payloads(path: Path) -> Payloads:
+    import pyarrow as pa  # here, because it takes 0.1 s and few captures have payloads
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        if not {"binaryData", "domainId"} <= set(file.schema_arrow.names):
+            return
+        before = 0
+        for batch in file.iter_batches(columns=["binaryData", "domainId"]):
+            blobs = batch.column("binaryData").cast(pa.large_binary())
+            for number in blobs.is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
+                yield before + number + 1, batch.column("domainId")[number].as_py(), blobs[number].as_py()
+            before += batch.num_rows
+
+
+def _facts(db: duckdb.DuckDBPyConnection, folder: Path, table: str) -> Facts:
+    path = folder / f"{table}.parquet"
+    if not path.exists():
+        return []
+    query = f"SELECT name::VARCHAR, value::VARCHAR FROM read_parquet({quote(str(path))})"
+    try:
+        return [(name or "", value) for name, value in db.execute(query).fetchall()]
+    except (duckdb.Error, UnicodeDecodeError):  # their words quote what may be secret, and are kept nowhere
+        pass
+    found = _texts(path)
+    if not {"name", "value"} <= found.keys():
+        return []
+    return [(name or "", value) for name, value in zip(found["name"], found["value"], strict=True)]
+
+
+def _lossy(db: duckdb.DuckDBPyConnection, folder: Path, table: str) -> str:
+    """The table with every text made one; other columns as they are."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / f"{table}.parquet"
+    whole = pq.read_table(path)
+    texts = _texts(path)
+    for place, field in enumerate(whole.schema):
+        if field.name in texts:
+            whole = whole.set_column(place, field.name, pa.array(texts[field.name], pa.string()))
+    view = f"repaired {table}"
+    db.register(view, whole)
+    return f"SELECT row_number() OVER () AS row_id, {columns_of(table)} FROM {identifier(view)}"
+
+
+def _texts(path: Path) -> dict[str, list[str | None]]:
+    """The columns of texts of a file, whatever bytes they hold."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        names = [f.name for f in file.schema_arrow if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+        columns = file.read(columns=names)
+    cells = {name: columns[name].cast(pa.large_binary()).to_pylist() for name in names}
+    return {
+        name: [None if cell is None else cell.decode("utf-8", "replace") for cell in found]
+        for name, found in cells.items()
+    }

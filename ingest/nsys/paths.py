@@ -1,0 +1,132 @@
+"""Paths of ranges: the names around each, outermost first.
+
+Each round looks at twice as many names at once, so that ranges nested deep take a few rounds more, not one a level.
+"""
+
+import duckdb
+
+DEEPEST = 256
+"""Names around the last one of a path; ranges further in share what stands before the mark."""
+MARK = "…"
+TEXT = 64_000_000
+"""Characters that the paths of a report have together; where it would be more, each is cut."""
+SHORTEST = 256
+"""Characters that are left of a path or name that is cut."""
+
+
+def find(db: duckdb.DuckDBPyConnection) -> int:
+    """Fills ``range_path`` and the temporary table ``path_of`` (id, path_id, level) from ``parent`` and ``opened``.
+
+    A range deeper than ``DEEPEST`` has the path of the one around it at that level, the mark, and its own name.
+
+    Returns:
+        Number of ranges that are deeper.
+    """
+    db.execute("""
+        CREATE OR REPLACE TEMP TABLE member AS
+        WITH word AS (
+            SELECT name_id, dense_rank() OVER (ORDER BY name) AS word, strlen(name) + 1 AS chars FROM range_name
+        )
+        SELECT id, parent_id AS up, s, name_id, word, chars, NULL::INTEGER AS level
+        FROM parent JOIN opened USING (id) JOIN word USING (name_id)
+        WHERE e >= s
+    """)
+    _collect(db)
+    (deep,) = db.execute(f"SELECT count(*) FROM chain WHERE level > {DEEPEST}").fetchone() or (0,)
+    db.execute("CREATE OR REPLACE TEMP TABLE level_of AS SELECT id, level FROM chain")
+    if deep:
+        _fold(db)
+        _collect(db)
+    _write(db)
+    return int(deep)
+
+
+def _collect(db: duckdb.DuckDBPyConnection) -> None:
+    """Makes ``chain``: of each range its level, the characters of its path, and a number that stands for its path."""
+    db.execute("""
+        CREATE OR REPLACE TEMP TABLE chain AS
+        SELECT id, up, (up IS NOT NULL)::INTEGER AS level, chars, word AS path FROM member
+    """)
+    while db.execute("SELECT 1 FROM chain WHERE up IS NOT NULL LIMIT 1").fetchone():
+        db.execute("""
+            CREATE OR REPLACE TEMP TABLE chain AS
+            SELECT one.id, two.up, one.level + coalesce(two.level, 0) AS level,
+                one.chars + coalesce(two.chars, 0) AS chars, dense_rank() OVER (ORDER BY one.path, two.path) AS path
+            FROM chain AS one LEFT JOIN chain AS two ON two.id = one.up
+        """)
+
+
+def _fold(db: duckdb.DuckDBPyConnection) -> None:
+    """Puts ranges that are too deep right below the range around them that is not."""
+    db.execute(f"""
+        CREATE OR REPLACE TEMP TABLE deep AS
+        SELECT member.id, member.up FROM member JOIN level_of USING (id) WHERE level_of.level > {DEEPEST}
+    """)
+    while db.execute("SELECT 1 FROM deep AS one JOIN deep AS two ON two.id = one.up LIMIT 1").fetchone():
+        db.execute("""
+            CREATE OR REPLACE TEMP TABLE deep AS
+            SELECT one.id, coalesce(two.up, one.up) AS up FROM deep AS one LEFT JOIN deep AS two ON two.id = one.up
+        """)
+    db.execute("UPDATE member SET up = deep.up FROM deep WHERE deep.id = member.id; DROP TABLE deep")
+
+
+def _write(db: duckdb.DuckDBPyConnection) -> None:
+    """Gives the paths their numbers, level by level, and writes them."""
+    db.execute("""
+        CREATE OR REPLACE TEMP TABLE stack AS
+        SELECT path, any_value(above) AS above, any_value(level) AS level, min(s) AS first,
+            any_value(name_id) AS name_id, any_value(chars) AS chars
+        FROM (
+            SELECT chain.path, two.path AS above, chain.level, s, name_id, chain.chars
+            FROM chain JOIN member USING (id) LEFT JOIN chain AS two ON two.id = member.up
+        )
+        GROUP BY path
+    """)
+    _cut_names(db)
+    db.execute(_numbered(_longest(db, "chars")))
+    db.execute("""
+        INSERT INTO range_path
+        SELECT one.path_id, up.path_id, one.level, one.name, one.text
+        FROM numbered_path AS one LEFT JOIN numbered_path AS up ON up.path = one.above;
+        CREATE OR REPLACE TEMP TABLE path_of AS
+        SELECT id, path_id, level_of.level FROM chain JOIN level_of USING (id) JOIN numbered_path USING (path);
+        DROP TABLE chain; DROP TABLE stack; DROP TABLE numbered_path; DROP TABLE level_of
+    """)
+
+
+def _numbered(longest: int | None) -> str:
+    """SQL that makes ``numbered_path``: paths with their text, numbered by level, first begin, path above and name."""
+    slash = f"CASE WHEN stack.level > {DEEPEST} THEN '/{MARK}/' ELSE '/' END"
+    text = f"up.text || {slash} || replace(range_name.name, '/', '\\/')"
+    if longest is not None:
+        short = f"({text})[:{longest}] || '{MARK} [' || stack.path || ']'"  # the number tells it from others
+        text = f"CASE WHEN length({text}) > {longest} THEN {short} ELSE {text} END"
+    return f"""
+        CREATE OR REPLACE TEMP TABLE numbered_path AS
+        WITH RECURSIVE walked AS (
+            SELECT path, above, level, name, row_number() OVER (ORDER BY first, name) AS place,
+                replace(name, '/', '\\/') AS text
+            FROM stack JOIN range_name USING (name_id) WHERE above IS NULL
+            UNION ALL
+            SELECT stack.path, stack.above, stack.level, range_name.name,
+                row_number() OVER (ORDER BY first, up.place, range_name.name), {text}
+            FROM walked AS up JOIN stack ON stack.above = up.path JOIN range_name USING (name_id)
+        )
+        SELECT path, above, level, name, text, row_number() OVER (ORDER BY level, place)::INTEGER AS path_id FROM walked
+    """
+
+
+def _longest(db: duckdb.DuckDBPyConnection, chars: str) -> int | None:
+    """To how many characters texts are cut, a row of ``stack`` each; None where they are few enough together."""
+    (total, rows) = db.execute(f"SELECT sum({chars}), count(*) FROM stack").fetchone() or (0, 0)
+    return max(SHORTEST, TEXT // rows) if (total or 0) > TEXT else None
+
+
+def _cut_names(db: duckdb.DuckDBPyConnection) -> None:
+    """Cuts the names of ranges where repeating them in each path would take too much room."""
+    (total, rows) = db.execute(
+        "SELECT sum(strlen(name)), count(*) FROM stack JOIN range_name USING (name_id)"
+    ).fetchone() or (0, 0)
+    if (total or 0) > TEXT:
+        longest = max(SHORTEST, TEXT // rows)
+        db.execute(f"UPDATE range_name SET name = cut(name, {longest}) WHERE length(name) > {longest}")

@@ -1,0 +1,38 @@
+"""What of an export goes beyond the tables of a report: numbers that stay in reach of SQL, in the schema ``raw``."""
+
+from collections.abc import Sequence
+
+import duckdb
+
+from ingest.nsys import kept
+from ingest.nsys.attach import columns, wanted
+from ingest.nsys.source import Source
+from profiledb.schema import identifier
+
+
+def keep(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+    """Stores the numbers of an export that no table of the report took in the schema ``raw``, and says what is left."""
+    db.execute("CREATE SCHEMA raw")
+    reads = {name: read for source in reversed(sources) for name, read in source.tables.items()}
+    for name in sorted(reads.keys() & (kept.RAW | wanted().keys()) - set(kept.FACTS)):
+        _keep_numbers(db, name, reads[name])
+    db.execute("""
+        CREATE TABLE raw."NVTX_OTHER" AS FROM src.NVTX_EVENTS WHERE "eventType" NOT IN (34, 59, 60, 70, 71)
+    """)
+    if db.execute('SELECT count(*) FROM raw."NVTX_OTHER"').fetchone() == (0,):
+        db.execute('DROP TABLE raw."NVTX_OTHER"')
+
+
+def _keep_numbers(db: duckdb.DuckDBPyConnection, name: str, read: str) -> None:
+    known = {column.lower() for column in wanted().get(name, ())} | {"row_id"}
+    chosen = [
+        (column, type_)
+        for column, type_ in columns(db, read).items()
+        if type_ in kept.NUMBERS and column.lower() not in known
+    ]
+    if chosen:
+        # SQLite holds anything in a column of numbers, and DuckDB reads it as one only where it is cast
+        cells = ", ".join(
+            f"TRY_CAST({identifier(c)} AS {type_}) AS {identifier(c)}" for c, type_ in chosen[: kept.MOST_COLUMNS]
+        )
+        db.execute(f"CREATE TABLE raw.{identifier(name)} AS SELECT row_id, {cells} FROM ({read})")

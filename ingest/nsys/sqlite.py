@@ -1,0 +1,158 @@
+"""Reads SQLite exports: by DuckDB's SQLite extension, and by Python where the extension refuses what a cell holds."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+
+import duckdb
+import duckdb_extension_sqlite_scanner
+
+from ingest import scrub
+from ingest.nsys.source import Facts, Payloads, Source, columns_of, register_texts
+from profiledb.errors import ConversionError
+from profiledb.schema import identifier, quote
+from profiledb.store import Access
+
+NUMBERS = ("integer", "real", "null")
+MOST_FACTS = 200_000
+"""Rows of a table of names and values that are read."""
+
+
+def access(path: Path) -> Access:
+    """What a connection needs that loads an SQLite export: the extension, from its wheel.
+
+    Raises:
+        ConversionError: the extension is not installed in the version of DuckDB.
+    """
+    root = Path(duckdb_extension_sqlite_scanner.__file__).parent
+    extension = next((root / "extensions").glob(f"v{duckdb.__version__}/*.duckdb_extension"), None)
+    if extension is None:
+        raise ConversionError(
+            f"The SQLite extension for DuckDB {duckdb.__version__} is not installed.",
+            hint="Install duckdb and duckdb-extension-sqlite-scanner in the same version.",
+        )
+    return Access((path,), (extension,))
+
+
+def export(db: duckdb.DuckDBPyConnection, path: Path) -> Source:
+    """The real tables of an SQLite export (views and virtual tables are left alone: reading them may never end).
+
+    The file is attached, because that gives SQLite's own row number: counting rows instead, to keep their order,
+    would hold the whole load to one core.
+
+    Args:
+        db: the connection that will read, with the SQLite extension (``access``).
+        path: the database file; it is not written to.
+
+    Raises:
+        ConversionError: the file is not a readable SQLite database.
+    """
+    catalog = identifier(f"sqlite {path.name}")
+    db.execute(f"ATTACH IF NOT EXISTS {quote(str(path))} AS {catalog} (TYPE sqlite, READ_ONLY)")
+    reads = {
+        name: f"SELECT rowid AS row_id, {columns_of(name)} FROM {catalog}.{identifier(name)}" for name in tables(path)
+    }
+    return Source(reads, path.name, partial(_payloads, path), partial(_facts, path), partial(_lossy, db, path))
+
+
+def settings(path: Path) -> Source:
+    """The capture's settings alone, as the only table of an export."""
+    empty = "SELECT NULL::BIGINT AS row_id, NULL::VARCHAR AS name, NULL::VARCHAR AS value WHERE false"
+    return Source({"META_DATA_CAPTURE": empty}, path.name, partial(iter, ()), partial(_facts, path), lambda _: empty)
+
+
+def tables(path: Path) -> list[str]:
+    """Names of the real tables of an SQLite file.
+
+    Raises:
+        ConversionError: SQLite cannot read the file.
+    """
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
+    try:
+        with connect(path) as db:
+            return [name.decode("utf-8", "replace") for (name,) in db.execute(query)]
+    except sqlite3.Error as error:
+        raise ConversionError(
+            f"{path.name} is an SQLite file that cannot be read: it is damaged or not complete.",
+            hint="Export it again with: nsys export -t sqlite",
+            detail=scrub.database(error),
+        ) from error
+
+
+@contextmanager
+def connect(path: Path) -> Iterator[sqlite3.Connection]:
+    """The file, read only, its texts as the bytes that it holds."""
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        db.text_factory = bytes
+        yield db
+
+
+def session(path: Path) -> str | None:
+    """Identity of the capture that an export came from, where the export holds it."""
+    try:
+        if "META_DATA_CAPTURE" not in tables(path):
+            return None  # or a view, which may never end
+    except ConversionError:
+        return None
+    found = dict(_facts(path, "META_DATA_CAPTURE"))
+    return found.get("PROFILING_SESSION_UUID") or None
+
+
+def wrong_cells(path: Path, known: dict[str, dict[str, str]]) -> list[tuple[str, str, int]]:
+    """(table, column, count) of cells that should be numbers and are not; SQLite stores anything anywhere.
+
+    Args:
+        path: the export.
+        known: the tables and columns to look at, with the types that are wanted.
+    """
+    found = []
+    real = set(tables(path))
+    with connect(path) as db:
+        for table in real & known.keys():
+            present = {
+                row[1].decode("utf-8", "replace") for row in db.execute(f"PRAGMA table_info({identifier(table)})")
+            }
+            numbers = [c for c, type_ in known[table].items() if type_ != "VARCHAR" and c in present]
+            for column in numbers:
+                query = f"SELECT count(*) FROM {identifier(table)} WHERE typeof({identifier(column)}) NOT IN {NUMBERS}"
+                (count,) = db.execute(query).fetchone()
+                found += [(table, column, count)] if count else []
+    return sorted(found)
+
+
+def _payloads(path: Path) -> Payloads:
+    with connect(path) as db:
+        columns = {row[1].decode("utf-8", "replace") for row in db.execute('PRAGMA table_info("NVTX_EVENTS")')}
+        if {"binaryData", "domainId"} <= columns:
+            yield from db.execute(
+                "SELECT rowid, domainId, binaryData FROM NVTX_EVENTS WHERE typeof(binaryData) = 'blob' ORDER BY rowid"
+            )
+
+
+def _facts(path: Path, table: str) -> Facts:
+    query = f"SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM {identifier(table)} LIMIT {MOST_FACTS}"
+    try:
+        with connect(path) as db:
+            rows = db.execute(query).fetchall()
+    except sqlite3.Error:  # no such columns
+        return []
+    return [(_text(name) or "", _text(value)) for name, value in rows]
+
+
+def _lossy(db: duckdb.DuckDBPyConnection, path: Path, table: str) -> str:
+    """Every cell as a text, read by Python: far slower, and complete."""
+    with connect(path) as source:
+        cursor = source.execute(f"SELECT * FROM {identifier(table)} ORDER BY rowid")
+        columns = [description[0] for description in cursor.description]
+        cells = [[_text(cell) for cell in row] for row in cursor]
+    data = list(zip(*cells, strict=True)) or [() for _ in columns]
+    view = register_texts(db, table, dict(zip(columns, data, strict=True)))
+    return f"SELECT row_number() OVER () AS row_id, {columns_of(table)} FROM {view}"
+
+
+def _text(cell: object) -> str | None:
+    if cell is None:
+        return None
+    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)

@@ -1,0 +1,162 @@
+"""Names of tables, columns and files are only names: none of them runs as SQL, and nothing is reached through them."""
+
+import ast
+import functools
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ingest.nsys import load, sqlite
+from profiledb import store
+from profiledb.library import Library
+from tests import exports
+from tests.conftest import ROOT, SAMPLES, Ingest
+from tests.exports import MAIN, NVTX, Tables, kernel, kernels
+
+
+def attacks(target: Path) -> list[str]:
+    """Names that would write a file, or read one, where a statement has them without quoting them."""
+    copy = f"COPY (SELECT 1) TO '{target}'"
+    return [
+        f'x" FROM src.StringIds; {copy}; SELECT "1',
+        f"x' ; {copy}; SELECT '1",
+        f'x"); {copy}; --',
+        f"x'); {copy}; --",
+        f"x) ; {copy} ; (",
+        "x\", (SELECT content FROM read_text('/etc/hostname')) AS \"y",
+        'a"b',
+        "a'b",
+        "; --",
+        "row_id",
+        "file_row_number",
+        "",
+        " ",
+        "$1",
+        "{}",
+        "%s",
+        "SELECT",
+        "ä\N{RIGHT-TO-LEFT OVERRIDE}",
+    ]
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def write_hostile(path: Path, target: Path) -> None:
+    """An export in which every kind of table has a column of each of those names, and there is a table of each."""
+    metrics: Tables = {
+        "GPU_METRICS": (("timestamp", "typeId", "metricId", "value"), [(1, 0, 1, 5), (1, 0, 2, 6)]),
+        "TARGET_INFO_GPU_METRICS": (
+            ("typeId", "metricId", "metricName"),
+            [(0, number, name) for number, name in enumerate(attacks(target), 1)],
+        ),
+    }
+    exports.write(path, {**kernels(kernel(1, 2)), **metrics, "NVTX_EVENTS": (NVTX, [(0, 9, 59, "r", None, MAIN, 0)])})
+    with closing(sqlite3.connect(path)) as db:
+        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for name in attacks(target):
+            for table in (name, f"ENUM_{name}", f"CUDNN_{name}"):
+                columns = ", ".join(quoted(column) for column in attacks(target))
+                db.execute(f"CREATE TABLE {quoted(table)} ({columns}, id, name, label)")
+                db.execute(f"INSERT INTO {quoted(table)} (id, name, label) VALUES (1, 'a', 'b')")
+        for table in names:
+            for column in attacks(target):
+                db.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN {quoted(column)} TEXT DEFAULT 'x'")
+        db.commit()
+
+
+def test_no_name_of_an_export_runs_as_sql(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
+    target = tmp_path / "written"
+    write_hostile(inbox / "hostile.sqlite", target)
+    done = ingest(inbox, empty_library.folder)
+    assert done.lines[0].startswith("ready"), done
+    assert not target.exists()
+    assert "written" not in {path.name for path in tmp_path.rglob("*")}
+    hostname = Path("/etc/hostname").read_bytes().strip()
+    report = empty_library.list()[0].id
+    assert hostname not in empty_library.path(report).read_bytes() or hostname in b"localhost"
+    with empty_library.cursor(report) as db:
+        assert db.execute("SELECT count(*) FROM kernel").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("name", attacks(Path("written.parquet")), ids=str)
+def test_no_name_of_a_parquet_file_runs_as_sql(
+    ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, name: str
+) -> None:
+    folder = inbox / "export"
+    with duckdb.connect() as db:
+        folder.mkdir()
+        db.execute(f"COPY (SELECT 1::BIGINT AS id, 'a' AS value) TO '{folder}/StringIds.parquet'")
+        column = f", 1 AS {quoted(name)}" if name else ""
+        db.execute(f"COPY (SELECT 0::BIGINT AS start, 5::BIGINT AS \"end\"{column}) TO '{folder}/NVTX_EVENTS.parquet'")
+        db.execute(
+            f'COPY (SELECT 1::BIGINT AS start, 2::BIGINT AS "end", 0 AS "deviceId", 1::BIGINT AS "demangledName"'
+            f"{column}) TO '{folder}/CUPTI_ACTIVITY_KIND_KERNEL.parquet'"
+        )
+    if name.strip() and "/" not in name:
+        shutil.copy(folder / "NVTX_EVENTS.parquet", folder / f"{name}.parquet")
+    before = set(tmp_path.rglob("written*"))
+    done = ingest(inbox, empty_library.folder)
+    # DuckDB itself has a column of that name: such a file cannot be read
+    assert done.lines[0].startswith("failed" if name == "file_row_number" else "ready"), done
+    assert set(tmp_path.rglob("written*")) == before
+    assert not (ROOT / "written.parquet").exists()
+
+
+def test_a_connection_that_loads_reaches_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    source = SAMPLES / "transformer_inference.sqlite"
+    with store.create(tmp_path / "work" / "report.duckdb", access=sqlite.access(source)) as db:
+        load.load(db, sqlite.export(db, source))
+        for statement in (
+            f"COPY (SELECT 1) TO '{tmp_path}/written.csv'",
+            f"COPY (SELECT 1) TO '{tmp_path}/work/../written.csv'",
+            f"FROM read_csv('{tmp_path}/secret.csv')",
+            "FROM read_text('/etc/hostname')",
+            "FROM glob('/etc/*')",
+            f"ATTACH '{tmp_path}/other.duckdb'",
+            f"EXPORT DATABASE '{tmp_path}/all'",
+            "INSTALL httpfs",
+            "LOAD httpfs",
+            "SET enable_external_access = true",
+            "SET lock_configuration = false",
+            "SET allowed_directories = ['/']",
+            "SET temp_directory = '/tmp'",
+            "SET memory_limit = '1TB'",
+        ):
+            with pytest.raises(duckdb.Error):
+                db.execute(statement)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["secret.csv", "work"]
+
+
+_PLACEHOLDER_IN_QUOTES = re.compile(r"""(?:"\x00|'\x00)""")
+
+
+def statements(path: Path) -> Iterator[tuple[int, str]]:
+    """The f-strings of a module that are SQL, with every placeholder as a NUL."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            parts = [str(part.value) if isinstance(part, ast.Constant) else "\0" for part in node.values]
+            text = "".join(parts)
+            if re.search(r"\b(?:SELECT|FROM|INSERT|CREATE|ALTER|DROP|UPDATE|ATTACH|COPY|PRAGMA|SET)\b", text):
+                yield node.lineno, text
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "ingest").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_statement_puts_a_name_between_quotes_by_itself(path: Path) -> None:
+    """Names and values from files go through ``identifier`` and ``quote``, which double what is in them."""
+    own = {("ingest/nsys/attribute.py", "starts_with(value, '\0')"), ("ingest/job.py", "source_sha256 = '\0'")}
+    own |= {("ingest/enrich.py", "'\0'"), ("ingest/nsys/projection.py", "'\0'"), ("ingest/nsys/ranges.py", "'\0'")}
+    own |= {("ingest/nsys/load.py", "'\0'"), ("ingest/formats/ncu_tables.py", "'\0'")}
+    allowed = [text for name, text in own if name == str(path.relative_to(ROOT))]
+    for line, text in statements(path):
+        rest = functools.reduce(lambda left, known: left.replace(known, ""), allowed, text)
+        assert not _PLACEHOLDER_IN_QUOTES.search(rest), f"{path.name}:{line}: {rest!r}"

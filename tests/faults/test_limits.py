@@ -1,0 +1,199 @@
+"""What one file may take: a converter that prints without end, bombs, and processes that try to stay behind."""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ingest import limits
+from profiledb import config
+from profiledb.library import Library
+from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
+from tests.dropped import SAMPLE, job_of, made, stand_in
+from tests.processes import start_worker
+
+
+def zstd(path: Path, chunk: bytes, times: int) -> Path:
+    """A compressed file of a chunk again and again."""
+    import pyarrow as pa
+
+    with pa.CompressedOutputStream(str(path), "zstd") as stream:
+        stream.write(b"NVR\0")
+        for _ in range(times):
+            stream.write(chunk)
+    return path
+
+
+BOMBS = {"zeros": (bytes(1 << 20), 1500), "small headers": (b"\x02\0\0\0\x08\x01" * (1 << 17), 1000)}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_a_bomb_holds_nothing_up(ingest: Ingest, inbox: Path, empty_library: Library, kind: str) -> None:
+    path = zstd(inbox / "bomb.ncu-repz", *BOMBS[kind])
+    assert path.stat().st_size < 2_000_000
+    made(inbox / "zz_good.sqlite")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = ingest(inbox, empty_library.folder, WARPDECK_NCU="off")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert {line.split()[0] for line in done.lines} == {"failed", "ready"}
+    assert "truncated or damaged" in job_of(empty_library, path).message
+    assert after.ru_utime - before.ru_utime < 30
+
+
+def test_a_converter_that_prints_without_end(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
+    """It is stopped in its time, and what it printed is in nobody's memory."""
+    tool = stand_in(tmp_path, "cat /dev/zero & exec cat /dev/zero >&2")
+    (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
+    worker = start_worker(inbox, empty_library, WARPDECK_NSYS=str(tool), WARPDECK_CONVERT_TIMEOUT_S="8")
+    most = 0
+
+    def ended() -> bool:
+        nonlocal most
+        job = empty_library.catalog.job(str(inbox / "a.nsys-rep"))
+        for one in (psutil.Process(worker.pid), *psutil.Process(worker.pid).children(recursive=True)):
+            try:
+                most = max(most, one.memory_info().rss)
+            except psutil.Error:
+                continue
+        return job is not None and job.state == "failed"
+
+    try:
+        wait_until(ended, seconds=90)
+    finally:
+        worker.terminate()
+        assert worker.wait(timeout=30) == 0
+    assert most < 600 << 20
+    assert "did not finish" in job_of(empty_library, inbox / "a.nsys-rep").message
+
+
+def test_a_converter_that_leaves_the_session_does_not_survive(
+    ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path
+) -> None:
+    mark = f"warpdeck-stray-{os.getpid()}"
+    stray = f"setsid setsid {sys.executable} -c 'import time; time.sleep(600)' {mark} >/dev/null 2>&1 &"
+    tool = stand_in(tmp_path, f"{stray}\nsleep 0.2; exit 1")
+    (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
+    done = ingest(inbox, empty_library.folder, WARPDECK_NSYS=str(tool))
+    assert done.lines[0].startswith("failed")
+    assert not strays(mark)
+
+
+@pytest.mark.slow
+def test_nothing_survives_a_worker_that_is_killed(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
+    mark = f"warpdeck-orphan-{os.getpid()}"
+    tool = stand_in(tmp_path, f"setsid {sys.executable} -c 'import time; time.sleep(600)' {mark} &\nsleep 600")
+    (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
+    worker = start_worker(inbox, empty_library, WARPDECK_NSYS=str(tool))
+    wait_until(lambda: bool(strays(mark)))
+    worker.kill()
+    worker.wait()
+    wait_until(lambda: not strays(mark), seconds=20)
+
+
+def strays(mark: str) -> list[int]:
+    return [one.pid for one in psutil.process_iter(["cmdline"]) if mark in (one.info["cmdline"] or [])[-1:]]
+
+
+def test_a_converter_writes_nowhere_but_in_its_folder(
+    ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    tool = stand_in(
+        tmp_path,
+        f"echo x > {outside}/written; echo x > {inbox}/written; rm -f {inbox}/a.nsys-rep; mkdir export"
+        "\nmkdir -p $HOME/h $TMPDIR/t || exit 9; exit 1",
+    )
+    (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
+    done = ingest(inbox, empty_library.folder, WARPDECK_NSYS=str(tool))
+    assert done.lines[0].startswith("failed")
+    if _landlock():
+        assert not list(outside.iterdir())
+        assert [path.name for path in inbox.iterdir()] == ["a.nsys-rep"]
+
+
+def _landlock() -> bool:
+    from ingest import sandbox
+
+    return sandbox._version() >= 1
+
+
+def test_a_closed_process_reads_only_what_it_needs(tmp_path: Path) -> None:
+    if not _landlock():
+        pytest.skip("this kernel has no Landlock")
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "work").mkdir()
+    source = made(tmp_path / "in.sqlite")
+    code = f"""
+import socket, sys
+from pathlib import Path
+from ingest import limits, sandbox
+from ingest.child import Request
+folder = Path({str(tmp_path)!r})
+request = Request(Path({str(source)!r}), folder / "work", folder, limits.Limits(1, 1 << 40, 1 << 30))
+assert sandbox.close(request.work) and sandbox.close_reads(request)
+request.source.read_bytes()
+(request.work / "own").write_text("x")
+def refused(action):
+    try:
+        action()
+    except PermissionError:
+        return True
+    return False
+assert refused(lambda: (folder / "secret").read_text())
+assert refused(lambda: (folder / "new").write_text("x"))
+assert refused(lambda: request.source.write_text("x"))
+assert refused(lambda: (folder / "secret").unlink())
+assert refused(lambda: (folder / "secret").rename(request.work / "moved"))
+assert refused(lambda: socket.create_connection(("127.0.0.1", 9)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_memory_of_a_conversion_is_bounded(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    (inbox / "a.sqlite").write_bytes((SAMPLES / "transformer_training.sqlite").read_bytes())
+    done = ingest(inbox, empty_library.folder, WARPDECK_CONVERT_MEMORY_MB="0")
+    job = job_of(empty_library, inbox / "a.sqlite")
+    assert done.status == 0
+    assert job.state in ("failed", "ready"), "little is left beside what threads reserve"
+    assert "Traceback" not in job.detail
+
+
+def test_a_file_gets_time_by_its_size(tmp_path: Path) -> None:
+    settings = config.load()
+    small, large = (limits.of(size, tmp_path, settings) for size in (1000, 1 << 30))
+    assert (small.time_s, large.time_s) == (120, settings.convert_timeout_s)
+    assert limits.of(225 << 20, tmp_path, settings).time_s == pytest.approx(900)
+    assert limits.of(1, tmp_path, config.load(convert_timeout_s="5")).time_s == 5
+    assert 0 < small.file_bytes <= settings.convert_disk_mb << 20
+
+
+@pytest.mark.slow
+def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
+    """Under 0.5 % of a core over a minute, with finished files of every kind in its inbox."""
+    for path in SAMPLES.glob("transformer_*"):
+        (inbox / path.name).write_bytes(path.read_bytes())
+    made(inbox / "b.sqlite")
+    (inbox / "broken.nsys-rep").write_bytes(b"NVIDIA Tegra Profiler Report 1")
+    (inbox / "alone.timings.csv").write_text("label,step,seconds\nx,0,1\n")
+    worker = start_worker(inbox, empty_library)
+    try:
+        wait_until(lambda: len(empty_library.catalog.jobs()) >= 9 and not open_jobs(empty_library), seconds=280)
+        process = psutil.Process(worker.pid)
+        started, before = time.monotonic(), sum(process.cpu_times()[:4])
+        wait_until(lambda: time.monotonic() - started >= 60, seconds=90)
+        share = (sum(process.cpu_times()[:4]) - before) / (time.monotonic() - started)
+    finally:
+        worker.terminate()
+        worker.wait(timeout=30)
+    assert share < 0.005, f"{share:.2%} of a core"
+
+
+def open_jobs(library: Library) -> list[str]:
+    return [job.name for job in library.catalog.jobs() if job.state in ("waiting", "converting", "loading")]

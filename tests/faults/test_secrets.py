@@ -1,0 +1,244 @@
+"""Secrets planted wherever a capture may hold them are in no byte of the library, the logs and what leaves them."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ingest import scrub
+from profiledb.library import Library
+from tests import exports
+from tests.conftest import CORPUS, ROOT, Ingest, Ingested
+from tests.dropped import needs_corpus
+from tests.exports import MAIN, NVTX, Rows, Tables, kernel, kernels
+
+SECRET = "hunter2-swordfish-9zQ"
+ASSIGNED = f"API_TOKEN={SECRET}"
+CALLS = ("start", "end", "globalTid", "correlationId", "nameId", "eventClass", "returnValue")
+
+
+def capture(*rows: tuple[str, object]) -> dict[str, tuple[Sequence[str], Rows]]:
+    return {"META_DATA_CAPTURE": (("name", "value"), rows)}
+
+
+ENVIRONMENT = capture(("PROCESS_0:ENVIRONMENT_VARIABLE", ASSIGNED))
+STRINGS = [(1, "one"), (2, "two"), (3, "three")]
+
+PLACES: dict[str, Tables] = {
+    "the program's environment": ENVIRONMENT,
+    "an environment that is no text": capture(
+        ("PROCESS_0:ENVIRONMENT_VARIABLE", b"A=\xff\xfe\nAPI_TOKEN=" + SECRET.encode())
+    ),
+    "a value of several lines": capture(("PROCESS_0:ENVIRONMENT_VARIABLE", f"API_KEY=begin\n{SECRET}\nend")),
+    "the device's environment, by lines": {
+        "TARGET_INFO_SYSTEM_ENV": (("name", "value"), [("DeviceEnvironment", f"HOME=/root\n{ASSIGNED}\n")])
+    },
+    "the device's environment, by semicolons": {
+        "TARGET_INFO_SYSTEM_ENV": (("name", "value"), [("DeviceEnvironment", f"HOME=/root;{ASSIGNED};A=b")]),
+        "StringIds": (("id", "value"), [*STRINGS, (9, f"starting, {ASSIGNED}, done")]),
+        "NVTX_EVENTS": (NVTX, [(0, 9, 59, f"step {ASSIGNED}", 9, MAIN, 0)]),
+    },
+    "host, user and folder": capture(
+        ("PROCESS_0:USER_NAME", SECRET), ("PROCESS_0:WORKING_DIR", f"/home/{SECRET}"), ("SOMETHING_NEW", SECRET)
+    )
+    | {"TARGET_INFO_SYSTEM_ENV": (("name", "value"), [("Hostname", SECRET), ("OsDescription", "Linux")])}
+    | {"META_DATA_EXPORT": (("name", "value"), [("EXPORT_USER", SECRET), ("EXPORT_PARAM_INPUT_PATH_ABS", SECRET)])},
+    "the command line": capture(
+        ("PROCESS_0:COMMAND", "python"),
+        ("PROCESS_0:ARGUMENT_0", "train.py"),
+        ("PROCESS_0:ARGUMENT_1", "--hf-token"),
+        ("PROCESS_0:ARGUMENT_2", SECRET),
+        ("PROCESS_0:ARGUMENT_3", f"--api_key={SECRET}"),
+        ("PROCESS_0:ARGUMENT_4", f"WANDB_API_KEY={SECRET}"),
+        ("PROCESS_0:ARGUMENT_5", f"postgres://user:{SECRET}@host/db"),
+        ("PROCESS_0:ARGUMENT_6", f"Bearer {SECRET}"),
+        ("PROCESS_0:ARGUMENT_10", f"--secret={SECRET}"),
+    ),
+    "another process's environment": {
+        "StringIds": (("id", "value"), [*STRINGS, (9, f"HOME=/root\0{ASSIGNED}\0PATH=/bin")])
+    },
+    "a block that is no text": {
+        "StringIds": (("id", "value"), [*STRINGS, (9, b"HOME=/r\xff\0" + ASSIGNED.encode() + b"\0PATH=/bin")])
+    },
+    "a string that nothing names": {"StringIds": (("id", "value"), [*STRINGS, (9, f"stdout: {SECRET}")])},
+    "what a program printed, and a name repeats": ENVIRONMENT
+    | {
+        "StringIds": (("id", "value"), [*STRINGS, (9, f"the token is {SECRET}")]),
+        "ProcessStreams": (("globalPid", "contentId"), [(7, 9)]),
+        "CUPTI_ACTIVITY_KIND_RUNTIME": (CALLS, [(0, 1, MAIN, 1, 9, 0, 0)]),
+        "NVTX_EVENTS": (NVTX, [(0, 9, 59, f"with {SECRET}", None, MAIN, 0)]),
+        "DIAGNOSTIC_EVENT": (("timestamp", "severity", "text"), [(1, 1, f"said {SECRET}")]),
+        "PROCESSES": (("globalPid", "pid", "name"), [(7, 7, f"/bin/{SECRET}")]),
+    },
+    "a token that no environment holds": {
+        "CUPTI_ACTIVITY_KIND_RUNTIME": (CALLS, [(0, 1, MAIN, 1, 2, 0, 0)]),
+        "StringIds": (("id", "value"), [(1, "one"), (2, "with hf_ABCDEFGHIJKLMNOPQRST"), (3, "c")]),
+    },
+    "a table and a column that nobody knows": {
+        "FUTURE_EVENTS": (("id", "note"), [(1, f"env {SECRET}")]),
+        "ANALYSIS_FILE": (("id", "filename", "content"), [(1, SECRET, SECRET.encode())]),
+        "CUDNN_EVENTS": (("start", "note"), [(1, SECRET)]),
+        "ENUM_UNKNOWN": (("id", "name", "comment"), [(1, "a", SECRET)]),
+        "GENERIC_EVENTS": (("typeId", "data"), [(1, f'{{"a": "{SECRET}"}}')]),
+    },
+    "text in a column of numbers": {
+        "CUDNN_EVENTS": (("start", "end"), [(1, 2), (3, SECRET)]),
+        "TARGET_INFO_CUDA_STREAM": (("streamId", "flag"), [(1, 2), (1, SECRET.encode())]),
+    },
+}
+
+
+def places_that_hold(folder: Path, secret: bytes = SECRET.encode()) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and secret in path.read_bytes()]
+
+
+def what_leaves(library: Path, name: str, tmp_path: Path) -> bytes:
+    """What the command line says and writes about a report: summary, list, every analysis."""
+    out = tmp_path / "out"
+    said = b""
+    for command in (["summary", name], ["list", "--format", "json"], ["export_stats", name, str(out)]):
+        argv = [sys.executable, "-m", "profiledb", *command, "--library", str(library)]
+        done = subprocess.run(argv, cwd=ROOT, capture_output=True, check=False)
+        said += done.stdout + done.stderr
+    return said + b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
+
+
+def assert_nowhere(done: Ingested, library: Library, secret: str = SECRET) -> None:
+    assert not places_that_hold(library.folder, secret.encode())
+    assert secret not in "".join(done.lines) + done.errors
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_of_an_sqlite_export(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, place: str) -> None:
+    exports.write(inbox / "made.sqlite", {**kernels(kernel(1, 2)), **PLACES[place]})
+    done = ingest(inbox, empty_library.folder)
+    assert done.lines[0].startswith("ready"), done
+    secret = "hf_ABCDEFGHIJKLMNOPQRST" if "no environment" in place else SECRET
+    assert_nowhere(done, empty_library, secret)
+    with empty_library.cursor(empty_library.list()[0].id) as cursor:
+        assert cursor.execute("SELECT count(*) FROM kernel").fetchone() == (1,)
+        texts = [text for (text,) in cursor.execute("SELECT value FROM string").fetchall()]
+    assert secret not in texts
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if "numbers" not in place], ids=str)
+def test_of_a_parquet_export(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, place: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    made = exports.write(tmp_path / "made.sqlite", {**kernels(kernel(1, 2)), **PLACES[place]})
+    folder = inbox / "made"
+    folder.mkdir()
+    with closing(sqlite3.connect(made)) as db:
+        db.text_factory = bytes
+        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            cursor = db.execute(f'SELECT * FROM "{name.decode()}"')
+            columns = [column[0] for column in cursor.description]
+            cells = list(zip(*cursor.fetchall(), strict=True))
+            arrays = {}
+            for column, values in zip(columns, cells, strict=True):
+                if any(isinstance(value, bytes) for value in values):
+                    raw = pa.array(values, pa.binary())
+                    # as nsys writes a text, whatever bytes are in it
+                    arrays[column] = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+                else:
+                    arrays[column] = pa.array(values)
+            pq.write_table(pa.table(arrays), folder / f"{name.decode()}.parquet")
+    done = ingest(inbox, empty_library.folder)
+    assert done.lines[0].startswith("ready"), done
+    assert_nowhere(done, empty_library)
+
+
+@needs_corpus
+@pytest.mark.nsight
+def test_a_byte_that_is_no_text_in_a_real_report(
+    ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path
+) -> None:
+    content = (CORPUS / "streams_4090.nsys-rep").read_bytes()
+    at = content.index(b"PATH=")
+    values = {part.split(b"\0")[0][:40] for part in content[at : at + 400].split(b"=")[1:2]}
+    (inbox / "odd.nsys-rep").write_bytes(content[: at + 6] + b"\xff" + content[at + 7 :])
+    done = ingest(inbox, empty_library.folder)
+    assert done.lines[0].startswith("ready"), done
+    for value in values:
+        rest = value[8:24]
+        assert len(rest) == 16
+        assert not places_that_hold(empty_library.folder, rest)
+
+
+@pytest.mark.slow
+def test_of_what_leaves_the_library(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
+    place = "what a program printed, and a name repeats"
+    exports.write(inbox / "made.sqlite", {**kernels(kernel(1, 2)), **PLACES[place]})
+    assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
+    assert SECRET.encode() not in what_leaves(empty_library.folder, empty_library.list()[0].id, tmp_path)
+
+
+FAILING: dict[str, Callable[[Path], object]] = {
+    "an enumeration that cannot be read": lambda path: exports.write(
+        path,
+        {**kernels(kernel(1, 2)), **ENVIRONMENT, "ANALYSIS_DETAILS": (("duration", "startTime"), [(SECRET, SECRET)])},
+    ),
+    "nothing but an environment": lambda path: exports.write(path, {**ENVIRONMENT, "NVTX_EVENTS": (NVTX, [])}),
+    "a schema that is none": lambda path: path.write_bytes(
+        b"SQLite format 3\0" + bytes(84) + f"CREATE TABLE StringIds (a); {ASSIGNED}".encode() * 40
+    ),
+    "text of ncu": lambda path: path.write_text(f"==ERROR== cannot profile {ASSIGNED} --token {SECRET}\n"),
+    "a table beside nothing": lambda path: path.write_text(f"{ASSIGNED}\n"),
+}
+
+
+@pytest.mark.parametrize("way", FAILING, ids=str)
+def test_of_a_file_that_fails(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, way: str) -> None:
+    FAILING[way](inbox / "made.sqlite")
+    done = ingest(inbox, empty_library.folder)
+    assert done.lines
+    assert_nowhere(done, empty_library)
+
+
+def test_of_what_a_converter_says(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
+    from tests.dropped import SAMPLE, stand_in
+
+    tool = stand_in(tmp_path, f"echo 'bad environment: {ASSIGNED} --password {SECRET} token: {SECRET}' >&2; exit 1")
+    shutil.copy(SAMPLE, inbox / "a.nsys-rep")
+    done = ingest(inbox, empty_library.folder, WARPDECK_NSYS=str(tool))
+    assert done.lines[0].startswith("failed")
+    assert_nowhere(done, empty_library)
+    (job,) = empty_library.catalog.jobs()
+    assert "bad environment" in job.detail, "what is no secret stays readable"
+
+
+def test_words_of_a_database_stop_where_it_quotes() -> None:
+    with duckdb.connect() as db, pytest.raises(duckdb.Error) as caught:
+        db.execute(f"SELECT '{SECRET}'::INTEGER")
+    assert SECRET in str(caught.value)
+    assert scrub.database(caught.value) == "ConversionException: Conversion Error: Could not convert string"
+
+
+@pytest.mark.parametrize(
+    "argument", ["--max-tokens=512", "--tokenizer=gpt2", "--author=me", "--lr=1", "--key-frames=3", "--keyboard", "x=1"]
+)
+def test_options_that_hold_no_secret_stay(argument: str) -> None:
+    assert scrub.command([argument, "value"]) == [argument, "value"]
+
+
+def test_scrubbing_takes_no_time_whatever_is_said() -> None:
+    started = os.times().user
+    for text in (
+        "a" * 200_000,
+        "a-" * 100_000,
+        "token" * 40_000,
+        "://" * 60_000,
+        "token=" * 30_000,
+        "A" * 9 + "=" * 99_999,
+    ):
+        assert len(scrub.words(text)) <= scrub.LONGEST
+        scrub.command([text[:20_000]])
+    assert os.times().user - started < 5
