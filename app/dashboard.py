@@ -11,8 +11,8 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
+from app import access, navigate, selecting, selection_bar, session, ui, views  # noqa: E402
 from app import format as fmt  # noqa: E402 (the path comes first)
-from app import selecting, selection_bar, session, ui, views  # noqa: E402
 from profiledb.catalog import Manifest  # noqa: E402
 from profiledb.errors import ReportNotFoundError  # noqa: E402
 
@@ -24,16 +24,31 @@ SELECTS = "nsys"  # the kind of report of which the pages show a selection
 
 
 def main() -> None:
-    """Draws one look at one page."""
-    st.set_page_config(page_title="Warpdeck", page_icon=ICON, layout="wide")
-    st.html(ui.STYLE)
-    st.logo(LOGO, size="large")
+    """Draws one look at one page; a part that fails says so and leaves the others."""
     with ui.boundary():
-        _page(_current())
+        st.set_page_config(page_title="Warpdeck", page_icon=ICON, layout="wide")
+        st.html(ui.STYLE)
+        st.logo(LOGO, size="large")
+    open_to_visitor = False
+    with ui.boundary():
+        open_to_visitor = access.gate()
+    if open_to_visitor:
+        _pages()
 
 
-def _page(current: Manifest | None) -> None:
-    """Chooses the page by the address and draws it; the menu has the pages that fit the report at hand."""
+def _pages() -> None:
+    current = offered = None
+    with ui.boundary():
+        current = _current()
+        offered = current or session.usual()
+    with ui.boundary():
+        _page(current, offered.kind if offered else None)
+    with ui.boundary():
+        access.who()
+
+
+def _page(current: Manifest | None, kind: str | None) -> None:
+    """Chooses the page by the address and draws it; the menu has the pages for a kind of report."""
     library = st.Page(views.LIBRARY, title="Library", icon=":material/folder_open:", default=True)
     pages = {
         view: st.Page(
@@ -41,18 +56,19 @@ def _page(current: Manifest | None) -> None:
             title=view.title,
             icon=view.icon,
             url_path=view.url,
-            visibility="visible" if current and current.kind == view.kind and view.listed else "hidden",
+            visibility="visible" if kind == view.kind and view.listed else "hidden",
         )
         for view in views.VIEWS
     }
     chosen = st.navigation({"": [library], "Report": list(pages.values())}, position="sidebar", expanded=True)
+    navigate.arrived(chosen.url_path)
+    ui.say_escaped()
     view = next((view for view, page in pages.items() if page is chosen), None)
-    with ui.boundary():
-        if view is None:
-            _pick(current, None)
-            chosen.run()
-        elif _offer(view, current):
-            chosen.run()
+    if view is None:
+        _pick(current, None)
+        chosen.run()
+    elif _offer(view, current):
+        chosen.run()
 
 
 def _offer(view: views.View, current: Manifest | None) -> bool:
@@ -63,6 +79,7 @@ def _offer(view: views.View, current: Manifest | None) -> bool:
         st.header(view.title, anchor=False)
         ui.problem(ReportNotFoundError(error.message))
         st.page_link(views.LIBRARY, label="See what is in the Library")
+        _pick(None, view)
         return False
     selecting.restore(manifest)
     session.remember(manifest)
@@ -87,29 +104,38 @@ def _offer(view: views.View, current: Manifest | None) -> bool:
 
 
 def _pick(current: Manifest | None, view: views.View | None) -> None:
-    """The report picker; a chosen report stays on the page where it fits, and otherwise opens on its own first page."""
-    known = {manifest.id: manifest for manifest in session.reports()}
-    if current is None or current.id not in known:
-        return
-    labels = _labels(known)
-    st.session_state[_PICKER] = current.id
-    st.sidebar.selectbox(
-        "Report",
-        list(known),
-        key=_PICKER,
-        format_func=labels.__getitem__,
-        on_change=_choose,
-        args=(known,),
-        label_visibility="collapsed",
-    )
-    if st.session_state.pop(_CHOSEN, False) and (view is None or view.kind != current.kind):
+    """The report picker; a chosen report stays on the page where it fits, and otherwise opens on its own first page.
+
+    Each report has a picker of its own: a browser that still shows the one of another report sends what that one
+    says with whatever else happens there, and nobody has chosen that.
+    """
+    with ui.boundary():
+        known = {manifest.id: manifest for manifest in session.reports()}
+        if not known:
+            return
+        labels = _labels(known)
+        shown = current.id if current and current.id in known else None
+        key = f"{_PICKER}-{shown}"
+        st.sidebar.selectbox(
+            "Report",
+            list(known),
+            index=list(known).index(shown) if shown else None,
+            key=key,
+            format_func=labels.__getitem__,
+            on_change=_choose,
+            args=(key, known),
+            placeholder="Choose a report",
+            label_visibility="collapsed",
+        )
+    if current and st.session_state.pop(_CHOSEN, False) and (view is None or view.kind != current.kind):
         ui.open_report(current)
 
 
-def _choose(known: dict[str, Manifest]) -> None:
-    session.remember(known[st.session_state[_PICKER]])
-    selecting.other_report()
-    st.session_state[_CHOSEN] = True
+def _choose(key: str, known: dict[str, Manifest]) -> None:
+    if chosen := known.get(st.session_state[key]):
+        session.remember(chosen)
+        selecting.other_report()
+        st.session_state[_CHOSEN] = True
 
 
 def _labels(known: dict[str, Manifest]) -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""The dashboard's server: ``streamlit run app/main.py``. It starts the ingest worker, and serves ``dashboard.py``."""
+"""The dashboard's server: ``streamlit run app/main.py``. It starts the ingest worker, and serves ``dashboard.py``
+behind the middleware of ``web``."""
 
 import asyncio
 import sys
@@ -14,17 +15,33 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from app import worker  # noqa: E402 (the path comes first)
+from app import ui, web, worker  # noqa: E402 (the path comes first)
+from app.web import headers, start  # noqa: E402
+from app.web.store import store  # noqa: E402
+from profiledb.errors import ConfigError  # noqa: E402
 
 
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     """Looks after the worker as long as the server runs, so that files are read before anybody opens a page."""
+    store().start()
     task = asyncio.create_task(worker.keep())
     try:
         yield {}
     finally:
         task.cancel()
+        store().end()
 
 
-app = st.App(Path(__file__).with_name("dashboard.py"), lifespan=lifespan)
+try:
+    start.prepare()
+except ConfigError as error:
+    sys.exit(f"Warpdeck does not start: {error}")
+
+app = st.App(
+    Path(__file__).with_name("dashboard.py"),
+    lifespan=lifespan,
+    middleware=web.stack(),
+    exception_handlers={Exception: headers.server_error},
+    on_script_error=ui.escaped,
+)

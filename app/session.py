@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app import access
 from profiledb import analysis, captures, config, sidecar
 from profiledb.captures import Capture
 from profiledb.catalog import Job, Manifest
@@ -30,6 +31,16 @@ def library() -> Library:
     """The library; one object a server, shared by all sessions. The inbox is there as soon as a page names it."""
     settings().inbox.mkdir(parents=True, exist_ok=True)
     return _library(settings().library)
+
+
+def editing() -> Library:
+    """The library, for whoever may change it: every change by a page goes through this.
+
+    Raises:
+        NotAllowedError: the user may look only.
+    """
+    access.require_editor()
+    return library()
 
 
 @st.cache_resource(show_spinner=False)
@@ -82,25 +93,26 @@ def _links(folder: Path, version: tuple[int, int]) -> dict[str, str]:  # noqa: A
 
 
 def report(kind: str | None = None) -> Manifest:
-    """The report of this page: what the address names (id, unique prefix or file name), else the session's last one,
-    else the newest; the latter two only if they are of ``kind``.
+    """The report of this page: what the address names (id, unique prefix or file name), else the usual one.
 
     Raises:
         ReportNotFoundError: the address names none or several, or there is none of that kind.
     """
     if named := st.query_params.get(PARAMETER):
         return _find(named)
-    fitting = [r for r in reports() if kind in (None, r.kind)]
-    last = st.session_state.get(_LAST)
-    for manifest in fitting:
-        if manifest.id == last:
-            return manifest
-    if fitting:
-        return fitting[0]
+    if found := usual(kind):
+        return found
     raise ReportNotFoundError(
         f"There is no {kind or 'profile'} report yet.",
         hint=f"Drop one into {settings().inbox} or into the Library page.",
     )
+
+
+def usual(kind: str | None = None) -> Manifest | None:
+    """The report where the address names none: the session's last one, else the newest; only those of ``kind``."""
+    fitting = [r for r in reports() if kind in (None, r.kind)]
+    last = st.session_state.get(_LAST)
+    return next((r for r in fitting if r.id == last), fitting[0] if fitting else None)
 
 
 def remember(manifest: Manifest) -> None:

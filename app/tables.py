@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from app import format as fmt
-from app import theme
+from app import spreadsheet, theme
 
 Kind = Literal["duration", "count", "bytes", "percent", "number", "text", "class", "bar"]
 
@@ -20,7 +20,6 @@ SELECTION: list[Literal["single-row", "single-cell"]] = ["single-row", "single-c
 """What a click may select: a row by its box, or by any of its cells."""
 
 _UNITS = {"duration": fmt.DURATION_UNITS, "bytes": fmt.BYTE_UNITS}
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def table(
         placeholder="–",
     )
     raw = frame[[c.name for c in present] + [name for name in hidden if name in frame.columns]]
-    _below(len(frame), lambda: csv_text(raw).encode(), download, key)
+    _below(len(frame), lambda: spreadsheet.csv_text(raw).encode(), download, key)
     return _chosen(event.selection, len(frame)) if select else None
 
 
@@ -117,17 +116,6 @@ def _below(rows: int, data: Callable[[], bytes], download: str, key: str) -> Non
             type="tertiary",
             icon=":material/download:",
         )
-
-
-def csv_text(frame: pd.DataFrame) -> str:
-    """A frame as CSV; a text that a spreadsheet would take for a formula gets an apostrophe in front."""
-    texts = frame.select_dtypes(include=["object", "string"]).columns
-    safe = frame.assign(**{name: frame[name].map(_no_formula, na_action="ignore") for name in texts})
-    return safe.to_csv(index=False, lineterminator="\n")
-
-
-def _no_formula(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def column_units(frame: pd.DataFrame, columns: Sequence[Col]) -> dict[str, tuple[str, float]]:

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from app import format as fmt
-from app import views
+from app import navigate, views
 from profiledb.captures import CAPTURES
 from profiledb.catalog import Manifest
 from profiledb.errors import NotCapturedError, WarpdeckError
@@ -25,6 +26,7 @@ STYLE = Path(__file__).with_name("static") / "style.css"
 
 
 _FLAG = "Capture with: "
+_ESCAPED = "escaped-error"
 
 _log = logging.getLogger("warpdeck")
 
@@ -37,7 +39,7 @@ def kind_title(kind: str) -> str:
 def open_report(manifest: Manifest) -> None:
     """Goes to the first page of a report; does nothing where its kind has no pages."""
     if view := views.first(manifest.kind):
-        st.switch_page(view.path, query_params={"report": manifest.id})
+        navigate.to(view.path, {"report": manifest.id})
 
 
 def header(manifest: Manifest, title: str) -> None:
@@ -97,9 +99,39 @@ def boundary() -> Iterator[None]:
         not_captured(error)
     except WarpdeckError as error:
         problem(error)
-    except Exception:  # noqa: BLE001 (the last resort: whatever it is, no traceback reaches the page)
-        number = uuid.uuid4().hex[:8]
-        _log.exception("Error %s", number)
-        st.error(
-            f"Something went wrong on this page. The server's log says more, under {number}.", icon=":material/error:"
-        )
+    except Exception as error:  # noqa: BLE001 (the last resort: whatever it is, no traceback reaches the page)
+        st.error(unforeseen(error), icon=":material/error:")
+
+
+def escaped(error: Exception) -> bool:
+    """Says an error that passed every boundary (``st.App`` calls it); True: nothing else has to be shown.
+
+    A callback fails before its run has drawn anything, and ends it: the page is then drawn once more, and says it.
+    """
+    context = get_script_run_ctx()
+    if context and not context.has_script_started:
+        st.session_state[_ESCAPED] = error
+        _draw_again()
+    else:
+        with boundary():
+            raise error
+    return True
+
+
+def say_escaped() -> None:
+    """Says what a callback raised before this run."""
+    with boundary():
+        if error := st.session_state.pop(_ESCAPED, None):
+            raise error
+
+
+def _draw_again() -> None:
+    """Outside a run this asks for one, and returns."""
+    st.rerun()
+
+
+def unforeseen(error: Exception) -> str:
+    """Logs an error that nobody foresaw under a number, and says so without its words."""
+    number = uuid.uuid4().hex[:8]
+    _log.error("Error %s", number, exc_info=error)
+    return f"Something went wrong on this page. The server's log says more, under {number}."

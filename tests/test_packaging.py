@@ -169,6 +169,9 @@ def test_services_share_one_image_and_one_volume() -> None:
         assert variable in text
         assert variable in dockerfile
     assert "USER warpdeck" in dockerfile
+    assert re.findall(r"^ +- \"(\S+):8501:8501\"", text, flags=re.MULTILINE) == ["127.0.0.1"]
+    assert '"--server.address", "0.0.0.0"' in dockerfile, "the container's inside: what publishes the port says to whom"
+    assert "make setup EXTRAS='[auth]'" in dockerfile
 
 
 def test_licence() -> None:

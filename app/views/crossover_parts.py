@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from app import charts, charts_crossover, selecting, session, tables
+from app import charts, charts_crossover, selecting, session, spreadsheet, tables
 from app import format as fmt
 from app.charts_crossover import Colors, Panel
 from profiledb import crossover, crossover_words, features
@@ -153,7 +153,7 @@ def downloads(manifest: Manifest) -> None:
     )
     name = Path(fmt.visible(manifest.name)).stem
     made: tuple[tuple[str, str, Callable[[], bytes]], ...] = (
-        ("CSV", "text/csv", lambda: tables.csv_text(features.frame(library, manifest)).encode()),
+        ("CSV", "text/csv", lambda: spreadsheet.csv_text(features.frame(library, manifest)).encode()),
         (
             "Parquet",
             "application/vnd.apache.parquet",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import selecting
+from app import navigate, selecting
 
 KERNELS = Path(__file__).with_name("kernels.py")
 KERNEL = Path(__file__).with_name("kernel.py")
@@ -19,4 +19,4 @@ def to_list(report_id: str, label: str) -> None:
 
 def open_kernel(report_id: str, kernel: int) -> None:
     """Goes to the page of one kernel."""
-    st.switch_page(KERNEL, query_params=selecting.link(report_id, kernel=str(kernel)))
+    navigate.to(KERNEL, selecting.link(report_id, kernel=str(kernel)))

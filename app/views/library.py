@@ -27,6 +27,7 @@ def page() -> None:
     st.header("Library", anchor=False)
     library_upload.uploader(library_jobs.where(worker.status(), session.settings().inbox))
     library_jobs.live()
+    library_jobs.set_aside()
     if not reports:
         _empty()
     elif library_tour.only_samples(reports):

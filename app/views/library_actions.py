@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from app import access, session, ui
 from app import format as fmt
-from app import session, ui
 from app.views import library_links
 from profiledb.catalog import Manifest
 
@@ -18,7 +18,8 @@ def bar(
 ) -> None:
     """Actions for the selected reports, into the row at hand."""
     if not selected:
-        st.caption("Select rows to label or delete them.", width="content")
+        can = "label or delete" if access.may_edit() else "open"
+        st.caption(f"Select rows to {can} them.", width="content")
         return
     one = selected[0] if len(selected) == 1 else None
     st.markdown(
@@ -28,6 +29,8 @@ def bar(
         st.caption(f"linked with {fmt.plain(fmt.shortened(', '.join(linked), 48))}", width="content")
     if one and st.button("Open", type="primary"):
         ui.open_report(one)
+    if not access.may_edit():
+        return
     with st.popover("Labels", icon=":material/label:"):
         _edit_labels(selected, labels)
     if one:
@@ -55,7 +58,7 @@ def _edit_labels(selected: Sequence[Manifest], labels: Mapping[str, Sequence[str
 def _save_labels(key: str, ids: Sequence[str], common: Sequence[str]) -> None:
     """Writes what changed: labels that only some of the reports have stay as they are."""
     chosen = set(st.session_state[key])
-    catalog = session.library().catalog
+    catalog = session.editing().catalog
     current = catalog.labels()
     for report_id in ids:
         catalog.set_labels(report_id, sorted(set(current.get(report_id, ())) - (set(common) - chosen) | chosen))
@@ -80,7 +83,7 @@ def _ask(doomed: Sequence[Manifest]) -> None:
         with st.container(horizontal=True):
             if st.button("Delete", type="primary", key="delete-confirmed"):
                 for manifest in doomed:
-                    session.library().delete(manifest.id)
+                    session.editing().delete(manifest.id)
                 _keep()
                 st.rerun()
             if st.button("Keep", key="delete-cancelled"):

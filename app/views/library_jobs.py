@@ -5,8 +5,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from app import access, session, ui, worker
 from app import format as fmt
-from app import session, ui, worker
 from app.views import library_sidecars
 from profiledb.catalog import OPEN_STATES, Job
 
@@ -43,6 +43,7 @@ def live() -> None:
             st.rerun()
         _worker(state)
         _progress([job for job in jobs if job.state in OPEN_STATES], state)
+        _deferred([job for job in jobs if job.state == "deferred"])
         _failures([job for job in jobs if job.state == "failed"])
         library_sidecars.waiting(jobs)
 
@@ -85,6 +86,17 @@ def _progress(jobs: Sequence[Job], status: worker.Status) -> None:
         st.status(f"Reading **{fmt.plain(job.name)}**{step}{more}", state="running")
 
 
+def _deferred(jobs: Sequence[Job]) -> None:
+    """What has to wait and is tried again by itself, with the reason of the first."""
+    if jobs:
+        first = jobs[0]
+        more = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
+        said = (
+            f"**{fmt.plain(first.name)}**{more} cannot be read now: {fmt.plain(first.message)} {fmt.plain(first.hint)}"
+        )
+        st.warning(said, icon=":material/hourglass_top:")
+
+
 def _failures(jobs: Sequence[Job]) -> None:
     if not jobs:
         return
@@ -103,6 +115,8 @@ def _failure(job: Job) -> None:
         if job.hint:
             st.caption(fmt.plain(job.hint))
         ui.words(job.detail)
+    if not access.may_edit():
+        return
     with done.container(horizontal=True, horizontal_alignment="right"):
         st.button("Try again", key=f"again-{job.path}", on_click=_try_again, args=(job.path,))
         st.button("Dismiss", key=f"away-{job.path}", on_click=_dismiss, args=(job.path,), type="tertiary")
@@ -115,12 +129,22 @@ def _sentence(job: Job) -> str:
 
 
 def _try_again(path: str) -> None:
-    session.library().catalog.forget_job(path)
+    session.editing().catalog.forget_job(path)
 
 
 def _dismiss(path: str) -> None:
     """The failure is no longer shown; the file stays, and is read again when it changes."""
-    session.library().catalog.set_state(path, "deleted")
+    session.editing().catalog.set_state(path, "deleted")
+
+
+def set_aside() -> None:
+    """Says that the catalog was damaged, as long as the damaged one lies in the folder."""
+    if found := session.library().catalog.set_aside():
+        st.warning(
+            "The catalog of the library was damaged and has been rebuilt. Labels and links that could not be read are"
+            f" lost. The damaged file is {fmt.plain(found[0])}: remove it to hide this line.",
+            icon=":material/warning:",
+        )
 
 
 def where(status: worker.Status, inbox: Path) -> str:

@@ -56,11 +56,12 @@ def dialog() -> None:
 
 
 def ranked(report: Manifest) -> list[Candidate]:
-    """The newest Compute reports and the linked one, what covers most first."""
+    """The newest Compute reports and the linked one, what covers most first; none whose file is damaged."""
     linked = session.links().get(report.id)
     compute = [r for r in session.reports() if r.kind == "ncu" and r.rows.get("ncu_launch")]
     chosen = compute[:CANDIDATES] + [r for r in compute[CANDIDATES:] if r.id == linked]
-    found = [_candidate(report, other) for other in chosen]
+    shelf = session.library()
+    found = [_candidate(report, other) for other in chosen if shelf.intact(other.id)]
     return sorted(found, key=lambda one: (-one.covered_pct, -one.other_pct))
 
 
@@ -105,10 +106,10 @@ def _row(report: Manifest, one: Candidate, *, linked: bool) -> None:
         st.caption(fmt.plain(_about(one.report)))
     with done.container(horizontal=True, horizontal_alignment="right"):
         if linked and st.button("Unlink", key=f"unlink-{one.report.id}"):
-            session.library().unlink(report.id)
+            session.editing().unlink(report.id)
             _done()
         if not linked and st.button("Link", key=f"link-{one.report.id}"):
-            session.library().link(report.id, one.report.id)
+            session.editing().link(report.id, one.report.id)
             _done()
 
 

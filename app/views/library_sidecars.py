@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from app import access, session, ui
 from app import format as fmt
-from app import session, ui
 from profiledb import sidecar
 from profiledb.catalog import Job
 from profiledb.sidecar import Columns
@@ -34,7 +34,7 @@ def waiting(jobs: Sequence[Job]) -> None:
 def _question(job: Job) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f":material/table_chart: {fmt.plain(job.message)}", width="content")
-        if st.button("Name the columns", key=f"columns-{job.path}"):
+        if access.may_edit() and st.button("Name the columns", key=f"columns-{job.path}"):
             st.session_state[_OPEN] = job.path
             st.rerun()
 
@@ -62,7 +62,7 @@ def _ask(job: Job) -> None:
         ready = time is not None and (text if label == _NONE else label)
         if st.button("Read it", type="primary", disabled=not ready, key="columns-done"):
             columns = Columns(_of(label), _of(step), _of(time), unit, text)
-            session.library().catalog.name_columns(job.path, columns)
+            session.editing().catalog.name_columns(job.path, columns)
             _close()
             st.rerun()
 

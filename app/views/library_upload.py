@@ -7,9 +7,12 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.typing import UploadedFile
 
+from app import access, session
 from app import format as fmt
-from app import session
+from app.web.store import RECEIPT, store
 from profiledb import sidecar
 from profiledb.errors import ConversionError
 
@@ -18,7 +21,13 @@ FALLBACK = "report"
 
 
 def uploader(label: str) -> None:
-    """The place to drop files on; what arrives goes to the inbox, where the worker finds it."""
+    """The place to drop files on; what arrives goes to the inbox, where the worker finds it.
+
+    A viewer gets none. The server takes files of no session that was not offered one (web.store).
+    """
+    if not access.may_edit():
+        return
+    identity = _session()
     turn = st.session_state.setdefault("upload-turn", 0)
     settings = session.settings()
     files = st.file_uploader(
@@ -29,18 +38,48 @@ def uploader(label: str) -> None:
     )
     if not files:
         return
+    st.session_state["upload-turn"] = turn + 1  # an empty uploader takes the place of this one
+    wrong: ConversionError | None = None
     for file in files:
         try:
-            path = save(file, file.name, settings.inbox)
+            path = _receive(file, identity, settings.inbox)
+        except ConversionError as error:
+            wrong = error
         except OSError as error:
-            raise ConversionError(
-                f"{file.name} could not be written to the inbox.",
+            wrong = ConversionError(
+                f"{fmt.visible(file.name)} could not be written to the inbox.",
                 hint=f"Look at the free space and the permissions of {settings.inbox}.",
                 detail=str(error),
-            ) from error
-        st.toast(f"{fmt.plain(path.name)} is in the inbox.", icon=":material/check:")
-    st.session_state["upload-turn"] = turn + 1  # an empty uploader takes the place of this one
+            )
+        else:
+            st.toast(f"{fmt.plain(path.name)} is in the inbox.", icon=":material/check:")
+    if wrong:
+        raise wrong
     st.rerun()
+
+
+@st.cache_resource(scope="session", show_spinner=False, on_release=lambda identity: store().close(identity))
+def _session() -> str:
+    """The name of this session, from which the server takes files until the browser is gone."""
+    context = get_script_run_ctx()
+    assert context, "a page runs in a session"
+    store().open(context.session_id)
+    return context.session_id
+
+
+def _receive(file: UploadedFile, identity: str, inbox: Path) -> Path:
+    """Puts an uploaded file into the inbox and returns where; see ``save``.
+
+    It lies on the disk already, and what Streamlit has is a receipt. A server without our middleware gives the file.
+    """
+    access.require_editor()
+    begin = file.read(len(RECEIPT) + 32)
+    file.seek(0)
+    if not begin.startswith(RECEIPT):
+        return save(file, file.name, inbox)
+    if arrived := store().take(identity, begin):
+        return place(arrived, file.name, inbox)
+    raise ConversionError(f"The upload of {fmt.visible(file.name)} broke off.", hint="Drop the file again.")
 
 
 def save(source: BinaryIO, name: str, inbox: Path) -> Path:
@@ -51,16 +90,23 @@ def save(source: BinaryIO, name: str, inbox: Path) -> Path:
     """
     inbox.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=inbox, prefix=".upload-", delete=False) as temporary:
-        path = Path(temporary.name)
         try:
             shutil.copyfileobj(source, temporary, 1 << 20)
-            temporary.flush()
-            path.chmod(0o644)
-            target = _reserve(inbox, safe_name(name), path)
-            path.replace(target)
         except BaseException:
-            path.unlink(missing_ok=True)
+            Path(temporary.name).unlink(missing_ok=True)
             raise
+    return place(Path(temporary.name), name, inbox)
+
+
+def place(content: Path, name: str, inbox: Path) -> Path:
+    """Gives a finished file of the inbox's file system its name in the inbox; it is gone where that fails."""
+    try:
+        content.chmod(0o644)
+        target = _reserve(inbox, safe_name(name), content)
+        content.replace(target)
+    except BaseException:
+        content.unlink(missing_ok=True)
+        raise
     return target
 
 

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-import streamlit as st
-
-from app import session
+from app import navigate, session
 
 LAUNCHES = Path(__file__).with_name("ncu.py")
 
 
 def open_launch(report_id: str, launch: int) -> None:
     """Goes to a launch of a Compute report."""
-    st.switch_page(LAUNCHES, query_params={session.PARAMETER: report_id, "launch": str(launch)})
+    navigate.to(LAUNCHES, {session.PARAMETER: report_id, "launch": str(launch)})

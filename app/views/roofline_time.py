@@ -3,8 +3,8 @@
 import pandas as pd
 import streamlit as st
 
+from app import access, selecting, session, tables, ui
 from app import format as fmt
-from app import selecting, session, tables, ui
 from app.charts_roofline import Roofline
 from app.views import kernels_links, library_links, roofline_parts
 from app.views.library_links import Candidate
@@ -98,10 +98,17 @@ def _compute_report(manifest: Manifest) -> str | None:
         )
         if st.query_params.get(NCU, linked) != chosen:
             st.query_params[NCU] = chosen
-        if chosen != linked and st.button("Link", icon=":material/link:", help="Make it this report's Compute report"):
-            session.library().link(manifest.id, chosen)
-            st.rerun()
+        _offer_link(manifest, chosen, linked)
     return chosen
+
+
+def _offer_link(manifest: Manifest, chosen: str, linked: str | None) -> None:
+    """The button that makes the chosen one the Compute report of this report, for everyone."""
+    if chosen == linked or not access.may_edit():
+        return
+    if st.button("Link", icon=":material/link:", help="Make it this report's Compute report"):
+        session.editing().link(manifest.id, chosen)
+        st.rerun()
 
 
 def _title(one: Candidate, linked: bool) -> str:

@@ -12,8 +12,6 @@ from streamlit.testing.v1 import AppTest
 from app import charts_nvtx
 from app.charts_nvtx import Node
 from app.views import nvtx_icicle
-from ingest.nsys import load, source
-from profiledb import store
 from profiledb.catalog import Manifest
 from profiledb.library import Library
 from profiledb.schema import SCHEMA_VERSION
@@ -33,8 +31,8 @@ def publish(library: Library, tmp_path: Path) -> Publish:
         nvtx = [(start, end, 59, name, None, exports.MAIN, 0) for name, start, end in ranges]
         path = exports.write(tmp_path / "ranges.sqlite", {"NVTX_EVENTS": (exports.NVTX, nvtx)})
         database = tmp_path / "ranges.duckdb"
-        with store.create(database) as db:
-            load.load(db, source.from_sqlite(db, path))
+        with exports.loaded(database, path):
+            pass
         manifest = Manifest("f" * 16, SCHEMA_VERSION, "ranges.sqlite", "nsys", "0", 1)
         library.publish(database, manifest)
         return manifest.id

@@ -256,7 +256,7 @@ def test_an_empty_report_has_a_bar(page: Open, library: Library) -> None:
 def test_changing_the_report_keeps_what_applies(page: Open, library: Library) -> None:
     at = page("kernels", of(library, TRAINING), range=["step_1/forward", "backward"], mode="thread")
     other = of(library, INFERENCE)
-    at = at.sidebar.selectbox(key="report-picker").set_value(other).run()
+    at = at.sidebar.selectbox[0].set_value(other).run()
     assert asked(at, "report") == [other]
     assert asked(at, "range") == ["step_1/forward"]
     assert asked(at, "mode") == ["thread"]

@@ -1,0 +1,71 @@
+"""Who looks at a page, and what they may do: without a login everybody who reaches the server may do everything.
+
+Pages leave out what a viewer may not do; what changes the library asks ``require_editor`` besides, so that a button
+that is not shown cannot be pressed either. Downloads and uploads pass ``web.login`` instead, which reads the cookie.
+"""
+
+import time
+
+import streamlit as st
+
+from app.web import identity, roles
+from app.web.roles import Standing
+from profiledb import config
+from profiledb.errors import NotAllowedError
+
+
+def standing() -> Standing:
+    """What the user of this session may do."""
+    if not identity.login():
+        return Standing.EDITOR
+    return roles.standing(st.user.to_dict(), config.load(), time.time())
+
+
+def may_edit() -> bool:
+    """Whether the user of this session may change something."""
+    return standing() >= Standing.EDITOR
+
+
+def require_editor() -> None:
+    """Stops what a viewer may not do.
+
+    Raises:
+        NotAllowedError: the user may not change anything.
+    """
+    if not may_edit():
+        raise NotAllowedError(
+            "You may look at reports, but not change anything.", hint="Ask for the role of an editor."
+        )
+
+
+def gate() -> bool:
+    """Whether the user may see reports; says what to do where not. Nothing of any report may be drawn before."""
+    now = standing()
+    if now >= Standing.VIEWER:
+        return True
+    st.header("Warpdeck", anchor=False)
+    if now == Standing.ANONYMOUS:
+        st.text("Log in to see the reports.")
+        for name in identity.providers(identity.section() or {}) or [""]:
+            label = f"Log in with {name}" if name else "Log in"
+            st.button(label, key=f"login-{name}", type="primary", on_click=st.login, args=(name or None,))
+    else:
+        st.text("You are logged in, but have no role here. Ask whoever runs this dashboard for one, then log in again.")
+        out()
+    return False
+
+
+def out() -> None:
+    """The button to log out."""
+    st.button("Log out", key="logout", icon=":material/logout:", on_click=st.logout)
+
+
+def who() -> None:
+    """Who is logged in and as what, with the way out, at the foot of the menu; nothing without a login."""
+    if not identity.login():
+        return
+    user = st.user.to_dict()
+    name = next((str(user[key]) for key in ("name", "email", "sub") if user.get(key)), "")
+    with st.sidebar:
+        st.text(f"{name}, {'editor' if may_edit() else 'viewer'}")
+        out()

@@ -1,0 +1,20 @@
+"""The server around the pages: who may ask, what every answer carries, and uploads that go to disk.
+
+``stack`` is the middleware of ``main.py``, the outermost first: every answer gets its headers, then a request must name
+this server, ask for something that is served, come from somebody who may, and an upload goes to disk.
+"""
+
+from starlette.middleware import Middleware
+
+from app.web import closed, headers, hosts, login, uploads
+
+
+def stack() -> list[Middleware]:
+    """The middleware, in the order in which a request meets it."""
+    return [
+        Middleware(headers.SecurityHeaders),
+        Middleware(hosts.KnownHosts),
+        Middleware(closed.Closed),
+        Middleware(login.LoginGuard),
+        Middleware(uploads.UploadsToDisk),
+    ]

@@ -1,0 +1,63 @@
+"""Who a user is to this dashboard, from what the identity provider said of them. Knows no request and no page."""
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+from typing import Any
+
+from profiledb.config import Settings
+
+EVERYONE = "*"
+
+
+class Standing(IntEnum):
+    """What somebody may do; each may do what those before it may."""
+
+    ANONYMOUS = 0
+    """Nobody has said who this is, or too long ago."""
+    STRANGER = 1
+    """Logged in, without a role here."""
+    VIEWER = 2
+    """May look."""
+    EDITOR = 3
+    """May upload, label, delete, link, name columns, and try files again."""
+
+
+def standing(claims: Mapping[str, Any], settings: Settings, now: float) -> Standing:
+    """The standing of a user by the claims of the ID token; ``now`` is Unix time in seconds.
+
+    The role stands in the claim that ``login_claim`` names: a text, or a list of texts. An e-mail address counts only
+    where the provider says that it was verified, because elsewhere anybody may claim any.
+    """
+    if claims.get("is_logged_in") is not True or not _fresh(claims.get("iat"), settings, now):
+        return Standing.ANONYMOUS
+    if settings.login_claim == "email" and claims.get("email_verified") is not True:
+        values: set[str] = set()
+    else:
+        values = set(_values(_look_up(claims, settings.login_claim)))
+    values.add(EVERYONE)
+    if values & settings.login_editors:
+        return Standing.EDITOR
+    return Standing.VIEWER if values & settings.login_viewers else Standing.STRANGER
+
+
+def _fresh(issued: Any, settings: Settings, now: float) -> bool:
+    """Whether the provider vouched for the user within the hours that a login lasts."""
+    if isinstance(issued, bool) or not isinstance(issued, int | float):
+        return False
+    return bool(now - issued < settings.login_hours * 3600)
+
+
+def _look_up(claims: Mapping[str, Any], name: str) -> Any:
+    """A claim by its name; where there is none, by the way through objects that its dots are."""
+    if name in claims:
+        return claims[name]
+    value: Any = claims
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _values(value: Any) -> Iterable[str]:
+    """The texts of a claim; one that lists everybody's sign would make its user everybody."""
+    found = value if isinstance(value, list | tuple) else [value]
+    return (one for one in found if isinstance(one, str) and one != EVERYONE)
