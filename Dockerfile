@@ -16,7 +16,7 @@ WORKDIR /srv/warpdeck
 
 # What changes seldom comes first, so that a changed view does not install everything again.
 COPY --chown=warpdeck:warpdeck pyproject.toml constraints.txt Makefile README.md LICENSE ./
-RUN mkdir app ingest profiledb workloads && make setup
+RUN mkdir app ingest profiledb workloads && make setup EXTRAS='[auth]'
 COPY --chown=warpdeck:warpdeck . .
 
 ENV PATH=/srv/warpdeck/.venv/bin:/opt/nsight/bin:$PATH \
@@ -29,4 +29,6 @@ EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s \
   CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
 
+# All addresses of the container: which of them the host shows to whom is said by what publishes the port, which should
+# be 127.0.0.1 or a proxy (README, "Behind a proxy, with login").
 CMD ["streamlit", "run", "app/main.py", "--server.address", "0.0.0.0", "--server.port", "8501", "--server.headless", "true"]

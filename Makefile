@@ -1,9 +1,11 @@
 # make run     the dashboard on port 8501      make check   format, lint, types, layers
 # make test    every test                      make bench   measurements, into bench/RESULTS.md
-# PYTHON names the interpreter that makes .venv (3.11 or newer); HEADLESS=true opens no browser.
+# PYTHON names the interpreter that makes .venv (3.11 or newer); HEADLESS=true opens no browser; EXTRAS='[auth]' installs
+# what a login needs.
 PYTHON  ?= python3
 PORT    ?= 8501
 HEADLESS ?=
+EXTRAS  ?=
 WORKERS ?= auto
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
@@ -17,7 +19,7 @@ PINS := pyproject.toml constraints.txt
 .PHONY: help setup run test test-fast check format bench pins clean
 
 help:
-	@sed -n 's/^# //p' Makefile | head -3
+	@sed -n 's/^# //p' Makefile | head -4
 
 # A stamp stands for a finished install, so that a second `make run` starts at once.
 $(VENV)/.made:
@@ -26,7 +28,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.made $(PINS)
-	$(PIP) -e .
+	$(PIP) -e '.$(EXTRAS)'
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
