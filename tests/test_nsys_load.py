@@ -203,3 +203,18 @@ def test_views_triggers_and_virtual_tables_are_not_read(load: Load, inbox: Path)
         db.execute("CREATE TABLE TARGET_INFO_GPU (id INTEGER)")
     db.close()
     assert query("SELECT count(*) FROM kernel") == [(1,)]
+
+
+def test_copies_of_an_export_without_enumerations_have_their_directions(load: Load) -> None:
+    columns = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid", "bytes", "copyKind", "srcKind")
+    query = load(
+        {"CUPTI_ACTIVITY_KIND_MEMCPY": (columns, [(0, 5, 0, 7, 1, PID, 64, 1, 0), (5, 9, 0, 7, 2, PID, 8, 2, 2)])}
+    )
+    assert query("SELECT direction, duration_ns FROM selected_copy ORDER BY start_ns") == [
+        ("Host-to-Device", 5),
+        ("Device-to-Host", 4),
+    ]
+    assert query("SELECT label FROM enum_value WHERE enum = 'CUDA_MEM_KIND' AND id IN (0, 2) ORDER BY id") == [
+        ("Pageable",),
+        ("Device",),
+    ]

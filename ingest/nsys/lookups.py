@@ -25,6 +25,17 @@ ENUMS = 500
 """Enumerations of an export; nsys has some 150."""
 LABEL = 200
 """Characters of the label of an enumeration, which stands in many rows."""
+KNOWN = {
+    "CUDA_MEMCPY_OPER": (
+        *("Unknown", "Host-to-Device", "Device-to-Host", "Host-to-Array", "Array-to-Host", "Array-to-Array"),
+        *("Array-to-Device", "Device-to-Array", "Device-to-Device", "Host-to-Host", "Peer-to-Peer"),
+        *("Unified Host-to-Device", "Unified Device-to-Host", "Unified Device-to-Device"),
+    ),
+    "CUDA_MEM_KIND": (
+        *("Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown"),
+    ),
+}
+"""Labels from number 0 on, as nsys of all versions writes them; an export of 2022.2 has no enumerations at all."""
 BITS = 800_000_000
 """Correlation ids that are told apart with a bit each, over all processes: 100 MB."""
 
@@ -62,6 +73,15 @@ def collect_enums(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> N
     except (duckdb.BinderException, duckdb.ConversionException):  # one of them is none
         for part in parts:
             _insert_enum(db, part)
+    _add_known(db)
+
+
+def _add_known(db: duckdb.DuckDBPyConnection) -> None:
+    """Adds what an export without enumerations means by its numbers: without a direction a copy would be in no sum."""
+    present = {enum for (enum,) in db.execute("SELECT DISTINCT enum FROM enumeration").fetchall()}
+    rows = [(enum, i, label) for enum in KNOWN.keys() - present for i, label in enumerate(KNOWN[enum])]
+    if rows:
+        db.executemany("INSERT INTO enumeration (enum, id, label) VALUES (?, ?, ?)", rows)
 
 
 def _enum(name: str, read: str) -> str:
