@@ -162,3 +162,19 @@ def test_the_third_size_follows_from_the_others(tmp_path: Path) -> None:
     columns = "grid_x, grid_y, grid_z, grid_size, block_x, block_y, block_z, block_size"
     first = db.execute(f"SELECT {columns} FROM ncu_launch ORDER BY launch_id LIMIT 1").fetchall()
     assert first == [(32, 32768, 1, 1048576, 1024, 1, 1, 1024)]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("got 40 (1.13x) at PC @source:15065afbc160:0x15065afbc160@", "got 40 (1.13x) at PC 0x15065afbc160"),
+        ("in @source:abc:12:line 12: the loop@", "in line 12: the loop"),
+        (
+            "see @section:Memory:Memory Workload@ and @url:the guide:https://a.b/c@",
+            "see Memory Workload and the guide (https://a.b/c)",
+        ),
+        ("a@b", "a@b"),
+    ],
+)
+def test_links_in_rules_are_what_ncu_shows(text: str, shown: str) -> None:
+    assert ncu_wheel.plain(text) == shown

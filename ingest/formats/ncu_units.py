@@ -25,11 +25,12 @@ _EMPTY = {"", "n/a", "nan", "-nan", "no data", "inf", "-inf", "infinity", "<na>"
 
 def number(text: str) -> float | None:
     """The number that a cell holds, thousands separators removed; None where it holds none (n/a, NaN, a word)."""
-    try:
-        value = float(text)
-    except ValueError:
+    if "," in text:
         return float(text.replace(",", "")) if _THOUSANDS.fullmatch(text.strip()) else None
-    return finite(value)
+    try:
+        return finite(float(text))
+    except ValueError:
+        return None
 
 
 def finite(value: float) -> float | None:

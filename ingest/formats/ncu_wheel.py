@@ -4,7 +4,7 @@ import importlib.metadata
 import importlib.util
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,16 @@ from ingest.formats.ncu_tables import UNNAMED, Capture, Detail, Launch, Nvtx, Ru
 from profiledb.errors import ConversionError
 
 # Links within the messages of rules: @url:words:target@, @section:id:words@, @sass:address:words@,
-# @source:file:line:words@. ncu prints the target of the first kind only.
+# @source:file:line:words@ or @source:address:words@. ncu prints the target of the first kind only.
 _URL = re.compile(r"@url:([^@]*?):(https?://[^@]*)@")
-_LINK = re.compile(r"@(?:section:[^:@]*|sass:[^:@]*|source:[^@]*?:\d+):([^@]*)@")
+_LINK = re.compile(r"@(?:section:[^:@]*|sass:[^:@]*|source:(?:[^@]*?:\d+|[0-9a-f]+)):([^@]*)@")
 _RULE_TYPES = {0: "", 1: "INF", 2: "OPT", 3: "WRN", 4: "ERR"}
 _SPEEDUP_TYPES = {1: "local", 2: "global"}
 _WORKLOADS = ("kernel", "range", "cmdlist", "graph", "subgrid_schedule")
 # Values of IMetric.kind(): texts, and numbers of four sorts. What is left has no value.
 _TEXT, _NUMBERS = 2, (3, 4, 5, 6)
+# How names of metrics begin that stand for several.
+_PATTERNS = ("regex:", "group:")
 
 
 def available() -> bool:
@@ -212,12 +214,20 @@ def _instances(launch_id: int, metric_id: int, metric: Any) -> Iterator[Instance
 def _details(launch_id: int, action: Any) -> Iterator[Detail]:
     position = 0
     for section in sorted(action.sections(), key=lambda section: section.order()):
-        for metric in section.header_metrics():
+        for metric in _listed(action, section.header_metrics()):
             factor, unit = ncu_units.base(metric.unit())
             value, text = _value(metric, factor, unit)
             shown = metric.label() or metric.name()
             yield Detail(launch_id, position, section.name(), shown, metric.name(), unit, value, text)
             position += 1
+
+
+def _listed(action: Any, metrics: Iterable[Any]) -> Iterator[Any]:
+    """The metrics of a section; one that was asked for by a pattern holds the names of those that ncu shows for it."""
+    for metric in metrics:
+        names = metric.as_string() if metric.name().startswith(_PATTERNS) and metric.kind() == _TEXT else None
+        found = [action.metric_by_name(name) for name in names.split(",")] if names else [metric]
+        yield from (known for known in found if known is not None)
 
 
 def _section_orders(action: Any) -> dict[str, int]:
