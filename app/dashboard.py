@@ -11,10 +11,15 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from app import access, navigate, selecting, selection_bar, session, ui, views  # noqa: E402
-from app import format as fmt  # noqa: E402 (the path comes first)
-from profiledb.catalog import Manifest  # noqa: E402
-from profiledb.errors import ReportNotFoundError  # noqa: E402
+from app import pages, session
+from app.selection import bar
+from app.selection import settled as selecting
+from app.ui import format as fmt
+from app.ui import navigate
+from app.ui import page as ui
+from app.web import access
+from profiledb.errors import ReportNotFoundError
+from profiledb.report.catalog import Manifest
 
 LOGO = Path(__file__).with_name("static") / "logo.svg"
 ICON = LOGO.with_name("icon.png")
@@ -49,8 +54,8 @@ def _pages() -> None:
 
 def _page(current: Manifest | None, kind: str | None) -> None:
     """Chooses the page by the address and draws it; the menu has the pages for a kind of report."""
-    library = st.Page(views.LIBRARY, title="Library", icon=":material/folder_open:", default=True)
-    pages = {
+    library = st.Page(pages.LIBRARY, title="Library", icon=":material/folder_open:", default=True)
+    scripts = {
         view: st.Page(
             view.path,
             title=view.title,
@@ -58,12 +63,12 @@ def _page(current: Manifest | None, kind: str | None) -> None:
             url_path=view.url,
             visibility="visible" if kind == view.kind and view.listed else "hidden",
         )
-        for view in views.VIEWS
+        for view in pages.VIEWS
     }
-    chosen = st.navigation({"": [library], "Report": list(pages.values())}, position="sidebar", expanded=True)
+    chosen = st.navigation({"": [library], "Report": list(scripts.values())}, position="sidebar", expanded=True)
     navigate.arrived(chosen.url_path)
     ui.say_escaped()
-    view = next((view for view, page in pages.items() if page is chosen), None)
+    view = next((view for view, page in scripts.items() if page is chosen), None)
     if view is None:
         _pick(current, None)
         chosen.run()
@@ -71,14 +76,14 @@ def _page(current: Manifest | None, kind: str | None) -> None:
         chosen.run()
 
 
-def _offer(view: views.View, current: Manifest | None) -> bool:
+def _offer(view: pages.View, current: Manifest | None) -> bool:
     """Settles which report a page shows; False where it fits none, which is then said."""
     try:
         manifest = session.report(view.kind)
     except ReportNotFoundError as error:
         st.header(view.title, anchor=False)
         ui.problem(ReportNotFoundError(error.message))
-        st.page_link(views.LIBRARY, label="See what is in the Library")
+        st.page_link(pages.LIBRARY, label="See what is in the Library")
         _pick(None, view)
         return False
     selecting.restore(manifest)
@@ -91,19 +96,19 @@ def _offer(view: views.View, current: Manifest | None) -> bool:
         if manifest.kind == SELECTS:
             settled = selecting.settle(manifest)
             if view.selects:
-                selection_bar.show(settled)
+                bar.show(settled)
         return True
     st.header(view.title, anchor=False)
     st.info(
         f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(manifest.kind)};"
         f" this page shows reports of {ui.kind_title(view.kind)}."
     )
-    if fitting := views.first(manifest.kind):
+    if fitting := pages.first(manifest.kind):
         st.page_link(fitting.path, label=f"Open its {fitting.title}", query_params={session.PARAMETER: manifest.id})
     return False
 
 
-def _pick(current: Manifest | None, view: views.View | None) -> None:
+def _pick(current: Manifest | None, view: pages.View | None) -> None:
     """The report picker; a chosen report stays on the page where it fits, and otherwise opens on its own first page.
 
     Each report has a picker of its own: a browser that still shows the one of another report sends what that one

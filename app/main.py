@@ -15,10 +15,11 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from app import ui, web, worker  # noqa: E402 (the path comes first)
-from app.web import headers, start  # noqa: E402
-from app.web.store import store  # noqa: E402
-from profiledb.errors import ConfigError  # noqa: E402
+from app import web, worker
+from app.ui import page
+from app.web import headers, start
+from app.web.store import store
+from profiledb.errors import ConfigError
 
 
 @asynccontextmanager
@@ -43,5 +44,5 @@ app = st.App(
     lifespan=lifespan,
     middleware=web.stack(),
     exception_handlers={Exception: headers.server_error},
-    on_script_error=ui.escaped,
+    on_script_error=page.escaped,
 )

@@ -7,13 +7,15 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import access
-from profiledb import analysis, captures, config, sidecar
-from profiledb.captures import Capture
-from profiledb.catalog import Job, Manifest
+from app.web import access
+from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import ReportNotFoundError
-from profiledb.library import Library
+from profiledb.query import analysis, captures, header, views
+from profiledb.query.captures import Capture
+from profiledb.report import sidecar
+from profiledb.report.catalog import Job, Manifest
+from profiledb.report.library import Library
 
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
@@ -143,8 +145,8 @@ def run(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
 
 def under(report_id: str, name: str, chosen: Mapping[str, Any], /, **params: Any) -> pd.DataFrame:
     """Runs an analysis as ``run`` does, on the part of a report that the parameters ``chosen`` select."""
-    asked = analysis.get(name)
-    if asked.selects:
+    asked = header.get(name)
+    if asked.by_part:
         params = dict(chosen) | params
         if not params.get("range") and not asked.by_mode:
             params.pop("mode", None)  # it changes nothing: one answer for both
@@ -158,11 +160,11 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     deleted and taken in again. So are those of its sidecars, which may be replaced, and the Compute report of an
     analysis that joins one: links change.
     """
-    shelf, asked = library(), analysis.get(name)
+    shelf, asked = library(), header.get(name)
     if asked.joins:
         params.setdefault("ncu", links().get(report_id))
     files = [*(shelf.path(one) for one in (report_id, params.get("ncu")) if one), *shelf.sidecars(report_id)]
-    if asked.phased and (phases := settings().phases):
+    if asked.by_phases and (phases := settings().phases):
         files.append(phases)
     stamps = tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in files)
     chosen = tuple(sorted(params.items()))
@@ -200,7 +202,7 @@ def missing(report_id: str) -> list[Capture]:
 
 @st.cache_data(show_spinner=False, max_entries=512)
 def _missing(folder: Path, report_id: str, kind: str) -> list[Capture]:
-    with _library(folder).cursor(report_id) as cursor:
+    with _library(folder).cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
         return captures.missing(cursor, kind)
 
 

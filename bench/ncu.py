@@ -14,8 +14,8 @@ from pathlib import Path
 
 from bench import results
 from bench.ingestion import Case, compare
-from ingest.formats import ncu_container
-from ingest.formats.ncu_messages import message
+from ingest.ncu import container
+from ingest.ncu.messages import message
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_reports"
 # A double at the end of a value or list element: its tag and eight bytes.
@@ -25,7 +25,7 @@ _DOUBLE, _DOUBLE_BYTES = 0x19, 9
 def generate(source: Path, launches: int, target: Path) -> None:
     """Write all blocks of ``source``, and its kernels again and again until there are ``launches``."""
     with source.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        blocks = list(ncu_container.blocks(data))
+        blocks = list(container.blocks(data))
         first = blocks[0][1] - len(blocks[0][0]) - 4
         with target.open("wb") as output:
             output.write(data[:first])

@@ -11,13 +11,13 @@ import traceback
 from collections.abc import Callable
 from typing import TypeVar
 
-from ingest import processes
+from ingest.conversion import processes
 from ingest.watch import Watch
 from ingest.worker import Worker, hold
 from profiledb import config
-from profiledb.catalog import Job
 from profiledb.errors import ConfigError, WarpdeckError
-from profiledb.library import Library
+from profiledb.report.catalog import Job
+from profiledb.report.library import Library
 
 FAILED = 1
 BUSY = 3

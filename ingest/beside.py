@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ingest.job import SIDECAR
-from ingest.sidecars import ENDINGS
+from ingest.conversion.job import SIDECAR
+from ingest.sidecars.files import ENDINGS
 from ingest.state import look
-from profiledb.catalog import Job
-from profiledb.library import Library
-from profiledb.sidecar import DROPPED, Columns, stem
+from profiledb.report.catalog import Job
+from profiledb.report.library import Library
+from profiledb.report.sidecar import DROPPED, Columns, stem
 
 ALONE = "alone"
 COLUMNS = "columns"

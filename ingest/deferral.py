@@ -10,8 +10,8 @@ from pathlib import Path
 
 import duckdb
 
-from profiledb.catalog import Job
 from profiledb.errors import CatalogError, DiskFullError
+from profiledb.report.catalog import Job
 
 STATE = "deferred"
 WAITS_S = (30.0, 60.0, 120.0, 300.0)

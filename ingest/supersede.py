@@ -1,8 +1,8 @@
 """A folder that was taken in before all of it was there: the report of the part gives way to that of the whole."""
 
-from profiledb.catalog import Job, Manifest
 from profiledb.errors import ReportNotFoundError
-from profiledb.library import Library
+from profiledb.report.catalog import Job, Manifest
+from profiledb.report.library import Library
 
 
 def partial(library: Library, made: Manifest, known: Job | None) -> None:

@@ -13,18 +13,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ingest import beside, deferral, fingerprints, limits, supersede, tools
+from ingest import beside, deferral, fingerprints, supersede, tools
 from ingest.beside import Shelf
-from ingest.child import Request, Runner, Task
+from ingest.conversion import limits
+from ingest.conversion.child import Request, Runner, Task
+from ingest.conversion.job import DATABASE
 from ingest.fingerprints import NSYS_SUFFIXES
-from ingest.job import DATABASE
 from ingest.state import look
-from profiledb import catalog
-from profiledb.catalog import Job, Manifest
 from profiledb.config import Settings
 from profiledb.errors import ConfigError
-from profiledb.library import Library
-from profiledb.sidecar import DROPPED
+from profiledb.report import catalog
+from profiledb.report.catalog import Job, Manifest
+from profiledb.report.library import Library
+from profiledb.report.sidecar import DROPPED
 
 SAMPLES = (*NSYS_SUFFIXES, ".sqlite", ".ncu-rep", ".ncu-repz")
 """Endings of samples; other things lie beside them, too."""

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from ingest import tools
-from profiledb import analysis
-from profiledb.library import Library
-from tests import edits, generated
+from profiledb.query import header
+from profiledb.report.library import Library
+from tests.support import edits, generated
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT.parent / "shared" / "corpus"
@@ -113,7 +113,7 @@ def ingest_files(folder: Path, files: Iterable[Path]) -> None:
     run_ingest(inbox, folder / "library")
 
 
-def joined(found: analysis.Analysis) -> dict[str, str]:
+def joined(found: header.Analysis) -> dict[str, str]:
     """The parameters without which an analysis of two reports has no second one."""
     return {"ncu": "kernels.ncu-rep"} if found.joins else {}
 

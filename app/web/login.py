@@ -6,12 +6,12 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app import views
+from app import pages
 from app.web import identity, paths, uploads
 from app.web.roles import Standing, standing
 from profiledb import config
 
-SHELL = {"/", *(f"/{view.url}" for view in views.VIEWS)}
+SHELL = {"/", *(f"/{view.url}" for view in pages.VIEWS)}
 """Pages: Streamlit answers each with the same file, which holds nothing; what a page shows comes by WebSocket."""
 
 OPEN = SHELL | {

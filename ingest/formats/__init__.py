@@ -8,7 +8,7 @@ from typing import Protocol, cast
 import duckdb
 
 from profiledb.errors import ConversionError
-from profiledb.store import Access
+from profiledb.report.store import Access
 
 
 class Format(Protocol):

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.formats import ncu_pages, ncu_tables, ncu_text
+from ingest.ncu import pages, tables
+from ingest.ncu import text as ncu_text
 from profiledb.errors import ConversionError
-from profiledb.store import Access
+from profiledb.report.store import Access
 
 NAME = "Nsight Compute CSV"
 KIND = "ncu"
@@ -39,8 +40,8 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     Raises:
         ConversionError: the text holds ncu's ==ERROR== and no launch, or no page at all.
     """
-    capture = ncu_tables.Capture(converter="csv text")
-    ncu_pages.read(_lines(source), capture)
+    capture = tables.Capture(converter="csv text")
+    pages.read(_lines(source), capture)
     errors = [text for severity, _, text in capture.diagnostics if severity == "error"]
     if not capture.launches:
         raise ConversionError(
@@ -51,11 +52,11 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
             detail="\n".join(errors),
         )
     _say_what_is_missing(capture)
-    ncu_tables.store(db, capture)
+    tables.store(db, capture)
 
 
-def _say_what_is_missing(capture: ncu_tables.Capture) -> None:
-    if all(launch.kernel == ncu_tables.UNNAMED for launch in capture.launches):
+def _say_what_is_missing(capture: tables.Capture) -> None:
+    if all(launch.kernel == tables.UNNAMED for launch in capture.launches):
         text = "The table has metrics of ncu but not its Kernel Name column: launches have no names."
         capture.diagnostics.append(("warning", "warpdeck", text))
     unmapped = {detail.label for detail in capture.details if detail.metric is None}

@@ -11,10 +11,10 @@ import duckdb
 import pyarrow as pa
 
 from ingest import tools
-from ingest.formats import ncu_cli, ncu_container, ncu_tables, ncu_wheel
-from ingest.formats.ncu_tables import Capture
+from ingest.ncu import cli, container, tables, wheel
+from ingest.ncu.tables import Capture
 from profiledb.errors import ConversionError
-from profiledb.store import Access
+from profiledb.report.store import Access
 
 NAME = "Nsight Compute report"
 KIND = "ncu"
@@ -32,9 +32,9 @@ def matches(path: Path) -> bool:
         with path.open("rb") as file:
             head = file.read(4)
         if head != _ZSTD:
-            return head == ncu_container.MAGIC
+            return head == container.MAGIC
         with pa.CompressedInputStream(str(path), "zstd") as stream:
-            return bool(stream.read(4) == ncu_container.MAGIC)
+            return bool(stream.read(4) == container.MAGIC)
     except (OSError, pa.ArrowException):
         return False
 
@@ -51,14 +51,14 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
         ConversionError: the file is truncated or damaged, neither road reads it, or it holds no kernel.
     """
     report = _unpack(source, work)
-    frame = ncu_container.read(report)
+    frame = container.read(report)
     capture = _read(report, frame, work)
     capture.tool_version = frame.tool_version
     capture.captured_at = frame.created
     capture.command = frame.command
     capture.driver_version = frame.versions.get("Display Driver Version")
     capture.cuda_version = frame.versions.get("CUDA Version")
-    ncu_tables.store(db, capture)
+    tables.store(db, capture)
 
 
 def _unpack(source: Path, work: Path) -> Path:
@@ -81,18 +81,16 @@ def _unpack(source: Path, work: Path) -> Path:
     return report
 
 
-def _read(report: Path, frame: ncu_container.Frame, work: Path) -> Capture:
-    if not ncu_wheel.available():
+def _read(report: Path, frame: container.Frame, work: Path) -> Capture:
+    if not wheel.available():
         return _by_ncu(report, work)
     try:
-        return ncu_wheel.read_quick(report, frame, work)
+        return wheel.read_quick(report, frame, work)
     except ConversionError as error:
         if tools.find_ncu() is None:
             raise
         capture = _second_try(error, report, work)
-        text = (
-            f"{ncu_wheel.label()} could not read the report, {capture.converter} did: {error.detail or error.message}"
-        )
+        text = f"{wheel.label()} could not read the report, {capture.converter} did: {error.detail or error.message}"
         capture.diagnostics.append(("info", "ncu", text))
         return capture
 
@@ -115,7 +113,7 @@ def _by_ncu(report: Path, work: Path) -> Capture:
             hint="Install Nsight Compute or set WARPDECK_NCU, "
             "or drop the output of ncu --import FILE --csv --page raw.",
         )
-    capture = ncu_cli.read(tool, report, work)
+    capture = cli.read(tool, report, work)
     text = f"{capture.converter} rounds values to two decimals; see the ncu-report wheel."
     capture.diagnostics.append(("info", "warpdeck", text))
     return capture

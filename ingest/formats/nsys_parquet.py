@@ -8,7 +8,7 @@ from ingest import scrub
 from ingest.formats.nsys_sqlite import is_export
 from ingest.nsys import load, parquet
 from profiledb.errors import ConversionError
-from profiledb.store import Access
+from profiledb.report.store import Access
 
 NAME = "nsys export (Parquet folder)"
 KIND = "nsys"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import duckdb
 
-from ingest import tools
+from ingest import remarks, tools
 from ingest.formats import nsys_sqlite
-from ingest.nsys import load, notes, parquet, sqlite
+from ingest.nsys import load, parquet, sqlite
 from profiledb.errors import ConversionError, DiskFullError
-from profiledb.schema import quote
-from profiledb.store import Access
+from profiledb.report.schema import quote
+from profiledb.report.store import Access
 
 NAME = "Nsight Systems report"
 KIND = "nsys"
@@ -57,7 +57,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
         if beside is None:
             raise
         nsys_sqlite.convert(beside, db, work)
-        notes.note(db, "warning", f"Read from the export {beside.name} beside the report. {problem.message}")
+        remarks.note(db, "warning", f"Read from the export {beside.name} beside the report. {problem.message}")
         (converter,) = db.execute("SELECT converter FROM report").fetchone() or ("",)
     db.execute(f"UPDATE report SET converter = {quote(converter)}, tool_version = {quote(_captured_by(source))}")
 

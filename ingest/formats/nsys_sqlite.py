@@ -4,11 +4,12 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.nsys import load, notes, sqlite
+from ingest import remarks
+from ingest.nsys import load, sqlite
 from ingest.nsys.attach import wanted
 from profiledb.errors import ConversionError
-from profiledb.schema import quote
-from profiledb.store import Access
+from profiledb.report.schema import quote
+from profiledb.report.store import Access
 
 NAME = "nsys export (SQLite)"
 KIND = "nsys"
@@ -45,7 +46,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
 def _note_wrong_cells(db: duckdb.DuckDBPyConnection, source: Path) -> None:
     """Names the columns whose cells were left out: a number that is missing must not pass for one that is 0."""
     for table, column, count in sqlite.wrong_cells(source, wanted()):
-        notes.note(db, "warning", f"{count:,} cells of {table}.{column} are not numbers and are left out.")
+        remarks.note(db, "warning", f"{count:,} cells of {table}.{column} are not numbers and are left out.")
 
 
 def is_export(tables: set[str]) -> bool:

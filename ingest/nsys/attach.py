@@ -7,7 +7,7 @@ import duckdb
 
 from ingest.nsys import redact
 from ingest.nsys.source import CUT, LARGEST, LATEST, LONGEST, PLAIN, SIZES, TIMES, Facts, Source
-from profiledb.schema import identifier, quote, read_sql
+from profiledb.report.schema import identifier, quote, read_sql
 
 
 def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:

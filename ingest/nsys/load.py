@@ -4,23 +4,13 @@ from collections.abc import Sequence
 
 import duckdb
 
-from ingest.nsys import (
-    attribute,
-    damaged,
-    lookups,
-    metrics,
-    notes,
-    payload,
-    projection,
-    ranges,
-    redact,
-    rejected,
-    rest,
-)
+from ingest import remarks
+from ingest.derive import attribution, projection, rejection
+from ingest.nsys import damaged, lookups, metrics, notes, payload, ranges, redact, rest
 from ingest.nsys.attach import attach
 from ingest.nsys.source import Source
-from profiledb.schema import read_sql
-from profiledb.selected import busy
+from profiledb.report.schema import read_sql
+from profiledb.selection.views import busy
 
 _CUT = """
     CREATE OR REPLACE TEMP MACRO cut(long, most) AS
@@ -53,14 +43,14 @@ def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> bool:
 
 
 def _load(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
-    notes.start(db)
+    remarks.start(db)
     try:
         attach(db, sources)
         lookups.keep_first(db)
         lookups.collect_enums(db, sources)
         # Before the transaction: DuckDB does not know how large the tables of an open one are, and plans badly.
         ranges.number(db)
-        attribute.calls(db)
+        attribution.calls(db)
         payload.decode(db, sources)
         _forget(db, "event", "numbered", "thing", "around", "call", "by_thread", "loose", "covered", "by_process")
         _write(db, sources)
@@ -88,15 +78,15 @@ def _fill(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
     lookups.launches(db)
     db.execute(read_sql("load.sql", "ingest.nsys"))
     _forget(db, "call_at", "later_call")
-    attribute.others(db)
+    attribution.others(db)
     metrics.pivot(db)
-    rejected.reject(db)
+    rejection.reject(db)
     rest.keep(db, sources)
     db.execute(f"INSERT INTO busy {busy()} ORDER BY device_id, start_ns")
     projection.project(db)
     notes.graphs(db)
     notes.texts(db)
-    notes.finish(db)
+    remarks.finish(db)
 
 
 def _forget(db: duckdb.DuckDBPyConnection, *tables: str) -> None:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import duckdb
 
-from ingest import scrub
-from ingest.nsys import notes
+from ingest import remarks, scrub
 from ingest.nsys.source import Source
-from profiledb.schema import identifier, quote
+from profiledb.report.schema import identifier, quote
 
 ENUM = "ENUM_"
 """How names of tables of enumerations begin."""
@@ -55,7 +54,7 @@ def keep_first(db: duckdb.DuckDBPyConnection) -> None:
                 DROP VIEW src.{table};
                 ALTER TABLE src."first of {table}" RENAME TO {table}
             """)
-            notes.remember(
+            remarks.remember(
                 db, "warning", f"{rows - different:,} rows of {table} repeat an id: the first of each counts."
             )
 
@@ -66,7 +65,7 @@ def collect_enums(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> N
     db.execute("CREATE OR REPLACE TEMP TABLE enumeration (enum VARCHAR, id BIGINT, name VARCHAR, label VARCHAR)")
     if len(reads) > ENUMS:
         text = f"{len(reads) - ENUMS:,} enumerations are left out: the export has {len(reads):,}, and {ENUMS} are read."
-        notes.remember(db, "warning", text)
+        remarks.remember(db, "warning", text)
     parts = [_enum(name, read) for name, read in sorted(reads.items())[:ENUMS]]
     try:
         _insert_enums(db, parts)
@@ -93,7 +92,7 @@ def _insert_enum(db: duckdb.DuckDBPyConnection, part: str) -> None:
         _insert_enums(db, [part])
     except (duckdb.BinderException, duckdb.ConversionException) as error:
         name = scrub.visible(part.split("'")[1])
-        notes.remember(db, "warning", f"The enumeration {name} cannot be read: {scrub.database(error)}")
+        remarks.remember(db, "warning", f"The enumeration {name} cannot be read: {scrub.database(error)}")
 
 
 def _insert_enums(db: duckdb.DuckDBPyConnection, parts: list[str]) -> None:

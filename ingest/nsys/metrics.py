@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import duckdb
 
-from ingest.nsys import notes
-from profiledb.schema import identifier, quote
+from ingest import remarks
+from profiledb.report.schema import identifier, quote
 
 MOST = 256
 """Metrics of a report; nsys samples some 100."""
@@ -56,7 +56,7 @@ def _names(db: duckdb.DuckDBPyConnection) -> list[str]:
     """).fetchall()
     names = [name for (name,) in rows]
     if len(names) > MOST:
-        notes.remember(db, "warning", f"{len(names) - MOST:,} GPU metrics are left out: {MOST:,} are read.")
+        remarks.remember(db, "warning", f"{len(names) - MOST:,} GPU metrics are left out: {MOST:,} are read.")
         kept = ", ".join(map(quote, names[:MOST]))
         db.execute(f"DELETE FROM gpu_metric_name WHERE name NOT IN ({kept})")
     return names[:MOST]

@@ -1,9 +1,10 @@
-"""What a conversion has to say about a report, beside what the profiler says: the table ``diagnostic``."""
+"""What is remarkable in an export of nsys."""
 
 import duckdb
 
+from ingest import remarks
 from ingest.nsys.source import CUT, LONGEST
-from profiledb.schema import count_rows, quote
+from profiledb.report.schema import count_rows, quote
 
 NAMES = 3
 """Names of ranges that are told."""
@@ -22,27 +23,6 @@ TEXTS = {
 """Columns that hold texts of the export as long as they are."""
 
 
-def note(db: duckdb.DuckDBPyConnection, severity: str, text: str) -> None:
-    """Adds a remark of the conversion to the report: severity is info, warning or error."""
-    db.execute(f"INSERT INTO diagnostic (severity, source, text) VALUES ({quote(severity)}, 'warpdeck', {quote(text)})")
-
-
-def start(db: duckdb.DuckDBPyConnection) -> None:
-    """Forgets what an earlier, failed load of the same export had to say."""
-    db.execute("CREATE OR REPLACE TEMP TABLE remark (severity VARCHAR, text VARCHAR)")
-
-
-def remember(db: duckdb.DuckDBPyConnection, severity: str, text: str) -> None:
-    """Keeps a remark until ``finish`` writes all of them: nothing is in the report before everything is."""
-    db.execute(f"INSERT INTO remark VALUES ({quote(severity)}, {quote(text)})")
-
-
-def finish(db: duckdb.DuckDBPyConnection) -> None:
-    """Writes what was remembered."""
-    for severity, text in db.execute("SELECT severity, text FROM remark").fetchall():
-        note(db, severity, text)
-
-
 def unclosed(db: duckdb.DuckDBPyConnection) -> None:
     """Says which ranges were never closed: these hold all that follows. nsys ends push/pop ones with the session."""
     rows = db.execute("""
@@ -56,10 +36,10 @@ def unclosed(db: duckdb.DuckDBPyConnection) -> None:
         was, missing = ("was" if count == 1 else "were"), ("pop" if style == "PushPop" else "end")
         last = "It lasts" if count == 1 else "They last"
         text = f"{ranges} `{short(name)}` {was} never closed (no {missing}). {last} until the end of the capture."
-        remember(db, "warning", text)
+        remarks.remember(db, "warning", text)
     if more := len(rows) - NAMES if len(rows) > NAMES else 0:
         count = sum(n for *_, n in rows[NAMES:])
-        remember(db, "warning", f"{count:,} more ranges of {more:,} other names were never closed.")
+        remarks.remember(db, "warning", f"{count:,} more ranges of {more:,} other names were never closed.")
 
 
 def deep(db: duckdb.DuckDBPyConnection, ranges: int, deepest: int) -> None:
@@ -68,14 +48,14 @@ def deep(db: duckdb.DuckDBPyConnection, ranges: int, deepest: int) -> None:
         text = (
             f"{ranges:,} ranges are nested more than {deepest} deep. Their paths leave out the ranges in between (…)."
         )
-        remember(db, "warning", text)
+        remarks.remember(db, "warning", text)
 
 
 def beyond(db: duckdb.DuckDBPyConnection) -> None:
     """Says that ranges cross too many others to hold anything."""
     if count := count_rows(db, "beyond"):
         text = f"{count:,} ranges cross too many others of their thread."
-        remember(db, "warning", f"{text} They are listed with their times, but hold nothing.")
+        remarks.remember(db, "warning", f"{text} They are listed with their times, but hold nothing.")
 
 
 def graphs(db: duckdb.DuckDBPyConnection) -> None:
@@ -83,7 +63,7 @@ def graphs(db: duckdb.DuckDBPyConnection) -> None:
     if count := count_rows(db, "graph_launch"):
         launches = "1 launch of a CUDA graph was" if count == 1 else f"{count:,} launches of CUDA graphs were"
         text = f"{launches} traced as a whole: the kernels inside are in no table of this report."
-        remember(db, "warning", f"{text} Capture with: nsys profile --cuda-graph-trace=node")
+        remarks.remember(db, "warning", f"{text} Capture with: nsys profile --cuda-graph-trace=node")
 
 
 def texts(db: duckdb.DuckDBPyConnection) -> None:
@@ -95,7 +75,7 @@ def texts(db: duckdb.DuckDBPyConnection) -> None:
     (count,) = db.execute(f"SELECT sum(n)::BIGINT FROM ({counts})").fetchone() or (0,)
     if count:
         was = "1 text was" if count == 1 else f"{count:,} texts were"
-        remember(db, "warning", f"{was} cut after {LONGEST:,} characters.")
+        remarks.remember(db, "warning", f"{was} cut after {LONGEST:,} characters.")
 
 
 def short(name: str) -> str:

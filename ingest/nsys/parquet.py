@@ -6,8 +6,8 @@ from pathlib import Path
 import duckdb
 
 from ingest.nsys.source import Facts, Payloads, Source, columns_of
-from profiledb.schema import identifier, quote
-from profiledb.store import Access
+from profiledb.report.schema import identifier, quote
+from profiledb.report.store import Access
 
 
 def access(folder: Path) -> Access:

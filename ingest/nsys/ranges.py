@@ -6,10 +6,10 @@ thread cross, as start/end ranges may, they are spread over lanes within which t
 
 import duckdb
 
+from ingest.derive.innermost import ending_at, forget_leaps, place
 from ingest.nsys import lanes, notes, paths
-from ingest.nsys.innermost import ending_at, forget_leaps, place
 from ingest.nsys.source import LONGEST
-from profiledb.schema import read_sql
+from profiledb.report.schema import read_sql
 
 
 def number(db: duckdb.DuckDBPyConnection) -> None:

@@ -14,7 +14,7 @@ import duckdb
 from ingest import scrub
 from ingest.nsys import kept
 from ingest.nsys.source import Facts, Source
-from profiledb.schema import identifier, quote
+from profiledb.report.schema import identifier, quote
 
 MARK = "[environment variables dropped]"
 SHORT = 4

@@ -7,7 +7,7 @@ import duckdb
 from ingest.nsys import kept
 from ingest.nsys.attach import columns, wanted
 from ingest.nsys.source import Source
-from profiledb.schema import identifier
+from profiledb.report.schema import identifier
 
 
 def keep(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:

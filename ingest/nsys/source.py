@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from profiledb.schema import identifier, quote
+from profiledb.report.schema import identifier, quote
 
 TIMES = ("start", "end", "timestamp", "startTime", "stopTime", "duration", "utcEpochNs")
 """Columns with times in ns. A time that cannot be is NULL, so that its row is rejected; an end is then before every

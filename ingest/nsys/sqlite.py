@@ -12,8 +12,8 @@ import duckdb_extension_sqlite_scanner
 from ingest import scrub
 from ingest.nsys.source import Facts, Payloads, Source, columns_of, register_texts
 from profiledb.errors import ConversionError
-from profiledb.schema import identifier, quote
-from profiledb.store import Access
+from profiledb.report.schema import identifier, quote
+from profiledb.report.store import Access
 
 NUMBERS = ("integer", "real", "null")
 MOST_FACTS = 200_000

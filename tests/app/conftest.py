@@ -11,7 +11,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from profiledb.library import Library
+from profiledb.report.library import Library
 from tests.conftest import Once
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.charts_attention import Line, family
-from profiledb.catalog import Job
-from profiledb.library import Library
-from profiledb.sidecar import Columns
+from app.ui.size_charts import Line, family
+from profiledb.report.catalog import Job
+from profiledb.report.library import Library
+from profiledb.report.sidecar import Columns
 from tests.app.conftest import CORPUS, SAMPLES, Dashboard
-from tests.page_reports import make_library
-from tests.ranged import Capture, make_capture
-from tests.test_attention import CLASSES, GPU, MATMUL_FLOPS, SOFTMAX_FLOPS, naive
+from tests.profiledb.analyses.test_attention import CLASSES, GPU, MATMUL_FLOPS, SOFTMAX_FLOPS, naive
+from tests.support.page_reports import make_library
+from tests.support.ranged import Capture, make_capture
 
 __all__ = ["make_capture", "make_library"]  # fixtures
 needs_samples = pytest.mark.skipif(not list(SAMPLES.glob("attention.*")), reason="no sample reports here")

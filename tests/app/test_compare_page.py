@@ -4,12 +4,15 @@ import duckdb
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from profiledb import analysis, compare, compare_rows, store
-from profiledb.catalog import Manifest
-from profiledb.library import Library
-from profiledb.schema import SCHEMA_VERSION
+from profiledb.query import analysis
+from profiledb.report import store
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.studies.compare import matching
+from profiledb.studies.compare import rows as compare_rows
 from tests.app.conftest import CORPUS, SAMPLES, Dashboard
-from tests.page_reports import insert, kernel, name
+from tests.support.page_reports import insert, kernel, name
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
 
@@ -51,7 +54,7 @@ def _fill(db: duckdb.DuckDBPyConnection, durations: tuple[int, ...], label: str)
 
 def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Library, pair: tuple[str, str]) -> None:
     at = open_(dashboard, report=pair[0], other=pair[1])
-    a, b = (compare.gather(lambda n, r=one: analysis.run(library, r, n, OPENED)) for one in pair)  # type: ignore[misc]
+    a, b = (matching.gather(lambda n, r=one: analysis.run(library, r, n, OPENED)) for one in pair)  # type: ignore[misc]
     less = 100 * (1 - b.kernel_ns / a.kernel_ns)
     assert f"B has {less:.1f} % less kernel time than A" in said(at)
     rows = compare_rows.kernels(a, b, "total")

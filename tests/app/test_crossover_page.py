@@ -5,12 +5,14 @@ from itertools import pairwise
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import charts_crossover, theme
-from profiledb import analysis, crossover
-from profiledb.library import Library
+from app.ui import theme
+from app.views.crossover import charts
+from profiledb.query import analysis
+from profiledb.report.library import Library
+from profiledb.studies.crossover import crossing
 from tests.app.conftest import SAMPLES, Dashboard
 from tests.app.test_report_pages import HOSTILE, of, texts
-from tests.test_classes import difference
+from tests.profiledb.rules.test_classes import difference
 
 HEADER = "task,size,device,part,seconds\n"
 
@@ -77,25 +79,25 @@ def test_many_odd_tasks(dashboard: Dashboard, library: Library) -> None:
 
 def test_the_charts(library: Library, sample: str) -> None:
     rows, parts = (analysis.run(library, sample, name) for name in ("task_times", "task_parts"))
-    found = crossover.crossovers(analysis.run(library, sample, "task_repetitions"))
+    found = crossing.crossovers(analysis.run(library, sample, "task_repetitions"))
     panels = [
-        charts_crossover.Panel(
+        charts.Panel(
             task, rows[rows["task"] == task], parts[parts["task"] == task], [one for one in found if one.task == task]
         )
         for task in ("matmul", "reduction")
     ]
     colors = theme.WORK["dark"]
-    figure = charts_crossover.times(panels, colors, "dark")
+    figure = charts.times(panels, colors, "dark")
     assert figure is not None
     shapes = [shape for shape in figure.layout.shapes if shape.type == "line"]
     assert [round(shape.x0) for shape in shapes] == [583, 102, 2535, 208], "shapes take the value, not its logarithm"
-    assert {trace.name for trace in figure.data if trace.showlegend} == {name for *_, name in charts_crossover.LINES}
-    bars = charts_crossover.shares(panels, colors, "dark")
+    assert {trace.name for trace in figure.data if trace.showlegend} == {name for *_, name in charts.LINES}
+    bars = charts.shares(panels, colors, "dark")
     assert bars is not None
     stacked = [sum(trace.y[place] for trace in bars.data if trace.xaxis == "x") for place in range(10)]
     assert stacked == pytest.approx([100] * 10)
-    assert charts_crossover.short(8192) == "8k"
-    assert charts_crossover.short(1000) == "1,000"
+    assert charts.short(8192) == "8k"
+    assert charts.short(1000) == "1,000"
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
@@ -103,5 +105,5 @@ def test_colours_stay_apart(name: theme.Theme) -> None:
     """The two devices, and neighbours in the stack of parts, by 30 in CIE Lab whatever the eye."""
     colors = theme.WORK[name]
     assert difference(colors["cpu"], colors["gpu"]) > 30
-    stack = [colors[part] for part in (*charts_crossover.PARTS, "overhead")]
+    stack = [colors[part] for part in (*charts.PARTS, "overhead")]
     assert min(difference(a, b) for a, b in pairwise(stack)) > 30

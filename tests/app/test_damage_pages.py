@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views import VIEWS
-from profiledb.catalog import Manifest
-from profiledb.library import Library
+from app.pages import VIEWS
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
 from tests.app.conftest import MAIN, Dashboard
 
 SECRET = "the secret words "

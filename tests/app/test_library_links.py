@@ -5,11 +5,11 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from app import session
-from app.views import library_links
-from profiledb import analysis
-from profiledb.catalog import Manifest
+from app.ui import report_links
 from profiledb.errors import NotLinkedError
-from profiledb.library import Library
+from profiledb.query import analysis
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
 from tests.app.test_library_page import select, table, texts
 
@@ -91,5 +91,5 @@ def test_without_a_compute_report_the_dialog_says_how_to_capture_one(dashboard: 
     ],
 )
 def test_coverage_in_words(covered: float, other: float, words: str) -> None:
-    candidate = library_links.Candidate(Manifest("a", 1, "a", "ncu", "", 1), covered, other)
-    assert library_links._coverage(candidate) == words
+    candidate = report_links.Candidate(Manifest("a", 1, "a", "ncu", "", 1), covered, other)
+    assert report_links._coverage(candidate) == words

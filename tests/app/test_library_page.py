@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views import library_filters, library_upload
-from app.views.library_filters import Filters
-from profiledb.catalog import Manifest
-from profiledb.library import Library
+from app.views.library import filters as library_filters
+from app.views.library import upload
+from app.views.library.filters import Filters
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
 
 
@@ -140,18 +141,18 @@ def test_filters(filters: Filters, ids: list[str]) -> None:
     ],
 )
 def test_names_of_uploads_are_harmless(given: str, name: str) -> None:
-    assert library_upload.safe_name(given) == name
+    assert upload.safe_name(given) == name
 
 
 def test_a_long_name_keeps_its_suffix() -> None:
-    name = library_upload.safe_name("é" * 300 + ".nsys-rep")
+    name = upload.safe_name("é" * 300 + ".nsys-rep")
     assert name.endswith(".nsys-rep")
     assert 250 <= len(name.encode()) <= 255
 
 
 def test_uploads_never_overwrite_other_content(tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
-    names = [library_upload.save(io.BytesIO(text), "x.csv", inbox).name for text in (b"1", b"2", b"1", b"3", b"2")]
+    names = [upload.save(io.BytesIO(text), "x.csv", inbox).name for text in (b"1", b"2", b"1", b"3", b"2")]
     assert names == ["x.csv", "x-2.csv", "x.csv", "x-3.csv", "x-2.csv"]
     assert sorted(p.name for p in inbox.iterdir()) == ["x-2.csv", "x-3.csv", "x.csv"]
     assert (inbox / "x.csv").read_bytes() == b"1"

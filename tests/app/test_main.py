@@ -10,10 +10,11 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import tables, worker
-from app.views import VIEWS
+from app import worker
+from app.pages import VIEWS
+from app.ui import tables
 from profiledb import config
-from profiledb.library import Library
+from profiledb.report.library import Library
 from tests.app.conftest import MAIN, Dashboard
 
 
@@ -85,9 +86,9 @@ def test_an_empty_library_has_pages_that_say_so(dashboard: Dashboard, empty: Pat
 
 
 def boom() -> None:
-    from app import ui
+    from app.ui import page
 
-    with ui.boundary():
+    with page.boundary():
         raise ValueError("the secret words")
 
 
@@ -102,10 +103,10 @@ def test_no_traceback_reaches_the_page(caplog: pytest.LogCaptureFixture) -> None
 
 
 def lacking() -> None:
-    from app import ui
-    from profiledb.captures import how_to_capture
+    from app.ui import page
+    from profiledb.query.captures import how_to_capture
 
-    with ui.boundary():
+    with page.boundary():
         raise how_to_capture("gpu_metric")
 
 

@@ -3,8 +3,8 @@
 import duckdb
 import pytest
 
-from app.views.memory_launch import meaning
-from profiledb.library import Library
+from app.views.memory.launch import meaning
+from profiledb.report.library import Library
 from tests.app.test_report_pages import HOSTILE, Open, Publish, nothing, of, page, publish, texts
 
 __all__ = ["page", "publish"]  # fixtures

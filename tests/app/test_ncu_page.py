@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import charts_ncu
-from app.views import ncu_compare, ncu_occupancy, ncu_words
-from ingest.formats import ncu_csv, ncu_report, ncu_wheel
-from profiledb import store
-from profiledb.catalog import Manifest
-from profiledb.library import Library
-from profiledb.schema import SCHEMA_VERSION
+from app.views.profiles import charts, compare, occupancy, words
+from ingest.formats import ncu_csv, ncu_report
+from ingest.ncu import wheel
+from profiledb.report import store
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import CORPUS, MAIN
 
 HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
@@ -64,7 +64,7 @@ def stranger(publish: Publish, tmp_path: Any) -> Callable[[str], str]:
         if not source.is_file():
             pytest.skip(f"{name} lies in ../shared/corpus")
         module: Any = ncu_csv if source.suffix == ".csv" else ncu_report
-        if module is ncu_report and not ncu_wheel.available():
+        if module is ncu_report and not wheel.available():
             pytest.skip("the ncu-report wheel does not exist for this platform")
         convert = module.convert
         return publish(lambda db: convert(source, db, tmp_path), name)
@@ -118,7 +118,7 @@ def test_a_launch_with_nothing_but_a_name(page: Open, publish: Publish) -> None:
     report_id = publish(fill, "bare.ncu-rep")
     at = page(report_id)
     said = texts(at)
-    for section in dict.fromkeys(ncu_words.SECTIONS.values()):
+    for section in dict.fromkeys(words.SECTIONS.values()):
         assert f"--section {section}" in said
     assert not at.get("plotly_chart")
     for element in [*at.header, *at.subheader, *at.markdown, *at.caption]:
@@ -156,7 +156,7 @@ def test_compare_with_another_report(page: Open, library: Library) -> None:
 def test_differences_of_metrics() -> None:
     mine = pd.DataFrame({"name": ["a", "b", "c", "t"], "unit": "", "value": [2.0, 5.0, 1.0, None]})
     theirs = pd.DataFrame({"name": ["a", "b", "d"], "unit": "", "value": [1.0, 0.0, 7.0]})
-    rows = ncu_compare.differences(mine, theirs).astype(object).where(lambda frame: frame.notna(), None)
+    rows = compare.differences(mine, theirs).astype(object).where(lambda frame: frame.notna(), None)
     assert rows[["name", "value", "other", "difference", "relative_pct"]].to_numpy().tolist() == [
         ["a", 2, 1, 1, 100],
         ["b", 5, 0, 5, None],
@@ -173,24 +173,24 @@ def test_words_of_the_limiter() -> None:
             "shared_static_bytes": None, "shared_dynamic_bytes": None, "shared_driver_bytes": 1024,
         }
     )  # fmt: skip
-    assert ncu_occupancy.limited(row) == (
+    assert occupancy.limited(row) == (
         "Limited by the size of a block (16 warps) and by blocks of an SM: 2 blocks fit on an SM, 32 of the 64 warps"
         " that it can hold."
     )
-    assert "10.1 points below" in ncu_occupancy.far(row)
+    assert "10.1 points below" in occupancy.far(row)
     row["achieved_pct"] = 40.0
-    assert ncu_occupancy.far(row) == ""
+    assert occupancy.far(row) == ""
 
 
 def test_every_stall_has_words() -> None:
-    assert set(ncu_words.STALLS) == set(ncu_words.STALL_TITLES)
-    assert ncu_words.stall("new_reason") == "New reason"
+    assert set(words.STALLS) == set(words.STALL_TITLES)
+    assert words.stall("new_reason") == "New reason"
 
 
 def test_charts_escape_names() -> None:
-    bars = charts_ncu.bars([charts_ncu.Bar(HOSTILE, 20.0, HOSTILE)], "dark")
+    bars = charts.bars([charts.Bar(HOSTILE, 20.0, HOSTILE)], "dark")
     assert "<script>" not in bars.to_json()
     points = pd.DataFrame({"x": [1, 2], "occupancy_pct": [50.0, 25.0], "is_current": [False, True]})
-    figure = charts_ncu.curve(points, HOSTILE, HOSTILE, "light")
+    figure = charts.curve(points, HOSTILE, HOSTILE, "light")
     assert "<script>" not in figure.to_json()
     assert list(figure.data[1].x) == [2]

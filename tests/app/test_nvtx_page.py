@@ -9,15 +9,14 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import charts_nvtx
-from app.charts_nvtx import Node
-from app.views import nvtx_icicle
-from profiledb.catalog import Manifest
-from profiledb.library import Library
-from profiledb.schema import SCHEMA_VERSION
-from tests import exports
+from app.views.ranges import charts, icicle
+from app.views.ranges.charts import Node
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import Dashboard
 from tests.conftest import CORPUS, Ingest
+from tests.support import exports
 
 HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
 Publish = Callable[..., str]
@@ -165,7 +164,7 @@ def tree(*rows: tuple[int, int | None, float, float]) -> pd.DataFrame:
 def test_the_icicle_merges_what_is_small() -> None:
     rows = tree((1, None, 1000, 900), (2, 1, 600, 0), (3, 1, 0.1, 0), (4, None, 200, 0))
     facts = pd.Series({"busy_ns": 1500, "gpu_ns": 1500, "cpu_ns": 1500, "operations": 9})
-    found = {node.id: node for node in nvtx_icicle.nodes(rows, facts, "busy_ns")}
+    found = {node.id: node for node in icicle.nodes(rows, facts, "busy_ns")}
     assert set(found) == {"all", "all-other", "1", "1-other", "2", "4"}
     assert (found["1"].own, found["2"].own, found["1-other"].own, found["all-other"].own) == (100, 600, 300, 300)
     assert "2 smaller paths" in found["1-other"].hover
@@ -175,21 +174,21 @@ def test_the_icicle_merges_what_is_small() -> None:
 def test_the_icicle_keeps_to_its_number() -> None:
     rows = tree((0, None, 10_000, 9_990), *[(i, 0, 11, 0) for i in range(1, 900)])
     facts = pd.Series({"busy_ns": 10_000, "gpu_ns": 10_000, "cpu_ns": 10_000, "operations": 9})
-    found = nvtx_icicle.nodes(rows, facts, "cpu_ns")
-    assert len(found) <= nvtx_icicle.MOST + 2
+    found = icicle.nodes(rows, facts, "cpu_ns")
+    assert len(found) <= icicle.MOST + 2
     assert sum(node.own for node in found) == pytest.approx(10_000)
 
 
 def test_charts_escape_names_and_scale() -> None:
     nodes = [Node("all", "", "All", 0, "", 0), Node("1", "all", HOSTILE, 1, "", 1)]
-    assert "<script>" not in charts_nvtx.icicle(nodes, "dark").to_json()
+    assert "<script>" not in charts.icicle(nodes, "dark").to_json()
     rows = pd.DataFrame({"nth": [1, 2, 3], "number": [1, 2, 3], "thread": "1 / 1", "start_ns": [0, 1, 2]})
     rows = rows.assign(
         name=HOSTILE, cpu_ns=[900, 10, 12], gpu_ns=math.nan, busy_ns=math.nan, operations=math.nan, closed=True
     )
     rows = rows.assign(is_warmup=[True, False, False])
-    figure = charts_nvtx.pace(rows, 11.0, "light")
+    figure = charts.pace(rows, 11.0, "light")
     assert [trace.name for trace in figure.data] == ["Host", "Host, looks like warm-up"]
     assert figure.layout.yaxis.type == "log"
     assert "<script>" not in figure.to_json()
-    assert charts_nvtx.pace(rows.tail(2), 11.0, "light").data[0].type == "bar"
+    assert charts.pace(rows.tail(2), 11.0, "light").data[0].type == "bar"

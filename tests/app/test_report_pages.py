@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import charts
-from app.views.ncu_words import quantity
-from app.views.overview_kernels import other_share
-from profiledb import store
-from profiledb.catalog import Manifest
-from profiledb.library import Library
-from profiledb.schema import SCHEMA_VERSION
+from app.ui import charts
+from app.views.overview.kernels import other_share
+from app.views.profiles.words import quantity
+from profiledb.report import store
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import MAIN
 
 HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.charts_points import Point
-from app.charts_roofline import Roof, Roofline, roofline
-from profiledb import analysis
-from profiledb.library import Library
+from app.views.roofline.charts import Roof, Roofline, roofline
+from app.views.roofline.points import Point
+from profiledb.query import analysis
+from profiledb.report.library import Library
 from tests.app.conftest import CORPUS, SAMPLES, Dashboard
 
 needs_samples = pytest.mark.skipif(not list(SAMPLES.glob("*.ncu-rep")), reason="no sample reports here")
@@ -94,9 +94,9 @@ def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboar
 def test_too_few_metrics_show_the_speed_of_light_and_the_flags(dashboard: Dashboard, data: Path) -> None:
     import duckdb  # the report is made by hand: none of the samples has so little
 
-    from profiledb import store
-    from profiledb.catalog import Manifest
-    from profiledb.schema import SCHEMA_VERSION
+    from profiledb.report import store
+    from profiledb.report.catalog import Manifest
+    from profiledb.report.schema import SCHEMA_VERSION
 
     library = Library(data / "library")
     path = data / "little.duckdb"

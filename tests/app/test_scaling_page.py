@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import charts_scaling
-from profiledb import scaling_rows
-from profiledb.library import Library
+from app.views.scaling import charts
+from profiledb.report.library import Library
+from profiledb.studies.scaling import rows as scaling_rows
 from tests.app.conftest import Dashboard, _use
 from tests.app.test_attention_page import metrics, texts
-from tests.ddp_samples import make_ddp, needs_ddp
-from tests.page_reports import Publish, insert, kernel, make_publish, name
-from tests.test_scaling import gather, report
+from tests.profiledb.studies.test_scaling import gather, report
+from tests.support.ddp_samples import make_ddp, needs_ddp
+from tests.support.page_reports import Publish, insert, kernel, make_publish, name
 
 __all__ = ["make_ddp", "make_publish"]  # fixtures
 
@@ -99,7 +99,7 @@ def test_names_in_the_charts_are_text() -> None:
     runs, _ = gather(report(names[0]), *[report(one, 60, exposed=5) for one in names[1:]])
     rows = scaling_rows.runs(runs)
     figures = [
-        charts_scaling.scaling(rows, [run.curve for run in runs], "efficiency_pct", "light"),
-        charts_scaling.steps(rows, {"other": "#777777"}, "dark"),
+        charts.scaling(rows, [run.curve for run in runs], "efficiency_pct", "light"),
+        charts.steps(rows, {"other": "#777777"}, "dark"),
     ]
     assert all("<b>x</b>" not in figure.to_json().replace("\\u003c", "<") for figure in figures)

@@ -8,10 +8,11 @@ import duckdb
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from profiledb import analysis, store
-from profiledb.catalog import Manifest
-from profiledb.library import Library
-from profiledb.schema import SCHEMA_VERSION
+from profiledb.query import analysis
+from profiledb.report import store
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import MAIN
 
 TRAINING = "transformer_training.nsys-rep"

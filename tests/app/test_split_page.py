@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views import split_changes, split_side, split_words
-from profiledb.library import Library
+from app.views.split import changes, side
+from app.views.split import words as split_words
+from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
 from tests.app.test_nvtx_page import metric, of, said
 
@@ -128,24 +129,24 @@ def top(*kernels: tuple[str, float, float, float]) -> pd.DataFrame:
 def test_why_kernels_change() -> None:
     first = top(("a", 10, 2, 100), ("b", 10, 2, 100), ("c", 10, 2, 100), ("d", 10, 2, 100), ("e", 10, 2, 100))
     second = top(("a", 10, 4, 100), ("b", 10, 2, 90), ("c", 10, 2, 101), ("d", 10, 3, 150), ("f", 5, 1, 50))
-    found = split_changes.kernels(first, second).set_index("name")
+    found = changes.kernels(first, second).set_index("name")
     assert dict(found["why"]) == {
         "a": "more calls", "b": "faster", "c": "same", "d": "slower", "e": "gone", "f": "new",
     }  # fmt: skip
     assert found["change_ns"].to_dict() == {"a": 200, "b": -20, "c": 2, "d": 250, "e": -200, "f": 50}
     assert list(found.index[:2]) == ["d", "a"]
-    shares = split_changes.kernels(first.assign(passes=None), second).set_index("name")
+    shares = changes.kernels(first.assign(passes=None), second).set_index("name")
     assert shares["change_ns"].isna().all()
     assert dict(shares["why"]) == dict(found["why"]) | {"a": "same"}
 
 
 def test_names_that_tell_reports_apart() -> None:
-    assert split_side.labels("transformer_inference.nsys-rep", "transformer_training.nsys-rep") == (
+    assert side.labels("transformer_inference.nsys-rep", "transformer_training.nsys-rep") == (
         "inference",
         "training",
     )
-    assert split_side.labels("a.sqlite", "a.nsys-rep") == ("this", "other")
-    assert split_side.labels("run", "run_2.sqlite") == ("run", "run_2")
+    assert side.labels("a.sqlite", "a.nsys-rep") == ("this", "other")
+    assert side.labels("run", "run_2.sqlite") == ("run", "run_2")
 
 
 def test_hostile_names(dashboard: Dashboard, library: Library) -> None:

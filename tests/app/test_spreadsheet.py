@@ -6,7 +6,7 @@ import io
 import pandas as pd
 import pytest
 
-from app import spreadsheet
+from app.ui import spreadsheet
 
 FORMULAS = (
     *(

@@ -1,7 +1,7 @@
 """The summary to download, and the iterations that kernels tell, on their pages."""
 
-from app.views import split_detected
-from profiledb.library import Library
+from app.views.split import detected
+from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
 from tests.app.test_nvtx_page import of, said
 
@@ -19,7 +19,7 @@ def test_iterations_that_kernels_tell(dashboard: Dashboard, library: Library) ->
     assert "Iterations that the kernels tell: 3" in [one.label for one in at.expander]
     assert "It is a guess" in said(at)
     shown = next(frame.value for frame in at.dataframe if "busy_ns" in frame.value)
-    assert list(shown.columns) == [column.name for column in split_detected.COLUMNS]
+    assert list(shown.columns) == [column.name for column in detected.COLUMNS]
     assert list(shown["number"]) == [1, 2, 3]
     none = dashboard("split", report=of(library, "kernels.nsys-rep"))
     assert not any("Iterations" in one.label for one in none.expander)

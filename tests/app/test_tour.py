@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import selecting, views, worker
-from app.views import VIEWS, library_tour
-from app.views.library_tour import NAMES_REPORT
-from profiledb.catalog import Manifest
-from profiledb.library import Library
-from profiledb.schema import SCHEMA_VERSION
+from app import pages, worker
+from app.pages import VIEWS
+from app.selection import settled
+from app.views.library import tour as library_tour
+from app.views.library.tour import NAMES_REPORT
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import SAMPLES, Dashboard
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
@@ -53,7 +55,7 @@ def tour(at: AppTest) -> list[str]:
 def test_the_file_names_what_there_is() -> None:
     files = {path.name for path in (*SAMPLES.glob("*"), *SAMPLES.glob("*/*"))}
     pages = {view.url: view.kind for view in VIEWS} | dict.fromkeys(NOT_HERE, "nsys")
-    keys = {prefix + key for prefix in ("", selecting.OTHER) for key in selecting.KEYS}
+    keys = {prefix + key for prefix in ("", settled.OTHER) for key in settled.KEYS}
     for stop in library_tour.written():
         assert set(stop["reports"]) <= files
         assert 1 <= len(stop["links"]) <= 3
@@ -141,7 +143,7 @@ def test_every_link_leads_to_what_it_says(dashboard: Dashboard, library: Library
     mark(library)
     links = [link for stop in library_tour.stops(library.list()) for link in stop.links]
     for link in links:
-        at = AppTest.from_file(str(views.LIBRARY.parent.parent / "dashboard.py"), default_timeout=60)
+        at = AppTest.from_file(str(pages.LIBRARY.parent.parent / "dashboard.py"), default_timeout=60)
         at.run().switch_page(f"views/{link.view.path.name}")
         for key, value in link.query.items():
             at.query_params[key] = value

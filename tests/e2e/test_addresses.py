@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from app.views import VIEWS
+from app.pages import VIEWS
 from bench.pages import dashboard
-from profiledb.catalog import Manifest
-from profiledb.library import Library
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
 from tests.conftest import SAMPLES, Once, ingest_files
 from tests.e2e.test_drop import cell
 

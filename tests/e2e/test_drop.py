@@ -9,8 +9,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from app.worker import held
 from bench.pages import dashboard
-from profiledb import analysis
-from profiledb.library import Library
+from profiledb.query import analysis
+from profiledb.report.library import Library
 from tests.conftest import SAMPLES, wait_until
 
 pytestmark = pytest.mark.browser

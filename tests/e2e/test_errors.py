@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bench.pages import dashboard
-from profiledb.library import Library
+from profiledb.report.library import Library
 from tests.conftest import SAMPLES, ingest_files
 
 pytestmark = pytest.mark.browser

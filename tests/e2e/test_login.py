@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.app.web.provider import guarded, provider
 from tests.conftest import SAMPLES, ingest_files
-from tests.web.provider import guarded, provider
 
 pytestmark = pytest.mark.browser
 NAME = "transformer_inference.sqlite"

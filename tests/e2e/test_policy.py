@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ConsoleMessage, Page, expect
 
-from app.views import VIEWS
+from app.pages import VIEWS
 from bench.pages import dashboard
-from profiledb.library import Library
+from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES
 
 pytestmark = pytest.mark.browser

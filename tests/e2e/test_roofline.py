@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bench.pages import dashboard
-from profiledb.library import Library
+from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES
 
 pytestmark = pytest.mark.browser

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from bench.pages import dashboard
-from profiledb import analysis
-from profiledb.library import Library
+from profiledb.query import analysis
+from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 
 pytestmark = pytest.mark.browser

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Position, expect
 
-from app.selection_address import milliseconds
+from app.selection.address import milliseconds
 from bench.pages import dashboard
-from profiledb import analysis
-from profiledb.library import Library
+from profiledb.query import analysis
+from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES
 
 pytestmark = [

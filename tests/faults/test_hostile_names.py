@@ -13,11 +13,12 @@ import duckdb
 import pytest
 
 from ingest.nsys import load, sqlite
-from profiledb import store
-from profiledb.library import Library
-from tests import exports
+from profiledb.query import views
+from profiledb.report import store
+from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest
-from tests.exports import MAIN, NVTX, Tables, kernel, kernels
+from tests.support import exports
+from tests.support.exports import MAIN, NVTX, Tables, kernel, kernels
 
 
 def attacks(target: Path) -> list[str]:
@@ -82,7 +83,7 @@ def test_no_name_of_an_export_runs_as_sql(ingest: Ingest, inbox: Path, empty_lib
     hostname = Path("/etc/hostname").read_bytes().strip()
     report = empty_library.list()[0].id
     assert hostname not in empty_library.path(report).read_bytes() or hostname in b"localhost"
-    with empty_library.cursor(report) as db:
+    with empty_library.cursor(report, views=views.everything()) as db:
         assert db.execute("SELECT count(*) FROM kernel").fetchone() == (1,)
 
 
@@ -153,9 +154,10 @@ def statements(path: Path) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("path", sorted((ROOT / "ingest").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_statement_puts_a_name_between_quotes_by_itself(path: Path) -> None:
     """Names and values from files go through ``identifier`` and ``quote``, which double what is in them."""
-    own = {("ingest/nsys/attribute.py", "starts_with(value, '\0')"), ("ingest/job.py", "source_sha256 = '\0'")}
-    own |= {("ingest/enrich.py", "'\0'"), ("ingest/nsys/projection.py", "'\0'"), ("ingest/nsys/ranges.py", "'\0'")}
-    own |= {("ingest/nsys/load.py", "'\0'"), ("ingest/formats/ncu_tables.py", "'\0'")}
+    own = {("ingest/derive/attribution.py", "starts_with(value, '\0')")}
+    own |= {("ingest/conversion/job.py", "source_sha256 = '\0'")}
+    own |= {(f"ingest/derive/{name}.py", "'\0'") for name in ("classes", "projection")}
+    own |= {(name, "'\0'") for name in ("ingest/nsys/ranges.py", "ingest/nsys/load.py", "ingest/ncu/tables.py")}
     allowed = [text for name, text in own if name == str(path.relative_to(ROOT))]
     for line, text in statements(path):
         rest = functools.reduce(lambda left, known: left.replace(known, ""), allowed, text)

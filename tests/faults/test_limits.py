@@ -10,12 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ingest import limits
+from ingest.conversion import limits
 from profiledb import config
-from profiledb.library import Library
+from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
-from tests.dropped import SAMPLE, job_of, made, stand_in
-from tests.processes import start_worker
+from tests.support.dropped import SAMPLE, job_of, made, stand_in
+from tests.support.processes import start_worker
 
 
 def zstd(path: Path, chunk: bytes, times: int) -> Path:
@@ -118,7 +118,7 @@ def test_a_converter_writes_nowhere_but_in_its_folder(
 
 
 def _landlock() -> bool:
-    from ingest import sandbox
+    from ingest.conversion import sandbox
 
     return sandbox._version() >= 1
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.library import Library
+from profiledb.report.library import Library
 from tests.conftest import CORPUS, ROOT, SAMPLES, Ingest
-from tests.dropped import made, needs_corpus
-from tests.processes import without_privileges
+from tests.support.dropped import made, needs_corpus
+from tests.support.processes import without_privileges
 
 
 def endless(path: Path) -> None:

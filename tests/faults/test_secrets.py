@@ -13,11 +13,12 @@ import duckdb
 import pytest
 
 from ingest import scrub
-from profiledb.library import Library
-from tests import exports
+from profiledb.query import views
+from profiledb.report.library import Library
 from tests.conftest import CORPUS, ROOT, Ingest, Ingested
-from tests.dropped import needs_corpus
-from tests.exports import MAIN, NVTX, Rows, Tables, kernel, kernels
+from tests.support import exports
+from tests.support.dropped import needs_corpus
+from tests.support.exports import MAIN, NVTX, Rows, Tables, kernel, kernels
 
 SECRET = "hunter2-swordfish-9zQ"
 ASSIGNED = f"API_TOKEN={SECRET}"
@@ -122,7 +123,7 @@ def test_of_an_sqlite_export(ingest: Ingest, inbox: Path, empty_library: Library
     assert done.lines[0].startswith("ready"), done
     secret = "hf_ABCDEFGHIJKLMNOPQRST" if "no environment" in place else SECRET
     assert_nowhere(done, empty_library, secret)
-    with empty_library.cursor(empty_library.list()[0].id) as cursor:
+    with empty_library.cursor(empty_library.list()[0].id, views=views.everything()) as cursor:
         assert cursor.execute("SELECT count(*) FROM kernel").fetchone() == (1,)
         texts = [text for (text,) in cursor.execute("SELECT value FROM string").fetchall()]
     assert secret not in texts
@@ -204,7 +205,7 @@ def test_of_a_file_that_fails(ingest: Ingest, inbox: Path, empty_library: Librar
 
 
 def test_of_what_a_converter_says(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
-    from tests.dropped import SAMPLE, stand_in
+    from tests.support.dropped import SAMPLE, stand_in
 
     tool = stand_in(tmp_path, f"echo 'bad environment: {ASSIGNED} --password {SECRET} token: {SECRET}' >&2; exit 1")
     shutil.copy(SAMPLE, inbox / "a.nsys-rep")

@@ -13,11 +13,11 @@ import pytest
 
 from app.worker import held
 from ingest.deferral import MORE_BYTES, STATE, WAITS_S, Deferrals
-from profiledb.catalog import Job
-from profiledb.library import Library
+from profiledb.report.catalog import Job
+from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
-from tests.dropped import SAMPLE, job_of, made, stand_in
-from tests.processes import processes_in, start_worker
+from tests.support.dropped import SAMPLE, job_of, made, stand_in
+from tests.support.processes import processes_in, start_worker
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -1,0 +1,140 @@
+"""A selection as the address has it: parameters to fields and back, without what the report at hand does not have."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import pandas as pd
+
+from app.ui import format as fmt
+from profiledb.selection import model
+from profiledb.selection.model import Selection
+
+_NS_PER_MS = 1_000_000
+_MOST_NS = 2**62
+
+
+def milliseconds(ns: int) -> str:
+    """A time in ns as the address has it: milliseconds without needless digits."""
+    return f"{Decimal(ns) / _NS_PER_MS:f}"
+
+
+def split(text: str, paths: pd.DataFrame) -> tuple[str, int | None, int | None, int]:
+    """A range with the instances of it: its name, the first and the last one or None for all, and how many it has.
+
+    The count is 0 where the report has no such range.
+    """
+    if most := _most(text, paths):
+        return text, None, None, most
+    match = model.INSTANCE.fullmatch(text)
+    if match and (most := _most(match["path"], paths)):
+        return match["path"], int(match["first"]), int(match["last"] or match["first"]), most
+    return text, None, None, 0
+
+
+def _most(text: str, paths: pd.DataFrame) -> int:
+    for column in ("path", "name"):
+        found = paths.loc[paths[column] == text, "most"]
+        if len(found):
+            return int(found.max())
+    return 0
+
+
+def written(chosen: Selection, default: Selection) -> dict[str, list[str]]:
+    """The parameters of the address that differ from the default; an empty one takes a default back."""
+    forms: dict[str, tuple[str, Callable[[Any], str]]] = {
+        "first": ("skip_first", str),
+        "warmup": ("warmup", str),
+        "mode": ("mode", str),
+        "device": ("device", str),
+        "stream": ("stream", str),
+        "from": ("from_ns", milliseconds),
+        "to": ("to_ns", milliseconds),
+    }
+    found = {
+        key: [""] if value is None else [form(value)]
+        for key, (name, form) in forms.items()
+        if (value := getattr(chosen, name)) != getattr(default, name)
+    }
+    return found | ({"range": list(chosen.ranges) or [""]} if chosen.ranges != default.ranges else {})
+
+
+def parse(
+    given: Mapping[str, list[str]],
+    default: Selection,
+    paths: pd.DataFrame,
+    places: pd.DataFrame,
+    problems: list[str],
+) -> Selection:
+    """The selection of the address, without what the report does not have: that goes to ``problems``."""
+    asked = {key: values[-1].strip() for key, values in given.items() if values and key != "range"}
+    skip = (_number(asked, "first", problems) or 0) if "first" in asked else default.skip_first
+    ranges = tuple(text for text in dict.fromkeys(given.get("range", default.ranges)) if text)
+    kept = tuple(text for text in ranges if there(text, skip, paths, problems))
+    first = _time(asked, "from", problems) if "from" in asked else default.from_ns
+    last = _time(asked, "to", problems) if "to" in asked else default.to_ns
+    if first is not None and last is not None and first >= last:
+        problems.append("A stretch of time that ends before it begins is not used.")
+        first = last = None
+    return replace(
+        default,
+        ranges=kept,
+        skip_first=skip if kept else 0,
+        warmup=_choice(asked, "warmup", default.warmup, problems),
+        mode=_choice(asked, "mode", default.mode, problems),
+        device=_place(asked, "device", "gpu_id", places, problems) if "device" in asked else default.device,
+        stream=_place(asked, "stream", "stream", places, problems) if "stream" in asked else default.stream,
+        from_ns=first,
+        to_ns=last,
+    )
+
+
+def there(text: str, skip: int, paths: pd.DataFrame, problems: list[str]) -> bool:
+    """Whether a report has a range, and instances of it behind those to skip; says so in ``problems`` where not."""
+    _, first, last, most = split(text, paths)
+    if not most:
+        problems.append(f"Range {fmt.plain(text)} is not in this report.")
+    elif max(first or 1, 1 + skip) > min(most if last is None else last, most):
+        problems.append(f"Range {fmt.plain(text)} has no such instance: there are {fmt.count(most)} of it.")
+    else:
+        return True
+    return False
+
+
+def _choice(asked: Mapping[str, str], key: str, default: str, problems: list[str]) -> str:
+    value = asked.get(key) or default
+    if value in model.CHOICES[key]:
+        return value
+    problems.append(f"{fmt.plain(key)} cannot be {fmt.plain(value)}.")
+    return default
+
+
+def _place(asked: Mapping[str, str], key: str, column: str, places: pd.DataFrame, problems: list[str]) -> int | None:
+    number = _number(asked, key, problems)
+    if number is not None and number not in places[column].dropna().tolist():
+        problems.append(f"{'GPU' if key == 'device' else 'Stream'} {number} is not in this report, or ran nothing.")
+        return None
+    return number
+
+
+def _number(asked: Mapping[str, str], key: str, problems: list[str]) -> int | None:
+    value = asked.get(key, "")
+    if value.isdecimal() and len(value) < len(str(_MOST_NS)):
+        return int(value)
+    if value:
+        problems.append(f"{fmt.plain(key)} takes a whole number, not {fmt.plain(fmt.shortened(value, 40))}.")
+    return None
+
+
+def _time(asked: Mapping[str, str], key: str, problems: list[str]) -> int | None:
+    if not (value := asked.get(key, "")):
+        return None
+    try:
+        ns = Decimal(value) * _NS_PER_MS
+        if 0 <= ns < _MOST_NS:
+            return round(ns)
+    except (InvalidOperation, ValueError):
+        pass  # no number: said below
+    problems.append(f"{fmt.plain(key)} takes milliseconds from the begin of the capture, not {fmt.plain(value[:40])}.")
+    return None

@@ -1,0 +1,219 @@
+"""The bar on every page of a Systems report: what part of it the pages show, and how to choose another."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import ranges
+from app.selection import settled as selecting
+from app.selection.settled import Settled
+from app.ui import format as fmt
+from profiledb.errors import NotCapturedError
+
+MODES = {"process": "Process", "thread": "Thread"}
+MODE_HELP = (
+    "Who a launch belongs to. **Process** adds what other threads launch for the thread of a range, as PyTorch's"
+    " autograd threads do in a backward pass. **Thread** counts what the range's own thread launches, as"
+    " `nsys stats` does."
+)
+TIME_HELP = "What begins at the first time or later, and before the second; from the begin of the capture."
+_CHIP = 44
+
+
+def show(settled: Settled) -> None:
+    """Draws the bar."""
+    with st.container(key=f"{settled.key}bar", gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{settled.key}row"):
+            if len(settled.paths):
+                ranges.picker(settled)
+                _chips(settled)
+                _mode(settled)
+                _warmup(settled)
+            _places(settled)
+            _time(settled)
+            if settled.partly or settled.problems:
+                st.button(
+                    "Clear",
+                    key=f"{settled.key}clear",
+                    on_click=selecting.clear,
+                    args=(settled.prefix,),
+                    type="tertiary",
+                    icon=":material/close:",
+                    help="Shows the report as it opens: no range, GPU, stream or time chosen",
+                )
+        for problem in settled.problems:
+            st.markdown(f":orange[:material/warning:] {problem} The page shows the selection without it.")
+        with st.container(key=f"{settled.key}{'part' if settled.partly else 'whole'}"):
+            _facts(settled)
+
+
+def _chips(settled: Settled) -> None:
+    """A button for each chosen range; a click takes it out."""
+    for number, text in enumerate(settled.chosen.ranges):
+        rest = tuple(other for other in settled.chosen.ranges if other != text)
+        st.button(
+            fmt.plain(fmt.shortened(text, _CHIP)),
+            key=f"{settled.key}chip-{number}",
+            icon=":material/close:",
+            icon_position="right",
+            help=f"{fmt.plain(text)}: a click takes it out",
+            on_click=selecting.write,
+            args=(settled,),
+            kwargs={"ranges": rest} | ({} if rest else {"skip_first": 0}),
+        )
+
+
+def _mode(settled: Settled) -> None:
+    key = f"{settled.key}mode"
+    st.session_state[key] = settled.chosen.mode
+    st.segmented_control(
+        "Launches by",
+        list(MODES),
+        key=key,
+        format_func=MODES.__getitem__,
+        required=True,
+        help=MODE_HELP,
+        on_change=lambda: selecting.write(settled, mode=st.session_state[key]),
+    )
+
+
+def _warmup(settled: Settled) -> None:
+    if not settled.paths["is_warmup"].any():
+        return
+    key = f"{settled.key}warmup"
+    st.session_state[key] = settled.chosen.warmup == "exclude"
+    st.toggle(
+        "Leave out warm-up",
+        key=key,
+        help="Ranges whose name says warm-up, and all inside them; one that is chosen itself stays",
+        on_change=lambda: selecting.write(settled, warmup="exclude" if st.session_state[key] else "include"),
+        width="content",
+    )
+
+
+def _places(settled: Settled) -> None:
+    """GPU and stream, where there is more than one to choose from."""
+    places, chosen = settled.places, settled.chosen
+    gpus = places.drop_duplicates("gpu_id").dropna(subset=["gpu_id"]).set_index("gpu_id")["gpu"]
+    if len(gpus) > 1:
+        labels = {int(number): f"GPU {number}" for number in gpus.index}
+        _select(settled, "device", "All GPUs", labels)
+    of_gpu = places if chosen.device is None else places[places["gpu_id"] == chosen.device]
+    streams = of_gpu.groupby("stream")[["operations"]].sum().sort_values("operations", ascending=False, kind="stable")
+    if len(streams) > 1 or chosen.stream is not None:
+        pairs = zip(streams.index, streams["operations"], strict=True)
+        labels = {int(number): f"Stream {number} ({fmt.count(count)})" for number, count in pairs}
+        _select(settled, "stream", "All streams", labels)
+
+
+def _select(settled: Settled, field: str, every: str, labels: dict[int, str]) -> None:
+    key, value = f"{settled.key}{field}", getattr(settled.chosen, field)
+    if value is not None:
+        labels = {value: f"{field.title()} {value}"} | labels
+    st.session_state[key] = value
+    st.selectbox(
+        every,
+        list(labels),
+        index=None,
+        key=key,
+        placeholder=every,
+        format_func=labels.__getitem__,
+        label_visibility="collapsed",
+        width=190,
+        on_change=lambda: selecting.write(settled, **{field: st.session_state[key]}),
+    )
+
+
+def _time(settled: Settled) -> None:
+    chosen = settled.chosen
+    low, high = chosen.from_ns, chosen.to_ns
+    label = "Time"
+    if low is not None or high is not None:
+        label = f"{_ms(low) or '0'} to {_ms(high) or 'end'} ms"
+    with st.popover(label, icon=":material/schedule:", key=f"{settled.key}time"):
+        st.caption(TIME_HELP)
+        with st.container(horizontal=True):
+            for field, title, value in (("from_ns", "From (ms)", low), ("to_ns", "To (ms)", high)):
+                _time_input(settled, field, title, value)
+
+
+def _time_input(settled: Settled, field: str, title: str, value: int | None) -> None:
+    key = f"{settled.key}{field}"
+    st.session_state[key] = None if value is None else value / 1e6
+
+    def changed() -> None:
+        entered = st.session_state[key]
+        ends = {"from_ns": settled.chosen.from_ns, "to_ns": settled.chosen.to_ns}
+        ends[field] = None if entered is None else round(entered * 1e6)
+        first, last = ends.values()
+        if first is not None and last is not None and first >= last:
+            ends = {"from_ns": None, "to_ns": None, field: ends[field]}  # what was entered last holds
+        selecting.write(settled, **ends)
+
+    st.number_input(
+        title,
+        min_value=0.0,
+        value=None,
+        step=1.0,
+        format="%.3f",
+        key=key,
+        placeholder="begin" if field == "from_ns" else "end",
+        on_change=changed,
+        width=150,
+    )
+
+
+def _ms(ns: int | None) -> str:
+    return "" if ns is None else f"{ns / 1e6:,.10g}"
+
+
+def _facts(settled: Settled) -> None:
+    """How much of the report that is, and how its time comes to its ranges."""
+    try:
+        found = session.under(settled.report_id, "selection_summary", settled.params).iloc[0]
+    except NotCapturedError:
+        st.caption("Nothing ran on a GPU in this report; the selection holds for its calls and ranges.")
+        return
+    part = int(found["operations"]) < int(found["report_operations"])
+    whole = f" of {fmt.count(found['report_operations'])}" if part else ""
+    time = f" of {fmt.duration(found['report_gpu_ns'])}" if part else ""
+    share = 100 * found["gpu_ns"] / found["report_gpu_ns"] if part and found["report_gpu_ns"] else None
+    lines = [
+        f"**{fmt.count(found['operations'])}**{whole} operations, **{fmt.duration(found['gpu_ns'])}**{time} of GPU time"
+        + (f" ({fmt.percent(share)})" if share is not None else ""),
+        _attribution(settled),
+        _left_out(settled, found),
+    ]
+    if not int(found["operations"]):
+        lines[:2] = ["**Nothing ran on a GPU in this selection.**"]
+    st.caption("  ·  ".join(line for line in lines if line))
+
+
+def _attribution(settled: Settled) -> str:
+    """The shares of GPU time by what tells its range; nothing without NVTX, or where there is no time."""
+    if settled.paths.empty:
+        return ""
+    rows = session.under(settled.report_id, "attribution", settled.params)
+    told = rows[(rows["operations"] > 0) & rows["share_pct"].notna()]
+    return ", ".join(f"{row.category} {fmt.percent(row.share_pct)}" for row in told.itertuples())
+
+
+def _left_out(settled: Settled, found: "pd.Series[Any]") -> str:
+    """What the warm-up would add to the selection."""
+    if settled.chosen.warmup != "exclude" or not settled.paths["is_warmup"].any():
+        return ""
+    names = list(dict.fromkeys(settled.paths.loc[settled.paths["is_warmup"], "name"]))
+    told = ", ".join(f"`{_code(name)}`" for name in names[:2]) + (f" and {len(names) - 2} more" if names[2:] else "")
+    with_it = session.under(settled.report_id, "selection_summary", settled.params, warmup="include").iloc[0]
+    count = int(with_it["operations"]) - int(found["operations"])
+    if not count:
+        return "" if settled.chosen.ranges else f"warm-up left out: {told}, which ran nothing on a GPU"
+    time = fmt.duration(int(with_it["gpu_ns"]) - int(found["gpu_ns"]))
+    return f"warm-up left out: {told}, {fmt.count(count)} operation{'s'[: count != 1]}, {time} of GPU time"
+
+
+def _code(name: str) -> str:
+    """A name between backticks, where nothing but a backtick means anything."""
+    return fmt.visible(fmt.shortened(name, _CHIP)).replace("`", "'")

@@ -1,0 +1,1 @@
+"""What every page is made of: theme, tables, numbers as text, charts, and the panels that several pages show."""

@@ -1,0 +1,242 @@
+"""Rows to Plotly figures: no Streamlit, no SQL.
+
+Frames are results of analyses, with their column names. Figures are transparent and leave fonts and text colours to
+the page's theme. Every text from a report passes ``format.plotly_text``.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from app.ui import format as fmt
+
+Theme = Literal["light", "dark"]
+CONFIG = {"displayModeBar": False}
+"""What every chart is shown with: no buttons that cover it."""
+
+ACCENT = {"light": "#0072B2", "dark": "#4FA8E0"}
+"""The colour of what a chart shows where it needs one only."""
+MARK = {"light": "#B3261E", "dark": "#FF8A80"}
+"""The colour of lines that mark a value."""
+FONT_PX = 12
+_TEXT = {"light": "rgba(49, 51, 63, 0.85)", "dark": "rgba(250, 250, 250, 0.85)"}
+_MUTED = {"light": "rgba(49, 51, 63, 0.14)", "dark": "rgba(250, 250, 250, 0.16)"}
+_LABEL_SHARE_PCT = 7.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a whole: its title (untrusted), its share in percent, what hovering adds, ``#RRGGBB``."""
+
+    title: str
+    share_pct: float
+    detail: str
+    color: str
+
+
+def share_bar(parts: Sequence[Part], theme: Theme) -> go.Figure:
+    """One horizontal bar cut into shares; what is wide enough carries its title."""
+    figure = go.Figure()
+    for part in parts:
+        title, share = fmt.plotly_text(part.title), fmt.percent(part.share_pct)
+        figure.add_bar(
+            x=[part.share_pct],
+            y=[""],
+            orientation="h",
+            name=title,
+            marker={"color": part.color, "line": {"width": 0}},
+            text=f"{title} {share}" if part.share_pct >= max(_LABEL_SHARE_PCT, 0.9 * len(title)) else "",
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont={"color": readable_on(part.color)},
+            hovertemplate=f"<b>{title}</b><br>{share}<br>{fmt.plotly_text(part.detail)}<extra></extra>",
+        )
+    whole = sum(part.share_pct for part in parts)
+    frame(figure, theme, height=34, left=0, right=0, top=0, bottom=0)
+    figure.update_layout(barmode="stack", bargap=0, hovermode="closest", uniformtext={"minsize": 11, "mode": "hide"})
+    figure.update_xaxes(visible=False, range=[0, whole or 1])
+    figure.update_yaxes(visible=False)
+    return figure
+
+
+def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
+    """How busy one GPU was over the capture: columns start_ns, end_ns, busy_ns, busy_pct of ``busy_timeline``."""
+    unit, size = fmt.unit_for(_top(rows["end_ns"]), fmt.DURATION_UNITS)
+    hover = [
+        f"{fmt.duration(row.start_ns)} to {fmt.duration(row.end_ns)}<br><b>{fmt.percent(row.busy_pct)}</b> busy"
+        for row in rows.itertuples()
+    ]
+    middle = (rows["start_ns"] + rows["end_ns"]) / 2 / size
+    figure = go.Figure(
+        go.Scatter(
+            x=middle.astype(float),
+            y=rows["busy_pct"].astype(float),
+            mode="lines",
+            line={"shape": "hvh", "width": 1, "color": ACCENT[theme]},
+            fill="tozeroy",
+            fillcolor=faded(ACCENT[theme], 0.35),
+            text=hover,
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+    frame(figure, theme, height=84, left=40, top=6, bottom=22)
+    figure.update_layout(hovermode="x")
+    figure.update_xaxes(range=[0, _top(rows["end_ns"]) / size], ticksuffix=f" {unit}", nticks=8)
+    figure.update_yaxes(range=[0, 105], tickvals=[0, 50, 100], ticktext=["0", "50", "100 %"])
+    return figure
+
+
+def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: Theme) -> go.Figure:
+    """Durations by bin (``kernel_histogram``), with marked durations such as ("median", 1200.0) in ns.
+
+    A logarithmic scale is drawn on a linear axis of logarithms: there alone a bar's width means what it covers.
+    """
+    log = bins["scale"].iloc[0] == "log"
+    low, high = bins["low_ns"].map(lambda ns: _place(ns, log)), bins["high_ns"].map(lambda ns: _place(ns, log))
+    hover = [
+        f"{fmt.duration(row.low_ns)} to {fmt.duration(row.high_ns)}<br><b>{fmt.count(row.launches)}</b> launches,"
+        f" {fmt.duration(row.total_ns)}"
+        for row in bins.itertuples()
+    ]
+    figure = go.Figure(
+        go.Bar(
+            x=((low + high) / 2).astype(float),
+            y=bins["launches"].astype(float),
+            width=(high - low).astype(float),
+            marker={"color": ACCENT[theme], "line": {"width": 0}},
+            text=hover,
+            textposition="none",
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+    ticks = duration_ticks(float(bins["low_ns"].iloc[0]), float(bins["high_ns"].iloc[-1]), log=log)
+    frame(figure, theme, height=280, left=52, top=26, bottom=40)
+    figure.update_layout(bargap=0.04)
+    figure.update_xaxes(
+        tickvals=[_place(ns, log) for ns in ticks],
+        ticktext=[round_duration(ns) for ns in ticks],
+        title="Duration, logarithmic" if log else "Duration",
+    )
+    figure.update_yaxes(title="Launches", rangemode="tozero")
+    _add_marks(figure, [(name, _place(ns, log), fmt.duration(ns)) for name, ns in marks], theme)
+    return figure
+
+
+def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
+    """Each launch of ``kernel_over_time`` as a point: when it began, how long it took."""
+    x_unit, x_size = fmt.unit_for(_top(rows["since_start_ns"]), fmt.DURATION_UNITS)
+    y_unit, y_size = fmt.unit_for(float(rows["duration_ns"].median() or 0), fmt.DURATION_UNITS)
+    hover = [
+        f"<b>{fmt.duration(row.duration_ns)}</b> ({fmt.count(row.duration_ns)} ns)<br>"
+        f"at {fmt.duration(row.since_start_ns)}<br>GPU {row.gpu_id}, stream {row.stream}"
+        for row in rows.itertuples()
+    ]
+    figure = go.Figure(
+        go.Scatter(
+            x=rows["since_start_ns"].astype(float) / x_size,
+            y=rows["duration_ns"].astype(float) / y_size,
+            mode="markers",
+            marker={"size": 5, "color": ACCENT[theme], "opacity": 0.6, "line": {"width": 0}},
+            text=hover,
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+    frame(figure, theme, height=280, left=52, top=26, bottom=40)
+    figure.update_xaxes(title=f"Begin, from the start of the capture ({x_unit})", nticks=7)
+    figure.update_yaxes(title=f"Duration ({y_unit})")
+    figure.update_yaxes(**({"type": "log", "dtick": "D2"} if log else {"rangemode": "tozero"}))
+    return figure
+
+
+def duration_ticks(low: float, high: float, *, log: bool, most: int = 7) -> list[float]:
+    """Round durations (ns) from low to high: equal steps, or powers of ten with 2 and 5 where there is room."""
+    if not log:
+        step = _round_step((high - low) / most)
+        first = math.ceil(low / step)
+        return [step * number for number in range(first, math.floor(high / step) + 1)]
+    decades = range(math.floor(math.log10(max(low, 1))), math.ceil(math.log10(max(high, 1))) + 1)
+    dense, loose, sparse = (
+        [tick for power in decades for digit in digits if low <= (tick := digit * 10.0**power) <= high]
+        for digits in ((1, 2, 5), (1, 3), (1,))
+    )
+    return next((found for found in (dense, loose) if len(found) <= most + 1), sparse)
+
+
+def _round_step(rough: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is not below ``rough``, and at least 1 ns."""
+    power = 10.0 ** math.floor(math.log10(max(rough, 1)))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+
+
+def round_duration(ns: float) -> str:
+    """A round duration without needless digits: ``50 µs``."""
+    unit, size = fmt.unit_for(ns, fmt.DURATION_UNITS)
+    return f"{ns / size:,g} {unit}"
+
+
+def _place(ns: float, log: bool) -> float:
+    return math.log10(max(float(ns), 1e-3)) if log else float(ns)
+
+
+def _add_marks(figure: go.Figure, marks: Sequence[tuple[str, float, str]], theme: Theme) -> None:
+    """Vertical lines with a word on top; the word stands left of the first line and right of the others."""
+    for number, (name, place, value) in enumerate(marks):
+        figure.add_vline(
+            x=place,
+            line={"width": 1, "color": MARK[theme], "dash": "solid" if number == 0 else "dot"},
+            annotation={
+                "text": f"{name} {value}",
+                "y": 1.0,
+                "yanchor": "bottom",
+                "xanchor": "right" if number == 0 else "left",
+                "showarrow": False,
+                "font": {"size": FONT_PX, "color": MARK[theme]},
+            },
+        )
+
+
+def frame(
+    figure: go.Figure, theme: Theme, *, height: int, left: int, right: int = 12, top: int = 8, bottom: int = 36
+) -> None:
+    """Margins, background, grid and hover that all charts share."""
+    figure.update_layout(
+        height=height,
+        margin={"l": left, "r": right, "t": top, "b": bottom, "pad": 0},
+        paper_bgcolor="rgba(0, 0, 0, 0)",
+        plot_bgcolor="rgba(0, 0, 0, 0)",
+        showlegend=False,
+        dragmode=False,
+        font={"size": FONT_PX, "color": _TEXT[theme]},
+        hoverlabel={"align": "left"},
+    )
+    small: dict[str, Any] = {"tickfont": {"size": FONT_PX}, "fixedrange": True, "zeroline": False}
+    small |= {"ticks": "outside", "ticklen": 5, "tickcolor": "rgba(0, 0, 0, 0)"}  # a little air before the labels
+    figure.update_xaxes(**small, showgrid=False, tickangle=0, title={"font": {"size": FONT_PX}, "standoff": 6})
+    figure.update_yaxes(**small, gridcolor=_MUTED[theme], title={"font": {"size": FONT_PX}, "standoff": 4})
+
+
+def _top(values: "pd.Series[Any]") -> float:
+    return fmt.number(values.max()) or 0.0
+
+
+def channels(color: str) -> tuple[int, int, int]:
+    """Red, green and blue of ``#RRGGBB``, 0 to 255."""
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+
+
+def faded(color: str, opacity: float) -> str:
+    """A colour that lets through what lies behind it."""
+    red, green, blue = channels(color)
+    return f"rgba({red}, {green}, {blue}, {opacity})"
+
+
+def readable_on(color: str) -> str:
+    """Black or white, whichever stands out more on a colour (relative luminance, WCAG 2)."""
+    linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in channels(color)]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#000000" if luminance > 0.179 else "#FFFFFF"

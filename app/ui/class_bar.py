@@ -1,0 +1,24 @@
+"""The bar of kernel time by class that several pages show."""
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import charts, theme
+from app.ui import format as fmt
+from profiledb.rules.classes import OTHER
+
+
+def bar(rows: pd.DataFrame, *, key: str) -> list[charts.Part]:
+    """Draws the rows of ``class_split`` as one bar, and returns its parts."""
+    colors, titles = theme.class_colors(), theme.class_titles()
+    parts = [
+        charts.Part(
+            titles.get(row["class"], row["class"]),
+            float(row["share_pct"]),
+            f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} launches",
+            colors.get(row["class"], colors[OTHER]),
+        )
+        for _, row in rows.iterrows()
+    ]
+    st.plotly_chart(charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key=key)
+    return parts

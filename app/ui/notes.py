@@ -1,0 +1,57 @@
+"""What the profiler and the conversion say of a report, and what the capture lacks."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+
+OURS = "warpdeck"
+ICONS = {"error": ":material/error:", "warning": ":material/warning:"}
+SHOWN = 20
+
+
+def reading(report_id: str) -> None:
+    """How the file was read, where that bears on the numbers: for example from the export beside it."""
+    rows = session.run(report_id, "diagnostics")
+    for _, row in rows[(rows["source"] == OURS) & (rows["severity"] != "info")].iterrows():
+        st.info(fmt.plain(row["text"]), icon=":material/info:")
+
+
+def diagnostics(report_id: str) -> None:
+    """The profiler's errors and warnings; everything else folded away. Nothing where it says nothing."""
+    rows = session.run(report_id, "diagnostics")
+    loud = rows[rows["severity"].isin(list(ICONS)) & (rows["source"] != OURS)]
+    quiet = rows[rows["severity"] == "info"]
+    if rows.empty or (loud.empty and quiet.empty):
+        return
+    st.subheader("Diagnostics", anchor=False)
+    for _, row in loud.head(SHOWN).iterrows():
+        st.markdown(f"{ICONS[row['severity']]} {_line(row)}")
+    if len(loud) > SHOWN:
+        st.caption(f"And {len(loud) - SHOWN} more; the analysis diagnostics lists them all.")
+    if len(quiet):
+        with st.expander(f"{fmt.count(len(quiet))} message" + ("" if len(quiet) == 1 else "s") + " for information"):
+            for _, row in quiet.head(10 * SHOWN).iterrows():
+                st.caption(_line(row))
+
+
+def _line(row: "pd.Series[Any]") -> str:
+    times = f" ({fmt.count(row['times'])} times)" if int(row["times"]) > 1 else ""
+    return f"{fmt.plain(row['text'])}{times}"
+
+
+def lacks(report_id: str, said: str = "") -> None:
+    """What the capture does not have, what it would be good for, and the flag; nothing where it is complete.
+
+    ``said`` is a table whose absence the page has already told.
+    """
+    missing = [capture for capture in session.missing(report_id) if capture.table != said]
+    if not missing:
+        return
+    with st.expander(f"Not in this capture: {', '.join(fmt.plain(c.title) for c in missing)}"):
+        for capture in missing:
+            st.caption(f"**{fmt.plain(capture.title)}** would show {fmt.plain(capture.use)}. Capture with")
+            st.code(capture.flag, language=None)

@@ -1,0 +1,138 @@
+"""Parts that every page is made of: heading, facts, table, and the words for what went wrong.
+
+What comes from a report (names, paths, a converter's output) is untrusted: it is shown through ``format.plain`` or as
+code, never as Markdown or HTML.
+"""
+
+import logging
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from app import pages
+from app.ui import format as fmt
+from app.ui import navigate
+from profiledb.errors import NotCapturedError, WarpdeckError
+from profiledb.query.captures import CAPTURES
+from profiledb.report.catalog import Manifest
+
+KIND_TITLES = {"nsys": "Nsight Systems", "ncu": "Nsight Compute", "torch": "PyTorch profiler"}
+"""What people call the kinds of reports."""
+
+STYLE = Path(__file__).parents[1] / "static" / "style.css"
+
+
+_FLAG = "Capture with: "
+_ESCAPED = "escaped-error"
+
+_log = logging.getLogger("warpdeck")
+
+
+def kind_title(kind: str) -> str:
+    """What people call a kind of report."""
+    return KIND_TITLES.get(kind, kind)
+
+
+def open_report(manifest: Manifest) -> None:
+    """Goes to the first page of a report; does nothing where its kind has no pages."""
+    if view := pages.first(manifest.kind):
+        navigate.to(view.path, {"report": manifest.id})
+
+
+def header(manifest: Manifest, title: str) -> None:
+    """The title of a page (plain text) and one quiet line of facts about its report."""
+    st.header(fmt.plain(title), anchor=False)
+    kind = " ".join(part for part in (manifest.tool or kind_title(manifest.kind), manifest.tool_version) if part)
+    length = fmt.duration(manifest.duration_ns) if manifest.duration_ns else None
+    captured = fmt.when(manifest.captured_at) if manifest.captured_at else None
+    parts = [manifest.name, manifest.gpu, length, captured, kind, "sample" if manifest.sample else None]
+    st.caption("  ·  ".join(fmt.plain(part) for part in parts if part))
+
+
+def facts(items: Sequence[tuple[str, str, str]]) -> None:
+    """A compact row of figures: (label, value as text, help or ""), all plain text."""
+    with st.container(horizontal=True, gap="large"):
+        for label, value, about in items:
+            st.metric(fmt.plain(label), fmt.plain(value), help=fmt.plain(about) if about else None, width="content")
+
+
+def not_captured(error: NotCapturedError) -> None:
+    """What this report lacks, what it would be good for, and the flag to copy."""
+    title = error.message.partition(":")[0]
+    capture = next((c for c in CAPTURES if c.title == title), None)
+    with st.container(border=True):
+        st.markdown(f"**{fmt.plain(error.message)}**")
+        if capture:
+            st.caption(f"It would show {fmt.plain(capture.use)}.")
+        if error.hint.startswith(_FLAG):
+            st.caption("Capture again with")
+            st.code(error.hint.removeprefix(_FLAG), language=None)
+        elif error.hint:
+            st.caption(fmt.plain(error.hint))
+
+
+def problem(error: WarpdeckError) -> None:
+    """An error: what is wrong, what to do, and below it the words of the program that said so."""
+    st.error(f"{fmt.plain(error.message)}  \n{fmt.plain(error.hint)}".strip(), icon=":material/error:")
+    words(error.detail)
+
+
+def words(detail: str, title: str = "What the converter said") -> None:
+    """Another program's output, verbatim, folded away; nothing where there is none."""
+    if detail.strip():
+        with st.expander(title):
+            st.code(detail, language=None, wrap_lines=True)
+
+
+@contextmanager
+def boundary() -> Iterator[None]:
+    """Turns every error into words on the page; one that nobody foresaw is logged under a number that the page shows.
+
+    Main wraps each page in it; a fragment or a dialog, which Streamlit runs by itself, needs its own.
+    """
+    try:
+        yield
+    except NotCapturedError as error:
+        not_captured(error)
+    except WarpdeckError as error:
+        problem(error)
+    except Exception as error:  # noqa: BLE001 (the last resort: whatever it is, no traceback reaches the page)
+        st.error(unforeseen(error), icon=":material/error:")
+
+
+def escaped(error: Exception) -> bool:
+    """Says an error that passed every boundary (``st.App`` calls it); True: nothing else has to be shown.
+
+    A callback fails before its run has drawn anything, and ends it: the page is then drawn once more, and says it.
+    """
+    context = get_script_run_ctx()
+    if context and not context.has_script_started:
+        st.session_state[_ESCAPED] = error
+        _draw_again()
+    else:
+        with boundary():
+            raise error
+    return True
+
+
+def say_escaped() -> None:
+    """Says what a callback raised before this run."""
+    with boundary():
+        if error := st.session_state.pop(_ESCAPED, None):
+            raise error
+
+
+def _draw_again() -> None:
+    """Outside a run this asks for one, and returns."""
+    st.rerun()
+
+
+def unforeseen(error: Exception) -> str:
+    """Logs an error that nobody foresaw under a number, and says so without its words."""
+    number = uuid.uuid4().hex[:8]
+    _log.error("Error %s", number, exc_info=error)
+    return f"Something went wrong on this page. The server's log says more, under {number}."

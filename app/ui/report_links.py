@@ -1,0 +1,144 @@
+"""Links a Systems report to the Compute report of the same program: candidates by how much GPU time they cover."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import page
+from profiledb.report.catalog import Manifest
+
+CANDIDATES = 30
+"""So many Compute reports are compared, the newest."""
+
+_OPEN = "library-link"
+_COMMAND = "ncu --set full -o report python train.py"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A Compute report and how much kernel time of the Systems report it covers, percent.
+
+    ``other_pct`` is that of kernels which it has in other launch shapes only.
+    """
+
+    report: Manifest
+    covered_pct: float
+    other_pct: float
+
+
+def partners(reports: Sequence[Manifest], links: Mapping[str, str]) -> dict[str, list[str]]:
+    """Names of the reports that each report is linked to, in either direction, by its id."""
+    names = {r.id: fmt.visible(r.name) for r in reports}
+    found: dict[str, list[str]] = {}
+    for nsys_id, ncu_id in links.items():
+        if nsys_id in names and ncu_id in names:
+            found.setdefault(nsys_id, []).append(names[ncu_id])
+            found.setdefault(ncu_id, []).append(names[nsys_id])
+    return found
+
+
+def action(report: Manifest) -> None:
+    """The button that opens the dialog, for a report that can be linked."""
+    if report.kind != "nsys" or not report.rows.get("kernel"):
+        return
+    linked = report.id in session.links()
+    if st.button("Compute report" if linked else "Link a Compute report", icon=":material/link:"):
+        st.session_state[_OPEN] = report.id
+
+
+def dialog() -> None:
+    """Shows the candidates for the report whose button was pressed, until one is chosen or the dialog is closed."""
+    known = {r.id: r for r in session.reports()}
+    if report := known.get(st.session_state.get(_OPEN, "")):
+        st.dialog("Link a Compute report", width="medium", on_dismiss=_close)(_choose)(report)
+
+
+def ranked(report: Manifest) -> list[Candidate]:
+    """The newest Compute reports and the linked one, what covers most first; none whose file is damaged."""
+    linked = session.links().get(report.id)
+    compute = [r for r in session.reports() if r.kind == "ncu" and r.rows.get("ncu_launch")]
+    chosen = compute[:CANDIDATES] + [r for r in compute[CANDIDATES:] if r.id == linked]
+    shelf = session.library()
+    found = [_candidate(report, other) for other in chosen if shelf.intact(other.id)]
+    return sorted(found, key=lambda one: (-one.covered_pct, -one.other_pct))
+
+
+def _candidate(report: Manifest, other: Manifest) -> Candidate:
+    row = session.whole(report.id, "ncu_coverage", ncu=other.id).iloc[0]
+    return Candidate(other, fmt.number(row["covered_pct"]) or 0.0, fmt.number(row["name_only_pct"]) or 0.0)
+
+
+def _choose(report: Manifest) -> None:
+    with page.boundary():
+        st.caption(
+            f"Nsight Compute says why kernels take as long as they do, {fmt.plain(report.name)} how much that matters."
+            " Kernels belong together by name, grid and block."
+        )
+        with st.spinner("Comparing kernels…"):
+            found = ranked(report)
+        linked = session.links().get(report.id)
+        near = [one for one in found if one.covered_pct or one.report.id == linked]
+        far = [one for one in found if one not in near]
+        for one in near:
+            _row(report, one, linked=one.report.id == linked)
+        if not near:
+            st.info(
+                "No Compute report of this library has launches of these kernels. To capture one of the same program:"
+            )
+            st.code(_COMMAND, language=None)
+        if far:
+            title = "1 report does not" if len(far) == 1 else f"{len(far)} reports do not"
+            with st.expander(f"{title} cover any of its kernels"):
+                for one in far:
+                    _row(report, one, linked=False)
+        total = sum(r.kind == "ncu" for r in session.reports())
+        if total > CANDIDATES:
+            st.caption(f"Compared with the {CANDIDATES} newest of {total:,} Compute reports.")
+
+
+def _row(report: Manifest, one: Candidate, *, linked: bool) -> None:
+    said, done = st.columns([4, 1], vertical_alignment="center")
+    with said.container(gap="xxsmall"):
+        mark = ":material/link: " if linked else ""
+        st.markdown(f"{mark}**{fmt.plain(one.report.name)}**  ·  {fmt.plain(_coverage(one))}")
+        st.caption(fmt.plain(_about(one.report)))
+    with done.container(horizontal=True, horizontal_alignment="right"):
+        if linked and st.button("Unlink", key=f"unlink-{one.report.id}"):
+            session.editing().unlink(report.id)
+            _done()
+        if not linked and st.button("Link", key=f"link-{one.report.id}"):
+            session.editing().link(report.id, one.report.id)
+            _done()
+
+
+def _coverage(one: Candidate) -> str:
+    """In words: covers 63 % of the GPU time."""
+    if one.covered_pct:
+        covers = f"covers {_percent(one.covered_pct)} of the GPU time"
+        return f"{covers}, {_percent(one.other_pct)} more in other shapes" if one.other_pct else covers
+    return f"{_percent(one.other_pct)} of the GPU time, in other shapes only" if one.other_pct else "covers nothing"
+
+
+def _percent(value: float) -> str:
+    """A whole percentage, but never 0 for what is there."""
+    return f"{value:.0f} %" if value >= 0.5 else "<1 %"
+
+
+def _about(report: Manifest) -> str:
+    captured = fmt.when(report.captured_at) if report.captured_at else None
+    launches = report.rows.get("ncu_launch", 0)
+    count = f"{launches:,} launch{'es'[: 2 * (launches != 1)]}"
+    return "  ·  ".join(part for part in (report.gpu, captured, count) if part)
+
+
+def _done() -> None:
+    """Closes the dialog and draws the page behind it, which a button in a dialog does not by itself."""
+    _close()
+    st.rerun()
+
+
+def _close() -> None:
+    st.session_state.pop(_OPEN, None)

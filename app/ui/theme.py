@@ -1,0 +1,68 @@
+"""Colours: the theme that the reader chose, and the fixed colour of every kernel class in it."""
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import streamlit as st
+
+from profiledb import config
+from profiledb.rules import classes
+
+Theme = Literal["light", "dark"]
+
+BACKGROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#13161b"}
+"""The page's, as .streamlit/config.toml has it."""
+
+WORK: dict[Theme, dict[str, str]] = {
+    "light": {
+        "cpu": "#004C97", "gpu": "#1BAF7A", "allocate": "#56B4E9", "to_device": "#F0E442", "compute": "#1BAF7A",
+        "to_host": "#E69F00", "overhead": "#B3261E",
+    },
+    "dark": {
+        "cpu": "#3B82F6", "gpu": "#5BE7A9", "allocate": "#8ECDF5", "to_device": "#F0E442", "compute": "#5BE7A9",
+        "to_host": "#E69F00", "overhead": "#CC3328",
+    },
+}  # fmt: skip
+"""Devices and the parts of work on them, in the sense of the colours of the workloads' ranges: CPU blue, GPU and its
+computing green, transfers yellow and orange, allocation light blue, overhead (any other part) red. From the scheme of
+Okabe and Ito, blue, green and red moved until the devices, and neighbours in a stack, stay apart for every eye."""
+
+TINT: dict[Theme, float] = {"light": 0.25, "dark": 0.35}
+
+
+def theme() -> Theme:
+    """The theme that this visitor sees."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def class_colors() -> dict[str, str]:
+    """The colour of each kernel class in this visitor's theme, ``#RRGGBB`` by the class's name."""
+    return classes.colors(_classes(config.load().classes), theme())
+
+
+def work_colors() -> dict[str, str]:
+    """The colours of ``WORK`` in this visitor's theme."""
+    return WORK[theme()]
+
+
+def class_titles() -> dict[str, str]:
+    """What people read for each kernel class, in the order in which charts stack them."""
+    return {c.name: c.title for c in _classes(config.load().classes)}
+
+
+def tint(color: str) -> str:
+    """A colour mixed with the page's background: behind a name, so that a column of them stays quiet.
+
+    It is opaque, because what is drawn on it must be told from the mixture and not from the colour itself.
+    """
+    ground, share = BACKGROUND[theme()], TINT[theme()]
+    mixed = [
+        round(share * int(color[at : at + 2], 16) + (1 - share) * int(ground[at : at + 2], 16)) for at in (1, 3, 5)
+    ]
+    return "#" + "".join(f"{part:02X}" for part in mixed)
+
+
+@cache
+def _classes(override: Path | None) -> list[classes.KernelClass]:
+    return classes.load(override)

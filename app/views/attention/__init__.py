@@ -1,0 +1,1 @@
+"""Attention: its parts, sizes, and how its time grows with the tokens."""

@@ -1,0 +1,123 @@
+"""Time of attention by length, of this report or of several, with the exponent of its growth."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import charts, size_charts, tables, theme
+from app.ui import format as fmt
+from app.ui.size_charts import Line
+from app.views.attention.tables import PARTS
+from profiledb.errors import WarpdeckError
+from profiledb.report.catalog import Manifest
+
+WITH = "with"
+"""The parameter of the address that names further reports of the family."""
+PANELS = 4
+"""Variants drawn, those that take most time."""
+_FORMULA = (
+    "time = c · tokens^exponent: the slope through the logarithms of length and time by least squares,"
+    " Σ(x − x̄)(y − ȳ) ÷ Σ(x − x̄)², of at least three lengths."
+)
+_NAMES = ("scores", "softmax", "output")
+FIT_COLUMNS = (
+    tables.Col("variant", "Variant", width=230),
+    tables.Col("title", "Part", width=130),
+    tables.Col("lengths", "Lengths", kind="count"),
+    tables.Col("exponent", "Exponent", kind="number", help="Empty below three lengths"),
+    tables.Col("shortest", "Shortest", kind="duration", help="Time of one attention at the fewest tokens"),
+    tables.Col("longest", "Longest", kind="duration", help="Time of one attention at the most tokens", like="shortest"),
+)
+
+
+def show(manifest: Manifest, rows: pd.DataFrame, params: Mapping[str, Any]) -> None:
+    """Draws the section; ``rows`` and ``params`` are those of ``attention_parts`` of this report."""
+    st.subheader("By length", anchor=False)
+    frames = [rows.assign(report=manifest.name)]
+    for other in _others(manifest):
+        frames += _rows_of(other, params)
+    measure = "cpu_ns" if rows["kernel_ns"].isna().all() else "kernel_ns"
+    found = lines(pd.concat(frames, ignore_index=True), measure)
+    if len({t for line in found for t in line.tokens}) < 2:
+        st.caption(
+            "One length alone shows no growth. Ranges called tokens_512, a payload, or NAME.meta.json tell the length;"
+            " other reports, chosen above, add theirs."
+        )
+        return
+    _draw(found, host=measure == "cpu_ns")
+
+
+def _draw(found: list[Line], *, host: bool) -> None:
+    total: dict[str, float] = {}
+    for line in found:
+        total[line.variant] = total.get(line.variant, 0) + sum(line.ns)
+    most = sorted(total, key=lambda name: -total[name])[:PANELS]
+    shown = [line for line in found if line.variant in most]
+    figure = size_charts.family(shown, theme.theme())
+    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="attention-length")
+    if len(total) > PANELS:
+        st.caption(f"The {PANELS} variants of {len(total)} that take most time are drawn.")
+    st.caption(fmt.plain(_FORMULA + (" Times are those of the host." if host else "")))
+    tables.table(fits(found), FIT_COLUMNS, key="attention-fits", download="attention_exponents.csv")
+
+
+def lines(rows: pd.DataFrame, measure: str) -> list[Line]:
+    """A line a variant and part: the time of one attention at each length that is known."""
+    known = rows.dropna(subset=["tokens", measure])
+    known = known[known["calls"] > 0].assign(variant=known["variant"].fillna("no range"))
+    found = []
+    for (variant, part), group in known.groupby(["variant", "part"], sort=False):
+        ns = (group[measure].astype(float) / group["calls"].astype(float)).tolist()
+        tokens = tuple(int(value) for value in group["tokens"])
+        found.append(Line(str(variant), str(part), tokens, tuple(ns), tuple(group["report"])))
+    return sorted(found, key=lambda line: (line.variant, list(PARTS).index(line.part)))
+
+
+def fits(found: list[Line]) -> pd.DataFrame:
+    """A row a line: how many lengths it has, its exponent, and its ends (ns)."""
+    rows = []
+    for line in found:
+        ends = [line.ns[line.tokens.index(one)] for one in (min(line.tokens), max(line.tokens))]
+        exponent = size_charts.fit(line.tokens, line.ns)
+        rows.append((line.variant, PARTS[line.part], len(set(line.tokens)), exponent, *ends))
+    names = ["variant", "title", "lengths", "exponent", "shortest", "longest"]
+    return pd.DataFrame(rows, columns=names).astype({"exponent": "Float64"})
+
+
+def _others(manifest: Manifest) -> list[Manifest]:
+    """Further reports of the family, as the address names them."""
+    known = {one.id: one for one in session.reports() if one.kind == manifest.kind and one.id != manifest.id}
+    asked = [key for key in st.query_params.get_all(WITH) if key in known]
+    key = "attention-with"
+    st.session_state[key] = asked
+    if known:
+        st.multiselect(
+            "Other reports", list(known), key=key, format_func=lambda one: fmt.visible(known[one].name), width=520,
+            placeholder="Add reports of other lengths", on_change=_write, args=(key,), label_visibility="collapsed",
+        )  # fmt: skip
+    return [known[one] for one in asked]
+
+
+def _write(key: str) -> None:
+    if chosen := st.session_state[key]:
+        st.query_params[WITH] = chosen
+    else:
+        st.query_params.pop(WITH, None)
+
+
+def _rows_of(other: Manifest, params: Mapping[str, Any]) -> list[pd.DataFrame]:
+    """The parts of another report, whole but for its warm-up; a word where it has none."""
+    names = {key: value for key, value in params.items() if key in _NAMES}
+    try:
+        rows = session.whole(other.id, "attention_parts", mode="process", warmup="exclude", **names)
+    except WarpdeckError as error:
+        st.caption(f"{fmt.plain(other.name)}: {fmt.plain(error.message)}")
+        return []
+    if rows["tokens"].isna().all():
+        why = "it has no range of these parts" if rows.empty else "nothing tells its length"
+        st.caption(f"{fmt.plain(other.name)} is left out: {why}.")
+        return []
+    return [rows.assign(report=other.name)]

@@ -1,0 +1,66 @@
+"""Attention: its softmax against its two matrix products, what they achieve, and how they grow with the length."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import settled
+from app.ui import format as fmt
+from app.ui import page as ui
+from app.views.attention import length, sizes, tables
+from profiledb.errors import NotCapturedError
+
+_CAPTURE = "nsys profile --trace=cuda,nvtx"
+
+
+def page() -> None:
+    """Draws the page; raises NotCapturedError where the report has neither ranges nor kernels."""
+    manifest = session.report()
+    ui.header(manifest, "Attention")
+    ranges = settled.optional(manifest.id, "range_paths", ["path", "name", "instances"])
+    bare = session.run(manifest.id, "attention_parts", **sizes.patterns())
+    if bare.empty:
+        _nothing(manifest.id, ranges)
+        return
+    params = sizes.choose(ranges, bare)
+    rows = session.run(manifest.id, "attention_parts", **params)
+    _missing(rows)
+    tables.ratios(rows)
+    tables.parts(rows)
+    tables.counted(rows)
+    length.show(manifest, rows, params)
+
+
+def _nothing(report_id: str, ranges: pd.DataFrame) -> None:
+    """Says what was looked for, and offers what there is."""
+    if ranges.empty:
+        st.info(
+            "This report has no NVTX ranges, and no kernel of it is a fused attention. Put ranges around the parts of"
+            " attention, and capture with:"
+        )
+        st.code(_CAPTURE, language=None)
+        return
+    looked = "; ".join(f"{title}: {fmt.plain(names)}" for title, names in sizes.looked_for())
+    st.info(f"No range of this selection is called like a part of attention, and no kernel is a fused one. {looked}.")
+    if settled.is_part(report_id):
+        settled.clear_button("attention-clear")
+    st.caption("Choose the ranges that are its parts; one of them is enough.")
+    sizes.names(ranges)
+
+
+def _missing(rows: pd.DataFrame) -> None:
+    """Why there are no times on the GPU, and parts that no range has."""
+    if rows["kernel_ns"].isna().all():
+        try:
+            session.whole(session.report().id, "kernels")
+            said = "These ranges ran no kernel."
+        except NotCapturedError as error:
+            said = f"{fmt.plain(error.message)} {fmt.plain(error.hint)}"
+        st.info(f"Only times on the host, from the ranges; ratios, rates and bytes need kernels. {said}")
+    found = set(rows["part"])
+    lacking = [title for part, title in tables.PARTS.items() if part in sizes.KEYS and part not in found]
+    if found & set(sizes.KEYS) and lacking:
+        st.caption(f"No range of the {' and the '.join(word.lower() for word in lacking)}: choose one under Ranges.")
+
+
+page()

@@ -1,0 +1,1 @@
+"""Compare: two reports side by side, kernel by kernel."""

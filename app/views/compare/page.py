@@ -1,0 +1,162 @@
+"""Two Systems reports, each under its own selection: what changed from A, the page's report, to B."""
+
+from collections import Counter
+
+import streamlit as st
+
+from app import session
+from app.selection import bar, compared, settled
+from app.selection.settled import Settled
+from app.ui import format as fmt
+from app.ui import page as ui
+from app.views.compare import chart, tables, words
+from profiledb.report.catalog import Manifest
+from profiledb.studies.compare import matching
+from profiledb.studies.compare.matching import Basis, Side
+
+BASES = {"total": "Totals", "step": "A step", "share": "Shares"}
+BASIS_HELP = (
+    "**Totals**: sums over the selection. **A step**: these over the steps, or over the instances of one chosen range."
+    " **Shares**: of the kernel time of each side, as on different GPUs."
+)
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    ui.header(manifest, "Compare")
+    mine = settled.read(manifest)
+    other = _choose(manifest)
+    if other is None:
+        st.info("Choose a report to compare this one with. The same one will do: under another selection.")
+        return
+    theirs = settled.read(other, mine)
+    with st.container(gap="xxsmall"):
+        length = f" of {fmt.plain(fmt.duration(other.duration_ns))}" if other.duration_ns else ""
+        st.caption(f"The part of B{length} that is compared")
+        bar.show(theirs)
+    a, b = compared.side(mine), compared.side(theirs)
+    _row(a, b, mine, theirs)
+    if _lacking(a, b, manifest, other):
+        return
+    found = compared.compared(a, b, _basis(a, b), mine, theirs)
+    _say(found)
+    tables.facts(found)
+    chart.show(found)
+    tables.kernels(found)
+    tables.phases(found)
+    tables.copies(found)
+    tables.totals(found)
+    _command(found, mine, theirs)
+
+
+def _choose(manifest: Manifest) -> Manifest | None:
+    """The report that the address names; the selector writes it there."""
+    known = {one.id: one for one in session.reports() if one.kind == manifest.kind}
+    titles = {key: _title(one, manifest.id) for key, one in known.items()}
+    repeated = {title for title, number in Counter(titles.values()).items() if number > 1}
+    named = st.query_params.get(compared.OTHER)
+    key = "compare-other"
+    st.session_state[key] = named if named in known else None
+    if named and named not in known:
+        st.warning("The report that the address compares with is not in the library, or is of another kind.")
+    chosen = st.selectbox(
+        "Compare this report (A) with (B)",
+        list(known),
+        index=None,
+        key=key,
+        placeholder="Choose a report",
+        # Streamlit tells options apart by what they are called
+        format_func=lambda key: f"{titles[key]}  ·  {key[:8]}" if titles[key] in repeated else titles[key],
+        on_change=_chosen,
+        args=(key,),
+        width=620,
+    )
+    return known.get(chosen or "")
+
+
+def _chosen(key: str) -> None:
+    """Writes another report into the address; the selection of the one before does not hold for it."""
+    settled.clear(settled.OTHER)
+    st.query_params.pop(compared.BASIS, None)
+    if st.session_state[key] is None:
+        st.query_params.pop(compared.OTHER, None)
+    else:
+        st.query_params[compared.OTHER] = st.session_state[key]
+
+
+def _title(manifest: Manifest, own: str) -> str:
+    when = fmt.when(manifest.captured_at) if manifest.captured_at else None
+    parts = [manifest.name, "this report" if manifest.id == own else None, manifest.gpu, when]
+    return "  ·  ".join(fmt.visible(part) for part in parts if part)
+
+
+def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
+    """What is compared, and the button that swaps the sides."""
+    possible = [basis for basis in BASES if basis != "step" or matching.units(a, b)]
+    key = "compare-basis"
+    st.session_state[key] = _basis(a, b)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.segmented_control(
+            "Compare",
+            possible,
+            key=key,
+            format_func=BASES.__getitem__,
+            required=True,
+            help=BASIS_HELP,
+            label_visibility="collapsed",
+            on_change=lambda: st.query_params.update({compared.BASIS: st.session_state[key]}),
+        )
+        st.button(
+            "Swap A and B", icon=":material/swap_horiz:", key="compare-swap", on_click=compared.swap,
+            args=(mine, theirs),
+        )  # fmt: skip
+        if both := matching.units(a, b):
+            name = fmt.plain(both.name) or "Steps"
+            st.caption(f"{name}: {fmt.count(both.a)} in A, {fmt.count(both.b)} in B", width="content")
+
+
+def _basis(a: Side, b: Side) -> Basis:
+    """What the address asks for where it fits the two reports; else what suits them."""
+    asked = st.query_params.get(compared.BASIS, "")
+    possible = asked in BASES and (asked != "step" or matching.units(a, b) is not None)
+    return matching.choose_basis(a, b, asked if possible else "auto")
+
+
+def _lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
+    """Whether there is nothing to compare, which is then said, with the reason."""
+    sides = (("A", a, mine), ("B", b, other))
+    for letter, side, manifest in sides:
+        if side.lacks:
+            st.markdown(f"{letter}, {fmt.plain(manifest.name)}, has no kernels to compare:")
+            ui.not_captured(side.lacks)
+        elif side.kernel_totals.empty:
+            st.info(f"No kernel runs in the selection of {letter}.")
+    return any(side.kernel_totals.empty for _, side, _ in sides)
+
+
+def _say(found: compared.Compared) -> None:
+    a, b, basis = found.a, found.b, found.basis
+    if matching.other_gpus(a, b):
+        st.warning(
+            f"Different GPUs: A ran on {fmt.plain(', '.join(a.gpus))}, B on {fmt.plain(', '.join(b.gpus))}. What takes"
+            " another time may do so for the GPU alone; shares tell what weighs more or less.",
+            icon=":material/memory:",
+        )
+    st.markdown(words.headline(a, b, basis))
+    st.markdown(words.causes(found.kernels, basis))
+    st.caption(words.significance(found.kernels))
+
+
+def _command(found: compared.Compared, mine: Settled, theirs: Settled) -> None:
+    """The command that prints the same rows."""
+    with st.expander("The same on the command line", icon=":material/terminal:"):
+        st.code(words.command(found.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),
+                language=None, wrap_lines=True)  # fmt: skip
+        st.caption(
+            "With --fail-above 5% it exits with 1 where B's kernel time, of a step where both have steps, is more than"
+            " 5 % above A's, and with 2 after an error."
+        )
+
+
+page()

@@ -1,0 +1,222 @@
+"""Tables of the page "Compare": kernels, phases, copies and totals."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.selection import compared
+from app.ui import charts, tables, theme
+from app.ui import format as fmt
+from app.views.compare import charts as charts_compare
+from app.views.compare import words
+from profiledb.studies.compare import matching
+from profiledb.studies.compare import rows as compare_rows
+from profiledb.studies.compare.columns import KERNELS, names
+
+KERNEL_COLUMNS = (
+    tables.Col("name", "Kernel", help="A click shows how its durations spread", width=230),
+    tables.Col("change_ns", "Change", kind="duration", help="Total of B less that of A", like="a_total_ns"),
+    tables.Col("share_change_points", "Share", "points", "Share of B less that of A, in points", "number"),
+    tables.Col("a_total_ns", "Total A", kind="duration", help="Sum of durations"),
+    tables.Col("b_total_ns", "Total B", kind="duration", like="a_total_ns"),
+    tables.Col("a_calls", "Calls A", kind="number"),
+    tables.Col("b_calls", "Calls B", kind="number"),
+    tables.Col("a_avg_ns", "Mean A", kind="duration", help="Mean duration"),
+    tables.Col("b_avg_ns", "Mean B", kind="duration", like="a_avg_ns"),
+    tables.Col("avg_change_pct", "Mean", kind="percent", help="Mean duration of B against that of A"),
+    tables.Col(
+        "told",
+        "Verdict",
+        help="Not significant where the interval spans 0. One in twenty kernels that did not change looks changed. How"
+        " much one run differs from the next, two captures cannot tell.",
+        width=112,
+    ),
+    tables.Col(
+        "interval",
+        "95 % interval",
+        "%",
+        "In which the change of the mean lies, by a bootstrap over at most 2,000 sampled executions a side",
+        width=118,
+    ),
+    tables.Col("size", "Launch size", help="Threads of a launch in B against A: other work than before", width=95),
+    tables.Col("class", "Class", kind="class", width=140),
+)
+SHARE_COLUMNS = (
+    tables.Col("a_share_pct", "Share A", kind="percent", help="Share of the kernel time of A"),
+    tables.Col("b_share_pct", "Share B", kind="percent", help="Share of the kernel time of B"),
+)
+PHASE_COLUMNS = (
+    tables.Col("pattern", "Range", width=260),
+    tables.Col("status", "In", width=70),
+    tables.Col("a_instances", "Instances A", kind="number"),
+    tables.Col("b_instances", "Instances B", kind="number"),
+    tables.Col("a_kernel_ns", "Kernels A", kind="duration", help="Sum of the durations of their kernels"),
+    tables.Col("b_kernel_ns", "Kernels B", kind="duration", like="a_kernel_ns"),
+    tables.Col("change_kernel_pct", "Kernels", kind="percent", help="B against A"),
+    tables.Col("a_busy_ns", "Busy A", kind="duration", help="Time in which their operations ran", like="a_kernel_ns"),
+    tables.Col("b_busy_ns", "Busy B", kind="duration", like="a_kernel_ns"),
+    tables.Col("a_cpu_ns", "Host A", kind="duration", help="Sum of their durations on the host"),
+    tables.Col("b_cpu_ns", "Host B", kind="duration", like="a_cpu_ns"),
+    tables.Col("change_cpu_pct", "Host", kind="percent", help="B against A"),
+)
+COPY_COLUMNS = (
+    tables.Col("direction", "Direction", width=180),
+    tables.Col("a_total_ns", "Total A", kind="duration"),
+    tables.Col("b_total_ns", "Total B", kind="duration", like="a_total_ns"),
+    tables.Col("change_total_pct", "Total", kind="percent", help="B against A"),
+    tables.Col("a_count", "Operations A", kind="number"),
+    tables.Col("b_count", "Operations B", kind="number"),
+    tables.Col("a_bytes", "Size A", kind="bytes"),
+    tables.Col("b_bytes", "Size B", kind="bytes", like="a_bytes"),
+    tables.Col("a_gb_per_s", "Bandwidth A", "GB/s", kind="number"),
+    tables.Col("b_gb_per_s", "Bandwidth B", "GB/s", kind="number"),
+)
+IN = {"same": "both", "new": "only B", "gone": "only A"}
+FORMS: dict[str, Callable[[Any], str]] = {
+    "ns": fmt.duration,
+    "%": fmt.percent,
+    "bytes": fmt.bytes_,
+    "count": lambda n: f"{n:,.1f}".removesuffix(".0"),
+}
+TITLES = {
+    "window_ns": "Time that the selection covers",
+    "steps": "Steps",
+    "step_ns": "Step on the host, median",
+    "kernel_ns": "Kernel time",
+    "kernel_ns_per_step": "Kernel time a step",
+    "launches": "Kernel launches",
+    "launches_per_step": "Kernel launches a step",
+    "kernels": "Different kernels",
+    "busy_ns": "GPU busy",
+    "busy_pct": "GPU busy, share",
+    "idle_ns": "GPU idle",
+    "copies": "Copies and memory sets",
+    "copy_ns": "Time of copies and sets",
+    "copy_bytes": "Size of copies and sets",
+}
+FACTS = (
+    "kernel_ns",
+    "kernel_ns_per_step",
+    "launches",
+    "launches_per_step",
+    "step_ns",
+    "busy_pct",
+    "idle_ns",
+    "copy_ns",
+)
+
+
+def facts(found: compared.Compared) -> None:
+    """Key figures of B, each with its change from A below it."""
+    left_out = ("kernel_ns", "launches") if _by_step(found) else ("kernel_ns_per_step", "launches_per_step")
+    rows = {str(row["measure"]): row for _, row in found.summary.iterrows()}
+    with st.container(horizontal=True, gap="large"):
+        for row in (rows[name] for name in FACTS if name in rows and name not in left_out):
+            form = FORMS[row["unit"]]
+            a, b = fmt.number(row["a"]), fmt.number(row["b"])
+            change = _change(row)
+            st.metric(
+                TITLES[row["measure"]],
+                fmt.plain(fmt.MISSING if b is None else form(b)),
+                delta=change or None,
+                delta_color="off",
+                delta_arrow="off",
+                help=fmt.plain(f"A: {fmt.MISSING if a is None else form(a)}"),
+                width="content",
+            )
+
+
+def _by_step(found: compared.Compared) -> bool:
+    both = matching.units(found.a, found.b) if found.basis == "step" else None
+    return both is not None and not both.name
+
+
+def _change(row: "pd.Series[Any]") -> str:
+    if row["unit"] == "%":
+        return words.signed_points(row["change"]) if pd.notna(row["change"]) else ""
+    return words.signed_percent(row["change_pct"]) if pd.notna(row["change_pct"]) else ""
+
+
+def kernels(found: compared.Compared) -> None:
+    """All kernels of both; a click on one shows how its durations spread."""
+    rows = found.kernels
+    st.subheader("Kernels", anchor=False)
+    shown = rows.assign(
+        interval=[words.interval(row) for _, row in rows.iterrows()],
+        size=[words.size_change(row) for _, row in rows.iterrows()],
+        told=rows["verdict"].where(rows["status"] == "same", rows["status"]),
+    )
+    columns = [c for c in KERNEL_COLUMNS if found.basis == "share" or c.name != "share_change_points"]
+    if found.basis == "share":
+        columns[1:3] = [columns[2], *SHARE_COLUMNS]
+    if not shown["size"].any():
+        columns = [c for c in columns if c.name != "size"]
+    hidden = [name for name in names(KERNELS) if name not in {column.name for column in columns}]
+    chosen = tables.table(
+        shown, columns, key="compare-kernels", download="compare_kernels.csv", select=True, hidden=hidden
+    )
+    if chosen is not None:
+        _spread(found, rows.iloc[chosen])
+
+
+def _spread(found: compared.Compared, row: "pd.Series[Any]") -> None:
+    a, b = compare_rows.samples(found.a, found.b, row)
+    st.markdown(f"**Durations of {fmt.plain(fmt.shortened(row['name'], 100))}**")
+    figure = charts_compare.distributions(a, b, theme.theme())
+    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="compare-spread")
+    told = [
+        f"{letter}: median {fmt.duration(row[f'{side}_median_ns'])}, 95 of 100 within"
+        f" {fmt.duration(row[f'{side}_p95_ns'])} ({fmt.count(len(drawn))} executions drawn)"
+        for letter, side, drawn in (("A", "a", a), ("B", "b", b))
+        if len(drawn)
+    ]
+    st.caption("  ·  ".join(told))
+    st.code(row["demangled"], language=None, wrap_lines=True)
+
+
+def phases(found: compared.Compared) -> None:
+    """The ranges at the top levels."""
+    st.subheader("Phases", anchor=False)
+    if found.phases.empty:
+        st.caption("Neither report has NVTX ranges in its selection.")
+        return
+    st.caption(
+        "Ranges at the two outermost levels of each selection, by name; a star stands for a number that changes."
+    )
+    shown = found.phases.assign(status=found.phases["status"].map(IN))
+    tables.table(shown, _known(shown, PHASE_COLUMNS), key="compare-phases", download="compare_phases.csv")
+
+
+def copies(found: compared.Compared) -> None:
+    """Copies and memory sets by direction."""
+    st.subheader("Copies", anchor=False)
+    if found.copies.empty:
+        st.caption("No copy or memory set in either selection.")
+        return
+    rates = {f"{letter}_gb_per_s": found.copies[f"{letter}_bytes_per_s"] / 1e9 for letter in "ab"}
+    shown = found.copies.assign(**rates)
+    tables.table(shown, _known(shown, COPY_COLUMNS), key="compare-copies", download="compare_copies.csv")
+
+
+def _known(rows: pd.DataFrame, columns: tuple[tables.Col, ...]) -> list[tables.Col]:
+    """The columns of which any row has a value."""
+    return [column for column in columns if column.name in rows.columns and bool(rows[column.name].notna().any())]
+
+
+def totals(found: compared.Compared) -> None:
+    """Everything that is one number a report."""
+    with st.expander("All totals", icon=":material/functions:"):
+        cells = [
+            [
+                TITLES[row["measure"]],
+                *(fmt.MISSING if pd.isna(row[side]) else FORMS[row["unit"]](row[side]) for side in "ab"),
+                _change(row),
+            ]
+            for _, row in found.summary.iterrows()
+        ]
+        frame = pd.DataFrame(
+            [[fmt.plain(cell) for cell in row] for row in cells], columns=["Figure", "A", "B", "Change"]
+        )
+        st.table(frame.set_index("Figure"), border="horizontal")

@@ -1,0 +1,170 @@
+"""The sentences of the page "Compare", made of its rows."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from app.ui import format as fmt
+from profiledb.selection import model
+from profiledb.studies.compare import matching
+from profiledb.studies.compare.matching import Basis, Side
+
+NAMED = 3
+"""Kernels that the headline names on either side."""
+_MAINLY = 0.8
+_STATUS = {"new": "new", "gone": "gone"}
+
+
+def signed(ns: Any) -> str:
+    """A difference of times with its sign: ``+1.23 ms``."""
+    value = fmt.number(ns)
+    return fmt.MISSING if value is None else f"{_sign(value)}{fmt.duration(abs(value))}"
+
+
+def signed_percent(x: Any) -> str:
+    """A relative difference with its sign: ``−12.3 %``; what rounds to nothing has none."""
+    value = fmt.number(x)
+    if value is None:
+        return fmt.MISSING
+    return f"{_sign(value) if abs(value) >= 0.05 else '±'}{abs(value):,.1f} %"
+
+
+def signed_points(x: Any) -> str:
+    """A difference of shares: ``+1.2 points``."""
+    value = fmt.number(x)
+    if value is None:
+        return fmt.MISSING
+    return f"{_sign(value) if abs(value) >= 0.05 else '±'}{abs(value):.1f} points"
+
+
+def _sign(value: float) -> str:
+    return "+" if value > 0 else "−" if value < 0 else ""
+
+
+def per(a: Side, b: Side, basis: Basis) -> str:
+    """What sums are of: ``" a step"``, ``" an instance of forward"`` (escaped), or nothing."""
+    both = matching.units(a, b) if basis == "step" else None
+    if both is None:
+        return ""
+    return f" per instance of {fmt.plain(both.name)}" if both.name else " a step"
+
+
+def headline(a: Side, b: Side, basis: Basis) -> str:
+    """How the kernel time of B compares with that of A (Markdown)."""
+    numbers = matching.divisors(a, b, basis)
+    before, after = a.kernel_ns / numbers[0], b.kernel_ns / numbers[1]
+    what = f"kernel time{per(a, b, basis)}"
+    change = 100 * (after / before - 1) if before else None
+    if change is None:
+        return f"**B has {fmt.duration(after)} of {what}, A none.**"
+    if abs(change) < 0.05:
+        return f"**B has as much {what} as A: {fmt.duration(after)}.**"
+    times = f", {after / before:.3g} times as much" if change > 100 else ""
+    more = "more" if change > 0 else "less"
+    return (
+        f"**B has {abs(change):,.1f} % {more} {what} than A: {fmt.duration(after)} instead of {fmt.duration(before)},"
+        f" {signed(after - before)}{times}.**"
+    )
+
+
+def causes(rows: pd.DataFrame, basis: Basis) -> str:
+    """The kernels that account for the change, and those that work against it (Markdown)."""
+    column = "share_change_points" if basis == "share" else "change_ns"
+    changes = pd.to_numeric(rows[column]).astype(float)
+    if basis == "share":
+        named = [_named(row, column) for _, row in rows.head(NAMED).iterrows() if abs(row[column]) >= 0.05]
+        return f"The shares of the kernel time that changed most: {', '.join(named)}." if named else ""
+    net = float(changes.sum())
+    ahead = rows[changes * (net or 1.0) > 0]
+    against = rows[changes * (net or 1.0) < 0]
+    sentences = []
+    if len(ahead):
+        sum_ns = float(ahead[column].sum())
+        top = ahead.head(NAMED)
+        part = float(top[column].sum())
+        rest = (
+            f"; {fmt.count(len(ahead) - len(top))} more make {signed(sum_ns - part)}" if len(ahead) > len(top) else ""
+        )
+        sentences.append(f"Largest part: {', '.join(_named(row, column) for _, row in top.iterrows())}{rest}.")
+    if len(against) and abs(float(against[column].sum())) >= 0.02 * abs(net):
+        top = against.head(1)
+        rest = f", in all {signed(against[column].sum())} of {fmt.count(len(against))}" if len(against) > 1 else ""
+        sentences.append(f"Against it: {_named(top.iloc[0], column)}{rest}.")
+    return " ".join(sentences)
+
+
+def _named(row: "pd.Series[Any]", column: str) -> str:
+    size = signed_points(row[column]) if column == "share_change_points" else signed(row[column])
+    return f"{fmt.plain(fmt.shortened(row['name'], 60))} **{size}** ({reason(row)})"
+
+
+def reason(row: "pd.Series[Any]") -> str:
+    """Why the total of a kernel changed: new, gone, another number of calls, another mean duration, or both."""
+    if row["status"] in _STATUS:
+        return _STATUS[str(row["status"])]
+    change = float(row["change_ns"])
+    calls, longer = float(row["more_calls_ns"]), float(row["longer_ns"])
+    words = []
+    if abs(calls) >= (1 - _MAINLY) * abs(change) and calls:
+        words.append(f"{'more' if calls > 0 else 'fewer'} calls")
+    if abs(longer) >= (1 - _MAINLY) * abs(change) and longer:
+        words.append(_longer(row))
+    return ", ".join(words) or "the same"
+
+
+def _longer(row: "pd.Series[Any]") -> str:
+    change = signed_percent(row["avg_change_pct"])
+    sure = "" if row["verdict"] in ("slower", "faster") else f", {row['verdict']}"
+    size = size_change(row)
+    return f"mean {change}{f' at {size} the threads a launch' if size else ''}{sure}"
+
+
+def size_change(row: "pd.Series[Any]") -> str:
+    """By what factor the threads of a launch changed on average; nothing where they did not."""
+    before, after = fmt.number(row["a_threads"]), fmt.number(row["b_threads"])
+    if not before or not after or abs(after / before - 1) < 0.005:
+        return ""
+    return f"{after / before:.3g}×"
+
+
+def interval(row: "pd.Series[Any]") -> str:
+    """The 95 % interval of the change of a mean in words."""
+    low, high = fmt.number(row["low_pct"]), fmt.number(row["high_pct"])
+    if low is None or high is None:
+        return ""
+    return f"{_sign(low)}{abs(low):,.1f} to {_sign(high)}{abs(high):,.1f}"
+
+
+def significance(rows: pd.DataFrame) -> str:
+    """How many of the kernels that both run are slower and faster, and of how many nothing can be said."""
+    counts = rows["verdict"].value_counts()
+    both = int((rows["status"] == "same").sum())
+    if not both:
+        return "The two have no kernel in common."
+    told = [
+        f"{fmt.count(counts[word])} {shown}"
+        for word, shown in (
+            ("slower", "slower"),
+            ("faster", "faster"),
+            ("not significant", "without a significant change"),
+            ("too few calls", "with too few calls to tell"),
+        )
+        if counts.get(word, 0)
+    ]
+    ends = [f"{fmt.count(n)} {word}" for word in ("new", "gone") if (n := int((rows["status"] == word).sum()))]
+    noun = "kernel" if both == 1 else "kernels"
+    return f"{fmt.count(both)} {noun} in both: {', '.join(told)}" + (f"; {', '.join(ends)}." if ends else ".")
+
+
+def command(basis: Basis, a: str, b: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """The command line that prints the rows of the page, for a shell."""
+    plain = dict.fromkeys(model.HELP, "")
+    other = {name: value for name, value in (plain | dict(theirs)).items() if value != (plain | dict(mine))[name]}
+    words = ["python", "-m", "profiledb", "compare", a, b]
+    for option, params in (("--param", mine), ("--other-param", other)):
+        for name, value in params.items():
+            values = [value] if isinstance(value, str) else value
+            words += [part for one in values for part in (option, f"{name}={one}")]
+    return shlex.join([*words, "--basis", basis])

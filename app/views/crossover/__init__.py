@@ -1,0 +1,1 @@
+"""Crossover: from which size on the GPU beats the CPU."""

@@ -1,0 +1,103 @@
+"""Crossover: the same work on CPU and GPU by size, and from which size on the GPU is worth its transfers."""
+
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import page as ui
+from app.ui import theme
+from app.views.crossover import parts as crossover_parts
+from app.views.crossover.charts import Panel
+from profiledb.report.catalog import Manifest
+from profiledb.studies.crossover import crossing
+
+PANELS = 3  # tasks that have room beside each other
+MOST = 50  # tasks of which crossovers are listed; the command line lists all
+EXAMPLE = (
+    "task,size,device,part,seconds\nmatmul,1024,cpu,compute,0.002866\nmatmul,1024,gpu,allocate,0.000057\n"
+    "matmul,1024,gpu,to_device,0.000848\nmatmul,1024,gpu,compute,0.000151\nmatmul,1024,gpu,to_host,0.000697"
+)
+COMMAND = "python -m workloads profile tasks"
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    ui.header(manifest, "Crossover")
+    if not session.has_sidecar(manifest.id, "tasks"):
+        _how(manifest)
+        return
+    rows = session.run(manifest.id, "task_times")
+    tasks = list(dict.fromkeys(rows["task"]))
+    shown = _choose(tasks)
+    repetitions = session.run(manifest.id, "task_repetitions")
+    listed = [*shown, *(task for task in tasks if task not in shown)][:MOST]
+    found = crossing.crossovers(repetitions[repetitions["task"].isin(listed)])
+    parts = session.run(manifest.id, "task_parts")
+    panels = [
+        Panel(
+            task,
+            rows[rows["task"] == task],
+            parts[parts["task"] == task],
+            [one for one in found if one.task == task],
+        )
+        for task in shown
+    ]
+    crossover_parts.cards(panels)
+    crossover_parts.charts_of(panels, theme.work_colors(), theme.theme())
+    if len(tasks) > PANELS:
+        crossover_parts.crossings(found, more=len(tasks) - len(listed))
+    _left_out(rows)
+    crossover_parts.times(manifest.id, rows)
+    crossover_parts.downloads(manifest)
+
+
+def _how(manifest: Manifest) -> None:
+    """What to drop, how to make one, and what it would be good for."""
+    name = f"{Path(fmt.visible(manifest.name)).stem}.tasks.csv"
+    with st.container(border=True):
+        st.markdown("**No times of the same work on CPU and GPU lie beside this report.**")
+        st.caption(
+            "They tell from which size on the GPU is faster, with its transfers and without, and what its time goes to."
+        )
+        st.caption("Capture vector addition, matrix multiplication and reduction over several sizes with")
+        st.code(COMMAND, language=None)
+        st.caption(
+            f"or drop {fmt.plain(name)} of a program of your own into the Library, a row a part and repetition. Parts"
+            " may have any name; computing alone is the part compute, which every row is where there is no column part."
+        )
+        st.code(EXAMPLE, language=None)
+
+
+def _choose(tasks: list[str]) -> list[str]:
+    """The tasks that are drawn: all where they are few, else the one that the address names, or the first."""
+    if len(tasks) <= PANELS:
+        return tasks
+    names = dict(zip(map(str, range(len(tasks))), tasks, strict=True))
+    asked = st.query_params.get("task", "")
+    start = tasks.index(asked) if asked in tasks else 0
+    number = st.selectbox(
+        "Task", list(names), index=start, key="crossover-task", width=320,
+        format_func=lambda key: fmt.shortened(names[key], 80),
+    )  # fmt: skip
+    task = names[number or "0"]
+    if asked != task and (asked or number != "0"):
+        st.query_params["task"] = task
+    return [task]
+
+
+def _left_out(rows: pd.DataFrame) -> None:
+    """Says what does not count in the totals."""
+    partial = int(rows["partial_repetitions"].sum())
+    if partial:
+        many = "1 repetition lacks" if partial == 1 else f"{fmt.count(partial)} repetitions lack"
+        st.caption(
+            f"{many} a part that others of the same task, size and device have: these count in the parts that are"
+            " there, and in no total."
+        )
+
+
+page()

@@ -1,0 +1,1 @@
+"""Energy: joules of classes, ranges and steps, power over time."""

@@ -1,0 +1,133 @@
+"""The tables of the page "Energy": ranges, kernel classes, GPUs."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import charts, tables, theme
+from app.ui import format as fmt
+from app.ui.charts import Part
+from app.views.energy import words
+
+BY = "by"
+_BY = {"loop": "Loops as one", "path": "Each path", "name": "Each name"}
+_KINDS = {"memcpy": "Copies", "memset": "Memory sets", "graph": "CUDA graphs", "idle": "Idle"}
+_GREYS = {"memcpy": "#7A828E", "memset": "#9AA1AB", "graph": "#656D78", "idle": "#B4BAC2"}
+_ENERGY = (
+    tables.Col("energy_j", "Energy", unit="J", kind="number", help="Idle power is part of it"),
+    tables.Col("off_j", "±", unit="J", kind="number", help="To the farther end of the bar"),
+)
+_MEAN = tables.Col("mean_w", "Mean", unit="W", kind="number", help="Energy over time")
+_NOTE = tables.Col("note", "Note", help="Why there is no number, or that it is of a part", width=170)
+RANGES = (
+    tables.Col("range", "Range", width=240, pinned=True),
+    tables.Col("instances", "Instances", kind="count", width=76),
+    tables.Col("time_ns", "Time", kind="duration", help="On the GPU, else on the host; overlaps count once"),
+    *_ENERGY,
+    tables.Col("each_j", "An instance", unit="J", kind="number", help="Energy over instances"),
+    tables.Col("each_off_j", "± ", unit="J", kind="number", help="That of the energy over instances"),
+    _MEAN,
+    _NOTE,
+)
+CLASSES = (
+    tables.Col("class", "Class", kind="class", width=150, pinned=True),
+    tables.Col("what", "", width=110),
+    tables.Col("time_ns", "Time", kind="duration", help="Work that runs at the same time shares it"),
+    *_ENERGY,
+    tables.Col("share_pct", "Share", kind="percent", help="Of the energy of the selection"),
+    _MEAN,
+    _NOTE,
+)
+GPUS = (
+    tables.Col("gpu_id", "GPU", kind="count", width=56, pinned=True),
+    tables.Col("gpu", "Name", width=170),
+    *_ENERGY,
+    _MEAN,
+    tables.Col("covered_pct", "In the log", kind="percent", help="Share of the selection's time"),
+    tables.Col("source", "From", help="counter: its energy counter; power: its power added up", width=80),
+    _NOTE,
+)
+
+
+def shown(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with what the tables show: numbers only where they can be told, and why not elsewhere."""
+    rows = rows.copy()
+    rows["note"] = [words.note(row) for _, row in rows.iterrows()]
+    told = ~rows["note"].isin([words.SHORT, words.OUTSIDE])
+    rows["energy_j"] = rows["joules"].where(told)
+    off = [
+        words.either_side(row.joules, row.low_j, row.high_j) if fine else None
+        for row, fine in zip(rows.itertuples(), told, strict=True)
+    ]
+    rows["off_j"] = pd.Series(off, index=rows.index, dtype="Float64")
+    for name in {"mean_w", "share_pct"} & set(rows):
+        rows[name] = rows[name].where(told)
+    rows["time_ns"] = rows["seconds"].astype("Float64") * 1e9
+    return rows
+
+
+def ranges(report_id: str) -> None:
+    """Draws the table of ranges; raises NotCapturedError where the report has none."""
+    st.subheader("Ranges", anchor=False)
+    by = st.segmented_control(
+        "Rows", list(_BY), default="loop", format_func=_BY.__getitem__, key=BY, bind="query-params", required=True,
+        label_visibility="collapsed", help="Loops as one: step_* for all numbered steps",
+    )  # fmt: skip
+    rows = session.run(report_id, "energy_ranges", by=by)
+    if rows.empty:
+        st.caption("The selection has no ranges.")
+        return
+    whole = shown(rows)
+    whole["each_j"] = rows["joules_each"].where(whole["energy_j"].notna())
+    whole["each_off_j"] = (whole["off_j"] / rows["instances"]).where(whole["each_j"].notna())
+    raw = ("seconds", "covered_pct", "joules", "low_j", "high_j", "measurable")
+    tables.table(whole, RANGES, key="energy-ranges", download="energy_ranges.csv", hidden=raw)
+    total = int(rows["total"].iloc[0])
+    if total > len(rows):
+        st.caption(f"Those of the most time: {fmt.count(len(rows))} of {fmt.count(total)}.")
+
+
+def classes(report_id: str) -> None:
+    """Draws the energy by kernel class, as a bar and as a table."""
+    st.subheader("Kernel classes", anchor=False)
+    rows = session.run(report_id, "energy_classes")
+    if rows.empty:
+        st.caption("The log covers nothing of the selection.")
+        return
+    titles = theme.class_titles()
+    _share_bar(rows)
+    whole = shown(rows)
+    whole["what"] = rows["class"].map(lambda name: "" if name in titles else _KINDS.get(name, name))
+    whole["class"] = rows["class"].where(rows["class"].isin(list(titles)))
+    raw = ("seconds", "joules", "low_j", "high_j", "measurable")
+    tables.table(whole, CLASSES, key="energy-classes", download="energy_classes.csv", hidden=raw)
+    st.caption(
+        "Work that runs at the same time shares it, so all rows add up to the energy of the selection. What runs within"
+        " one stretch of the log is told apart by its time alone, so there a class that draws more is not seen, and a"
+        " class whose kernels alternate with others is too short to measure however often it runs. Idle is the time in"
+        " which nothing of the selection ran."
+    )
+
+
+def _share_bar(rows: pd.DataFrame) -> None:
+    """The classes as parts of the whole, where any of them can be measured."""
+    if not rows["measurable"].any():
+        return
+    titles, colors = theme.class_titles(), theme.class_colors()
+    parts = [
+        Part(
+            titles.get(row["class"], _KINDS.get(row["class"], fmt.visible(row["class"]))),
+            float(row["share_pct"]),
+            words.joules(row["joules"], row["low_j"], row["high_j"], measurable=row["measurable"]),
+            colors.get(row["class"], _GREYS.get(row["class"], colors["other"])),
+        )
+        for _, row in rows.iterrows()
+    ]
+    st.plotly_chart(charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key="energy-share")
+
+
+def gpus(rows: pd.DataFrame) -> None:
+    """Draws a row a GPU, where there are several."""
+    if len(rows) > 1:
+        raw = ("seconds", "joules", "low_j", "high_j", "measurable", "lowest_w", "highest_w", "limit_w", "period_ns")
+        tables.table(shown(rows), GPUS, key="energy-gpus", download="energy_summary.csv", hidden=raw)

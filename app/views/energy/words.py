@@ -1,0 +1,119 @@
+"""Energies with their bars, and the sentences that say what a bar means."""
+
+from typing import Any
+
+import pandas as pd
+
+from app.ui import format as fmt
+
+JOULES = (("MJ", 1e6), ("kJ", 1e3), ("J", 1.0), ("mJ", 1e-3), ("µJ", 1e-6))
+SHORT = "too short to measure"
+OUTSIDE = "not in the log"
+
+BAR = (
+    "Between two changes of its counter a GPU drew a known energy E in a known time t. What covers the part f of that"
+    " time gets f × E. Its bar is what is possible while the power P stayed between the lowest and the highest one that"
+    " the log proves, or the power limit where the program tells it: at least the larger of f × Pmin × t and"
+    " E − (1 − f) × Pmax × t, at most the smaller of f × Pmax × t and E − (1 − f) × Pmin × t, so that f = 1 is E."
+    " At its ends the bar also holds by how much a change may be older than the reading that shows it. ± is the farther"
+    " end of the bar. Where half of the bar is more than half of the energy, the time is too short to measure. Where"
+    " the log has a hole, E is divided by the readings before and behind it."
+)
+LAG = (
+    "± is what the readings leave open: an energy is known from one change of the GPU's counter to the next, and what"
+    " covers a part of that time gets its share of it. NVML's readings are averages that the driver makes over a period"
+    " of its own, and lag a little behind what ran; no bar holds that. Idle power is part of every energy."
+)
+
+
+def joules(value: Any, low: Any = None, high: Any = None, *, measurable: Any = True) -> str:
+    """An energy, with its bar where there is one: ``3.07 ± 0.14 kJ``; or why there is none."""
+    amount = fmt.number(value)
+    if amount is None:
+        return fmt.MISSING
+    if not bool(measurable):
+        return SHORT
+    off = either_side(amount, low, high)
+    unit, size = fmt.unit_for(amount, JOULES)
+    digits = _decimals(amount / size) if off is None else min(_decimals(off / size), _decimals(amount / size) + 1)
+    return f"{amount / size:,.{digits}f}" + (f" ± {off / size:,.{digits}f}" if off is not None else "") + f" {unit}"
+
+
+def _decimals(value: float) -> int:
+    """As many as leave three digits of a value, of one below 1 two decimals."""
+    return 2 if value < 9.995 else 1 if value < 99.95 else 0
+
+
+def either_side(value: Any, low: Any, high: Any) -> float | None:
+    """From an energy to the farther end of its bar; None where one of them is missing."""
+    numbers = [fmt.number(one) for one in (value, low, high)]
+    if any(one is None for one in numbers):
+        return None
+    amount, least, most = (float(one) for one in numbers if one is not None)
+    return max(most - amount, amount - least)
+
+
+def watts(value: Any) -> str:
+    """A power: ``674 W``."""
+    amount = fmt.number(value)
+    return fmt.MISSING if amount is None else f"{amount:,.1f} W" if amount < 100 else f"{amount:,.0f} W"
+
+
+def total(rows: pd.DataFrame) -> "pd.Series[Any]":
+    """Rows of several GPUs together: energies add up; the share that the log covers is that of all their time."""
+    known = float((rows["seconds"] * rows["covered_pct"].fillna(0) / 100).sum())
+    sums = {name: rows[name].sum(min_count=1) for name in ("joules", "low_j", "high_j")}
+    asked = float(rows["seconds"].sum())
+    value, low, high = (fmt.number(sums[name]) for name in ("joules", "low_j", "high_j"))
+    measurable = bool(value and low is not None and high is not None and high - low <= value)
+    return pd.Series(
+        sums
+        | {
+            "covered_pct": 100 * known / asked if asked else None,
+            "mean_w": value / known * len(rows) if value and known else None,
+            "measurable": measurable,
+        }
+    )
+
+
+def coverage(rows: pd.DataFrame) -> str:
+    """What of the selection the log does not cover, GPU by GPU; nothing where it covers all (Markdown, escaped)."""
+    said = []
+    for row in rows.itertuples():
+        gpu = f"GPU {fmt.count(row.gpu_id)}: " if len(rows) > 1 else ""
+        share = fmt.number(row.covered_pct)
+        if not row.readings:
+            said.append(f"{gpu}the log has no reading of this GPU.")
+        elif share is None:
+            said.append(f"{gpu}the selection covers no time.")
+        elif fmt.number(row.log_start_ns) is None:
+            said.append(f"{gpu}the log's readings do not change, so nothing is known of its energy.")
+        elif share < 99.95:
+            span = f"{fmt.duration(row.log_start_ns)} to {fmt.duration(row.log_end_ns)}"
+            part = f"{fmt.percent(share)} of the selection" if share else "nothing of the selection"
+            said.append(
+                f"{gpu}the log covers {part}: it tells the energy from {span}, counted from the capture's begin."
+            )
+    words = " ".join(said)
+    return fmt.plain(words[:1].upper() + words[1:])
+
+
+def source(rows: pd.DataFrame) -> str:
+    """How the energies were found where a GPU has no counter (Markdown, escaped)."""
+    added = [fmt.count(gpu) for gpu in rows.loc[rows["source"] == "power", "gpu_id"]]
+    if not added:
+        return ""
+    return fmt.plain(
+        f"GPU {', '.join(added)} tells no energy counter: its readings of power are added up by the trapezoid rule, and"
+        " the bar does not hold what the power did between two readings."
+    )
+
+
+def note(row: Any) -> str:
+    """Why a row has no number, or that it has only a part; nothing where all is well."""
+    share = fmt.number(row["covered_pct"]) if "covered_pct" in row else 100.0
+    if not share or fmt.number(row["joules"]) is None:
+        return OUTSIDE
+    if not bool(row["measurable"]):
+        return SHORT
+    return "" if share > 99.9 else f"log covers {fmt.percent(share)}"

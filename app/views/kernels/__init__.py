@@ -1,0 +1,1 @@
+"""Kernels: all of them, and one."""

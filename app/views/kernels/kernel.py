@@ -1,0 +1,127 @@
+"""One kernel: its durations, how they vary over the capture, its launch shapes and its longest launches."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import links, settled
+from app.ui import charts, columns, theme
+from app.ui import format as fmt
+from app.ui import page as ui
+from app.views.kernels import tables
+from profiledb.report.catalog import Manifest
+
+
+def page() -> None:
+    """Draws the page of the kernel that the address names; of the one with the most time where it names none."""
+    manifest = session.report()
+    found = _summary(manifest)
+    if found is None:
+        _nothing(manifest)
+        return
+    _heading(manifest, found)
+    _facts(found)
+    _charts(manifest.id, found)
+    tables.shapes(manifest.id, int(found["kernel"]))
+    tables.longest(manifest.id, int(found["kernel"]), int(found["calls"]))
+
+
+def _nothing(manifest: Manifest) -> None:
+    """Says why there is nothing to show: the report has no such kernel, or the selection does not."""
+    named = st.query_params.get("kernel")
+    whole = session.whole(manifest.id, "kernel_summary", kernel=named) if named else pd.DataFrame()
+    ui.header(manifest, whole["name"].iloc[0] if len(whole) else "Kernel")
+    if named and whole.empty:
+        st.info("This report has no such kernel. The address may belong to another report.")
+    elif named:
+        st.info(
+            f"This kernel does not run in the selection; in the whole report {fmt.count(whole['calls'].iloc[0])}"
+            f" times, for {fmt.duration(whole['total_ns'].iloc[0])}."
+        )
+        settled.clear_button("kernel-clear")
+    else:
+        st.info("No kernel runs in this selection.")
+        settled.clear_button("kernel-clear")
+    links.to_list(manifest.id, "All kernels")
+
+
+def _summary(manifest: Manifest) -> "pd.Series[Any] | None":
+    named = st.query_params.get("kernel")
+    if named is None:
+        all_of_them = session.run(manifest.id, "kernels")
+        if all_of_them.empty:
+            return None
+        named = str(all_of_them["kernel"].iloc[0])
+    rows = session.run(manifest.id, "kernel_summary", kernel=named)
+    return None if rows.empty else rows.iloc[0]
+
+
+def _heading(manifest: Manifest, found: "pd.Series[Any]") -> None:
+    ui.header(manifest, found["name"])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        links.to_list(manifest.id, "All kernels")
+        for column, label, icon in (
+            ("previous_kernel", "Previous by total", ":material/arrow_back:"),
+            ("next_kernel", "Next by total", ":material/arrow_forward:"),
+        ):
+            other = fmt.number(found[column])
+            if st.button(label, icon=icon, type="tertiary", key=column, disabled=other is None) and other is not None:
+                links.open_kernel(manifest.id, int(other))
+    st.code(fmt.visible(found["demangled"]), language=None, wrap_lines=True)
+    streams, devices = int(found["streams"]), int(found["devices"])
+    where = f"{streams} stream{'s'[: streams != 1]} of {devices} GPU{'s'[: devices != 1]}"
+    title = theme.class_titles().get(found["class"], found["class"])
+    st.caption(
+        f"Class {fmt.plain(title)}  ·  number {found['rank']} of {fmt.count(found['kernels'])} by total time  ·  on"
+        f" {where}  ·  from {fmt.duration(found['first_ns'])} to {fmt.duration(found['last_ns'])} of the capture"
+    )
+
+
+def _facts(found: "pd.Series[Any]") -> None:
+    deviation = (
+        found["stddev_ns"] if int(found["calls"]) > 1 else None
+    )  # 0 of a single one, as nsys has it, says nothing
+    ui.facts(
+        [
+            ("Share", fmt.percent(found["share_pct"]), "Share of the sum of all kernel durations of the selection."),
+            ("Total", fmt.duration(found["total_ns"]), "Sum of durations."),
+            ("Calls", fmt.count(found["calls"]), "Number of executions."),
+            ("Average", fmt.duration(found["avg_ns"]), ""),
+            ("Median", fmt.duration(found["median_ns"]), "Half of the executions take at most this long."),
+            ("95 %", fmt.duration(found["p95_ns"]), "95 of 100 executions take at most this long."),
+            ("Min", fmt.duration(found["min_ns"]), ""),
+            ("Max", fmt.duration(found["max_ns"]), ""),
+            ("Deviation", fmt.duration(deviation), "Sample deviation (n - 1)."),
+        ]
+    )
+
+
+def _charts(report_id: str, found: "pd.Series[Any]") -> None:
+    """Both charts; a single launch has nothing to spread, so it gets none."""
+    if int(found["calls"]) < 2:
+        st.caption("It ran once, so there is no distribution to draw.")
+        return
+    kernel = int(found["kernel"])
+    bins = session.run(report_id, "kernel_histogram", kernel=kernel)
+    points = session.run(report_id, "kernel_over_time", kernel=kernel)
+    marks = [("median", float(found["median_ns"])), ("95 %", float(found["p95_ns"]))]
+    left, right = columns.pair()
+    with left:
+        st.subheader("Distribution", anchor=False)
+        st.plotly_chart(
+            charts.histogram(bins, marks, theme.theme()), config=charts.CONFIG, width="stretch", key="histogram"
+        )
+    with right:
+        st.subheader("Over the capture", anchor=False)
+        figure = charts.over_time(points, theme.theme(), log=bins["scale"].iloc[0] == "log")
+        st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="over-time")
+    if len(points) < int(found["calls"]):
+        st.caption(
+            f"{fmt.count(len(points))} of {fmt.count(found['calls'])} launches are drawn:"
+            " the shortest and the longest of each stretch of time."
+        )
+
+
+page()

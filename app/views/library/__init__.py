@@ -1,0 +1,1 @@
+"""Library: every report, what is on its way, what failed and why."""

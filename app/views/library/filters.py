@@ -1,0 +1,87 @@
+"""Search and filters of the Library; all of them stand in the address."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Literal
+
+import streamlit as st
+
+from app.ui import format as fmt
+from app.ui import page
+from profiledb.report.catalog import Manifest
+
+_URL: Literal["query-params"] = "query-params"
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What the list is narrowed to; empty means everything."""
+
+    text: str = ""
+    kinds: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    since: date | None = None
+    until: date | None = None
+
+
+def choose(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]]) -> Filters:
+    """Draws the filters and returns what was chosen."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input("Search", key="q", placeholder="Name, GPU, command or label", bind=_URL, width=240)
+        kinds = _any_of("Kind", "kind", _sorted(r.kind for r in reports), page.kind_title)
+        gpus = _any_of("GPU", "gpu", _sorted(r.gpu for r in reports), fmt.visible)
+        chosen = _any_of("Label", "label", _sorted(name for found in labels.values() for name in found), fmt.visible)
+        nothing: list[Any] = []
+        days = st.date_input("Captured", value=nothing, key="captured", bind=_URL, width=250)
+    since, until = _span(days)
+    return Filters(text, tuple(kinds), tuple(gpus), tuple(chosen), since, until)
+
+
+def _any_of(title: str, key: str, options: Sequence[str], shown: Callable[[str], str]) -> list[str]:
+    return st.multiselect(title, options, key=key, format_func=shown, bind=_URL, placeholder="Any", width=160)
+
+
+def matching(reports: Iterable[Manifest], labels: Mapping[str, Sequence[str]], filters: Filters) -> list[Manifest]:
+    """The reports that every filter lets through, in their order.
+
+    The search asks for each of its words somewhere in name, id, GPU, command and labels, without regard to case.
+    """
+    words = filters.text.casefold().split()
+    return [r for r in reports if _fits(r, labels.get(r.id, ()), filters) and _has(r, labels.get(r.id, ()), words)]
+
+
+def _fits(report: Manifest, labels: Sequence[str], filters: Filters) -> bool:
+    if filters.kinds and report.kind not in filters.kinds:
+        return False
+    if filters.gpus and report.gpu not in filters.gpus:
+        return False
+    if filters.labels and not set(filters.labels) <= set(labels):
+        return False
+    if filters.since is None and filters.until is None:
+        return True
+    day = _day(report.captured_at)
+    return day is not None and (filters.since or day) <= day <= (filters.until or day)
+
+
+def _has(report: Manifest, labels: Sequence[str], words: Sequence[str]) -> bool:
+    text = "\n".join((report.name, report.id, report.gpu or "", report.command or "", *labels)).casefold()
+    return all(word in text for word in words)
+
+
+def _day(iso: str | None) -> date | None:
+    try:
+        return datetime.fromisoformat(iso or "").date()
+    except ValueError:
+        return None
+
+
+def _span(days: object) -> tuple[date | None, date | None]:
+    """First and last day of a date input: a range half chosen has only the first."""
+    found = [day for day in days if isinstance(day, date)] if isinstance(days, Sequence) else []
+    return (found[0] if found else None), (found[1] if len(found) > 1 else None)
+
+
+def _sorted(values: Iterable[str | None]) -> list[str]:
+    return sorted({value for value in values if value}, key=str.casefold)

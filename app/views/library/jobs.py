@@ -1,0 +1,161 @@
+"""Files on their way and files that failed: a part of the page that refreshes by itself."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import streamlit as st
+
+from app import session, worker
+from app.ui import format as fmt
+from app.ui import page
+from app.views.library import sidecars
+from app.web import access
+from profiledb.report.catalog import OPEN_STATES, Job
+
+REFRESH_S = 1.0
+FEW = 2
+"""So many failures are shown at once; more fold up behind their number."""
+
+SHOWN = 50
+_LISTED = "library-listed"
+_STATES = "library-states"
+
+
+def note_listed() -> None:
+    """Remembers what the page lists; the live part has the page drawn again when that has changed."""
+    st.session_state[_LISTED] = _listed()
+
+
+def first_are_coming() -> bool:
+    """Whether files are on their way into a library that has none yet; so are samples before the worker names them."""
+    if jobs := session.jobs():
+        return any(job.state in OPEN_STATES for job in jobs)
+    samples = session.settings().samples
+    return worker.status().state in ("here", "starting") and samples is not None and any(samples.glob("*"))
+
+
+@st.fragment(run_every=REFRESH_S)
+def live() -> None:
+    """Worker, progress and failures."""
+    with page.boundary():
+        state = worker.status()
+        jobs = session.jobs()
+        _announce(jobs)
+        if st.session_state.get(_LISTED) != _listed():
+            st.rerun()
+        _worker(state)
+        _progress([job for job in jobs if job.state in OPEN_STATES], state)
+        _deferred([job for job in jobs if job.state == "deferred"])
+        _failures([job for job in jobs if job.state == "failed"])
+        sidecars.waiting(jobs)
+
+
+def _listed() -> tuple[str, ...] | bool:
+    """The reports; while there are none, whether some are on their way: the page then says something else."""
+    return tuple(r.id for r in session.reports()) or first_are_coming()
+
+
+def _announce(jobs: Sequence[Job]) -> None:
+    """Says what became of the files that this visitor saw waiting."""
+    before: dict[str, str] = st.session_state.get(_STATES, {})
+    for job in jobs:
+        if before.get(job.path) in OPEN_STATES and job.state not in OPEN_STATES:
+            words = {"ready": "is ready", "duplicate": "is in the library already", "failed": "could not be read"}
+            if job.state in words:
+                st.toast(f"{fmt.plain(job.name)} {words[job.state]}.")
+    st.session_state[_STATES] = {job.path: job.state for job in jobs}
+
+
+def _worker(status: worker.Status) -> None:
+    """Nothing while all is well: only what keeps files from being read is worth a line."""
+    if status.state == "off":
+        st.warning("No worker takes in new files. Start one with `python -m ingest`.", icon=":material/pause_circle:")
+    elif status.state == "stopped":
+        st.warning("The worker has stopped; it is started again in a moment.", icon=":material/warning:")
+        page.words(status.reason, "What it said last")
+
+
+def _progress(jobs: Sequence[Job], status: worker.Status) -> None:
+    running = [job for job in jobs if job.state != "waiting"]
+    waiting = [job for job in jobs if job.state == "waiting"]
+    if not jobs:
+        return
+    more = f" · {len(waiting)} waiting" if waiting else ""
+    if not running:
+        st.status(f"Waiting for the worker{more}", state="running" if status.state != "off" else "error")
+    for job in running:
+        step = f" · {fmt.plain(job.message)}" if job.message else ""
+        st.status(f"Reading **{fmt.plain(job.name)}**{step}{more}", state="running")
+
+
+def _deferred(jobs: Sequence[Job]) -> None:
+    """What has to wait and is tried again by itself, with the reason of the first."""
+    if jobs:
+        first = jobs[0]
+        more = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
+        said = (
+            f"**{fmt.plain(first.name)}**{more} cannot be read now: {fmt.plain(first.message)} {fmt.plain(first.hint)}"
+        )
+        st.warning(said, icon=":material/hourglass_top:")
+
+
+def _failures(jobs: Sequence[Job]) -> None:
+    if not jobs:
+        return
+    title = "1 file could not be read" if len(jobs) == 1 else f"{len(jobs)} files could not be read"
+    with st.expander(title, icon=":material/error:", expanded=len(jobs) <= FEW):
+        for job in jobs[:SHOWN]:
+            _failure(job)
+        if len(jobs) > SHOWN:
+            st.caption(f"and {len(jobs) - SHOWN} more")
+
+
+def _failure(job: Job) -> None:
+    said, done = st.columns([5, 2], vertical_alignment="top")
+    with said.container(gap="xxsmall"):
+        st.markdown(_sentence(job))
+        if job.hint:
+            st.caption(fmt.plain(job.hint))
+        page.words(job.detail)
+    if not access.may_edit():
+        return
+    with done.container(horizontal=True, horizontal_alignment="right"):
+        st.button("Try again", key=f"again-{job.path}", on_click=_try_again, args=(job.path,))
+        st.button("Dismiss", key=f"away-{job.path}", on_click=_dismiss, args=(job.path,), type="tertiary")
+
+
+def _sentence(job: Job) -> str:
+    """The message with the file's name in bold, in front where the message does not have it."""
+    name, message = fmt.plain(job.name), fmt.plain(job.message)
+    return message.replace(name, f"**{name}**", 1) if name in message else f"**{name}**: {message}"
+
+
+def _try_again(path: str) -> None:
+    session.editing().catalog.forget_job(path)
+
+
+def _dismiss(path: str) -> None:
+    """The failure is no longer shown; the file stays, and is read again when it changes."""
+    session.editing().catalog.set_state(path, "deleted")
+
+
+def set_aside() -> None:
+    """Says that the catalog was damaged, as long as the damaged one lies in the folder."""
+    if found := session.library().catalog.set_aside():
+        st.warning(
+            "The catalog of the library was damaged and has been rebuilt. Labels and links that could not be read are"
+            f" lost. The damaged file is {fmt.plain(found[0])}: remove it to hide this line.",
+            icon=":material/warning:",
+        )
+
+
+def where(status: worker.Status, inbox: Path) -> str:
+    """One line: where files go, and who takes them from there."""
+    words = {
+        "here": "worker running here",
+        "elsewhere": "worker running elsewhere",
+        "starting": "worker starting",
+        "off": "worker off",
+        "stopped": "worker stopped",
+    }
+    return f"Drop reports here, or copy them into **{fmt.plain(inbox)}**  ·  {words[status.state]}"

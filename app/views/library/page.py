@@ -1,0 +1,69 @@
+"""Library: every report, files on their way, and files that could not be read."""
+
+import streamlit as st
+
+from app import session, worker
+from app.ui import report_links
+from app.views.library import actions, jobs, sidecars, table, tour, upload
+from app.views.library import filters as library_filters
+
+TOOLS = (
+    ("Nsight Systems", "nsys profile --trace=cuda,nvtx,osrt -o report python train.py"),
+    ("Nsight Compute", "ncu --set full -o report python train.py"),
+)
+
+
+def page() -> None:
+    """Draws the page."""
+    reports = session.reports()
+    jobs.note_listed()
+    st.header("Library", anchor=False)
+    upload.uploader(jobs.where(worker.status(), session.settings().inbox))
+    jobs.live()
+    jobs.set_aside()
+    if not reports:
+        _empty()
+    elif tour.only_samples(reports):
+        tour.show(reports)
+        _list()
+    else:
+        _list()
+        tour.show(reports)
+    actions.confirm_delete()
+    report_links.dialog()
+    sidecars.dialog()
+
+
+def _list() -> None:
+    reports, labels = session.reports(), session.labels()
+    partners = report_links.partners(reports, session.links())
+    filters = library_filters.choose(reports, labels)
+    found = library_filters.matching(reports, labels, filters)
+    total = f"{len(reports):,} report" + ("" if len(reports) == 1 else "s")
+    above = st.container(horizontal=True, vertical_alignment="center", key="library-bar")
+    above.caption(total if len(found) == len(reports) else f"{len(found):,} of {total}", width="content")
+    if found:
+        selected = table.show(found, labels, partners)
+        with above:
+            actions.bar(selected, labels, partners)
+    else:
+        st.info("No report fits these filters.")
+
+
+def _empty() -> None:
+    if jobs.first_are_coming():
+        st.subheader("The first reports are on their way", anchor=False)
+        st.markdown(
+            "Each is listed here as soon as it is read. To add one of yours, drop it on this page, or put it into"
+        )
+    else:
+        st.subheader("No reports yet", anchor=False)
+        st.markdown("Drop a report on this page, or put it into the folder that the dashboard watches:")
+    st.code(str(session.settings().inbox), language=None)
+    st.markdown("To capture one:")
+    for title, command in TOOLS:
+        st.caption(title)
+        st.code(command, language=None)
+
+
+page()

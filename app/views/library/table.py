@@ -1,0 +1,87 @@
+"""The list of reports as a dense table: one row each, a click selects, Open goes to its first page."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import format as fmt
+from app.ui import page, tables
+from profiledb.report.catalog import Manifest
+
+ROW_PX = 34
+SCREEN = 22
+"""Rows that a screen has room for; a longer table scrolls by itself."""
+SAMPLE = "sample"
+LINKED = "linked"
+_UNITS = (tables.Col("duration", "Duration", kind="duration"), tables.Col("size", "Size", kind="bytes"))
+
+Texts = Mapping[str, Sequence[str]]
+"""Texts by report id."""
+
+
+def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> pd.DataFrame:
+    """One row a report: open, name, kind, gpu, captured (UTC), duration (ns), kernels, size (bytes), labels.
+
+    Before the labels that people gave stand those of ours: that it is a sample, that it is linked to a report.
+    """
+    rows = [
+        {
+            "open": "Open",
+            "name": fmt.visible(r.name),
+            "kind": page.kind_title(r.kind),
+            "gpu": fmt.visible(r.gpu) or None,
+            "captured": r.captured_at,
+            "duration": r.duration_ns or None,
+            "kernels": r.rows.get("kernel") or r.rows.get("ncu_launch"),
+            "size": r.source_bytes,
+            "labels": [SAMPLE] * r.sample + [LINKED] * (r.id in partners) + list(labels.get(r.id, ())),
+        }
+        for r in reports
+    ]
+    found = pd.DataFrame(rows)
+    found["captured"] = pd.to_datetime(found["captured"], utc=True, errors="coerce", format="ISO8601")
+    for name in ("duration", "kernels", "size"):
+        found[name] = pd.to_numeric(found[name]).astype("Int64")
+    return found
+
+
+def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Manifest]:
+    """Draws the table and returns the selected reports; opens the one whose button was pressed."""
+    rows = frame(reports, labels, partners)
+    units = tables.column_units(rows, _UNITS)
+    shown = rows.assign(**{name: rows[name].astype("Float64") / size for name, (_, size) in units.items()})
+    # The key changes with the rows: a selection of positions must not slip to other reports when one is added.
+    turn = hashlib.sha256("".join(r.id for r in reports).encode()).hexdigest()[:12]
+    event: Any = st.dataframe(
+        shown,
+        height="content" if len(rows) < SCREEN else SCREEN * ROW_PX,
+        row_height=ROW_PX,
+        hide_index=True,
+        column_config=_config(shown, units, turn),
+        key=f"library-{turn}",
+        on_select="rerun",
+        selection_mode="multi-row",
+        placeholder=fmt.MISSING,
+    )
+    if click := st.session_state.get(f"open-{turn}"):
+        page.open_report(reports[click["row"]])
+    return [reports[row] for row in event.selection.rows if row < len(reports)]
+
+
+def _config(shown: pd.DataFrame, units: Mapping[str, tuple[str, float]], turn: str) -> dict[str, Any]:
+    config = st.column_config
+    labels = sorted({label for row in shown["labels"] for label in row} | {SAMPLE, LINKED})
+    return {
+        "open": config.ButtonColumn("", type="tertiary", width=60, key=f"open-{turn}"),
+        "name": config.TextColumn("Name", width=228),
+        "kind": config.TextColumn("Kind", width=116),
+        "gpu": config.TextColumn("GPU", width=172),
+        "captured": config.DatetimeColumn("Captured (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=128),
+        "duration": config.NumberColumn(f"Duration ({units['duration'][0]})", format="%,.2f", width=96),
+        "kernels": config.NumberColumn("Kernels", format="%,d", width=88, help="Kernel executions in the report"),
+        "size": config.NumberColumn(f"Size ({units['size'][0]})", format="%,.1f", width=84, help="The report file"),
+        "labels": config.MultiselectColumn("Labels", options=labels, color="gray", width=130),
+    }

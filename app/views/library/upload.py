@@ -1,0 +1,142 @@
+"""Files dropped into the page: made safe by name, written to the inbox in one step."""
+
+import filecmp
+import shutil
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.typing import UploadedFile
+
+from app import session
+from app.ui import format as fmt
+from app.web import access
+from app.web.store import RECEIPT, store
+from profiledb.errors import ConversionError
+from profiledb.report import sidecar
+
+NAME_BYTES = 255
+FALLBACK = "report"
+
+
+def uploader(label: str) -> None:
+    """The place to drop files on; what arrives goes to the inbox, where the worker finds it.
+
+    A viewer gets none. The server takes files of no session that was not offered one (web.store).
+    """
+    if not access.may_edit():
+        return
+    identity = _session()
+    turn = st.session_state.setdefault("upload-turn", 0)
+    settings = session.settings()
+    files = st.file_uploader(
+        label,
+        accept_multiple_files=True,
+        key=f"upload-{turn}",
+        max_upload_size=settings.max_upload_mb,
+    )
+    if not files:
+        return
+    st.session_state["upload-turn"] = turn + 1  # an empty uploader takes the place of this one
+    wrong: ConversionError | None = None
+    for file in files:
+        try:
+            path = _receive(file, identity, settings.inbox)
+        except ConversionError as error:
+            wrong = error
+        except OSError as error:
+            wrong = ConversionError(
+                f"{fmt.visible(file.name)} could not be written to the inbox.",
+                hint=f"Look at the free space and the permissions of {settings.inbox}.",
+                detail=str(error),
+            )
+        else:
+            st.toast(f"{fmt.plain(path.name)} is in the inbox.", icon=":material/check:")
+    if wrong:
+        raise wrong
+    st.rerun()
+
+
+@st.cache_resource(scope="session", show_spinner=False, on_release=lambda identity: store().close(identity))
+def _session() -> str:
+    """The name of this session, from which the server takes files until the browser is gone."""
+    context = get_script_run_ctx()
+    assert context, "a page runs in a session"
+    store().open(context.session_id)
+    return context.session_id
+
+
+def _receive(file: UploadedFile, identity: str, inbox: Path) -> Path:
+    """Puts an uploaded file into the inbox and returns where; see ``save``.
+
+    It lies on the disk already, and what Streamlit has is a receipt. A server without our middleware gives the file.
+    """
+    access.require_editor()
+    begin = file.read(len(RECEIPT) + 32)
+    file.seek(0)
+    if not begin.startswith(RECEIPT):
+        return save(file, file.name, inbox)
+    if arrived := store().take(identity, begin):
+        return place(arrived, file.name, inbox)
+    raise ConversionError(f"The upload of {fmt.visible(file.name)} broke off.", hint="Drop the file again.")
+
+
+def save(source: BinaryIO, name: str, inbox: Path) -> Path:
+    """Writes a file into the inbox and returns where: under a hidden name first, so that nobody takes half of it.
+
+    A file of that name is replaced where its content is the same (its new date makes the worker look at it again),
+    or where it lies beside a report, whose name it needs; otherwise a number is added to the name.
+    """
+    inbox.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=inbox, prefix=".upload-", delete=False) as temporary:
+        try:
+            shutil.copyfileobj(source, temporary, 1 << 20)
+        except BaseException:
+            Path(temporary.name).unlink(missing_ok=True)
+            raise
+    return place(Path(temporary.name), name, inbox)
+
+
+def place(content: Path, name: str, inbox: Path) -> Path:
+    """Gives a finished file of the inbox's file system its name in the inbox; it is gone where that fails."""
+    try:
+        content.chmod(0o644)
+        target = _reserve(inbox, safe_name(name), content)
+        content.replace(target)
+    except BaseException:
+        content.unlink(missing_ok=True)
+        raise
+    return target
+
+
+def safe_name(name: str) -> str:
+    """A file name without folders, control characters or a leading dash or dot, of at most 255 bytes."""
+    last = PurePosixPath(fmt.visible(name).replace("\\", "/")).name
+    cleaned = last.strip().lstrip(".- ").rstrip(". ") or FALLBACK
+    return _shortened(cleaned)
+
+
+def _shortened(name: str, extra: str = "") -> str:
+    """The name with ``extra`` before its suffix, the stem cut so that it all fits."""
+    path = PurePosixPath(name)
+    suffix = path.suffix if len(path.suffix.encode()) <= 20 else ""
+    stem = name.removesuffix(suffix).encode()[: NAME_BYTES - len((extra + suffix).encode())]
+    return stem.decode(errors="ignore") + extra + suffix
+
+
+def _reserve(inbox: Path, name: str, content: Path) -> Path:
+    """The first free path for a name, made as an empty file; or that of a file which may be replaced."""
+    number = 1
+    while True:
+        target = inbox / (name if number == 1 else _shortened(name, f"-{number}"))
+        try:
+            target.open("xb").close()
+        except FileExistsError:
+            beside = target.name.lower().endswith(sidecar.DROPPED)
+            if target.is_file() and (beside or filecmp.cmp(target, content, shallow=False)):
+                return target
+            number += 1
+        else:
+            return target

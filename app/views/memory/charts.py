@@ -1,0 +1,152 @@
+"""Rows to Plotly figures of the page "Memory and API": copies by size, memory over time, GPU metrics."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from app.ui import format as fmt
+from app.ui.charts import ACCENT, FONT_PX, MARK, Theme, faded, frame
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
+"""A mark a direction besides its colour, for those who cannot tell the colours apart."""
+_LEAST_PX, _MOST_PX = 5.0, 18.0
+
+
+def copy_sizes(
+    cells: pd.DataFrame, peaks: Sequence[tuple[str, float]], colors: Mapping[str, str], theme: Theme
+) -> go.Figure:
+    """Size against bandwidth of ``copy_sizes``, both logarithmic; the more operations, the larger the mark.
+
+    ``peaks`` are titles and bytes per second of what limits, drawn as lines.
+    """
+    figure = go.Figure()
+    most = max(float(cells["count"].max()), 2.0)
+    for number, (direction, rows) in enumerate(cells.groupby("direction", sort=False)):
+        hover = [
+            f"<b>{fmt.plotly_text(direction)}</b><br>{fmt.bytes_(row.bytes)} at {fmt.rate(row.bytes_per_s)}<br>"
+            f"{fmt.count(row.count_)} operations, {fmt.duration(row.total_ns)}"
+            for row in rows.rename(columns={"count": "count_"}).itertuples()
+        ]
+        share = rows["count"].astype(float).map(math.log1p) / math.log1p(most)
+        figure.add_scatter(
+            x=rows["bytes"].astype(float),
+            y=rows["bytes_per_s"].astype(float),
+            mode="markers",
+            name=fmt.plotly_text(direction),
+            marker={
+                "size": _LEAST_PX + (_MOST_PX - _LEAST_PX) * share,
+                "color": colors[str(direction)],
+                "symbol": SYMBOLS[number % len(SYMBOLS)],
+                "opacity": 0.75,
+                "line": {"width": 0},
+            },
+            text=hover,
+            hovertemplate="%{text}<extra></extra>",
+        )
+    for number, (title, rate) in enumerate(peaks):
+        _peak(figure, title, rate, theme, left=number % 2 == 0)
+    frame(figure, theme, height=340, left=64, top=34, bottom=40)
+    _legend(figure, itemsizing="constant")
+    highest = max([float(cells["bytes_per_s"].max()), *(rate for _, rate in peaks)])
+    _logarithmic(figure.update_xaxes, float(cells["bytes"].min()), float(cells["bytes"].max()), "B")
+    _logarithmic(figure.update_yaxes, float(cells["bytes_per_s"].min()), highest, "B/s")
+    figure.update_xaxes(title="Size of a copy")
+    return figure
+
+
+def _peak(figure: go.Figure, title: str, rate: float, theme: Theme, *, left: bool) -> None:
+    figure.add_hline(y=rate, line={"width": 1, "color": MARK[theme], "dash": "dot"})
+    figure.add_annotation(
+        text=f"{fmt.plotly_text(title)} {fmt.rate(rate)}",
+        xref="x domain",
+        x=0.0 if left else 0.45,
+        y=math.log10(rate),  # a logarithmic axis takes the value of a line, but the logarithm of a text's place
+        xanchor="left",
+        yanchor="bottom",
+        showarrow=False,
+        font={"size": FONT_PX, "color": MARK[theme]},
+    )
+
+
+def _logarithmic(update: "object", low: float, high: float, unit: str) -> None:
+    """A logarithmic axis with a tick every decade or every third, each with its unit."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high) + 0.15)
+    step = 1 if last - first <= 9 else 3
+    ticks = [10.0**power for power in range(step * math.floor(first / step), last + 1, step)]
+    texts = [_round(tick) + unit for tick in ticks]
+    assert callable(update)
+    update(
+        type="log",
+        range=[math.log10(low) - 0.3, math.log10(high) + 0.5],
+        tickvals=ticks,
+        ticktext=texts,
+    )
+
+
+def _round(amount: float) -> str:
+    """A round number of bytes without needless digits and without its B: ``10 K``."""
+    name, size = fmt.unit_for(amount, fmt.BYTE_UNITS)
+    return f"{amount / size:g} {name.removesuffix('B')}"
+
+
+def memory_steps(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
+    """Memory held by one GPU (``memory_over_time``) as steps, up to the end of the capture."""
+    x_unit, x_size = fmt.unit_for(end_ns, fmt.DURATION_UNITS)
+    y_unit, y_size = fmt.unit_for(float(rows["held_bytes"].max()), fmt.BYTE_UNITS)
+    times = [*rows["time_ns"].astype(float), end_ns]
+    held = [*rows["held_bytes"].astype(float), float(rows["held_bytes"].iloc[-1])]
+    hover = [f"<b>{fmt.bytes_(b)}</b><br>at {fmt.duration(t)}" for t, b in zip(times, held, strict=True)]
+    figure = go.Figure(
+        go.Scatter(
+            x=[time / x_size for time in times],
+            y=[amount / y_size for amount in held],
+            mode="lines",
+            line={"shape": "hv", "width": 1.5, "color": ACCENT[theme]},
+            fill="tozeroy",
+            fillcolor=faded(ACCENT[theme], 0.18),
+            text=hover,
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+    frame(figure, theme, height=180, left=52, top=8, bottom=24)
+    figure.update_layout(hovermode="x")
+    figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
+    figure.update_yaxes(rangemode="tozero", ticksuffix=f" {y_unit}", nticks=5)
+    return figure
+
+
+def metric_lines(rows: pd.DataFrame, unit: str, colors: Mapping[str, str], end_ns: float, theme: Theme) -> go.Figure:
+    """GPU metrics of one unit over the capture (``gpu_metrics_over_time``), a line each in the order of ``colors``."""
+    x_unit, x_size = fmt.unit_for(end_ns, fmt.DURATION_UNITS)
+    size = 1e6 if unit == "Hz" else 1.0
+    suffix = {"Hz": " MHz", "%": " %"}.get(unit, "")
+    figure = go.Figure()
+    for name in (name for name in colors if name in set(rows["metric"])):
+        line = rows[rows["metric"] == name]
+        figure.add_scatter(
+            x=line["time_ns"].astype(float) / x_size,
+            y=line["mean"].astype(float) / size,
+            mode="lines",
+            name=fmt.plotly_text(short_metric(name)),
+            line={"width": 1.5, "color": colors[name]},
+            hovertemplate=f"%{{y:,.1f}}{suffix}<extra>{fmt.plotly_text(short_metric(name))}</extra>",
+        )
+    top = min(103.0, max(5.0, 1.15 * (fmt.number(rows["mean"].max()) or 0)))
+    frame(figure, theme, height=220, left=58, top=30, bottom=24)
+    _legend(figure)
+    figure.update_layout(hovermode="x")
+    figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
+    figure.update_yaxes(ticksuffix=suffix, nticks=5, **({"range": [0, top]} if unit == "%" else {}))
+    return figure
+
+
+def short_metric(name: str) -> str:
+    """A metric's name without what says that it is a percentage, which its values say."""
+    return name.removesuffix(" [Throughput %]")
+
+
+def _legend(figure: go.Figure, **more: str) -> None:
+    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom", "title": {"text": ""}}
+    figure.update_layout(showlegend=True, legend=legend | {"font": {"size": FONT_PX}} | more)

@@ -1,0 +1,51 @@
+"""GPU memory that the program held over the capture."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import session
+from app.ui import charts, page, theme
+from app.ui import format as fmt
+from app.views.memory import charts as charts_memory
+
+MOST = 8
+"""GPUs drawn."""
+
+
+def show(report_id: str) -> None:
+    """Draws the section; raises NotCapturedError where memory use was not captured."""
+    gpus = session.run(report_id, "memory_use")
+    st.subheader("GPU memory", anchor=False)
+    rows = session.run(report_id, "memory_over_time")
+    end_ns = fmt.number(gpus["capture_ns"].max())
+    for gpu in gpus.head(MOST).itertuples():
+        _facts(gpu, alone=len(gpus) == 1)
+        steps = rows[rows["gpu_id"] == gpu.gpu_id]
+        if len(steps) and (last := max(end_ns or 0.0, float(steps["time_ns"].max()))):
+            figure = charts_memory.memory_steps(steps, last, theme.theme())
+            st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key=f"memory-{gpu.gpu_id}")
+    if len(gpus) > MOST:
+        st.caption(f"And {len(gpus) - MOST} more GPUs; the analysis memory_use lists them all.")
+    st.caption(
+        "Allocations of the program less releases, as CUDA saw them: a framework that keeps freed memory in a pool"
+        " holds it here, too. Memory of the CUDA context and of other programs is not in it."
+    )
+
+
+def _facts(gpu: Any, *, alone: bool) -> None:
+    whole = f" of {fmt.bytes_(gpu.gpu_bytes)}" if fmt.number(gpu.gpu_bytes) else ""
+    items = [
+        (
+            "Peak" if alone else f"GPU {gpu.gpu_id} peak",
+            fmt.bytes_(gpu.peak_bytes),
+            f"Most memory{whole} held at once, first at {fmt.duration(gpu.peak_ns)}.",
+        ),
+        ("Of the GPU's memory", fmt.percent(gpu.peak_pct), f"The peak as a share{whole}."),
+        ("At the end", fmt.bytes_(gpu.end_bytes), "Held when the capture ended."),
+        ("Allocations", fmt.count(gpu.allocations), "Allocations of device memory, variables of modules included."),
+        ("Releases", fmt.count(gpu.releases), "Releases of device memory."),
+        ("Pinned host memory", fmt.bytes_(gpu.host_bytes), "Allocated less released."),
+        ("Managed memory", fmt.bytes_(gpu.managed_bytes), "Allocated less released; not in the chart."),
+    ]
+    page.facts([item for item in items if item[1] != fmt.MISSING])

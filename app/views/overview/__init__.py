@@ -1,0 +1,1 @@
+"""Overview: what was captured and what dominates."""

@@ -1,0 +1,68 @@
+"""Time by kernel class, and the kernels that took the most."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import links
+from app.ui import class_bar, tables
+from app.ui import format as fmt
+from profiledb.report.catalog import Manifest
+from profiledb.rules.classes import OTHER
+
+TOP = 10
+CLASS_TABLE_PX = 620
+"""Four narrow columns: wider, the eye loses the row."""
+CLASS_COLUMNS = (
+    tables.Col("class", "Class", kind="class", width=190),
+    tables.Col("share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations shown", width=130),
+    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
+    tables.Col("calls", "Calls", kind="count", help="Number of executions"),
+)
+TOP_COLUMNS = (
+    tables.Col("name", "Kernel", help="Without templates and arguments", width=320),
+    tables.Col("share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations shown", width=120),
+    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
+    tables.Col("class", "Class", kind="class", width=170),
+    tables.Col("calls", "Calls", kind="count", help="Number of executions"),
+    tables.Col("avg_ns", "Average", kind="duration", help="Mean duration"),
+)
+
+
+def show(manifest: Manifest) -> None:
+    """Draws both sections; raises NotCapturedError where there are no kernels."""
+    rows = session.run(manifest.id, "class_split")
+    if rows.empty:
+        st.caption("No kernel ran in this selection.")
+        return
+    _by_class(rows)
+    _top(manifest)
+
+
+def _by_class(rows: pd.DataFrame) -> None:
+    st.subheader("Time by kernel class", anchor=False)
+    class_bar.bar(rows, key="classes-bar")
+    st.caption(other_share(rows))
+    with st.container(width=CLASS_TABLE_PX):
+        tables.table(rows, CLASS_COLUMNS, key="classes", download="kernel_classes.csv")
+
+
+def other_share(rows: pd.DataFrame) -> str:
+    """How much of the kernel time no class covers, in words."""
+    total = fmt.duration(rows["total_ns"].sum())
+    other = rows.loc[rows["class"] == OTHER, "share_pct"]
+    if other.empty:
+        return f"{total} of kernels; every kernel belongs to a class, none is left in Other."
+    return f"{total} of kernels; {fmt.percent(other.iloc[0])} of it in kernels that no class covers (Other)."
+
+
+def _top(manifest: Manifest) -> None:
+    st.subheader("Top kernels", anchor=False)
+    rows = session.run(manifest.id, "kernels")
+    chosen = tables.table(
+        rows.head(TOP), TOP_COLUMNS, key="top", download="top_kernels.csv", select=True, hidden=("demangled",)
+    )
+    if len(rows) > TOP:
+        links.to_list(manifest.id, f"All {fmt.count(len(rows))} kernels")
+    if chosen is not None:
+        links.open_kernel(manifest.id, int(rows["kernel"].iloc[chosen]))

@@ -1,0 +1,30 @@
+"""Overview of an nsys report: how busy the GPU was, what took the time, what the capture says and what it lacks."""
+
+from app import session
+from app.ui import about, notes, summary_button
+from app.ui import page as ui
+from app.views.overview import gpu, kernels, tables
+from profiledb.errors import NotCapturedError
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    ui.header(manifest, "Overview")
+    about.show(manifest.id)
+    notes.reading(manifest.id)
+    summary_button.show(manifest)
+    said = ""
+    try:
+        gpu.show(manifest.id)
+        kernels.show(manifest)
+    except NotCapturedError as error:
+        ui.not_captured(error)
+        said = "kernel"
+    tables.copies(manifest.id)
+    tables.ranges(manifest.id)
+    notes.diagnostics(manifest.id)
+    notes.lacks(manifest.id, said)
+
+
+page()

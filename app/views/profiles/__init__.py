@@ -1,0 +1,1 @@
+"""Kernel profiles: what Nsight Compute measured of each launch."""

@@ -1,0 +1,135 @@
+"""One launch of a Compute report: its figures, what we read from them, the words of ncu's rules, and all metrics."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import columns, page, tables
+from app.ui import format as fmt
+from app.views.profiles import compare, reading, words
+from profiledb.errors import NotCapturedError
+
+READING, RULES, SECTIONS, METRICS, COMPARE = "Reading", "Rules", "Sections", "All metrics", "Compare"
+TYPES = {"OPT": "to improve", "INF": "to know", "WRN": "warning", "ERR": "rule failed"}
+DETAIL_COLUMNS = (
+    tables.Col("section", "Section", width=240),
+    tables.Col("label", "Row", width=280),
+    tables.Col("value", "Value", kind="number"),
+    tables.Col("unit", "Unit"),
+    tables.Col("text", "Text"),
+    tables.Col("metric", "Metric", width=360),
+)
+METRIC_COLUMNS = (
+    tables.Col("name", "Metric", width=520),
+    tables.Col("value", "Value", kind="number", help="In the base unit"),
+    tables.Col("unit", "Unit", width=110),
+    tables.Col("text", "Text", help="Value that is no number", width=260),
+)
+
+
+def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
+    """Draws one row of ``ncu_speed_of_light`` and what belongs to it; ``rows`` are those of all launches."""
+    number = int(launch["launch_id"])
+    st.subheader(f"Launch {number}: {fmt.plain(launch['name'])}", anchor=False)
+    if launch["kernel"] != launch["name"]:
+        st.code(fmt.visible(launch["kernel"]), language=None, wrap_lines=True)
+    if isinstance(launch["nvtx"], str):
+        st.caption(f"In {fmt.plain(launch['nvtx'])}")
+    _facts(launch)
+    part = st.segmented_control(
+        "Show",
+        [READING, RULES, SECTIONS, METRICS, COMPARE],
+        default=READING,
+        key="show",
+        bind="query-params",
+        label_visibility="collapsed",
+        required=True,
+    )
+    try:
+        if part == READING:
+            reading.show(report_id, launch)
+        elif part == COMPARE:
+            compare.show(report_id, launch, rows)
+        else:
+            {SECTIONS: _sections, RULES: _rules, METRICS: _metrics}[part](report_id, number)
+    except NotCapturedError as error:
+        page.not_captured(error)
+
+
+def _facts(launch: "pd.Series[Any]") -> None:
+    verdict = str(launch["verdict"]) if pd.notna(launch["verdict"]) else fmt.MISSING
+    page.facts(
+        [
+            ("Verdict", verdict, f"{launch['reason']}."),
+            ("Duration", fmt.duration(launch["duration_ns"]), "Under ncu's clock control."),
+            ("Compute", fmt.percent(launch["compute_pct"]), "SM throughput, share of the peak."),
+            ("Memory", fmt.percent(launch["memory_pct"]), "Memory throughput, share of the peak."),
+            ("Occupancy", fmt.percent(launch["occupancy_pct"]), "Achieved."),
+            ("Theoretical", fmt.percent(launch["theoretical_occupancy_pct"]), "What the launch allows."),
+            ("DRAM", fmt.rate(launch["dram_bytes_per_s"]), "Traffic of the device memory."),
+        ]
+    )
+
+
+def _sections(report_id: str, launch: int) -> None:
+    """The details page: a small table a section, in two columns; all rows with their metrics below."""
+    rows = session.run(report_id, "ncu_details", launch=launch)
+    if rows.empty:
+        st.caption("The report has no sections of this launch.")
+        return
+    shown = pd.DataFrame(
+        {
+            "section": rows["section"],
+            "label": rows["label"].map(_wrappable, na_action="ignore"),
+            "value": [fmt.plain(words.quantity(r.value, r.unit, r.text)) for r in rows.itertuples()],
+        }
+    )
+    groups = list(shown.groupby("section", sort=False, dropna=False))
+    lengths = [len(group) + 3 for _, group in groups]
+    left, right = columns.pair()
+    for place, (section, group) in enumerate(groups):
+        with left if 2 * sum(lengths[:place]) < sum(lengths) else right:
+            st.markdown(f"**{fmt.plain(section)}**")
+            st.table(group[["label", "value"]].set_index("label"), border="horizontal", hide_header=True)
+    with st.expander("As one table, with the metric behind each row"):
+        tables.table(rows, DETAIL_COLUMNS, key="details", download=f"ncu_details_{launch}.csv")
+
+
+def _rules(report_id: str, launch: int) -> None:
+    """What ncu's rules say, word for word: first what promises the largest speed-up."""
+    rows = session.run(report_id, "ncu_rules", launch=launch)
+    if rows.empty:
+        st.caption("ncu's rules say nothing of this launch.")
+        return
+    st.caption("What ncu's rules say, word for word, with the speed-up that ncu estimates. Our own is under Reading.")
+    for _, row in rows.sort_values("speedup_pct", ascending=False, na_position="last", kind="stable").iterrows():
+        with st.container(border=True):
+            gain = fmt.number(row["speedup_pct"])
+            scope = {"global": "of the kernel", "local": "of this part"}.get(row["speedup_type"], "")
+            parts = [
+                f"**{fmt.plain(row['rule'])}**",
+                fmt.plain(row["section"]),
+                fmt.plain(TYPES.get(row["type"], row["type"])),
+            ]
+            if gain is not None:
+                parts.append(f"estimated speed-up {fmt.plain(scope)} **{fmt.plain(fmt.percent(gain))}**")
+            st.markdown("  ·  ".join(parts))
+            st.markdown(fmt.plain(row["message"]))
+
+
+def _metrics(report_id: str, launch: int) -> None:
+    search = st.text_input(
+        "Search", key="metric", placeholder="Part of a metric's name", bind="query-params", width=360
+    )
+    rows = session.run(report_id, "ncu_metrics", launch=launch, search=search.strip() or None)
+    if rows.empty:
+        st.info("No metric's name contains this text.")
+        return
+    tables.table(rows, METRIC_COLUMNS, key="metrics", download=f"ncu_metrics_{launch}.csv")
+
+
+def _wrappable(label: str) -> str:
+    """A label that may break after a point, as names of metrics are long."""
+    return fmt.plain(label).replace("\\.", "\\.\u200b")

@@ -1,0 +1,101 @@
+"""Kernel profiles of Nsight Compute: every launch with its speed of light, and one launch in detail."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import about, charts, notes, summary_button, tables, theme, verdicts
+from app.ui import format as fmt
+from app.ui import page as ui
+from app.views.profiles import launch as ncu_launch
+
+FLAGS = "ncu --section SpeedOfLight --section LaunchStats --section Occupancy"
+COLUMNS = (
+    tables.Col("launch_id", "ID", kind="count", help="Number of the launch in the report", width=56),
+    tables.Col("name", "Kernel", width=300),
+    tables.Col("class", "Class", kind="class", width=150),
+    tables.Col("duration_ns", "Duration", kind="duration", help="Under ncu's clock control"),
+    tables.Col(
+        "compute_pct", "Compute", kind="bar", help="Speed of light: SM throughput, share of the peak", width=104
+    ),
+    tables.Col(
+        "memory_pct", "Memory", kind="bar", help="Speed of light: memory throughput, share of the peak", width=104
+    ),
+    tables.Col("verdict", "Verdict", help="By the thresholds of ncu's own speed-of-light rule", width=120),
+    tables.Col("occupancy_pct", "Occupancy", kind="percent", help="Achieved"),
+    tables.Col(
+        "theoretical_occupancy_pct", "Theoretical", kind="percent", help="What registers, shared memory and block allow"
+    ),
+    tables.Col(
+        "waves_per_sm", "Waves", kind="number", help="Blocks of the grid over the blocks that fit on the GPU at once"
+    ),
+    tables.Col("dram_pct", "DRAM", kind="percent", help="Throughput of the device memory, share of the peak"),
+    tables.Col("l2_hit_pct", "L2 hits", kind="percent"),
+    tables.Col("l1_hit_pct", "L1 hits", kind="percent"),
+    tables.Col("grid", "Grid", width=100),
+    tables.Col("block", "Block", width=90),
+    tables.Col("registers", "Registers", kind="count", help="Registers of a thread"),
+    tables.Col("nvtx", "NVTX ranges", help="Ranges open at the launch, outermost first", width=260),
+)
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    ui.header(manifest, "Kernel profiles")
+    about.show(manifest.id)
+    notes.reading(manifest.id)
+    summary_button.show(manifest)
+    rows = session.run(manifest.id, "ncu_speed_of_light")
+    _verdicts(session.run(manifest.id, "ncu_verdicts"))
+    launch = _launches(rows)
+    if launch is None:
+        st.info("Select a launch in the table to see what limits it, what ncu's rules say, and all of its metrics.")
+    else:
+        ncu_launch.show(manifest.id, rows[rows["launch_id"] == launch].iloc[0], rows)
+    notes.diagnostics(manifest.id)
+    notes.lacks(manifest.id)
+
+
+def _verdicts(rows: pd.DataFrame) -> None:
+    """What limits the launches, by time; a sentence where no launch has a verdict, nothing for a single one."""
+    launches, known = int(rows["launches"].sum()), int(rows.loc[rows["verdict"].notna(), "launches"].sum())
+    if launches > 1 and known:
+        st.subheader("What limits the launches", anchor=False)
+        parts = [_part(row) for _, row in rows.iterrows()]
+        st.plotly_chart(
+            charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key="verdicts-bar"
+        )
+        shares = "  ·  ".join(f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts)
+        st.caption(f"Share of the time of all {fmt.count(launches)} launches: {shares}")
+    if known < launches:
+        whose = "" if launches == 1 else f" of {fmt.count(launches - known)} of {fmt.count(launches)} launches"
+        st.caption(f"The speed of light{whose} was not collected, so there is no verdict. Capture it with")
+        st.code(FLAGS, language=None)
+
+
+def _part(row: "pd.Series[Any]") -> charts.Part:
+    """A row of ``ncu_verdicts`` as a part of the bar."""
+    detail = f"{fmt.count(row['launches'])} launches, {fmt.duration(row['duration_ns'])}"
+    share = fmt.number(row["share_pct"]) or 0.0
+    return charts.Part(verdicts.title(row["verdict"]), share, detail, verdicts.color(row["verdict"]))
+
+
+def _launches(rows: pd.DataFrame) -> int | None:
+    """The table; answers the launch that is selected in it, else the one in the address, else the only one."""
+    st.subheader("Launches", anchor=False)
+    chosen = tables.table(
+        rows, COLUMNS, key="launches", download="ncu_launches.csv", select=True, hidden=("reason", "kernel", "process")
+    )
+    known = [int(number) for number in rows["launch_id"]]
+    if chosen is not None and st.query_params.get("launch") != str(known[chosen]):
+        st.query_params["launch"] = str(known[chosen])
+    named = st.query_params.get("launch", "")
+    if named.isdecimal() and int(named) in known:
+        return int(named)
+    return known[0] if len(known) == 1 else None
+
+
+page()

@@ -1,0 +1,43 @@
+"""Small parts that the views of one launch share: a titled part, what it lacks, a table of words, a chart."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from app import session
+from app.ui import charts
+from app.ui import format as fmt
+from app.views.profiles import words as ncu_words
+from profiledb.errors import NotCapturedError
+
+
+def of_launch(report_id: str, analysis: str, launch: int) -> pd.DataFrame:
+    """The rows of an analysis of one launch; none where the report lacks the tables behind it."""
+    try:
+        return session.run(report_id, analysis, launch=launch)
+    except NotCapturedError:
+        return pd.DataFrame()
+
+
+def lacking(what: str, *parts: str) -> None:
+    """Says that the report does not have something, and the sections of ncu that collect it (keys of SECTIONS)."""
+    st.caption(f"{what} Capture with")
+    sections = dict.fromkeys(ncu_words.SECTIONS[part] for part in parts)
+    st.code(f"ncu {' '.join(f'--section {section}' for section in sections)} -o report", language=None, wrap_lines=True)
+
+
+def words(rows: Sequence[tuple[str, ...]]) -> None:
+    """A quiet table of texts without headings, the first of each says what the others are; nothing without rows."""
+    if not rows:
+        return
+    frame = pd.DataFrame(
+        {str(place): [fmt.plain(cell) for cell in column] for place, column in enumerate(zip(*rows, strict=True))}
+    )
+    st.table(frame.set_index("0"), border="horizontal", hide_header=True)
+
+
+def chart(figure: go.Figure, key: str) -> None:
+    """A figure over the whole width."""
+    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key=key)

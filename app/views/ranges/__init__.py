@@ -1,0 +1,1 @@
+"""Ranges: the tree of NVTX ranges, one range, steps."""

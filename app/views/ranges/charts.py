@@ -1,0 +1,184 @@
+"""Rows to Plotly figures of the page "Ranges": the tree as an icicle, and how long each instance took."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from app.ui import format as fmt
+from app.ui.charts import (
+    ACCENT,
+    FONT_PX,
+    MARK,
+    Theme,
+    channels,
+    duration_ticks,
+    faded,
+    frame,
+    readable_on,
+    round_duration,
+)
+
+BARS = 40
+"""Up to so many instances of one thread are bars, more are points."""
+LOG_FROM = 50
+"""From which ratio of the longest to the shortest on durations are drawn on a logarithmic scale."""
+
+_GROUND = {"light": "#ffffff", "dark": "#13161b"}
+_NEUTRAL = {"light": "#8a929e", "dark": "#8b95a3"}
+_ROOT = {"light": "#dfe3e8", "dark": "#2d343e"}
+_ROW_PX = 26
+_TITLES = {"gpu_ns": "GPU, first to last operation", "cpu_ns": "Host"}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the icicle: its number, that of the node around it ("" for the root), its name (untrusted), what it
+    has besides the nodes inside it, what hovering says (escaped lines), and how deep it stands.
+    """
+
+    id: str
+    parent: str
+    name: str
+    own: float
+    hover: str
+    level: int
+
+
+def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
+    """The tree as boxes that are as wide as their time, the root on top."""
+    deepest = max(node.level for node in nodes)
+    colors = [_ROOT[theme] if node.level == 0 else _ramp(node.level, deepest, theme) for node in nodes]
+    figure = go.Figure(
+        go.Icicle(
+            ids=[node.id for node in nodes],
+            parents=[node.parent for node in nodes],
+            labels=[fmt.plotly_text(node.name) for node in nodes],
+            values=[node.own for node in nodes],
+            branchvalues="remainder",
+            customdata=[node.hover for node in nodes],
+            hovertemplate="%{customdata}<extra></extra>",
+            marker={"colors": colors, "line": {"width": 1, "color": _GROUND[theme]}},
+            textfont={"size": FONT_PX, "color": [readable_on(color) for color in colors]},
+            textposition="middle left",
+            tiling={"orientation": "v", "pad": 0},
+            pathbar={"visible": False},
+            leaf={"opacity": 1},
+            sort=False,
+        )
+    )
+    frame(figure, theme, height=_ROW_PX * (deepest + 1), left=0, right=0, top=0, bottom=0)
+    figure.update_layout(uniformtext={"minsize": 11, "mode": "hide"}, hovermode="closest")
+    return figure
+
+
+def _ramp(level: int, deepest: int, theme: Theme) -> str:
+    """The accent, the paler the deeper."""
+    share = 0.85 - 0.6 * (level - 1) / max(deepest - 1, 1)
+    pairs = zip(channels(ACCENT[theme]), channels(_GROUND[theme]), strict=True)
+    return "#" + "".join(f"{round(share * high + (1 - share) * low):02X}" for high, low in pairs)
+
+
+def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme) -> go.Figure:
+    """How long each instance took, in the order of time, on the host and where the report has it on the GPU.
+
+    ``rows`` have nth, number, thread, start_ns, cpu_ns, gpu_ns, is_warmup and closed (``range_instances``,
+    ``iterations``); ``median_ns`` is drawn as a line.
+    """
+    known = [name for name in ("gpu_ns", "cpu_ns") if bool(rows[name].notna().any())]
+    values = pd.concat([rows[name].dropna().astype(float) for name in known])
+    values = values[values > 0]
+    log = len(values) > 0 and values.max() > LOG_FROM * values.min()
+    unit, size = fmt.unit_for(float(values.median()) if len(values) else 0.0, fmt.DURATION_UNITS)
+    bars = len(rows) <= BARS and rows["thread"].nunique() == 1 and not log
+    figure = go.Figure()
+    for warmup in (False, True):
+        for name in known:
+            part = rows[(rows["is_warmup"].fillna(False).astype(bool) == warmup) & rows[name].notna()]
+            if len(part):
+                color = ACCENT[theme] if name == "gpu_ns" else _NEUTRAL[theme]
+                title = _TITLES[name] + (", looks like warm-up" if warmup else "")
+                figure.add_trace(_series(part, name, title, color, size=size, bars=bars, warmup=warmup))
+    frame(figure, theme, height=250, left=58, top=34, bottom=38)
+    _axes(figure, values, int(rows["nth"].max()), unit, size, log=log)
+    if median_ns:
+        _median(figure, median_ns, size, theme, log=log)
+    return figure
+
+
+def _series(
+    rows: pd.DataFrame, name: str, title: str, color: str, *, size: float, bars: bool, warmup: bool
+) -> go.Bar | go.Scatter:
+    common: dict[str, Any] = {
+        "x": rows["nth"].astype(int),
+        "y": rows[name].astype(float) / size,
+        "name": title,
+        "text": [_hover(row) for row in rows.to_dict("records")],
+        "hovertemplate": "%{text}<extra></extra>",
+    }
+    if bars:
+        fill = {"color": faded(color, 0.35)} if warmup else {"color": color}
+        edge = {"width": 1 if warmup else 0, "color": color}
+        return go.Bar(
+            **common, marker=fill | {"line": edge}, textposition="none", offsetgroup=name, alignmentgroup="instances"
+        )
+    symbol = "circle-open" if warmup else "circle"
+    mark = {"size": 7 if warmup else 4, "symbol": symbol, "color": color, "opacity": 1.0 if warmup else 0.6}
+    return go.Scatter(**common, mode="markers", marker=mark | {"line": {"width": 1.5 if warmup else 0}})
+
+
+def _hover(row: dict[Any, Any]) -> str:
+    lines = [f"<b>{fmt.plotly_text(row.get('name') or 'Instance')}</b>, number {fmt.count(row['number'])}"]
+    if fmt.number(row["gpu_ns"]) is not None:
+        lines.append(f"GPU {fmt.duration(row['gpu_ns'])}, busy {fmt.duration(row['busy_ns'])}")
+    lines.append(f"Host {fmt.duration(row['cpu_ns'])}" + ("" if row["closed"] else ", never closed"))
+    lines.append(f"at {fmt.duration(row['start_ns'])}, thread {fmt.plotly_text(row['thread'])}")
+    if fmt.number(row["operations"]) is not None:
+        lines.append(f"{fmt.count(row['operations'])} operations")
+    return "<br>".join(lines)
+
+
+def _axes(figure: go.Figure, values: "pd.Series[Any]", last: int, unit: str, size: float, *, log: bool) -> None:
+    legend: dict[str, Any] = {
+        "orientation": "h",
+        "x": 0,
+        "xanchor": "left",
+        "y": 1.0,
+        "yanchor": "bottom",
+        "title": {"text": ""},
+    }
+    legend |= {"font": {"size": FONT_PX}, "itemsizing": "constant"}
+    figure.update_layout(showlegend=True, legend=legend, bargap=0.25, bargroupgap=0)
+    figure.update_layout(hovermode="closest", barmode="group")
+    edge = max(0.5, 0.01 * last)
+    figure.update_xaxes(title="Number, in the order of time", tickformat=",d", range=[1 - edge, last + edge])
+    figure.update_xaxes(**({"dtick": 1} if last <= 20 else {"nticks": 12}))
+    if not log:
+        figure.update_yaxes(title=f"Duration ({unit})", rangemode="tozero", nticks=6)
+        return
+    ticks = duration_ticks(float(values.min()), float(values.max()), log=True)
+    figure.update_yaxes(
+        type="log",
+        title="Duration, logarithmic",
+        tickvals=[tick / size for tick in ticks],
+        ticktext=[round_duration(tick) for tick in ticks],
+    )
+
+
+def _median(figure: go.Figure, median_ns: float, size: float, theme: Theme, *, log: bool) -> None:
+    """A line with its value at the right end; an annotation takes the logarithm where the axis is logarithmic."""
+    place = median_ns / size
+    figure.add_hline(y=place, line={"width": 1, "color": MARK[theme], "dash": "dot"})
+    figure.add_annotation(
+        text=f"median {fmt.duration(median_ns)}",
+        x=1.0,
+        xref="paper",
+        xanchor="right",
+        y=math.log10(place) if log else place,
+        yanchor="bottom",
+        showarrow=False,
+        font={"size": FONT_PX, "color": MARK[theme]},
+    )

@@ -1,0 +1,116 @@
+"""The chosen range: its figures, the classes and kernels of its time on the GPU."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import links, settled
+from app.ui import class_bar, page, tables
+from app.ui import format as fmt
+from app.views.ranges import pace
+from profiledb.errors import AnalysisError, NotCapturedError
+
+TOP = 10
+KERNEL_COLUMNS = (
+    tables.Col("name", "Kernel", help="Without templates and arguments; a click opens the kernel", width=320),
+    tables.Col("share_pct", "Share", kind="bar", help="Share of the kernel time of this range", width=110),
+    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations in this range"),
+    tables.Col("class", "Class", kind="class", width=160),
+    tables.Col("calls", "Calls", kind="count", help="Number of executions in this range"),
+    tables.Col("avg_ns", "Average", kind="duration", help="Mean duration"),
+    tables.Col("max_ns", "Max", kind="duration", help="Longest execution", like="avg_ns"),
+)
+
+
+def show(report_id: str, path: str) -> None:
+    """Draws the section of one path, or of all paths that end with this name."""
+    rows = session.run(report_id, "nvtx_tree", path=path)
+    name = str(rows["name"].iloc[0])
+    st.subheader(f"Range {fmt.plain(fmt.shortened(name, 80))}", anchor=False)
+    st.caption(_where(rows))
+    kernels, why = _kernels(report_id, path)
+    page.facts(_facts(rows, kernels))
+    if why:
+        st.caption(why)
+    pace.show(report_id, path)
+    if len(kernels):
+        _classes(report_id, path)
+        _top(report_id, kernels)
+
+
+def _where(rows: pd.DataFrame) -> str:
+    if len(rows) > 1:
+        return f"All {fmt.count(len(rows))} paths that end with this name; those that lie in each other count twice."
+    row = rows.iloc[0]
+    threads = f"opened by {fmt.count(row['threads'])} threads" if int(row["threads"]) > 1 else "opened by one thread"
+    looks = "looks like warm-up by its name, or lies in such a range" if bool(row["warmup"]) else ""
+    parts = [fmt.plain(row["path"]) if int(row["level"]) else "", threads, f"first at {fmt.duration(row['first_ns'])}"]
+    return "  ·  ".join(part for part in [*parts, looks] if part)
+
+
+def _facts(rows: pd.DataFrame, kernels: pd.DataFrame) -> list[tuple[str, str, str]]:
+    total = rows[["instances", "cpu_ns", "self_ns", "gpu_ns", "busy_ns", "operations"]].sum(min_count=1)
+    shown = [
+        ("Instances", fmt.count(total["instances"]), ""),
+        ("Host", fmt.duration(total["cpu_ns"]), "Time between begin and end on the host, summed over its instances."),
+        ("Self", fmt.duration(total["self_ns"]), "On the host, outside the ranges inside it."),
+    ]
+    if rows["operations"].isna().all():
+        return shown
+    share = 100 * total["busy_ns"] / total["gpu_ns"] if fmt.number(total["gpu_ns"]) else None
+    return [
+        *shown,
+        ("GPU", fmt.duration(total["gpu_ns"]), "From its first operation on the GPU to the end of its last, summed."),
+        ("GPU busy", fmt.duration(total["busy_ns"]), "Time of that in which its operations ran."),
+        ("Busy", fmt.percent(share), "GPU busy over GPU."),
+        ("Operations", fmt.count(total["operations"]), "Kernels, copies, memory sets and whole graphs."),
+        ("Kernels", fmt.count(kernels["calls"].sum() if len(kernels) else 0), "Kernel executions."),
+    ]
+
+
+def _kernels(report_id: str, path: str) -> tuple[pd.DataFrame, str]:
+    """The kernels of the range, and where there are none why."""
+    try:
+        rows = session.run(report_id, "kernels", **_inside(report_id, path))
+    except NotCapturedError as error:
+        return pd.DataFrame(), f"{fmt.plain(error.message)} {fmt.plain(error.hint)}"
+    except AnalysisError as error:
+        return pd.DataFrame(), fmt.plain(error.message)
+    return rows, "" if len(rows) else "No kernel was launched in this range."
+
+
+def _inside(report_id: str, path: str) -> dict[str, Any]:
+    """The selection of what the range holds; where it is chosen above, with its instances, that choice stands."""
+    chosen = session.selected(report_id).get("range", ())
+    paths = settled.optional(report_id, "range_paths", ["path", "name", "most"])
+    if len(chosen) == 1 and settled.split(chosen[0], paths)[0] == path:
+        return {}
+    return {"range": path, "skip_first": 0}
+
+
+def _classes(report_id: str, path: str) -> None:
+    rows = session.run(report_id, "class_split", **_inside(report_id, path))
+    st.markdown("**Its time by kernel class**")
+    parts = class_bar.bar(rows, key="range-classes")
+    told = [f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts[:6]]
+    st.caption(
+        f"{fmt.duration(rows['total_ns'].sum())} of kernels: {', '.join(told)}" + ("." if parts[6:] == [] else " …")
+    )
+
+
+def _top(report_id: str, kernels: pd.DataFrame) -> None:
+    st.markdown("**Its kernels**")
+    chosen = tables.table(
+        kernels.head(TOP),
+        KERNEL_COLUMNS,
+        key="range-kernels",
+        download="range_kernels.csv",
+        select=True,
+        hidden=("demangled",),
+    )
+    if len(kernels) > TOP:
+        st.caption(f"The {TOP} longest of {fmt.count(len(kernels))}.")
+    if chosen is not None:
+        links.open_kernel(report_id, int(kernels["kernel"].iloc[chosen]))

@@ -1,0 +1,78 @@
+"""How long the instances of a range, or the steps of a loop, took: figures, a sentence and a chart."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import charts, page, theme
+from app.ui import format as fmt
+from app.views.ranges import charts as charts_nvtx
+
+RULE = (
+    "Leading instances look like warm-up that take more than three median absolute deviations, and more than a tenth,"
+    " longer than the median of the later two thirds; at most the first third does."
+)
+
+
+def show(report_id: str, path: str) -> None:
+    """Draws the pace of the instances of a path."""
+    spread = session.run(report_id, "range_spread", path=path)
+    rows = session.run(report_id, "range_instances", path=path)
+    if len(rows) < 2 or spread.empty:
+        return
+    st.markdown("**Pace of its instances**")
+    page.facts(facts(spread))
+    if words := _sentence(spread, rows):
+        st.caption(words, help=RULE)
+    chart(rows, _steady(spread), key="pace")
+
+
+def chart(rows: pd.DataFrame, median_ns: float | None, *, key: str) -> None:
+    """Draws the instances, and says so where only some are drawn."""
+    figure = charts_nvtx.pace(rows, median_ns, theme.theme())
+    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key=key)
+    total = int(rows["instances"].iloc[0])
+    if total > len(rows):
+        st.caption(
+            f"{fmt.count(len(rows))} of {fmt.count(total)} are drawn: the shortest and the longest of each stretch."
+        )
+
+
+def facts(spread: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """The spread of what matters: the time on the GPU where there is one, else that on the host."""
+    row = spread[spread["measure"] == _measure(spread)].iloc[0]
+    side = "GPU time" if row["measure"] == "gpu" else "time on the host"
+    return [
+        ("Median", fmt.duration(row["median_ns"]), f"Half of the instances take at most this long: {side}."),
+        ("Min", fmt.duration(row["min_ns"]), f"Shortest {side}."),
+        ("95 %", fmt.duration(row["p95_ns"]), "95 of 100 instances take at most this long."),
+        ("Max", fmt.duration(row["max_ns"]), f"Longest {side}."),
+        ("Variation", fmt.percent(row["cv_pct"]), "Coefficient of variation: sample deviation over mean."),
+    ]
+
+
+def _measure(spread: pd.DataFrame) -> str:
+    return "gpu" if "gpu" in set(spread["measure"]) else "cpu"
+
+
+def _steady(spread: pd.DataFrame) -> float | None:
+    return fmt.number(spread.loc[spread["measure"] == _measure(spread), "steady_median_ns"].iloc[0])
+
+
+def _sentence(spread: pd.DataFrame, rows: pd.DataFrame) -> str:
+    """What looks like warm-up, what never launched, what was never closed."""
+    row = spread[spread["measure"] == _measure(spread)].iloc[0]
+    total, warmup = int(rows["instances"].iloc[0]), int(spread["warmup"].max())
+    said = []
+    if warmup:
+        verb = "looks" if warmup == 1 else "look"
+        said.append(
+            f"{fmt.count(warmup)} of {fmt.count(total)} instances {verb} like warm-up; without"
+            f" {'it' if warmup == 1 else 'them'} the median is {fmt.duration(row['steady_median_ns'])} and the"
+            f" variation {fmt.percent(row['steady_cv_pct'])}."
+        )
+    if row["measure"] == "gpu" and int(row["instances"]) < total:
+        said.append(f"{fmt.count(row['instances'])} of {fmt.count(total)} instances ran anything on the GPU.")
+    if unclosed := int(row["unclosed"]):
+        said.append(f"{fmt.count(unclosed)} never closed: {'it does' if unclosed == 1 else 'they do'} not count here.")
+    return " ".join(said)

@@ -1,0 +1,119 @@
+"""Steps of a loop that the ranges tell: time a step, the first against the rest, how much they vary."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import page, tables
+from app.views.ranges import pace
+
+NONE = (
+    "No steps were recognised. Ranges count as steps that are called step, iter, batch or epoch, with or without a"
+    " number, or that fill most of the range around them at least three times."
+)
+COLUMNS = (
+    tables.Col("number", "Step", kind="count", help="In the order of time"),
+    tables.Col("name", "Range", width=200),
+    tables.Col("start_ns", "Begin", kind="duration", help="From the begin of the capture"),
+    tables.Col("gpu_ns", "GPU", kind="duration", help="From its first operation on the GPU to the end of its last"),
+    tables.Col("busy_ns", "GPU busy", kind="duration", help="Time in which its operations ran", like="gpu_ns"),
+    tables.Col("cpu_ns", "Host", kind="duration", help="Between begin and end on the host"),
+    tables.Col("gap_ns", "Since the last", kind="duration", help="From the end of the step before"),
+    tables.Col("operations", "Operations", kind="count"),
+)
+
+
+def show(report_id: str, path: str) -> None:
+    """Draws the section; steps that are the instances of ``path`` have their chart already."""
+    host = session.run(report_id, "iteration_summary")
+    st.subheader("Steps", anchor=False)
+    if host.empty:
+        st.caption(NONE)
+        return
+    rank = _choose(host)
+    side = session.run(report_id, "iteration_summary", by="gpu") if host["has_gpu"].any() else host
+    one, other = (frame[frame["rank"] == rank].iloc[0] for frame in (side, host))
+    gpu = fmt.number(one["median_ns"]) is not None and bool(other["has_gpu"])
+    main = one if gpu else other
+    page.facts(_facts(main, other, gpu=gpu))
+    st.caption(_sentence(main, gpu=gpu), help=pace.RULE)
+    rows = session.run(report_id, "iterations", rank=rank)
+    if set(rows["path"]) == {path}:
+        st.caption("They are the instances of the range above, where their chart is.")
+    else:
+        pace.chart(rows.assign(nth=rows["number"]), fmt.number(main["median_ns"]), key="steps-pace")
+    with st.expander("All steps" if int(rows["instances"].iloc[0]) == len(rows) else "Steps that are drawn"):
+        shown = [column for column in COLUMNS if bool(rows[column.name].notna().any())]
+        tables.table(rows, shown, key="steps", download="steps.csv", hidden=("path", "thread", "is_warmup", "closed"))
+
+
+def _choose(rows: pd.DataFrame) -> int:
+    """Which of the recognised patterns; a word where there is one only."""
+    labels = {int(row["rank"]): _label(row, alone=rows["thread"].nunique() == 1) for _, row in rows.iterrows()}
+    if len(labels) == 1:
+        st.caption(f"Ranges {labels[1]}")
+        return 1
+    return int(
+        st.selectbox(
+            "Steps",
+            list(labels),
+            format_func=labels.__getitem__,
+            key="steps-rank",
+            label_visibility="collapsed",
+            width=480,
+        )
+    )
+
+
+def _label(row: "pd.Series[Any]", *, alone: bool) -> str:
+    thread = "" if alone else f", thread {row['thread']}"
+    return f"{fmt.plain(fmt.shortened(row['steps'], 60))}{thread} ({fmt.count(row['count'])} steps)"
+
+
+def _facts(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> list[tuple[str, str, str]]:
+    side = "on the GPU, from first to last operation" if gpu else "on the host"
+    found = [("Steps", fmt.count(row["count"]), "")]
+    if gpu:
+        found.append(("GPU time a step", fmt.duration(row["median_ns"]), f"Median {side}, without warm-up."))
+    return [
+        *found,
+        ("Host time a step", fmt.duration(host["median_ns"]), "Median between begin and end, without warm-up."),
+        ("First step", fmt.duration(row["first_ns"]), f"The first one {side}."),
+        ("Min", fmt.duration(row["min_ns"]), f"Shortest {side}, without warm-up."),
+        ("Max", fmt.duration(row["max_ns"]), f"Longest {side}, without warm-up."),
+        ("Variation", fmt.percent(row["cv_pct"]), "Coefficient of variation: sample deviation over mean, no warm-up."),
+        ("Rate", _rate(row["per_second"]), "From the begin of the first step after warm-up to the end of the last."),
+    ]
+
+
+def _rate(per_second: Any) -> str:
+    value = fmt.number(per_second)
+    return fmt.MISSING if value is None else f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f} / s"
+
+
+def _sentence(row: "pd.Series[Any]", *, gpu: bool) -> str:
+    """The first step against the rest, and what looks like warm-up."""
+    first, median = fmt.number(row["first_ns"]), fmt.number(row["median_ns"])
+    said = []
+    if first and median:
+        ratio = first / median
+        far = ratio >= 1.1 or ratio <= 1 / 1.1
+        said.append(
+            f"The first step takes {ratio:.2f} times the median of the rest."
+            if far
+            else "The first step is as long as the rest."
+        )
+    warmup, count = int(row["warmup"]), int(row["count"])
+    if warmup:
+        verb, be = ("looks", "is") if warmup == 1 else ("look", "are")
+        said.append(f"{fmt.count(warmup)} of {fmt.count(count)} steps {verb} like warm-up and {be} left out.")
+    else:
+        said.append("None looks like warm-up.")
+    if unclosed := int(row["unclosed"]):
+        said.append(f"{fmt.count(unclosed)} never closed and not counted.")
+    if not gpu:
+        said.append("Times are those of the host: no step ran anything on a GPU.")
+    return " ".join(said)

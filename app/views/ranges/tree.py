@@ -1,0 +1,133 @@
+"""The tree of ranges as a table, and which range of it the page shows."""
+
+import zlib
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import tables
+
+ROWS = 300
+"""Rows that a reader may still scroll; more are told as a number."""
+FEW = 60
+"""The tree opens at the deepest level at which it has no more rows than this."""
+HEIGHT_ROWS = 13
+PARAMETER = "path"
+_CLICKED = "nvtx-clicked"
+_INDENT = "\u2003\u2002"
+
+COLUMNS = (
+    tables.Col("tree", "Range", help="A click opens it below", width=340),
+    tables.Col("share_pct", "Share", kind="bar", help="Of the time of all ranges of this selection", width=100),
+    tables.Col("busy_ns", "GPU busy", kind="duration", help="Time in which its operations ran on the GPU"),
+    tables.Col(
+        "gpu_ns",
+        "GPU",
+        kind="duration",
+        help="From its first operation on the GPU to the end of its last, summed over its instances",
+        like="busy_ns",
+    ),
+    tables.Col(
+        "busy_pct", "Busy", kind="percent", help="GPU busy over GPU: how much of its time the GPU worked for it"
+    ),
+    tables.Col("cpu_ns", "Host", kind="duration", help="Time between begin and end on the host"),
+    tables.Col("self_ns", "Self", kind="duration", help="On the host, outside the ranges inside it", like="cpu_ns"),
+    tables.Col("operations", "Operations", kind="count", help="Kernels, copies, memory sets and whole graphs"),
+    tables.Col("instances", "Instances", kind="count"),
+    tables.Col("threads", "Threads", kind="count", help="Threads that opened it"),
+)
+GPU_COLUMNS = ("busy_ns", "gpu_ns", "busy_pct", "operations")
+HIDDEN = ("path", "level", "kernel_ns", "style", "first_ns", "warmup")
+
+
+def show(report_id: str, top: pd.DataFrame, facts: "pd.Series[Any]") -> str | None:
+    """Draws the table; ``top`` are the largest paths. Answers the path that was clicked in this run."""
+    st.subheader("Tree", anchor=False)
+    search, depth = _controls(top)
+    params: dict[str, Any] = {"limit": ROWS} | ({"search": search} if search else {"depth": depth} if depth else {})
+    rows = session.run(report_id, "nvtx_tree", **params)
+    if rows.empty:
+        st.info("No range has this in its name.")
+        return None
+    shown = _worded(rows, facts, flat=bool(search))
+    columns = [column for column in COLUMNS if column.name in shown.columns]
+    if not search and bool((rows["threads"] == 1).all()):
+        columns = [column for column in columns if column.name != "threads"]
+    key = f"tree-{zlib.crc32('/'.join(map(str, rows['path_id'])).encode())}"
+    height = (HEIGHT_ROWS + 1) * tables.ROW_PX if len(rows) > HEIGHT_ROWS else None
+    chosen = tables.table(shown, columns, key=key, download="nvtx_tree.csv", select=True, hidden=HIDDEN, height=height)
+    _more(rows, facts, search=bool(search), depth=depth)
+    return _clicked(None if chosen is None else str(rows["path"].iloc[chosen]))
+
+
+def _controls(top: pd.DataFrame) -> tuple[str, int | None]:
+    """The text to find, and how many levels to show: None for all."""
+    levels = [int(level) for level in (top["level"] - top["level"].min() + 1).value_counts().sort_index().cumsum()]
+    opens = max([depth for depth, count in enumerate(levels, 1) if count <= FEW], default=1)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        search = st.text_input("Search", key="find", placeholder="Part of a name", bind="query-params", width=360)
+        depth = opens
+        if len(levels) > 1:
+            depth = st.selectbox(
+                "Levels",
+                list(range(1, len(levels) + 1)),
+                index=opens - 1,
+                key="levels",
+                format_func=lambda level: "All" if level == len(levels) else str(level),
+                disabled=bool(search.strip()),
+                help="How deep the tree is shown; a search looks at every level",
+                bind="query-params",
+                width=140,
+            )
+    return search.strip(), None if depth == len(levels) and len(top) < int(top["paths"].iloc[0]) else depth
+
+
+def _worded(rows: pd.DataFrame, facts: "pd.Series[Any]", *, flat: bool) -> pd.DataFrame:
+    """The rows with what only the screen needs; without columns that the report cannot fill."""
+    lowest = int(rows["level"].min())
+    names = rows["path"] if flat else [_INDENT * (row.level - lowest) + row.name for row in _named(rows)]
+    measure = "busy_ns" if fmt.number(facts["busy_ns"]) else "cpu_ns"
+    shown = rows.assign(
+        tree=names,
+        share_pct=100.0 * rows[measure].astype("Float64").fillna(0) / (fmt.number(facts[measure]) or 1),
+        busy_pct=100.0 * rows["busy_ns"].astype("Float64") / rows["gpu_ns"].astype("Float64"),
+    )
+    return shown if fmt.number(facts["operations"]) is not None else shown.drop(columns=list(GPU_COLUMNS))
+
+
+def _named(rows: pd.DataFrame) -> Any:
+    return rows[["level", "name"]].rename_axis(None).itertuples(index=False)
+
+
+def _more(rows: pd.DataFrame, facts: "pd.Series[Any]", *, search: bool, depth: int | None) -> None:
+    """What the table does not show."""
+    fitting = int(rows["paths"].iloc[0])
+    if fitting > len(rows):
+        st.caption(f"The {fmt.count(len(rows))} that took longest; {fmt.count(fitting - len(rows))} more fit.")
+    elif not search and depth and fitting < int(facts["paths"]):
+        st.caption(f"{fmt.count(int(facts['paths']) - fitting)} more paths lie on deeper levels.")
+
+
+def _clicked(path: str | None) -> str | None:
+    """The path of a click of this run; what was clicked before gives way to a newer address."""
+    new = path if path != st.session_state.get(_CLICKED) else None
+    st.session_state[_CLICKED] = path
+    return new
+
+
+def choose(report_id: str, top: pd.DataFrame, clicked: str | None) -> str:
+    """The range that the page shows: what was clicked, what the address names, or the outermost one with most time."""
+    if clicked:
+        st.query_params[PARAMETER] = clicked
+    if named := st.query_params.get(PARAMETER):
+        if len(session.run(report_id, "nvtx_tree", path=named, limit=1)):
+            return named
+        st.info(f"The range {fmt.plain(fmt.shortened(named, 120))} is not in this selection.")
+    outermost = top[top["level"] == top["level"].min()]
+    plain = outermost[~outermost["warmup"].fillna(False).astype(bool)]
+    rows = plain if len(plain) else outermost
+    measure = "busy_ns" if rows["busy_ns"].notna().any() else "cpu_ns"
+    return str(rows["path"].loc[rows[measure].astype("Float64").fillna(0).idxmax()])

@@ -1,0 +1,184 @@
+"""Kernels to Plotly figures: the roofline, and the speed of light where there is too little for one."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import plotly.graph_objects as go
+
+from app.ui import format as fmt
+from app.ui.charts import ACCENT, FONT_PX, Theme, faded, frame
+from app.views.roofline.points import Point, draw_points, legend, name_largest
+
+HEIGHT_PX = 540
+
+SAME = 0.04
+"""How far two peaks are apart at most that are drawn as one."""
+
+_LINE = {"light": "rgba(49, 51, 63, 0.75)", "dark": "rgba(250, 250, 250, 0.75)"}
+_FAINT = {"light": "rgba(49, 51, 63, 0.38)", "dark": "rgba(250, 250, 250, 0.40)"}
+_GRID = {"light": "#31333F", "dark": "#FAFAFA"}
+
+
+@dataclass(frozen=True)
+class Roof:
+    """A peak: its title, FLOP/s or bytes/s, whether points on the chart are held against it."""
+
+    title: str
+    peak: float
+    used: bool
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """All that a chart shows; ``arrows`` lead from one point to another, by their places in ``points``."""
+
+    points: Sequence[Point]
+    memory: Sequence[Roof]
+    compute: Sequence[Roof]
+    arrows: Sequence[tuple[int, int]] = field(default=())
+
+
+def roofline(chart: Roofline, theme: Theme) -> go.Figure:
+    """The chart: work against arithmetic intensity, both logarithmic, under the roofs."""
+    figure = go.Figure()
+    x, y = _axes(chart)
+    _draw_roofs(figure, chart, x, y, theme)
+    draw_points(figure, chart.points, theme)
+    name_largest(figure, chart.points, x, y, theme)
+    for start, end in chart.arrows:
+        _draw_arrow(figure, chart.points[start], chart.points[end], theme)
+    frame(figure, theme, height=HEIGHT_PX, left=64, right=16, top=12, bottom=44)
+    legend(figure)
+    figure.update_xaxes(type="log", range=x, title="Arithmetic intensity (FLOP/byte)", **_decades(*x))
+    figure.update_yaxes(type="log", range=y, title="Work (FLOP/s)", **_decades(*y, unit="FLOP/s"))
+    figure.update_xaxes(showgrid=True, gridcolor=faded(_GRID[theme], 0.14))
+    return figure
+
+
+def speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
+    """Compute against memory throughput, percent of the peaks, with the thresholds of ncu's verdict."""
+    figure = go.Figure()
+    for edge in (60, 80):
+        line = {"color": _FAINT[theme], "width": 1, "dash": "dot"}
+        figure.add_shape(type="path", path=f"M 0,{edge} L {edge},{edge} L {edge},0", line=line, layer="below")
+    figure.add_shape(type="line", x0=0, y0=0, x1=100, y1=100, line={"color": _FAINT[theme], "width": 1}, layer="below")
+    draw_points(figure, points, theme)
+    name_largest(figure, points, (0, 105), (0, 105), theme, log=False)
+    frame(figure, theme, height=HEIGHT_PX - 100, left=52, right=16, top=12, bottom=44)
+    legend(figure)
+    ticks = {"tickvals": [0, 20, 40, 60, 80, 100]}
+    figure.update_xaxes(range=[0, 105], title="Memory throughput (% of the peak)", **ticks)
+    figure.update_yaxes(range=[0, 105], title="Compute throughput (% of the peak)", **ticks)
+    return figure
+
+
+def _axes(chart: Roofline) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Ranges of both axes as powers of ten: all points, and the ridges of the roofs that points are held against."""
+    memory = [roof.peak for roof in chart.memory if roof.used] or [roof.peak for roof in chart.memory]
+    compute = [roof.peak for roof in chart.compute if roof.used] or [roof.peak for roof in chart.compute]
+    xs = [point.x for point in chart.points] + [work / bytes_ for work in compute for bytes_ in memory]
+    low, high = math.log10(min(xs, default=0.1)) - 0.5, math.log10(max(xs, default=100.0)) + 0.5
+    ys = [point.y for point in chart.points] + compute
+    ys += [min(max(compute), roof.peak * 10**low) for roof in chart.memory] if compute else []
+    return (low, high), (math.log10(min(ys, default=1e9)) - 0.3, math.log10(max(ys, default=1e12)) + 0.4)
+
+
+def _draw_roofs(
+    figure: go.Figure, chart: Roofline, x: tuple[float, float], y: tuple[float, float], theme: Theme
+) -> None:
+    top = max((roof.peak for roof in chart.compute), default=10 ** y[1])
+    widest = max((roof.peak for roof in chart.memory if roof.used), default=None)
+    for roof in chart.memory:
+        begin, end = 10 ** x[0], min(top / roof.peak, 10 ** x[1])
+        if end > begin:
+            _line(figure, roof, (begin, end), (begin * roof.peak, end * roof.peak), theme)
+            _label(figure, roof, fmt.rate(roof.peak), begin, begin * roof.peak, theme)
+    for roof in _merged(chart.compute):
+        begin = max(roof.peak / widest, 10 ** x[0]) if widest else 10 ** x[0]
+        _line(figure, roof, (begin, 10 ** x[1]), (roof.peak, roof.peak), theme)
+        _label(figure, roof, fmt.flops(roof.peak), 10 ** x[1], roof.peak, theme)
+        if widest and roof.used:
+            _ridge(figure, roof, roof.peak / widest, theme)
+
+
+def _merged(roofs: Sequence[Roof]) -> list[Roof]:
+    """Roofs that lie on each other under one title."""
+    found: list[Roof] = []
+    for roof in sorted(roofs, key=lambda roof: (not roof.used, roof.title)):
+        near = next((other for other in found if abs(other.peak / roof.peak - 1) < SAME), None)
+        if near is None:
+            found.append(roof)
+        else:
+            title = f"{near.title}, {roof.title}"
+            found[found.index(near)] = Roof(title, near.peak, near.used or roof.used)
+    return found
+
+
+def _line(figure: go.Figure, roof: Roof, xs: tuple[float, float], ys: tuple[float, float], theme: Theme) -> None:
+    figure.add_scatter(
+        x=xs,
+        y=ys,
+        mode="lines",
+        line={"color": _color(roof, theme), "width": 1.5 if roof.used else 1},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _label(figure: go.Figure, roof: Roof, peak: str, x: float, y: float, theme: Theme) -> None:
+    """Title and peak: above the right end of a level roof, below the left end of a slanted one."""
+    level = y == roof.peak
+    figure.add_annotation(
+        x=math.log10(x),
+        y=math.log10(y),
+        text=f"{fmt.plotly_text(roof.title)} {peak}",
+        showarrow=False,
+        xanchor="right" if level else "left",
+        xshift=0 if level else 6,
+        yanchor="bottom" if level else "top",
+        font={"size": FONT_PX - 1, "color": _color(roof, theme)},
+    )
+
+
+def _color(roof: Roof, theme: Theme) -> str:
+    return _LINE[theme] if roof.used else _FAINT[theme]
+
+
+def _ridge(figure: go.Figure, roof: Roof, at: float, theme: Theme) -> None:
+    figure.add_scatter(
+        x=[at],
+        y=[roof.peak],
+        mode="markers",
+        marker={"symbol": "line-ns-open", "size": 12, "color": _LINE[theme], "line": {"width": 1.5}},
+        text=[f"Ridge point of {fmt.plotly_text(roof.title)}<br><b>{at:,.3g} FLOP/byte</b>: memory bound left of it"],
+        hovertemplate="%{text}<extra></extra>",
+        showlegend=False,
+    )
+
+
+def _draw_arrow(figure: go.Figure, start: Point, end: Point, theme: Theme) -> None:
+    figure.add_annotation(
+        x=math.log10(end.x),
+        y=math.log10(end.y),
+        ax=math.log10(start.x),
+        ay=math.log10(start.y),
+        axref="x",
+        ayref="y",
+        text="",
+        showarrow=True,
+        arrowhead=2,
+        arrowsize=1,
+        arrowwidth=1.2,
+        arrowcolor=ACCENT[theme],
+    )
+
+
+def _decades(low: float, high: float, unit: str = "") -> dict[str, Any]:
+    """Ticks at powers of ten, in words: 0.1, 1, 10; and 1 GFLOP/s, 10 GFLOP/s."""
+    powers = range(math.ceil(low), math.floor(high) + 1)
+    if len(powers) > 10:
+        powers = powers[:: math.ceil(len(powers) / 10)]
+    words = [fmt.flops(10.0**power, digits=False) if unit else f"{10.0**power:,.12g}" for power in powers]
+    return {"tickvals": [10.0**power for power in powers], "ticktext": words}

@@ -1,0 +1,205 @@
+"""Roofline of a Systems report: why its kernels take the time they take, by what ncu measured of the same kernels."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.selection import links, settled
+from app.ui import format as fmt
+from app.ui import page as ui
+from app.ui import report_links, tables
+from app.ui.report_links import Candidate
+from app.views.roofline import parts
+from app.views.roofline.charts import Roofline
+from app.views.roofline.parts import Choice
+from app.web import access
+from profiledb.errors import NotCapturedError
+from profiledb.report.catalog import Manifest
+
+NCU = "ncu"  # the parameter of the address that names the Compute report, where it is not the linked one
+
+MATCHES = {"exact": "measured", "name": "other shapes", "none": "not measured"}
+COLUMNS = (
+    tables.Col("name", "Kernel", help="A click opens the kernel", width=250),
+    tables.Col("share_pct", "Share", kind="bar", help="Share of all kernel time of the selection", width=104),
+    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations in this report"),
+    tables.Col("calls", "Calls", kind="count"),
+    tables.Col("avg_ns", "Average", kind="duration", help="Mean duration in this report"),
+    tables.Col("ncu_duration_ns", "ncu", kind="duration", help="The launch that ncu measured", like="avg_ns"),
+    *parts.measures(average=", of the launch that ncu measured"),
+    tables.Col("class", "Class", kind="class", width=140),
+    tables.Col("grid", "Grid", width=100),
+    tables.Col("block", "Block", width=90),
+    tables.Col("launches", "Launches", kind="count", help="Launches that ncu measured of it"),
+)  # fmt: skip
+REST_COLUMNS = (
+    tables.Col("name", "Kernel", width=300),
+    tables.Col("share_pct", "Share", kind="bar", width=104),
+    tables.Col("total_ns", "Total", kind="duration"),
+    tables.Col("calls", "Calls", kind="count"),
+    tables.Col("class", "Class", kind="class", width=140),
+    tables.Col("grid", "Grid", width=100),
+    tables.Col("block", "Block", width=90),
+    tables.Col("found", "Found", help="Other shapes: measured, with other grids or blocks", width=130),
+)  # fmt: skip
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    ui.header(manifest, "Roofline")
+    if session.run(manifest.id, "kernels").empty:
+        st.info("No kernel runs in this selection.")
+        settled.clear_button("roofline-clear")
+        return
+    compute = _compute_report(manifest)
+    if compute is None:
+        return
+    classes = sorted(session.run(manifest.id, "kernels")["class"].dropna().unique())
+    choice = parts.choose(classes)
+    rows = _rows(manifest.id, compute, choice)
+    _coverage(manifest, compute, rows)
+    measured = choice.keeps(rows[rows["match"] == "exact"])
+    shown = parts.drawable(measured)
+    _chart(manifest.id, compute, shown, choice)
+    parts.above(shown)
+    parts.without_arithmetic(measured, "total_ns", choice.precision)
+    if lacking := int(measured["flops_per_s"].isna().sum()):
+        st.caption(
+            f"{fmt.count(lacking)} measured kernels lack work or traffic of this kind."
+            f" Capture them with `{parts.FLAGS}`."
+        )
+    _measured(manifest.id, measured)
+    _unmeasured(choice.keeps(rows[rows["match"] != "exact"]))
+
+
+def _rows(report_id: str, compute: str, choice: Choice) -> pd.DataFrame:
+    rows = session.run(report_id, "time_weighted_roofline", ncu=compute, level=choice.level, precision=choice.precision)
+    return rows.rename(columns={"demangled": "full_name"})
+
+
+def _compute_report(manifest: Manifest) -> str | None:
+    """The Compute report to join: the linked one, or the one that the reader chooses; None where there is none."""
+    found = {one.report.id: one for one in report_links.ranked(manifest)}
+    linked = session.links().get(manifest.id)
+    useful = {key: one for key, one in found.items() if one.covered_pct or one.other_pct or key == linked}
+    if not useful:
+        st.info(
+            "A roofline needs what Nsight Compute measures. No Compute report of this library has launches of these"
+            " kernels. Capture one of the same program, and drop it into the Library:"
+        )
+        st.code(f"{parts.FLAGS} -o report PROGRAM", language=None)
+        return None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        asked = next((key for key in (st.query_params.get(NCU), linked) if key in useful), next(iter(useful)))
+        chosen = st.selectbox(
+            "Compute report",
+            list(useful),
+            index=list(useful).index(asked),
+            key="compute-report",
+            format_func=lambda key: _title(useful[key], key == linked),
+            width=520,
+        )
+        if st.query_params.get(NCU, linked) != chosen:
+            st.query_params[NCU] = chosen
+        _offer_link(manifest, chosen, linked)
+    return chosen
+
+
+def _offer_link(manifest: Manifest, chosen: str, linked: str | None) -> None:
+    """The button that makes the chosen one the Compute report of this report, for everyone."""
+    if chosen == linked or not access.may_edit():
+        return
+    if st.button("Link", icon=":material/link:", help="Make it this report's Compute report"):
+        session.editing().link(manifest.id, chosen)
+        st.rerun()
+
+
+def _title(one: Candidate, linked: bool) -> str:
+    return f"{fmt.visible(one.report.name)}  ·  covers {fmt.percent(one.covered_pct)}" + (
+        "  ·  linked" if linked else ""
+    )
+
+
+def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
+    """How much of the time the figures below speak of; what they cannot say is named."""
+    row = session.run(manifest.id, "ncu_coverage", ncu=compute).iloc[0]
+    known = rows.dropna(subset=["pct_of_roof"])
+    time = known["total_ns"].sum()
+    share = (known["pct_of_roof"] * known["total_ns"]).sum() / time if time else None
+    memory = 100 * known.loc[known["bound"] == "memory", "total_ns"].sum() / time if time else None
+    saved = (known["total_ns"] * (1 - known["pct_of_roof"].clip(upper=100) / 100)).sum() if time else None
+    ui.facts(
+        [
+            ("Kernel time", fmt.duration(row["total_ns"]), "Sum of all kernel durations of the selection."),
+            ("ncu covers", fmt.percent(row["covered_pct"]), "Share of it in kernels that ncu measured."),
+            ("Of the roof", fmt.percent(share), "Mean of what is covered, weighted by the time in this report."),
+            ("Memory bound", fmt.percent(memory), "Share of the covered time left of the ridge point."),
+            ("Below the roof", fmt.duration(saved), "Time that the covered kernels would save at their roofs."),
+        ]
+    )  # fmt: skip
+    st.caption(
+        f"ncu covers {fmt.percent(row['covered_pct'])} of the GPU time: {fmt.count(row['covered_kernels'])} of"
+        f" {fmt.count(row['kernels'])} kernels"
+        + (f"; {fmt.percent(row['name_only_pct'])} more in other shapes" if row["name_only_pct"] else "")
+        + ". Its figures are those of the launch with the median duration; times are those of this report."
+    )
+    vague = rows.dropna(subset=["ambiguous"])
+    if len(vague):
+        with st.expander(f"{fmt.count(len(vague))} matches are not unique"):
+            for _, one in vague.head(20).iterrows():
+                st.markdown(
+                    f"- {fmt.plain(one['name'])} ({fmt.percent(one['share_pct'])}, grid {fmt.plain(one['grid'])}):"
+                    f" {fmt.plain(one['ambiguous'])}"
+                )
+            if len(vague) > 20:
+                st.caption(f"and {fmt.count(len(vague) - 20)} more; the table has them all")
+
+
+def _chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choice) -> None:
+    if shown.empty:
+        st.info("Nothing that ncu measured here does arithmetic of this kind, or work and traffic were not captured.")
+        return
+    points = [
+        parts.point(
+            row.to_dict() | {"launch_id": row["kernel"]}, choice, float(row["total_ns"]),
+            [f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} calls, {fmt.percent(row['share_pct'])}"],
+        )
+        for _, row in shown.iterrows()
+    ]  # fmt: skip
+    try:
+        everything = session.whole(compute, "ncu_roofline")
+    except NotCapturedError:
+        everything = shown
+    memory, roofs = parts.roofs(everything, shown, choice.level)
+    clicked = parts.show_chart(Roofline(points, memory, roofs), f"roofline-{choice.level}")
+    if clicked is not None:
+        links.open_kernel(report_id, int(clicked))
+
+
+def _measured(report_id: str, rows: pd.DataFrame) -> None:
+    if rows.empty:
+        return
+    chosen = tables.table(
+        parts.figures(rows), COLUMNS, key="measured", download="time_weighted_roofline.csv", select=True,
+        hidden=("match", "ambiguous", "flops_per_s", "bytes_per_s", "launch_id", "full_name"),
+    )  # fmt: skip
+    if chosen is not None:
+        links.open_kernel(report_id, int(rows["kernel"].iloc[chosen]))
+
+
+def _unmeasured(rows: pd.DataFrame) -> None:
+    """The kernels of which nothing is known but their time."""
+    if rows.empty:
+        return
+    st.subheader("Not measured", anchor=False)
+    st.caption(
+        f"{fmt.percent(rows['share_pct'].sum())} of the kernel time, of which ncu measured no launch of this shape."
+    )
+    tables.table(
+        rows.assign(found=rows["match"].map(MATCHES)), REST_COLUMNS, key="unmeasured", download="not_measured.csv",
+        hidden=("full_name",),
+    )  # fmt: skip
+
+
+page()

@@ -1,0 +1,205 @@
+"""Roofline of a Compute report: every launch under the roofs of its GPU, beside those of other reports."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import charts, profile_links, tables, theme, verdicts
+from app.ui import format as fmt
+from app.ui import page as ui
+from app.views.roofline import charts as charts_roofline
+from app.views.roofline import parts
+from app.views.roofline.charts import Roofline
+from app.views.roofline.parts import Choice
+from app.views.roofline.points import Point
+from profiledb.errors import NotCapturedError
+
+COLUMNS = (
+    tables.Col("launch_id", "ID", kind="count", help="Number of the launch in the report", width=56),
+    tables.Col("name", "Kernel", width=260),
+    tables.Col("class", "Class", kind="class", width=140),
+    tables.Col("duration_ns", "Duration", kind="duration", help="Under ncu's clock control"),
+    *parts.measures(),
+    tables.Col("grid", "Grid", width=100),
+    tables.Col("block", "Block", width=90),
+)
+MOST_OTHERS = 4
+WITH = "with"  # the parameter of the address that names the baselines
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    ui.header(manifest, "Roofline")
+    try:
+        everything = _rows(manifest.id)
+    except NotCapturedError:
+        _speed_of_light(manifest.id)
+        return
+    launches = session.run(manifest.id, "ncu_speed_of_light")
+    choice = parts.choose(sorted(everything["class"].dropna().unique()))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        everything = _inside(everything)
+        others = _others(manifest.id)
+    kept = choice.keeps(_of(everything, choice))
+    if kept.empty:
+        st.info("No launch fits these choices.")
+        return
+    _facts(kept, everything, len(launches))
+    shown = parts.drawable(kept)
+    _chart(manifest.id, everything, shown, choice, others)
+    parts.above(shown)
+    parts.without_arithmetic(kept, "duration_ns", choice.precision)
+    ordered = kept.sort_values("duration_ns", ascending=False)
+    chosen = tables.table(
+        parts.figures(ordered), COLUMNS, key="roofline",
+        download="roofline.csv", select=True, hidden=("flops_per_s", "bytes_per_s", "peak_flops_per_s", "full_name"),
+    )  # fmt: skip
+    if chosen is not None:
+        profile_links.open_launch(manifest.id, int(ordered["launch_id"].iloc[chosen]))
+
+
+def _rows(report_id: str) -> pd.DataFrame:
+    return session.run(report_id, "ncu_roofline").rename(columns={"kernel": "full_name"})
+
+
+def _of(everything: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+    """The rows of the chosen level and precision."""
+    rows = everything[everything["level"] == choice.level]
+    wanted = rows["is_main"] if choice.precision == "main" else rows["precision"] == choice.precision
+    return rows[wanted.astype(bool)]
+
+
+def _inside(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows in the NVTX range that the reader chose."""
+    paths = rows["nvtx"].dropna().unique()
+    known = sorted({"/".join(path.split("/")[: depth + 1]) for path in paths for depth in range(path.count("/") + 1)})
+    if not known:
+        return rows
+    chosen = st.selectbox(
+        "Range", known, index=None, key="inside", placeholder="All ranges", bind="query-params", width=360
+    )
+    if chosen is None:
+        return rows
+    inside = rows["nvtx"].fillna("")
+    return rows[(inside == chosen) | inside.str.startswith(f"{chosen}/")]
+
+
+def _others(report_id: str) -> list[str]:
+    """Reports to stand on the chart as baselines."""
+    known = {one.id: one for one in session.reports() if one.kind == "ncu" and one.id != report_id}
+    if not known:
+        return []
+    # By id in the address: names may be the same.
+    asked = [key for key in st.query_params.get_all(WITH) if key in known]
+    chosen = st.multiselect(
+        "Baselines",
+        list(known),
+        default=asked[:MOST_OTHERS],
+        format_func=lambda key: fmt.visible(known[key].name),
+        key="baselines",
+        placeholder="Other Compute reports",
+        max_selections=MOST_OTHERS,
+        width=420,
+    )
+    if chosen != st.query_params.get_all(WITH):
+        st.query_params[WITH] = chosen
+    return chosen
+
+
+def _facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
+    time = kept["duration_ns"].sum()
+    share = (kept["pct_of_roof"] * kept["duration_ns"]).sum() / time if time else None
+    memory = 100 * kept.loc[kept["bound"] == "memory", "duration_ns"].sum() / time if time else None
+    saved = (kept["duration_ns"] * (1 - kept["pct_of_roof"].clip(upper=100) / 100)).sum()
+    ui.facts(
+        [
+            ("Launches", f"{fmt.count(len(kept))} of {fmt.count(launches)}", "Measured, and as chosen above."),
+            ("Time", fmt.duration(time), "Sum of their durations under ncu's clock control."),
+            ("Of the roof", fmt.percent(share), "Mean of all launches, weighted by their time."),
+            ("Memory bound", fmt.percent(memory), "Share of the time left of the ridge point."),
+            ("Below the roof", fmt.duration(saved), "Time that would be saved if every launch reached its roof."),
+        ]
+    )  # fmt: skip
+    lacking = launches - everything["launch_id"].nunique()
+    if lacking > 0 and "inside" not in st.query_params:
+        st.caption(f"{fmt.count(lacking)} launches lack work or traffic. Capture them with `{parts.FLAGS}`.")
+
+
+def _chart(report_id: str, everything: pd.DataFrame, shown: pd.DataFrame, choice: Choice, others: list[str]) -> None:
+    points = [_point(row, choice, hollow=False) for _, row in shown.iterrows()]
+    memory, compute = parts.roofs(everything, shown, choice.level)
+    arrows: list[tuple[int, int]] = []
+    for other in others:
+        try:
+            theirs = _rows(other)
+        except NotCapturedError:
+            st.caption(f"{fmt.plain(session.library().find(other).name)} has too few metrics for a roofline.")
+            continue
+        drawn = parts.drawable(choice.keeps(_of(theirs, choice)))
+        arrows += _arrows(drawn, len(points), shown)
+        points += [_point(row, choice, hollow=True, report=other) for _, row in drawn.iterrows()]
+    if not points:
+        st.info("Nothing here does arithmetic of this kind.")
+        return
+    clicked = parts.show_chart(Roofline(points, memory, compute, arrows), f"roofline-{choice.level}")
+    if clicked is not None:
+        of, launch = clicked.rsplit("/", 1)
+        profile_links.open_launch(of or report_id, int(launch))
+
+
+def _point(row: "pd.Series[Any]", choice: Choice, *, hollow: bool, report: str = "") -> Point:
+    whose = [f"Launch {row['launch_id']}, {fmt.duration(row['duration_ns'])}" + (", baseline" if hollow else "")]
+    return parts.point(
+        row.to_dict() | {"launch_id": f"{report}/{row['launch_id']}"},
+        choice,
+        float(row["duration_ns"]),
+        whose,
+        hollow=hollow,
+    )
+
+
+def _arrows(before: pd.DataFrame, first: int, after: pd.DataFrame) -> list[tuple[int, int]]:
+    """From each baseline launch to the launch of the same kernel here: the first of it to the first, and so on."""
+    places = {key: place for place, key in enumerate(_occurrences(after))}
+    return [(first + place, places[key]) for place, key in enumerate(_occurrences(before)) if key in places]
+
+
+def _occurrences(rows: pd.DataFrame) -> list[tuple[str, str, int]]:
+    counted = rows.groupby(["name", "precision"], observed=True).cumcount()
+    return list(zip(rows["name"], rows["precision"], counted, strict=True))
+
+
+def _speed_of_light(report_id: str) -> None:
+    """Instead of a roofline: compute against memory throughput, and the flags that would give one."""
+    st.info("This report holds no work and traffic of its launches, which a roofline needs. Capture again with")
+    st.code(parts.FLAGS, language=None)
+    rows = session.run(report_id, "ncu_speed_of_light")
+    known = rows.dropna(subset=["compute_pct", "memory_pct"])
+    if known.empty:
+        st.caption("The speed of light was not collected either.")
+        return
+    st.subheader("Speed of light", anchor=False)
+    points = [
+        Point(
+            key=f"/{row['launch_id']}", name=row["name"], group=verdicts.title(row["verdict"]),
+            color=verdicts.color(row["verdict"]), x=float(row["memory_pct"]), y=float(row["compute_pct"]),
+            weight=fmt.number(row["duration_ns"]) or 0.0,
+            hover=f"<b>{fmt.plotly_text(fmt.shortened(row['name'], 60))}</b><br>Launch {row['launch_id']},"
+            f" {fmt.duration(row['duration_ns'])}<br>{fmt.plotly_text(row['reason'])}<br>"
+            f"{verdicts.title(row['verdict'])}",
+        )
+        for _, row in known.iterrows()
+    ]  # fmt: skip
+    event: Any = st.plotly_chart(
+        charts_roofline.speed_of_light(points, theme.theme()), config=charts.CONFIG, width="stretch",
+        key="speed-of-light", on_select="rerun", selection_mode="points",
+    )  # fmt: skip
+    st.caption("Dotted: 60 % and 80 % of the peaks, the thresholds of the verdict. A click opens the launch.")
+    if (picked := parts.clicked(event)) is not None:
+        profile_links.open_launch(report_id, int(picked.rsplit("/", 1)[1]))
+
+
+page()

@@ -1,0 +1,214 @@
+"""What the roofline of a Compute report and that of a Systems report share: choices, points, roofs, table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import charts, tables, theme, verdicts
+from app.ui import format as fmt
+from app.views.roofline import charts as charts_roofline
+from app.views.roofline.charts import Roof
+from app.views.roofline.points import Point
+
+LEVELS = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
+PRECISIONS = {
+    "main": "Each kernel's own",
+    "fp64": "FP64",
+    "fp32": "FP32",
+    "fp16": "FP16",
+    "tensor": "Tensor cores",
+}
+CLASS, LIMIT = "Class", "Limit"
+TERA = 1e12
+FLAGS = "ncu --set roofline"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the reader chose above the chart."""
+
+    level: str
+    precision: str
+    color: str
+    search: str
+    classes: tuple[str, ...]
+
+    def keeps(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The rows whose name and class fit."""
+        kept = rows
+        if self.search:
+            text = kept["name"].fillna("") + " " + kept["full_name"].fillna("")
+            kept = kept[text.str.contains(self.search, case=False, regex=False)]
+        return kept[kept["class"].isin(self.classes)] if self.classes else kept
+
+
+def choose(classes: Sequence[str]) -> Choice:
+    """Draws the choices; they stand in the address."""
+    titles = theme.class_titles()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        level = st.segmented_control(
+            "Memory level", list(LEVELS), default="dram", format_func=LEVELS.__getitem__, key="level",
+            bind="query-params", required=True, help="Which traffic the work is set against",
+        )  # fmt: skip
+        precision = st.selectbox(
+            "Precision", list(PRECISIONS), format_func=PRECISIONS.__getitem__, key="precision", bind="query-params",
+            width=180, help="Its own is that in which a kernel comes nearest to a peak of the GPU",
+        )  # fmt: skip
+        color = st.segmented_control(
+            "Colour by", [CLASS, LIMIT], default=CLASS, key="color", bind="query-params", required=True
+        )
+        search = st.text_input(
+            "Search", key="search", placeholder="Part of a kernel's name", bind="query-params", width=200
+        )
+        chosen = st.multiselect(
+            "Classes", list(classes), format_func=lambda name: titles.get(name, name), key="classes",
+            bind="query-params", placeholder="All classes", width=240,
+        )  # fmt: skip
+    return Choice(level or "dram", precision or "main", color or CLASS, search.strip(), tuple(chosen))
+
+
+def drawable(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows that have a place on logarithmic axes."""
+    return rows[(rows["intensity"] > 0) & (rows["flops_per_s"] > 0)]
+
+
+def point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[str] = (), **look: Any) -> Point:
+    """A row of ``ncu_roofline`` or ``time_weighted_roofline`` as a point; ``more`` are escaped lines for hovering."""
+    group, color = colored(row, choice.color)
+    lines = [
+        f"<b>{fmt.plotly_text(fmt.shortened(row['name'], 60))}</b>",
+        *more,
+        f"{fmt.flops(row['flops_per_s'])} {fmt.plotly_text(precision_title(row))}",
+        f"{fmt.rate(row['bytes_per_s'])} {LEVELS[row['level']]}, {row['intensity']:,.3g} FLOP/byte",
+        f"<b>{fmt.percent(row['pct_of_roof'])}</b> of the {row['bound']} roof" if isinstance(row["bound"], str) else "",
+        f"Speed of light: {verdicts.title(row['verdict'])}",
+        fmt.plotly_text(row["note"]) if isinstance(row.get("note"), str) else "",
+    ]
+    return Point(
+        key=str(row["launch_id"]), name=row["name"], group=group, color=color, x=float(row["intensity"]),
+        y=float(row["flops_per_s"]), weight=weight, hover="<br>".join(line for line in lines if line),
+        estimated=bool(row["estimated"]), impossible=(fmt.number(row["pct_of_roof"]) or 0) > 102, **look,
+    )  # fmt: skip
+
+
+def colored(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
+    """What the legend calls a row, and its colour."""
+    if by == LIMIT:
+        return verdicts.title(row["verdict"]), verdicts.color(row["verdict"])
+    name = row["class"] if isinstance(row["class"], str) else "other"
+    return theme.class_titles().get(name, name), theme.class_colors().get(name, verdicts.UNKNOWN_COLOR)
+
+
+def precision_title(row: Mapping[Any, Any]) -> str:
+    """FP32, or of tensor work the types: ``Tensor cores (bf16)``."""
+    title = PRECISIONS[row["precision"]]
+    return f"{title} ({row['types']})" if isinstance(row.get("types"), str) else title
+
+
+def roofs(everything: pd.DataFrame, shown: pd.DataFrame, level: str) -> tuple[list[Roof], list[Roof]]:
+    """The roofs of memory and of arithmetic: the median over launches, whose clocks differ a little.
+
+    Args:
+        everything: rows of all levels and precisions.
+        shown: the rows on the chart, against whose roofs the points are held.
+        level: the level that was chosen.
+    """
+    known = everything.dropna(subset=["peak_flops_per_s", "peak_bytes_per_s"])
+    memory = known.groupby("level", observed=True)["peak_bytes_per_s"].median()
+    # Peaks of tensor cores differ by the type of the inputs: each type that is used has a roof.
+    busy = known[known["types"].notna() | ((known["precision"] == "tensor") & (known["flops_per_s"] > 0))]
+    rest = known[known["precision"] != "tensor"]
+    peaks = pd.concat([rest, busy if len(busy) else known[known["precision"] == "tensor"]])
+    compute = peaks.groupby(_titles(peaks), observed=True)["peak_flops_per_s"].median()
+    used = set(_titles(shown))
+    return (
+        [Roof(LEVELS[str(name)], float(peak), name == level) for name, peak in memory.items()],
+        [Roof(str(name), float(peak), name in used) for name, peak in compute.items()],
+    )
+
+
+def _titles(rows: pd.DataFrame) -> "pd.Series[Any]":
+    """``precision_title`` of every row at once: a large report has tens of thousands."""
+    titles = rows["precision"].map(PRECISIONS)
+    return titles.where(rows["types"].isna(), titles + " (" + rows["types"].astype("string") + ")")
+
+
+def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
+    """Draws the chart; answers the key of the point that was clicked."""
+    figure = charts_roofline.roofline(chart, theme.theme())
+    event: Any = st.plotly_chart(
+        figure, config=charts.CONFIG, width="stretch", key=key, on_select="rerun", selection_mode="points"
+    )
+    _signs(chart.points)
+    return clicked(event)
+
+
+def clicked(event: Any) -> str | None:
+    """The key of the point that a click on a chart means."""
+    picked = [point.get("customdata") for point in event.selection.points] if event else []
+    found = picked[0] if picked else None
+    return str(found[0] if isinstance(found, list) else found) if found is not None else None
+
+
+def _signs(points: Sequence[Point]) -> None:
+    """What the shapes mean, as far as they are on the chart."""
+    signs = ["The area of a point is its time; a click opens it"]
+    signs += ["a diamond is an estimate"] * any(point.estimated and not point.impossible for point in points)
+    signs += ["a cross lies above its roof, which cannot be"] * any(point.impossible for point in points)
+    signs += ["hollow is the baseline"] * any(point.hollow for point in points)
+    st.caption("; ".join(signs) + ".")
+
+
+def above(rows: pd.DataFrame) -> None:
+    """Names what lies above its roof, with the likely cause."""
+    for cause, group in rows.dropna(subset=["above_roof"]).groupby("above_roof", observed=True):
+        names = ", ".join(f"{row['name']} ({fmt.percent(row['pct_of_roof'])})" for _, row in group.head(3).iterrows())
+        further = f" and {len(group) - 3} more" if len(group) > 3 else ""
+        reason = str(cause).removeprefix("above the roof: ")
+        st.warning(
+            f"Above the roof, which cannot be: {fmt.plain(names)}{further}. Likely cause: {fmt.plain(reason)}.",
+            icon=":material/warning:",
+        )
+
+
+def without_arithmetic(kept: pd.DataFrame, weight: str, precision: str) -> None:
+    """Names kernels that have no place on the chart because they do no arithmetic of the kind that is shown."""
+    rows = kept[kept["flops_per_s"] == 0]
+    if rows.empty:
+        return
+    what = "floating-point arithmetic" if precision == "main" else f"{PRECISIONS[precision]} arithmetic"
+    by_name = rows.groupby("name", observed=True).agg(time=(weight, "sum"), pct=("pct_of_roof", "max"))
+    largest = by_name.sort_values("time", ascending=False)
+    told = [
+        f"{fmt.plain(name)} ({fmt.duration(row['time'])}"
+        + (f", {fmt.percent(row['pct'])} of the memory roof)" if pd.notna(row["pct"]) else ")")
+        for name, row in largest.head(4).iterrows()
+    ]
+    more = f" and {len(largest) - 4} more kernels" if len(largest) > 4 else ""
+    st.caption(f"Not on the chart, for they do no {what}: {', '.join(told)}{more}.")
+
+
+def figures(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with work in TFLOP/s and traffic in TB/s, and the time that the roof would save, for a table."""
+    return rows.assign(
+        tflops=rows["flops_per_s"] / TERA,
+        tbytes=rows["bytes_per_s"] / TERA,
+        precision_title=_titles(rows).where(rows["flops_per_s"] > 0),
+    )
+
+
+def measures(*, average: str = "") -> tuple[tables.Col, ...]:
+    """Columns of a roofline's table."""
+    return (
+        tables.Col("pct_of_roof", "Of the roof", kind="bar", help=f"Work over the roof{average}", width=110),
+        tables.Col("bound", "Bound", help="By memory left of the ridge point, by arithmetic right of it", width=90),
+        tables.Col("intensity", "Intensity", "FLOP/B", "Arithmetic intensity at this level", "number"),
+        tables.Col("tflops", "Work", "TFLOP/s", "An FMA counts as two", "number"),
+        tables.Col("tbytes", "Traffic", "TB/s", "Of the level that is shown", "number"),
+        tables.Col("precision_title", "Precision", width=150),
+        tables.Col("verdict", "Speed of light", help="Verdict by the thresholds of ncu's own rule", width=120),
+        tables.Col("note", "Estimated", help="What was not measured as such", width=220),
+    )  # fmt: skip

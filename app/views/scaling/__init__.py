@@ -1,0 +1,1 @@
+"""Scaling: the same program on more GPUs."""

@@ -1,0 +1,79 @@
+"""The runs that the page "Scaling" is about: which reports the address names, and their cached rows."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from profiledb.report import sidecar
+from profiledb.report.catalog import Manifest
+from profiledb.studies.scaling import family, runs
+from profiledb.studies.scaling.family import Named
+from profiledb.studies.scaling.runs import Run, RunAnalysis
+
+WITH = "with"
+"""The parameter of the address that names further reports; without it they are those of the family."""
+ALONE = "alone"
+"""Its value where there are none."""
+MOST = 64
+"""Reports of a family that are taken without being asked for."""
+_KEY = "scaling-with"
+
+
+def choose(manifest: Manifest) -> tuple[list[Named], int]:
+    """The page's report and those beside it, and how many of its family are left out for their number."""
+    known = {one.id: _named(one) for one in session.reports() if one.kind == manifest.kind}
+    own = known.pop(manifest.id, None) or _named(manifest)
+    relatives = family.family(own, known.values())[1:]
+    usual = sorted((one.id for one in relatives[: MOST - 1]), key=lambda key: known[key].name)
+    asked = st.query_params.get_all(WITH)
+    chosen = [key for key in asked if key in known] if asked else usual
+    st.session_state[_KEY] = chosen
+    if known:
+        order = sorted(known, key=lambda key: (key not in usual, known[key].name))
+        title = f"{len(chosen) + 1} reports" if chosen else "1 report"
+        with st.expander(title, expanded=bool(asked) or not chosen):
+            st.multiselect(
+                "Other reports", order, key=_KEY, format_func=lambda key: fmt.visible(known[key].name),
+                placeholder="Add the reports of other ranks and runs", on_change=_write, args=(usual,),
+                label_visibility="collapsed",
+            )  # fmt: skip
+    return [own, *(known[key] for key in chosen)], 0 if asked else max(0, len(relatives) - MOST + 1)
+
+
+def _write(usual: list[str]) -> None:
+    chosen = st.session_state[_KEY]
+    if sorted(chosen) == sorted(usual):
+        st.query_params.pop(WITH, None)
+    else:
+        st.query_params[WITH] = chosen or [ALONE]
+
+
+def gather(named: list[Named]) -> tuple[list[Run], list[str]]:
+    """The runs of reports, and a sentence for each that is left out; cached as long as the reports stay the same."""
+    return _gather(tuple((one, session.stamp(one.id)) for one in named))
+
+
+@st.cache_data(show_spinner="Reading the reports of all ranks", max_entries=16)
+def _gather(key: tuple[tuple[Named, int], ...]) -> tuple[list[Run], list[str]]:
+    return runs.gather([one for one, _ in key], _answers)
+
+
+def _answers(report_id: str) -> RunAnalysis:
+    def run(name: str, **params: Any) -> Any:
+        return session.whole(report_id, name, **params)
+
+    return run
+
+
+def _named(manifest: Manifest) -> Named:
+    """Read again only when the facts beside the report change."""
+    path = sidecar.path(session.library().reports, manifest.id, "meta")
+    stamp = path.stat().st_mtime_ns if path.exists() else 0
+    return _read(manifest.id, manifest.name, str(session.library().folder), stamp)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4096)
+def _read(report_id: str, name: str, folder: str, stamp: int) -> Named:  # noqa: ARG001 (part of the key)
+    return family.of_name(report_id, name, family.facts(session.library(), report_id))

@@ -1,0 +1,121 @@
+"""Scaling: runs of a program on more and more GPUs, what a step of each is made of, and which rank waits for which."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import charts, theme
+from app.ui import format as fmt
+from app.ui import page as ui
+from app.views.scaling import charts as charts_scaling
+from app.views.scaling import family, nccl, tables
+from profiledb.errors import NotCapturedError
+from profiledb.studies.scaling import rows as scaling_rows
+from profiledb.studies.scaling import words
+from profiledb.studies.scaling.runs import Run, base_of
+
+KIND = "scaling"  # the parameter of the address that says what scaling is where no program tells
+_MEASURES = {"Efficiency": "efficiency_pct", "Speed-up": "speedup"}
+_NEEDED = (
+    "Efficiency needs another run of the same program on another number of GPUs, at best on one: capture it, call the"
+    " reports NAME_1, NAME_4_rank0, NAME_4_rank1, ..., or choose reports above. `python -m workloads profile ddp"
+    " --ranks 4` captures such runs."
+)
+_HOW = (
+    "A step is the mean over steps and ranks, without warm-up, of the whole of each report."
+    " Strong scaling divides one piece of work: efficiency N₀ · T(N₀) ÷ (N · T(N)). Weak scaling gives every rank as"
+    " much: T(N₀) ÷ T(N), and the speed-up counts the work, N ÷ N₀ times that. N₀ is the run of the curve with the"
+    " fewest ranks, or the one on a single GPU."
+)
+
+
+def page() -> None:
+    """Draws the page; raises NotCapturedError where no kernel ran in the page's report."""
+    manifest = session.report()
+    ui.header(manifest, "Scaling")
+    named, cut = family.choose(manifest)
+    runs, left_out = family.gather(named)
+    own = next((run for run in runs if run.name == named[0].run), None)
+    if own is None:
+        session.whole(manifest.id, "rank_split")  # says what it lacks
+        raise NotCapturedError("Steps: not in this report.", hint="Capture with: nsys profile --trace=cuda,nvtx")
+    rows = scaling_rows.runs(runs, _assumed(runs))
+    said = words.efficiency(rows) or words.split(own)
+    st.markdown(fmt.plain(said))
+    _facts(own, rows[rows["run"] == own.name].iloc[0])
+    _charts(runs, rows)
+    tables.runs(rows)
+    _notes(runs, rows, left_out, cut)
+    nccl.show(manifest, runs, own)
+
+
+def _assumed(runs: Sequence[Run]) -> str:
+    """Strong or weak, as the reader says; asked only where neither programs nor items tell."""
+    bases = [(run, base) for run in runs if (base := base_of(run, runs))]
+    if all(run.scaling or (run.items and base.items) for run, base in bases):
+        return "strong"
+    chosen = st.segmented_control(
+        "Scaling", ["strong", "weak"], default="strong", key=KIND, bind="query-params", required=True,
+        help="Strong: one piece of work is divided among the ranks. Weak: every rank has as much. The programs do not"
+        " tell which it is.",
+    )  # fmt: skip
+    return str(chosen or "strong")
+
+
+def _facts(own: Run, row: "pd.Series[float]") -> None:
+    """Figures of the run that the page's report is of."""
+    facts = [("Ranks", str(own.size), "Ranks of the run that this report is of.")]
+    if own.comparable:
+        step = own.step_ns
+        facts += [
+            ("A step", fmt.duration(step), "The mean over steps and ranks."),
+            ("Compute", fmt.percent(100 * own.part("compute_ns") / step), "Kernels ran that are no communication."),
+            (
+                "Exposed communication",
+                fmt.percent(100 * own.part("exposed_ns") / step),
+                f"Communication ran and no compute; {fmt.duration(own.part('hidden_ns'))} more ran beside compute.",
+            ),
+            ("Idle", fmt.percent(100 * own.part("idle_ns") / step), "No kernel and no copy ran."),
+        ]
+    if pd.notna(row["efficiency_pct"]):
+        facts.append(("Efficiency", fmt.percent(row["efficiency_pct"]), f"Against {row['base']}, {row['scaling']}."))
+    if pd.notna(row["items_per_s"]):
+        facts.append((f"{row['items']}/s", f"{row['items_per_s']:,.0f}", "Of all ranks, as the program counts them."))
+    ui.facts(facts)
+
+
+def _charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
+    with_base = rows["efficiency_pct"].notna()
+    if not with_base.any():
+        st.info(_NEEDED)
+    else:
+        st.subheader("Against the ideal", anchor=False)
+        measure = st.segmented_control(
+            "Chart shows", list(_MEASURES), default="Efficiency", key="measure", bind="query-params", required=True,
+            label_visibility="collapsed",
+        )  # fmt: skip
+        figure = charts_scaling.scaling(
+            rows, [run.curve for run in runs], _MEASURES[measure or "Efficiency"], theme.theme()
+        )
+        st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="scaling-chart")
+    known = rows[rows["step_ns"].notna()]
+    if len(known):
+        st.subheader("A step", anchor=False)
+        figure = charts_scaling.steps(known, theme.class_colors(), theme.theme())
+        st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="steps-chart")
+
+
+def _notes(runs: Sequence[Run], rows: pd.DataFrame, left_out: Sequence[str], cut: int) -> None:
+    notes = [*words.missing(runs), *left_out]
+    if cut:
+        notes.append(f"{cut} more reports of this family are left out; choose them above.")
+    for note in notes[:8]:
+        st.caption(fmt.plain(note))
+    if len(notes) > 8:
+        st.caption(f"And {len(notes) - 8} more of the kind.")
+    st.caption(_HOW if rows["efficiency_pct"].notna().any() else _HOW.split(" Strong scaling", maxsplit=1)[0])
+
+
+page()

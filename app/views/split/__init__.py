@@ -1,0 +1,1 @@
+"""Split: matrix products against the rest, training against inference."""

@@ -1,0 +1,79 @@
+"""Model FLOPs utilization: the FLOPs of a step, which the reader or the program tells, over its time and the peak."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import format as fmt
+from app.ui import number_input, page
+from app.views.split.side import Side
+
+PRECISIONS = {"bf16": "BF16", "fp16": "FP16", "tf32": "TF32", "fp8": "FP8", "fp32": "FP32", "fp64": "FP64"}
+_HELP = (
+    "What the model needs for a step, on all GPUs together, such as 6 × parameters × tokens in training and 2 × in"
+    " inference. A program can write it beside its report: `flops_per_step` in `NAME.meta.json`."
+)
+
+
+def show(side: Side) -> None:
+    """Draws the section."""
+    of = f" of {fmt.plain(side.label)}" if side.label else ""
+    st.subheader(f"Model FLOPs utilization{of}", anchor=False)
+    told = side.run("mfu").iloc[0]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        flops = number_input.ask("FLOPs of a step", "flops", "for example 1.2e12", _HELP)
+        names = list(PRECISIONS)
+        known = told["precision"] if told["precision"] in PRECISIONS else "bf16"
+        precision = st.selectbox(
+            "Precision", names, index=names.index(known), format_func=PRECISIONS.__getitem__, key="precision",
+            bind="query-params", width=110, help="Whose dense peak it is held against",
+        )  # fmt: skip
+        step_ms = None
+        if fmt.number(told["step_ns"]) is None:
+            step_ms = number_input.ask("Time of a step (ms)", "step_ms", "in ms", "No range tells steps, so enter it.")
+    params: dict[str, Any] = {"precision": precision} if precision != told["precision"] else {}
+    params |= {"flops": flops} if flops else {}
+    params |= {"step_ns": step_ms * 1e6} if step_ms else {}
+    row = side.run("mfu", **params).iloc[0] if params else told
+    page.facts(_facts(row))
+    st.caption(words(row))
+
+
+def _facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
+    side = {"gpu": "from its first operation on the GPU to the end of its last", "host": "on the host"}
+    return [
+        ("MFU", fmt.percent(row["mfu_pct"]), "FLOPs of a step over its time and the peak."),
+        ("Achieved", fmt.flops(row["flops_per_s"]), "FLOPs of a step over its time."),
+        ("Peak", fmt.flops(row["peak_flops_per_s"], digits=False), "Dense, without sparsity."),
+        ("Step", fmt.duration(row["step_ns"]), f"Median {side[row['step_from']]}." if row["step_from"] in side else ""),
+    ]
+
+
+def words(row: "pd.Series[Any]") -> str:
+    """The formula with its numbers, or what is missing for it (Markdown, escaped)."""
+    flops, step, peak = (fmt.number(row[name]) for name in ("flops_per_step", "step_ns", "peak_flops_per_s"))
+    said = []
+    if flops and step and peak:
+        said.append(
+            f"MFU = {fmt.plain(f'{flops:,.4g}')} FLOP ÷ {fmt.duration(step)} ÷ {fmt.flops(peak, digits=False)}"
+            f" = {fmt.percent(row['mfu_pct'])}."
+        )
+    else:
+        said.append("MFU = FLOPs of a step ÷ time of a step ÷ peak.")
+    if not flops:
+        said.append("Nobody says how many FLOPs a step needs: enter them.")
+    elif row["flops_from"] == "meta":
+        said.append("The FLOPs are what the program wrote beside the report.")
+    if not step:
+        said.append("The report tells no steps.")
+    gpus = f"{fmt.count(row['gpus'])} × " if row["gpus"] > 1 else ""
+    name = fmt.plain(row["gpu"]) if isinstance(row["gpu"], str) else "this GPU"
+    kind = PRECISIONS.get(row["precision"], "this precision")
+    if peak:
+        said.append(f"Peak of {gpus}{name} in {kind}: {fmt.plain(row['peak_from'])}.")
+    else:
+        said.append(f"The peak of {name} in {kind} is not known.")
+    if step:
+        said.append("A step under the profiler can take longer than without.")
+    return " ".join(said)

@@ -1,0 +1,77 @@
+"""The split of one report: figures, a sentence, a bar a phase, and tables by phase and by class."""
+
+import pandas as pd
+import streamlit as st
+
+from app.ui import format as fmt
+from app.ui import page, tables
+from app.views.split import parts, words
+from app.views.split.side import Side
+from profiledb.rules.phases import ALL
+
+PHASE_COLUMNS = (
+    tables.Col("title", "Phase", width=120),
+    tables.Col("share_pct", "Share", kind="bar", help="Share of all kernel time of the selection", width=110),
+    tables.Col("total_ns", "Kernel time", kind="duration", help="Sum of durations"),
+    tables.Col("matmul_pct", "Matmul", kind="percent", help="Share of matmul in the kernel time of the phase"),
+    tables.Col("rest_pct", "Rest", kind="percent", help="Share of everything else"),
+    tables.Col("matmul_ns", "Matmul", kind="duration", like="total_ns"),
+    tables.Col("rest_ns", "Rest", kind="duration", like="total_ns"),
+    tables.Col("calls", "Launches", kind="count"),
+    tables.Col("pass_ns", "A pass", kind="duration", help="Kernel time in a pass"),
+    tables.Col("pass_calls", "Launches a pass", kind="number"),
+)
+
+
+def show(side: Side) -> None:
+    """Draws the section."""
+    titles, rows = parts.titles(), side.phases
+    whole = rows.loc[ALL]
+    facts = [
+        ("Kernel time", fmt.duration(whole["total_ns"]), "Sum of all kernel durations of the selection."),
+        ("Matmul", fmt.percent(whole["matmul_pct"]), "Share of matrix products; fused attention belongs to the rest."),
+        ("Rest", fmt.percent(whole["rest_pct"]), "Share of everything else."),
+    ]
+    if side.passes:
+        facts += [
+            ("Passes", fmt.count(side.passes), "Steps of the loop without those that look like warm-up."),
+            ("A pass", fmt.duration(whole["pass_ns"]), "Kernel time inside a step, the mean over the passes."),
+        ]
+    page.facts(facts)
+    st.markdown(words.alone(rows, titles))
+    parts.bars([side], key="bars")
+    st.caption(f"{parts.mode_words(side)} {parts.pass_words([side])}")
+    if len(rows) > 2:
+        drawn = rows.assign(title=[titles.get(name, name) for name in rows["phase"]])
+        tables.table(drawn, _known(drawn, PHASE_COLUMNS), key="phases", download="matmul_split.csv", hidden=("phase",))
+    _classes(side, titles)
+
+
+def _classes(side: Side, titles: dict[str, str]) -> None:
+    """A row a class: its share of everything and of each phase."""
+    present = [name for name in parts.shown([side]) if name != ALL]
+    rows = side.classes.reset_index(drop=True)
+    for name in present:
+        part = side.by_phase[side.by_phase["phase"] == name].set_index("class")["phase_pct"]
+        rows[f"in_{name}"] = rows["class"].map(part).fillna(0.0)
+    of_phases = [
+        tables.Col(
+            f"in_{name}", titles.get(name, name), kind="percent", help=f"Share of the kernel time of {titles[name]}"
+        )
+        for name in present
+    ]
+    columns = [
+        tables.Col("class", "Class", kind="class", width=180),
+        tables.Col("share_pct", "Share", kind="bar", help="Share of all kernel time of the selection", width=110),
+        *(of_phases if len(present) > 1 else []),
+        tables.Col("total_ns", "Kernel time", kind="duration", help="Sum of durations"),
+        tables.Col("calls", "Launches", kind="count"),
+        tables.Col("pass_ns", "A pass", kind="duration", help="Kernel time in a pass"),
+        tables.Col("pass_calls", "Launches a pass", kind="number"),
+    ]
+    tables.table(rows, _known(rows, columns), key="classes", download="phase_split.csv")
+
+
+def _known(rows: pd.DataFrame, columns: "tuple[tables.Col, ...] | list[tables.Col]") -> list[tables.Col]:
+    """The columns without those that have no value at all."""
+    return [column for column in columns if bool(rows[column.name].notna().any())]

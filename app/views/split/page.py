@@ -1,0 +1,122 @@
+"""Split of the GPU time: matmul against the rest, by phase and class, of one report or of two beside each other."""
+
+import streamlit as st
+
+from app import session
+from app.selection import settled
+from app.ui import format as fmt
+from app.ui import page as ui
+from app.views.split import detected, mfu, top
+from app.views.split import one as split_one
+from app.views.split import pair as split_pair
+from app.views.split import side as split_side
+from app.views.split.side import Side
+from profiledb.errors import NotCapturedError, WarpdeckError
+from profiledb.report.catalog import Manifest
+from profiledb.rules.phases import ALL, NONE
+
+OTHER = "other"  # the parameter of the address that names the report to compare with
+_PICKER = "split-other"
+_CAPTURE = "nsys profile --trace=cuda,nvtx"
+
+
+def page() -> None:
+    """Draws the page; raises NotCapturedError where the report has no kernels."""
+    manifest = session.report()
+    ui.header(manifest, "Split")
+    whole = split_side.this(manifest)
+    if whole.phases.empty:
+        st.info("No kernel runs in this selection.")
+        settled.clear_button("split-clear")
+        return
+    chosen = _choose(manifest)
+    _phases_missing(whole)
+    pair = _pair(manifest, chosen, whole) if chosen else None
+    if pair:
+        split_pair.show(*pair)
+        top.show(*pair)
+        mfu.show(pair[0])
+    else:
+        split_one.show(whole)
+        top.show(whole)
+        mfu.show(whole)
+
+
+def _choose(manifest: Manifest) -> Manifest | None:
+    """The report to compare with, as the address names it; those of the same GPU are offered first."""
+    known = {one.id: one for one in session.reports() if one.kind == manifest.kind and one.id != manifest.id}
+    order = sorted(known, key=lambda key: known[key].gpu != manifest.gpu)
+    asked = st.query_params.get(OTHER, "")
+    if asked and asked not in known:
+        st.warning(f"There is no other report {fmt.plain(fmt.shortened(asked, 40))} to compare with.")
+    st.session_state[_PICKER] = asked if asked in known else None
+    if not known:
+        return None
+    st.selectbox(
+        "Compare with", order, index=None, key=_PICKER, placeholder="Compare with another report", width=420,
+        format_func=lambda key: _name(known[key]), on_change=_write, label_visibility="collapsed",
+    )  # fmt: skip
+    return known.get(asked)
+
+
+def _write() -> None:
+    if chosen := st.session_state[_PICKER]:
+        st.query_params[OTHER] = chosen
+    else:
+        st.query_params.pop(OTHER, None)
+
+
+def _name(manifest: Manifest) -> str:
+    return "  ·  ".join(fmt.visible(part) for part in (manifest.name, manifest.gpu) if part)
+
+
+def _pair(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side] | None:
+    """Both reports under names that tell them apart; None where the other one has no kernels, which is said."""
+    first, second = split_side.labels(manifest.name, chosen.name)
+    try:
+        other = split_side.other(chosen, second, whole.params)
+        if len(other.phases):
+            return Side(manifest, first, whole.params), other
+        said = "No kernel of it runs in this selection."
+    except NotCapturedError as error:
+        said = f"{fmt.plain(error.message)} {fmt.plain(error.hint)}"
+    except WarpdeckError as error:
+        said = fmt.plain(error.message)
+    st.warning(f"{fmt.plain(fmt.visible(chosen.name))} cannot stand beside this report. {said}")
+    return None
+
+
+def _phases_missing(side: Side) -> None:
+    """Says why there are no phases, and offers stretches of time instead."""
+    if set(side.phases["phase"]) - {ALL, NONE}:
+        return
+    if settled.optional(side.report.id, "range_paths", []).empty:
+        st.info(
+            "This report has no NVTX ranges, so it tells no phases and no steps: the split is over the whole of what"
+            f" is selected. Capture with `{_CAPTURE}` and ranges in the program, or choose a stretch of time."
+        )
+    else:
+        st.info(
+            "No range around these kernels has the name of a phase: the split is over the whole of what is selected."
+            " Names are told by `profiledb/rules/phases.toml`, and by a file of your own that `WARPDECK_PHASES` names."
+        )
+    _stretches(side.report.id)
+    detected.show(side.report.id)
+
+
+def _stretches(report_id: str) -> None:
+    """Offers thirds of the time in which the GPUs worked; the bar above takes any other."""
+    busy = session.whole(report_id, "gpu_busy").dropna(subset=["first_ns", "active_ns"])
+    if busy.empty:
+        return
+    low = int(busy["first_ns"].min())
+    high = int((busy["first_ns"] + busy["active_ns"]).max())
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Time, in the bar above, takes any stretch. Of the time in which the GPU worked:", width="content")
+        for number, name in enumerate(("First third", "Middle third", "Last third")):
+            ends = [low + (high - low) * place // 3 for place in (number, number + 1)]
+            ends[1] += number == 2  # what begins at the very end
+            settled.stretch_button(name, f"split-third-{number}", *ends)
+
+
+page()

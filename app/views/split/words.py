@@ -1,0 +1,123 @@
+"""What the page "Split" says in words, from the rows of ``matmul_split``: pure functions, Markdown escaped."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from app.ui import format as fmt
+from profiledb.rules.phases import ALL, NONE
+from profiledb.studies.split import alone, amount, listed, phase_title
+
+__all__ = ["alone", "between", "class_changes"]
+
+STEADY = 0.5
+"""Points up to which a share counts as unchanged."""
+_SMALL = 0.3
+"""Points below which a phase is no reason for a change."""
+
+
+def between(
+    first: pd.DataFrame,
+    second: pd.DataFrame,
+    names: tuple[str, str],
+    titles: Mapping[str, str],
+    classes: tuple["pd.Series[float]", "pd.Series[float]"],
+    class_titles: Mapping[str, str],
+) -> str:
+    """How the share of matmul changes from one report to the other, and which phases make it so.
+
+    A phase moves the share by ``w₂ (m₂ - M₁) - w₁ (m₁ - M₁)``, with its share ``w`` of the time, the share ``m`` of
+    matmul in it and that of the first report ``M₁``; over all phases this adds up to the change. Where a report tells
+    no phases, the class that changes most against matmul is the reason.
+
+    Args:
+        first: ``matmul_split`` of a report, by phase.
+        second: that of the other one.
+        names: what the reports are called (untrusted).
+        titles: what people read for each phase.
+        classes: shares by class, in percent, of both.
+        class_titles: what people read for each class.
+    """
+    before, after = _at(first, ALL, "matmul_pct"), _at(second, ALL, "matmul_pct")
+    ends = f"**{fmt.percent(before)}** ({fmt.plain(names[0])}) to **{fmt.percent(after)}** ({fmt.plain(names[1])})"
+    if abs(after - before) < STEADY:
+        return f"Matmul keeps its share of the kernel time: from {ends}."
+    verb = "rises" if after > before else "falls"
+    if any(set(rows.index) == {ALL, NONE} for rows in (first, second)):
+        return f"Matmul {verb} from {ends} because {_class_reason(*classes, class_titles, up=after < before)}."
+    moves = _moves(first, second, before)
+    along = [m for m in moves if m[1] * (after - before) > 0 and abs(m[1]) >= _SMALL][:2]
+    against = [m for m in moves if m[1] * (after - before) < 0 and abs(m[1]) >= _SMALL][:1]
+    because = " and ".join(_reason(first, second, phase, move, titles) for phase, move in along)
+    although = ", ".join(_reason(first, second, phase, move, titles) for phase, move in against)
+    return (
+        f"Matmul {verb} from {ends}"
+        + (f" because {because}" if because else "")
+        + (f", although {although}" if although else "")
+        + "."
+    )
+
+
+def class_changes(first: "pd.Series[float]", second: "pd.Series[float]", titles: Mapping[str, str]) -> str:
+    """The other classes whose share changes most, both ways; shares in percent by class."""
+    change = second.sub(first, fill_value=0).drop("matmul", errors="ignore")
+    order = change.abs().sort_values(ascending=False, kind="stable").index
+    told = [
+        f"{fmt.plain(titles.get(name, name))} {_points(change[name])}" for name in order if abs(change[name]) >= STEADY
+    ]
+    return f"The other classes, in points: {listed(told[:5])}." if told else "The other classes keep their shares."
+
+
+def _class_reason(first: "pd.Series[float]", second: "pd.Series[float]", titles: Mapping[str, str], *, up: bool) -> str:
+    """The other class that gains (``up``) or loses most."""
+    change = second.sub(first, fill_value=0).drop("matmul", errors="ignore")
+    name = str(change.idxmax() if up else change.idxmin())
+    now, then = (fmt.percent(shares.get(name, 0.0)) for shares in (second, first))
+    return f"{fmt.plain(titles.get(name, name))} takes {now} instead of {then}"
+
+
+def _moves(first: pd.DataFrame, second: pd.DataFrame, before: float) -> list[tuple[str, float]]:
+    """By how many points each phase moves the share of matmul, the farthest first."""
+    found = {
+        phase: _pull(second, phase, before) - _pull(first, phase, before)
+        for phase in dict.fromkeys([*first.index, *second.index])
+        if phase != ALL
+    }
+    return sorted(found.items(), key=lambda pair: -abs(pair[1]))
+
+
+def _pull(rows: pd.DataFrame, phase: str, level: float) -> float:
+    """By how many points a phase pulls the share of matmul away from a level."""
+    if not _has(rows, phase):
+        return 0.0
+    return _at(rows, phase, "share_pct") / 100 * (_at(rows, phase, "matmul_pct") - level)
+
+
+def _has(rows: pd.DataFrame, phase: str) -> bool:
+    return phase in rows.index and _at(rows, phase, "total_ns") > 0
+
+
+def _at(rows: pd.DataFrame, phase: str, column: str) -> float:
+    value: Any = rows.loc[phase, column]
+    return fmt.number(value) or 0.0
+
+
+def _reason(first: pd.DataFrame, second: pd.DataFrame, phase: str, move: float, titles: Mapping[str, str]) -> str:
+    """What a phase does, with the points by which that moves the share."""
+    title, points = phase_title(titles, phase), f" ({_points(move)})"
+    (share, matmul), (new_share, new_matmul) = (
+        [_at(rows, phase, column) if _has(rows, phase) else 0.0 for column in ("share_pct", "matmul_pct")]
+        for rows in (first, second)
+    )
+    if not _has(first, phase):
+        return f"{title} adds {fmt.percent(new_share)} of the time, {amount(new_matmul)} of it matmul{points}"
+    if not _has(second, phase):
+        return f"{title} is gone, {fmt.percent(share)} of the time with {amount(matmul)} of it matmul{points}"
+    if abs(new_matmul - matmul) >= STEADY:
+        return f"{title} is {amount(new_matmul)} matmul instead of {amount(matmul)}{points}"
+    return f"{title} takes {fmt.percent(new_share)} of the time instead of {fmt.percent(share)}{points}"
+
+
+def _points(value: float) -> str:
+    return f"{'+' if value > 0 else '−'}{abs(value):.1f}"

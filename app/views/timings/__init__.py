@@ -1,0 +1,1 @@
+"""Timings: what the program's own timers say beside the report."""

@@ -1,0 +1,131 @@
+"""Timings: what a timer of the program measured, beside the NVTX ranges of the same name."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import charts, size_charts, tables, theme
+from app.ui import format as fmt
+from app.ui import page as ui
+from profiledb.report.catalog import Manifest
+
+EXAMPLE = "label,step,seconds\nforward,0,0.01234\nforward,1,0.01198"
+_LIKE = "timer_mean_ns"
+COLUMNS = (
+    tables.Col("label", "Label", width=190, pinned=True),
+    tables.Col("timings", "Measured", kind="count", help="Measurements of this label", width=84),
+    tables.Col("ranges", "Ranges", kind="count", help="Ranges of this label in the selection", width=72),
+    tables.Col("pairs", "Pairs", kind="count", help="Measurements with their range", width=64),
+    tables.Col("timer_mean_ns", "Timer", kind="duration", help="Mean of what the timer measured"),
+    tables.Col("cpu_mean_ns", "Host", kind="duration", help="Mean duration of the ranges on the host", like=_LIKE),
+    tables.Col(
+        "gpu_mean_ns", "GPU", kind="duration", help="Mean, from the first operation to the end of the last", like=_LIKE
+    ),
+    tables.Col("over_cpu_ns", "Timer − host", kind="duration", help="Mean of what the timer saw and the range did not"),
+    tables.Col("over_cpu_pct", "of host", kind="percent", help="That of the mean of the ranges on the host"),
+    tables.Col(
+        "over_gpu_ns",
+        "Timer − GPU",
+        kind="duration",
+        help="Below 0 the GPU worked on when the timer had stopped",
+        like="over_cpu_ns",
+    ),
+    tables.Col("over_gpu_pct", "of GPU", kind="percent", help="That of the mean time on the GPU"),
+    *(
+        tables.Col(f"{side}_{name}_ns", f"{words} {title}", kind="duration", like=_LIKE, help=about)
+        for name, title, about in (
+            ("std", "std", "Sample deviation"),
+            ("p50", "50 %", "Median"),
+            ("p95", "95 %", "95th percentile"),
+        )
+        for side, words in (("timer", "Timer"), ("cpu", "Host"), ("gpu", "GPU"))
+    ),
+)
+
+
+def page() -> None:
+    """Draws the page; raises NotCapturedError where the report has no ranges."""
+    manifest = session.report()
+    ui.header(manifest, "Timings")
+    if not session.has_sidecar(manifest.id, "timings"):
+        _how(manifest)
+        return
+    rows = session.run(manifest.id, "timing_compare")
+    _facts(rows)
+    st.caption(_words(rows))
+    _chart(manifest.id, rows)
+    tables.table(rows, COLUMNS, key="timings", download="timings.csv", hidden=("gpu_pairs",))
+
+
+def _how(manifest: Manifest) -> None:
+    """What to drop, and what it would be good for."""
+    name = f"{Path(fmt.visible(manifest.name)).stem}.timings.csv"
+    with st.container(border=True):
+        st.markdown("**No timings of the program lie beside this report.**")
+        st.caption(
+            "Their labels and steps are compared with the NVTX ranges of the same name: mean, spread, and what the"
+            " timer saw and the ranges did not."
+        )
+        st.caption(f"Drop {fmt.plain(name)} into the Library:")
+        st.code(EXAMPLE, language=None)
+
+
+def _facts(rows: pd.DataFrame) -> None:
+    paired = int((rows["pairs"] > 0).sum())
+    timings, pairs = int(rows["timings"].sum()), int(rows["pairs"].sum())
+    ui.facts(
+        [
+            ("Measurements", fmt.count(timings), "Rows of the timings beside this report."),
+            ("With their range", f"{pairs:,} of {timings:,}", "Pairs by label and step."),
+            ("Labels matched", f"{paired} of {len(rows)}", "Those of which a measurement has a range."),
+        ]
+    )
+
+
+def _words(rows: pd.DataFrame) -> str:
+    """What did not match, label by label."""
+    said = [_lacks(row) for _, row in rows.iterrows()]
+    left = [words for words in said if words]
+    if not left:
+        return "Every measurement has its range."
+    more = f" And {len(left) - 4} more labels." if len(left) > 4 else ""
+    return " ".join(left[:4]) + more
+
+
+def _lacks(row: "pd.Series[Any]") -> str:
+    """Why a label is not paired as a whole; nothing where it is."""
+    label = fmt.plain(fmt.shortened(row["label"], 60))
+    timings, ranges, pairs = int(row["timings"]), int(row["ranges"]), int(row["pairs"])
+    if timings == ranges == pairs:
+        return ""
+    if not ranges:
+        return f"{label}: no range of the selection is called so."
+    if not pairs:
+        return (
+            f"{label}: {fmt.count(timings)} measurements, {fmt.count(ranges)} ranges, and nothing tells which belong"
+            " together; its figures are those of all of both."
+        )
+    return f"{label}: {fmt.count(pairs)} of {fmt.count(timings)} measurements and {fmt.count(ranges)} ranges are pairs."
+
+
+def _chart(report_id: str, rows: pd.DataFrame) -> None:
+    labels = list(rows.loc[rows["pairs"] > 0, "label"])
+    if not labels:
+        return
+    label = labels[0]
+    if len(labels) > 1:
+        label = st.selectbox(
+            "Label", labels, key="timings-label", format_func=lambda text: fmt.shortened(text, 80), width=320
+        )
+    found = session.run(report_id, "timing_pairs", label=label)
+    pairs = found[found["is_pair"]]
+    figure = size_charts.timers(pairs, theme.theme())
+    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="timings-chart")
+    if int(found["total"].iloc[0]) > len(found):
+        st.caption(f"{fmt.count(len(found))} of {fmt.count(found['total'].iloc[0])} are drawn.")
+
+
+page()

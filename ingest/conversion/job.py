@@ -1,0 +1,137 @@
+"""Reads dropped files, as a process of its own: ``python -m ingest.job`` (child.Request, a list as a line of JSON).
+
+It tells the worker how far it is, a JSON object a line on standard output, with a line for each outcome. It changes
+nothing outside the folders of the requests, so that killing it at any moment leaves nothing behind. All that is read of
+a dropped file is read here, under the limits of the request.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from ingest import tools
+from ingest.conversion import processes, recognize, sandbox
+from ingest.conversion.child import Request
+from ingest.conversion.outcome import Outcome, failed
+from ingest.derive import classes
+from ingest.formats import detect
+from ingest.state import contents, look, parts
+from profiledb import config
+from profiledb.errors import ConversionError
+from profiledb.query import stored
+from profiledb.report import damage, rebuilt, schema, store
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import report_path
+
+DATABASE = "report.duckdb"
+SIDECAR = "sidecar"
+"""Names of what a conversion leaves in its folder: the report, or the text of a file beside one."""
+HASH_FIRST_S = 0.05
+_OF_ANY = {"report", "enum_value", "diagnostic", "string", "stored_result"}
+"""Tables that have rows where a capture has none."""
+
+
+def main() -> int:
+    """Serves requests and prints the outcome of each; the exit status is 0 whenever there is one for all."""
+    requests = [Request.from_dict(said) for said in json.loads(sys.stdin.buffer.readline())]
+    processes.adopt()
+    requests[0].limits.apply()
+    sandbox.close(requests[0].work if len(requests) == 1 else requests[0].work.parent)
+    threading.Thread(target=_die_with_worker, daemon=True).start()
+    for request in requests:
+        tools.allow(request.limits.tool_time_s)
+        print(json.dumps(asdict(serve(request))), flush=True)
+    return 0
+
+
+def serve(request: Request) -> Outcome:
+    """Makes the database ``WORK/report.duckdb`` from a source, or the text of a sidecar, or says why not."""
+    try:
+        return _TASKS[request.task](request)
+    except Exception as error:  # noqa: BLE001 - whatever a hostile file brings about is the outcome of that file
+        return failed(error, request)
+
+
+def _companion(request: Request) -> Outcome:
+    return Outcome("companion" if recognize.is_companion(request.source) else "report")
+
+
+def _sidecar(request: Request) -> Outcome:
+    found = recognize.sidecar(request)
+    if found is None:
+        return Outcome("report")
+    (request.work / SIDECAR).write_text(found.text, encoding="utf-8", newline="")
+    return Outcome("sidecar", kind=found.kind)
+
+
+def _convert(request: Request) -> Outcome:
+    started = time.monotonic()
+    source = request.source
+    before = look(source)
+    if before is None:
+        raise FileNotFoundError(source)
+    with ThreadPoolExecutor(1) as pool:
+        # A small file is known by its hash before anything is converted; a large one is hashed meanwhile.
+        hashing = pool.submit(contents, source)
+        wait([hashing], timeout=HASH_FIRST_S)
+        if hashing.done() and (known := _known(hashing.result(), request.library)):
+            return known
+        made = _build(request, hashing, before[0])
+    if known := _known(made.source_sha256, request.library):
+        return known
+    if look(source) != before:
+        return Outcome("changed", message=f"{source.name} changed while it was read.")
+    made = replace(made, seconds=round(time.monotonic() - started, 3))
+    return Outcome("ready", made.id, made.to_json())
+
+
+_TASKS = {"convert": _convert, "companion": _companion, "sidecar": _sidecar}
+
+
+def _known(sha256: str, library: Path) -> Outcome | None:
+    report_id = sha256[:16]
+    path = report_path(library, report_id)
+    return Outcome("duplicate", report_id) if path.exists() and damage.opens(path) else None
+
+
+def _build(request: Request, hashing: Future[str], size: int) -> Manifest:
+    source = request.source
+    one = detect(source)
+    _tell("converting")
+    scratch = request.work / "scratch"
+    scratch.mkdir()
+    if not one.RUNS_TOOLS:
+        sandbox.close_reads(request)
+    with store.create(request.work / DATABASE, config.load().memory_limit, one.access(source)) as db:
+        one.convert(source, db, scratch)
+        _tell("finishing")
+        classes.classify(db)
+        stored.write(db)
+        name, sha256 = schema.quote(source.name), hashing.result()
+        db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
+        made = rebuilt.of(db)
+    if made is None or not made.rows.keys() - _OF_ANY:
+        raise ConversionError("The file was read, and there is nothing in it.", hint="Capture again.")
+    return replace(made, parts=parts(source))
+
+
+def _die_with_worker() -> None:
+    """Ends this process and all below it when the worker is gone, so that no converter works on for nobody."""
+    while os.read(0, 4096):
+        pass
+    processes.end_adopted()
+    processes.end_group(os.getpgrp())
+
+
+def _tell(step: str) -> None:
+    """Says how far the conversion is: one of a few words of ours."""
+    print(json.dumps({"step": step}), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

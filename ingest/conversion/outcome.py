@@ -1,0 +1,117 @@
+"""How a conversion ended, and the words for every error that can end it."""
+
+import errno
+import json
+import shutil
+import traceback
+from dataclasses import dataclass, replace
+
+import duckdb
+
+from ingest import scrub
+from ingest.conversion.child import Request
+from ingest.conversion.limits import FREE_SHARE
+from ingest.sidecars.files import ColumnsNeededError
+from profiledb.errors import DiskFullError, WarpdeckError
+
+LONGEST = 600
+"""Characters of a sentence: names of files and cells may stand in it."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL_WORDS = ("No space left", "File too large", "Disk quota")
+_NAMES = 200
+_NEAR = 0.95
+"""Of the largest file that may be written: what stopped short of it did not stop because of it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a conversion ended.
+
+    Args:
+        state: ready, duplicate, companion (the export of a report beside it), sidecar, columns (of a sidecar, to be
+            named), failed, deferred (to be tried again), gone or changed.
+        report_id: of what is ready or a duplicate.
+        manifest: of what is ready, JSON.
+        kind: of a sidecar.
+        message: one sentence that says what is wrong.
+        hint: one sentence that says what to do.
+        detail: another program's words, without what may be secret; of ``columns`` their names, JSON.
+        trace: where in this program an error came about that no format foresaw: for the log, without its words.
+    """
+
+    state: str
+    report_id: str | None = None
+    manifest: str = ""
+    kind: str = ""
+    message: str = ""
+    hint: str = ""
+    detail: str = ""
+    trace: str = ""
+
+
+def failed(error: Exception, request: Request) -> Outcome:
+    """The outcome of an error; nothing of what was read gets into it but through scrub."""
+    found = _of(error, request)
+    return replace(found, message=_sentence(found.message), hint=_sentence(found.hint))
+
+
+def _of(error: Exception, request: Request) -> Outcome:
+    name = request.source.name
+    if isinstance(error, ColumnsNeededError):
+        names = json.dumps([_sentence(one) for one in error.names[:_NAMES]])
+        return Outcome("columns", message=error.message, hint=error.hint, detail=names)
+    if _is_full(error):
+        return _full(error, request)
+    if isinstance(error, WarpdeckError):
+        return Outcome("failed", message=error.message, hint=error.hint, detail=scrub.words(error.detail))
+    if isinstance(error, FileNotFoundError) and not request.source.exists():
+        return Outcome("gone", message=f"{name} was removed before it was read.")
+    return _unforeseen(error, name)
+
+
+def _unforeseen(error: Exception, name: str) -> Outcome:
+    detail = ""
+    if isinstance(error, PermissionError):
+        message, hint = f"{name} may not be read.", "Give the worker read permission; it is then tried again."
+    elif isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
+        message = f"{name} needs more memory than a conversion may use."
+        hint = "Capture a shorter window, or raise WARPDECK_CONVERT_MEMORY_MB and WARPDECK_MEMORY_LIMIT."
+    else:
+        message = f"{name} could not be read: it is damaged, or not as its program writes it."
+        hint, detail = "Copy it again from where it was captured, or capture again.", scrub.database(error)
+    return Outcome("failed", message=message, hint=hint, detail=detail, trace=_trace(error))
+
+
+def _is_full(error: Exception) -> bool:
+    if isinstance(error, DiskFullError) or (isinstance(error, OSError) and error.errno in _FULL):
+        return True
+    return isinstance(error, duckdb.Error) and any(sign in str(error) for sign in _FULL_WORDS)
+
+
+def _full(error: Exception, request: Request) -> Outcome:
+    """A disk without room is tried again; a file that writes more than any may is not."""
+    largest = max((path.stat().st_size for path in request.work.rglob("*") if path.is_file()), default=0)
+    room = shutil.disk_usage(request.work).free + largest
+    if largest >= _NEAR * request.limits.file_bytes and request.limits.file_bytes < FREE_SHARE * room:
+        return Outcome(
+            "failed",
+            message=f"{request.source.name} needs a file of more than {request.limits.file_bytes >> 20:,} MB.",
+            hint="Capture a shorter window, or raise WARPDECK_CONVERT_DISK_MB.",
+        )
+    detail = scrub.words(error.detail) if isinstance(error, WarpdeckError) else scrub.database(error)
+    return Outcome(
+        "deferred",
+        message="The disk is full.",
+        hint="It is tried again as soon as there is more room.",
+        detail=detail,
+    )
+
+
+def _trace(error: Exception) -> str:
+    return f"{type(error).__name__}\n" + "".join(traceback.format_tb(error.__traceback__)[-6:])
+
+
+def _sentence(text: str) -> str:
+    """A sentence that any encoding can hold, without tokens, cut where it is no sentence any more."""
+    kept = scrub.visible(text.encode("utf-8", "replace").decode("utf-8"))
+    return kept if len(kept) <= LONGEST else kept[: LONGEST - 1] + "…"

@@ -1,0 +1,152 @@
+"""Attributes calls to ranges, in two ways: by their own thread, and by the process.
+
+By thread, as nsys does: a range holds the calls of its thread that neither begin before it nor end after it. By
+process, the innermost range open on the thread that drives another one holds the calls of that one too: PyTorch
+launches a backward pass from threads of its own while the main thread waits inside the range ``backward``. Libraries
+open ranges on any thread (cuBLAS, CCCL), so a driven thread may have some of its own; its calls are in both.
+"""
+
+import duckdb
+
+from ingest.derive.innermost import place, place_points
+
+DRIVEN = "pt_autograd"
+"""How names of threads begin that never work for themselves; of others, those without ranges for most calls."""
+
+_OF_DRIVER = 1 << 20
+"""Added to the lanes of a driving thread, which come after those of the thread itself."""
+
+SAMPLE = 1000
+"""Calls of a thread that are looked at to find which thread drives it."""
+MOST = 2_000_000
+"""Pairs of such a call and a lane of another thread; where there would be more, fewer of both are looked at."""
+FEWEST = 8
+"""Lanes of a process that are looked at in any case."""
+
+
+def calls(db: duckdb.DuckDBPyConnection) -> None:
+    """Finds the ranges of the export's calls from what ``ranges.number`` left; writes nothing but temporary tables.
+
+    Leaves ``call_at`` (row_id, thread_range, process_range), a row a call; ``further_range`` of the same columns with
+    more ranges around calls, where ranges cross; and ``driver``, the rows of the table thread_driver.
+    """
+    db.execute("""
+        CREATE OR REPLACE TEMP TABLE lane AS
+        SELECT tid, lane FROM span UNION SELECT tid, 0 FROM opened WHERE s = e AND end_tid IS NULL;
+        CREATE OR REPLACE TEMP TABLE call AS
+        SELECT row_id, "globalTid" AS tid, start AS s, "end" AS e FROM src.CUPTI_ACTIVITY_KIND_RUNTIME
+        WHERE "end" >= start AND EXISTS (FROM lane);
+        CREATE OR REPLACE TEMP VIEW own AS
+        SELECT row_id AS thing, tid, lane, s, e FROM call JOIN lane USING (tid)
+    """)
+    place(db, "own", "by_thread")
+    place_points(db, "own", "by_thread")
+    _find_drivers(db)
+    db.execute("""
+        CREATE OR REPLACE TEMP VIEW driven AS
+        SELECT row_id AS thing, driver_tid AS tid, lane, s, e
+        FROM call JOIN driver ON global_tid = call.tid JOIN lane ON lane.tid = driver_tid
+    """)
+    place(db, "driven", "by_process")
+    place_points(db, "driven", "by_process")
+    _collect(db)
+
+
+def others(db: duckdb.DuckDBPyConnection) -> None:
+    """Sets ``thread_range`` of calls into the operating system and MPI: by their own thread only."""
+    for table in ("osrt_call", "mpi_call"):
+        db.execute(f"""
+            CREATE OR REPLACE TEMP VIEW other AS
+            SELECT call_id AS thing, global_tid AS tid, lane, start_ns AS s, end_ns AS e
+            FROM {table} JOIN lane ON lane.tid = global_tid
+        """)
+        if place(db, "other", "by_thread"):
+            db.execute(f"""
+                UPDATE {table} SET thread_range = pre
+                FROM (SELECT thing, arg_min(pre, lane) AS pre FROM by_thread GROUP BY thing) WHERE thing = call_id
+            """)
+
+
+def _find_drivers(db: duckdb.DuckDBPyConnection) -> None:
+    """Which thread drives another one: the one of its process that had a range open during most of its calls.
+
+    The main thread (its id is that of the process) is driven by nobody. Of equal threads the main thread is taken,
+    then the one with the smallest id.
+    """
+    db.execute(f"""
+        CREATE OR REPLACE TEMP TABLE loose AS
+        WITH named AS (
+            SELECT DISTINCT "globalTid" AS tid FROM src.ThreadNames JOIN src.StringIds ON id = "nameId"
+            WHERE starts_with(value, '{DRIVEN}')
+        ), helper AS (
+            SELECT tid, greatest(1, count(*) // {SAMPLE}) AS every, count(thing) AS own, count(*) AS calls
+            FROM call LEFT JOIN (SELECT DISTINCT thing FROM by_thread) ON thing = row_id
+            WHERE tid & 16777215 <> (tid // 16777216) & 16777215 GROUP BY tid
+        )
+        SELECT row_number() OVER () AS number, row_id, tid, s, e FROM call JOIN helper USING (tid)
+        WHERE row_id % every = 0 AND (own * 2 < calls OR tid IN (FROM named));
+        CREATE OR REPLACE TEMP TABLE driving AS FROM lane
+    """)
+    _thin_out(db)
+    db.execute("""
+        CREATE OR REPLACE TEMP VIEW candidate AS
+        SELECT loose.number * 4294967296 + rank AS thing, lane.tid, lane.lane, s, e, loose.tid AS helper, row_id
+        FROM loose JOIN (SELECT *, dense_rank() OVER (ORDER BY tid) AS rank FROM driving) AS lane
+            ON lane.tid // 16777216 = loose.tid // 16777216 AND lane.tid <> loose.tid
+    """)
+    place(db, "candidate", "covered")
+    place_points(db, "candidate", "covered")
+    db.execute("""
+        CREATE OR REPLACE TEMP TABLE driver AS
+        WITH cover AS (
+            SELECT helper, tid, count(DISTINCT row_id) AS calls
+            FROM (SELECT DISTINCT thing, helper, tid, row_id FROM candidate) SEMI JOIN covered USING (thing)
+            GROUP BY helper, tid
+        )
+        SELECT helper AS global_tid,
+            arg_max(tid, (calls, tid & 16777215 = (tid // 16777216) & 16777215, -tid)) AS driver_tid,
+            100.0 * max(calls) / (SELECT count(*) FROM loose WHERE loose.tid = helper)
+        FROM cover GROUP BY helper
+    """)
+
+
+def _thin_out(db: duckdb.DuckDBPyConnection) -> None:
+    """Looks at fewer calls (``loose``), and at the threads with the most ranges only (``driving``), where there are
+    thousands of either."""
+    (pairs,) = db.execute("""
+        SELECT coalesce(sum(calls.n * lanes.n), 0)
+        FROM (SELECT tid // 16777216 AS process, count(*) AS n FROM loose GROUP BY ALL) AS calls
+        JOIN (SELECT tid // 16777216 AS process, count(*) AS n FROM driving GROUP BY ALL) AS lanes USING (process)
+    """).fetchone() or (0,)
+    if pairs <= MOST:
+        return
+    db.execute(f"""
+        CREATE OR REPLACE TEMP TABLE loose AS
+        SELECT * FROM loose QUALIFY row_number() OVER (PARTITION BY tid ORDER BY row_id) % {pairs // MOST + 1} = 1;
+        CREATE OR REPLACE TEMP TABLE driving AS
+        SELECT tid, lane FROM lane JOIN (SELECT tid, count(*) AS ranges FROM span GROUP BY tid) USING (tid)
+        QUALIFY row_number() OVER (
+            PARTITION BY tid // 16777216
+            ORDER BY tid & 16777215 = (tid // 16777216) & 16777215 DESC, ranges DESC, tid, lane
+        ) <= greatest({FEWEST}, {MOST} // (SELECT count(*) FROM loose))
+    """)
+
+
+def _collect(db: duckdb.DuckDBPyConnection) -> None:
+    """One row a call in ``call_at``, that of its first lane; the others go into ``further_range``."""
+    db.execute(f"""
+        CREATE OR REPLACE TEMP TABLE call_at AS
+        SELECT thing AS row_id, lane, pre AS thread_range, pre AS process_range FROM by_thread
+        UNION ALL SELECT thing, lane + {_OF_DRIVER}, NULL, pre FROM by_process;
+        CREATE OR REPLACE TEMP TABLE further_range AS FROM call_at LIMIT 0
+    """)
+    several = "SELECT 1 FROM by_thread WHERE lane > 0 UNION ALL SELECT 1 FROM by_process WHERE lane > 0"
+    if not db.execute(
+        f"{several} UNION ALL SELECT 1 FROM by_process SEMI JOIN by_thread USING (thing) LIMIT 1"
+    ).fetchone():
+        return
+    db.execute("""
+        CREATE OR REPLACE TEMP TABLE first_lane AS SELECT row_id, min(lane) AS lane FROM call_at GROUP BY row_id;
+        CREATE OR REPLACE TEMP TABLE further_range AS FROM call_at ANTI JOIN first_lane USING (row_id, lane);
+        CREATE OR REPLACE TEMP TABLE call_at AS FROM call_at SEMI JOIN first_lane USING (row_id, lane)
+    """)

@@ -1,0 +1,137 @@
+"""Finds the innermost range around a call, in every lane of a thread: exact, and without a join of all with all."""
+
+import duckdb
+
+from profiledb.report.schema import count_rows
+
+MOMENT = 64
+"""Ranges of no length of a thread and moment that hold what has no length either."""
+
+
+def place(db: duckdb.DuckDBPyConnection, things: str, placed: str, *, among_ranges: bool = False) -> int:
+    """Fills the temporary table ``placed`` (thing, lane, pre, holds): the innermost range of a lane that holds each.
+
+    A range holds what does not begin before it and does not end after it. The timeline (nest.sql) tells which range
+    is the innermost when a thing begins; where that one ends too early, ``climb`` finds the next one that does not.
+
+    Args:
+        things: table with the columns thing, tid, lane, s, e (ns): what to place, and in which lanes.
+        placed: name of the table that is made.
+        among_ranges: the things are ranges too (``thing`` is their id): of two with the same edges, the one with the
+            smaller id holds the other.
+
+    Returns:
+        Number of rows in ``placed``.
+    """
+    holds = "r.e >= thing.e"
+    if among_ranges:
+        holds += " AND (r.s < thing.s OR r.e > thing.e OR r.id < thing.thing)"
+    db.execute(f"""
+        CREATE OR REPLACE TEMP TABLE {placed} AS
+        SELECT thing.thing, thing.lane, r.pre, {holds} AS holds
+        FROM {things} AS thing ASOF JOIN timeline AS r ON r.tid = thing.tid AND r.lane = thing.lane AND thing.s >= r.t
+        WHERE r.pre > 0
+    """)
+    if db.execute(f"SELECT 1 FROM {placed} WHERE NOT holds LIMIT 1").fetchone():
+        db.execute(f"""
+            CREATE OR REPLACE TEMP TABLE outside AS
+            SELECT thing.thing, thing.lane, one.pre, thing.s, thing.e
+            FROM {placed} AS one JOIN {things} AS thing USING (thing, lane) WHERE NOT holds;
+            DELETE FROM {placed} WHERE NOT holds
+        """)
+        climb(db, "outside", holds)
+        db.execute(f"INSERT INTO {placed} SELECT thing, lane, pre, true FROM outside; DROP TABLE outside")
+    return count_rows(db, placed)
+
+
+def climb(db: duckdb.DuckDBPyConnection, things: str, holds: str) -> None:
+    """Moves each row of a table from a range that does not hold it to the next one around that does.
+
+    Rows that none holds are removed. What a range holds, all ranges around it hold, so that the steps double: a table
+    of twice as many ranges at once each, as many as the depth has binary digits.
+
+    Args:
+        things: temporary table with the column ``pre`` of a range that does not hold the row.
+        holds: SQL whether a range ``r`` (a row of ``nested``) holds a row ``thing`` of the table.
+    """
+    for power in reversed(range(_leaps(db))):
+        db.execute(f"""
+            CREATE OR REPLACE TEMP TABLE {things} AS
+            SELECT thing.* REPLACE (CASE WHEN NOT ({holds}) THEN r.pre ELSE thing.pre END AS pre)
+            FROM {things} AS thing LEFT JOIN leap_{power} AS leap USING (pre) LEFT JOIN nested AS r ON r.pre = leap.up
+        """)
+    db.execute(f"""
+        CREATE OR REPLACE TEMP TABLE {things} AS
+        SELECT thing.* REPLACE (parent_pre AS pre) FROM {things} AS thing JOIN nested USING (pre)
+        WHERE parent_pre IS NOT NULL
+    """)
+
+
+def forget_leaps(db: duckdb.DuckDBPyConnection) -> None:
+    """Drops what ``climb`` remembers of ``nested``; to be called before that table changes."""
+    for power in range(_remembered(db)):
+        db.execute(f"DROP TABLE temp.leap_{power}")
+    db.execute("SET VARIABLE leaps = 0")
+
+
+def _remembered(db: duckdb.DuckDBPyConnection) -> int:
+    (count,) = db.execute("SELECT coalesce(getvariable('leaps'), 0)").fetchone() or (0,)
+    return int(count)
+
+
+def _leaps(db: duckdb.DuckDBPyConnection) -> int:
+    """Number of the tables ``leap_N`` (pre, up): the range that is 2^N ranges further out, where there is one."""
+    (deepest,) = db.execute("SELECT coalesce(max(depth), 0) FROM nested").fetchone() or (0,)
+    wanted = max(int(deepest) - 1, 0).bit_length()  # together as far as from the innermost to the outermost
+    for power in range(_remembered(db), wanted):
+        once = f"leap_{power - 1}"
+        found = f"SELECT one.pre, two.up FROM {once} AS one JOIN {once} AS two ON two.pre = one.up"
+        if power == 0:
+            found = "SELECT pre, parent_pre AS up FROM nested WHERE parent_pre IS NOT NULL"
+        db.execute(f"CREATE TEMP TABLE leap_{power} AS {found}; SET VARIABLE leaps = {power + 1}")
+    return wanted
+
+
+def place_points(db: duckdb.DuckDBPyConnection, things: str, placed: str) -> None:
+    """Corrects ``placed`` for things of no length, which ranges that end at that moment or have no length hold too.
+
+    Of ranges that enclose each other the inner one is kept, and each that is left gets a number of its own as its lane.
+    """
+    if not db.execute(f"SELECT 1 FROM {things} WHERE s = e LIMIT 1").fetchone():
+        return
+    db.execute(f"""
+        CREATE OR REPLACE TEMP TABLE point AS SELECT thing, tid, lane, s AS t FROM {things} WHERE s = e;
+        CREATE OR REPLACE TEMP TABLE touched AS {ending_at("point")};
+        CREATE OR REPLACE TEMP TABLE held AS
+        SELECT thing, pre FROM touched
+        UNION ALL
+        SELECT one.thing, one.pre FROM {placed} AS one SEMI JOIN point USING (thing) JOIN nested AS r USING (pre)
+        LEFT JOIN touched ON touched.thing = one.thing AND touched.lane = one.lane
+        WHERE touched.pre IS NULL OR touched.pre NOT BETWEEN r.pre + 1 AND r.post
+        UNION ALL
+        SELECT thing, number.pre
+        FROM (SELECT DISTINCT thing, tid, t FROM point) AS one JOIN (
+            SELECT id, tid, s FROM opened WHERE s = e AND end_tid IS NULL
+            QUALIFY row_number() OVER (PARTITION BY tid, s ORDER BY id) <= {MOMENT}
+        ) AS r ON r.tid = one.tid AND r.s = one.t JOIN number USING (id);
+        DELETE FROM {placed} WHERE thing IN (SELECT thing FROM point);
+        INSERT INTO {placed}
+        SELECT thing, row_number() OVER (PARTITION BY thing ORDER BY pre) - 1, pre, true FROM held;
+        DROP TABLE point; DROP TABLE touched; DROP TABLE held
+    """)
+
+
+def ending_at(points: str) -> str:
+    """SQL of the innermost range that ends at the very moment of each point, in its lane.
+
+    Args:
+        points: table with the columns thing, tid, lane, t (ns).
+
+    Returns:
+        A query with the columns thing, lane, pre.
+    """
+    return f"""
+        SELECT one.thing, one.lane, r.pre
+        FROM {points} AS one ASOF JOIN timeline AS r ON r.tid = one.tid AND r.lane = one.lane AND one.t > r.t
+        WHERE r.pre > 0 AND r.e = one.t
+    """

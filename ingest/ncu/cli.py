@@ -1,0 +1,53 @@
+"""Reads a Nsight Compute report with ncu itself, which prints its pages as CSV."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+from pathlib import Path
+
+from ingest import scrub, tools
+from ingest.ncu import pages
+from ingest.ncu.tables import Capture
+from profiledb.errors import ConversionError
+
+# Options that newer versions of ncu know; where one is refused the page is printed without.
+_EXTRA = {"raw": ("--print-metric-instances", "details"), "details": ("--print-metric-name", "label-name")}
+
+
+def read(tool: tools.Tool, report: Path, work: Path) -> Capture:
+    """Prints the raw and the details page of an uncompressed report into ``work`` and reads them.
+
+    Raises:
+        ConversionError: ncu failed, or printed ``==ERROR==``, which it does on standard output within the CSV.
+    """
+    capture = Capture(converter=f"{tool.label} --csv")
+    with ThreadPoolExecutor(2) as pool:
+        printed = list(pool.map(lambda page: _print(tool, report, work, page), ("raw", "details")))
+    pages.read(chain.from_iterable(map(_lines, printed)), capture)
+    return capture
+
+
+def _lines(printed: Path) -> Iterator[str]:
+    with printed.open(encoding="utf-8", errors="replace", newline="") as lines:
+        yield from lines
+
+
+def _print(tool: tools.Tool, report: Path, work: Path, page: str) -> Path:
+    output = work / f"{page}.csv"
+    arguments = [str(tool.path), "--import", str(report), "--csv", "--page", page, "--print-units", "base"]
+    done = tools.run([*arguments, *_EXTRA[page]], stdout=output)
+    if done.returncode and any(option in _head(output) + done.stderr for option in _EXTRA[page]):
+        done = tools.run(arguments, stdout=output)
+    head = _head(output)
+    if done.returncode or "==ERROR==" in head:
+        raise ConversionError(
+            f"{tool.label} cannot read the report.",
+            hint="Use an ncu that is at least as new as the one that captured it, or install the ncu-report wheel.",
+            detail=scrub.words(head + done.stderr),
+        )
+    return output
+
+
+def _head(output: Path) -> str:
+    with output.open("rb") as file:
+        return file.read(2000).decode("utf-8", "replace")

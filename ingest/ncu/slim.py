@@ -1,0 +1,168 @@
+"""A copy of a report without its metrics, small enough for the ``ncu-report`` wheel, and those metrics by themselves.
+
+Nine tenths of a report are metric values and the definitions of sections, which every launch repeats. The wheel takes
+31 ms for a launch of 2,200 metrics and keeps 13 times its size in memory. So launches are written again without both,
+but for the first of each shape, from which the wheel tells units and the rows of the details page.
+"""
+
+import hashlib
+import mmap
+import struct
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from ingest.ncu import container
+from ingest.ncu.messages import Integers, Values, elements, message, metrics
+from ingest.ncu.names import is_instanced
+
+_DEVICE = "device__attribute_compute_capability_"
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Values within metrics, in order: the place of their metric in ``Measured.names``, keys and values."""
+
+    metric: Integers
+    position: Integers
+    keys: Values
+    values: Values
+
+
+@dataclass(frozen=True)
+class Order:
+    """Names, sorted; ``places`` of their metrics in the message; places in ``names`` of what is looked at further."""
+
+    names: tuple[str, ...]
+    places: Integers
+    instanced: list[int]
+    device: list[int]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The metrics of a launch, sorted by name. Launches of one ``shape`` have the same names, units and sections."""
+
+    shape: bytes
+    mangled: str
+    names: tuple[str, ...]
+    values: Values
+    instances: Instances
+
+
+class Slimmer:
+    """Takes the metrics out of the launches of one report."""
+
+    def __init__(self) -> None:
+        self.found: deque[Measured] = deque()
+        self._strings: list[str] = []
+        self._shapes: set[bytes] = set()
+        self._orders: dict[bytes, Order] = {}
+
+    def block(self, head: bytes, payload: bytes) -> tuple[bytes, bytes]:
+        """Header and payload of a block, again, without the metrics.
+
+        Raises:
+            ValueError: the block holds results that are no kernels.
+        """
+        header = message("Header").FromString(head)
+        if header.ranges or header.cmdlists or header.graphs:
+            raise ValueError("results that are no kernels")
+        self._strings += [
+            text.decode("utf-8", "replace") for text in message("Strings").FromString(header.strings).text
+        ]
+        if not header.kernels:
+            return head, payload
+        parts = list(_parts(payload))
+        kept = len(parts) - header.kernels
+        slim = parts[:kept] + [self._launch(part, header.process) for part in parts[kept:]]
+        joined = b"".join(struct.pack("<I", len(part)) + part for part in slim)
+        header.size = len(joined)
+        return header.SerializeToString(), joined
+
+    def _launch(self, data: memoryview, process: bytes) -> bytes | memoryview:
+        result = message("Result").FromString(data)
+        measured = self._measured(result, process)
+        self.found.append(measured)
+        if measured.shape not in self._shapes:
+            self._shapes.add(measured.shape)
+            return data
+        result.ClearField("metrics")
+        result.ClearField("sections")
+        return bytes(result.SerializeToString())
+
+    def _measured(self, result: Any, process: bytes) -> Measured:
+        blobs = list(result.metrics)
+        numbers, decoded = metrics(blobs)
+        ids = numbers.tobytes()
+        order = self._orders.get(ids)
+        if order is None:
+            order = self._orders[ids] = self._order(numbers.tolist())
+        decoded = decoded.take(order.places)
+        digest = hashlib.sha256(process + ids + decoded.tag.tobytes())
+        for section in result.sections:
+            digest.update(section)
+        digest.update(decoded.number[order.device].tobytes())
+        metric = message("Metric")
+        lists = [(place, metric.FromString(blobs[order.places[place]]).elements) for place in order.instanced]
+        mangled = result.mangled.decode("utf-8", "replace")
+        return Measured(digest.digest(), mangled, order.names, decoded, _instances(lists))
+
+    def _order(self, numbers: Sequence[int]) -> Order:
+        """Of several metrics of one name the last counts, as for the wheel."""
+        place = {self._strings[number]: at for at, number in enumerate(numbers)}
+        names = tuple(sorted(place))
+        return Order(
+            names,
+            np.array([place[name] for name in names], np.int64),
+            [at for at, name in enumerate(names) if is_instanced(name)],
+            [at for at, name in enumerate(names) if name.startswith(_DEVICE)],
+        )
+
+
+def write(report: Path, target: Path) -> deque[Measured]:
+    """Writes the small copy and returns the metrics of each launch, in order.
+
+    Raises:
+        ValueError: the report holds more than kernels, or messages that are unlike NVIDIA's description of them.
+    """
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+    slimmer = Slimmer()
+    with report.open("rb") as file, target.open("wb") as output:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            blocks = list(container.blocks(data))
+        try:
+            _copy(file, output, blocks, slimmer)
+        except (DecodeError, IndexError, struct.error) as error:
+            raise ValueError(str(error)) from error
+    return slimmer.found
+
+
+def _copy(file: BinaryIO, output: BinaryIO, blocks: Sequence[tuple[bytes, int, int]], slimmer: Slimmer) -> None:
+    if blocks:
+        output.write(file.read(blocks[0][1] - len(blocks[0][0]) - 4))
+    for head, begin, end in blocks:
+        file.seek(begin)
+        slim_head, payload = slimmer.block(head, file.read(end - begin))
+        output.write(struct.pack("<I", len(slim_head)) + slim_head + payload)
+
+
+def _parts(data: bytes) -> Iterator[memoryview]:
+    position, payload = 0, memoryview(data)
+    while position < len(payload):
+        (size,) = struct.unpack_from("<I", payload, position)
+        yield payload[position + 4 : position + 4 + size]
+        position += 4 + size
+
+
+def _instances(lists: Sequence[tuple[int, Sequence[bytes]]]) -> Instances:
+    lengths = [len(entries) for _, entries in lists]
+    keys, found = elements([entry for _, entries in lists for entry in entries])
+    metric = np.repeat(np.array([place for place, _ in lists], np.int64), lengths)
+    position = np.concatenate([np.zeros(0, np.int64), *map(np.arange, lengths)])
+    return Instances(metric, position, keys, found)

@@ -1,0 +1,1 @@
+"""Files beside a report: reading them, and bringing them to the library."""

@@ -1,0 +1,190 @@
+"""Reads the files that lie beside a report: facts, timings and logs of the program that was profiled.
+
+``read`` tells by the name and the content what a file is, and answers the text that the library keeps
+(profiledb.sidecar).
+"""
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ingest.sidecars.logs import read_log
+from profiledb.errors import ConversionError
+from profiledb.report.sidecar import PLAIN, SUFFIX, UNITS, Columns, Kind
+
+MOST_BYTES = 32 << 20
+"""Largest file that is read: a step takes some 20 bytes."""
+
+ENDINGS = (".json", ".csv")
+LOGS: tuple[Kind, ...] = ("power", "tasks")
+"""Tables whose columns have fixed names."""
+_WANTED = (PLAIN.label, PLAIN.step, PLAIN.time)
+_WARMUP = re.compile("warm[ _-]?up", re.IGNORECASE)
+_EXAMPLE = "A table has the columns label, step, seconds."
+
+
+class ColumnsNeededError(ConversionError):
+    """A table of timings whose columns nobody has named yet; ``names`` are those that it has."""
+
+    def __init__(self, name: str, names: Sequence[str]) -> None:
+        super().__init__(
+            f"{name} has no columns label, step, seconds.", hint="Say on the Library page which columns they are."
+        )
+        self.names = tuple(names)
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """What a file turned out to be, and its text as the library keeps it."""
+
+    kind: Kind
+    text: str
+
+
+def read(path: Path, columns: Columns | None = None) -> Sidecar:
+    """Reads a sidecar; ``columns`` says what the columns of its table mean, where their names do not.
+
+    Raises:
+        ColumnsNeededError: a table whose columns are called otherwise.
+        ConversionError: no JSON object and no table, or a value that is none.
+        OSError: the file is gone or may not be read.
+    """
+    if path.stat().st_size > MOST_BYTES:
+        raise ConversionError(
+            f"{path.name} is larger than {MOST_BYTES >> 20} MB.", hint="A file of timings or facts is a small one."
+        )
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConversionError(f"{path.name} is no UTF-8 text.", hint="Save it as UTF-8.") from error
+    if path.suffix.lower() == ".csv":
+        names, rows = _table(path.name, text)
+        if kind := _log(path.name):
+            return Sidecar(kind, read_log(kind, path.name, names, rows))
+        return Sidecar("timings", _timings(path.name, names, rows, columns))
+    return _from_json(path.name, text, columns)
+
+
+def _log(name: str) -> Kind | None:
+    """What a table is whose name alone says it."""
+    return next((kind for kind in LOGS if name.lower().endswith(SUFFIX[kind])), None)
+
+
+def _from_json(name: str, text: str, columns: Columns | None) -> Sidecar:
+    try:
+        content = json.loads(text, parse_int=str, parse_float=str)
+        facts = dict(_flat("", content)) if isinstance(content, dict) else {}
+    except (ValueError, RecursionError) as error:
+        raise ConversionError(f"{name} is no JSON.", hint="", detail=type(error).__name__) from error
+    if name.lower().endswith(".meta.json") or isinstance(content, dict):
+        if not isinstance(content, dict):
+            hint = 'For example {"batch": 8, "heads": 12, "tokens": 512, "head_size": 64}.'
+            raise ConversionError(f"{name} holds no JSON object.", hint=hint)
+        return Sidecar("meta", json.dumps(facts, indent=1, ensure_ascii=True))
+    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
+        hint = "Facts are one object; timings are a list of objects with label, step, seconds."
+        raise ConversionError(f"{name} is neither facts nor timings.", hint=hint)
+    names = list(dict.fromkeys(key for row in content for key in row))
+    rows = [[str(row.get(key, "")) for key in names] for row in content]
+    return Sidecar("timings", _timings(name, names, enumerate(rows, 1), columns))
+
+
+def _flat(before: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Texts by name; those of what is nested are joined by dots, and what is null is left out."""
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inner in pairs:
+            yield from _flat(f"{before}.{key}" if before else str(key), inner)
+    elif value is not None:
+        yield before, str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _table(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The names of the columns, and each row with its line; commas, semicolons or tabs stand between cells."""
+    head = text.partition("\n")[0]
+    mark = max(",;\t", key=head.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+    try:
+        names = [cell.strip() for cell in next(reader, [])]
+    except csv.Error as error:
+        raise ConversionError(f"{name} is no CSV.", hint=_EXAMPLE, detail=type(error).__name__) from error
+    return names, ((reader.line_num, row) for row in reader if any(cell.strip() for cell in row))
+
+
+def _timings(name: str, names: Sequence[str], rows: Iterable[tuple[int, list[str]]], columns: Columns | None) -> str:
+    """The table as the library keeps it: label, step, seconds."""
+    places, chosen = _places(name, names, columns)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
+    writer.writerow(_WANTED)
+    counts: dict[str, int] = {}
+    try:
+        for line, row in rows:
+            if not _is_warmup(row, places):
+                writer.writerow(_row(f"{name}, row {line}", row, places, chosen, counts))
+    except csv.Error as error:
+        raise ConversionError(f"{name} is no CSV.", hint=_EXAMPLE, detail=type(error).__name__) from error
+    if not counts:
+        raise ConversionError(f"{name} has no row.", hint=_EXAMPLE)
+    return out.getvalue()
+
+
+def _places(name: str, names: Sequence[str], columns: Columns | None) -> tuple[dict[str, int], Columns]:
+    """Where each column stands; the names that need no words count before those that a reader gave."""
+    lowered = [one.lower() for one in names]
+    if all(wanted in lowered for wanted in _WANTED):
+        return {wanted: lowered.index(wanted) for wanted in _WANTED}, PLAIN
+    if columns is None:
+        raise ColumnsNeededError(name, names)
+    asked = {PLAIN.label: columns.label, PLAIN.step: columns.step, PLAIN.time: columns.time}
+    if not columns.time or not all(not one or one in names for one in asked.values()):
+        raise ColumnsNeededError(name, names)
+    return {wanted: names.index(one) for wanted, one in asked.items() if one}, columns
+
+
+def _row(where: str, row: list[str], places: dict[str, int], columns: Columns, counts: dict[str, int]) -> list[str]:
+    if len(row) <= max(places.values()):
+        raise ConversionError(f"{where} has too few cells.", hint=_EXAMPLE)
+    label = row[places[PLAIN.label]].strip() if PLAIN.label in places else columns.text.strip()
+    if not label or "\0" in label:
+        raise ConversionError(f"{where} has no label.", hint="It is the name of a range.")
+    number = counts.get(label, 0)
+    counts[label] = number + 1
+    seconds = _number(where, columns.time, row[places[PLAIN.time]]) * UNITS[columns.unit]
+    step = _step(where, row[places[PLAIN.step]]) if PLAIN.step in places else number
+    return [label, str(step), repr(seconds)]
+
+
+def _is_warmup(row: list[str], places: dict[str, int]) -> bool:
+    """Whether the step of a row is called a warm-up: such rows are left out, as the pages leave out the ranges."""
+    place = places.get(PLAIN.step, len(row))
+    return place < len(row) and _WARMUP.search(row[place]) is not None
+
+
+def _number(where: str, column: str, cell: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        raise ConversionError(f"{where}: {column} is {cell.strip()[:40]!r}, which is no time.", hint="Such as 0.0123.")
+    return value
+
+
+def _step(where: str, cell: str) -> int | str:
+    """The number of a step; an empty text where a row belongs to none."""
+    if not cell.strip():
+        return ""
+    try:
+        value = float(cell)
+        if value == int(value) and abs(value) < 2**53:
+            return int(value)
+    except (OverflowError, ValueError):
+        pass  # said below, as what is no whole number
+    raise ConversionError(f"{where}: step is {cell.strip()[:40]!r}, which is no whole number.", hint=_EXAMPLE)

@@ -1,0 +1,91 @@
+"""Reads tables beside a report whose columns have fixed names: readings of power and clocks, times on CPU and GPU."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+
+from profiledb.errors import ConversionError
+from profiledb.report.sidecar import TABLES, Kind
+
+_NEEDED: dict[Kind, tuple[tuple[str, ...], ...]] = {
+    "power": (("time_ns",), ("device",), ("energy_mj", "power_w")),
+    "tasks": (("task",), ("size",), ("device",), ("seconds",)),
+}
+"""Columns without which a table says nothing; one of each group is enough."""
+_DEFAULT = {"part": "compute"}
+_ONE_OF: dict[tuple[Kind, str], tuple[str, ...]] = {("tasks", "device"): ("cpu", "gpu")}
+_MAY_BE_EMPTY = frozenset(TABLES["power"]) - {"time_ns", "device"}
+
+
+def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[int, list[str]]]) -> str:
+    """The table as the library keeps it: the columns of ``TABLES[kind]`` in their order, others left out.
+
+    Args:
+        kind: power or tasks.
+        name: of the file, for messages.
+        names: of its columns.
+        rows: number of the line and cells of each row.
+
+    Raises:
+        ConversionError: a column is missing, or a cell has no value of its kind.
+    """
+    lowered = [one.lower() for one in names]
+    for group in _NEEDED[kind]:
+        if not any(one in lowered for one in group):
+            wanted = ", ".join(" or ".join(one) for one in _NEEDED[kind])
+            raise ConversionError(f"{name} has no column {' or '.join(group)}.", hint=f"It needs {wanted}.")
+    places = {column: lowered.index(column) for column in TABLES[kind] if column in lowered}
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(TABLES[kind])
+    count = 0
+    try:
+        for line, row in rows:
+            if len(row) < len(names):
+                raise ConversionError(
+                    f"{name}, row {line} has too few cells.", hint="Each row has one for each column."
+                )
+            writer.writerow(_cell(kind, f"{name}, row {line}", column, row, places) for column in TABLES[kind])
+            count += 1
+    except csv.Error as error:
+        raise ConversionError(f"{name} is no CSV.", hint="", detail=type(error).__name__) from error
+    if not count:
+        raise ConversionError(f"{name} has no row.", hint="It holds a row for each reading or measurement.")
+    return out.getvalue()
+
+
+def _cell(kind: Kind, where: str, column: str, row: Sequence[str], places: dict[str, int]) -> str:
+    if column not in places:
+        return _DEFAULT.get(column, "")
+    text = row[places[column]].strip()
+    allowed = _ONE_OF.get((kind, column))
+    if allowed:
+        text = text.lower()
+    if not text and column in _MAY_BE_EMPTY:
+        return ""
+    if not _is_value(TABLES[kind][column], text) or (allowed and text not in allowed):
+        wanted = f"It is one of {', '.join(allowed)}." if allowed else _HINTS[TABLES[kind][column]]
+        raise ConversionError(f"{where}: {column} is {text[:40]!r}.", hint=wanted)
+    return text
+
+
+_HINTS = {
+    "VARCHAR": "It is a text.",
+    "BIGINT": "It is a whole number from 0 up.",
+    "INTEGER": "It is a whole number from 0 up.",
+    "DOUBLE": "It is a number from 0 up.",
+}
+_MOST = {"BIGINT": 2**63 - 1, "INTEGER": 2**31 - 1}
+
+
+def _is_value(type_: str, text: str) -> bool:
+    if type_ == "VARCHAR":
+        return bool(text) and "\0" not in text
+    if type_ in _MOST:
+        return text.isascii() and text.isdigit() and len(text) < 40 and int(text) <= _MOST[type_]
+    try:
+        value = float(text)
+    except ValueError:
+        return False
+    return math.isfinite(value) and value >= 0

@@ -1,0 +1,78 @@
+-- title: Attention by its parts
+-- A row a part of attention, by the range around it (variant) and by length: the scores QK^T, their softmax, the output
+-- PV, each a range whose whole name fits a pattern; and fused, which are kernels of the class `attention` outside of
+-- these: one kernel, that cannot be split. With b sequences, h heads, t tokens and d numbers a head, an attention takes
+-- 2bhttd FLOPs for the scores, 5bhtt for the softmax, 2bhttd for the output; a fused one all three. The backward pass of
+-- a fused one is not counted. Bytes are the least that can move: scores read Q, K and write S (2bhtd + bhtt numbers), the
+-- softmax reads and writes them (2bhtt), the output reads P, V and writes O (bhtt + 2bhtd), a fused attention reads Q, K,
+-- V and writes O (4bhtd). The number of tokens is that of a payload, else that in the name of a range (tokens_512), else
+-- the given one, else that beside the report; the other sizes are the given ones, else those of a payload, else those
+-- beside the report. The peak is that of the data sheet, else SMs times FLOPs a cycle times the highest clock, dense.
+-- needs: range or kernel
+-- includes: sidecar, peak, attention
+-- selects: part
+-- param: scores = computing_attention_scores|attention_scores|attn_scores|qk_matmul|qk name of the ranges of the scores, a pattern (RE2, whole name, in capitals or not)
+-- param: softmax = computing_softmax|attention_softmax|attn_softmax|softmax name of the ranges of the softmax, a pattern
+-- param: output = final_matmul|attention_output|attn_output|av_matmul|pv_matmul name of the ranges of the output, a pattern
+-- param: batch =  sequences
+-- param: heads =  heads
+-- param: tokens =  tokens of a sequence, where the ranges do not tell
+-- param: head_size =  numbers of a head
+-- param: precision =  of the numbers (bf16, fp16, fp8, tf32, fp32, fp64), for the peak and the bytes
+-- param: causal = auto (auto, true, false) whether no token looks at a later one: half of the work is then useful
+-- column: variant | text | | name of the range around the part; of a fused attention that of the range it ran in
+-- column: tokens | count | | tokens of a sequence
+-- column: part | text | | scores, softmax, output, fused, fused backward
+-- column: calls | count | | ranges of it; of a fused attention its kernels without those that combine pieces
+-- column: kernels | count | | kernels that ran in it; empty where the report has none
+-- column: cpu_ns | ns | | sum of the durations of the ranges on the host
+-- column: kernel_ns | ns | | sum of the durations of the kernels
+-- column: matmul_ns | ns | | that of its matrix products: the rest of scores is scaling and masking
+-- column: share_pct | % | .1f | share of kernel_ns of all parts of this variant and length
+-- column: batch | count | | sequences
+-- column: heads | count | | heads
+-- column: head_size | count | | numbers of a head
+-- column: flops | FLOP | .0f | FLOPs of all calls
+-- column: useful_flops | FLOP | .0f | those that count: half of them where attention is causal
+-- column: bytes | bytes | | least that all calls move
+-- column: flops_per_s | FLOP/s | .0f | flops by kernel_ns
+-- column: pct_of_peak | % | .2f | that of the peak of the GPU
+-- column: bytes_per_s | bytes/s | .0f | bytes by kernel_ns
+-- column: pct_of_bandwidth | % | .2f | that of the peak of the memory
+-- column: time_to_matmuls | ratio | .3f | softmax only: its time by that of scores and output
+-- column: time_to_products | ratio | .3f | softmax only: its time by that of the matrix products in scores and output alone
+-- column: flops_to_matmuls | ratio | .4f | softmax only: its FLOPs by those of scores and output
+-- column: peak_flops_per_s | FLOP/s | .0f | peak of the GPU at this precision
+-- column: peak_from | text | | where that is from
+-- column: peak_bytes_per_s | bytes/s | .0f | peak of its memory
+-- column: precision | text | | precision that peak and bytes are for
+-- column: causal | bool | | whether half of the work counts as useful
+WITH fact AS (
+    SELECT coalesce(short_precision($precision::VARCHAR), short_precision(meta_value(['precision', 'dtype']))) AS precision,
+        CASE $causal WHEN 'auto' THEN coalesce(lower(meta_value(['causal', 'is_causal'])) IN ('true', '1', 'yes'), false)
+            ELSE $causal = 'true' END AS causal
+), part AS (
+    SELECT *, batch * heads * tokens AS rows_
+    FROM selected_attention_part($scores, $softmax, $output, $batch::VARCHAR, $heads::VARCHAR, $tokens::VARCHAR, $head_size::VARCHAR)
+), work AS (
+    SELECT part.*, precision, causal, calls::DOUBLE * rows_ * tokens * CASE part WHEN 'softmax' THEN 5
+            WHEN 'fused' THEN 4 * head_size + 5 WHEN 'fused backward' THEN NULL ELSE 2 * head_size END AS flops,
+        calls * rows_ * element_bytes(precision) * CASE part WHEN 'scores' THEN 2 * head_size + tokens WHEN 'softmax' THEN 2 * tokens
+            WHEN 'output' THEN tokens + 2 * head_size WHEN 'fused' THEN 4 * head_size END AS bytes
+    FROM part CROSS JOIN fact
+), lane AS (
+    SELECT *, sum(kernel_ns) OVER w AS all_ns, sum(kernel_ns) FILTER (part IN ('scores', 'output')) OVER w AS both_ns,
+        sum(matmul_ns) FILTER (part IN ('scores', 'output')) OVER w AS products_ns,
+        sum(flops) FILTER (part IN ('scores', 'output')) OVER w AS both_flops
+    FROM work WINDOW w AS (PARTITION BY variant, tokens, batch, heads, head_size)
+)
+SELECT variant, tokens, part, calls, kernels, cpu_ns, kernel_ns, matmul_ns, 100.0 * kernel_ns / nullif(all_ns, 0) AS share_pct,
+    batch, heads, head_size, flops, CASE WHEN causal THEN flops / 2 ELSE flops END AS useful_flops, bytes,
+    1e9 * flops / nullif(kernel_ns, 0) AS flops_per_s, 1e11 * flops / nullif(kernel_ns, 0) / peak_flops_per_s AS pct_of_peak,
+    1e9 * bytes / nullif(kernel_ns, 0) AS bytes_per_s, 1e11 * bytes / nullif(kernel_ns, 0) / peak_bytes_per_s AS pct_of_bandwidth,
+    CASE part WHEN 'softmax' THEN kernel_ns / nullif(both_ns, 0) END AS time_to_matmuls,
+    CASE part WHEN 'softmax' THEN kernel_ns / nullif(products_ns, 0) END AS time_to_products,
+    CASE part WHEN 'softmax' THEN flops / nullif(both_flops, 0) END AS flops_to_matmuls,
+    peak_flops_per_s, peak_from, peak_bytes_per_s, precision, causal
+FROM lane CROSS JOIN attention_peak((SELECT precision FROM fact))
+ORDER BY tokens, variant, batch, heads, head_size, place;

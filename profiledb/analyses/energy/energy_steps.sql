@@ -1,0 +1,58 @@
+-- title: Energy of a step
+-- The energy that the GPUs drew in the steps of each loop that `iterations` finds, without those that look like a warm-up
+-- or were never closed: a row a pattern. A step is its time on the GPU, else that on the host; what lies between two steps
+-- is not part of it. The FLOPs of a step are those given, else those that the program wrote beside the report, as are its
+-- items (keys flops_per_step and items_per_step of NAME.meta.json, the latter also as {"tokens": 4096}). They are those of
+-- one of the patterns, and every row takes them for its own. What is not known stays empty, and so does all that is told
+-- of a step where the log does not cover them all.
+-- needs: power_log
+-- needs: range
+-- includes: selection, sidecar, ranges, power, energy
+-- selects: part, mode
+-- param: flops =  FLOPs of a step on all GPUs together
+-- param: items =  items of a step, such as samples, on all GPUs together
+-- column: rank | count | | rank of the pattern, from 1
+-- column: steps | text | | pattern: path with a star for the number that changes
+-- column: instances | count | | steps that count
+-- column: seconds | s | .6f | time that they cover
+-- column: covered_pct | % | .1f | share of it that the log covers
+-- column: joules | J | .3f | energy of all of them
+-- column: low_j | J | .3f | at least
+-- column: high_j | J | .3f | at most
+-- column: step_j | J | .3f | energy of a step, the mean
+-- column: step_low_j | J | .3f | at least
+-- column: step_high_j | J | .3f | at most
+-- column: mean_w | W | .1f | mean power of all GPUs together
+-- column: measurable | bool | | false where half of the bar is more than half of the energy, or there is none
+-- column: flops_per_step | FLOP | | FLOPs of a step
+-- column: tflop_per_j | TFLOP/J | .4f | FLOPs of a step over its energy
+-- column: items_per_step | count | | items of a step
+-- column: item | text | | what they are, where the program tells
+-- column: items_per_j | 1/J | .4f | items of a step over its energy
+WITH written AS (
+    SELECT TRY_CAST(value AS DOUBLE) AS items, nullif(regexp_extract(key, 'items_per_step\.([^.]+)$', 1), '') AS item
+    FROM meta WHERE regexp_matches(key, '(^|\.)items_per_step(\.[^.]+)?$') ORDER BY len(string_split(key, '.')), key LIMIT 1
+), told AS (
+    SELECT coalesce($flops::DOUBLE, TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE)) AS flops,
+        coalesce($items::DOUBLE, (SELECT items FROM written)) AS items,
+        CASE WHEN $items::DOUBLE IS NULL THEN (SELECT item FROM written) END AS item
+), step AS (
+    SELECT rank AS key, any_value(label) AS steps, count(*) AS instances
+    FROM selected_step(selected_mode()) WHERE closed AND NOT is_warmup GROUP BY rank
+), energy AS (
+    SELECT key, any_value(asked_ns) AS asked_ns, sum(known_ns) AS known_ns, sum(joules) AS joules, sum(low_j) AS low_j,
+        sum(high_j) AS high_j, count(*) AS gpus
+    FROM selected_energy('step', selected_mode(), 1000) GROUP BY key
+), measured AS (
+    SELECT *, CASE WHEN known_ns > 0.999 * asked_ns * gpus THEN instances END AS covered,
+        energy_measurable(joules, low_j, high_j) AS measurable
+    FROM step LEFT JOIN energy USING (key)
+)
+SELECT key AS rank, steps, instances, asked_ns / 1e9 AS seconds,
+    100.0 * coalesce(known_ns, 0) / (asked_ns * gpus) AS covered_pct, joules, low_j, high_j, joules / covered AS step_j,
+    low_j / covered AS step_low_j, high_j / covered AS step_high_j, joules / known_ns * 1e9 * gpus AS mean_w, measurable,
+    flops AS flops_per_step, CASE WHEN measurable THEN flops / 1e12 / (joules / covered) END AS tflop_per_j,
+    items AS items_per_step, item,
+    CASE WHEN measurable THEN items / (joules / covered) END AS items_per_j
+FROM measured CROSS JOIN told
+ORDER BY rank;

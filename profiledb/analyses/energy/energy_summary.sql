@@ -1,0 +1,39 @@
+-- title: Energy of the GPUs
+-- The energy that each GPU drew in the time of the selection, from the log of power beside the report (NAME.nvml.csv):
+-- how it is worked out, and what the bar around it means, stands in energy.sql. Idle power is part of it. Only the
+-- time that the log covers counts: what lies outside is missing, not 0. GPUs that the report did not use are left out.
+-- needs: power_log
+-- includes: selection, sidecar, power, energy
+-- selects: part, mode
+-- column: gpu_id | text | | number of the GPU
+-- column: gpu | text | | product name, empty where the report does not tell
+-- column: source | text | | `counter`, or `power` where the GPU has no energy counter and its power was added up
+-- column: joules | J | .3f | energy in the time that the log covers; empty where it covers none of it
+-- column: low_j | J | .3f | at least
+-- column: high_j | J | .3f | at most
+-- column: seconds | s | .6f | time of the selection
+-- column: covered_pct | % | .1f | share of it that the log covers
+-- column: mean_w | W | .1f | energy over the time that the log covers
+-- column: measurable | bool | | false where half of the bar is more than half of the energy, or there is none
+-- column: readings | count | | readings of this GPU in the log
+-- column: period_ns | ns | .0f | median time between two changes of the counter, or two readings of power
+-- column: lowest_w | W | .1f | lowest power that the log proves
+-- column: highest_w | W | .1f | highest power that the log proves, or the power limit where that is known and higher
+-- column: limit_w | W | .1f | power limit, where the program wrote it beside the report (gpus.N.power_limit_w)
+-- column: log_start_ns | ns | | begin of what is known of the energy, from the begin of the capture
+-- column: log_end_ns | ns | | end of it
+WITH reading AS (
+    SELECT gpu_id, count(*) AS readings FROM power_reading GROUP BY gpu_id
+), known AS (
+    SELECT gpu_id, median(ns) AS period_ns, any_value(p_min_w) AS lowest_w, any_value(p_max_w) AS highest_w,
+        min(start_ns) AS low, max(end_ns) AS high
+    FROM power_interval GROUP BY gpu_id
+)
+SELECT gpu_id, gpu.name AS gpu, source, joules, low_j, high_j, asked_ns / 1e9 AS seconds,
+    100.0 * coalesce(known_ns, 0) / nullif(asked_ns, 0) AS covered_pct, joules / known_ns * 1e9 AS mean_w,
+    energy_measurable(joules, low_j, high_j) AS measurable, coalesce(readings, 0) AS readings, period_ns, lowest_w, highest_w,
+    limit_w,
+    low - capture_window.start_ns AS log_start_ns, high - capture_window.start_ns AS log_end_ns
+FROM selected_energy('window', selected_mode(), 1000) AS energy LEFT JOIN gpu USING (gpu_id) LEFT JOIN reading USING (gpu_id)
+LEFT JOIN known USING (gpu_id) LEFT JOIN power_limit USING (gpu_id) CROSS JOIN capture_window
+ORDER BY gpu_id;

@@ -1,0 +1,28 @@
+-- title: Ranges beside the power
+-- Instances of the NVTX ranges of the selection on one level, the longest ones: to be drawn under `power_over_time`. The
+-- time of a range is that on the GPU, from its first operation to the end of its last; of one that launched nothing that
+-- on the host.
+-- needs: range
+-- includes: selection, ranges
+-- selects: part, mode
+-- param: level = 0 how many ranges are around them
+-- param: most = 200 how many rows at most
+-- column: path | text | | path
+-- column: name | text | | last name of the path
+-- column: start_ns | ns | | begin, from the begin of the capture
+-- column: end_ns | ns | | end
+-- column: on_gpu | bool | | whether the time is that on the GPU
+-- column: total | count | | ranges of the level in all, shown or not
+-- column: levels | count | | levels that the selection has ranges of
+WITH span AS (
+    SELECT path_id, coalesce(gpu_start_ns, start_ns) AS a, coalesce(gpu_start_ns + gpu_ns, end_ns) AS b,
+        gpu_start_ns IS NOT NULL AS on_gpu
+    FROM selected_timed_range(selected_mode())
+), deepest AS (
+    SELECT max(level) + 1 AS levels FROM range_path SEMI JOIN (SELECT DISTINCT path_id FROM span) USING (path_id)
+)
+SELECT path, name, a - start_ns AS start_ns, b - start_ns AS end_ns, on_gpu, count(*) OVER () AS total, levels
+FROM span JOIN range_path USING (path_id) CROSS JOIN capture_window CROSS JOIN deepest
+WHERE level = $level::INTEGER AND b > a
+ORDER BY b - a DESC, a, path
+LIMIT $most::INTEGER;

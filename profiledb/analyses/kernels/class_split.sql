@@ -1,0 +1,15 @@
+-- title: GPU time by kernel class
+-- How the time of the kernels divides among classes such as matmul and attention (classes.toml). The share is of the
+-- sum of kernel durations, so kernels that run at the same time both count.
+-- needs: kernel
+-- includes: selection
+-- selects: part
+-- column: class | text | | kernel class; `other` is what no pattern matched
+-- column: total_ns | ns | | sum of durations
+-- column: share_pct | % | .2f | share of the sum over all classes
+-- column: calls | count | | number of executions
+SELECT class, sum(duration_ns)::BIGINT AS total_ns,
+    100.0 * sum(duration_ns) / sum(sum(duration_ns)) OVER () AS share_pct, count(*) AS calls
+FROM selected_named_kernel
+GROUP BY class
+ORDER BY total_ns DESC, class;

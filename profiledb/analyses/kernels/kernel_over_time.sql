@@ -1,0 +1,31 @@
+-- title: Durations of a kernel over the capture
+-- Executions of one kernel in the order of time. Where there are more than `points`, the capture is cut into half as many
+-- bins and of each the shortest and the longest execution are kept: outliers stay, the middle is thinned out.
+-- needs: kernel
+-- includes: selection
+-- selects: part
+-- param: kernel =  number of the kernel (analysis kernels), or its full name
+-- param: points = 2000 how many rows at most
+-- column: kernel_id | text | | number of the execution
+-- column: since_start_ns | ns | | begin, from the begin of the capture
+-- column: duration_ns | ns | | duration
+-- column: gpu_id | text | | number of the GPU
+-- column: stream | text | | CUDA stream
+-- column: calls | count | | executions of the kernel in all, shown or not
+WITH execution AS (
+    SELECT kernel_id, start_ns, end_ns - start_ns AS ns, device_id, stream_id
+    FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))
+), frame AS (
+    SELECT min(start_ns) AS low, count(*) AS calls, greatest(1, $points::INTEGER // 2) AS bins,
+        (max(start_ns) - low) // bins + 1 AS width
+    FROM execution
+), kept AS (
+    SELECT unnest(CASE WHEN any_value(calls) <= $points::INTEGER THEN list(kernel_id)
+        ELSE [arg_min(kernel_id, ns), arg_max(kernel_id, ns)] END) AS kernel_id
+    FROM execution CROSS JOIN frame GROUP BY (start_ns - low) // width
+)
+SELECT kernel_id, execution.start_ns - capture_window.start_ns AS since_start_ns, ns AS duration_ns, device_id AS gpu_id,
+    stream_id AS stream, calls
+FROM execution CROSS JOIN frame CROSS JOIN capture_window
+WHERE kernel_id IN (SELECT kernel_id FROM kept)
+ORDER BY execution.start_ns, kernel_id;

@@ -1,0 +1,76 @@
+-- title: Launch shapes of a kernel
+-- The launches of one kernel by grid, block, registers and shared memory, with the occupancy that these allow on the GPU.
+-- Occupancy follows cuda_occupancy.h of CUDA 13.0 (the occupancy calculator): blocks of an SM are limited by
+-- warps (threads of a block rounded up to warps); by registers, which warps take in units of 256 from a quarter of the
+-- SM's registers (half on 6.0), and which a block must find at once; by shared memory, static and dynamic and from
+-- 8.0 on 1024 bytes that the driver keeps, in units of 128 bytes from 8.0 on and 256 before, of the most that an SM can
+-- be set to; and by the number of blocks. What the report does not tell of its GPU gives no limit and no occupancy.
+-- needs: kernel
+-- includes: selection
+-- selects: part
+-- param: kernel =  number of the kernel (analysis kernels), or its full name
+-- param: limit = 200 how many rows at most
+-- column: grid | text | | blocks in x, y and z
+-- column: block | text | | threads of a block in x, y and z
+-- column: calls | count | | number of executions
+-- column: total_ns | ns | | sum of durations
+-- column: share_pct | % | .2f | share of the kernel's time
+-- column: avg_ns | ns | .1f | mean duration
+-- column: min_ns | ns | | shortest duration
+-- column: max_ns | ns | | longest duration
+-- column: registers | count | | registers of a thread
+-- column: static_shared_bytes | bytes | | shared memory of a block that the kernel declares
+-- column: dynamic_shared_bytes | bytes | | shared memory of a block that the launch asks for
+-- column: local_bytes | bytes | | local memory of a thread: spilled registers and indexed arrays
+-- column: gpu | text | | product name
+-- column: warps | count | | warps of a block
+-- column: limit_warps | count | | blocks an SM can hold by warps
+-- column: limit_registers | count | | blocks an SM can hold by registers; empty where registers do not limit
+-- column: limit_shared | count | | blocks an SM can hold by shared memory; empty where shared memory does not limit
+-- column: limit_blocks | count | | blocks an SM can hold at most
+-- column: blocks_per_sm | count | | blocks an SM can hold: the smallest limit
+-- column: occupancy_pct | % | .1f | theoretical occupancy: warps an SM can hold of this launch, of those it can hold at all
+-- column: limiter | text | | what sets the smallest limit: warps, blocks, registers, shared memory; all where equal
+-- column: waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
+WITH shape AS (
+    SELECT device_id, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread AS registers,
+        static_shared_bytes, dynamic_shared_bytes, max(local_per_thread_bytes) AS local_bytes, count(*) AS calls,
+        sum(end_ns - start_ns)::BIGINT AS total_ns, avg(end_ns - start_ns) AS avg_ns, min(end_ns - start_ns) AS min_ns,
+        max(end_ns - start_ns) AS max_ns
+    FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))
+    GROUP BY device_id, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, static_shared_bytes,
+        dynamic_shared_bytes
+), need AS (
+    SELECT shape.*, gpu.* EXCLUDE (name), gpu.name AS gpu, split_part(compute_capability, '.', 1)::INTEGER AS major,
+        grid_x::BIGINT * grid_y * grid_z AS grid_blocks, block_x * block_y * block_z AS threads,
+        (threads + threads_per_warp - 1) // threads_per_warp AS warps,
+        CASE WHEN compute_capability = '6.0' THEN 2 ELSE 4 END AS parts,
+        (registers * threads_per_warp + 255) // 256 * 256 AS warp_registers,
+        CASE WHEN major >= 8 THEN 128 ELSE 256 END AS unit,
+        (static_shared_bytes + dynamic_shared_bytes + CASE WHEN major >= 8 THEN 1024 ELSE 0 END + unit - 1) // unit * unit
+            AS block_shared
+    FROM shape LEFT JOIN gpu ON gpu_id = device_id
+), limits AS (
+    SELECT *, CASE WHEN threads > max_threads_per_block THEN 0 ELSE max_warps_per_sm // warps END AS limit_warps,
+        CASE WHEN warp_registers * ((warps + parts - 1) // parts * parts) > max_registers_per_block THEN 0
+            ELSE max_registers_per_sm // parts // nullif(warp_registers, 0) * parts // warps END AS limit_registers,
+        max_shared_per_sm_bytes // nullif(block_shared, 0) AS limit_shared, max_blocks_per_sm AS limit_blocks
+    FROM need
+), occupancy AS (
+    SELECT *, CASE WHEN limit_warps + limit_blocks + registers + block_shared + max_registers_per_sm
+            + max_shared_per_sm_bytes IS NOT NULL  -- a single unknown leaves the smallest limit unknown
+            THEN least(limit_warps, limit_registers, limit_shared, limit_blocks) END AS blocks_per_sm
+    FROM limits
+)
+SELECT dimensions(grid_x, grid_y, grid_z) AS grid, dimensions(block_x, block_y, block_z) AS block, calls, total_ns,
+    100.0 * total_ns / nullif(sum(total_ns) OVER (), 0) AS share_pct, avg_ns, min_ns, max_ns, registers,
+    static_shared_bytes, dynamic_shared_bytes, local_bytes, gpu, warps, limit_warps, limit_registers, limit_shared,
+    limit_blocks, blocks_per_sm, 100.0 * blocks_per_sm * warps / max_warps_per_sm AS occupancy_pct,
+    nullif(concat_ws(', ', CASE WHEN blocks_per_sm = limit_warps THEN 'warps' END,
+        CASE WHEN blocks_per_sm = limit_blocks THEN 'blocks' END,
+        CASE WHEN blocks_per_sm = limit_registers THEN 'registers' END,
+        CASE WHEN blocks_per_sm = limit_shared THEN 'shared memory' END), '') AS limiter,
+    grid_blocks / nullif(blocks_per_sm * sm_count, 0) AS waves
+FROM occupancy
+ORDER BY total_ns DESC, calls DESC, grid_x, grid_y, grid_z, block_x, block_y, block_z, device_id
+LIMIT $limit::BIGINT;

@@ -1,0 +1,29 @@
+-- title: Kernels with their names in other reports
+-- A row a kernel with what tells it in another report, too: the name that the linker knows, and the full name without
+-- what profilers write differently (casts, return types, parameters, const, spaces). The longest total comes first.
+-- needs: kernel
+-- includes: selection, pair, attention
+-- selects: part
+-- column: kernel | text | | number of the kernel in this report
+-- column: name | text | | readable name: without templates and arguments
+-- column: class | text | | kernel class
+-- column: mangled | text | | name as the linker knows it, where captured
+-- column: normal_name | text | | full name without what profilers write differently
+-- column: total_ns | ns | | sum of durations
+-- column: calls | count | | number of executions
+-- column: threads | count | | sum of threads over all launches: blocks of the grid times threads of a block
+-- column: demangled | text | | full name with template arguments
+WITH total AS (
+    SELECT name_id, sum(end_ns - start_ns) AS total_ns, count(*) AS calls,
+        sum(grid_x::BIGINT * grid_y * grid_z * block_x * block_y * block_z) AS threads
+    FROM selected_kernel GROUP BY name_id
+), whole AS (
+    SELECT kernel, min(mangled) AS mangled, any_value(class) AS class, any_value(short) AS short,
+        any_value(demangled) AS demangled, sum(total_ns)::BIGINT AS total_ns, sum(calls)::BIGINT AS calls,
+        sum(threads)::BIGINT AS threads
+    FROM total JOIN kernel_key USING (name_id) GROUP BY kernel
+)
+SELECT kernel, readable_name(short, demangled) AS name, class, mangled,
+    coalesce(normal_name(demangled), demangled) AS normal_name, total_ns, calls, threads, demangled
+FROM whole
+ORDER BY total_ns DESC, calls, demangled;

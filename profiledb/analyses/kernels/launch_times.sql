@@ -1,0 +1,41 @@
+-- title: Launch, queue and execution times of kernels
+-- What a kernel took on its way: the call that launched it, the queue from the end of the call to the begin of the kernel
+-- (only where the kernel did not begin before), and its execution; by kernel, the longest total of the calls first. The
+-- row without a kernel, the first one, is all of them. A launch is host bound where the kernel is shorter than its call
+-- and began at most `idle_ns` after it: the GPU waited for the host. Kernels without a call in the report are left out,
+-- and so are nodes of CUDA graphs, of which one call launches many.
+-- needs: kernel
+-- needs: api_call
+-- includes: selection
+-- selects: part
+-- param: idle_ns = 5000 longest queue time of a kernel that the GPU was waiting for
+-- column: kernel | text | | number of the kernel, empty for all of them
+-- column: name | text | | name without templates and arguments
+-- column: class | text | | kernel class
+-- column: launches | count | | number of launches
+-- column: call_ns | ns | | sum of durations of the calls
+-- column: median_call_ns | ns | .1f | median duration of a call
+-- column: queued | count | | launches with a queue time
+-- column: queue_ns | ns | | sum of queue times
+-- column: median_queue_ns | ns | .1f | median queue time
+-- column: kernel_ns | ns | | sum of durations of the kernels
+-- column: median_kernel_ns | ns | .1f | median duration of a kernel
+-- column: host_bound_pct | % | .1f | share of the launches that are host bound
+WITH launch AS (
+    SELECT kernel.name_id, api_call.end_ns - api_call.start_ns AS call, kernel.end_ns - kernel.start_ns AS run,
+        CASE WHEN kernel.start_ns >= api_call.end_ns THEN kernel.start_ns - api_call.end_ns END AS queue
+    FROM selected_kernel AS kernel JOIN api_call USING (call_id) WHERE coalesce(graph_node_id, 0) = 0
+), keyed AS (
+    SELECT kernel_key.kernel, call, run, queue FROM launch LEFT JOIN kernel_key USING (name_id)
+), summary AS (
+    SELECT kernel, grouping(kernel) AS is_all, count(*) AS launches, sum(call)::BIGINT AS call_ns,
+        median(call) AS median_call_ns,
+        count(queue) AS queued, sum(queue)::BIGINT AS queue_ns, median(queue) AS median_queue_ns,
+        sum(run)::BIGINT AS kernel_ns, median(run) AS median_kernel_ns,
+        100.0 * count(*) FILTER (run < call AND coalesce(queue, 0) <= $idle_ns::BIGINT) / count(*) AS host_bound_pct
+    FROM keyed GROUP BY ROLLUP (kernel) HAVING count(*) > 0
+)
+SELECT kernel, CASE WHEN is_all = 0 THEN readable_name(short, demangled) END AS name, class, launches, call_ns,
+    median_call_ns, queued, queue_ns, median_queue_ns, kernel_ns, median_kernel_ns, host_bound_pct
+FROM summary LEFT JOIN kernel_name ON kernel_name.name_id = kernel
+ORDER BY is_all DESC, call_ns DESC, kernel;

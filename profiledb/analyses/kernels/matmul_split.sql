@@ -1,0 +1,36 @@
+-- title: Matmul against the rest, by phase
+-- A row a phase (phases.toml) and one for all of them: how much of the kernel time is matrix products, the class
+-- `matmul`. Fused attention and convolutions belong to the rest. What a phase and a pass are says `phase_split`.
+-- needs: kernel
+-- includes: selection, phase
+-- selects: part, mode, phases
+-- column: phase | text | | phase, `none` for what is in no phase, `all` for everything
+-- column: total_ns | ns | | sum of durations
+-- column: share_pct | % | .2f | share of all kernel time of the selection
+-- column: matmul_ns | ns | | sum of durations of matmul kernels
+-- column: rest_ns | ns | | sum of durations of all others
+-- column: matmul_pct | % | .2f | share of matmul in the kernel time of the phase
+-- column: rest_pct | % | .2f | share of all others
+-- column: calls | count | | number of executions
+-- column: passes | count | | passes of the selection; empty where no steps were found
+-- column: pass_ns | ns | .1f | kernel time in a pass
+-- column: pass_matmul_ns | ns | .1f | matmul time in a pass
+-- column: pass_rest_ns | ns | .1f | time of all others in a pass
+-- column: pass_calls | count | .2f | executions in a pass
+WITH kind AS (
+    SELECT phase, is_matmul(class) AS matmul, in_pass, total_ns, calls, passes
+    FROM selected_phase_time(selected_mode()) LEFT JOIN kernel_name USING (name_id)
+), total AS (
+    SELECT CASE GROUPING(phase) WHEN 1 THEN 'all' ELSE phase END AS phase, sum(total_ns)::BIGINT AS total_ns,
+        coalesce(sum(total_ns) FILTER (matmul), 0)::BIGINT AS matmul_ns, sum(calls)::BIGINT AS calls,
+        any_value(passes) AS passes, coalesce(sum(total_ns) FILTER (in_pass), 0) / any_value(passes) AS pass_ns,
+        coalesce(sum(total_ns) FILTER (in_pass AND matmul), 0) / any_value(passes) AS pass_matmul_ns,
+        coalesce(sum(calls) FILTER (in_pass), 0) / any_value(passes) AS pass_calls
+    FROM kind GROUP BY GROUPING SETS ((phase), ()) HAVING count(*) > 0
+)
+SELECT phase, total_ns, 100.0 * total_ns / nullif(max(total_ns) OVER (), 0) AS share_pct, matmul_ns,
+    total_ns - matmul_ns AS rest_ns, 100.0 * matmul_ns / nullif(total_ns, 0) AS matmul_pct,
+    100.0 * (total_ns - matmul_ns) / nullif(total_ns, 0) AS rest_pct, calls, passes, pass_ns, pass_matmul_ns,
+    pass_ns - pass_matmul_ns AS pass_rest_ns, pass_calls
+FROM total
+ORDER BY phase <> 'all', phase_place(phase);

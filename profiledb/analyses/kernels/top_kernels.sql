@@ -1,0 +1,47 @@
+-- title: Top kernels by phase
+-- The kernels that take the most time in each phase (phases.toml) and in all of them together, how often they are
+-- called, and which of them lead among those that are no matmul. What a phase and a pass are says `phase_split`.
+-- needs: kernel
+-- includes: selection, phase
+-- selects: part, mode, phases
+-- param: phase =  these phases together as one, with commas between: forward,backward; without it each, and `all`
+-- param: limit =  how many kernels of each phase at most, in the order of rank; of those that are no matmul as many
+-- column: phase | text | | phase, `none` for what is in no phase, `all` for everything, or what was asked for
+-- column: rank | count | | place in the phase by total time, from 1
+-- column: rest_rank | count | | place among the kernels that are no matmul; empty for a matmul
+-- column: kernel | text | | number of the kernel in this report, as kernel_summary and its kin take it
+-- column: name | text | | readable name: without templates and arguments
+-- column: class | text | | kernel class
+-- column: total_ns | ns | | sum of durations
+-- column: share_pct | % | .2f | share of the kernel time of the phase
+-- column: calls | count | | number of executions
+-- column: avg_ns | ns | .1f | mean duration
+-- column: passes | count | | passes of the selection; empty where no steps were found
+-- column: pass_ns | ns | .1f | its time in a pass
+-- column: pass_calls | count | .2f | executions in a pass
+-- column: demangled | text | | full name with template arguments
+WITH wanted AS (
+    SELECT CASE WHEN $phase::VARCHAR IS NULL THEN phase ELSE $phase::VARCHAR END AS phase, name_id, in_pass, total_ns,
+        calls, passes
+    FROM selected_phase_time(selected_mode())
+    WHERE $phase::VARCHAR IS NULL OR list_contains(string_split($phase::VARCHAR, ','), phase)
+), kernel_time AS (
+    SELECT CASE GROUPING(phase) WHEN 1 THEN 'all' ELSE phase END AS phase, kernel, GROUPING(phase) AS is_all,
+        any_value(demangled) AS demangled, any_value(short) AS short, coalesce(any_value(class), 'other') AS class,
+        sum(total_ns)::BIGINT AS total_ns, sum(calls)::BIGINT AS calls, any_value(passes) AS passes,
+        coalesce(sum(total_ns) FILTER (in_pass), 0) / any_value(passes) AS pass_ns,
+        coalesce(sum(calls) FILTER (in_pass), 0) / any_value(passes) AS pass_calls
+    FROM wanted LEFT JOIN kernel_key USING (name_id)
+    GROUP BY GROUPING SETS ((phase, kernel), (kernel))
+), ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY phase ORDER BY total_ns DESC, calls, demangled) AS rank,
+        CASE WHEN NOT is_matmul(class) THEN row_number() OVER (
+            PARTITION BY phase, is_matmul(class) ORDER BY total_ns DESC, calls, demangled) END AS rest_rank,
+        100.0 * total_ns / nullif(sum(total_ns) OVER (PARTITION BY phase), 0) AS share_pct
+    FROM kernel_time WHERE is_all = 0 OR $phase::VARCHAR IS NULL
+)
+SELECT phase, rank, rest_rank, kernel, readable_name(short, demangled) AS name, class, total_ns, share_pct, calls,
+    total_ns / calls AS avg_ns, passes, pass_ns, pass_calls, demangled
+FROM ranked
+WHERE $limit::BIGINT IS NULL OR rank <= $limit::BIGINT OR rest_rank <= $limit::BIGINT
+ORDER BY is_all DESC, phase_place(phase), rank;

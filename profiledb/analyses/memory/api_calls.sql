@@ -1,0 +1,29 @@
+-- title: CUDA API calls by function
+-- Durations of the CUDA calls of the host by function, the longest total first, and what each is for. A call inside
+-- another one, such as the driver's inside the runtime's, counts in both, and threads that call at the same time add up.
+-- Categories go by the name: launch; synchronisation, which waits for the GPU; blocking copy, a Memcpy without Async;
+-- queued copy, all other copies and memory sets; allocation, of memory on GPU and host, releases included; module
+-- loading; other.
+-- needs: api_call
+-- includes: selection, memory
+-- selects: part
+-- column: function | text | | name without its version suffix
+-- column: category | text | | what the call is for
+-- column: share_pct | % | .1f | share of the sum of all durations
+-- column: total_ns | ns | | sum of durations
+-- column: calls | count | | number of calls
+-- column: avg_ns | ns | .1f | mean duration
+-- column: median_ns | ns | .1f | median duration
+-- column: min_ns | ns | | shortest duration
+-- column: max_ns | ns | | longest duration
+-- column: failed | count | | calls that returned an error, also one that means "not yet" or "not supported"
+WITH summary AS (
+    SELECT name_id, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS calls, avg(end_ns - start_ns) AS avg_ns,
+        median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns, max(end_ns - start_ns) AS max_ns,
+        count(*) FILTER (return_value <> 0) AS failed
+    FROM selected_api_call AS api_call GROUP BY name_id
+)
+SELECT function, category, 100.0 * total_ns / nullif((SELECT sum(total_ns) FROM summary), 0) AS share_pct,
+    total_ns, calls, avg_ns, median_ns, min_ns, max_ns, failed
+FROM summary LEFT JOIN api_function USING (name_id)
+ORDER BY total_ns DESC, function, name_id;

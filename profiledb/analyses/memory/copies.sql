@@ -1,0 +1,27 @@
+-- title: Copies and memory sets by direction
+-- Copies and memory sets on the GPU by direction, the longest total first, with the bandwidth that they reached: bytes
+-- over the time in which they ran, each for itself. The peak is that of what limits them: the memory of the GPU for
+-- copies inside it and for memory sets, else the link to the host as the data sheet of the GPU states it; no row where
+-- operations have different peaks has one. A copy inside a GPU reads and writes, so its traffic is twice its bytes.
+-- needs: memop
+-- includes: memory
+-- selects: part
+-- column: direction | text | | direction of the copy, or memset
+-- column: total_ns | ns | | sum of durations
+-- column: count | count | | number of operations
+-- column: bytes | bytes | | sum of sizes
+-- column: avg_bytes | bytes | .1f | mean size
+-- column: bytes_per_s | bytes/s | .0f | sum of sizes over sum of durations
+-- column: traffic_bytes_per_s | bytes/s | .0f | the same of what was read and written in the memory that limits
+-- column: peak_bytes_per_s | bytes/s | .0f | peak of what limits: memory of the GPU, or one direction of its host link
+-- column: peak_pct | % | .1f | traffic as a share of the peak
+WITH summary AS (
+    SELECT direction, sum(duration_ns)::BIGINT AS total_ns, count(*) AS count, sum(bytes)::BIGINT AS bytes,
+        avg(bytes) AS avg_bytes, sum(bytes) * 1e9 / nullif(total_ns, 0) AS bytes_per_s,
+        sum(traffic_bytes) * 1e9 / nullif(total_ns, 0) AS traffic_bytes_per_s,
+        CASE WHEN count(peak_bytes_per_s) = count(*) AND min(peak_bytes_per_s) = max(peak_bytes_per_s)
+            THEN min(peak_bytes_per_s)::DOUBLE END AS peak_bytes_per_s
+    FROM selected_copy GROUP BY direction
+)
+SELECT *, 100.0 * traffic_bytes_per_s / peak_bytes_per_s AS peak_pct FROM summary
+ORDER BY total_ns DESC, direction;

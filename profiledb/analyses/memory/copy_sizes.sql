@@ -1,0 +1,21 @@
+-- title: Bandwidth of copies by their size
+-- Copies and memory sets by direction, size and reached bandwidth, in cells of a quarter octave each, the most operations
+-- first: what limits small copies is their latency, and large ones their link. Operations without a duration or size
+-- have no bandwidth and are left out.
+-- needs: memop
+-- includes: memory
+-- selects: part
+-- param: points = 2000 how many cells at most
+-- column: direction | text | | direction of the copy, or memset
+-- column: bytes | bytes | .0f | mean size of the operations of the cell (geometric)
+-- column: bytes_per_s | bytes/s | .0f | mean bandwidth of the operations of the cell (geometric)
+-- column: count | count | | operations of the cell
+-- column: total_ns | ns | | sum of their durations
+WITH copy AS (
+    SELECT direction, log2(bytes) AS size, log2(bytes * 1e9 / duration_ns) AS rate, duration_ns
+    FROM selected_copy WHERE bytes > 0 AND duration_ns > 0
+)
+SELECT direction, 2 ^ avg(size) AS bytes, 2 ^ avg(rate) AS bytes_per_s, count(*) AS count,
+    sum(duration_ns)::BIGINT AS total_ns
+FROM copy GROUP BY direction, floor(4 * size), floor(4 * rate)
+ORDER BY count DESC, total_ns DESC, direction, bytes, bytes_per_s LIMIT $points::BIGINT;

@@ -1,0 +1,36 @@
+-- title: GPU memory in use
+-- Device memory that the program held, by GPU: the sum of its allocations less its releases, variables of modules
+-- included, as the capture saw them. Where it released more than it was seen to allocate, the difference was held from
+-- the begin on. Memory of the CUDA context and of other programs is not in it. Host and managed memory count by
+-- themselves. The selection keeps GPUs, never times.
+-- needs: memory_event
+-- includes: selection, memory
+-- column: gpu_id | text | | number of the GPU
+-- column: peak_bytes | bytes | | most device memory held at once
+-- column: peak_ns | ns | | when it was first held, from the begin of the capture
+-- column: end_bytes | bytes | | device memory held at the end
+-- column: allocations | count | | allocations of device memory
+-- column: releases | count | | releases of device memory
+-- column: gpu_bytes | bytes | | memory of the GPU, where the report tells
+-- column: peak_pct | % | .1f | most device memory held as a share of it
+-- column: capture_ns | ns | | length of the capture
+-- column: host_bytes | bytes | | pinned host memory allocated less released, empty without any
+-- column: managed_bytes | bytes | | managed memory allocated less released, empty without any
+WITH device AS (
+    SELECT device_id, event_id, moment_ns, held_bytes FROM memory_held
+), peak AS (
+    SELECT device_id, max(held_bytes)::BIGINT AS peak_bytes, min_by(moment_ns, (-held_bytes, moment_ns)) AS peak_ns,
+        max_by(held_bytes, (moment_ns, event_id))::BIGINT AS end_bytes
+    FROM device GROUP BY device_id
+), counts AS (
+    SELECT device_id, count(*) FILTER (operation = 0 AND mem_kind IN (2, 3, 5)) AS allocations,
+        count(*) FILTER (operation = 1 AND mem_kind IN (2, 3, 5)) AS releases,
+        sum(CASE WHEN operation = 0 THEN bytes ELSE -bytes END) FILTER (mem_kind = 1)::BIGINT AS host_bytes,
+        sum(CASE WHEN operation = 0 THEN bytes ELSE -bytes END) FILTER (mem_kind IN (4, 6))::BIGINT AS managed_bytes
+    FROM memory_event GROUP BY device_id
+)
+SELECT device_id AS gpu_id, peak_bytes, greatest(0, peak_ns - start_ns) AS peak_ns, end_bytes, allocations, releases,
+    nullif(memory_bytes, 0) AS gpu_bytes, 100.0 * peak_bytes / nullif(memory_bytes, 0) AS peak_pct,
+    capture_window.duration_ns AS capture_ns, host_bytes, managed_bytes
+FROM counts LEFT JOIN peak USING (device_id) LEFT JOIN gpu ON gpu.gpu_id = device_id CROSS JOIN capture_window
+ORDER BY gpu_id;

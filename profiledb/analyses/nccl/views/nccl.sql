@@ -1,0 +1,106 @@
+-- NCCL: its kernels, and what its calls say of them.
+-- includes: selection, sidecar
+
+-- Kernels that carry data between GPUs: those of NCCL, and of the class "communication".
+CREATE OR REPLACE MACRO is_communication(short, class) AS
+    coalesce(starts_with(short, 'nccl'), false) OR coalesce(class = 'communication', false);
+
+-- The operation that the name of a kernel or of a call of NCCL has: ncclDevKernel_AllReduce_Sum_f32_RING_LL,
+-- ncclKernel_AllReduce_RING_LL_Sum_float, ncclAllReduceRingLLKernel_sum_f32, ncclAllReduce.
+CREATE OR REPLACE MACRO nccl_operation(name) AS CASE
+    WHEN regexp_matches(name, 'All_?to_?All', 'i') THEN 'AlltoAll'
+    WHEN regexp_matches(name, 'SendRecv|^nccl(Send|Recv)') THEN 'SendRecv'
+    WHEN regexp_matches(name, '^ncclBcast') THEN 'Broadcast'
+    ELSE nullif(regexp_extract(name, '(AllReduce|AllGather|ReduceScatter|Broadcast|Reduce|Gather|Scatter)', 1), '')
+END;
+
+-- How many of the messages of its calls an operation carries: the payload of some counts the part of one rank
+-- (ncclAllGather its send count, ncclReduceScatter its receive count, ncclAlltoAll, Gather and Scatter that of one peer;
+-- source: collectives.cc of NCCL), and nccl-tests counts the whole.
+CREATE OR REPLACE MACRO nccl_parts(operation, ranks) AS
+    CASE WHEN operation IN ('AllGather', 'ReduceScatter', 'AlltoAll', 'Gather', 'Scatter') THEN ranks ELSE 1 END;
+
+-- What an extended payload has under a name; NULL where it is none.
+CREATE OR REPLACE MACRO payload_value(payload, name) AS
+    CASE WHEN json_valid(payload) THEN payload ->> ('/' || name) END;
+
+-- Calls into NCCL, as its own ranges tell them. Of those between a group's begin and end on their thread, grouped.
+CREATE OR REPLACE VIEW nccl_range AS
+SELECT pre, global_tid, start_ns, text, nccl_operation(text) AS operation,
+    coalesce(TRY_CAST(payload_value(payload_json, 'Message size [bytes]') AS BIGINT),
+        TRY_CAST(payload_value(payload_json, 'Bytes') AS BIGINT)) AS bytes,
+    payload_value(payload_json, 'NCCL communicator ID') AS communicator,
+    payload_value(payload_json, 'Reduction operation') AS reduction,
+    sum(CASE text WHEN 'ncclGroupStart' THEN 1 WHEN 'ncclGroupEnd' THEN -1 ELSE 0 END)
+        OVER (PARTITION BY global_tid ORDER BY start_ns, pre) > 0 AS grouped
+FROM range JOIN range_name USING (name_id) WHERE domain = 'NCCL';
+
+-- How many ranks a communicator has, where its making was captured.
+CREATE OR REPLACE VIEW nccl_communicator AS
+SELECT communicator, max(TRY_CAST(payload_value(payload_json, 'No. of ranks') AS INTEGER)) AS ranks
+FROM range JOIN nccl_range USING (pre) WHERE communicator IS NOT NULL GROUP BY communicator;
+
+-- Kernels of NCCL, each with the range of NCCL that launched it: that of the operation, or of the end of a group.
+CREATE OR REPLACE VIEW nccl_kernel AS
+SELECT kernel_id, nccl_operation(short) AS operation, pre AS launcher,
+    row_number() OVER one AS nth, count(*) OVER one_of AS kernels
+FROM (SELECT kernel_id, call_id, thread_range, short FROM kernel JOIN kernel_name USING (name_id) WHERE starts_with(short, 'nccl'))
+LEFT JOIN nccl_range ON pre = thread_range
+WINDOW one_of AS (PARTITION BY pre, nccl_operation(short)), one AS (one_of ORDER BY call_id, kernel_id);
+
+-- The calls behind a launcher: itself, or those of the group since the last launch of one.
+CREATE OR REPLACE VIEW nccl_launch_call AS
+WITH launcher AS (
+    FROM nccl_range SEMI JOIN nccl_kernel ON launcher = pre
+)
+SELECT pre AS launcher, start_ns, pre, text, operation, bytes, communicator, reduction
+FROM launcher WHERE text <> 'ncclGroupEnd'
+UNION ALL
+SELECT ended.pre, call.start_ns, call.pre, call.text, call.operation, call.bytes, call.communicator, call.reduction
+FROM (FROM nccl_range ANTI JOIN launcher USING (pre) WHERE grouped AND operation IS NOT NULL) AS call
+ASOF JOIN (FROM launcher WHERE text = 'ncclGroupEnd') AS ended
+    ON call.global_tid = ended.global_tid AND call.start_ns <= ended.start_ns;
+
+-- What each kernel of NCCL carries. Of a launcher that made as many kernels of an operation as there are calls of it,
+-- the nth is of the nth; a single kernel is of all of them; of anything else nothing is known.
+CREATE OR REPLACE VIEW nccl_message AS
+WITH call AS (
+    SELECT *, row_number() OVER (one_of ORDER BY start_ns, pre) AS nth, count(*) OVER one_of AS calls
+    FROM nccl_launch_call WINDOW one_of AS (PARTITION BY launcher, operation)
+), summed AS (
+    SELECT launcher, operation, calls, CASE WHEN count(bytes) = count(*) THEN CASE WHEN operation <> 'SendRecv' THEN sum(bytes)
+            ELSE greatest(sum(bytes) FILTER (text = 'ncclSend'), sum(bytes) FILTER (text <> 'ncclSend')) END END::BIGINT AS bytes,
+        CASE WHEN count(DISTINCT communicator) = 1 THEN min(communicator) END AS communicator,
+        CASE WHEN count(DISTINCT reduction) = 1 THEN min(reduction) END AS reduction
+    FROM call GROUP BY launcher, operation, calls
+)
+SELECT kernel_id, 1 AS calls, call.bytes, call.communicator, call.reduction
+FROM nccl_kernel AS one JOIN call USING (launcher, operation, nth) WHERE kernels = calls
+UNION ALL
+SELECT kernel_id, calls, bytes, communicator, reduction
+FROM nccl_kernel JOIN summed USING (launcher, operation) WHERE kernels = 1 AND calls > 1;
+
+-- A type as NCCL and C++ write it, in one spelling.
+CREATE OR REPLACE MACRO nccl_type(name) AS (
+    SELECT coalesce(nullif(regexp_extract(name, '_([iu](?:8|16|32|64)|b?f16|f32|f64|f8e\dm\d)(?:_|\(|$)', 1), ''),
+        MAP {'half': 'f16', 'float': 'f32', 'double': 'f64', '__nv_bfloat16': 'bf16', 'int8_t': 'i8', 'uint8_t': 'u8',
+            'int32_t': 'i32', 'uint32_t': 'u32', 'int64_t': 'i64', 'uint64_t': 'u64'}[
+            regexp_extract(name, '_(half|float|double|__nv_bfloat16|u?int(?:8|32|64)_t)(?:_|\(|$)', 1)])
+);
+
+-- Operations of NCCL of the selection: its kernels with what their names and their calls tell. `size_bytes` is what
+-- nccl-tests calls the size: the message, or the whole of the parts of all ranks.
+CREATE OR REPLACE VIEW selected_nccl_op AS
+SELECT kernel.kernel_id, coalesce(nccl_operation(short), 'other') AS operation, short AS kernel, nccl_type(short) AS data_type,
+    reduction,
+    upper(coalesce(nullif(regexp_extract(short, '_(COLLNET_DIRECT|COLLNET_CHAIN|NVLS_TREE|NVLS|RING|TREE|PAT)(?:_|\(|$)', 1), ''),
+        nullif(regexp_extract(short, '(Ring|Tree|CollNet)(?:LL128|LL)?Kernel', 1), ''))) AS algorithm,
+    coalesce(nullif(regexp_extract(short, '_(LL128|LL|SIMPLE)(?:_|\(|$)', 1), ''),
+        nullif(regexp_extract(short, '(LL128|LL)Kernel', 1), '')) AS protocol,
+    bytes, calls, communicator, coalesce(known.ranks, TRY_CAST(meta_value(['ranks', 'world_size']) AS INTEGER)) AS ranks,
+    bytes * nccl_parts(nccl_operation(short), coalesce(known.ranks, TRY_CAST(meta_value(['ranks', 'world_size']) AS INTEGER)))
+        AS size_bytes,
+    start_ns, end_ns, end_ns - start_ns AS duration_ns, device_id, stream_id, global_pid, call_id, process_range
+FROM selected_kernel AS kernel JOIN kernel_name USING (name_id)
+LEFT JOIN nccl_message USING (kernel_id) LEFT JOIN nccl_communicator AS known USING (communicator)
+WHERE starts_with(short, 'nccl');

@@ -1,0 +1,29 @@
+-- title: How much of the kernel time a Compute report explains
+-- One row: the kernel time of the selection, and how much of it is that of kernels of which ncu measured a launch with the
+-- same name, grid and block. time_weighted_roofline has the kernels one by one.
+-- includes: pair
+-- selects: part
+-- joins: ncu
+-- needs: kernel
+-- needs: ncu_launch
+-- param: ncu =  the Compute report: its id, the beginning of it, or its file name; the linked one unless given
+-- column: total_ns | ns | | sum of all kernel durations of the selection
+-- column: covered_ns | ns | | of kernels that ncu measured with the same grid and block
+-- column: covered_pct | % | .2f | share of these
+-- column: name_only_pct | % | .2f | share of kernels that ncu measured with other grids or blocks only
+-- column: kernels | count | | different kernels
+-- column: covered_kernels | count | | those of them that ncu measured with one of their grids and blocks at least
+-- column: ambiguous | count | | matches that are not unique, see time_weighted_roofline
+-- column: ambiguous_names | text | | kernels of the first three of them, most time first
+WITH pair AS MATERIALIZED (
+    FROM selected_pair('dram', 'main')
+), vague AS (
+    SELECT name FROM pair WHERE ambiguous IS NOT NULL ORDER BY place LIMIT 3
+)
+SELECT coalesce(sum(total_ns), 0)::BIGINT AS total_ns,
+    coalesce(sum(total_ns) FILTER (match = 'exact'), 0)::BIGINT AS covered_ns,
+    100.0 * covered_ns / nullif(sum(total_ns), 0) AS covered_pct,
+    100.0 * coalesce(sum(total_ns) FILTER (match = 'name'), 0) / nullif(sum(total_ns), 0) AS name_only_pct,
+    count(DISTINCT kernel) AS kernels, count(DISTINCT kernel) FILTER (match = 'exact') AS covered_kernels,
+    count(ambiguous) AS ambiguous, (SELECT string_agg(name, ', ') FROM vague) AS ambiguous_names
+FROM pair;

@@ -1,0 +1,41 @@
+-- title: Grid, waves, tail and divergence of the launches
+-- A row a launch. A wave is as many blocks as fit on the GPU at once. The last wave of a grid of several may be partly
+-- filled and still last as long as a full one: tail_pct is the share of the time that it takes at most, if all blocks take
+-- as long (rule LaunchConfiguration of ncu). A grid of one wave or less has no tail.
+-- needs: ncu_launch
+-- includes: selection, launch
+-- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
+-- column: launch_id | text | | number of the launch
+-- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
+-- column: block | text | | threads of a block in x, y and z, or their number
+-- column: grid_size | count | | blocks of the grid
+-- column: block_size | count | | threads of a block
+-- column: threads | count | | threads of the grid
+-- column: sm_count | count | .0f | multiprocessors of the GPU
+-- column: waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
+-- column: full_waves | count | | waves that are filled
+-- column: last_wave_pct | % | .1f | how far the last wave is filled; 100 where no wave is partly filled
+-- column: tail_pct | % | .1f | share of the time that a partly filled last wave takes at most, 0 where there is none
+-- column: cluster_size | count | .0f | blocks of a cluster; 0 where the launch has no clusters
+-- column: threads_active | count | .1f | threads of a warp that take part in an instruction, of 32
+-- column: threads_predicated_on | count | .1f | threads of a warp that are not predicated off, of 32
+WITH metric AS (
+    SELECT launch_id, max(value) FILTER (name = 'launch__cluster_size') AS cluster_size,
+        max(value) FILTER (name IN ('launch__sm_count', 'device__attribute_multiprocessor_count')) AS sm_count,
+        max(value) FILTER (name = 'smsp__thread_inst_executed_per_inst_executed.ratio') AS threads_active,
+        max(value) FILTER (name = 'smsp__thread_inst_executed_pred_on_per_inst_executed.ratio') AS threads_predicated_on
+    FROM launch_metric('launch__(cluster_size|sm_count)|device__attribute_multiprocessor_count'
+        || '|smsp__thread_inst_executed_(pred_on_)?per_inst_executed\.ratio')
+    WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER
+    GROUP BY launch_id
+), launch AS (
+    SELECT *, round(waves_per_sm, 6) AS waves FROM ncu_launch WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER
+)
+SELECT launch_id, coalesce(dimensions(grid_x, grid_y, grid_z), grid_size::VARCHAR) AS grid,
+    coalesce(dimensions(block_x, block_y, block_z), block_size::VARCHAR) AS block, grid_size, block_size,
+    grid_size * block_size AS threads, sm_count, waves_per_sm AS waves, floor(waves)::BIGINT AS full_waves,
+    CASE WHEN waves > 0 AND waves = floor(waves) THEN 100.0 ELSE 100 * (waves - floor(waves)) END AS last_wave_pct,
+    CASE WHEN waves > 1 THEN CASE WHEN waves = floor(waves) THEN 0.0 ELSE 100 / ceil(waves) END END AS tail_pct,
+    cluster_size, threads_active, threads_predicated_on
+FROM launch LEFT JOIN metric USING (launch_id)
+ORDER BY launch_id;

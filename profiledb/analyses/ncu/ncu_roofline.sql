@@ -1,0 +1,47 @@
+-- title: Roofline of the launches that ncu measured
+-- A row a launch, precision and level of the memory for which a report holds both work and traffic, from whichever
+-- metrics it has; none where one of the two was not measured. Peaks are those at the clocks of the measurement. The roof
+-- at an intensity is min(peak_flops_per_s, intensity * peak_bytes_per_s); work without arithmetic in this precision has the
+-- intensity 0 and is held against the traffic alone. Tensor work is dense: peaks are those without sparsity.
+-- needs: ncu_roofline_point
+-- includes: selection, ncu
+-- param: launch =  keeps this launch only
+-- param: precision = all (all, main, fp64, fp32, fp16, tensor) keeps one precision; main is that in which a launch comes nearest to a peak
+-- param: level = all (all, dram, l2, l1) keeps one level
+-- column: launch_id | text | | number of the launch, the ID of ncu's raw page
+-- column: kernel | text | | full name with template arguments
+-- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
+-- column: block | text | | threads of a block in x, y and z, or their number
+-- column: duration_ns | ns | | duration under ncu's clock control
+-- column: precision | text | | fp64, fp32, fp16 by CUDA cores; tensor by tensor cores, of any type
+-- column: level | text | | dram, l2 or l1
+-- column: flops_per_s | FLOP/s | .0f | work, an FMA counts as two
+-- column: bytes_per_s | bytes/s | .0f | traffic of the level
+-- column: intensity | FLOP/byte | .3f | arithmetic intensity: work over traffic
+-- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision at the measured clock
+-- column: peak_bytes_per_s | bytes/s | .0f | most traffic of the level at the measured clock
+-- column: pct_of_roof | % | .1f | work over the roof at this intensity
+-- column: bound | text | | compute right of the ridge point, memory left of it
+-- column: estimated | text | | true where something was not measured as such; note says what
+-- column: note | text | | what was estimated and how
+-- column: above_roof | text | | why a launch can lie above the roof, which is impossible; empty where it does not
+-- column: is_main | text | | whether this is the precision in which the launch comes nearest to a peak; any where it does no arithmetic
+-- column: types | text | | types of the inputs of tensor work, the most work first
+-- column: ridge | FLOP/byte | .3f | intensity of the ridge point
+-- column: name | text | | readable name: without templates and arguments
+-- column: class | text | | kernel class
+-- column: verdict | text | | what limits the launch (ncu_speed_of_light)
+-- column: nvtx | text | | NVTX ranges open at the launch
+WITH name AS (
+    SELECT demangled, any_value(class) AS class, any_value(short) AS short FROM kernel_name GROUP BY demangled
+)
+SELECT launch_id, kernel, coalesce(dimensions(grid_x, grid_y, grid_z), grid_size::VARCHAR) AS grid,
+    coalesce(dimensions(block_x, block_y, block_z), block_size::VARCHAR) AS block, duration_ns, precision, level,
+    flops_per_s, bytes_per_s, intensity, peak_flops_per_s, peak_bytes_per_s, pct_of_roof, bound, estimated, note, above_roof, is_main, types,
+    peak_flops_per_s / peak_bytes_per_s AS ridge, readable_name(coalesce(short, kernel), kernel) AS name, class,
+    ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict, nvtx
+FROM ncu_roofline_point JOIN ncu_launch USING (launch_id) LEFT JOIN name ON demangled = kernel
+WHERE ($launch::INTEGER IS NULL OR launch_id = $launch::INTEGER)
+    AND ($precision IN ('all', precision) OR ($precision = 'main' AND is_main))
+    AND $level IN ('all', level)
+ORDER BY launch_id, precision, array_position(['dram', 'l2', 'l1'], level);

@@ -1,0 +1,55 @@
+-- title: Speed of light of the launches
+-- A row a launch: speed of light, occupancy, duration, and what limits it. The verdict follows the thresholds of ncu's
+-- own SpeedOfLight rule: high throughput from 80 % of a peak on; below 60 % of both peaks small grid where the grid does not
+-- fill the GPU once, else latency bound; balanced where the two are less than 10 points apart; else compute or memory
+-- bound. Without both percentages there is no verdict. A duration holds under ncu's clock control only.
+-- needs: ncu_launch
+-- includes: selection
+-- param: launch =  keeps this launch only
+-- column: launch_id | text | | number of the launch, the ID of ncu's raw page
+-- column: name | text | | readable name: without templates and arguments
+-- column: class | text | | kernel class
+-- column: duration_ns | ns | | duration under ncu's clock control
+-- column: compute_pct | % | .1f | speed of light: SM throughput, share of the peak
+-- column: memory_pct | % | .1f | speed of light: memory throughput, share of the peak
+-- column: verdict | text | | what limits the launch
+-- column: reason | text | | the numbers behind the verdict, or what is missing for one
+-- column: occupancy_pct | % | .1f | achieved occupancy
+-- column: theoretical_occupancy_pct | % | .1f | occupancy that registers, shared memory and block size allow
+-- column: waves_per_sm | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
+-- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
+-- column: block | text | | threads of a block in x, y and z, or their number
+-- column: registers | count | | registers of a thread
+-- column: dram_pct | % | .1f | throughput of the device memory, share of the peak
+-- column: dram_bytes_per_s | bytes/s | .0f | traffic of the device memory
+-- column: l1_pct | % | .1f | throughput of the L1 cache, share of the peak
+-- column: l2_pct | % | .1f | throughput of the L2 cache, share of the peak
+-- column: l1_hit_pct | % | .1f | L1 hits
+-- column: l2_hit_pct | % | .1f | L2 hits
+-- column: nvtx | text | | NVTX ranges open at the launch
+-- column: device | text | | GPU, number
+-- column: process | text | | program and process id
+-- column: kernel | text | | full name with template arguments
+WITH name AS (
+    SELECT demangled, any_value(class) AS class, any_value(short) AS short FROM kernel_name GROUP BY demangled
+), launch AS (
+    SELECT *, ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict
+    FROM ncu_launch LEFT JOIN name ON demangled = kernel
+    WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER
+)
+SELECT launch_id, readable_name(coalesce(short, kernel), kernel) AS name, class, duration_ns,
+    sm_throughput_pct AS compute_pct, memory_throughput_pct AS memory_pct, verdict,
+    CASE
+        WHEN sm_throughput_pct IS NULL AND memory_throughput_pct IS NULL THEN 'speed of light was not collected'
+        WHEN sm_throughput_pct IS NULL THEN 'compute throughput was not collected'
+        WHEN memory_throughput_pct IS NULL THEN 'memory throughput was not collected'
+        ELSE format('compute {:.1f} %, memory {:.1f} %', sm_throughput_pct, memory_throughput_pct)
+            || CASE WHEN verdict = 'small grid' THEN format(', {:.2f} waves', waves_per_sm)
+                WHEN verdict = 'latency bound' AND waves_per_sm IS NULL THEN ', waves were not collected' ELSE '' END
+    END AS reason,
+    occupancy_pct, theoretical_occupancy_pct, waves_per_sm,
+    coalesce(dimensions(grid_x, grid_y, grid_z), grid_size::VARCHAR) AS grid,
+    coalesce(dimensions(block_x, block_y, block_z), block_size::VARCHAR) AS block, registers_per_thread AS registers, dram_throughput_pct AS dram_pct,
+    dram_bytes_per_s, l1_throughput_pct AS l1_pct, l2_throughput_pct AS l2_pct, l1_hit_pct, l2_hit_pct, nvtx, device_id AS device, concat_ws(' ', process_name, pid) AS process, kernel
+FROM launch
+ORDER BY launch_id;

@@ -1,0 +1,55 @@
+-- title: Kernel time and the roofline
+-- A row a kernel, grid and block of the selection, most time first, with what Nsight Compute measured of the same kernel:
+-- where the time goes, beside why. A Compute report of the same program is linked to the report, or named. Kernels are the
+-- same by their mangled name; where that finds none, by the full name without what profilers write differently. Figures
+-- are those of the launch with the median duration, for launches of the same grid and block only. They hold under ncu's
+-- clock control, and for the one launch that was measured: total, calls and shares are those of the Systems report.
+-- includes: selection, pair
+-- selects: part
+-- joins: ncu
+-- needs: kernel
+-- needs: ncu_launch
+-- param: level = dram (dram, l2, l1) level of the memory whose traffic counts
+-- param: precision = main (main, fp64, fp32, fp16, tensor) which arithmetic; main is that which comes nearest to its peak
+-- param: limit =  how many rows at most
+-- param: ncu =  the Compute report: its id, the beginning of it, or its file name; the linked one unless given
+-- column: kernel | text | | number of the kernel in this report, as in the analysis kernels
+-- column: name | text | | readable name: without templates and arguments
+-- column: class | text | | kernel class
+-- column: grid | text | | blocks in x, y and z
+-- column: block | text | | threads of a block in x, y and z
+-- column: calls | count | | number of executions
+-- column: total_ns | ns | | sum of durations
+-- column: share_pct | % | .2f | share of the sum of all kernel durations of the selection
+-- column: avg_ns | ns | .1f | mean duration
+-- column: match | text | | exact: ncu measured this name, grid and block; name: the name only, in other shapes; none
+-- column: launches | count | | launches of the Compute report that match
+-- column: launch_id | text | | the one of them with the median duration, of an even number the shorter of the middle two
+-- column: ncu_duration_ns | ns | | its duration under ncu's clock control
+-- column: ambiguous | text | | why the match is not unique: names that mean several kernels, or launches whose verdicts differ, intensities by over 10 %, durations by over 25 %
+-- column: verdict | text | | what limits it, by the thresholds of ncu's speed-of-light rule
+-- column: precision | text | | arithmetic that is counted
+-- column: level | text | | level of the memory whose traffic is counted
+-- column: flops_per_s | FLOP/s | .0f | work
+-- column: bytes_per_s | bytes/s | .0f | traffic
+-- column: intensity | FLOP/byte | .3f | arithmetic intensity
+-- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision
+-- column: peak_bytes_per_s | bytes/s | .0f | most traffic of this level
+-- column: pct_of_roof | % | .1f | share of what the roofline allows at this intensity
+-- column: bound | text | | which roof is nearer: compute or memory
+-- column: estimated | text | | whether work, traffic or a peak is an estimate
+-- column: covered_pct | % | .2f | share of all kernel durations that exact matches cover up to this row
+-- column: demangled | text | | full name with template arguments
+-- column: note | text | | what was estimated and how
+-- column: above_roof | text | | why it can lie above the roof, which is impossible; empty where it does not
+-- column: types | text | | types of the inputs of tensor work
+SELECT kernel, name, class, dimensions(grid_x, grid_y, grid_z) AS grid,
+    dimensions(block_x, block_y, block_z) AS block, calls, total_ns,
+    100.0 * total_ns / nullif(sum(total_ns) OVER (), 0) AS share_pct, total_ns / calls AS avg_ns, match, launches, launch_id,
+    duration_ns AS ncu_duration_ns, ambiguous, verdict, precision, level, flops_per_s, bytes_per_s, intensity,
+    peak_flops_per_s, peak_bytes_per_s, pct_of_roof, bound, estimated,
+    100.0 * coalesce(sum(total_ns) FILTER (match = 'exact') OVER (ORDER BY place), 0) / nullif(sum(total_ns) OVER (), 0)
+        AS covered_pct, demangled, note, above_roof, types
+FROM selected_pair($level, $precision)
+ORDER BY place
+LIMIT $limit::BIGINT;

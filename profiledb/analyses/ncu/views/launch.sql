@@ -1,0 +1,34 @@
+-- Building blocks of the analyses of one launch of a Compute report.
+-- includes: ncu
+
+-- Metrics whose whole name fits a regular expression. The names are looked through first: a report has some thousands of
+-- them, but may have millions of values.
+CREATE OR REPLACE MACRO launch_metric(pattern) AS TABLE
+SELECT launch_id, name, unit, value, "text"
+FROM ncu_metric JOIN (
+    SELECT metric_id, name, unit FROM ncu_metric_name WHERE regexp_full_match(name, pattern)
+) AS named USING (metric_id);
+
+-- Values within such metrics: occupancy by block size, instructions by opcode.
+CREATE OR REPLACE MACRO launch_instance(pattern) AS TABLE
+SELECT launch_id, name, position, key, key_text, value
+FROM ncu_metric_instance JOIN (
+    SELECT metric_id, name FROM ncu_metric_name WHERE regexp_full_match(name, pattern)
+) AS named USING (metric_id);
+
+-- Shared memory that a block takes in all; unknown where none of the three parts is known.
+CREATE OR REPLACE MACRO shared_bytes(static_bytes, dynamic_bytes, driver_bytes) AS
+CASE WHEN coalesce(static_bytes, dynamic_bytes) IS NOT NULL
+    THEN coalesce(static_bytes, 0) + coalesce(dynamic_bytes, 0) + coalesce(driver_bytes, 0) END;
+
+-- Warps that an SM of a launch holds at most: as its GPU states it, else from the theoretical occupancy.
+CREATE OR REPLACE VIEW launch_warps AS
+WITH metric AS (
+    SELECT launch_id, max(value) FILTER (name LIKE 'device%') AS stated,
+        max(value) FILTER (name LIKE 'sm\_\_%' ESCAPE '\') AS theoretical
+    FROM launch_metric('device__attribute_max_warps_per_multiprocessor|sm__maximum_warps_avg_per_active_cycle')
+    GROUP BY launch_id
+)
+SELECT launch_id, theoretical AS theoretical_warps,
+    coalesce(stated, max_warps_per_sm, round(100 * theoretical / nullif(theoretical_occupancy_pct, 0))) AS max_warps
+FROM ncu_launch LEFT JOIN metric USING (launch_id) LEFT JOIN ncu_gpu ON gpu_id = coalesce(device_id, 0);

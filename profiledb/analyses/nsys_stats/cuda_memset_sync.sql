@@ -1,0 +1,28 @@
+-- title: CUDA synchronous memory sets
+-- Memory sets that hold the host until they are done, those of pinned and of unified memory, the longest first, as
+-- `nsys analyze -r cuda_memset_sync:rows=-1` prints them.
+-- Operations are matched with calls by their correlation alone, as nsys does: where processes of one capture count the
+-- same correlations, an operation also appears with a call of the other process. Of equal durations the one whose call
+-- the report has first comes first.
+-- needs: memop
+-- needs: api_call
+-- includes: selection, nsys
+-- selects: part
+-- column: Duration (ns) | ns | | duration of the memory set on the GPU
+-- column: Start (ns) | ns | | begin of the memory set on the GPU
+-- column: Memory Kind | text | | kind of the memory that is set
+-- column: Bytes (MB) | MB | .3f | size in units of 1,000,000 bytes
+-- column: PID | text | | process
+-- column: Device ID | text | | number of the GPU
+-- column: Context ID | text | | CUDA context
+-- column: Green Context ID | text | | green context, where there is one
+-- column: Stream ID | text | | CUDA stream
+-- column: API Name | text | | function that was called, with its version suffix
+SELECT end_ns - start_ns AS "Duration (ns)", start_ns AS "Start (ns)", destination AS "Memory Kind",
+    bytes / 1e6 AS "Bytes (MB)",
+    pid_of(global_pid) AS "PID", device_id AS "Device ID", context_id AS "Context ID",
+    nullif(green_context_id, 0) AS "Green Context ID", stream_id AS "Stream ID", function AS "API Name"
+FROM selected_memory_call
+WHERE kind = 'memset' AND dst_kind IN (1, 4)  -- pinned, managed
+    AND function ILIKE 'cudaMemset%' AND function NOT ILIKE '%Async%'
+ORDER BY "Duration (ns)" DESC, asked_id, start_ns, memop_id;

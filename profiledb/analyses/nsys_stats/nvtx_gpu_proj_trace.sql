@@ -1,0 +1,59 @@
+-- title: NVTX GPU projection trace
+-- Ranges that launched work, each from the begin of its first operation on the GPU to the end of its last one, as `nsys
+-- stats -r nvtx_gpu_proj_trace` prints them, in the order of the export. The mode `process` adds what threads launched
+-- that the thread of a range drives; nsys does not. Newer nsys prints a colon before names of the default domain, and
+-- 2023.4 a row without a name for what lies in no range: so does this where the report was exported by one. Of that row
+-- the process and thread are those of the operation that ends last. Of two ranges with the same bounds the first
+-- encloses the second; nsys makes each the parent of the other and prints neither level nor stack. Where two ranges are
+-- equally tight, the parent may be another than in nsys. CUDA graphs that were traced as a whole are work here; nsys
+-- leaves them out. A call counts once even where two ranges of its thread share its correlation id.
+-- needs: range
+-- needs: api_call
+-- needs: kernel or memop
+-- includes: selection, nsys
+-- selects: part, mode
+-- column: Name | text | | domain:name, or the name alone
+-- column: Projected Start (ns) | ns | | begin of the first operation
+-- column: Projected Duration (ns) | ns | | to the end of the last operation, holes included
+-- column: Orig Start (ns) | ns | | begin of the range on the host
+-- column: Orig Duration (ns) | ns | | duration of the range on the host
+-- column: Style | text | | PushPop or StartEnd
+-- column: PID | id | | process
+-- column: TID | id | | thread
+-- column: NumGPUOps | count | | calls that launched work; a CUDA graph counts once
+-- column: Lvl | count | | ranges around it
+-- column: NumChild | count | | ranges directly inside it that launched work
+-- column: RangeId | id | | row of the range in the export
+-- column: ParentId | id | | range around it
+-- column: RangeStack | text | | the numbers of the ranges around it, and its own
+WITH RECURSIVE projected AS (
+    SELECT range.*, projection.start_ns AS low, projection.end_ns - projection.start_ns AS length, launches
+    FROM projection JOIN selected_range AS range USING (range_id) WHERE mode = selected_mode()
+), stack AS (
+    SELECT range_id, ':' || range_id AS stack FROM range WHERE parent_id IS NULL AND end_global_tid IS NULL
+    UNION ALL
+    SELECT range.range_id, stack.stack || ':' || range.range_id FROM stack JOIN range ON range.parent_id = stack.range_id
+), child AS (
+    SELECT parent_id AS range_id, count(*) AS children FROM projected GROUP BY parent_id
+), loose AS (  -- in no range, but launched by a call
+    SELECT min(one.start_ns) AS low, max(one.end_ns) - min(one.start_ns) AS length,
+        count(DISTINCT one.correlation_id) AS launches, arg_max(global_tid, one.end_ns) AS tid
+    FROM (
+        SELECT start_ns, end_ns, correlation_id, call_id, thread_range, process_range FROM selected_kernel
+        UNION ALL SELECT start_ns, end_ns, correlation_id, call_id, thread_range, process_range FROM selected_memop
+    ) AS one JOIN api_call USING (call_id), export_version
+    WHERE range_by_mode(one.thread_range, one.process_range) IS NULL AND NOT is_recent
+    HAVING count(*) > 0
+), line AS (
+    SELECT name, low, length, start_ns, end_ns - start_ns AS duration, style, pid_of(global_tid) AS pid,
+        tid_of(global_tid) AS tid, launches, level, coalesce(children, 0) AS children, range_id, parent_id, stack
+    FROM projected JOIN nsys_range_name USING (name_id) LEFT JOIN child USING (range_id) LEFT JOIN stack USING (range_id)
+    UNION ALL BY NAME
+    SELECT low, length, launches, 0 AS children, pid_of(tid) AS pid, tid_of(tid) AS tid FROM loose
+)
+SELECT name AS "Name", low AS "Projected Start (ns)", length AS "Projected Duration (ns)", start_ns AS "Orig Start (ns)",
+    duration AS "Orig Duration (ns)", style AS "Style", pid AS "PID", tid AS "TID", launches AS "NumGPUOps",
+    level AS "Lvl", children AS "NumChild", range_id AS "RangeId", parent_id AS "ParentId", stack AS "RangeStack"
+FROM line
+-- nsys 2023.4 asks for an order by start and, by a slip, gets this one
+ORDER BY range_id NULLS FIRST;

@@ -1,0 +1,57 @@
+-- title: NVTX push/pop range trace
+-- Push/pop ranges in the order of their begins, with the push/pop ranges around each, as `nsys stats
+-- -r nvtx_pushpop_trace` prints them.
+-- Newer nsys prints a colon before names of the default domain: so does this where the report was exported by one. Of
+-- two ranges with the same bounds the first encloses the second; nsys makes each the parent of the other and leaves
+-- both out. Ranges that end before they start are left out, which nsys does not do.
+-- needs: range
+-- includes: selection, nsys
+-- selects: part
+-- column: Start (ns) | ns | | begin
+-- column: End (ns) | ns | | end
+-- column: Duration (ns) | ns | | duration
+-- column: DurChild (ns) | ns | | sum of the durations of the ranges directly inside it
+-- column: DurNonChild (ns) | ns | | the rest
+-- column: Name | text | | domain:name, or the name alone
+-- column: PID | id | | process
+-- column: TID | id | | thread
+-- column: Lvl | count | | ranges around it
+-- column: NumChild | count | | ranges directly inside it
+-- column: RangeId | id | | row of the range in the export
+-- column: ParentId | id | | range around it
+-- column: RangeStack | text | | the numbers of the ranges around it, and its own
+-- column: NameTree | text | | two dashes a level, and the name
+WITH RECURSIVE crossing AS (  -- threads on which the tightest range around another is not always the one that nests with it
+    SELECT DISTINCT one.global_tid FROM range AS one LEFT JOIN range AS around ON around.pre = one.outer_pre
+    WHERE one.parent_id IS DISTINCT FROM around.range_id AND one.end_ns > one.start_ns AND one.end_global_tid IS NULL
+), climb AS (  -- start/end ranges between a range and the push/pop range around it are passed over
+    SELECT range_id, parent_id AS up FROM range ANTI JOIN crossing USING (global_tid) WHERE style = 'PushPop'
+    UNION ALL
+    SELECT climb.range_id, range.parent_id FROM climb JOIN range ON range.range_id = up WHERE style <> 'PushPop'
+), tightest AS (
+    SELECT climb.range_id, up AS around FROM climb JOIN range ON range.range_id = up WHERE style = 'PushPop'
+    UNION ALL
+    SELECT one.range_id, arg_min(up.range_id, (up.end_ns - up.start_ns, up.range_id))
+    FROM range AS one SEMI JOIN crossing USING (global_tid)
+    JOIN range AS up ON up.global_tid = one.global_tid AND up.start_ns <= one.start_ns AND up.end_ns >= one.end_ns
+        AND (up.end_ns - up.start_ns > one.end_ns - one.start_ns OR up.range_id < one.range_id)
+    WHERE one.style = 'PushPop' AND up.style = 'PushPop' GROUP BY one.range_id
+), pushed AS (
+    SELECT range.*, name, around
+    FROM range JOIN nsys_range_name USING (name_id) LEFT JOIN tightest USING (range_id) WHERE style = 'PushPop'
+), tree AS (
+    SELECT range_id, 0 AS level, ':' || range_id AS stack FROM pushed WHERE around IS NULL
+    UNION ALL
+    SELECT pushed.range_id, tree.level + 1, stack || ':' || pushed.range_id
+    FROM tree JOIN pushed ON pushed.around = tree.range_id
+), child AS (
+    SELECT around AS range_id, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS children FROM pushed GROUP BY around
+)
+SELECT start_ns AS "Start (ns)", end_ns AS "End (ns)", end_ns - start_ns AS "Duration (ns)",
+    coalesce(ns, 0) AS "DurChild (ns)", end_ns - start_ns - coalesce(ns, 0) AS "DurNonChild (ns)", name AS "Name",
+    pid_of(global_tid) AS "PID", tid_of(global_tid) AS "TID", tree.level AS "Lvl",
+    coalesce(children, 0) AS "NumChild", range_id AS "RangeId", around AS "ParentId", stack AS "RangeStack",
+    repeat('--', tree.level) || name AS "NameTree"
+FROM pushed JOIN tree USING (range_id) LEFT JOIN child USING (range_id)
+WHERE pre IN (SELECT pre FROM selected_range)
+ORDER BY start_ns, "Duration (ns)", range_id;

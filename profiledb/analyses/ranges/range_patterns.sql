@@ -1,0 +1,36 @@
+-- title: NVTX ranges at the top levels by name
+-- A row a name of the outermost ranges of the selection and of those right inside them, with a star for the last number
+-- of a name, so that step_0 and step_1 are one. Times are sums over the instances; a range counts what the ranges
+-- inside it ran. In the order of time.
+-- needs: range
+-- includes: selection, ranges
+-- selects: part, mode
+-- param: depth = 2 how many levels, from the outermost ranges of the selection down
+-- column: pattern | text | | names from the outermost range of the selection down, joined by slashes
+-- column: level | count | | ranges of the selection around it
+-- column: instances | count | | ranges of this pattern
+-- column: cpu_ns | ns | | sum of their durations on the host
+-- column: gpu_ns | ns | | sum of their times on the GPU, from the first operation to the end of the last, holes included
+-- column: busy_ns | ns | | sum of the times in which their operations ran
+-- column: kernel_ns | ns | | sum of the durations of their kernels
+-- column: operations | count | | kernels, copies, memory sets and whole graphs; empty where the report has none of ranges
+WITH RECURSIVE total AS (
+    SELECT path_id, count(*) AS instances, min(start_ns) AS first_ns, sum(cpu_ns) AS cpu_ns, sum(gpu_ns) AS gpu_ns,
+        sum(busy_ns) AS busy_ns, sum(kernel_ns) AS kernel_ns, sum(operations) AS operations
+    FROM selected_timed_range(selected_mode()) GROUP BY path_id
+), family AS MATERIALIZED (
+    SELECT total.*, range_path.parent_id, replace(without_number(name), '/', '\/') AS pattern
+    FROM total JOIN range_path USING (path_id)
+), tree AS (
+    SELECT path_id, pattern, 0 AS level FROM family
+    WHERE NOT EXISTS (FROM family AS up WHERE up.path_id = family.parent_id)
+    UNION ALL
+    SELECT family.path_id, concat(tree.pattern, '/', family.pattern), level + 1
+    FROM tree JOIN family ON family.parent_id = tree.path_id WHERE level + 1 < $depth::INTEGER
+)
+SELECT tree.pattern, level, sum(instances)::BIGINT AS instances, sum(cpu_ns)::BIGINT AS cpu_ns,
+    sum(gpu_ns)::BIGINT AS gpu_ns, sum(busy_ns)::BIGINT AS busy_ns, sum(kernel_ns)::BIGINT AS kernel_ns,
+    sum(operations)::BIGINT AS operations
+FROM tree JOIN family USING (path_id)
+GROUP BY tree.pattern, level
+ORDER BY min(first_ns), level, tree.pattern;

@@ -1,0 +1,21 @@
+-- title: NVTX ranges by name
+-- Durations of NVTX ranges on the host by name and style, with the names as the program gave them. A range counts in
+-- full, whatever ranges it encloses.
+-- needs: range
+-- includes: selection, nsys
+-- selects: part
+-- column: name | text | | domain:name, or the name alone
+-- column: style | text | | PushPop or StartEnd
+-- column: total_ns | ns | | sum of durations
+-- column: instances | count | | number of instances
+-- column: avg_ns | ns | .1f | mean duration
+-- column: median_ns | ns | .1f | median duration
+-- column: min_ns | ns | | shortest duration
+-- column: max_ns | ns | | longest duration
+-- column: stddev_ns | ns | .1f | sample deviation (n - 1), 0 for a single one
+SELECT name, style, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS instances,
+    avg(end_ns - start_ns) AS avg_ns, median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns,
+    max(end_ns - start_ns) AS max_ns, deviation(end_ns - start_ns) AS stddev_ns
+FROM selected_range AS range JOIN range_name USING (name_id)
+GROUP BY name, style
+ORDER BY total_ns DESC, name, style;

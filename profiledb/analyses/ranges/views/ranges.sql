@@ -1,0 +1,126 @@
+-- Building blocks of the analyses behind the page "Ranges".
+-- includes: selection, nsys
+
+-- From which duration on one of the first instances looks like a warm-up: above the median of the later ones by more
+-- than three median absolute deviations and by more than a tenth.
+CREATE OR REPLACE MACRO warmup_limit(median, deviation) AS median + greatest(3 * deviation, 0.1 * median);
+
+-- Whether a name says that its range is a step of a loop (2), or holds many of them (1), or neither (0): train_step,
+-- ProfilerStep#5, iter 12, "epoch 1 step 3"; but not optimizer_step, load_batch or batch_norm.
+CREATE OR REPLACE MACRO step_likeness(name) AS CASE
+    WHEN regexp_matches(name, '^(.*[:\d])?[ _.-]*(profiler|train(ing)?|eval(uation)?|val(idation)?|test|infer(ence)?'
+        || '|global|mini|micro)?[ _.-]*(step|iter|iteration|batch)s?([^a-z]*|[^a-z]+.*\d)$', 'i') THEN 2
+    WHEN regexp_matches(name, '^(.*:)?[ _.-]*(profiler|train(ing)?|eval(uation)?|val(idation)?|test)?[ _.-]*epochs?'
+        || '([^a-z]*|[^a-z]+.*\d)$', 'i') THEN 1
+    ELSE 0
+END;
+
+-- A name with its last number as a star, or that before a total (step 3/100): what stays the same from step to step.
+CREATE OR REPLACE MACRO without_number(name) AS CASE
+    WHEN regexp_matches(name, '\d+ ?(/|of) ?\d+\D*$') THEN regexp_replace(name, '\d+( ?(?:/|of) ?\d+\D*)$', '*\1')
+    ELSE regexp_replace(name, '\d+(\D*)$', '*\1')
+END;
+
+-- Ranges of the selection with their times on both sides, on the GPU in a mode (thread, process). `operations` is
+-- empty where the report has none of ranges.
+CREATE OR REPLACE MACRO selected_timed_range(mode_of_gpu) AS TABLE
+SELECT range.range_id, parent_id, path_id, pre, global_tid, style, closed, range.start_ns, range.end_ns,
+    range.end_ns - range.start_ns AS cpu_ns, ran.start_ns AS gpu_start_ns, ran.end_ns - ran.start_ns AS gpu_ns,
+    ran.busy_ns, ran.kernel_ns, coalesce(ran.operations, CASE WHEN EXISTS (FROM projection) THEN 0 END) AS operations
+FROM selected_range AS range LEFT JOIN (FROM projection WHERE mode = mode_of_gpu) AS ran USING (range_id);
+
+-- Instances of the paths that a text means (a path, or a name wherever it stands), each with its number on its thread,
+-- as a selection counts. `place` is that among those of the selection. Of the first third of these a warm-up are those
+-- that lead, one after the other, above `warmup_limit` in their time on the host or on the GPU; a range that was never
+-- closed says nothing of the others.
+CREATE OR REPLACE MACRO selected_instances(chosen, mode_of_gpu) AS TABLE
+WITH meant AS (
+    SELECT path_id, path FROM range_path WHERE path = chosen
+    UNION ALL SELECT path_id, path FROM range_path
+    WHERE name = chosen AND NOT EXISTS (FROM range_path WHERE path = chosen)
+), placed AS (
+    SELECT range_id, number, before_ns, place FROM (
+        SELECT range_id, kept.id, row_number() OVER lane AS number, lag(end_ns) OVER lane AS before_ns,
+            count(kept.id) OVER (lane ROWS UNBOUNDED PRECEDING) AS place
+        FROM range SEMI JOIN meant USING (path_id)
+        LEFT JOIN (SELECT range_id AS id FROM selected_range) AS kept ON id = range_id
+        WINDOW lane AS (PARTITION BY global_tid, path_id ORDER BY start_ns, pre)
+    ) WHERE id IS NOT NULL
+), instance AS MATERIALIZED (
+    SELECT range.*, path, number, place, start_ns - before_ns AS gap_ns
+    FROM selected_timed_range(mode_of_gpu) AS range JOIN meant USING (path_id) JOIN placed USING (range_id)
+), many AS (
+    SELECT global_tid, path_id, count(*) // 3 AS first_third FROM instance GROUP BY global_tid, path_id
+), rest AS (
+    SELECT global_tid, path_id, first_third, warmup_limit(median(cpu_ns), mad(cpu_ns)) AS cpu_limit,
+        warmup_limit(median(gpu_ns), mad(gpu_ns)) AS gpu_limit
+    FROM many JOIN instance USING (global_tid, path_id)
+    WHERE place > first_third AND closed GROUP BY global_tid, path_id, first_third
+), steady AS (
+    SELECT global_tid, path_id, min(place) AS steady_from FROM rest JOIN instance USING (global_tid, path_id)
+    WHERE place > first_third OR NOT (coalesce(cpu_ns > cpu_limit, false) OR coalesce(gpu_ns > gpu_limit, false))
+    GROUP BY global_tid, path_id
+)
+SELECT instance.*, coalesce(place < steady_from, false) AS is_warmup
+FROM instance LEFT JOIN steady USING (global_tid, path_id);
+
+-- Steps of loops: on each thread the ranges whose paths differ by no more than the last number of each name.
+-- Such a pattern counts as steps where its last name says so (`step_likeness`) and it has two instances or more. Where
+-- none says so, it is the one pattern of the thread with at least three instances that cover at least half of the time
+-- of the ranges around them, or of all outermost ranges of the thread but warm-ups; with one range around it at most,
+-- and not called a layer, block or stage, which are parts of a model. Rank 1 is no warm-up, has a name that says so, not
+-- one of a batch where there are others (a batch may be a size, or a part of a step), and the most time on the GPU.
+CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
+WITH RECURSIVE pattern AS (
+    SELECT path_id, name, level, path, NULL::VARCHAR AS parent,
+        replace(without_number(name), '/', '\/') AS pattern, is_warmup(name) AS warmup
+    FROM range_path WHERE parent_id IS NULL
+    UNION ALL
+    SELECT range_path.path_id, range_path.name, range_path.level, range_path.path, pattern.pattern,
+        concat(pattern.pattern, '/', replace(without_number(range_path.name), '/', '\/')),
+        warmup OR is_warmup(range_path.name)
+    FROM pattern JOIN range_path ON range_path.parent_id = pattern.path_id
+), kind AS (
+    SELECT pattern, CASE WHEN count(*) = 1 THEN any_value(path) ELSE pattern END AS label, any_value(parent) AS parent,
+        max(step_likeness(name)) AS likeness, bool_or(warmup) AS warmup, any_value(level) AS level,
+        bool_and(regexp_matches(name, 'batch', 'i')) AS of_batch
+    FROM pattern GROUP BY pattern
+), total AS (
+    SELECT pattern, global_tid, count(*) AS steps, sum(cpu_ns) AS cpu_ns, sum(gpu_ns) AS gpu_ns
+    FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id) GROUP BY pattern, global_tid
+), candidate AS (
+    SELECT pattern, global_tid, steps, cpu_ns, gpu_ns, label, parent, warmup, level, of_batch,
+        CASE WHEN steps > 1 THEN kind.likeness ELSE 0 END AS likeness,
+        sum(cpu_ns) FILTER (level = 0 AND NOT warmup) OVER (PARTITION BY global_tid) AS outer_ns
+    FROM total JOIN kind USING (pattern)
+), fit AS (
+    SELECT candidate.*, row_number() OVER (
+        PARTITION BY candidate.global_tid, candidate.likeness = 0
+        ORDER BY warmup, coalesce(candidate.gpu_ns, 0) DESC, candidate.cpu_ns DESC, level, candidate.pattern) AS place
+    FROM candidate LEFT JOIN total AS around
+        ON around.pattern = candidate.parent AND around.global_tid = candidate.global_tid
+    WHERE likeness > 0 OR (SELECT max(likeness) FROM candidate) = 0
+        AND level < 2 + (SELECT min(level) FROM candidate) AND NOT regexp_matches(label, 'layer|block|stage', 'i')
+        AND candidate.steps > 2 AND candidate.cpu_ns
+            >= 0.5 * coalesce(around.cpu_ns, CASE WHEN parent IS NULL THEN outer_ns END)
+), ranked AS (
+    SELECT *, row_number() OVER (
+        ORDER BY warmup, likeness DESC, of_batch, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level, pattern, global_tid
+    ) AS rank
+    FROM fit WHERE likeness > 0 OR place = 1
+), placed AS MATERIALIZED (
+    SELECT range.*, rank, label, warmup, path, name, steps, row_number() OVER lane AS number,
+        start_ns - lag(end_ns) OVER lane AS gap_ns
+    FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id)
+    JOIN ranked USING (pattern, global_tid, warmup)
+    WINDOW lane AS (PARTITION BY rank ORDER BY start_ns, pre)
+), rest AS (
+    SELECT rank, warmup_limit(median(cpu_ns), mad(cpu_ns)) AS cpu_limit,
+        warmup_limit(median(gpu_ns), mad(gpu_ns)) AS gpu_limit
+    FROM placed WHERE number > steps // 3 AND closed GROUP BY rank
+), steady AS (
+    SELECT rank, min(number) AS steady_from FROM placed JOIN rest USING (rank)
+    WHERE number > steps // 3 OR NOT (coalesce(cpu_ns > cpu_limit, false) OR coalesce(gpu_ns > gpu_limit, false))
+    GROUP BY rank
+)
+SELECT placed.*, warmup OR coalesce(number < steady_from, false) AS is_warmup FROM placed LEFT JOIN steady USING (rank);

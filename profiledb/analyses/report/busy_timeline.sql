@@ -1,0 +1,40 @@
+-- title: GPU busy time over the capture
+-- The capture in bins of equal width, and which part of each bin a GPU worked (union of kernels, copies, memory sets and
+-- whole graphs). GPUs that the program did not use have no rows. A selection leaves the bins as they are and counts its
+-- own work in them.
+-- needs: kernel or memop or graph_launch
+-- includes: selection
+-- selects: part
+-- param: bins = 200 how many bins the capture is cut into
+-- column: gpu_id | text | | number of the GPU
+-- column: bin | count | | number of the bin, from 0
+-- column: start_ns | ns | | begin of the bin, from the begin of the capture
+-- column: end_ns | ns | | end of the bin, from the begin of the capture
+-- column: busy_ns | ns | | time in the bin at which an operation ran
+-- column: busy_pct | % | .1f | busy time as a share of the bin
+WITH busy AS MATERIALIZED (FROM selected_busy
+), frame AS (
+    SELECT start_ns AS low, duration_ns, greatest(1, ceil(duration_ns / $bins::INTEGER))::BIGINT AS width
+    FROM capture_window
+), interval AS (
+    SELECT device_id, start_ns - low AS a, end_ns - low AS b, a // width AS first_bin, (b - 1) // width AS last_bin, width
+    FROM busy CROSS JOIN frame WHERE end_ns > start_ns
+), part AS (
+    SELECT device_id, first_bin AS bin, b - a AS busy_ns FROM interval WHERE first_bin = last_bin
+    UNION ALL
+    SELECT device_id, bin, least(b, (bin + 1) * width) - greatest(a, bin * width)
+    FROM (
+        SELECT *, unnest(range(first_bin, last_bin + 1)) AS bin FROM interval WHERE first_bin <> last_bin
+    )
+), total AS (
+    SELECT device_id, bin, sum(busy_ns)::BIGINT AS busy_ns FROM part GROUP BY device_id, bin
+), grid AS (
+    SELECT device_id, bin, bin * width AS start_ns, least((bin + 1) * width, duration_ns) AS end_ns
+    FROM (SELECT DISTINCT device_id FROM busy) CROSS JOIN frame
+        CROSS JOIN (SELECT unnest(range($bins::INTEGER)) AS bin)
+    WHERE bin * width < duration_ns
+)
+SELECT device_id AS gpu_id, bin, start_ns, end_ns, coalesce(busy_ns, 0) AS busy_ns,
+    100.0 * coalesce(busy_ns, 0) / (end_ns - start_ns) AS busy_pct
+FROM grid LEFT JOIN total USING (device_id, bin)
+ORDER BY gpu_id, bin;

@@ -1,0 +1,42 @@
+-- title: GPU busy time
+-- How much of the capture each GPU worked. Busy is the union of the intervals of kernels, copies, memory sets and whole
+-- graphs, so work that runs at the same time counts once and no share exceeds 100 %. A GPU of the machine that the
+-- program did not use has 0 operations and no times. Of a selection its own work counts, in full even
+-- where it reaches over an edge, and shares are of the time that it covers: the times of its ranges on the GPU.
+-- needs: kernel or memop or graph_launch
+-- includes: selection
+-- selects: part
+-- column: gpu_id | text | | number of the GPU
+-- column: gpu | text | | product name, empty where the report does not tell
+-- column: operations | count | | kernels, copies, memory sets and whole graphs
+-- column: busy_ns | ns | | union of the times at which an operation ran
+-- column: kernel_ns | ns | | sum of kernel durations; kernels that run at the same time both count
+-- column: copy_ns | ns | | sum of the durations of copies and memory sets
+-- column: first_ns | ns | | begin of the first operation, from the begin of the capture
+-- column: active_ns | ns | | from the begin of the first operation to the end of the last one
+-- column: capture_ns | ns | | length of the capture, or the time of it that the selection covers
+-- column: busy_pct | % | .1f | busy time as a share of that, 100 at most
+-- column: busy_active_pct | % | .1f | busy time as a share of the active span
+WITH busy_of AS (
+    SELECT device_id AS gpu_id, sum(end_ns - start_ns)::BIGINT AS busy_ns, min(start_ns) AS low, max(end_ns) AS high
+    FROM selected_busy AS busy GROUP BY device_id
+), covered AS (
+    SELECT sum(end_ns - start_ns)::BIGINT AS capture_ns FROM selected_window
+), work AS (
+    SELECT gpu_id, sum(num)::BIGINT AS operations, sum(kernel_ns)::BIGINT AS kernel_ns, sum(copy_ns)::BIGINT AS copy_ns
+    FROM (
+        SELECT device_id AS gpu_id, count(*) AS num, sum(end_ns - start_ns) AS kernel_ns, NULL AS copy_ns
+        FROM selected_kernel AS kernel GROUP BY device_id
+        UNION ALL
+        SELECT device_id, count(*), NULL, sum(end_ns - start_ns) FROM selected_memop AS memop GROUP BY device_id
+        UNION ALL
+        SELECT device_id, count(*), NULL, NULL FROM selected_graph_launch AS graph_launch GROUP BY device_id
+    )
+    GROUP BY gpu_id
+)
+SELECT gpu_id, gpu.name AS gpu, coalesce(operations, 0) AS operations, busy_ns, kernel_ns, copy_ns,
+    low - capture_window.start_ns AS first_ns, high - low AS active_ns, capture_ns,
+    100.0 * CASE WHEN busy_ns > capture_ns THEN capture_ns ELSE busy_ns END / nullif(capture_ns, 0) AS busy_pct,
+    100.0 * busy_ns / nullif(high - low, 0) AS busy_active_pct
+FROM gpu FULL JOIN work USING (gpu_id) LEFT JOIN busy_of USING (gpu_id) CROSS JOIN covered CROSS JOIN capture_window
+ORDER BY gpu_id;

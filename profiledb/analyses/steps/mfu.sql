@@ -1,0 +1,55 @@
+-- title: Model FLOPs utilization
+-- A single row: the FLOPs that the model needs for a step, over the time of a step and the dense peak of the GPUs that
+-- ran kernels. FLOPs and precision are those given, else those that the program wrote beside the report (keys
+-- flops_per_step and precision of NAME.meta.json). A step is one of rank 1 of `iterations` that does not look like a
+-- warm-up; its time is the median on the host or on the GPU, whichever is longer: a host that does not wait for the GPU
+-- is done early. What is not known leaves the figure empty.
+-- needs: kernel
+-- includes: selection, sidecar, phase, peak
+-- selects: part, mode
+-- param: flops =  FLOPs of a step on all GPUs together
+-- param: precision =  fp64, fp32, tf32, bf16, fp16 or fp8; where nobody tells bf16
+-- param: step_ns =  time of a step instead of the measured one, in ns
+-- column: mfu_pct | % | .2f | FLOPs of a step over its time, as a share of the peak
+-- column: flops_per_step | FLOP | | FLOPs of a step
+-- column: flops_from | text | | `given`, or `meta` where the program tells
+-- column: step_ns | ns | .1f | time of a step
+-- column: step_from | text | | `given`, or the side that is longer: `host`, `gpu`
+-- column: steps | count | | steps that the median is of
+-- column: flops_per_s | FLOP/s | | FLOPs of a step over its time
+-- column: precision | text | | precision of the peak
+-- column: precision_from | text | | `given`, `meta`, or `assumed`
+-- column: gpus | count | | GPUs that ran kernels of the selection
+-- column: gpu | text | | their product names
+-- column: peak_flops_per_s | FLOP/s | | their dense peaks together; empty where one is unknown
+-- column: peak_from | text | | where a peak is from: the data sheet, or SMs x FLOPs a cycle x highest clock
+WITH told AS (
+    SELECT $flops::DOUBLE AS given_flops, TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE) AS meta_flops,
+        short_precision($precision::VARCHAR) AS given, short_precision(meta_value(['precision', 'dtype'])) AS of_meta
+), asked AS (
+    SELECT coalesce(given_flops, meta_flops) AS flops,
+        CASE WHEN given_flops IS NOT NULL THEN 'given' WHEN meta_flops IS NOT NULL THEN 'meta' END AS flops_from,
+        CASE WHEN $precision::VARCHAR IS NULL THEN coalesce(of_meta, 'bf16') ELSE given END AS precision,
+        CASE WHEN $precision::VARCHAR IS NOT NULL THEN 'given' WHEN of_meta IS NOT NULL THEN 'meta' ELSE 'assumed'
+            END AS precision_from
+    FROM told
+), measured AS (
+    SELECT median(cpu_ns) AS cpu_ns, median(gpu_ns) AS gpu_ns, nullif(count(*), 0) AS steps
+    FROM selected_pass(selected_mode())
+), step AS (
+    SELECT coalesce($step_ns::DOUBLE, greatest(cpu_ns, gpu_ns)) AS step_ns, steps, CASE
+        WHEN $step_ns::DOUBLE IS NOT NULL THEN 'given' WHEN gpu_ns > cpu_ns THEN 'gpu' WHEN cpu_ns IS NOT NULL THEN 'host'
+        END AS step_from
+    FROM measured
+), used AS (
+    SELECT DISTINCT device_id AS gpu_id FROM selected_kernel WHERE device_id IS NOT NULL
+), peak AS (
+    SELECT count(*) AS gpus, string_agg(DISTINCT name, ', ' ORDER BY name) AS gpu,
+        CASE WHEN count(peak_flops_per_s) = count(*) THEN sum(peak_flops_per_s) END AS peak_flops_per_s,
+        string_agg(DISTINCT source, ', ' ORDER BY source) AS peak_from
+    FROM used LEFT JOIN gpu_peak((SELECT precision FROM asked)) USING (gpu_id)
+)
+SELECT 100 * flops / nullif(step_ns, 0) * 1e9 / nullif(peak_flops_per_s, 0) AS mfu_pct, flops AS flops_per_step,
+    flops_from, step_ns, step_from, steps, flops / nullif(step_ns, 0) * 1e9 AS flops_per_s, precision, precision_from,
+    gpus, gpu, peak_flops_per_s, peak_from
+FROM asked CROSS JOIN step CROSS JOIN peak;

@@ -1,0 +1,26 @@
+-- title: GPU time by phase and kernel class
+-- How the kernel time of each phase (forward, backward, optimizer: phases.toml) divides among classes. A kernel belongs
+-- to the innermost range around its launch whose name has a phase; the mode `process` counts the backward pass that
+-- PyTorch launches from threads of its own. A pass is a step of the loop as `iterations` finds it (rank 1) that does
+-- not look like a warm-up; what is told of a pass is the mean over them, of the kernels inside them.
+-- needs: kernel
+-- includes: selection, phase
+-- selects: part, mode, phases
+-- column: phase | text | | phase, or `none` where no range around the launch has one
+-- column: class | text | | kernel class
+-- column: total_ns | ns | | sum of durations
+-- column: share_pct | % | .2f | share of all kernel time of the selection
+-- column: phase_pct | % | .2f | share of the kernel time of the phase
+-- column: calls | count | | number of executions
+-- column: passes | count | | passes of the selection; empty where no steps were found
+-- column: pass_ns | ns | .1f | kernel time in a pass
+-- column: pass_calls | count | .2f | executions in a pass
+SELECT phase, coalesce(class, 'other') AS class, sum(total_ns)::BIGINT AS total_ns,
+    100.0 * sum(total_ns) / nullif(sum(sum(total_ns)) OVER (), 0) AS share_pct,
+    100.0 * sum(total_ns) / nullif(sum(sum(total_ns)) OVER (PARTITION BY phase), 0) AS phase_pct,
+    sum(calls)::BIGINT AS calls, any_value(passes) AS passes,
+    coalesce(sum(total_ns) FILTER (in_pass), 0) / any_value(passes) AS pass_ns,
+    coalesce(sum(calls) FILTER (in_pass), 0) / any_value(passes) AS pass_calls
+FROM selected_phase_time(selected_mode()) LEFT JOIN kernel_name USING (name_id)
+GROUP BY phase, coalesce(class, 'other')
+ORDER BY phase_place(phase), total_ns DESC, class;

@@ -1,0 +1,53 @@
+-- title: Timers against NVTX ranges
+-- A row a label of the timings that lie beside the report: what a timer of the program measured, beside the ranges of
+-- that label. A label means the ranges of that path, else those whose path ends so, else of that name with a number
+-- behind it. They are paired by step, where the ranges or those around them are called like one (step_3); else by their order, where
+-- there are as many of both. The figures are those of the pairs; where nothing pairs, those of all measurements and of all
+-- ranges, and then nothing is said of the overhead. Ranges that were never closed do not count.
+-- needs: timing
+-- needs: range
+-- includes: selection, sidecar, timing
+-- selects: part, mode
+-- column: label | text | | label of the measurements
+-- column: timings | count | | measurements of it
+-- column: ranges | count | | ranges of it in the selection
+-- column: pairs | count | | measurements with their range
+-- column: timer_mean_ns | ns | .0f | mean of the timer
+-- column: timer_std_ns | ns | .0f | its sample deviation
+-- column: timer_p50_ns | ns | .0f | its median
+-- column: timer_p95_ns | ns | .0f | its 95th percentile
+-- column: cpu_mean_ns | ns | .0f | mean duration of the ranges on the host
+-- column: cpu_std_ns | ns | .0f | its sample deviation
+-- column: cpu_p50_ns | ns | .0f | its median
+-- column: cpu_p95_ns | ns | .0f | its 95th percentile
+-- column: gpu_mean_ns | ns | .0f | mean time of the ranges on the GPU, from the first operation to the end of the last
+-- column: gpu_std_ns | ns | .0f | its sample deviation
+-- column: gpu_p50_ns | ns | .0f | its median
+-- column: gpu_p95_ns | ns | .0f | its 95th percentile
+-- column: over_cpu_ns | ns | .0f | mean of timer minus range on the host
+-- column: over_cpu_pct | % | .2f | that of the mean of the ranges
+-- column: over_gpu_ns | ns | .0f | mean of timer minus time on the GPU, of pairs that ran anything there
+-- column: over_gpu_pct | % | .2f | that of the mean of their time on the GPU
+-- column: gpu_pairs | count | | pairs that ran anything on the GPU
+WITH pair AS (
+    FROM selected_timing_pair(selected_mode())
+), counted AS (
+    SELECT label, count(timer_ns) AS timings, count(range_id) AS ranges, count(*) FILTER (is_pair) AS pairs
+    FROM pair GROUP BY label
+), used AS (
+    SELECT pair.* FROM pair JOIN counted USING (label) WHERE is_pair OR pairs = 0
+), figures AS (
+    SELECT label, avg(timer_ns) AS timer_mean_ns, stddev_samp(timer_ns) AS timer_std_ns, median(timer_ns) AS timer_p50_ns,
+        quantile_cont(timer_ns, 0.95) AS timer_p95_ns, avg(cpu_ns) AS cpu_mean_ns, stddev_samp(cpu_ns) AS cpu_std_ns,
+        median(cpu_ns) AS cpu_p50_ns, quantile_cont(cpu_ns, 0.95) AS cpu_p95_ns, avg(gpu_ns) AS gpu_mean_ns,
+        stddev_samp(gpu_ns) AS gpu_std_ns, median(gpu_ns) AS gpu_p50_ns, quantile_cont(gpu_ns, 0.95) AS gpu_p95_ns,
+        avg(timer_ns - cpu_ns) AS over_cpu_ns, avg(timer_ns - gpu_ns) AS over_gpu_ns,
+        count(timer_ns - gpu_ns) AS gpu_pairs
+    FROM used GROUP BY label
+)
+SELECT label, timings, ranges, pairs, timer_mean_ns, timer_std_ns, timer_p50_ns, timer_p95_ns, cpu_mean_ns, cpu_std_ns,
+    cpu_p50_ns, cpu_p95_ns, gpu_mean_ns, gpu_std_ns, gpu_p50_ns, gpu_p95_ns, over_cpu_ns,
+    100 * over_cpu_ns / nullif(cpu_mean_ns, 0) AS over_cpu_pct, over_gpu_ns,
+    CASE WHEN pairs > 0 THEN 100 * over_gpu_ns / nullif(gpu_mean_ns, 0) END AS over_gpu_pct, gpu_pairs
+FROM counted JOIN figures USING (label)
+ORDER BY timings * coalesce(timer_mean_ns, 0) DESC, label;

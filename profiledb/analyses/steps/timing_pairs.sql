@@ -1,0 +1,27 @@
+-- title: Measurements of a timer with their NVTX ranges
+-- A row a measurement of the timings that lie beside the report, with the range of its label and step, as
+-- `timing_compare` pairs them, and a row a range without one. Where there are more than `points` rows of a label, every
+-- so many is kept.
+-- needs: timing
+-- needs: range
+-- includes: selection, sidecar, timing
+-- selects: part, mode
+-- param: label =  keeps this label
+-- param: points = 2000 how many rows of a label at most
+-- column: label | text | | label of the measurement
+-- column: step | count | | step of the measurement; of a range without one its own
+-- column: timer_ns | ns | | what the timer measured
+-- column: cpu_ns | ns | | duration of the range on the host
+-- column: gpu_ns | ns | | time of the range on the GPU, from the first operation to the end of the last
+-- column: start_ns | ns | | begin of the range, from the begin of the capture
+-- column: is_pair | bool | | whether the measurement has its range
+-- column: total | count | | rows of this label, shown or not
+WITH pair AS (
+    SELECT *, count(*) OVER (PARTITION BY label) AS total,
+        row_number() OVER (PARTITION BY label ORDER BY step, start_ns, range_id) - 1 AS number
+    FROM selected_timing_pair(selected_mode()) WHERE $label::VARCHAR IS NULL OR label = $label::VARCHAR
+)
+SELECT label, step, timer_ns, cpu_ns, gpu_ns, pair.start_ns - capture_window.start_ns AS start_ns, is_pair, total
+FROM pair CROSS JOIN capture_window
+WHERE number % (total // (1 + $points::INTEGER) + 1) = 0
+ORDER BY label, number;

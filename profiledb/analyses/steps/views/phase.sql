@@ -1,0 +1,45 @@
+-- Building blocks of the analyses by phase of a program.
+-- includes: selection, ranges
+
+-- The phase that the name of a range has, by the patterns of phases.toml, and the place of a phase among all of them.
+-- phases.apply puts others in front of these for the analyses that use them.
+CREATE OR REPLACE MACRO phase_of(name) AS NULL::VARCHAR;
+CREATE OR REPLACE MACRO phase_place(phase) AS 0;
+
+-- Classes that are matrix products. Fused attention and convolutions are not: much of their work is, but not all.
+CREATE OR REPLACE MACRO is_matmul(class) AS coalesce(class = 'matmul', false);
+
+-- The passes of the selection: the steps of rank 1 (`selected_step`) that were closed and do not look like a warm-up.
+CREATE OR REPLACE MACRO selected_pass(mode_of_range) AS TABLE
+SELECT step.range_id, range.pre, range.post, cpu_ns, gpu_ns
+FROM selected_step(mode_of_range) AS step JOIN range USING (range_id)
+WHERE rank = 1 AND step.closed AND NOT step.is_warmup;
+
+-- Kernel time of the selection by phase and name: a row a phase, name and whether it lies in a pass. A kernel belongs
+-- to the innermost range on the path of its launch whose name has a phase. Where that path has none, to that of a
+-- further range around the call (call_range): libraries open ranges of their own on the threads of a backward pass.
+CREATE OR REPLACE MACRO selected_phase_time(mode_of_range) AS TABLE
+WITH RECURSIVE path_phase AS (
+    SELECT path_id, phase_of(name) AS phase FROM range_path WHERE parent_id IS NULL
+    UNION ALL
+    SELECT range_path.path_id, coalesce(phase_of(range_path.name), path_phase.phase)
+    FROM path_phase JOIN range_path ON range_path.parent_id = path_phase.path_id
+), pass AS MATERIALIZED (
+    SELECT pre, post FROM selected_pass(mode_of_range)
+), place AS MATERIALIZED (
+    SELECT range.pre, phase, coalesce(range.pre <= pass.post, false) AS in_pass
+    FROM range LEFT JOIN path_phase USING (path_id) ASOF LEFT JOIN pass ON range.pre >= pass.pre
+), further AS MATERIALIZED (
+    SELECT call_id, arg_max(phase, pre) AS phase, bool_or(in_pass) AS in_pass
+    FROM call_range JOIN place ON pre = CASE mode_of_range WHEN 'process' THEN process_range ELSE thread_range END
+    GROUP BY call_id
+), placed AS (
+    SELECT coalesce(place.phase, further.phase, 'none') AS phase, name_id, end_ns - start_ns AS ns,
+        coalesce(place.in_pass, false) OR coalesce(further.in_pass, false) AS in_pass
+    FROM selected_kernel AS kernel
+    LEFT JOIN place ON pre = CASE mode_of_range WHEN 'process' THEN process_range ELSE thread_range END
+    LEFT JOIN further USING (call_id)
+)
+SELECT phase, name_id, in_pass, sum(ns)::BIGINT AS total_ns, count(*) AS calls,
+    (SELECT nullif(count(*), 0) FROM pass) AS passes
+FROM placed GROUP BY phase, name_id, in_pass;

@@ -1,0 +1,166 @@
+-- title: Features of tasks for machine learning
+-- A row a task and size of the times that lie beside the report: the times, the GPU, and what the profile says of the NVTX
+-- ranges TASK_SIZE/gpu, such as matmul_1024/gpu, outside of what looks like a warm-up. A selection changes nothing. Counts,
+-- bytes and sums of durations of the profile are means of a repetition, what is called median is one. What the report does
+-- not tell is empty: without such ranges all that comes from the profile.
+-- needs: task_time
+-- includes: selection, sidecar, memory, peak, task
+-- column: gpu_name | text | | product name of the GPU that worked most
+-- column: compute_capability | text | | its compute capability, major.minor
+-- column: sm_count | count | | its streaming multiprocessors
+-- column: sm_clock_hz | Hz | | its highest SM clock
+-- column: memory_bandwidth_bytes_per_s | bytes/s | | peak of its memory
+-- column: precision | text | | precision of the program, as NAME.meta.json tells: fp32 ...
+-- column: peak_flops_per_s | FLOP/s | | dense peak of the GPU in that precision
+-- column: cpu_name | text | | processor
+-- column: cpu_backend | text | | who computed on the CPU (backends.cpu of NAME.meta.json)
+-- column: gpu_backend | text | | who computed on the GPU (backends.gpu of NAME.meta.json)
+-- column: task | text | | what was computed
+-- column: size | count | | how large, as the program counts
+-- column: flops | FLOP | | operations of the task, where the program tells
+-- column: cpu_repetitions | count | | whole repetitions on the CPU that were timed
+-- column: gpu_repetitions | count | | whole repetitions on the GPU that were timed
+-- column: cpu_total_median_ns | ns | | median of all parts on the CPU together
+-- column: cpu_total_std_ns | ns | | sample deviation of it
+-- column: cpu_compute_median_ns | ns | | median of computing on the CPU
+-- column: cpu_allocate_median_ns | ns | | median of allocating on the CPU
+-- column: gpu_total_median_ns | ns | | median of all parts on the GPU together
+-- column: gpu_total_std_ns | ns | | sample deviation of it
+-- column: gpu_compute_median_ns | ns | | median of computing on the GPU
+-- column: gpu_allocate_median_ns | ns | | median of allocating on the GPU
+-- column: gpu_to_device_median_ns | ns | | median of the copies to the GPU
+-- column: gpu_to_host_median_ns | ns | | median of the copy back
+-- column: gpu_other_median_ns | ns | | median of all parts on the GPU with other names
+-- column: transfer_share_pct | % | | to_device and to_host, of the time on the GPU
+-- column: speedup_total | ratio | | median of the CPU over that of the GPU, all parts
+-- column: speedup_compute | ratio | | the same of computing alone
+-- column: cpu_compute_flops_per_s | FLOP/s | | flops over the median of computing on the CPU
+-- column: gpu_compute_flops_per_s | FLOP/s | | flops over the median of computing on the GPU
+-- column: profiled_repetitions | count | | ranges that were looked at
+-- column: host_median_ns | ns | | median duration of the range on the host
+-- column: api_calls | count | | CUDA calls of a repetition
+-- column: api_ns | ns | | sum of their durations; those inside others count twice
+-- column: launch_calls | count | | those that launch kernels or graphs
+-- column: launch_ns | ns | | sum of their durations
+-- column: kernels | count | | kernels of a repetition; empty where graphs hide them
+-- column: distinct_kernels | count | | different full names of kernels
+-- column: kernel_ns | ns | | sum of the durations of the kernels
+-- column: kernel_median_ns | ns | | median of that sum
+-- column: gpu_busy_ns | ns | | time in which kernels, copies or memory sets ran: their union
+-- column: copies_to_device | count | | copies from host to device
+-- column: bytes_to_device | bytes | | their sizes
+-- column: copy_to_device_ns | ns | | sum of their durations
+-- column: copies_to_host | count | | copies from device to host
+-- column: bytes_to_host | bytes | | their sizes
+-- column: copy_to_host_ns | ns | | sum of their durations
+-- column: copies_other | count | | all other copies
+-- column: bytes_other | bytes | | their sizes
+-- column: copy_ns | ns | | sum of the durations of all copies
+-- column: top_kernel_name | text | | kernel and launch shape with the most time: its full name
+-- column: top_kernel_class | text | | its class
+-- column: top_kernel_share_pct | % | | its share of the time of the kernels
+-- column: top_kernel_median_ns | ns | | median duration of one execution
+-- column: top_kernel_launches | count | | its executions
+-- column: grid_x | count | | its blocks in x
+-- column: grid_y | count | | its blocks in y
+-- column: grid_z | count | | its blocks in z
+-- column: block_x | count | | threads of its blocks in x
+-- column: block_y | count | | threads of its blocks in y
+-- column: block_z | count | | threads of its blocks in z
+-- column: registers_per_thread | count | | its 32-bit registers of a thread
+-- column: static_shared_bytes | bytes | | shared memory of its blocks, declared
+-- column: dynamic_shared_bytes | bytes | | shared memory of its blocks, asked for at launch
+-- column: kernel_flops_per_s | FLOP/s | | flops over the median of the sum of the durations of the kernels
+-- column: kernel_peak_pct | % | | that of the peak
+WITH program AS (
+    SELECT short_precision(meta_value(['precision', 'dtype'])) AS precision,
+        (SELECT any_value(value) FROM meta WHERE key = 'backends.cpu') AS cpu_backend,
+        (SELECT any_value(value) FROM meta WHERE key = 'backends.gpu') AS gpu_backend,
+        (SELECT any_value(cpu) FROM report) AS cpu_name,
+        coalesce((SELECT device_id FROM busy GROUP BY device_id ORDER BY sum(end_ns - start_ns) DESC, device_id LIMIT 1),
+            (SELECT CASE WHEN count(*) = 1 THEN any_value(gpu_id) END FROM gpu)) AS gpu_id
+), board AS (
+    SELECT gpu.name AS gpu_name, compute_capability, sm_count, nullif(clock_hz, 0) AS sm_clock_hz,
+        nullif(memory_bandwidth_bytes_per_s, 0) AS memory_bandwidth_bytes_per_s, program.* EXCLUDE (gpu_id), peak_flops_per_s
+    FROM program LEFT JOIN gpu USING (gpu_id) LEFT JOIN gpu_peak((SELECT precision FROM program)) AS peak USING (gpu_id)
+), traced AS (
+    SELECT EXISTS (FROM kernel) OR EXISTS (FROM memop) OR EXISTS (FROM graph_launch) AS gpu, EXISTS (FROM api_call) AS calls
+), span AS MATERIALIZED (FROM task_range
+), call AS MATERIALIZED (FROM task_call
+), ran AS MATERIALIZED (
+    SELECT range_id, name_id, kernel.end_ns - kernel.start_ns AS ns, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+        registers_per_thread, static_shared_bytes, dynamic_shared_bytes
+    FROM kernel JOIN (SELECT call_id, range_id FROM call) USING (call_id)
+), ran_sum AS (
+    SELECT range_id, count(*) AS kernels, sum(ns) AS ns FROM ran GROUP BY range_id
+), hidden AS (
+    SELECT DISTINCT range_id FROM graph_launch JOIN call USING (call_id)
+), called AS (
+    SELECT range_id, count(*) AS calls, sum(ns) AS ns, count(*) FILTER (category = 'launch') AS launches,
+        coalesce(sum(ns) FILTER (category = 'launch'), 0) AS launch_ns
+    FROM call LEFT JOIN api_function USING (name_id) GROUP BY range_id
+), copied AS (
+    SELECT range_id, list_contains([1, 3, 11], copy_kind) AS up, list_contains([2, 4, 12], copy_kind) AS down,
+        bytes, end_ns - start_ns AS ns
+    FROM memop JOIN (SELECT call_id, range_id FROM call) USING (call_id) WHERE kind = 'memcpy'
+), copied_sum AS (
+    SELECT range_id, sum(ns) AS ns, count(*) FILTER (up) AS up, coalesce(sum(bytes) FILTER (up), 0) AS up_bytes,
+        coalesce(sum(ns) FILTER (up), 0) AS up_ns, count(*) FILTER (down) AS down,
+        coalesce(sum(bytes) FILTER (down), 0) AS down_bytes, coalesce(sum(ns) FILTER (down), 0) AS down_ns,
+        count(*) FILTER (coalesce(NOT up AND NOT down, true)) AS others,
+        coalesce(sum(bytes) FILTER (coalesce(NOT up AND NOT down, true)), 0) AS other_bytes
+    FROM copied GROUP BY range_id
+), kept AS (
+    SELECT range_id, busy_ns FROM projection WHERE mode = 'process'
+), repetition AS (  -- what was traced and has no row is 0
+    SELECT task, size, host_ns, CASE WHEN traced.calls THEN 0 END AS no_calls, CASE WHEN traced.gpu THEN 0 END AS nothing,
+        CASE WHEN hidden.range_id IS NULL THEN nothing END AS no_kernel, coalesce(called.calls, no_calls) AS api_calls,
+        coalesce(called.ns, no_calls) AS api_ns, coalesce(launches, no_calls) AS launch_calls,
+        coalesce(launch_ns, no_calls) AS launch_ns,
+        CASE WHEN no_kernel IS NOT NULL THEN coalesce(kernels, no_kernel) END AS kernels,
+        CASE WHEN no_kernel IS NOT NULL THEN coalesce(ran_sum.ns, no_kernel) END AS kernel_ns,
+        coalesce(busy_ns, nothing) AS busy_ns, coalesce(copied_sum.ns, nothing) AS copy_ns,
+        coalesce(up, nothing) AS up, coalesce(up_bytes, nothing) AS up_bytes, coalesce(up_ns, nothing) AS up_ns,
+        coalesce(down, nothing) AS down, coalesce(down_bytes, nothing) AS down_bytes, coalesce(down_ns, nothing) AS down_ns,
+        coalesce(others, nothing) AS others, coalesce(other_bytes, nothing) AS other_bytes
+    FROM span CROSS JOIN traced LEFT JOIN ran_sum USING (range_id) LEFT JOIN hidden USING (range_id)
+    LEFT JOIN called USING (range_id) LEFT JOIN copied_sum USING (range_id) LEFT JOIN kept USING (range_id)
+), profile AS (
+    SELECT task, size, count(*) AS profiled_repetitions, median(host_ns) AS host_median_ns, avg(api_calls) AS api_calls,
+        avg(api_ns) AS api_ns, avg(launch_calls) AS launch_calls, avg(launch_ns) AS launch_ns, avg(kernels) AS kernels,
+        avg(kernel_ns) AS kernel_ns, median(kernel_ns) AS kernel_median_ns, avg(busy_ns) AS gpu_busy_ns,
+        avg(up) AS copies_to_device, avg(up_bytes) AS bytes_to_device, avg(up_ns) AS copy_to_device_ns,
+        avg(down) AS copies_to_host, avg(down_bytes) AS bytes_to_host, avg(down_ns) AS copy_to_host_ns,
+        avg(others) AS copies_other, avg(other_bytes) AS bytes_other, avg(copy_ns) AS copy_ns
+    FROM repetition GROUP BY task, size
+), shape AS (  -- grouped by numbers: by texts takes twice as long
+    SELECT task, size, kernel, sum(ns) AS ns, median(ns) AS top_kernel_median_ns, count(*) AS top_kernel_launches,
+        grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, static_shared_bytes, dynamic_shared_bytes
+    FROM ran JOIN (SELECT task, size, range_id FROM span) USING (range_id)
+    LEFT JOIN (SELECT name_id, kernel FROM kernel_key) USING (name_id)
+    GROUP BY ALL
+), top AS (
+    SELECT *, 100 * ns / nullif(sum(ns) OVER (PARTITION BY task, size), 0) AS top_kernel_share_pct,
+        count(DISTINCT kernel) OVER (PARTITION BY task, size) AS names, demangled AS top_kernel_name,
+        class AS top_kernel_class
+    FROM shape LEFT JOIN (SELECT name_id AS kernel, demangled, class FROM kernel_name) USING (kernel)
+    QUALIFY row_number() OVER (PARTITION BY task, size ORDER BY ns DESC, kernel, grid_x, grid_y, grid_z,
+        block_x, block_y, block_z, registers_per_thread, static_shared_bytes, dynamic_shared_bytes) = 1
+)
+SELECT board.gpu_name, board.compute_capability, board.sm_count, board.sm_clock_hz, board.memory_bandwidth_bytes_per_s,
+    board.precision, board.peak_flops_per_s, board.cpu_name, board.cpu_backend, board.gpu_backend, task, size, flops,
+    cpu_repetitions, gpu_repetitions, cpu_median_ns AS cpu_total_median_ns, cpu_std_ns AS cpu_total_std_ns,
+    cpu_compute_median_ns, cpu_allocate_ns AS cpu_allocate_median_ns, gpu_median_ns AS gpu_total_median_ns,
+    gpu_std_ns AS gpu_total_std_ns, gpu_compute_median_ns, gpu_allocate_ns AS gpu_allocate_median_ns,
+    gpu_to_device_ns AS gpu_to_device_median_ns, gpu_to_host_ns AS gpu_to_host_median_ns,
+    gpu_other_ns AS gpu_other_median_ns, transfer_share_pct, speedup_total, speedup_compute,
+    cpu_flops_per_s AS cpu_compute_flops_per_s, gpu_flops_per_s AS gpu_compute_flops_per_s,
+    profiled_repetitions, host_median_ns, api_calls, api_ns, launch_calls, launch_ns, kernels,
+    coalesce(names, CASE WHEN kernels = 0 THEN 0 END) AS distinct_kernels, kernel_ns, kernel_median_ns, gpu_busy_ns,
+    copies_to_device, bytes_to_device, copy_to_device_ns, copies_to_host, bytes_to_host, copy_to_host_ns, copies_other,
+    bytes_other, copy_ns, top_kernel_name, top_kernel_class, top_kernel_share_pct, top_kernel_median_ns,
+    top_kernel_launches, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, static_shared_bytes,
+    dynamic_shared_bytes, 1e9 * flops / nullif(kernel_median_ns, 0) AS kernel_flops_per_s,
+    100 * kernel_flops_per_s / nullif(board.peak_flops_per_s, 0) AS kernel_peak_pct
+FROM task_figure LEFT JOIN profile USING (task, size) LEFT JOIN top USING (task, size) CROSS JOIN board
+ORDER BY task_row, size;

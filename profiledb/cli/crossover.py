@@ -1,0 +1,65 @@
+"""``python -m profiledb crossover REPORT``: from which size on the GPU beats the CPU."""
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from profiledb.cli.params import REPORT
+from profiledb.query import analysis
+from profiledb.report.library import Library
+from profiledb.words import visible
+
+if TYPE_CHECKING:
+    from profiledb.studies.crossover.crossing import Crossover
+
+
+_HEADINGS = ("task", "basis", "crossing", "95 % interval", "use the GPU from")
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = commands.add_parser("crossover", parents=[common], help="from which size on the GPU beats the CPU")
+    command.add_argument("report", metavar="REPORT", help=REPORT)
+    command.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    command.set_defaults(command=run)
+
+
+def run(library: Library, arguments: argparse.Namespace) -> None:
+    """Prints the crossovers of a report on standard output.
+
+    Raises:
+        NotCapturedError: no times of tasks lie beside the report.
+    """
+    from profiledb.studies import formatted
+    from profiledb.studies.crossover import crossing
+    from profiledb.studies.crossover import words as crossover_words
+
+    report = library.find(arguments.report)
+    found = crossing.crossovers(analysis.run(library, report.id, "task_repetitions"))
+    if arguments.format == "table":
+        print(_text(found), end="")
+        return
+    rows = crossing.as_frame(found).assign(words=[crossover_words.sentence(one) for one in found])
+    if arguments.format == "json":
+        print(rows.to_json(orient="records", indent=1, double_precision=15))
+    else:
+        print(formatted.csv_text(rows, crossing.COLUMNS), end="")
+
+
+def _text(found: Sequence["Crossover"]) -> str:
+    """Aligned columns, and below them a sentence each."""
+    from profiledb.studies.crossover import words as crossover_words
+
+    cells = [_HEADINGS] + [
+        (
+            visible(one.task), crossover_words.BASES[one.basis], crossover_words.crossing(one) or "-",
+            crossover_words.interval(one) or "-", f"{one.threshold:,}" if one.threshold is not None else "-",
+        )
+        for one in found
+    ]  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    said = [
+        f"{visible(one.task)}, {crossover_words.BASES[one.basis]}: {crossover_words.sentence(one)}" for one in found
+    ]
+    return "\n".join([*lines, "", *said, ""])

@@ -1,0 +1,51 @@
+"""``python -m profiledb list``: reports, and files that are on their way or failed."""
+
+import argparse
+import json
+from typing import Any
+
+from profiledb.report.library import Library
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = commands.add_parser("list", parents=[common], help="reports of the library")
+    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.set_defaults(command=run)
+
+
+def run(library: Library, arguments: argparse.Namespace) -> None:
+    """Prints an entry a line, or as JSON."""
+    entries = list_entries(library)
+    if arguments.format == "json":
+        print(json.dumps(entries, indent=1))
+        return
+    for e in entries:
+        line = f"{e['status']:<9} {e['id'] or '-':<16}  {e['kind'] or '-':<5} {e['name']}  {', '.join(e['labels'])}"
+        print(line.rstrip())
+
+
+def list_entries(library: Library) -> list[dict[str, Any]]:
+    """Every report, and every file that is on its way or failed, with the keys of ``list --format json``."""
+    labels, links = library.catalog.labels(), library.catalog.links()
+    entries = [
+        {
+            "id": r.id,
+            "name": r.name,
+            "kind": r.kind,
+            "status": "ready",
+            "source_sha256": r.source_sha256,
+            "gpu": r.gpu,
+            "captured_at": r.captured_at,
+            "labels": labels.get(r.id, []),
+            "linked": links.get(r.id),
+            "error": None,
+        }
+        for r in library.list()
+    ]
+    return entries + [
+        dict.fromkeys(("id", "kind", "source_sha256", "gpu", "captured_at", "linked"))
+        | {"name": job.name, "status": job.state, "labels": [], "error": job.message or None}
+        for job in library.catalog.jobs()
+        if job.state not in ("ready", "duplicate", "deleted")
+    ]

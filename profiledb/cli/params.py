@@ -1,0 +1,20 @@
+"""``--param NAME=VALUE``, and the reports that commands name."""
+
+from profiledb.errors import AnalysisError
+
+REPORT = "id, unique prefix of one, or file name"
+"""What names a report."""
+
+
+def given(texts: list[str]) -> dict[str, str | tuple[str, ...]]:
+    """The parameters of ``--param``; a range may be given several times. Raises AnalysisError."""
+    pairs = [text.partition("=") for text in texts]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        raise AnalysisError(f"--param takes NAME=VALUE, not {wrong[0]!r}.")
+    found: dict[str, str | tuple[str, ...]] = {name: value for name, _, value in pairs}
+    for name in found:
+        values = tuple(value for other, _, value in pairs if other == name)
+        if len(values) > 1 and name != "range":
+            raise AnalysisError(f"--param {name} can be given only once.", hint="Only range may be repeated.")
+        found[name] = values if len(values) > 1 else values[0]
+    return found

@@ -1,0 +1,30 @@
+"""``python -m profiledb run ANALYSIS REPORT``."""
+
+import argparse
+import sys
+from typing import Any
+
+from profiledb.cli.params import REPORT, given
+from profiledb.query import analysis, output
+from profiledb.report.library import Library
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = commands.add_parser("run", parents=[common], help="run an analysis on a report")
+    command.add_argument("analysis", metavar="ANALYSIS")
+    command.add_argument("report", metavar="REPORT", help=REPORT)
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE")
+    command.add_argument("--format", choices=("csv", "json"), default="csv")
+    command.set_defaults(command=run)
+
+
+def run(library: Library, arguments: argparse.Namespace) -> None:
+    """Prints the rows of the analysis as CSV or JSON."""
+    report = library.find(arguments.report)
+    params = given(arguments.param)
+    if arguments.format == "json":
+        frame = analysis.run(library, report.id, arguments.analysis, params)
+        print(frame.to_json(orient="records", indent=1, date_format="iso", double_precision=15))
+    else:
+        output.write_csv(library, report, arguments.analysis, params, sys.stdout.buffer)

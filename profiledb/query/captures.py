@@ -1,0 +1,125 @@
+"""What a capture may lack, what that means for the reader, and the flag that captures it."""
+
+from dataclasses import dataclass, replace
+
+import duckdb
+
+from profiledb.errors import NotCapturedError
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Something that can be captured: the table it fills, its name for people, the flag, what it is good for."""
+
+    table: str
+    kind: str
+    title: str
+    flag: str
+    use: str
+
+
+_PAGE_FAULTS = "nsys profile --trace=cuda --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"
+
+CAPTURES = (
+    Capture("kernel", "nsys", "CUDA kernels", "nsys profile --trace=cuda", "kernel times and classes"),
+    Capture("memop", "nsys", "Memory copies", "nsys profile --trace=cuda", "copies by direction and size"),
+    Capture("api_call", "nsys", "CUDA API calls", "nsys profile --trace=cuda", "launch overhead and waits of the host"),
+    Capture("range", "nsys", "NVTX ranges", "nsys profile --trace=cuda,nvtx", "the split of time by range"),
+    Capture("osrt_call", "nsys", "OS runtime calls", "nsys profile --trace=cuda,nvtx,osrt", "why the host waits"),
+    Capture(
+        "memory_event", "nsys", "GPU memory use", "nsys profile --cuda-memory-usage=true", "allocated memory over time"
+    ),
+    Capture(
+        "gpu_metric",
+        "nsys",
+        "GPU metrics",
+        "nsys profile --gpu-metrics-devices=0 --gpu-metrics-frequency=1000",
+        "SM, tensor and DRAM activity over time",
+    ),
+    Capture("cpu_sample", "nsys", "CPU samples", "nsys profile --sample=process-tree", "what the host computes"),
+    Capture("sched_event", "nsys", "CPU scheduling", "nsys profile --cpuctxsw=process-tree", "when threads run"),
+    Capture("mpi_call", "nsys", "MPI calls", "nsys profile --trace=cuda,nvtx,osrt,mpi", "messages between ranks"),
+    Capture("openacc_event", "nsys", "OpenACC events", "nsys profile --trace=cuda,openacc", "the time of directives"),
+    Capture("um_cpu_page_fault", "nsys", "CPU page faults", _PAGE_FAULTS, "unified memory that the CPU waits for"),
+    Capture("um_gpu_page_fault", "nsys", "GPU page faults", _PAGE_FAULTS, "unified memory that GPUs wait for"),
+    Capture("ncu_launch", "ncu", "Profiled kernels", "ncu --set full -o report PROGRAM", "speed of light of kernels"),
+    Capture(
+        "ncu_roofline_point",
+        "ncu",
+        "Work and traffic",
+        "ncu --set roofline",
+        "the roofline: how far a kernel is from its roof",
+    ),
+    Capture("ncu_metric", "ncu", "Metrics", "ncu --set full", "every counter of a kernel"),
+    Capture("ncu_rule", "ncu", "Rule results", "ncu --set full", "what ncu itself advises"),
+    Capture("ncu_detail", "ncu", "Sections", "ncu --set full", "the details page"),
+)
+
+
+INCLUDES = ("ncu",)
+"""The files of views that ``missing`` looks at (views.py)."""
+
+
+def has_rows(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
+    """Whether a table of this report has any row."""
+    return cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() is not None
+
+
+def missing(cursor: duckdb.DuckDBPyConnection, kind: str) -> list[Capture]:
+    """What a report of this kind (nsys, ncu) lacks, in the order of importance."""
+    found = [one for one in CAPTURES if one.kind == kind and not has_rows(cursor, one.table)]
+    if not has_rows(cursor, "graph_launch"):
+        return found
+    return [replace(one, flag=f"nsys profile {NODES}") if one.table == "kernel" else one for one in found]
+
+
+NODES = "--cuda-graph-trace=node"
+"""Option of nsys that shows what a CUDA graph runs, which by default is traced as a whole."""
+GPU_SIDE = ("kernel", "memop")
+NOTHING_RAN = "CUDA calls were traced, but nothing of what ran on the GPU"
+OF_SIDECARS = {
+    "timing": (
+        "Timings of the program itself: not in this report.",
+        "Drop NAME.timings.csv with the columns label, step, seconds; NAME is that of the report.",
+    ),
+    "power_log": (
+        "A log of power and clocks: not beside this report.",
+        "Capture with: python -m workloads profile -- python train.py",
+    ),
+    "task_time": (
+        "Times of the same work on CPU and GPU: not beside this report.",
+        "Drop NAME.tasks.csv with the columns task, size, device, part, seconds; NAME is that of the report.",
+    ),
+    "meta": (
+        "Facts about the program: not in this report.",
+        "Drop NAME.meta.json with an object; NAME is that of the report.",
+    ),
+}
+"""What a report lacks that no profiler writes (sidecar.py)."""
+
+
+def how_to_capture(table: str, *, calls_traced: bool = False, graphs_traced: bool = False) -> NotCapturedError:
+    """The answer to a question that needs a table which this report does not have.
+
+    Args:
+        table: the table without rows.
+        calls_traced: whether CUDA calls were recorded, so that only the GPU's side of them is missing.
+        graphs_traced: whether CUDA graphs were recorded as wholes.
+    """
+    if graphs_traced and table in GPU_SIDE:
+        return NotCapturedError(
+            "CUDA graphs were traced as wholes: what they ran is not in this report.",
+            hint=f"Capture with: nsys profile {NODES}",
+        )
+    if calls_traced and table in GPU_SIDE:
+        return NotCapturedError(
+            f"{NOTHING_RAN}: not in this report.",
+            hint="Where kernels ran, the driver did not report them (WSL2, for one). Capture with: "
+            "nsys profile --trace=cuda",
+        )
+    if found := OF_SIDECARS.get(table):
+        return NotCapturedError(found[0], hint=found[1])
+    for capture in CAPTURES:
+        if capture.table == table:
+            return NotCapturedError(f"{capture.title}: not in this report.", hint=f"Capture with: {capture.flag}")
+    return NotCapturedError(f"This report has no rows in {table}.", hint="Capture it with the trace that fills it.")

@@ -1,0 +1,68 @@
+"""Every analysis of a report as CSV files of a folder, and an index of them."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError, WarpdeckError
+from profiledb.query import header, output
+from profiledb.query.header import Analysis
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.selection import model
+
+INDEX = "index.csv"
+
+
+def write_all(
+    library: Library, report: Manifest, folder: Path, params: Mapping[str, Any]
+) -> list[tuple[str, str, str, str]]:
+    """Writes ``NAME.csv`` for every analysis that answers, and ``index.csv``; existing ones are replaced.
+
+    An analysis takes those of the parameters that it has.
+
+    Returns:
+        The rows of the index: analysis, title, number of rows, or why it has no data.
+
+    Raises:
+        AnalysisError: no analysis takes a parameter, or one does not take its value.
+        WarpdeckError: the folder cannot be written.
+    """
+    _check(params)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        index = [_write(library, report, one, folder, params) for one in header.analyses().values()]
+        with (folder / INDEX).open("w", encoding="utf-8", newline="") as out:
+            csv.writer(out, lineterminator="\n").writerows([("analysis", "title", "rows", "why"), *index])
+    except OSError as error:
+        raise WarpdeckError(
+            f"The folder {folder} cannot be written: {error.strerror}.", hint="Name another one."
+        ) from error
+    return index
+
+
+def _check(params: Mapping[str, Any]) -> None:
+    known = set(model.HELP) | {param.name for one in header.analyses().values() for param in one.params}
+    if unknown := sorted(set(params) - known):
+        raise AnalysisError(
+            f"No analysis has a parameter {unknown[0]!r}.", hint="python -m profiledb analyses lists them."
+        )
+
+
+def _write(
+    library: Library, report: Manifest, one: Analysis, folder: Path, params: Mapping[str, Any]
+) -> tuple[str, str, str, str]:
+    """Writes one file and answers its row of the index; a file of an earlier report does not stay without data."""
+    own = {param.name for param in one.params} | (set(model.HELP) if one.by_part else set())
+    path, part = folder / f"{one.name}.csv", folder / f".{one.name}.csv.part"
+    try:
+        with part.open("wb") as out:
+            rows = output.write_csv(library, report, one.name, {k: v for k, v in params.items() if k in own}, out)
+        part.replace(path)
+    except (NotCapturedError, NotLinkedError) as error:
+        path.unlink(missing_ok=True)
+        return one.name, one.title, "", f"{error.message} {error.hint}".strip()
+    finally:
+        part.unlink(missing_ok=True)
+    return one.name, one.title, str(rows), ""

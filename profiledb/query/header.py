@@ -1,0 +1,173 @@
+"""What analyses say of themselves: documented SQL files in ``analyses/<topic>/``, one each.
+
+The header of a file, up to its first line of SQL, is what people read and what tests hold against the query::
+
+    -- title: CUDA GPU kernel summary
+    -- Prose, any number of lines.
+    -- needs: kernel                       tables that must have rows; "a or b" where one is enough
+    -- includes: selection, nsys           files of views that it builds on (views.py); what they include comes along
+    -- selects: part, mode                 what of a selection changes its answer, see SELECTS
+    -- param: by = demangled (demangled, short) which name to group by
+    -- stored: yes                        its answer is worked out when a report is taken in (stored.py)
+    -- joins: ncu                         it runs on a Systems report together with a Compute report (pair.py)
+    -- column: Avg (ns) | ns | .1f | mean duration of an execution
+
+A column line has the name, the unit, a number format for text output (or nothing) and the meaning.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from profiledb.errors import AnalysisError
+
+SELECTS = ("part", "mode", "phases")
+"""What an answer may go by besides its own parameters.
+
+part: the part of the report that is selected (selection/model.py). mode: the mode of attribution, also where no range
+is chosen. phases: the phases of the settings (rules/phases.toml).
+"""
+
+_KEYS = ("title", "needs", "includes", "selects", "param", "stored", "joins", "column")
+_LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
+_PARAM = re.compile(r"^(?P<name>\w+) = (?P<default>\S*) (?:\((?P<choices>[\w, ]+)\) )?(?P<help>.+)$")
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter of an analysis; ``choices`` is empty where any value goes, ``default`` empty means NULL."""
+
+    name: str
+    default: str
+    choices: tuple[str, ...]
+    help: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the result: name, unit (ns, bytes, %, text ...), Python number format or "", meaning."""
+
+    name: str
+    unit: str
+    format: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """An analysis as its file describes it; ``needs`` holds alternatives of tables, ``includes`` files of views.
+
+    Where ``joins`` is set, its parameter ``ncu`` names a Compute report that answers what begins with ``ncu_``.
+    """
+
+    name: str
+    title: str
+    prose: str
+    needs: tuple[tuple[str, ...], ...]
+    params: tuple[Param, ...]
+    columns: tuple[Column, ...]
+    sql: str
+    stored: bool = False
+    joins: bool = False
+    includes: tuple[str, ...] = ()
+    selects: tuple[str, ...] = ()
+
+    @property
+    def by_part(self) -> bool:
+        """Whether it takes the parameters of a selection besides its own (selection.model.HELP)."""
+        return "part" in self.selects
+
+    @property
+    def by_mode(self) -> bool:
+        """Whether the mode of attribution changes its answer even where no range is chosen."""
+        return "mode" in self.selects
+
+    @property
+    def by_phases(self) -> bool:
+        """Whether its answer goes by the phases of the settings (phases.toml)."""
+        return "phases" in self.selects
+
+
+@cache
+def analyses() -> dict[str, Analysis]:
+    """All analyses by name, sorted."""
+    topics = [topic for topic in resources.files("profiledb").joinpath("analyses").iterdir() if topic.is_dir()]
+    files = [file for topic in topics for file in topic.iterdir() if file.name.endswith(".sql")]
+    return {f.name[:-4]: parse(f.name[:-4], f.read_text(encoding="utf-8")) for f in sorted(files, key=lambda f: f.name)}
+
+
+def get(name: str) -> Analysis:
+    """One analysis.
+
+    Raises:
+        AnalysisError: there is none of that name.
+    """
+    if name not in analyses():
+        raise AnalysisError(f"No analysis is called {name!r}.", hint="python -m profiledb analyses lists them.")
+    return analyses()[name]
+
+
+def parse(name: str, text: str) -> Analysis:
+    """Reads the header of an analysis file; ``sql`` is the whole text."""
+    lines = read(text, _LINE)
+    return Analysis(
+        name=name,
+        title=lines["title"][0],
+        prose=" ".join(lines.get("", [])).strip(),
+        needs=tuple(tuple(need.split(" or ")) for need in lines.get("needs", [])),
+        params=tuple(_param(line) for line in lines.get("param", [])),
+        columns=tuple(Column(*(part.strip() for part in line.split("|"))) for line in lines.get("column", [])),
+        sql=text,
+        stored=bool(lines.get("stored")),
+        joins=bool(lines.get("joins")),
+        includes=listed(lines.get("includes", [])),
+        selects=listed(lines.get("selects", [])),
+    )
+
+
+def read(text: str, line: re.Pattern[str]) -> dict[str, list[str]]:
+    """The comments before the first line of SQL, by their key; what has none stands under the empty one."""
+    values: dict[str, list[str]] = {}
+    for comment in text.splitlines():
+        if not comment.startswith("--"):
+            break
+        match = line.match(comment)
+        assert match is not None
+        values.setdefault(match["key"] or "", []).append(match["text"].strip())
+    return values
+
+
+def listed(values: list[str]) -> tuple[str, ...]:
+    """The names of lines that list some with commas between them."""
+    return tuple(name.strip() for value in values for name in value.split(","))
+
+
+def _param(line: str) -> Param:
+    match = _PARAM.match(line)
+    if match is None:
+        raise AnalysisError(f"A param line cannot be read: {line}")
+    choices = tuple(part.strip() for part in (match["choices"] or "").split(",") if part.strip())
+    return Param(match["name"], match["default"], choices, match["help"])
+
+
+def bind(analysis: Analysis, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of all parameters: those given, and the defaults.
+
+    Raises:
+        AnalysisError: a name that the analysis does not have, or a value that it does not take.
+    """
+    known = {p.name: p for p in analysis.params}
+    if unknown := sorted(set(given) - set(known)):
+        names = ", ".join(known) or "none"
+        raise AnalysisError(f"{analysis.name} has no parameter {unknown[0]!r}.", hint=f"Its parameters: {names}.")
+    values = {p.name: given.get(p.name, p.default or None) for p in analysis.params}
+    for param in analysis.params:
+        if param.choices and values[param.name] not in param.choices:
+            raise AnalysisError(
+                f"{param.name} of {analysis.name} cannot be {values[param.name]!r}.",
+                hint=f"It is one of: {', '.join(param.choices)}.",
+            )
+    return values

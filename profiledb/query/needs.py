@@ -1,0 +1,27 @@
+"""Whether a report has what an analysis needs, and what to capture where it has not."""
+
+import duckdb
+
+from profiledb.errors import NotLinkedError
+from profiledb.query import captures
+from profiledb.query.header import Analysis
+
+
+def check(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, *, alone: bool = True) -> None:
+    """Raises NotCapturedError where none of the alternatives of a need has rows.
+
+    ``alone`` says that no Compute report stands beside this one: NotLinkedError where the analysis joins one.
+    """
+    for tables in analysis.needs:
+        if analysis.joins and alone and tables[0].startswith("ncu_"):
+            raise NotLinkedError(
+                "No Compute report is linked to this report.",
+                hint="Link one on the Library page, or: python -m profiledb link REPORT COMPUTE_REPORT",
+            )
+        if not any(captures.has_rows(cursor, table) for table in tables):
+            work = any(captures.has_rows(cursor, table) for table in captures.GPU_SIDE)
+            raise captures.how_to_capture(
+                tables[0],
+                calls_traced=not work and captures.has_rows(cursor, "api_call"),
+                graphs_traced=not work and captures.has_rows(cursor, "graph_launch"),
+            )

@@ -1,0 +1,1 @@
+"""What a report is: tables, files, the folder and the catalog that hold them."""

@@ -1,0 +1,226 @@
+"""The folder of reports: list, publish, open, delete."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import duckdb
+
+from profiledb.errors import AnalysisError, DamagedError, ReportNotFoundError
+from profiledb.report import damage, durable, pair, recovery, sidecar
+from profiledb.report.attached import BROKEN, Attachments, State, Views, state
+from profiledb.report.catalog import Catalog, Manifest
+from profiledb.report.schema import SCHEMA_VERSION
+
+__all__ = ["BROKEN", "Library"]
+
+_AGAIN = "Press Delete for it in the Library, then drop its source file again."
+_WRONG_VALUE = (duckdb.ConversionException, duckdb.InvalidInputException)
+
+
+def report_path(library: Path, report_id: str) -> Path:
+    """Where the database of a report is in a library's folder, whether it exists or not."""
+    return library / "reports" / f"{report_id}.v{SCHEMA_VERSION}.duckdb"
+
+
+class Library:
+    """Reports of one folder: ``reports/`` with a database, a manifest and sidecars each, ``catalog.sqlite``, ``work/``.
+
+    May be shared by threads: each query gets a cursor of its own, because one DuckDB connection that several
+    threads use at once can return wrong rows.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.reports = folder / "reports"
+        self.work = folder / "work"
+        self.reports.mkdir(parents=True, exist_ok=True)
+        self.catalog = Catalog(folder / "catalog.sqlite")
+        self._attached = Attachments(partial(report_path, self.folder))
+        self._intact: dict[str, tuple[State, bool]] = {}
+
+    def list(self) -> list[Manifest]:
+        """All reports, the newest first."""
+        return self.catalog.reports()
+
+    def path(self, report_id: str) -> Path:
+        """Where the database of a report is, whether it exists or not."""
+        return report_path(self.folder, report_id)
+
+    def manifest_path(self, report_id: str) -> Path:
+        """Where the manifest of a report is."""
+        return self.reports / f"{report_id}.v{SCHEMA_VERSION}.json"
+
+    def find(self, name: str) -> Manifest:
+        """The report that an id, a unique prefix of one, or a file name means (of equal names the newest).
+
+        Raises:
+            ReportNotFoundError: none does, or several do.
+        """
+        reports = self.list()
+        exact = [r for r in reports if r.id == name] or [r for r in reports if r.name == name]
+        if exact:
+            return exact[0]
+        begins = [r for r in reports if name and r.id.startswith(name)]
+        if len(begins) == 1:
+            return begins[0]
+        if begins:
+            ids = ", ".join(r.id for r in begins[:5])
+            raise ReportNotFoundError(f"{name!r} is the beginning of {len(begins)} reports: {ids}.")
+        raise ReportNotFoundError(
+            f"No report is called {name!r}.", hint="python -m profiledb list shows the reports of this library."
+        )
+
+    def publish(self, database: Path, manifest: Manifest) -> None:
+        """Moves a finished database into the library; from then on the report exists.
+
+        ``database`` must be on the library's file system. In this order, each step on the disk before the next: the
+        manifest, the database, the entry in the catalog. A manifest without a database is swept away by ``recover``; a
+        report that is not listed is listed by it.
+        """
+        self.work.mkdir(parents=True, exist_ok=True)
+        durable.write_text(self.manifest_path(manifest.id), manifest.to_json(), self.work / f"{manifest.id}.json")
+        durable.move(database, self.path(manifest.id))
+        self.catalog.add_report(manifest)
+        for path in (*self.older(manifest.id), self._verdict(manifest.id)):
+            path.unlink(missing_ok=True)
+
+    def delete(self, report_id: str) -> None:
+        """Removes a report, also one whose files are damaged. Readers that have it open keep their snapshot."""
+        self._attached.close(report_id)
+        self.catalog.remove_report(report_id)
+        for path in (self.path(report_id), self.manifest_path(report_id), self._verdict(report_id)):
+            path.unlink(missing_ok=True)
+        for path in self.sidecars(report_id):
+            path.unlink(missing_ok=True)
+
+    def replace(self, before: str, after: str) -> None:
+        """Removes a report in favor of another one, which takes over its labels and links."""
+        self.catalog.hand_over(before, after)
+        self.delete(before)
+
+    def intact(self, report_id: str) -> bool:
+        """Whether the database of a report is there, opens, is whole, and no query has found it damaged.
+
+        Cheap: some milliseconds at the first look, and a look at the folder as long as the file stays as it is.
+        """
+        path = self.path(report_id)
+        file = state(path)
+        if file is None or self._found_damaged(report_id, file):
+            return False
+        known = self._intact.get(report_id)
+        if known is None or known[0] != file:
+            known = self._intact[report_id] = (file, damage.opens(path))
+        return known[1]
+
+    def sidecars(self, report_id: str) -> tuple[Path, ...]:
+        """Where the sidecars of a report are (sidecar.py), whether they exist or not."""
+        return tuple(sidecar.path(self.reports, report_id, kind) for kind in sidecar.SUFFIX)
+
+    def put_sidecar(self, report_id: str, kind: sidecar.Kind, text: str) -> None:
+        """Lays a sidecar beside a report, in place of the one that it had; queries that run keep the old one."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        suffix = sidecar.SUFFIX[kind]
+        durable.write_text(sidecar.path(self.reports, report_id, kind), text, self.work / f"{report_id}{suffix}")
+
+    def link(self, nsys: str, ncu: str) -> None:
+        """Links a Systems report to the Compute report of the same program; both by what ``find`` takes.
+
+        Raises:
+            AnalysisError: one of them is not of its kind.
+            ReportNotFoundError: one of them is not there.
+        """
+        systems, compute = self.find(nsys), self.find(ncu)
+        for report, kind, product in ((systems, "nsys", "Systems"), (compute, "ncu", "Compute")):
+            if report.kind != kind:
+                raise AnalysisError(
+                    f"{report.name} is not a report of Nsight {product}.",
+                    hint="A report of Nsight Systems is linked to one of Nsight Compute.",
+                )
+        self.catalog.link(systems.id, compute.id)
+
+    def unlink(self, nsys_id: str) -> None:
+        """Takes the link of a Systems report away, where it has one."""
+        self.catalog.unlink(nsys_id)
+
+    def linked(self, nsys_id: str) -> str | None:
+        """The id of the Compute report that a Systems report is linked to; None where it is not in the library."""
+        return self.catalog.links().get(nsys_id)
+
+    def recover(self) -> None:
+        """Brings folder and catalog together (recovery.py); only the worker that holds the library may call it."""
+        recovery.recover(self)
+
+    def older(self, report_id: str) -> Iterator[Path]:
+        """Files of this report that cannot be read any more: an earlier schema made them, or they were set aside."""
+        current = {self.path(report_id), self.manifest_path(report_id)}
+        yield from (path for path in self.reports.glob(f"{report_id}.v*") if path not in current)
+
+    @contextmanager
+    def cursor(
+        self, report_id: str, ncu: str | None = None, views: Sequence[Views] = ()
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor on which the tables of a report, and these views, answer to their plain names; read only.
+
+        Args:
+            report_id: the report.
+            ncu: id of a Compute report from which everything of Nsight Compute (``ncu_*``) answers instead.
+            views: what the query builds on, each after those that it needs (query/views.py).
+
+        Raises:
+            ReportNotFoundError: the file of one of them is gone.
+            DamagedError: the file of one of them, or a file beside the report, is damaged.
+        """
+        held = [report_id] if ncu is None else [report_id, ncu]
+        for one in held:
+            self._refuse(one)
+        try:
+            with self._attached.cursor(held, views) as (cursor, catalogs):
+                cursor.execute(f"SET search_path = '{catalogs[0]},memory'")
+                if ncu is not None:
+                    pair.join(cursor, catalogs[1])
+                sidecar.join(cursor, self.reports, report_id)
+                yield cursor
+        except (duckdb.Error, AnalysisError) as error:
+            cause = error if isinstance(error, duckdb.Error) else error.__cause__
+            if isinstance(cause, duckdb.Error) and (found := self._damage(held, cause)):
+                raise found from error
+            raise
+
+    def _damage(self, held: Sequence[str], error: duckdb.Error) -> DamagedError | None:
+        """What is damaged where a query on reports failed; None where all files are as they were written."""
+        for report_id in held:
+            path = self.path(report_id)
+            file = state(path)
+            if file and not isinstance(error, _WRONG_VALUE) and damage.is_damaged(path, error):
+                durable.note(self._verdict(report_id), str(file))
+                return self._damaged(report_id)
+        if kind := damage.damaged_sidecar(self.reports, held[0]):
+            ending = sidecar.SUFFIX[kind]
+            return DamagedError(
+                f"What the library keeps of NAME{ending} beside {self._name(held[0])} is damaged.",
+                hint=f"Drop NAME{ending} again; NAME is that of the report.",
+            )
+        return None
+
+    def _refuse(self, report_id: str) -> None:
+        """Raises DamagedError for a file that is not whole, though this query might read around the damage."""
+        if self.path(report_id).exists() and not self.intact(report_id):
+            raise self._damaged(report_id)
+
+    def _found_damaged(self, report_id: str, file: State) -> bool:
+        try:
+            return self._verdict(report_id).read_text(encoding="utf-8") == str(file)
+        except (OSError, ValueError):
+            return False
+
+    def _verdict(self, report_id: str) -> Path:
+        """A note which file was found damaged, for all processes that use the library."""
+        return self.reports / f"{report_id}.damaged"
+
+    def _damaged(self, report_id: str) -> DamagedError:
+        return DamagedError(f"The file of {self._name(report_id)} in the library is damaged.", hint=_AGAIN)
+
+    def _name(self, report_id: str) -> str:
+        return next((report.name for report in self.list() if report.id == report_id), report_id)

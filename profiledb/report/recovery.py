@@ -1,0 +1,98 @@
+"""Brings the folder of a library and its catalog together, after a crash or where files were damaged.
+
+A report is what has a database and a manifest. ``Library.publish`` writes the manifest, then the database, then the
+entry in the catalog: where it was stopped, what is there tells how far it came.
+"""
+
+import logging
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from profiledb.report import rebuilt, sidecar
+from profiledb.report.catalog import Manifest
+from profiledb.report.durable import write_text
+from profiledb.report.schema import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from profiledb.report.library import Library
+
+_log = logging.getLogger("warpdeck")
+_DAMAGED = ".damaged"
+
+
+def recover(library: "Library") -> None:
+    """Lists what was published, forgets what is gone; what is damaged fails by itself and keeps nothing else.
+
+    Left-over work is removed. A damaged catalog is set aside, and a new one made. A damaged manifest is made anew from
+    the catalog or from the database. A report of which neither can be read is set aside, and one that an older schema
+    made is taken off the list: their files in the inbox are converted again.
+    """
+    shutil.rmtree(library.work, ignore_errors=True)
+    library.catalog.mend()
+    listed = {manifest.id: manifest for manifest in library.list()}
+    for report_id in sorted(_published(library)):
+        _list(library, report_id, listed.get(report_id))
+    for report_id in listed:
+        _forget_gone(library, report_id)
+    _sweep(library)
+
+
+def _published(library: "Library") -> set[str]:
+    """Ids of the reports of which there is a manifest or a database."""
+    endings = (f".v{SCHEMA_VERSION}.json", f".v{SCHEMA_VERSION}.duckdb")
+    return {path.name.removesuffix(end) for end in endings for path in library.reports.glob(f"*{end}")}
+
+
+def _list(library: "Library", report_id: str, listed: Manifest | None) -> None:
+    path = library.manifest_path(report_id)
+    if not library.path(report_id).exists():
+        path.unlink()  # it was about to be published
+        return
+    manifest = _manifest(path, report_id)
+    if manifest is None:
+        manifest = listed or rebuilt.manifest(library.path(report_id), report_id)
+        if manifest is None:
+            _set_aside(library, report_id)
+            return
+        _log.warning("The manifest of %s was damaged or gone; it is made anew.", manifest.name)
+        library.work.mkdir(exist_ok=True)
+        write_text(path, manifest.to_json(), library.work / path.name)
+    if listed is None:
+        library.catalog.add_report(manifest)
+
+
+def _manifest(path: Path, report_id: str) -> Manifest | None:
+    """The manifest of a report; None where it cannot be read, or is that of another one."""
+    try:
+        found = Manifest.from_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if found.id == report_id else None
+
+
+def _set_aside(library: "Library", report_id: str) -> None:
+    """Gives the files of a report of which nothing can be read names that no report has."""
+    for path in (library.path(report_id), library.manifest_path(report_id)):
+        if path.exists():
+            path.replace(path.with_name(path.name + _DAMAGED))
+            _log.warning("%s cannot be read. It was renamed; drop its source file again.", path)
+
+
+def _forget_gone(library: "Library", report_id: str) -> None:
+    if library.path(report_id).exists():
+        return
+    if any(library.older(report_id)):
+        library.catalog.unlist_report(report_id)
+    else:
+        library.catalog.remove_report(report_id)
+
+
+def _sweep(library: "Library") -> None:
+    """Removes what lies beside reports that are gone."""
+    for suffix in (*sidecar.SUFFIX.values(), _DAMAGED):
+        for path in library.reports.glob(f"*{suffix}"):
+            report_id = path.name.removesuffix(suffix)
+            if "." not in report_id and not any(library.reports.glob(f"{report_id}.v*")):
+                path.unlink(missing_ok=True)
+    shutil.rmtree(library.work, ignore_errors=True)

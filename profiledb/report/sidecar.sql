@@ -1,0 +1,27 @@
+-- What the program that was profiled says of itself (sidecar.py). Without such files these
+-- are empty; the library puts the files of a report in front.
+
+-- What it computed: batch, heads, tokens ... Names of nested values are joined by dots.
+CREATE OR REPLACE VIEW meta AS SELECT NULL::VARCHAR AS key, NULL::VARCHAR AS value WHERE false;
+
+-- What its own timers measured, a row a measurement.
+CREATE OR REPLACE VIEW timing AS SELECT NULL::VARCHAR AS label, NULL::BIGINT AS step, NULL::DOUBLE AS seconds WHERE false;
+
+-- What NVML told of the GPUs of the machine, a row a reading and GPU (workloads.nvml says what each column is).
+-- time_ns counts from 1970, in UTC.
+CREATE OR REPLACE VIEW power_log AS
+SELECT NULL::BIGINT AS time_ns, NULL::INTEGER AS device, NULL::VARCHAR AS uuid, NULL::DOUBLE AS power_w,
+    NULL::DOUBLE AS energy_mj, NULL::DOUBLE AS sm_clock_mhz, NULL::DOUBLE AS memory_clock_mhz,
+    NULL::DOUBLE AS temperature_c, NULL::DOUBLE AS memory_used_bytes, NULL::DOUBLE AS gpu_utilisation_pct,
+    NULL::DOUBLE AS memory_utilisation_pct WHERE false;
+
+-- Times of the same work on CPU and GPU, a row a part and repetition, in the order in which they ran.
+CREATE OR REPLACE VIEW task_time AS
+SELECT NULL::VARCHAR AS task, NULL::BIGINT AS size, NULL::VARCHAR AS device, NULL::VARCHAR AS part,
+    NULL::DOUBLE AS seconds WHERE false;
+
+-- A fact under one of several names, wherever it is nested; the outermost one first. NULL where there is none.
+CREATE OR REPLACE MACRO meta_value(names) AS (
+    SELECT value FROM meta WHERE list_contains(names, lower(regexp_extract(key, '[^.]*$')))
+    ORDER BY len(string_split(key, '.')), key LIMIT 1
+);

@@ -1,0 +1,74 @@
+"""Report files: one DuckDB database each, written once and never changed afterwards."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from profiledb.report import schema
+from profiledb.report.schema import quote
+
+CATALOG = "report"
+"""Name under which a connection that writes a report has it attached."""
+
+_FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 65536"
+"""Small blocks: a report has dozens of small tables, and each takes at least one block a column."""
+
+_CHANGEABLE = ("preserve_insertion_order", "asof_loop_join_threshold")
+"""Settings that loading a report changes: how a query is planned, nothing that it may reach or use."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a connection that writes a report may reach beyond the folder of that report.
+
+    Args:
+        reads: files, and folders with all that is in them.
+        extensions: files of DuckDB extensions that are loaded.
+    """
+
+    reads: tuple[Path, ...] = ()
+    extensions: tuple[Path, ...] = ()
+
+
+@contextmanager
+def create(path: Path, memory_limit: str = "1GB", access: Access | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that writes the report file ``path``, with every table of the schema, empty.
+
+    The file is complete when the block ends without an error; after an error it is worthless. The connection reaches
+    no file but those in the folder of ``path`` and those of ``access``, and no statement can change that. (An SQLite
+    file is read by SQLite, which asks nobody: where its extension is loaded, the process has to be confined as well.)
+
+    Args:
+        path: file to create; it must not exist.
+        memory_limit: what DuckDB may take before it writes to disk beside ``path``, for example ``1GB``.
+        access: what else the connection needs.
+    """
+    access = access or Access()
+    db = duckdb.connect(config={"memory_limit": memory_limit, "temp_directory": f"{path}.spill"})
+    try:
+        for extension in access.extensions:
+            db.execute(f"LOAD {quote(str(extension))}")
+        _seal(db, [path.parent, *access.reads])
+        db.execute(f"ATTACH {quote(str(path))} AS {CATALOG} ({_FORMAT})")
+        db.execute(f"USE {CATALOG}")
+        schema.create(db)
+        yield db
+        schema.comment(db)
+        db.execute("USE memory")
+        db.execute(f"DETACH {CATALOG}")
+    finally:
+        db.close()
+
+
+def _seal(db: duckdb.DuckDBPyConnection, allowed: list[Path]) -> None:
+    """Takes away every file but those allowed, for good: names from a report may end up in a statement by mistake."""
+    folders = ", ".join(quote(f"{path}/") for path in allowed if path.is_dir())
+    files = ", ".join(quote(str(path)) for path in allowed if not path.is_dir())
+    db.execute(f"SET allowed_directories = [{folders}]")
+    db.execute(f"SET allowed_paths = [{files}]::VARCHAR[]")
+    db.execute(f"SET allowed_configs = [{', '.join(map(quote, _CHANGEABLE))}]")
+    db.execute("SET enable_external_access = false")
+    db.execute("SET lock_configuration = true")

@@ -1,0 +1,92 @@
+"""Phases of a program (forward, backward, optimizer): the patterns that find them in the names of ranges.
+
+The rules stand in phases.toml. Nothing of them is kept in a report: they are applied at each query, by DuckDB's RE2.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from profiledb import config
+from profiledb.report.schema import quote
+from profiledb.rules import reader
+
+BUNDLED = Path(__file__).with_name("phases.toml")
+NONE = "none"
+"""The phase of what lies in no range that has one."""
+
+ALL = "all"
+"""What analyses call everything together; no phase can be called so."""
+
+_FORM = reader.Form(
+    "phase",
+    "phases",
+    {"name": str, "title": str, "patterns": list},
+    "Mend the file, or start without it; profiledb/rules/phases.toml shows the form.",
+)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A phase: its name in tables, and what people read."""
+
+    name: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The phases in the order in which pages show them, ``none`` last, and (pattern, phase) in the order of asking."""
+
+    phases: tuple[Phase, ...]
+    patterns: tuple[tuple[str, str], ...]
+
+
+def load(override: Path | None = None) -> Rules:
+    """The phases; the patterns of a user's own file are asked before the bundled ones.
+
+    Raises:
+        ConfigError: the user's file cannot be read or an entry of it is wrong; the message names file and entry.
+    """
+    return _load(override, override.stat().st_mtime_ns if override and override.exists() else 0)
+
+
+def current() -> Rules:
+    """The phases by this process's settings."""
+    return load(config.load().phases)
+
+
+def apply(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Makes ``phase_of`` and ``phase_place`` (phase.sql) of this cursor speak of the phases of the settings."""
+    known = current()
+    whens = " ".join(
+        f"WHEN regexp_matches(name, {quote(pattern)}, 'i') THEN {quote(name)}" for pattern, name in known.patterns
+    )
+    names = ", ".join(quote(phase.name) for phase in known.phases)
+    cursor.execute(f"""
+        CREATE OR REPLACE TEMP MACRO phase_of(name) AS CASE {whens} END;
+        CREATE OR REPLACE TEMP MACRO phase_place(phase) AS list_position([{names}], phase)
+    """)
+
+
+@cache
+def _load(override: Path | None, _changed: int) -> Rules:
+    own = _read(override) if override else []
+    bundled = _read(BUNDLED)
+    names = [name for name in dict.fromkeys(e["name"] for e in bundled + own) if name != NONE]
+    titles = {e["name"]: e["title"] for e in reversed(own + bundled) if e.get("title")}
+    titles = {NONE: "No phase"} | titles
+    return Rules(
+        tuple(Phase(name, titles.get(name, name.replace("_", " ").capitalize())) for name in [*names, NONE]),
+        tuple((pattern, e["name"]) for e in own + bundled for pattern in e.get("patterns", [])),
+    )
+
+
+def _read(path: Path) -> list[reader.Entry]:
+    entries = reader.read(path, _FORM)
+    if any(entry["name"] == ALL for entry in entries):
+        raise _FORM.wrong(f"{path}: no phase can be called {ALL!r}, which means all of them.")
+    reader.check_patterns(path, entries, _FORM)
+    return entries

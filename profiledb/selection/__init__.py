@@ -1,0 +1,1 @@
+"""What part of a report an analysis looks at."""

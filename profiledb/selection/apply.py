@@ -1,0 +1,108 @@
+"""Makes a cursor show a selection: which ranges are chosen, which are left out, and the views of the rest."""
+
+import duckdb
+
+from profiledb.errors import AnalysisError
+from profiledb.report.schema import count_rows
+from profiledb.selection import views
+from profiledb.selection.model import INSTANCE, Selection
+
+
+def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
+    """Makes the views ``selected_*`` of this cursor show the selection, and ``selected_mode`` and ``_device`` tell it.
+
+    Raises:
+        AnalysisError: the report has no such range, or no such instance of it.
+    """
+    if selection == Selection():
+        return  # what the views show anyway
+    cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS '{selection.mode}'")
+    if selection.everything:
+        return
+    if selection.device is not None:
+        cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_device() AS {selection.device}")
+    if selection.skip_first and not selection.ranges:
+        raise AnalysisError("skip_first counts instances of a range.", hint="Choose one: --param range=NAME")
+    chosen = _choose(cursor, selection)
+    skipped = selection.warmup == "exclude" and _skip(cursor)
+    views.create_views(cursor, selection, chosen=chosen, skipped=skipped)
+
+
+def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
+    """Collects the chosen instances in ``chosen``, and the numbers of all ranges in them in ``chosen_range``."""
+    if not selection.ranges:
+        return False
+    cursor.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {_NO_RANGE}")
+    for text in selection.ranges:
+        before = count_rows(cursor, "chosen")
+        column, paths, first, last = _find(cursor, text)
+        ids = ", ".join(map(str, paths))
+        cursor.execute(f"""
+            INSERT INTO chosen
+            SELECT range_id, path_id, pre, post, {column == "path"} FROM range WHERE path_id IN ({ids})
+            QUALIFY row_number() OVER (PARTITION BY global_tid, path_id ORDER BY start_ns, pre)
+                BETWEEN {max(first, 1 + selection.skip_first)} AND {last}
+        """)
+        if count_rows(cursor, "chosen") == before:
+            raise AnalysisError(f"The range {text!r} has no such instance.", hint="Instances count from 1.")
+    views.collect_inside(cursor, "chosen", "chosen_range")
+    return True
+
+
+def _find(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int], int, int]:
+    """What a text is, a path or a name, the paths that it means, and the first and last instance of them."""
+    if found := _paths(cursor, text):
+        return *found, 1, _ALL
+    match = INSTANCE.fullmatch(text)
+    if match and (found := _paths(cursor, match["path"])):
+        return *found, int(match["first"]), int(match["last"] or match["first"])
+    raise AnalysisError(
+        f"No range of this report is called {text!r}.", hint="The analysis nvtx_tree lists their paths."
+    )
+
+
+_ALL = 2**62
+_NO_RANGE = "SELECT range_id, path_id, pre, post, false AS by_path FROM range LIMIT 0"
+
+
+def _paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int]] | None:
+    encoded = text.encode(errors="backslashreplace").hex()  # SQL ends at a NUL, even between quotation marks
+    for column in ("path", "name"):
+        found = f"SELECT path_id FROM range_path WHERE {column} = decode(unhex('{encoded}'))"
+        rows = cursor.execute(found).fetchall()
+        if rows:
+            return column, [path_id for (path_id,) in rows]
+    return None
+
+
+def _skip(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Collects what warm-ups hold in ``skipped`` and ``skipped_range``; what is chosen, or in a chosen path, stays."""
+    cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS chosen AS {_NO_RANGE}")
+    cursor.execute("""
+        CREATE OR REPLACE TEMP TABLE skipped AS
+        WITH RECURSIVE above AS (
+            SELECT parent_id AS path_id FROM range_path
+            WHERE path_id IN (SELECT path_id FROM chosen WHERE by_path)
+            UNION SELECT parent_id FROM range_path JOIN above USING (path_id)
+        )
+        SELECT range_id, path_id, pre, post FROM range JOIN range_path USING (path_id)
+        ANTI JOIN chosen USING (range_id) ANTI JOIN above USING (path_id)
+        WHERE is_warmup(name)
+    """)
+    if not count_rows(cursor, "skipped"):
+        return False
+    _skip_driven(cursor)
+    views.collect_inside(cursor, "skipped", "skipped_range")
+    return True
+
+
+def _skip_driven(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Adds the ranges that driven threads had open within a warm-up of their driver: libraries open some anywhere."""
+    cursor.execute("""
+        INSERT INTO skipped
+        SELECT DISTINCT one.range_id, one.path_id, one.pre, one.post
+        FROM thread_driver AS driven JOIN range AS one ON one.global_tid = driven.global_tid
+        JOIN (SELECT range.* FROM range SEMI JOIN skipped USING (range_id)) AS around
+            ON around.global_tid = driver_tid AND one.start_ns >= around.start_ns AND one.end_ns <= around.end_ns
+        ANTI JOIN chosen ON chosen.range_id = one.range_id
+    """)

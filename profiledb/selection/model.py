@@ -1,0 +1,86 @@
+"""What part of a report an analysis looks at: ranges, mode of attribution, GPU, stream, stretch of time.
+
+An analysis that reads a view whose name begins with ``selected_`` takes the parameters below, on the command line and
+in the address of a page alike. Without any the views are the whole tables.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from profiledb.errors import AnalysisError
+
+HELP = {
+    "range": "keeps what this range holds: its path as nvtx_tree prints it, or its name wherever it stands;"
+    " #3 or #2-5 behind it picks instances of each thread; may be given several times",
+    "skip_first": "leaves out as many first instances of each chosen range",
+    "warmup": "exclude leaves out what ranges hold that look like a warm-up, unless they are chosen themselves",
+    "mode": "who a launch belongs to: the ranges of its thread, or also those of the thread that drives it",
+    "device": "keeps operations of the GPU with this number",
+    "stream": "keeps operations of the CUDA stream with this number",
+    "from_ns": "keeps what begins at this time after the begin of the capture, or later",
+    "to_ns": "keeps what begins before this time after the begin of the capture",
+}
+CHOICES = {"warmup": ("include", "exclude"), "mode": ("thread", "process")}
+INSTANCE = re.compile(r"(?P<path>.*)#(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
+"""A range with the instances of it: ``step#3``, ``step#2-5``. A name that ends so is tried as it stands first."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A part of a report; times in ns from the begin of the capture, ``to_ns`` excluded."""
+
+    ranges: tuple[str, ...] = ()
+    skip_first: int = 0
+    warmup: str = "include"
+    mode: str = "thread"
+    device: int | None = None
+    stream: int | None = None
+    from_ns: int | None = None
+    to_ns: int | None = None
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is left out; a mode alone leaves out nothing."""
+        return self == Selection(mode=self.mode)
+
+
+def usual(*, warmup: bool) -> Selection:
+    """What the pages show where nobody chose anything; ``warmup`` says that the report has ranges of a warm-up."""
+    return Selection(mode="process", warmup="exclude" if warmup else "include")
+
+
+def parse(values: Mapping[str, Any]) -> Selection:
+    """The selection that parameters describe; a missing or empty one means its default.
+
+    Raises:
+        AnalysisError: a value that cannot be, such as a device that is no number.
+    """
+    given = {name: value for name, value in values.items() if value not in (None, "", ())}
+    if unknown := sorted(set(given) - set(HELP)):
+        raise AnalysisError(f"A selection has no parameter {unknown[0]!r}.")
+    for name, choices in CHOICES.items():
+        if given.get(name, choices[0]) not in choices:
+            raise AnalysisError(f"{name} cannot be {given[name]!r}.", hint=f"It is one of: {', '.join(choices)}.")
+    ranges = given.pop("range", ())
+    fields: dict[str, Any] = {n: value if n in CHOICES else _whole(n, value) for n, value in given.items()}
+    return Selection(ranges=(ranges,) if isinstance(ranges, str) else tuple(ranges), **fields)
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        return int(value)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise AnalysisError(f"{name} takes a whole number, not {value!r}.") from error
+
+
+def as_params(selection: Selection) -> dict[str, str | Sequence[str]]:
+    """The parameters that give this selection; those at their default are left out."""
+    plain = Selection()
+    found: dict[str, str | Sequence[str]] = {
+        name: str(getattr(selection, name))
+        for name in HELP
+        if name != "range" and getattr(selection, name) != getattr(plain, name)
+    }
+    return found | ({"range": selection.ranges} if selection.ranges else {})

@@ -1,0 +1,97 @@
+-- The selected part of a report, and small words that all analyses share.
+
+-- Process and thread of the operating system in a global id: its bits 24 to 47, and 0 to 23.
+CREATE OR REPLACE MACRO pid_of(global_id) AS (global_id >> 24) & 16777215;
+CREATE OR REPLACE MACRO tid_of(global_tid) AS global_tid & 16777215;
+
+-- A thread as people write it: process and thread id of the operating system.
+CREATE OR REPLACE MACRO thread_label(global_tid) AS pid_of(global_tid) || ' / ' || tid_of(global_tid);
+
+-- What a selection keeps of each table; without one all of it. views.py puts others in front of these views.
+CREATE OR REPLACE MACRO selected_mode() AS 'thread';
+CREATE OR REPLACE MACRO selected_device() AS NULL::INTEGER;
+CREATE OR REPLACE VIEW selected_kernel AS FROM kernel;
+CREATE OR REPLACE VIEW selected_memop AS FROM memop;
+CREATE OR REPLACE VIEW selected_graph_launch AS FROM graph_launch;
+CREATE OR REPLACE VIEW selected_api_call AS FROM api_call;
+CREATE OR REPLACE VIEW selected_osrt_call AS FROM osrt_call;
+CREATE OR REPLACE VIEW selected_mpi_call AS FROM mpi_call;
+CREATE OR REPLACE VIEW selected_sync AS FROM sync;
+CREATE OR REPLACE VIEW selected_range AS FROM range;
+CREATE OR REPLACE VIEW selected_busy AS FROM busy;
+
+-- Kernels with their names and durations.
+CREATE OR REPLACE VIEW selected_named_kernel AS
+SELECT kernel.*, end_ns - start_ns AS duration_ns, demangled, short, mangled, class
+FROM selected_kernel AS kernel LEFT JOIN kernel_name USING (name_id);
+
+-- The time that a capture covers. With a capture range nsys states begin and end on another clock than that of the
+-- operations, which then count from the begin of the range: so the stated window holds only where the operations lie
+-- in it, else [0, length], else what the operations themselves cover. A report without operations has what it states.
+CREATE OR REPLACE VIEW capture_window AS
+WITH stated AS (
+    SELECT report.start_ns, stop_ns, coalesce(duration_ns, stop_ns - report.start_ns) AS length_ns,
+        (SELECT min(start_ns) FROM busy) AS first_ns, (SELECT max(end_ns) FROM busy) AS last_ns
+    FROM report
+), fit AS (
+    SELECT *, coalesce(start_ns <= first_ns AND stop_ns >= last_ns, first_ns IS NULL) AS inside,
+        coalesce(first_ns >= 0 AND length_ns >= last_ns, false) AS from_zero
+    FROM stated
+), edges AS (
+    SELECT CASE WHEN inside THEN start_ns WHEN from_zero THEN 0 ELSE first_ns END AS low,
+        CASE WHEN inside THEN stop_ns WHEN from_zero THEN length_ns
+            ELSE greatest(last_ns, first_ns + length_ns) END AS high
+    FROM fit
+)
+SELECT low AS start_ns, high AS end_ns, high - low AS duration_ns FROM edges;
+
+-- The stretches of time that the selection covers, without overlap.
+CREATE OR REPLACE VIEW selected_window AS SELECT start_ns, end_ns FROM capture_window;
+
+-- A name that fits into a table: the kernel without templates and arguments, and for general launchers such as
+-- vectorized_elementwise_kernel the function, functor or operation that they were made for.
+CREATE OR REPLACE MACRO readable_name(short, demangled) AS (
+    SELECT CASE WHEN detail IN ('', short) THEN short ELSE short || ' · ' || detail END
+    FROM (
+        SELECT regexp_replace(coalesce(
+            nullif(regexp_extract(demangled, '(\w+)\([^()]*\)(?: const)?::[\[{]lambda', 1), ''),
+            nullif(regexp_extract(demangled, '<.*?\b(\w*Functor_\w+|(?:[C-Z]|Add|Bu)\w*Functor)\b', 1), ''),
+            nullif(regexp_extract(demangled, '<.*?\b(\w+Ops?)\b', 1), ''),
+            nullif(regexp_extract(demangled, '<(cutlass_\w+)', 1), ''), ''
+        ), '(_kernel)?(_cuda|_impl|CUDAKernelImpl|CUDAKernel)?$', '') AS detail
+    )
+);
+
+-- Blocks or threads in three dimensions as a text: 132x1x1.
+CREATE OR REPLACE MACRO dimensions(x, y, z) AS x || 'x' || y || 'x' || z;
+
+-- The kernels that a value means: a number of kernel_name, or a full name. Names that differ only in their mangled
+-- form are one kernel.
+CREATE OR REPLACE MACRO kernel_ids(chosen) AS TABLE
+SELECT name_id FROM kernel_name WHERE demangled IN (
+    SELECT demangled FROM kernel_name WHERE name_id = TRY_CAST(chosen AS INTEGER) OR demangled = chosen::VARCHAR
+);
+
+-- Names of kernels with the number that stands for each: the smallest of those that share the full name.
+CREATE OR REPLACE VIEW kernel_key AS
+SELECT name_id, min(name_id) OVER (PARTITION BY demangled) AS kernel, demangled, short, mangled, class
+FROM kernel_name;
+
+-- What the launches that ncu measured are limited by (reference: SpeedOfLight rule of Nsight Compute 2024.1).
+-- Compute and memory are percent of the peak, waves_per_sm tells a grid that does not fill the GPU once.
+CREATE OR REPLACE MACRO ncu_verdict(compute_pct, memory_pct, waves_per_sm) AS CASE
+    WHEN compute_pct IS NULL OR memory_pct IS NULL THEN NULL
+    WHEN greatest(compute_pct, memory_pct) >= 80 THEN 'high throughput'
+    WHEN greatest(compute_pct, memory_pct) < 60 AND waves_per_sm < 1 THEN 'small grid'
+    WHEN greatest(compute_pct, memory_pct) < 60 THEN 'latency bound'
+    WHEN abs(compute_pct - memory_pct) < 10 THEN 'balanced'
+    WHEN compute_pct > memory_pct THEN 'compute bound'
+    ELSE 'memory bound'
+END;
+
+-- The range that an operation or call belongs to in the mode of the selection.
+CREATE OR REPLACE MACRO range_by_mode(thread_range, process_range) AS
+CASE selected_mode() WHEN 'process' THEN process_range ELSE thread_range END;
+
+-- Whether a range looks like a warm-up.
+CREATE OR REPLACE MACRO is_warmup(name) AS regexp_matches(name, 'warm[ _-]?up', 'i');

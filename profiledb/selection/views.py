@@ -1,0 +1,150 @@
+"""The views of a selection: the rows of each table that belong to it, under the name ``selected_`` and the table's."""
+
+import duckdb
+
+from profiledb.selection.model import Selection
+
+OPERATIONS = ("kernel", "memop", "graph_launch")
+"""Tables of what ran on a GPU."""
+
+CALLS = ("api_call", "osrt_call", "mpi_call", "sync")
+"""Tables of what happened on the host; GPU and stream do not restrict them."""
+
+_BEGIN = "(SELECT coalesce(start_ns, 0) FROM capture_window)"
+"""Begin of the capture; of one that states none, and in which no GPU worked, that of its clock."""
+
+
+def busy(prefix: str = "") -> str:
+    """SQL of the union of the intervals in which each GPU worked, by the usual sweep over starts.
+
+    A busy interval begins where work starts after all earlier work has ended, and ends where the work before the next
+    one had reached.
+
+    Args:
+        prefix: what stands before the names of ``OPERATIONS``, for the work of a selection.
+    """
+    work = " UNION ALL ".join(f"SELECT device_id, start_ns, end_ns FROM {prefix}{table}" for table in OPERATIONS)
+    return f"""
+        WITH work AS ({work}), swept AS (
+            SELECT *, max(end_ns) OVER (PARTITION BY device_id ORDER BY start_ns
+                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+            FROM work WHERE device_id IS NOT NULL
+        )
+        SELECT device_id, start_ns,
+            coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
+        FROM swept JOIN (SELECT device_id, max(end_ns) AS last_ns FROM work GROUP BY device_id) USING (device_id)
+        WHERE reached IS NULL OR start_ns > reached
+    """
+
+
+def collect_inside(cursor: duckdb.DuckDBPyConnection, instances: str, inside: str) -> None:
+    """Makes the temporary table ``inside`` (pre), for what the rows of a table hold, and a view ``inside_id``.
+
+    ``inside`` has the numbers from pre to post of each row. The rows may lie in each other: the outermost ones cover
+    them all. ``inside_id`` (range_id) has the rows and every range that one of them encloses, also where ranges cross.
+    """
+    cursor.execute(f"""
+        CREATE OR REPLACE TEMP TABLE {inside}_outermost AS
+        WITH swept AS (
+            SELECT pre, post, max(post) OVER before AS reached FROM {instances}
+            WINDOW before AS (ORDER BY pre, post ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+        )
+        SELECT pre, post FROM swept WHERE reached IS NULL OR pre > reached;
+        CREATE OR REPLACE TEMP TABLE {inside} AS
+        SELECT range.pre FROM range ASOF JOIN {inside}_outermost AS top ON range.pre >= top.pre
+        WHERE range.pre <= top.post;
+        CREATE OR REPLACE TEMP VIEW {inside}_id AS
+        WITH around AS (
+            SELECT global_tid, start_ns, max((end_ns, -start_ns, -range_id)) OVER until_here AS widest
+            FROM range SEMI JOIN {instances} USING (range_id) WHERE end_global_tid IS NULL
+            WINDOW until_here AS (PARTITION BY global_tid ORDER BY start_ns)
+        )
+        SELECT range_id FROM {instances}
+        UNION SELECT range_id FROM range ASOF JOIN around USING (global_tid, start_ns)
+        WHERE end_global_tid IS NULL AND (end_ns, -range.start_ns, -range_id) < widest
+    """)
+
+
+def create_views(cursor: duckdb.DuckDBPyConnection, selection: Selection, *, chosen: bool, skipped: bool) -> None:
+    """Hides the views of the whole report (selected.sql) behind views of the selection, for this cursor only.
+
+    Args:
+        cursor: its temporary tables ``chosen_range`` and ``skipped_range`` hold range numbers where asked for.
+        selection: GPU, stream, times and mode.
+        chosen: only what lies in ``chosen_range``.
+        skipped: nothing that lies in ``skipped_range``.
+    """
+    times = _times(selection)
+    for table in OPERATIONS:
+        _view(cursor, table, [*times, *_hardware(selection), *_ranges(table, selection.mode, chosen, skipped)])
+    for table in CALLS:
+        mode = selection.mode if table == "api_call" else "thread"
+        _view(cursor, table, [*times, *([] if table == "sync" else _ranges(table, mode, chosen, skipped))])
+    inside = ["range_id IN (FROM chosen_range_id)"] * chosen + ["range_id NOT IN (FROM skipped_range_id)"] * skipped
+    _view(cursor, "range", [*times, *inside])
+    cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy('selected_')}")
+    cursor.execute(_window(selection, chosen, skipped))
+
+
+def _view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) -> None:
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_{table} AS SELECT * FROM {table} {where}")
+
+
+def _times(selection: Selection) -> list[str]:
+    found = [f"start_ns >= {selection.from_ns} + {_BEGIN}"] if selection.from_ns is not None else []
+    return found + ([f"start_ns < {selection.to_ns} + {_BEGIN}"] if selection.to_ns is not None else [])
+
+
+def _hardware(selection: Selection) -> list[str]:
+    found = [f"device_id = {selection.device}"] if selection.device is not None else []
+    return found + ([f"stream_id = {selection.stream}"] if selection.stream is not None else [])
+
+
+def _ranges(table: str, mode: str, chosen: bool, skipped: bool) -> list[str]:
+    """Conditions on the innermost range of a row, and on further ranges around its call where some cross.
+
+    Left out is by process in either mode: a warm-up is one for the threads that it drives, too.
+    """
+    column = f"{mode}_range"
+    left_out = "thread_range" if table in ("osrt_call", "mpi_call") else "process_range"
+
+    def inside(name: str, column: str) -> str:
+        own = f"coalesce({column} IN (FROM {name}), false)"
+        if table not in (*OPERATIONS, "api_call"):
+            return own
+        further = f"call_id IN (SELECT call_id FROM call_range WHERE {column} IN (FROM {name}))"
+        return f"({own} OR coalesce({further}, false))"
+
+    return [inside("chosen_range", column)] * chosen + [f"NOT {inside('skipped_range', left_out)}"] * skipped
+
+
+def _window(selection: Selection, chosen: bool, skipped: bool) -> str:
+    """The stretches of time that a selection covers: those of its ranges on the GPU without those left out."""
+    low = f"{selection.from_ns} + {_BEGIN}" if selection.from_ns is not None else "start_ns"
+    high = f"{selection.to_ns} + {_BEGIN}" if selection.to_ns is not None else "end_ns"
+    kept = _projected("chosen", selection.mode) if chosen else "SELECT start_ns, end_ns FROM capture_window"
+    gone = _projected("skipped", "process") if skipped else "SELECT start_ns, end_ns FROM busy LIMIT 0"
+    return f"""
+CREATE OR REPLACE TEMP VIEW selected_window AS
+WITH edge AS (
+    SELECT start_ns AS t, 1 AS kept, 0 AS gone FROM ({kept}) UNION ALL SELECT end_ns, -1, 0 FROM ({kept})
+    UNION ALL SELECT start_ns, 0, 1 FROM ({gone}) UNION ALL SELECT end_ns, 0, -1 FROM ({gone})
+), depth AS (
+    SELECT t AS start_ns, lead(t) OVER (ORDER BY t) AS end_ns, sum(sum(kept)) OVER (ORDER BY t) AS kept,
+        sum(sum(gone)) OVER (ORDER BY t) AS gone
+    FROM edge GROUP BY t
+), piece AS (
+    SELECT greatest(start_ns, {low}) AS start_ns, least(end_ns, {high}) AS end_ns FROM depth WHERE kept > 0 AND gone = 0
+), swept AS (
+    SELECT *, (start_ns IS DISTINCT FROM lag(end_ns) OVER (ORDER BY start_ns))::INTEGER AS begins
+    FROM piece WHERE end_ns > start_ns
+), island AS (
+    SELECT *, sum(begins) OVER (ORDER BY start_ns) AS island FROM swept
+)
+SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM island GROUP BY island
+"""
+
+
+def _projected(instances: str, mode: str) -> str:
+    return f"SELECT start_ns, end_ns FROM projection SEMI JOIN {instances} USING (range_id) WHERE mode = '{mode}'"

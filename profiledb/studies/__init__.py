@@ -1,0 +1,1 @@
+"""What takes several answers: comparisons, crossings, scaling, summaries."""

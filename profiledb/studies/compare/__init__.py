@@ -1,0 +1,1 @@
+"""Two reports: which kernels belong together, and which changes are more than scatter."""

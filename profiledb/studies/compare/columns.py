@@ -1,0 +1,74 @@
+"""The columns of a comparison: name, unit, number format, meaning. Of ``a_`` and ``b_`` each side has its own."""
+
+from collections.abc import Sequence
+
+from profiledb.query.header import Column
+
+
+def names(columns: Sequence[Column]) -> list[str]:
+    """Their names, in their order."""
+    return [column.name for column in columns]
+
+
+def _both(name: str, unit: str, form: str, about: str) -> tuple[Column, Column]:
+    return Column(f"a_{name}", unit, form, f"{about}, of A"), Column(f"b_{name}", unit, form, f"{about}, of B")
+
+
+_STATUS = Column("status", "text", "", "same where both have it, new where only B has it, gone where only A has it")
+KERNELS = (
+    _STATUS,
+    Column("name", "text", "", "readable name: without templates and arguments"),
+    Column("class", "text", "", "kernel class"),
+    Column("change_ns", "ns", "", "sum of durations of B less that of A; what is new or gone counts in full"),
+    Column("change_pct", "%", ".2f", "the same of A's sum"),
+    *_both("total_ns", "ns", "", "sum of durations, a step where steps are compared"),
+    *_both("calls", "count", "", "executions, a step where steps are compared"),
+    *_both("avg_ns", "ns", ".1f", "mean duration"),
+    Column("avg_change_pct", "%", ".2f", "mean duration of B against that of A"),
+    Column("low_pct", "%", ".2f", "lower end of the 95 % interval of that, by a bootstrap over sampled executions"),
+    Column("high_pct", "%", ".2f", "upper end of that interval"),
+    Column("verdict", "text", "", "slower or faster where the interval leaves 0 out, not significant, too few calls"),
+    Column("more_calls_ns", "ns", ".1f", "part of change_ns that is due to the number of calls, at A's mean duration"),
+    Column("longer_ns", "ns", ".1f", "part of change_ns that is due to the mean duration, at B's number of calls"),
+    *_both("share_pct", "%", ".2f", "share of the kernel time of its side"),
+    Column("share_change_points", "points", ".2f", "share of B less that of A, percentage points"),
+    *_both("median_ns", "ns", ".1f", "median of the sampled durations"),
+    *_both("p95_ns", "ns", ".1f", "95th percentile of the sampled durations"),
+    *_both("threads", "count", ".1f", "threads of a launch, the mean: another number is other work"),
+    *_both("kernel", "text", "", "number of the kernel in its report, of several the longest"),
+    *_both("kernels", "count", "", "kernels of the report that the row stands for"),
+    Column("demangled", "text", "", "full name with template arguments"),
+)
+PHASES = (
+    _STATUS,
+    Column("pattern", "text", "", "names of the ranges, with a star for the last number of a name"),
+    *_both("instances", "count", "", "ranges, a step where steps are compared"),
+    *_both("kernel_ns", "ns", "", "sum of the durations of their kernels"),
+    Column("change_kernel_ns", "ns", "", "that of B less that of A"),
+    Column("change_kernel_pct", "%", ".2f", "the same of A's"),
+    *_both("busy_ns", "ns", "", "sum of the times in which their operations ran"),
+    Column("change_busy_ns", "ns", "", "that of B less that of A"),
+    Column("change_busy_pct", "%", ".2f", "the same of A's"),
+    *_both("cpu_ns", "ns", "", "sum of their durations on the host"),
+    Column("change_cpu_ns", "ns", "", "that of B less that of A"),
+    Column("change_cpu_pct", "%", ".2f", "the same of A's"),
+)
+COPIES = (
+    _STATUS,
+    Column("direction", "text", "", "direction of the copy, or memset"),
+    *_both("total_ns", "ns", "", "sum of durations, a step where steps are compared"),
+    Column("change_total_ns", "ns", "", "that of B less that of A"),
+    Column("change_total_pct", "%", ".2f", "the same of A's"),
+    *_both("count", "count", "", "operations"),
+    *_both("bytes", "bytes", "", "sum of sizes"),
+    *_both("bytes_per_s", "bytes/s", ".0f", "sum of sizes over sum of durations"),
+)
+SUMMARY = (
+    Column("measure", "text", "", "what is compared"),
+    Column("unit", "text", "", "unit of the values"),
+    Column("a", "", "", "value of A"),
+    Column("b", "", "", "value of B"),
+    Column("change", "", "", "value of B less that of A; of percentages in points"),
+    Column("change_pct", "%", ".2f", "the same of A's"),
+)
+TABLES = {"kernels": KERNELS, "phases": PHASES, "copies": COPIES, "summary": SUMMARY}

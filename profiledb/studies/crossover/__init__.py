@@ -1,0 +1,1 @@
+"""From which size on the GPU beats the CPU."""

@@ -1,0 +1,214 @@
+"""From which size on the GPU is faster than the CPU, and how sure that is, from ``task_repetitions``.
+
+A crossing is that of the medians: the size from which on the GPU is faster at every larger size that was measured. It
+is interpolated linearly in log(size) on log(CPU / GPU) between the two sizes around it, and never looked for outside
+of what was measured.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from profiledb.query.header import Column
+
+Basis = Literal["total", "compute"]
+State = Literal["crossed", "always", "never", "back", "one device", "nothing in common"]
+Place = Literal["", "inside", "below", "above"]
+Floats = NDArray[np.float64]
+
+BASES: tuple[Basis, ...] = ("total", "compute")
+RESAMPLES = 1000
+LEVEL_PCT = 95
+FEWEST = 3
+"""Repetitions of each device and size below which there is no interval. Simulated, it holds the crossing in 95 to 98 of
+100 captures from five on, of three in 87 to 93, and of two, whose median is their mean, in too few."""
+COLUMNS = (
+    Column("task", "text", "", "what was computed"),
+    Column("basis", "text", "", "total: all parts, with transfers; compute: computing alone"),
+    Column("state", "text", "", "crossed, always, never, back, one device, nothing in common (crossover.Crossover)"),
+    Column("sizes", "count", "", "sizes at which both devices have a time above 0"),
+    Column("smallest", "count", "", "the smallest of them"),
+    Column("largest", "count", "", "the largest of them"),
+    Column("repetitions", "count", "", "repetitions of each device and size, the fewest of them"),
+    Column("crossings", "count", "", "how often the faster device changes from size to size"),
+    Column("crossing", "size", ".1f", "size from which on the GPU is faster; empty where it is not inside"),
+    Column("low_place", "text", "", "lower end of the 95 % interval: inside, below or above what was measured"),
+    Column("low", "size", ".1f", "that end, where it is inside"),
+    Column("high_place", "text", "", "upper end of the 95 % interval: inside, below or above what was measured"),
+    Column("high", "size", ".1f", "that end, where it is inside"),
+    Column("threshold", "count", "", "use the GPU from this size on; empty where the measurement does not tell"),
+)
+"""What ``as_frame`` has; ``crossover_words`` adds the sentence."""
+
+_SEED = 20_261_121
+_ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """What is known of one task on one basis; sizes as the program counts.
+
+    Attributes:
+        state: ``crossed``: there is a size from which on the GPU is faster. ``always``: it is at every size, so that
+            the crossing lies below. ``never``: at none, so that it lies above, if anywhere. ``back``: at some, but not
+            at the largest. ``one device``: only one was measured. ``nothing in common``: both, but at no size together.
+        devices: which were measured.
+        crossings: how often the faster one changes from size to size.
+        crossing: None where it lies outside.
+        low, high: ends of the interval; None where there is none, or it ends at ``low_place``, ``high_place`` outside.
+        threshold: the upper end rounded up, not beyond the largest size; without an interval the crossing.
+    """
+
+    task: str
+    basis: Basis
+    state: State
+    devices: tuple[str, ...]
+    sizes: tuple[int, ...] = ()
+    repetitions: int = 0
+    crossings: int = 0
+    crossing: float | None = None
+    low: float | None = None
+    high: float | None = None
+    low_place: Place = ""
+    high_place: Place = ""
+    threshold: int | None = None
+
+
+def crossovers(rows: pd.DataFrame) -> list[Crossover]:
+    """The crossover of each task on each basis, in the order of the rows of ``task_repetitions``."""
+    found = []
+    for task, of_task in rows.groupby("task", sort=False):
+        for basis in BASES:
+            known = of_task.dropna(subset=[f"{basis}_ns"])
+            times: dict[str, dict[int, Floats]] = {"cpu": {}, "gpu": {}}
+            for key, group in known.groupby(["device", "size"]):
+                device, size = cast("tuple[str, int]", key)
+                times[device][int(size)] = group[f"{basis}_ns"].to_numpy(dtype=float)
+            found.append(crossover(str(task), basis, times["cpu"], times["gpu"]))
+    return found
+
+
+def crossover(task: str, basis: Basis, cpu: Mapping[int, Floats], gpu: Mapping[int, Floats]) -> Crossover:
+    """The crossover of a task; ``cpu`` and ``gpu`` are times in ns by size, in any order."""
+    devices = tuple(name for name, times in (("cpu", cpu), ("gpu", gpu)) if times)
+    if len(devices) < 2:
+        return Crossover(task, basis, "one device", devices)
+    sizes = tuple(sorted(size for size in cpu.keys() & gpu.keys() if size > 0 and _usable(cpu[size], gpu[size])))
+    if not sizes:
+        return Crossover(task, basis, "nothing in common", devices)
+    samples = [(cpu[size], gpu[size]) for size in sizes]
+    ratio = np.array([[math.log(np.median(a)) - math.log(np.median(b)) for a, b in samples]])
+    faster = ratio[0] > 0
+    at = float(last_crossing(np.log(sizes), ratio)[0])
+    fewest = min(len(one) for pair in samples for one in pair)
+    low, high = _interval(sizes, samples, at) if fewest >= FEWEST else (None, None)
+    low_size, low_place = _placed(low)
+    high_size, high_place = _placed(high)
+    return Crossover(
+        task, basis, _state(faster), devices, sizes, fewest, int((faster[1:] != faster[:-1]).sum()), _placed(at)[0],
+        low_size, high_size, low_place, high_place, _threshold(at if high is None else high, sizes),
+    )  # fmt: skip
+
+
+def last_crossing(log_sizes: Floats, log_ratios: Floats) -> Floats:
+    """Where the last values at or below 0 are left, a row each of ``log_ratios`` (row, size).
+
+    Returns:
+        log(size) by linear interpolation; -inf where all are above 0, inf where the last is not.
+    """
+    behind = log_ratios <= 0
+    many = len(log_sizes)
+    last = np.where(behind.any(axis=1), many - 1 - behind[:, ::-1].argmax(axis=1), -1)
+    found = np.where(last < 0, -np.inf, np.inf)
+    inside = np.flatnonzero((last >= 0) & (last < many - 1))
+    left = last[inside]
+    below, above = log_ratios[inside, left], log_ratios[inside, left + 1]
+    part = -below / (above - below)
+    found[inside] = log_sizes[left] + part * (log_sizes[left + 1] - log_sizes[left])
+    return found
+
+
+def _usable(*times: Floats) -> bool:
+    return all(0 < np.median(one) < math.inf for one in times)
+
+
+def _state(faster: NDArray[np.bool_]) -> State:
+    if faster.all():
+        return "always"
+    return "never" if not faster.any() else "crossed" if faster[-1] else "back"
+
+
+def _interval(sizes: Sequence[int], samples: Sequence[tuple[Floats, Floats]], at: float) -> tuple[float, float]:
+    """The ends, as log(size): the quantiles of the crossings of resamples, each of all sizes and both devices.
+
+    Each sample is drawn anew by itself with replacement, always by the same seed. It is the plain percentile interval;
+    of medians it needs no widening (a test simulates what it covers). It holds the crossing of the medians.
+    """
+    ratio = np.stack([_medians(a, 2 * n) - _medians(b, 2 * n + 1) for n, (a, b) in enumerate(samples)], axis=1)
+    drawn = np.sort(last_crossing(np.log(sizes), ratio))
+    margin = round(RESAMPLES * (100 - LEVEL_PCT) / 200)
+    return min(float(drawn[margin]), at), max(float(drawn[-1 - margin]), at)
+
+
+def _medians(values: Floats, stream: int) -> Floats:
+    """Logarithms of the medians of the resamples of a sample; samples of other streams are drawn independently."""
+    ordered = np.sort(values)
+    lower, upper = _middle(len(values), stream)
+    # A resample of mostly zeros is as good as a time that is next to nothing.
+    return np.log(np.maximum((ordered[lower] + ordered[upper]) / 2, 1e-9))
+
+
+@lru_cache(maxsize=256)
+def _middle(many: int, stream: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the two middle values of each resample in the ordered sample; the same one where ``many`` is odd."""
+    drawn = np.random.default_rng((_SEED, many, stream)).integers(many, size=(RESAMPLES, many))
+    middle = ((many - 1) // 2, many // 2)
+    ordered = np.partition(drawn, middle, axis=1)
+    return ordered[:, middle[0]], ordered[:, middle[1]]
+
+
+def _placed(log_size: float | None) -> tuple[float | None, Place]:
+    if log_size is None:
+        return None, ""
+    if math.isfinite(log_size):
+        return math.exp(log_size), "inside"
+    return None, "below" if log_size < 0 else "above"
+
+
+def _threshold(log_size: float, sizes: Sequence[int]) -> int | None:
+    """The smallest size where it lies below; None where it lies above."""
+    if log_size == math.inf:
+        return None
+    return sizes[0] if log_size == -math.inf else min(round_up(math.exp(log_size), sizes), sizes[-1])
+
+
+def round_up(size: float, sizes: Sequence[int]) -> int:
+    """The next round size: a power of two where all that were measured are, else 1, 1.2, 1.5, 2 ... by ten."""
+    least = max(size * (1 - 1e-9), 1.0)  # exp(log(512)) is a little above 512
+    if all(one & (one - 1) == 0 for one in sizes):
+        return 1 << math.ceil(math.log2(least))
+    power = 10.0 ** math.floor(math.log10(least))
+    return math.ceil(next(factor * power for factor in _ROUND if factor * power >= least) - 1e-9)
+
+
+def as_frame(found: Sequence[Crossover]) -> pd.DataFrame:
+    """A row a crossover with the columns of ``COLUMNS``; what is not known is missing."""
+    rows = [
+        {
+            "task": one.task, "basis": one.basis, "state": one.state, "sizes": len(one.sizes),
+            "smallest": min(one.sizes, default=None), "largest": max(one.sizes, default=None),
+            "repetitions": one.repetitions or None, "crossings": one.crossings if one.sizes else None,
+            "crossing": one.crossing, "low_place": one.low_place or None, "low": one.low,
+            "high_place": one.high_place or None, "high": one.high, "threshold": one.threshold,
+        }
+        for one in found
+    ]  # fmt: skip
+    types = {"text": "str", "count": "Int64", "size": "Float64"}
+    frame = pd.DataFrame(rows, columns=[column.name for column in COLUMNS])
+    return frame.astype({column.name: types[column.unit] for column in COLUMNS})

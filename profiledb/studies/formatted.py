@@ -1,0 +1,18 @@
+"""Rows of a study as text that programs read."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from profiledb.query.header import Column
+
+
+def csv_text(rows: pd.DataFrame, columns: Sequence[Column]) -> str:
+    """CSV with numbers in the format of their column; what is missing is nothing."""
+    shown = rows.copy()
+    for column in columns:
+        if column.format:
+            values = pd.to_numeric(rows[column.name], errors="coerce")
+            texts = [None if pd.isna(value) else format(float(value), column.format) for value in values]
+            shown[column.name] = pd.Series(texts, index=rows.index, dtype="object")
+    return shown.to_csv(index=False, lineterminator="\n")

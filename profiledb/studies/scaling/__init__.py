@@ -1,0 +1,1 @@
+"""Runs of one program on several numbers of GPUs."""

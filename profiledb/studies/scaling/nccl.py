@@ -1,0 +1,158 @@
+"""Operations of NCCL over the ranks of a run: who waits for whom, and how fast the data travelled.
+
+Needs no common clock. A rank's kernel runs until the operation is done on it, so the rank that comes last has the
+shortest one: that is the time of the transfer, and what others have beyond it they waited (for the last to come).
+"""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from profiledb.query.header import Column
+from profiledb.studies.scaling.runs import Run
+
+PAIRED = ("AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "AlltoAll", "Gather", "Scatter")
+"""Operations that every rank of a communicator takes part in, so that the nth of a rank is the nth of the others."""
+_PARTS = ("AllGather", "ReduceScatter", "AlltoAll", "Gather", "Scatter")
+CLEAR = 0.01
+"""Of a step: how much more than the least the others must wait for a rank before it is called a straggler."""
+
+OPERATIONS = (
+    Column("operation", "text", "", "operation of NCCL"),
+    Column("count", "count", "", "operations of a rank in its steps"),
+    Column("mean_ns", "ns", ".0f", "mean duration over all ranks, waits included"),
+    Column("matched", "count", "", "operations that were found on every rank of their communicator"),
+    Column("bytes", "bytes", "", "sum of their sizes as nccl-tests counts them; missing where one is not known"),
+    Column("transfer_ns", "ns", "", "sum of their shortest durations over the ranks: the last to come does not wait"),
+    Column("wait_ns", "ns", ".0f", "sum of what their durations are longer than that, the mean over the ranks"),
+    Column("algbw_gb_per_s", "GB/s", ".2f", "bytes over transfer time, 10^9 bytes a second"),
+    Column(
+        "busbw_gb_per_s", "GB/s", ".2f", "that times the factor of nccl-tests (PERFORMANCE.md): what each link sees"
+    ),
+)
+"""Columns of ``operations``."""
+
+WAITS = (
+    Column("rank", "count", "", "rank"),
+    Column("report", "text", "", "its report"),
+    Column("matched", "count", "", "operations that were found on every rank of their communicator"),
+    Column("wait_ns", "ns", "", "sum of its waits: durations less the shortest one over the ranks"),
+    Column("wait_step_ns", "ns", ".0f", "the same a step"),
+    Column("last", "count", "", "operations that it was the last to come to"),
+    Column("step_ns", "ns", ".0f", "mean length of its steps"),
+)
+"""Columns of ``waits``."""
+
+
+def bus_factor(operation: str, ranks: int) -> float:
+    """Bus bandwidth over algorithm bandwidth, without in-network reduction (source: PERFORMANCE.md of nccl-tests)."""
+    if operation == "AllReduce":
+        return 2 * (ranks - 1) / ranks
+    return (ranks - 1) / ranks if operation in _PARTS else 1.0
+
+
+def matched(run: Run) -> pd.DataFrame:
+    """A row an operation and rank, of operations that are on every rank of their communicator.
+
+    The nth operation of a kind, size and communicator in a step of one rank is that of the others. Columns: key (one
+    number an operation), rank, operation, duration_ns, shortest_ns, wait_ns, ranks (of the communicator), size_bytes.
+    """
+    every = _all(run)
+    if every.empty or len(run.ranks) < 2:
+        return every.iloc[:0].assign(key=[], shortest_ns=[], wait_ns=[])
+    alike = ["step", "operation", "bytes", "communicator"]
+    every["nth"] = every.groupby([*alike, "rank"], dropna=False).cumcount()
+    every["key"] = every.groupby([*alike, "nth"], dropna=False).ngroup()
+    members = every.groupby("communicator", dropna=False)["rank"].transform("nunique")
+    present = every.groupby("key")["rank"].transform("nunique")
+    found = every[(present == members) & (members > 1) & every["operation"].isin(PAIRED)].copy()
+    if run.whole:  # then a communicator has as many ranks as were seen in it
+        found["ranks"] = members[found.index]
+        parts = found["operation"].isin(_PARTS)
+        found["size_bytes"] = found["bytes"] * found["ranks"].where(parts, 1)
+    found["shortest_ns"] = found.groupby("key")["duration_ns"].transform("min")
+    found["wait_ns"] = found["duration_ns"] - found["shortest_ns"]
+    return found
+
+
+def _all(run: Run) -> pd.DataFrame:
+    columns = ["step", "operation", "bytes", "size_bytes", "communicator", "ranks", "start_ns", "duration_ns"]
+    frames = [rank.ops[columns].sort_values("start_ns").assign(rank=rank.number) for rank in run.ranks]
+    every = pd.concat(frames, ignore_index=True)
+    every["ranks"] = every["ranks"].fillna(run.size)
+    return every
+
+
+def operations(run: Run) -> pd.DataFrame:
+    """A row an operation (``OPERATIONS``), the one that takes most time first; no row without NCCL in the steps."""
+    every, found = _all(run), matched(run)
+    rows = []
+    for operation, mine in every.groupby("operation"):
+        pairs = found[found["operation"] == operation]
+        row = {
+            "operation": operation,
+            "count": round(len(mine) / len(run.ranks)),
+            "mean_ns": mine["duration_ns"].mean(),
+        }
+        rows.append(
+            row | {"matched": pairs["key"].nunique()} | (_transfer(str(operation), pairs) if len(pairs) else {})
+        )
+    frame = pd.DataFrame(rows, columns=[column.name for column in OPERATIONS])
+    order = (frame["count"] * frame["mean_ns"]).sort_values(ascending=False).index
+    return _typed(frame.loc[order].reset_index(drop=True), OPERATIONS)
+
+
+def _transfer(operation: str, pairs: pd.DataFrame) -> dict[str, object]:
+    one = pairs.drop_duplicates("key")
+    transfer = float(one["shortest_ns"].sum())
+    row: dict[str, object] = {
+        "transfer_ns": transfer,
+        "wait_ns": float(pairs.groupby("rank")["wait_ns"].sum().mean()),
+    }
+    if one["size_bytes"].isna().any() or not transfer:
+        return row
+    sizes = one["size_bytes"].astype(float)
+    factors = one["ranks"].astype(int).map(lambda ranks: bus_factor(operation, ranks))
+    return row | {
+        "bytes": sizes.sum(),
+        "algbw_gb_per_s": sizes.sum() / transfer,
+        "busbw_gb_per_s": (sizes * factors).sum() / transfer,
+    }
+
+
+def waits(run: Run) -> pd.DataFrame:
+    """A row a rank (``WAITS``); no row where no operation could be matched."""
+    found = matched(run)
+    if found.empty:
+        return _typed(pd.DataFrame([], columns=[column.name for column in WAITS]), WAITS)
+    rows = []
+    for rank in run.ranks:
+        mine = found[found["rank"] == rank.number]
+        total = float(mine["wait_ns"].sum())
+        last = int((mine["wait_ns"] == 0).sum())
+        rows.append((rank.number, rank.report, len(mine), total, total / rank.steps, last, rank.step_ns))
+    return _typed(pd.DataFrame(rows, columns=[column.name for column in WAITS]), WAITS)
+
+
+def straggler(run: Run, rows: pd.DataFrame) -> int | None:
+    """The rank that the others wait for, where the difference is clear; None where it is not.
+
+    Clear is: the others wait at least ``CLEAR`` of a step more than it does, each of them, and at least twice as long.
+    """
+    if len(rows) < 2:
+        return None
+    order = rows.sort_values("wait_step_ns")
+    least, next_ = (float(value) for value in order["wait_step_ns"].iloc[:2])
+    clear = next_ - least >= CLEAR * run.step_ns and next_ >= 2 * least
+    return int(order["rank"].iloc[0]) if clear else None
+
+
+def unknown_bytes(found: Sequence[Run]) -> bool:
+    """Whether NCCL ran in steps, and of no operation of it the bytes are known."""
+    ops = [rank.ops for run in found for rank in run.ranks if len(rank.ops)]
+    return bool(ops) and all(frame["bytes"].isna().all() for frame in ops)
+
+
+def _typed(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
+    kinds = {c.name: "Int64" if c.unit == "count" else "Float64" for c in columns if c.unit != "text"}
+    return frame.astype(kinds)

@@ -1,0 +1,101 @@
+"""What the command line says of runs on several GPUs."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from profiledb import words
+from profiledb.errors import AnalysisError
+from profiledb.query import analysis
+from profiledb.report.library import Library
+from profiledb.studies import formatted
+from profiledb.studies.scaling import family, nccl, runs
+from profiledb.studies.scaling import rows as scaling_rows
+from profiledb.studies.scaling import words as scaling_words
+from profiledb.studies.scaling.runs import Run, RunAnalysis
+
+_SHORT = {
+    "run": "run", "scaling": "scaling", "ranks": "ranks", "step_ns": "step", "compute_ns": "compute",
+    "exposed_ns": "exposed", "copy_ns": "copies", "idle_ns": "idle", "speedup": "speed-up",
+    "efficiency_pct": "efficiency",
+}  # fmt: skip
+
+
+def text(library: Library, names: Sequence[str], form: str, assumed: str) -> str:
+    """The rows of the runs that the named reports are of, as table, csv or json.
+
+    Raises:
+        AnalysisError: a report is not of Nsight Systems, or none of them tells anything.
+    """
+    reports = list({one.id: one for one in map(library.find, names)}.values())
+    for report in reports:
+        if report.kind != "nsys":
+            raise AnalysisError(f"{report.name} is not a report of Nsight Systems.", hint="scaling takes those.")
+
+    def answers(report_id: str) -> RunAnalysis:
+        return lambda name, **params: analysis.run(library, report_id, name, params)
+
+    found, left_out = runs.gather([family.named(library, one) for one in reports], answers)
+    if not found:
+        raise AnalysisError(" ".join(left_out), hint="Capture with: nsys profile --trace=cuda,nvtx")
+    rows = scaling_rows.runs(found, assumed)
+    if form == "csv":
+        return formatted.csv_text(rows, scaling_rows.RUNS).rstrip("\n")
+    if form == "json":
+        return json.dumps(_everything(found, rows, left_out), indent=1)
+    return "\n".join(_lines(found, rows, left_out))
+
+
+def _everything(found: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> dict[str, Any]:
+    return {
+        "runs": _records(rows),
+        "nccl": {one.name: _records(nccl.operations(one)) for one in found},
+        "waits": {one.name: _records(nccl.waits(one)) for one in found},
+        "notes": _notes(found, left_out),
+    }
+
+
+def _records(frame: pd.DataFrame) -> Any:
+    return json.loads(frame.to_json(orient="records", double_precision=15))
+
+
+def _notes(found: Sequence[Run], left_out: list[str]) -> list[str]:
+    notes = [*scaling_words.missing(found), *left_out]
+    return [*notes, scaling_words.SIZES] if nccl.unknown_bytes(found) else notes
+
+
+def _lines(found: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> list[str]:
+    """What a person reads: the sentence, a line a run, a line an operation, who waits."""
+    said = scaling_words.efficiency(rows) or scaling_words.split(found[-1])
+    table = [list(_SHORT.values())] + [[_cell(row[name], name) for name in _SHORT] for _, row in rows.iterrows()]
+    lines = [said, "", *_aligned(table)]
+    for one in found:
+        for _, row in nccl.operations(one).iterrows():
+            bus = f", {row['busbw_gb_per_s']:.1f} GB/s on the bus" if pd.notna(row["busbw_gb_per_s"]) else ""
+            mean = f"{row['count']} a rank, {words.duration(row['mean_ns'])} each with waits"
+            lines.append(f"{one.name}: {row['operation']}, {mean}{bus}")
+        lines.append(scaling_words.skew(one, nccl.waits(one)))
+    return [words.visible(line) if line else line for line in [*lines, *_notes(found, left_out)]]
+
+
+def _cell(value: Any, name: str) -> str:
+    if pd.isna(value):
+        return "-"
+    if name.endswith("_ns"):
+        return words.duration(value)
+    if name == "speedup":
+        return f"{value:.2f}"
+    return words.percent(value) if name == "efficiency_pct" else str(value)
+
+
+def _aligned(table: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < 2 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ] + [""]

@@ -1,0 +1,77 @@
+"""The rows of runs that scale: steps, efficiency, and what accounts for what was lost."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from profiledb.query.header import Column
+from profiledb.studies.scaling import runs as scaling
+from profiledb.studies.scaling.runs import PARTS, Run
+
+NS_PER_S = 1e9
+RUNS = (
+    Column("run", "text", "", "the reports' name without their rank"),
+    Column(
+        "scaling", "text", "", "strong: one piece of work is divided; weak: every rank has as much; empty for a base"
+    ),
+    Column("ranks", "count", "", "ranks of the run"),
+    Column("seen", "count", "", "ranks of which there is a report"),
+    Column("steps", "count", "", "steps of a rank that the means are over"),
+    Column("step_ns", "ns", ".0f", "length of a step, the mean over steps and ranks"),
+    Column("slowest_ns", "ns", ".0f", "the same of the slowest rank"),
+    Column("compute_ns", "ns", ".0f", "of a step: kernels ran that are no communication"),
+    Column("exposed_ns", "ns", ".0f", "of a step: communication ran, and no compute"),
+    Column("copy_ns", "ns", ".0f", "of a step: copies ran, and no kernel"),
+    Column("idle_ns", "ns", ".0f", "of a step: nothing ran"),
+    Column("hidden_ns", "ns", ".0f", "communication that ran while there was compute (part of compute_ns)"),
+    Column("items_per_s", "1/s", ".0f", "items of all ranks over the length of a step, where the program tells them"),
+    Column("items", "text", "", "what the items are"),
+    Column("base", "text", "", "run that it is measured against: the one with the fewest ranks, N0"),
+    Column("speedup", "x", ".3f", "T(N0) / T(N) of the length T of a step; of weak scaling N / N0 times that"),
+    Column("ideal", "x", ".3f", "N / N0"),
+    Column("efficiency_pct", "%", ".1f", "strong: N0 T(N0) / (N T(N)); weak: T(N0) / T(N)"),
+    Column("lost_ns", "ns", ".0f", "length of a step less the ideal one: strong N0 T(N0) / N, weak T(N0)"),
+    Column("lost_compute_ns", "ns", ".0f", "part of lost_ns: compute less what it would ideally be"),
+    Column("lost_exposed_ns", "ns", ".0f", "part of lost_ns: exposed communication"),
+    Column("lost_copy_ns", "ns", ".0f", "part of lost_ns: copies"),
+    Column("lost_idle_ns", "ns", ".0f", "part of lost_ns: idle"),
+)
+"""Columns of ``runs``: name, unit, number format, meaning. What is not known is missing."""
+
+
+def runs(found: Sequence[Run], assumed: str = "strong") -> pd.DataFrame:
+    """A row a run, in the order given; ``assumed`` is the kind of scaling where nothing tells it."""
+    rows = [_row(run, scaling.base_of(run, found, assumed), assumed) for run in found]
+    frame = pd.DataFrame(rows, columns=[column.name for column in RUNS])
+    texts = {column.name for column in RUNS if column.unit == "text"}
+    whole = {column.name for column in RUNS if column.unit == "count"}
+    kinds = {name: "Int64" if name in whole else "Float64" for name in frame.columns if name not in texts}
+    return frame.astype(kinds)
+
+
+def _row(run: Run, base: Run | None, assumed: str) -> dict[str, object]:
+    row: dict[str, object] = {
+        "run": run.name,
+        "scaling": run.scaling if run.size > 1 else "",
+        "ranks": run.size,
+        "seen": len(run.ranks),
+        "steps": min(rank.steps for rank in run.ranks),
+    }
+    if run.comparable:
+        row |= {"step_ns": run.step_ns, "slowest_ns": run.slowest.step_ns}
+        row |= {name: run.part(name) for name in (*PARTS, "hidden_ns")}
+        if run.total_items is not None and run.items is not None:
+            row |= {"items_per_s": run.total_items / run.step_ns * NS_PER_S, "items": run.items[1]}
+    if base is None:
+        return row
+    kind = scaling.scaling_of(run, base, assumed)
+    share = base.size / run.size if kind == "strong" else 1.0
+    row |= {
+        "scaling": kind,
+        "base": base.name,
+        "speedup": base.step_ns / run.step_ns * (1 if kind == "strong" else run.size / base.size),
+        "ideal": run.size / base.size,
+        "efficiency_pct": 100 * share * base.step_ns / run.step_ns,
+        "lost_ns": run.step_ns - share * base.step_ns,
+    }
+    return row | {f"lost_{name}": run.part(name) - share * base.part(name) for name in PARTS}

@@ -1,0 +1,113 @@
+"""What runs that scale say in a sentence or two, computed from their rows; plain text with untrusted names in it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from profiledb import words
+from profiledb.studies.scaling import nccl
+from profiledb.studies.scaling import runs as scaling
+from profiledb.studies.scaling.runs import Run
+
+_CAUSES = {
+    "lost_compute_ns": "compute that did not shrink with the ranks",
+    "lost_exposed_ns": "communication that nothing hides",
+    "lost_copy_ns": "copies",
+    "lost_idle_ns": "an idle GPU",
+}
+_WEAK = _CAUSES | {"lost_compute_ns": "longer compute"}
+SIZES = (
+    "The bytes of NCCL's messages are not in these reports, so there are no bandwidths. NCCL tells them in its NVTX"
+    " ranges: capture with --trace=cuda,nvtx, and export with nsys 2024 or newer and --include-blobs=true."
+    " Where such an nsys is on this machine, dropping the .nsys-rep again is enough."
+)
+
+
+def efficiency(rows: pd.DataFrame) -> str:
+    """The best and the worst of the largest runs, and what the worst lost; "" where no run has a base."""
+    known = rows[rows["efficiency_pct"].notna()]
+    if known.empty:
+        return ""
+    largest = known[known["ranks"] == known["ranks"].max()].sort_values("efficiency_pct", ascending=False)
+    said = ", ".join(
+        f"{row['run']} {_percent(row['efficiency_pct'])} ({row['scaling']})" for _, row in largest.iterrows()
+    )
+    ranks = int(largest["ranks"].iloc[0])
+    text = f"On {ranks} ranks: {said}." if len(largest) < 5 else f"On {ranks} ranks: {len(largest)} runs."
+    return f"{text} {lost(largest.iloc[-1])}".strip()
+
+
+def lost(row: "pd.Series[Any]") -> str:
+    """What makes the step of a run longer than the ideal one, the largest part first; "" where nothing does."""
+    over = float(row["lost_ns"])
+    if over <= 0:
+        return f"A step of {row['run']} is no longer than the ideal one of {row['base']}."
+    causes = _WEAK if row["scaling"] == "weak" else _CAUSES
+    parts = sorted(((float(row[name]), cause) for name, cause in causes.items()), reverse=True)
+    longer = ", ".join(f"{words.duration(ns)} {cause}" for ns, cause in parts if ns > 0.02 * over)
+    saved = ", ".join(f"{words.duration(-ns)} less {_noun(cause)}" for ns, cause in parts if ns < -0.02 * over)
+    less = f", and {saved}" if saved else ""
+    return (
+        f"A step of {row['run']} takes {words.duration(over)} longer than ideal, measured against {row['base']}:"
+        f" {longer}{less}."
+    )
+
+
+def _noun(cause: str) -> str:
+    return {"an idle GPU": "idle time", "longer compute": "compute"}.get(cause, cause)
+
+
+def split(run: Run) -> str:
+    """What a step of a run is made of, or without steps its time from the first to the last kernel."""
+    shares = {name: _percent(100 * run.part(name) / run.step_ns) if run.step_ns else "–" for name in scaling.PARTS}
+    what = f"A step of {run.name} takes {words.duration(run.step_ns)}"
+    if not run.comparable and any(rank.told_by != "nothing" for rank in run.ranks):
+        return f"{run.name}: not every rank tells its steps, so nothing is told of a step."
+    if not run.comparable:
+        what = (
+            f"{run.name}: no steps were found. From its first to its last kernel it takes {words.duration(run.step_ns)}"
+        )
+    return (
+        f"{what}: compute {shares['compute_ns']}, exposed communication {shares['exposed_ns']}, copies"
+        f" {shares['copy_ns']}, idle {shares['idle_ns']}."
+    )
+
+
+def skew(run: Run, rows: pd.DataFrame) -> str:
+    """Who waits for whom in a run; "" where nothing could be matched."""
+    if rows.empty:
+        return ""
+    mean = float(rows["wait_step_ns"].mean())
+    share = f"{words.duration(mean)} of a step, {_percent(100 * mean / run.step_ns)}"
+    slow = nccl.straggler(run, rows)
+    if slow is None:
+        return f"A rank of {run.name} waits {share}, on average; no rank clearly keeps the others waiting."
+    own = rows[rows["rank"] == slow].iloc[0]
+    return (
+        f"The others wait for rank {slow} of {run.name}: it comes last to {int(own['last'])} of {int(own['matched'])}"
+        f" operations and waits {words.duration(own['wait_step_ns'])} of a step; the mean over all ranks is {share}."
+    )
+
+
+def missing(runs: Sequence[Run]) -> list[str]:
+    """A sentence for each run that lacks something: ranks, or steps that ranges tell."""
+    said = []
+    for run in runs:
+        if not run.whole:
+            said.append(
+                f"{run.name}: {len(run.ranks)} of {run.size} ranks are here; the means are over these, and the transfer"
+                " of an operation is the shortest of these, so that waits are lower ends."
+            )
+        if run.told_by == "kernels":
+            said.append(f"{run.name}: no ranges tell its steps; they are guessed from its kernels.")
+        if run.told_by == "nothing":
+            said.append(
+                f"{run.name}: nothing tells its steps, so it has no efficiency. Put ranges called step_0, step_1, ..."
+                " around them."
+            )
+    return said
+
+
+def _percent(value: Any) -> str:
+    return words.percent(float(value))

@@ -1,0 +1,52 @@
+"""What the split of one report says in words, from the rows of ``matmul_split`` alone: Markdown, escaped."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from profiledb import words
+from profiledb.rules.phases import ALL, NONE
+
+
+def alone(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """How much of one report is matmul, by phase, and which phase without matmul dilutes it.
+
+    Args:
+        rows: ``matmul_split``, by the name of the phase.
+        titles: what people read for each phase.
+    """
+    whole = rows.loc[ALL]
+    if not whole["matmul_ns"]:
+        return "No matmul runs here: no kernel is known as one."
+    parts = rows[(rows["phase"] != ALL) & (rows["total_ns"] > 0)]
+    shares = (words.percent(whole[name]) for name in ("matmul_pct", "rest_pct"))
+    said = ["Matmul takes **{}** of the kernel time, the rest **{}**.".format(*shares)]
+    if set(parts["phase"]) == {NONE}:
+        return said[0]
+    told = [f"{amount(row['matmul_pct'])} of {phase_title(titles, row['phase'])}" for _, row in parts.iterrows()]
+    said.append(f"It is {listed(told)}.")
+    diluting = (parts["phase"] != NONE) & (parts["matmul_pct"] < 1) & (parts["share_pct"] >= 1)
+    for _, row in parts[diluting].iterrows():
+        left = whole["total_ns"] - row["total_ns"]
+        if left > 0:
+            pct = 100 * (whole["matmul_ns"] - row["matmul_ns"]) / left
+            said.append(
+                f"Without {phase_title(titles, row['phase'])}, which takes"
+                f" {words.percent(row['share_pct'])} of the time, it would be {words.percent(pct)}."
+            )
+    return " ".join(said)
+
+
+def amount(pct: float) -> str:
+    """A share in words."""
+    return "none" if not pct else words.percent(pct)
+
+
+def phase_title(titles: Mapping[str, str], phase: str) -> str:
+    """What people read for a phase, escaped."""
+    return words.plain("what is in no phase" if phase == NONE else titles.get(phase, phase))
+
+
+def listed(parts: list[str]) -> str:
+    """One, two and three."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

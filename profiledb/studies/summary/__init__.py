@@ -1,0 +1,1 @@
+"""The answers of the pages as one text."""

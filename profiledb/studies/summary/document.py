@@ -1,0 +1,107 @@
+"""The answers of a report's pages as Markdown; names and whatever else a report says stand as code.
+
+Every figure is one of an analysis, in the words of the pages. A section is a function from ``Answers`` to its text:
+what this report does not have raises NotCapturedError, and is told at the end.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from profiledb import words
+from profiledb.errors import NotCapturedError
+from profiledb.query import captures, views
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.selection import model
+from profiledb.studies.summary import ncu, nsys
+from profiledb.studies.summary.answers import Answers
+
+_KINDS = {"nsys": "Nsight Systems", "ncu": "Nsight Compute"}
+
+
+def text(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
+    """The summary of a report, of the part that ``params`` selects.
+
+    Raises:
+        AnalysisError: the parameters are not those of a selection, or the report has no such range.
+        ReportNotFoundError: the report is gone.
+    """
+    model.parse(params)
+    answers = Answers(library, report, params)
+    sections = ncu.SECTIONS if report.kind == "ncu" else nsys.SECTIONS
+    parts, reasons = [_about(answers)], []
+    for section in sections:
+        try:
+            parts.append(section(answers))
+        except NotCapturedError as error:
+            reasons.append(_reason(error))
+    parts.append(_lacks(answers, list(dict.fromkeys(reasons))))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def page_params(library: Library, report: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters by which the pages show a report unless told otherwise, and over them those that are given."""
+    if report.kind != "nsys":
+        return dict(given)
+    paths = Answers(library, report).rows_or_none("range_paths")
+    warmup = not paths.empty and bool(paths["is_warmup"].any())
+    return model.as_params(model.usual(warmup=warmup)) | dict(given)
+
+
+def _about(answers: Answers) -> str:
+    """What was captured, with what, on what, and which part of it this is."""
+    report, facts = answers.report, answers.rows("report_facts").iloc[0]
+    told = {
+        "Captured with": " ".join(
+            part for part in (report.tool or _KINDS.get(report.kind), report.tool_version) if part
+        ),
+        "Captured at": words.when(report.captured_at) if report.captured_at else None,
+        "Length": words.duration(report.duration_ns) if report.duration_ns else None,
+        "Command": facts["command"],
+        "GPUs": f"{words.count(facts['gpus'])} × {facts['gpu_names']}"
+        if isinstance(facts["gpu_names"], str)
+        else report.gpu,
+        "Driver": facts["driver_version"],
+        "CUDA": facts["cuda_version"],
+        "System": facts["os"],
+        "Processor": facts["cpu"],
+        "Read with": facts["converter"],
+    }
+    lines = [f"# Summary of {words.code(report.name)}", ""]
+    lines += [f"- {label}: {words.code(value)}" for label, value in told.items() if isinstance(value, str) and value]
+    if report.kind == "nsys":
+        lines.append(f"- Selection: {_selection(answers.params)}")
+    for _, row in answers.rows("diagnostics").iterrows():
+        if row["source"] == "warpdeck" and row["severity"] != "info":
+            lines.append(f"- {words.plain(row['text'])}")
+    return "\n".join(lines)
+
+
+def _selection(params: Mapping[str, Any]) -> str:
+    """The parameters of the selection, as the command line takes them."""
+    pairs = [
+        f"{key}={one}"
+        for key, value in params.items()
+        for one in ((value,) if isinstance(value, str) else tuple(value))
+    ]
+    return ", ".join(map(words.code, pairs)) or "everything, launches by thread"
+
+
+def _reason(error: NotCapturedError) -> str:
+    """Why something is not there, and the flag as code; the words are our own (captures.py)."""
+    before, flag, command = error.hint.partition("Capture with: ")
+    return f"- {error.message} {before}{flag}{words.code(command) if command else ''}".rstrip()
+
+
+def _lacks(answers: Answers, reasons: list[str]) -> str:
+    """What this capture does not have, what it would be good for, and the flag; nothing twice."""
+    with answers.library.cursor(answers.report.id, views=views.needed(captures.INCLUDES)) as cursor:
+        missing = captures.missing(cursor, answers.report.kind)
+    silent = any(captures.NOTHING_RAN in line for line in reasons)  # the flag was there: it is no advice
+    lines = [
+        f"- {one.title}, for {one.use}: {words.code(one.flag)}"
+        for one in missing
+        if not (silent and one.table in captures.GPU_SIDE)
+        and not any(line.startswith(f"- {one.title}: ") for line in reasons)
+    ]
+    return "\n".join(["## Not in this capture", "", *reasons, *lines]) if reasons or lines else ""

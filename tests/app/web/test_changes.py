@@ -1,0 +1,47 @@
+"""Every change of the library by a page asks for an editor."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from app import session
+from app.web import access
+from app.web.roles import Standing
+from profiledb.errors import NotAllowedError
+from tests.conftest import ROOT
+
+CHANGES = {"delete", "link", "unlink", "set_labels", "name_columns", "forget_job", "set_state", "set_link", "remove"}
+
+
+def owner(node: ast.expr) -> str:
+    """What a method is called on, as text."""
+    return ast.unparse(node)
+
+
+def test_pages_change_the_library_as_editors_only() -> None:
+    found = 0
+    for path in sorted((ROOT / "app").rglob("*.py")):
+        if path.is_relative_to(ROOT / "app" / "web"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        editing = "session.editing()" in text
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
+                of = owner(node.func.value)
+                if not ("library" in of or "catalog" in of or "shelf" in of or "editing" in of):
+                    continue
+                found += 1
+                assert editing, f"{path}: {ast.unparse(node)}"
+                assert "session.library()" not in of, f"{path}: {ast.unparse(node)}"
+    assert found >= 6
+
+
+def test_the_library_is_for_editors_to_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPDECK_DATA", str(tmp_path))
+    for standing in (Standing.ANONYMOUS, Standing.STRANGER, Standing.VIEWER):
+        monkeypatch.setattr(access, "standing", lambda standing=standing: standing)
+        with pytest.raises(NotAllowedError):
+            session.editing()
+    monkeypatch.setattr(access, "standing", lambda: Standing.EDITOR)
+    assert session.editing().folder == tmp_path / "library"

@@ -1,0 +1,161 @@
+"""What every answer of a real server carries, and what Streamlit's own addresses tell."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.pages import Server, server
+from tests.app.web.client import Answer, Session, ask, session
+from tests.conftest import ROOT, SAMPLES, ingest_files
+
+pytestmark = pytest.mark.slow
+NAME = "transformer_inference.sqlite"
+ALWAYS = {
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
+ADDRESSES = {
+    "/": 200,
+    "/kernels": 200,
+    "/index.html": 200,
+    "/favicon.png": 200,
+    "/kernels/": 301,
+    "//evil.example": 400,
+    "/media/nothing.csv": 404,
+    "/component/nothing/x.js": 404,
+    "/_stcore/bidi-components/nothing/x.js": 404,
+    "/_stcore/health": 200,
+    "/_stcore/host-config": 200,
+    "/_stcore/metrics": 404,
+    "/_stcore/agent/interact": 404,
+    "/auth/login": 302,
+    "/auth/logout": 302,
+    "/oauth2callback": 302,
+    "/_stcore/upload_file/a/b": 200,  # a GET: Streamlit's empty page
+}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A dashboard with one report."""
+    data = tmp_path_factory.mktemp("headers")
+    ingest_files(data, [SAMPLES / NAME])
+    settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
+    with server(settings, {"address": "127.0.0.1"}) as one:
+        yield one
+
+
+@pytest.fixture
+def page(running: Server) -> Iterator[Session]:
+    with session(running.address) as one:
+        yield one
+
+
+def complete(answer: Answer) -> None:
+    """Fails where an answer lacks one of the headers."""
+    assert {name: answer.headers.get(name) for name in ALWAYS} == ALWAYS
+    rules = dict(rule.strip().split(" ", 1) for rule in answer.headers["content-security-policy"].split(";"))
+    assert rules["default-src"] == rules["frame-ancestors"] == rules["base-uri"] == "'none'"
+    assert rules["connect-src"] == "'self'"
+    scripts = rules["script-src"].split()
+    assert all(one in ("'self'", "'wasm-unsafe-eval'") or one.startswith("'sha256-") for one in scripts)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_every_answer_carries_the_headers(running: Server, path: str, method: str) -> None:
+    answer = ask(running.address, path, method)
+    if method == "GET":
+        assert answer.status == ADDRESSES[path]
+    complete(answer)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "NONSENSE"])
+@pytest.mark.parametrize("path", ["/", "/media/x", "/_stcore/upload_file/a/b", "/_stcore/stream", "/_stcore/metrics"])
+def test_refusals_carry_the_headers(running: Server, path: str, method: str) -> None:
+    complete(ask(running.address, path, method))
+
+
+def test_refusals_of_strangers_carry_the_headers(running: Server) -> None:
+    complete(ask(running.address, "/", Host="evil.example"))
+    complete(ask(running.address, "/", Origin="http://evil.example"))
+
+
+def test_static_files_carry_the_headers(running: Server) -> None:
+    page = ask(running.address, "/").body.decode()
+    paths = {part.split('"')[0] for part in page.split('"./')[1:] if part.startswith("static/")}
+    assert len(paths) > 10
+    for path in sorted(paths)[:5]:
+        answer = ask(running.address, f"/{path}")
+        assert answer.status == 200
+        complete(answer)
+
+
+def test_downloads_carry_the_headers_and_stay_private(running: Server, page: Session) -> None:
+    page.run()
+    heard = str(page.run("overview"))
+    path = "/media/" + heard.split("/media/")[1].split('"', maxsplit=1)[0]
+    answer = ask(running.address, path)
+    assert answer.status == 200
+    assert answer.headers["cache-control"] == "private, no-cache"
+    complete(answer)
+
+
+CRASH = """
+import sys
+sys.argv = ["app/main.py"]
+from streamlit import config
+config._main_script_path = "app/main.py"
+import app.main
+from app.web import hosts
+from starlette.testclient import TestClient
+def broken(*_): raise RuntimeError("the secret words")
+hosts.refused = broken
+answer = TestClient(app.main.app, raise_server_exceptions=False).get("/")
+print(answer.status_code, dict(answer.headers), answer.text)
+"""
+
+
+def test_errors_that_nobody_foresaw_carry_the_headers(tmp_path: Path) -> None:
+    environment = os.environ | {"WARPDECK_DATA": str(tmp_path), "WARPDECK_WORKER": "off"}
+    command = [sys.executable, "-W", "ignore", "-c", CRASH]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=120)
+    answer = done.stdout.splitlines()[-1]
+    assert answer.startswith("500 ")
+    for part in (*ALWAYS, "content-security-policy", "frame-ancestors 'none'"):
+        assert part in answer
+    assert "secret" not in answer
+
+
+def test_nothing_is_told_about_reports(running: Server, page: Session) -> None:
+    page.run()
+    page.run("kernels")
+    report = NAME.partition(".")[0]
+    assert report in page.text()
+    told = {path: ask(running.address, path).body for path in ADDRESSES}
+    assert told["/_stcore/health"] == b"ok"
+    assert b'"allowedOrigins":[]' in told["/_stcore/host-config"]
+    for path in ("/_stcore/metrics", "/_stcore/metrics?families=cache_memory_bytes", "/_stcore/agent/openapi.json"):
+        assert ask(running.address, path).body == b"Not found"
+    for path, body in told.items():
+        assert report.encode() not in body, path
+        assert b"cache_memory" not in body, path
+
+
+def test_options_of_streamlit_open_nothing(tmp_path: Path) -> None:
+    settings = {
+        "WARPDECK_DATA": str(tmp_path),
+        "WARPDECK_WORKER": "off",
+        "STREAMLIT_SERVER_ENABLE_AGENT_API": "true",
+        "STREAMLIT_SERVER_SCRIPT_HEALTH_CHECK_ENABLED": "true",
+    }
+    with server(settings, {"address": "127.0.0.1"}) as one:
+        for path in ("/_stcore/agent/interact", "/_stcore/agent/mcp", "/_stcore/script-health-check"):
+            for method in ("GET", "POST"):
+                assert ask(one.address, path, method, b"{}", Content_Type="application/json").status == 404

@@ -1,0 +1,283 @@
+"""With a login: who is nobody sees nothing, who may look cannot change, on whatever road they ask."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
+
+from app.pages import VIEWS
+from bench.pages import MAIN, Server
+from profiledb.report.library import Library
+from tests.app.web.client import BackMsg, Session, ask, form, session
+from tests.app.web.provider import guarded, log_in, provider
+from tests.conftest import ROOT, SAMPLES, ingest_files
+
+pytestmark = pytest.mark.slow
+NAME = "transformer_inference.sqlite"
+COOKIE = "_streamlit_user"
+ROADS = (
+    "/component/x/y.js",
+    "/_stcore/bidi-components/x/y.js",
+    "/media/x.csv",
+    "/anything",
+    "/app/static/x",
+    "/api/tiles",
+)
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[str]:
+    with provider() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library with one report, and a file that could not be read."""
+    folder = tmp_path_factory.mktemp("login")
+    broken = folder / "broken.nsys-rep"
+    broken.write_bytes(b"NVIDIA Tegra Profiler Report " + bytes(500))
+    ingest_files(folder, [SAMPLES / NAME, broken])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dashboard(issuer: str, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
+    with guarded(issuer, data, tmp_path_factory.mktemp("secrets") / "secrets.toml") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def address(dashboard: tuple[Server, str]) -> str:
+    return dashboard[0].address
+
+
+@pytest.fixture(scope="module")
+def cookies(address: str) -> dict[str, dict[str, str]]:
+    """The cookies of everybody who has logged in at the provider."""
+    return {name: log_in(address, name) for name in ("edith", "victor", "sam", "nora")}
+
+
+def buttons(page: Session, label: str) -> list[str]:
+    """The ids of the buttons that say this."""
+    said = [m.delta.new_element.button for m in page.said if m.delta.new_element.WhichOneof("type") == "button"]
+    return [one.id for one in said if one.label == label]
+
+
+def press(page: Session, button: str, view: str = "") -> str:
+    """Presses a button, whether the page shows it or not; what the server said then."""
+
+    def states(message: BackMsg) -> None:
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id, state.trigger_value = button, True
+
+    return "\n".join(map(str, page.run(view, states)))
+
+
+def told(page: Session, data: Path) -> list[str]:
+    """What of the library stands in what the server said."""
+    report = Library(data / "library").list()[0]
+    words = [report.name, report.id, report.name.partition(".")[0], "broken.nsys-rep", str(data), "Kernels", "Overview"]
+    words += [report.gpu] if report.gpu else []
+    return [word for word in words if word in page.text()]
+
+
+def download(page: Session) -> str:
+    """The address of a download that a page offers."""
+    page.run("kernels")
+    page.run("overview")
+    return "/media/" + page.text().split("/media/")[1].split('"')[0]
+
+
+@pytest.mark.parametrize("view", ["", *(one.url for one in VIEWS)])
+def test_nobody_sees_nothing_of_any_report(address: str, data: Path, view: str) -> None:
+    report = Library(data / "library").list()[0]
+    with session(address) as page:
+        page.run(view)
+        page.run(view, report=report.id)
+        assert "Log in to see the reports." in page.text()
+        assert told(page, data) == []
+
+
+@pytest.mark.parametrize("name", ["sam", "nora"])
+def test_who_has_no_role_sees_a_sentence(
+    address: str, data: Path, cookies: dict[str, dict[str, str]], name: str
+) -> None:
+    with session(address, cookies[name]) as page:
+        page.run("kernels")
+        assert "have no role here" in page.text()
+        assert told(page, data) == []
+        assert page.put(b"x").status == 403
+        assert ask(address, "/media/x.csv", Cookie=page.cookie).status == 403
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("path", ROADS)
+def test_nobody_gets_an_answer_by_http(address: str, path: str, method: str) -> None:
+    assert ask(address, path, method).status == 401
+
+
+def test_the_shell_of_the_pages_is_for_everybody(address: str) -> None:
+    for path in ("/", "/kernels", "/_stcore/health", "/favicon.png"):
+        assert ask(address, path).status == 200
+
+
+def test_downloads_are_for_those_who_may_look(
+    address: str, data: Path, cookies: dict[str, dict[str, str]], dashboard: tuple[Server, str]
+) -> None:
+    with session(address, cookies["victor"]) as page:
+        page.run()
+        path = download(page)
+        assert ask(address, path, Cookie=page.cookie).status == 200
+        assert ask(address, path).status == 401
+        assert ask(address, path, Cookie="_streamlit_user=forged").status == 401
+
+
+def test_nobody_uploads_into_the_session_of_another(
+    address: str, data: Path, cookies: dict[str, dict[str, str]]
+) -> None:
+    with session(address, cookies["edith"]) as page, session(address) as nobody:
+        page.run()
+        nobody.run()
+        path = f"/_stcore/upload_file/{page.id}/x"
+        mine = nobody.upload_headers()
+        assert ask(address, path, "PUT", form(b"x"), **mine).status == 401
+        assert ask(address, path, "DELETE", None, **mine).status == 401
+        assert nobody.put(b"x").status == 401
+        victor = mine | {"Cookie": f"{mine['Cookie']}; {COOKIE}={cookies['victor'][COOKIE]}"}
+        assert ask(address, path, "PUT", form(b"x"), **victor).status == 403
+        assert page.put(b"x").status == 204
+
+
+def test_nobody_takes_over_the_session_of_another(address: str, data: Path, cookies: dict[str, dict[str, str]]) -> None:
+    with session(address, cookies["edith"]) as page:
+        page.run()
+        with session(address, existing=page.id) as nobody:
+            nobody.run("kernels")
+            assert nobody.id != page.id
+            assert told(nobody, data) == []
+        assert page.put(b"x").status == 204
+
+
+def test_a_viewer_sees_but_cannot_change(address: str, data: Path, cookies: dict[str, dict[str, str]]) -> None:
+    catalog = Library(data / "library").catalog
+    before = {job.path: job.state for job in catalog.jobs()}
+    assert "failed" in before.values()
+    with session(address, cookies["edith"]) as editor, session(address, cookies["victor"]) as page:
+        editor.run()
+        dismiss, again = buttons(editor, "Dismiss"), buttons(editor, "Try again")
+        assert dismiss
+        assert again
+        assert "file_uploader" in editor.text()
+        page.run()
+        assert NAME in page.text()
+        assert "Victor, viewer" in page.text()
+        assert "file_uploader" not in page.text()
+        for label in ("Dismiss", "Try again", "Labels", "Delete", "Name the columns"):
+            assert buttons(page, label) == []
+        for button in dismiss + again:
+            press(page, button)
+        assert page.put(b"x").status == 403
+        assert {job.path: job.state for job in catalog.jobs()} == before
+        assert "Overview" in told(page, data)
+
+
+def test_an_editor_changes(address: str, data: Path, cookies: dict[str, dict[str, str]]) -> None:
+    catalog = Library(data / "library").catalog
+    with session(address, cookies["edith"]) as page:
+        page.run()
+        assert "Edith, editor" in page.text()
+        press(page, buttons(page, "Dismiss")[0])
+    assert "failed" not in {job.state for job in catalog.jobs()}
+
+
+def signed(secret: str, address: str, **claims: object) -> str:
+    """A cookie as the server makes them."""
+    payload = {"origin": address, "is_logged_in": True, "provider": "default", "iat": time.time()} | claims
+    return create_signed_value(secret, COOKIE, json.dumps(payload)).decode()
+
+
+def test_cookies_are_checked(dashboard: tuple[Server, str]) -> None:
+    running, secret = dashboard
+    role = {"realm": {"roles": ["gpu-viewer"]}}
+    wrong = {
+        "another secret": signed("0" * 64, running.address, **role),
+        "another origin": signed(secret, "http://evil.example", **role),
+        "too old": signed(secret, running.address, iat=time.time() - 13 * 3600, **role),
+        "no time": signed(secret, running.address, iat=None, **role),
+        "not logged in": signed(secret, running.address, is_logged_in=False, **role),
+        "no JSON": create_signed_value(secret, COOKIE, "x").decode(),
+        "a list": create_signed_value(secret, COOKIE, "[1]").decode(),
+        "another name": create_signed_value(secret, "_streamlit_session", json.dumps({"is_logged_in": True})).decode(),
+        "cut": signed(secret, running.address, **role)[:-2],
+        "not ASCII": "é",
+    }
+    for why, cookie in wrong.items():
+        assert ask(running.address, "/media/x", Cookie=f"{COOKIE}={cookie}").status == 401, why
+    right = signed(secret, running.address, **role)
+    assert ask(running.address, "/media/x", Cookie=f"{COOKIE}={right}").status == 404
+
+
+def test_an_old_login_ends(dashboard: tuple[Server, str], data: Path) -> None:
+    running, secret = dashboard
+    role = {"realm": {"roles": ["gpu-editor"]}}
+    for age, ended in ((11 * 3600, False), (13 * 3600, True)):
+        with session(running.address, {COOKIE: signed(secret, running.address, iat=time.time() - age, **role)}) as page:
+            page.run()
+            assert ("Log in to see the reports." in page.text()) is ended
+            assert (told(page, data) == []) is ended
+
+
+def test_secrets_that_break_later_open_nothing(issuer: str, data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "secrets.toml"
+    with guarded(issuer, data, file) as (running, _):
+        file.write_text("[auth\n")
+        assert ask(running.address, "/media/x").status == 401
+        with session(running.address) as page:
+            page.run("kernels")
+            assert told(page, data) == []
+        file.unlink()
+        assert ask(running.address, "/media/x").status == 401
+
+
+AUTH = """[auth]
+redirect_uri = "http://127.0.0.1:1/oauth2callback"
+cookie_secret = "0123456789012345678901234567890123456789"
+client_id = "x"
+client_secret = "x"
+server_metadata_url = "http://127.0.0.1:1/"
+"""
+
+
+@pytest.mark.parametrize(
+    ("secrets", "settings", "words"),
+    [
+        ("[auth\n", {}, "secrets.toml cannot be read"),
+        ("auth = 1\n", {}, "must be a section"),
+        (AUTH.replace("cookie_secret", "other"), {}, "lack auth.cookie_secret"),
+        (AUTH.replace("client_id", "other"), {}, "lack auth.client_id"),
+        (AUTH.replace("01234567890123456789012345678901", ""), {}, "fewer than 32 characters"),
+        (AUTH, {"WARPDECK_LOGIN_EDITORS": ",", "WARPDECK_LOGIN_VIEWERS": ","}, "name nobody"),
+        (AUTH, {"WARPDECK_LOGIN_HOURS": "soon"}, "WARPDECK_LOGIN_HOURS must be a number"),
+        (AUTH, {"WARPDECK_LOGIN_HOURS": "nan"}, "WARPDECK_LOGIN_HOURS must be a number"),
+        ("x = 1\n", {"WARPDECK_LOGIN_EDITORS": "me"}, "WARPDECK_LOGIN_EDITORS would limit who may do what"),
+        ("x = 1\n", {"WARPDECK_MAX_UPLOAD_MB": "0"}, "WARPDECK_MAX_UPLOAD_MB must be a number from 1 on"),
+    ],
+)
+def test_what_cannot_be_meant_does_not_start(
+    tmp_path: Path, secrets: str, settings: dict[str, str], words: str
+) -> None:
+    file = tmp_path / "secrets.toml"
+    file.write_text(secrets)
+    environment = os.environ | {"WARPDECK_DATA": str(tmp_path), "STREAMLIT_SECRETS_FILES": str(file)} | settings
+    command = [sys.executable, "-m", "streamlit", "run", str(MAIN), "--server.headless", "true", "--server.port", "0"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode != 0
+    assert "Warpdeck does not start" in done.stderr + done.stdout
+    assert words in done.stderr + done.stdout

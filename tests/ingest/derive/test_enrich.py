@@ -1,0 +1,42 @@
+"""Names and classes that are added to a report after it was loaded."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.derive import classes as enrich
+from profiledb.report import store
+
+NAMES = {
+    "f(int)": "f",
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>(T3)": "reduce_kernel",
+    "void (anonymous namespace)::ns::f<float>(int)": "f",
+    "void <unnamed>::softmax_warp_forward<float>(int)": "softmax_warp_forward",
+    "void at::native::{anonymous}::g(int)": "g",
+    "nvjet_sm90_tst_192x128_64x5_1x2_h_bz_coopB_NNT": "nvjet_sm90_tst_192x128_64x5_1x2_h_bz_coopB_NNT",
+    "<unknown>": "<unknown>",
+}
+
+
+def test_names_of_ncu_get_a_short_form_and_a_class(tmp_path: Path) -> None:
+    with store.create(tmp_path / "report.duckdb") as db:
+        for number, name in enumerate(NAMES):
+            db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (?, ?)", [number, name])
+        enrich.classify(db)
+        rows = db.execute("SELECT demangled, short, class, name_id FROM kernel_name ORDER BY name_id").fetchall()
+    assert {name: short for name, short, _, _ in rows} == NAMES
+    assert [number for *_, number in rows] == list(range(1, len(NAMES) + 1))
+    classes = {name: kernel_class for name, _, kernel_class, _ in rows}
+    assert classes["void <unnamed>::softmax_warp_forward<float>(int)"] == "softmax"
+    assert classes["nvjet_sm90_tst_192x128_64x5_1x2_h_bz_coopB_NNT"] == "matmul"
+    assert classes["f(int)"] == "other"
+
+
+def test_a_users_classes_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "classes.toml"
+    own.write_text('[[class]]\nname = "ours"\ntitle = "Ours"\npatterns = ["nvjet"]\n')
+    monkeypatch.setenv("WARPDECK_CLASSES", str(own))
+    with store.create(tmp_path / "report.duckdb") as db:
+        db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (0, 'nvjet_sm90_x')")
+        enrich.classify(db)
+        assert db.execute("SELECT class FROM kernel_name").fetchall() == [("ours",)]

@@ -1,0 +1,122 @@
+"""Both roads from a Nsight Compute report, ncu itself and the ncu-report wheel, must give the same tables.
+
+ncu prints every number with two decimals at most and estimated speed-ups with four digits, so its numbers are compared
+within half of its last digit. Left aside is what only one of them has: lists that the wheel gives as metrics of the
+names breakdown:, group: and regex:, rows of the details page without a value, and the few rows for which a section
+names several metrics, of which the two tools choose differently. Names of units differ by version (a sector per request
+is ``sector`` for one and ``sector/request`` for the other); the values in them do not.
+"""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from ingest import tools
+from ingest.ncu import cli, container, wheel
+from ingest.ncu.tables import Capture
+from profiledb.errors import ConversionError
+from tests.support.ncu_fixtures import reports
+
+pytestmark = [
+    pytest.mark.skipif(not reports(), reason="no report at hand: they lie in ../shared/corpus and sample_reports"),
+    pytest.mark.skipif(not wheel.available(), reason="the ncu-report wheel does not exist for this platform"),
+]
+Roads = tuple[Capture, Capture]
+CHOSEN = ("L2 Compression", "Maximum Sampling Interval")
+LISTS = ("breakdown:", "group:", "regex:")
+
+
+@pytest.fixture(scope="module", params=reports(), ids=lambda path: path.stem)
+def roads(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Roads:
+    """A report by ncu and by the wheel."""
+    path: Path = request.param
+    tool = tools.find_ncu()
+    assert tool, "CI installs ncu"
+    frame = container.read(path)
+    captured = tuple(map(int, (frame.tool_version or "0").split(".")))
+    try:
+        by_ncu = cli.read(tool, path, tmp_path_factory.mktemp("ncu"))
+    except ConversionError:
+        if captured <= tool.version:
+            raise
+        pytest.skip(f"{tool.label} is older than the report and refuses it")
+    return by_ncu, wheel.read_quick(path, frame, tmp_path_factory.mktemp("wheel"))
+
+
+def close(printed: float | None, exact: float | None) -> bool:
+    """Whether a number is the other one rounded to two decimals; floats end at about 15 digits."""
+    if printed is None or exact is None:
+        return printed is exact
+    return math.isclose(printed, exact, rel_tol=1e-12, abs_tol=0.005001)  # 4e7 has no digits for a half
+
+
+def values(capture: Capture) -> dict[tuple[int, str], tuple[float | None, str | None]]:
+    names = list(capture.metrics.ids)
+    rows = capture.metrics.table().to_pylist()
+    return {
+        (row["launch_id"], names[row["metric_id"]]): (row["value"], row["text"])
+        for row in rows
+        if not names[row["metric_id"]].startswith(LISTS)
+    }
+
+
+def instances(capture: Capture) -> dict[tuple[object, ...], float | None]:
+    names = list(capture.metrics.ids)
+    rows = [tuple(row.values()) for row in capture.metrics.instances.table().to_pylist()]
+    return {(launch_id, names[metric_id], *keys): value for launch_id, metric_id, *keys, value in rows}
+
+
+def test_launches_agree(roads: Roads) -> None:
+    of = [[(a.launch_id, a.pid, a.process_name, a.kernel, a.cc, a.nvtx) for a in capture.launches] for capture in roads]
+    assert of[0] == of[1]
+
+
+def test_ranges_agree(roads: Roads) -> None:
+    of = [sorted((n.launch_id, n.domain, n.style, n.level, n.name) for n in capture.nvtx) for capture in roads]
+    assert of[0] == of[1]
+
+
+def test_metrics_agree(roads: Roads) -> None:
+    by_ncu, by_wheel = map(values, roads)
+    assert by_ncu.keys() == by_wheel.keys()
+    differ = {
+        key: (by_ncu[key], by_wheel[key])
+        for key in by_ncu
+        if not (close(by_ncu[key][0], by_wheel[key][0]) and by_ncu[key][1] == by_wheel[key][1])
+    }
+    assert not differ
+
+
+def test_headline_units_agree(roads: Roads) -> None:
+    for name in ("gpu__time_duration.sum", "dram__bytes.sum.per_second", "gpc__cycles_elapsed.avg.per_second"):
+        assert roads[0].metrics.units.get(name) == roads[1].metrics.units.get(name)
+
+
+def test_instances_agree(roads: Roads) -> None:
+    by_ncu, by_wheel = map(instances, roads)
+    assert by_ncu.keys() == by_wheel.keys()
+    assert all(close(value, by_wheel[key]) for key, value in by_ncu.items())
+
+
+def test_rules_agree_word_for_word(roads: Roads) -> None:
+    by_ncu, by_wheel = (
+        [(r.launch_id, r.position, r.section, r.rule, r.type, r.message, r.speedup_type) for r in capture.rules]
+        for capture in roads
+    )
+    assert by_ncu == by_wheel
+    estimates = [[r.speedup_pct or 0.0 for r in capture.rules] for capture in roads]
+    assert estimates[0] == pytest.approx(estimates[1], rel=5e-4)
+
+
+def test_details_agree(roads: Roads) -> None:
+    by_ncu, by_wheel = (
+        {
+            (d.launch_id, d.section, d.label, d.metric): (d.value, d.text)
+            for d in capture.details
+            if (d.value is not None or d.text is not None) and not d.label.startswith(CHOSEN)
+        }
+        for capture in roads
+    )
+    assert by_ncu.keys() == by_wheel.keys()
+    assert all(close(v, by_wheel[key][0]) and text == by_wheel[key][1] for key, (v, text) in by_ncu.items())

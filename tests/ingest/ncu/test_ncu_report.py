@@ -1,0 +1,186 @@
+"""Nsight Compute reports: whole ones, compressed ones, and those that are not what they seem."""
+
+import builtins
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from ingest import tools
+from ingest.formats import ncu_report
+from ingest.ncu import container, wheel
+from profiledb.errors import ConversionError
+from tests.support.ncu_fixtures import CORPUS, DATA, converted, metrics, needs_corpus
+
+pytestmark = needs_corpus
+REPORT = CORPUS / "vec_add_1660s_full.ncu-rep"
+
+
+def test_a_report(tmp_path: Path) -> None:
+    assert ncu_report.matches(REPORT)
+    db = converted(ncu_report, REPORT, tmp_path)
+    assert db.execute("""
+        SELECT launch_id, pid, process_name, kernel, cc, grid_x, block_x, registers_per_thread, duration_ns,
+               round(sm_throughput_pct, 2), round(memory_throughput_pct, 2), round(occupancy_pct, 2)
+        FROM ncu_launch""").fetchall() == [
+        (
+            0,
+            46976,
+            "vec_add.out",
+            "vec_add(float *, float *, float *, int)",
+            "7.5",
+            4096,
+            256,
+            16,
+            41696,
+            19.5,
+            91.68,
+            89.18,
+        )
+    ]
+    assert db.execute(
+        "SELECT name, sm_count, clock_hz, memory_bandwidth_bytes_per_s, l2_bytes FROM gpu"
+    ).fetchall() == [("NVIDIA GeForce GTX 1660 SUPER", 22, 1815000000, 336048000000, 1572864)]
+
+
+def test_who_captured_it_and_when(tmp_path: Path) -> None:
+    db = converted(ncu_report, REPORT, tmp_path)
+    tool, version, when, command = db.execute("SELECT tool, tool_version, captured_at, command FROM report").fetchall()[
+        0
+    ]
+    assert (tool, version, str(when)) == ("Nsight Compute", "2024.1.1.0", "2025-09-06 19:16:49")
+    assert command.endswith("ncu --set full -o stage1/reps/vec_add.ncu-rep -f stage1/build/vec_add.out")
+
+
+def test_numbers_have_all_their_digits(tmp_path: Path) -> None:
+    if not wheel.available():
+        pytest.skip("the ncu-report wheel does not exist for this platform")
+    found = metrics(converted(ncu_report, REPORT, tmp_path))
+    assert found["launch__waves_per_multiprocessor"][0] == pytest.approx(46.54545454545455, rel=1e-15)
+
+
+def test_a_compressed_report_is_the_same_report(tmp_path: Path) -> None:
+    path = tmp_path / "any name"
+    with pa.CompressedOutputStream(str(path), "zstd") as stream:
+        stream.write(REPORT.read_bytes())
+    assert ncu_report.matches(path)
+    assert metrics(converted(ncu_report, path, tmp_path)) == metrics(converted(ncu_report, REPORT, tmp_path))
+
+
+def test_a_compressed_report_that_is_cut_off(tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    with pa.CompressedOutputStream(str(whole), "zstd") as stream:
+        stream.write(REPORT.read_bytes())
+    cut.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    with pytest.raises(ConversionError, match="truncated"):
+        converted(ncu_report, cut, tmp_path)
+
+
+@pytest.mark.parametrize("keep", [0.01, 0.5, 0.999999])
+@pytest.mark.parametrize("ncu", ["", "off"])
+def test_a_truncated_report_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: float, ncu: str
+) -> None:
+    monkeypatch.setenv("WARPDECK_NCU", ncu)
+    data = REPORT.read_bytes()
+    path = tmp_path / "half.ncu-rep"
+    path.write_bytes(data[: int(len(data) * keep)])
+    with pytest.raises(ConversionError, match="truncated"):
+        converted(ncu_report, path, tmp_path)
+
+
+def test_junk_after_a_report_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "junk.ncu-rep"
+    path.write_bytes(REPORT.read_bytes() + b"more")
+    with pytest.raises(ConversionError, match="damaged"):
+        converted(ncu_report, path, tmp_path)
+
+
+@pytest.mark.parametrize("ncu", ["", "off"])
+def test_a_report_without_kernels_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ncu: str) -> None:
+    monkeypatch.setenv("WARPDECK_NCU", ncu)
+    path = tmp_path / "none.ncu-rep"
+    path.write_bytes(REPORT.read_bytes()[:10])
+    with pytest.raises(ConversionError, match="no kernel"):
+        converted(ncu_report, path, tmp_path)
+
+
+@pytest.mark.parametrize(("ncu", "sentence"), [("", "Neither ncu nor"), ("off", "damaged")])
+def test_a_name_that_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ncu: str, sentence: str) -> None:
+    monkeypatch.setenv("WARPDECK_NCU", ncu)
+    path = tmp_path / "damaged.ncu-rep"
+    path.write_bytes(
+        REPORT.read_bytes().replace(b"launch__waves_per_multiprocessor", b"launch__waves_per\xffmultiprocessor")
+    )
+    with pytest.raises(ConversionError, match=sentence) as caught:
+        converted(ncu_report, path, tmp_path)
+    assert caught.value.detail
+
+
+def test_what_is_no_report_is_not_taken(tmp_path: Path) -> None:
+    assert not ncu_report.matches(CORPUS / "corrupt.ncu-rep")
+    assert not ncu_report.matches(tmp_path)
+    (tmp_path / "zstd").write_bytes(b"\x28\xb5\x2f\xfdnothing")
+    assert not ncu_report.matches(tmp_path / "zstd")
+
+
+def test_the_frame_says_why_a_file_is_no_report() -> None:
+    with pytest.raises(ConversionError, match="not a complete Nsight Compute report"):
+        container.read(CORPUS / "corrupt.ncu-rep")
+
+
+def test_ncu_is_not_asked_where_the_wheel_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not wheel.available():
+        pytest.skip("the ncu-report wheel does not exist for this platform")
+    monkeypatch.setenv("WARPDECK_NCU", str(_ncu(tmp_path, "echo \"==ERROR== Failed to load report file 'x'.\"")))
+    db = converted(ncu_report, REPORT, tmp_path)
+    assert db.execute("SELECT converter FROM report").fetchall() == [(wheel.label(),)]
+    assert db.execute("SELECT count(*) FROM diagnostic").fetchone() == (0,)
+    assert db.execute("SELECT count(*) FROM ncu_rule").fetchone() == (9,)
+
+
+def test_ncu_reads_what_the_wheel_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "damaged.ncu-rep"
+    path.write_bytes(REPORT.read_bytes().replace(b"launch__waves_per_multi", b"launch__waves_per\xffmulti"))
+    monkeypatch.setenv("WARPDECK_NCU", str(_ncu(tmp_path, f"cat '{DATA / 'raw_scaled.csv'}'")))
+    db = converted(ncu_report, path, tmp_path)
+    assert db.execute("SELECT converter FROM report").fetchall() == [("ncu 2020.1.0 --csv",)]
+    said = str(db.execute("SELECT text FROM diagnostic").fetchall())
+    assert "could not read the report" in said
+    assert "two decimals" in said
+
+
+def _ncu(folder: Path, command: str) -> Path:
+    """A program that answers as an ncu of 2020 and otherwise runs a command."""
+    script = folder / "ncu"
+    script.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "Version 2020.1.0.0" && exit 0\n{command}\n')
+    script.chmod(0o755)
+    return script
+
+
+def test_ncu_alone_says_that_it_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wheel, "available", lambda: False)
+    assert tools.find_ncu(), "CI installs ncu"
+    db = converted(ncu_report, REPORT, tmp_path)
+    assert metrics(db)["launch__waves_per_multiprocessor"][0] == 46.55
+    assert "two decimals" in str(db.execute("SELECT text FROM diagnostic").fetchall())
+
+
+def test_with_neither_road_the_user_learns_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wheel, "available", lambda: False)
+    monkeypatch.setenv("WARPDECK_NCU", "off")
+    with pytest.raises(ConversionError, match="neither") as caught:
+        converted(ncu_report, REPORT, tmp_path)
+    assert "WARPDECK_NCU" in caught.value.hint
+
+
+def test_the_wheel_is_loaded_only_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = builtins.__import__
+
+    def refuse(name: str, *rest: Any, **more: Any) -> Any:
+        assert name != "ncu_report"
+        return original(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    assert ncu_report.matches(REPORT)

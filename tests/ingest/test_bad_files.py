@@ -1,0 +1,146 @@
+"""Everything bad that can be dropped, and converters that misbehave, through the real worker."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from profiledb.report.library import Library
+from tests.conftest import CORPUS, ROOT, Ingest
+from tests.support.dropped import SAMPLE, job_of, made, needs_corpus, stand_in
+
+BAD = {
+    "empty.nsys-rep": (b"", "is empty"),
+    "noise.nsys-rep": (b"\x07" * 5000, "does not begin as an Nsight Systems report does"),
+    "noise.ncu-rep": (b"\x07" * 5000, "does not begin as an Nsight Compute report does"),
+    "notes.txt": (b"bring milk", "is no report that Warpdeck reads"),
+    "damaged.sqlite": (b"SQLite format 3\0" + b"\xff" * 4096, "damaged or not complete"),
+    "raw.qdstrm": (b"\x01\x02", "raw capture data"),
+}
+
+
+def test_bad_files_fail_with_a_sentence_and_the_next_goes_on(
+    ingest: Ingest, inbox: Path, empty_library: Library
+) -> None:
+    for name, (content, _) in BAD.items():
+        (inbox / name).write_bytes(content)
+    good = made(inbox / "z.sqlite")
+    done = ingest(inbox, empty_library.folder, "--strict")
+    assert done.status == 1
+    for name, (content, message) in BAD.items():
+        job = job_of(empty_library, inbox / name)
+        assert (job.state, message in job.message, bool(job.hint)) == ("failed", True, True), job
+        assert (inbox / name).read_bytes() == content
+    assert job_of(empty_library, good).state == "ready"
+
+
+@pytest.mark.nsight
+@pytest.mark.parametrize("cut", [1, 1000, 200_000], ids=lambda n: f"{n} bytes short")
+def test_truncated_report(ingest: Ingest, inbox: Path, empty_library: Library, cut: int) -> None:
+    (inbox / "cut.nsys-rep").write_bytes(SAMPLE.read_bytes()[:-cut])
+    done = ingest(inbox, empty_library.folder)
+    assert done.lines[0].split()[:2] == ["failed", "cut.nsys-rep"]
+    assert "cut.nsys-rep is not complete" in done.errors
+    assert empty_library.list() == []
+
+
+@needs_corpus
+@pytest.mark.nsight
+def test_flipped_bits_never_become_a_report(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    data = bytearray((CORPUS / "openacc_v100.nsys-rep").read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 64] = bytes(64)
+    (inbox / "flipped.nsys-rep").write_bytes(data)
+    assert ingest(inbox, empty_library.folder).lines[0].startswith("failed")
+    job = job_of(empty_library, inbox / "flipped.nsys-rep")
+    assert "is damaged" in job.message
+    assert job.detail, "the converter's own words"
+
+
+@needs_corpus
+@pytest.mark.nsight
+def test_too_new_says_what_to_install(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    shutil.copy(CORPUS / "too_new_2026.nsys-rep", inbox / "new.nsys-rep")
+    ingest(inbox, empty_library.folder)
+    job = job_of(empty_library, inbox / "new.nsys-rep")
+    assert "was made by Nsight Systems 2026.1.1" in job.message
+    assert "Install nsys 2026.1.1 or newer" in job.hint
+    assert "newer than" in job.detail
+
+
+@needs_corpus
+@pytest.mark.nsight
+def test_an_export_that_arrives_later_mends_the_failure(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    shutil.copy(CORPUS / "too_new_2026.nsys-rep", inbox)
+    assert ingest(inbox, empty_library.folder).lines[0].startswith("failed")
+    shutil.copy(CORPUS / "too_new_2026.sqlite", inbox)
+    done = ingest(inbox, empty_library.folder)
+    assert [line.split()[:2] for line in done.lines] == [["ready", "too_new_2026.nsys-rep"]]
+    (manifest,) = empty_library.list()
+    assert manifest.converter == "SQLite export, written by nsys 2026.1.1.204"
+
+
+@needs_corpus
+def test_an_export_of_another_capture_is_a_report_of_its_own(
+    ingest: Ingest, inbox: Path, empty_library: Library
+) -> None:
+    shutil.copy(CORPUS / "too_new_2026.nsys-rep", inbox / "x.nsys-rep")
+    made(inbox / "x.sqlite")
+    os.utime(inbox / "x.sqlite", (0, 0))
+    done = ingest(inbox, empty_library.folder, WARPDECK_NSYS="off")
+    assert sorted(line.split()[0] for line in done.lines) == ["failed", "ready"]
+
+
+FAULTS = {
+    "exit 0, no output": ("exit 0", "failed", "is damaged"),
+    "exit 0, words of an error": (
+        "echo 'Error writing bytes to file'; mkdir -p export",
+        "deferred",
+        "The disk is full",
+    ),
+    "exit 1, half an output": ("mkdir -p export; echo broken >&2; exit 1", "failed", "is damaged"),
+    "it hangs": ("sleep 600", "failed", "did not finish within"),
+    "it is killed": ("kill -9 $$", "failed", "is damaged"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_a_converter_that_misbehaves(
+    ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, fault: str
+) -> None:
+    commands, state, message = FAULTS[fault]
+    (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
+    nsys = str(stand_in(tmp_path, commands))
+    ingest(
+        inbox, empty_library.folder, WARPDECK_NSYS=nsys, WARPDECK_CONVERT_TIMEOUT_S="4" if "sleep" in commands else "60"
+    )
+    job = job_of(empty_library, inbox / "a.nsys-rep")
+    assert (job.state, message in job.message) == (state, True), job
+    assert empty_library.list() == []
+    assert list(empty_library.work.iterdir()) == []
+
+
+@pytest.mark.nsight
+def test_a_failure_is_tried_again_with_another_converter(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
+    ingest(inbox, empty_library.folder, WARPDECK_NSYS="off")
+    assert ingest(inbox, empty_library.folder, WARPDECK_NSYS="off").lines == []
+    assert job_of(empty_library, inbox / "a.nsys-rep").message.startswith("There is no nsys")
+    ingest(inbox, empty_library.folder)
+    assert "was made by a newer Nsight Systems" in job_of(empty_library, inbox / "a.nsys-rep").message
+
+
+def test_list_names_what_failed(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    made(inbox / "good.sqlite")
+    (inbox / "bad.sqlite").write_bytes(b"x")
+    ingest(inbox, empty_library.folder)
+    argv = [sys.executable, "-m", "profiledb", "list", "--format", "json", "--library", str(empty_library.folder)]
+    listed = json.loads(subprocess.run(argv, cwd=ROOT, capture_output=True, check=True).stdout)
+    assert [(entry["name"], entry["status"]) for entry in listed] == [
+        ("good.sqlite", "ready"),
+        ("bad.sqlite", "failed"),
+    ]
+    assert set(listed[0]) >= {"id", "name", "kind", "status", "source_sha256", "gpu", "captured_at", "labels"}

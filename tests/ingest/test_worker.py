@@ -1,0 +1,218 @@
+"""The worker: what it takes up, what it leaves alone, and what a crash leaves behind."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from ingest import fingerprints
+from ingest.watch import Watch
+from ingest.worker import Worker, tools_at_hand
+from profiledb import config
+from profiledb.report.catalog import Job
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
+from tests.conftest import CORPUS, SAMPLES, Ingest, wait_until
+from tests.support.dropped import SAMPLE, made, needs_corpus, stand_in
+from tests.support.processes import processes_in, start_worker
+
+
+@pytest.mark.slow
+def test_samples_load_without_any_converter(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    for path in SAMPLES.glob("transformer_*"):
+        shutil.copy(path, inbox)
+    done = ingest(inbox, empty_library.folder, "--strict", WARPDECK_NSYS="off", WARPDECK_NCU="off")
+    assert done.status == 0, done.lines
+    assert {m.name for m in empty_library.list()} == {p.name for p in SAMPLES.glob("transformer_*rep")}
+
+
+def test_a_family_of_samples_lies_in_a_folder_of_its_own(tmp_path: Path, empty_library: Library) -> None:
+    samples = tmp_path / "samples"
+    for folder in ("family", "oracle/single"):
+        (samples / folder).mkdir(parents=True)
+    made(samples / "single.sqlite")
+    made(samples / "family" / "rank0.sqlite", 3)
+    (samples / "family" / "rank0.timings.csv").write_text("label,step,seconds\nstep,0,1\n")
+    (samples / "oracle" / "single" / "kernels.csv").write_text("name\n")
+    worker = Worker(empty_library, config.load(samples=samples, library=empty_library.folder), print)
+    worker.prepare()
+    worker.take(worker.samples())
+    assert {m.name: m.sample for m in empty_library.list()} == {"single.sqlite": True, "rank0.sqlite": True}
+    assert {job.name: job.state for job in empty_library.catalog.jobs()}["rank0.timings.csv"] == "ready"
+
+
+def test_same_content_under_two_names_is_one_report(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    shutil.copy(made(inbox / "a.sqlite"), inbox / "b.sqlite")
+    done = ingest(inbox, empty_library.folder)
+    assert [line.split()[:2] for line in done.lines] == [["ready", "a.sqlite"], ["duplicate", "b.sqlite"]]
+    assert len(empty_library.list()) == 1
+
+
+@pytest.mark.slow
+def test_new_content_under_one_name_is_a_new_report(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    for end in (2, 3):
+        (inbox / "a.sqlite").unlink(missing_ok=True)
+        made(inbox / "a.sqlite", end)
+        ingest(inbox, empty_library.folder)
+    first, second = sorted(empty_library.list(), key=lambda m: m.ingested_at)
+    assert first.name == second.name == "a.sqlite"
+    assert first.id != second.id
+
+
+@pytest.mark.parametrize(
+    "name", ["a b'c\"d;$(touch x).sqlite", "-rf.sqlite", "zä\N{RIGHT-TO-LEFT OVERRIDE}.sqlite", "x" * 240 + ".sqlite"]
+)
+def test_odd_names_are_only_names(ingest: Ingest, inbox: Path, empty_library: Library, name: str) -> None:
+    made(inbox / name)
+    assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
+    assert empty_library.list()[0].name == name
+
+
+@pytest.mark.nsight
+@needs_corpus
+def test_nsys_reads_reports_whose_names_have_spaces(ingest: Ingest, empty_library: Library, tmp_path: Path) -> None:
+    inbox = tmp_path / "an inbox"
+    inbox.mkdir()
+    shutil.copy(CORPUS / "streams_4090.nsys-rep", inbox / "-my report (2).nsys-rep")
+    done = ingest(inbox, tmp_path / "the library")
+    assert done.lines[0].startswith("ready"), done.lines
+
+
+def test_what_is_no_file_is_passed_over(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
+    os.mkfifo(inbox / "pipe.nsys-rep")
+    (inbox / "loop").symlink_to(inbox)
+    (inbox / "outside.sqlite").symlink_to(made(tmp_path / "outside.sqlite"))
+    (inbox / ".hidden.sqlite").write_bytes(b"x")
+    (inbox / os.fsdecode(b"caf\xe9.sqlite")).write_bytes(b"x")
+    (inbox / "coming.nsys-rep.part").write_bytes(b"x")
+    assert ingest(inbox, empty_library.folder).lines == []
+
+
+def test_folders_are_searched(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    (inbox / "team" / "run 1").mkdir(parents=True)
+    made(inbox / "team" / "run 1" / "a.sqlite")
+    assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
+
+
+@pytest.mark.slow
+def test_deleted_stays_deleted_until_the_file_changes(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    path = made(inbox / "a.sqlite")
+    ingest(inbox, empty_library.folder)
+    empty_library.delete(empty_library.list()[0].id)
+    assert ingest(inbox, empty_library.folder).lines == []
+    os.utime(path)
+    assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
+
+
+@pytest.mark.slow
+def test_a_second_worker_leaves_the_first_alone(inbox: Path, empty_library: Library, ingest: Ingest) -> None:
+    worker = start_worker(inbox, empty_library)
+    try:
+        made(inbox / "a.sqlite")
+        wait_until(lambda: bool(empty_library.list()))
+        done = ingest(inbox, empty_library.folder)
+        assert (done.status, "Another worker" in done.errors) == (3, True)
+    finally:
+        worker.kill()
+        worker.wait()
+    assert ingest(inbox, empty_library.folder).status == 0, "the lock ended with the worker"
+
+
+@pytest.mark.slow
+def test_the_worker_ends_with_whoever_started_it(inbox: Path, empty_library: Library) -> None:
+    worker = start_worker(inbox, empty_library, "--until-stdin-closes", stdin=subprocess.PIPE)
+    made(inbox / "a.sqlite")
+    wait_until(lambda: bool(empty_library.list()))
+    assert worker.stdin is not None
+    worker.stdin.close()
+    assert worker.wait(timeout=30) == 0
+
+
+@pytest.mark.slow
+def test_kill_9_in_the_middle_leaves_nothing_half(
+    inbox: Path, empty_library: Library, tmp_path: Path, ingest: Ingest
+) -> None:
+    (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
+    worker = start_worker(inbox, empty_library, WARPDECK_NSYS=str(stand_in(tmp_path, "sleep 600")))
+    wait_until(lambda: any(empty_library.work.glob("*/scratch/report.nsys-rep")))
+    worker.kill()
+    worker.wait()
+    wait_until(lambda: not processes_in(empty_library.work), seconds=10)
+    assert empty_library.list() == []
+    shutil.copy(SAMPLES / "transformer_training.sqlite", inbox / "a.sqlite")
+    assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
+    assert list(empty_library.work.iterdir()) == []
+
+
+def test_a_report_published_before_the_crash_is_listed_after_it(
+    ingest: Ingest, inbox: Path, empty_library: Library
+) -> None:
+    made(inbox / "a.sqlite")
+    ingest(inbox, empty_library.folder)
+    (empty_library.folder / "catalog.sqlite").unlink()
+    again = Library(empty_library.folder)
+    assert again.list() == []
+    assert [line.split()[0] for line in ingest(inbox, again.folder).lines] == ["duplicate"]
+    assert [m.name for m in again.list()] == ["a.sqlite"]
+
+
+def test_a_vanished_inbox_deletes_nothing(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    made(inbox / "a.sqlite")
+    (inbox / "bad.sqlite").write_bytes(b"x")
+    ingest(inbox, empty_library.folder)
+    shutil.rmtree(inbox)
+    ingest(inbox, empty_library.folder)
+    assert len(empty_library.list()) == 1
+
+
+@pytest.mark.slow
+def test_a_growing_file_is_left_alone_until_it_stands_still(
+    inbox: Path, empty_library: Library, tmp_path: Path
+) -> None:
+    whole = made(tmp_path / "whole.sqlite").read_bytes()
+    worker = start_worker(inbox, empty_library, WARPDECK_SCAN_S="0.5")
+    try:
+        with (inbox / "slow.sqlite").open("wb", buffering=0) as file:
+            for begin in range(0, len(whole), 1 + len(whole) // 20):
+                file.write(whole[begin : begin + 1 + len(whole) // 20])
+                assert empty_library.catalog.job(str(inbox / "slow.sqlite")) is None
+                time.sleep(0.1)  # the pace of the writer, which is what is tested
+        wait_until(lambda: bool(empty_library.list()))
+    finally:
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(timeout=30) == 0
+
+
+@pytest.mark.slow
+def test_ten_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library: Library) -> None:
+    for number in range(10_000):
+        (inbox / f"{number}.txt").write_bytes(b"x")
+    worker = Worker(empty_library, config.load(inbox=inbox, library=empty_library.folder), print)
+    watch = Watch(inbox, patience_s=0)
+    wait_until(lambda: len(watch.finished()) == 10_000)
+    done = [
+        Job(str(path), path.name, fingerprints.of(path) or "", "failed", tools=tools_at_hand())
+        for path in watch.finished()
+    ]
+    empty_library.catalog.put_job(*done)
+    started = time.process_time()  # a busy machine makes it wait, but not work
+    assert worker.take(watch.finished()) == 0, "all of them are known"
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.slow
+def test_a_report_of_an_older_schema_is_converted_again(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    shutil.copyfile(SAMPLES / "transformer_inference.sqlite", inbox / "one.sqlite")
+    assert ingest(inbox, empty_library.folder).status == 0
+    (report,) = empty_library.list()
+    empty_library.catalog.set_labels(report.id, ["kept"])
+    for path in (empty_library.path(report.id), empty_library.manifest_path(report.id)):
+        path.rename(path.with_name(path.name.replace(f".v{SCHEMA_VERSION}.", ".v0.")))
+    assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
+    assert [found.id for found in empty_library.list()] == [report.id]
+    assert empty_library.catalog.labels() == {report.id: ["kept"]}
+    assert not list(empty_library.reports.glob("*.v0.*"))

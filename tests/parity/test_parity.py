@@ -1,0 +1,108 @@
+"""Our numbers against those of nsys: cell by cell, as text, columns and order included.
+
+The installed nsys prints on the corpus, on edited exports and on generated ones; what a newer one printed about the
+samples is beside them.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from profiledb.report.library import Library
+from tests.conftest import CORPUS, SAMPLES, Once
+from tests.support import edits, generated, oracle
+from tests.support.ddp_samples import make_ddp
+from tests.support.oracle import ON_CORPUS, ON_GENERATED, ON_SAMPLES, READABLE, Case, Table
+
+needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
+
+__all__ = ["make_ddp"]  # fixture
+
+Asked = Callable[[Path, Sequence[Case]], Path]
+
+SILENT_ON_CORPUS = {"nvtx_startend_sum", "mpi_event_trace", "um_total_sum", "cuda_memcpy_async", "cuda_memset_sync"}
+"""No report of the corpus has rows for them: edited or generated exports do."""
+SILENT_ON_SAMPLES = {
+    *("nvtx_startend_sum", "gpu_gaps", "cuda_memcpy_sync", "cuda_memset_sync"),
+    *("mpi_event_trace", "openacc_sum", "um_total_sum"),
+}
+SILENT_ON_INFERENCE = SILENT_ON_SAMPLES | {"osrt_sum", "gpu_gaps:gap=1"}
+
+
+@pytest.fixture
+def asked(nsys: Path, once: Once) -> Asked:
+    """Asks nsys about an export, once for all that is compared on it; answers the folder of what it printed."""
+
+    def ask(export: Path, cases: Sequence[Case]) -> Path:
+        return once(f"asked_{export.stem}", lambda folder: oracle.ask(nsys, export, cases, folder))
+
+    return ask
+
+
+@needs_corpus
+@pytest.mark.parametrize("case", ON_CORPUS, ids=str)
+@pytest.mark.parametrize("report", READABLE)
+def test_corpus(
+    every_report: Library, asked: Asked, sqlite_export: Callable[[str], Path], report: str, case: Case
+) -> None:
+    expected = oracle.asked(asked(sqlite_export(report), ON_CORPUS), case)
+    assert oracle.differences(expected, oracle.ours(every_report, report, case)) == []
+
+
+@needs_corpus
+def test_corpus_has_rows_for_the_rest(asked: Asked, sqlite_export: Callable[[str], Path]) -> None:
+    folders = [asked(sqlite_export(report), ON_CORPUS) for report in READABLE]
+    silent = {case.asked for case in ON_CORPUS if not any(oracle.asked(folder, case) for folder in folders)}
+    assert silent == SILENT_ON_CORPUS
+
+
+@needs_corpus
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [pytest.param(name, case, id=f"{name}-{case}") for name, edit in edits.EDITS.items() for case in edit.cases],
+)
+def test_edited_exports(edited: tuple[Path, Library], asked: Asked, name: str, case: Case) -> None:
+    folder, library = edited
+    edit = edits.EDITS[name]
+    expected = oracle.asked(asked(folder / f"{name}.sqlite", edit.cases), case)
+    assert bool(expected) == (case.asked not in edit.silent)
+    assert oracle.differences(expected, oracle.ours(library, f"{name}.sqlite", case)) == []
+
+
+@pytest.mark.parametrize("case", ON_GENERATED, ids=str)
+def test_generated_exports(generated_exports: tuple[Path, Library], asked: Asked, case: Case) -> None:
+    folder, library = generated_exports
+    compared = 0
+    for seed in generated.SEEDS:
+        name = f"{seed}.sqlite"
+        expected = oracle.asked(asked(folder / name, ON_GENERATED), case)
+        assert oracle.differences(expected, oracle.ours(library, name, case)) == [], seed
+        compared += len(expected)
+    assert compared > 20
+
+
+@pytest.mark.parametrize("case", ON_SAMPLES, ids=str)
+@pytest.mark.parametrize("sample", ["transformer_training", "transformer_inference"])
+def test_samples(nsys_samples: Library, sample: str, case: Case) -> None:
+    expected: Table = oracle.on_paper(SAMPLES / "oracle" / sample, case)
+    silent = SILENT_ON_INFERENCE if sample == "transformer_inference" else SILENT_ON_SAMPLES
+    assert bool(expected) == (case.asked not in silent)
+    assert oracle.differences(expected, oracle.ours(nsys_samples, f"{sample}.nsys-rep", case)) == []
+
+
+WITH_AN_ORACLE = sorted(
+    folder.name
+    for folder in (SAMPLES / "oracle").glob("*")
+    if not folder.name.endswith("_ncu")
+    and not folder.name.startswith(("transformer_training", "transformer_inference"))
+)
+
+
+@pytest.mark.parametrize("sample", WITH_AN_ORACLE)
+def test_every_sample_is_as_nsys_printed_it(nsys_samples: Library, ddp: Library, sample: str) -> None:
+    library, name = (ddp, f"{sample}.sqlite") if sample.startswith("ddp_") else (nsys_samples, f"{sample}.nsys-rep")
+    printed = {case: oracle.on_paper(SAMPLES / "oracle" / sample, case) for case in ON_SAMPLES}
+    assert sum(map(bool, printed.values())) >= 7, "nsys was not silent"
+    different = {str(c): oracle.differences(rows, oracle.ours(library, name, c)) for c, rows in printed.items()}
+    assert {case: found for case, found in different.items() if found} == {}

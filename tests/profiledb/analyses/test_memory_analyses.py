@@ -1,0 +1,431 @@
+"""The analyses behind the page "Memory and API": small reports computed by hand, and sums over every report."""
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from profiledb.errors import NotCapturedError
+from profiledb.query import analysis
+from profiledb.report.library import Library
+from tests.parity.test_every_report import FILES
+from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name, picked, run
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+
+PID = 7 << 24
+MAIN, WORKER = PID + 70, PID + 71
+FUNCTIONS = {
+    1: "cudaLaunchKernel_v7000", 2: "cudaStreamSynchronize_v3020", 3: "cudaMalloc_v3020", 4: "cudaMemcpyAsync_v3020",
+    5: "cudaMemcpy_v3020", 6: "sem_wait", 7: "cuLibraryLoadData", 8: "cuMemcpyHtoDAsync_v2", 9: "cudaMemset_v3020",
+    10: "cudaGraphAddMemcpyNode_v10000", 11: "OS runtime libraries profiling started",
+}  # fmt: skip
+KINDS = {0: "Pageable", 1: "Pinned", 2: "Device"}
+
+
+def call(number: int, function: int, start: int, end: int, tid: int = MAIN, **more: Any) -> dict[str, Any]:
+    times = {"call_id": number, "start_ns": start, "end_ns": end, "global_tid": tid}
+    return times | {"name_id": function, "correlation_id": number, "event_class": 0, "return_value": 0} | more
+
+
+def osrt(number: int, function: int, start: int, end: int, tid: int = MAIN, event_class: int = 27) -> dict[str, Any]:
+    return {
+        "call_id": number, "start_ns": start, "end_ns": end, "global_tid": tid, "name_id": function,
+        "event_class": event_class,
+    }  # fmt: skip
+
+
+def copy(number: int, start: int, end: int, size: int, kinds: tuple[int, int], **more: Any) -> dict[str, Any]:
+    direction = {(0, 2): 1, (1, 2): 1, (2, 0): 2, (2, 1): 2, (2, 2): 8}[kinds]
+    words = {1: "Host-to-Device", 2: "Device-to-Host", 8: "Device-to-Device"}[direction]
+    return {
+        "memop_id": number, "kind": "memcpy", "operation": f"[CUDA memcpy {words}]", "start_ns": start, "end_ns": end,
+        "device_id": 0, "stream_id": 7, "global_pid": PID, "call_id": number, "bytes": size, "copy_kind": direction,
+        "src_kind": kinds[0], "dst_kind": kinds[1],
+    } | more  # fmt: skip
+
+
+def fill(
+    db: duckdb.DuckDBPyConnection, stop: int = 100_000, busy: tuple[tuple[int, int], ...] = (), **tables: Any
+) -> None:
+    """A report of ``stop`` ns from 0 with the rows of the tables and the names of all functions."""
+    insert(db, "report", [{"kind": "nsys", "start_ns": 0, "stop_ns": stop, "duration_ns": stop}])
+    insert(db, "string", [{"string_id": number, "value": value} for number, value in FUNCTIONS.items()])
+    insert(db, "enum_value", [{"enum": "CUDA_MEM_KIND", "id": i, "label": label} for i, label in KINDS.items()])
+    insert(db, "kernel_name", [name(1, "gemm", "matmul"), name(2, "relu", "elementwise")])
+    insert(db, "busy", [{"device_id": 0, "start_ns": start, "end_ns": end} for start, end in busy])
+    for table, rows in tables.items():
+        insert(db, table, rows)
+
+
+def gpu(bandwidth: int = 4_000_000_000_000, **more: Any) -> dict[str, Any]:
+    return H100 | {"name": "NVIDIA H100", "chip": "GH100", "memory_bandwidth_bytes_per_s": bandwidth} | more
+
+
+@pytest.fixture
+def gaps(publish: Publish) -> str:
+    """Six gaps before operations at 20, 40, 60, 71, 80 and 90.5 µs and one after the last, in 100 µs."""
+    launches = (
+        (20_000, 30_000),
+        (40_000, 50_000),
+        (60_000, 70_000),
+        (71_000, 72_000),
+        (80_000, 85_000),
+        (90_500, 95_000),
+    )
+    kernels = [kernel(i, 1, a, b, call_id=i, global_pid=PID) for i, (a, b) in enumerate(launches)]
+    kernels[3]["call_id"] = 3
+    kernels[4]["process_range"] = 1
+    calls = [
+        call(10, 3, 1_000, 16_000),  # cudaMalloc, with a driver call inside it that must not count twice
+        call(11, 7, 2_000, 5_000),
+        call(0, 1, 17_000, 19_000),
+        call(12, 2, 30_500, 31_000),  # the end of a synchronisation, then host code
+        call(1, 1, 39_000, 41_000),  # returns after the kernel has begun: only 1 µs of it lies in the gap
+        call(2, 1, 45_000, 46_000),  # long before its gap
+        call(3, 1, 70_200, 70_900),
+        call(4, 1, 79_000, 79_500, WORKER),
+        call(13, 2, 71_500, 79_900),  # another thread than the one that launches
+        call(5, 1, 86_000, 90_400),
+    ]
+    spent = [
+        osrt(0, 6, 72_500, 78_500, WORKER),
+        osrt(1, 6, 86_100, 86_200),
+        osrt(2, 11, 71_000, 71_000, event_class=31),
+    ]
+    path = {"path_id": 1, "level": 0, "name": "step", "path": "step"}
+    inside = {
+        "range_id": 0,
+        "start_ns": 78_000,
+        "end_ns": 79_800,
+        "global_tid": WORKER,
+        "path_id": 1,
+        "pre": 1,
+        "post": 1,
+    }
+
+    def write(db: duckdb.DuckDBPyConnection) -> None:
+        fill(db, busy=launches, kernel=kernels, api_call=calls, osrt_call=spent, range_path=[path], range=[inside])
+
+    return publish(write)
+
+
+def test_the_reason_of_each_gap(library: Library, gaps: str) -> None:
+    rows = run(library, gaps, "idle_gaps")
+    assert picked(rows, "start_ns", "duration_ns", "reason", "function") == [
+        (0, 20_000, "allocation", "cudaMalloc"),
+        (30_000, 10_000, "host code", None),
+        (50_000, 10_000, "launched, not begun", None),
+        (72_000, 8_000, "OS runtime call", "sem_wait"),
+        (85_000, 5_500, "launch call", "cudaLaunchKernel"),
+        (95_000, 5_000, "until the end", None),
+    ]
+    assert [round(row["covered_pct"]) for row in rows] == [75, 85, 100, 75, 80, 100]
+    assert picked(rows, "next", "range", "launched_ns", "launch", "thread")[2:4] == [
+        ("gemm", None, -5_000, "cudaLaunchKernel", "7 / 70"),
+        ("gemm", "step", 7_000, "cudaLaunchKernel", "7 / 71"),
+    ]
+    assert picked(rows[-1:], "next", "launch", "thread") == [(None, None, None)]
+    assert len(run(library, gaps, "idle_gaps", limit=2)) == 2
+    assert run(library, gaps, "idle_gaps", min_ns=20_001) == []
+
+
+def test_idle_time_is_split_and_adds_up(library: Library, gaps: str) -> None:
+    rows = {row["reason"]: row for row in run(library, gaps, "idle_reasons")}
+    assert {reason: row["idle_ns"] for reason, row in rows.items()} == {
+        "allocation": 15_000,
+        "host code": 2_000 + 8_500 + 1_000 + 1_000,
+        "launch call": 2_000 + 1_000 + 500 + 4_400,
+        "synchronisation": 500,
+        "launched, not begun": 1_000 + 10_000 + 500 + 100,
+        "OS runtime call": 6_000,
+        "between operations": 1_000,
+        "until the end": 5_000,
+    }
+    assert sum(row["idle_ns"] for row in rows.values()) == 100_000 - 40_500
+    assert sum(row["share_pct"] for row in rows.values()) == pytest.approx(100)
+    assert sum(row["gaps"] for row in rows.values()) == 7
+    assert (rows["synchronisation"]["gaps"], rows["synchronisation"]["longest_ns"]) == (0, None)
+    assert rows["synchronisation"]["function"] == "cudaStreamSynchronize"
+
+
+def test_threshold_and_selection_keep_the_sum(library: Library, gaps: str) -> None:
+    every = run(library, gaps, "idle_reasons", min_ns=0)
+    assert "between operations" not in {row["reason"] for row in every}
+    only = run(library, gaps, "idle_reasons", min_ns=10**9)
+    assert picked(only, "reason", "idle_ns", "gaps") == [("between operations", 59_500, 7)]
+    part = run(library, gaps, "idle_reasons", from_ns=25_000, to_ns=65_000)
+    assert sum(row["idle_ns"] for row in part) == 40_000 - 10_000 - 5_000
+    assert sum(row["window_pct"] for row in part) == pytest.approx(100 * 25 / 40)
+
+
+def test_a_short_or_empty_selection_costs_nothing(library: Library, publish: Publish) -> None:
+    """Bins follow the selection: a call of an hour must not be cut into bins of nanoseconds."""
+    hour = 3_600_000_000_000
+
+    def write(db: duckdb.DuckDBPyConnection) -> None:
+        work = ((hour - 9_000, hour - 5_000),)
+        fill(db, hour, work, kernel=[kernel(0, 1, *work[0], call_id=0)], api_call=[call(0, 1, 0, hour)])
+
+    report = publish(write)
+    rows = run(library, report, "idle_reasons", from_ns=hour - 20_000)
+    assert picked(rows, "reason", "idle_ns") == [("launch call", 11_000), ("until the end", 5_000)]
+    assert run(library, report, "idle_reasons", to_ns=10) == run(library, report, "idle_gaps", to_ns=10) == []
+
+
+def test_without_calls_the_reason_is_unknown(library: Library, publish: Publish) -> None:
+    report = publish(lambda db: fill(db, 9_000, ((4_000, 9_000),), kernel=[kernel(0, 1, 4_000, 9_000)]))
+    assert picked(run(library, report, "idle_reasons"), "reason", "idle_ns", "share_pct") == [("unknown", 4_000, 100)]
+
+
+def test_two_gpus_are_idle_each_for_itself(library: Library, publish: Publish) -> None:
+    def write(db: duckdb.DuckDBPyConnection) -> None:
+        fill(db, 10_000, ((0, 10_000),), kernel=[kernel(0, 1, 0, 10_000), kernel(1, 1, 5_000, 10_000, device_id=1)])
+        insert(db, "busy", [{"device_id": 1, "start_ns": 5_000, "end_ns": 10_000}])
+
+    (row,) = run(library, publish(write), "idle_reasons")
+    assert (row["reason"], row["idle_ns"], row["window_pct"]) == ("unknown", 5_000, 25)
+
+
+def busy_and_window(library: Library, report_id: str) -> int:
+    frame = analysis.query(
+        library, report_id,
+        """SELECT (SELECT count(DISTINCT device_id) FROM busy) * duration_ns
+            - (SELECT sum(least(busy.end_ns, capture_window.end_ns) - greatest(busy.start_ns, capture_window.start_ns))
+               FROM busy) AS idle FROM capture_window""",
+    )  # fmt: skip
+    return int(frame["idle"].iloc[0])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_idle_time_of_every_report_adds_up(every_report: Library, name: str) -> None:
+    manifest = every_report.find(name)
+    try:
+        rows = run(every_report, manifest.id, "idle_reasons")
+    except NotCapturedError:
+        assert not {"kernel", "memop", "graph_launch"} & set(manifest.rows)
+        return
+    assert sum(row["idle_ns"] for row in rows) == busy_and_window(every_report, manifest.id)
+    assert all(row["idle_ns"] > 0 for row in rows)
+    every = run(every_report, manifest.id, "idle_reasons", min_ns=0)
+    assert sum(row["idle_ns"] for row in every) == sum(row["idle_ns"] for row in rows)
+    gaps = run(every_report, manifest.id, "idle_gaps", limit=10**9)
+    assert sum(row["gaps"] for row in rows if row["reason"] != "between operations") == len(gaps)
+    short = sum(row["idle_ns"] for row in rows if row["reason"] == "between operations")
+    assert sum(row["duration_ns"] for row in gaps) == sum(row["idle_ns"] for row in rows) - short
+    assert all(0 < row["covered_pct"] <= 100 for row in gaps)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_calls_and_copies_of_every_report_add_up(every_report: Library, name: str) -> None:
+    manifest = every_report.find(name)
+    sums: dict[str, tuple[str, str]] = {
+        "api_calls": ("total_ns", "SELECT sum(end_ns - start_ns)::BIGINT AS n FROM api_call"),
+        "api_categories": ("total_ns", "SELECT sum(end_ns - start_ns)::BIGINT AS n FROM api_call"),
+        "copies": ("total_ns", "SELECT sum(end_ns - start_ns)::BIGINT AS n FROM memop"),
+        "copy_kinds": ("bytes", "SELECT sum(bytes)::BIGINT AS n FROM memop"),
+        "osrt_calls": ("calls", "SELECT count(*) AS n FROM osrt_call WHERE event_class = 27"),
+    }
+    for found, (column, sql) in sums.items():
+        try:
+            rows = run(every_report, manifest.id, found)
+        except NotCapturedError:
+            continue
+        assert sum(row[column] for row in rows) == analysis.query(every_report, manifest.id, sql)["n"].iloc[0], found
+
+
+def test_copies_reach_a_share_of_what_limits_them(library: Library, publish: Publish) -> None:
+    copies = [
+        copy(0, 0, 1_000, 1_000_000, (2, 2)),  # 1 TB/s, 2 TB/s of traffic
+        copy(1, 1_000, 2_000, 6_302, (0, 2)),
+        copy(2, 2_000, 3_000, 1_000, (2, 2), copy_kind=10, operation="[CUDA memcpy Peer-to-Peer]"),
+    ]
+    rows = run(library, publish(lambda db: fill(db, gpu=[gpu()], memop=copies)), "copies")
+    found = {row["direction"]: row for row in rows}
+    inside, up, peer = (found[d] for d in ("Device-to-Device", "Host-to-Device", "Peer-to-Peer"))
+    assert (inside["bytes_per_s"], inside["traffic_bytes_per_s"], inside["peak_pct"]) == (1e12, 2e12, 50)
+    assert up["peak_bytes_per_s"] == pytest.approx(63.015e9, rel=1e-4)
+    assert up["peak_pct"] == pytest.approx(10, rel=1e-3)
+    assert (peer["peak_bytes_per_s"], peer["peak_pct"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("board", "chip", "cpu", "gb_per_s"),
+    [
+        ("NVIDIA H200", "GH100", None, 63.0), ("NVIDIA GH200 480GB", "GH100", None, None),
+        ("NVIDIA A100-SXM4-80GB", "GA100", "AMD EPYC", 31.5), ("Tesla T4", "TU104", None, 15.8),
+        ("Tesla V100-SXM2-16GB", "GV100", "POWER9, altivec supported", None),
+        ("NVIDIA RTX 4060 Ti", "AD106", None, 15.8),
+        ("NVIDIA GeForce RTX 3060 Laptop GPU", "GA106", None, None), ("NVIDIA GB200", "GB100", None, None),
+        ("Something new", "GX999", None, None), (None, None, None, None),
+    ],
+)  # fmt: skip
+def test_links_are_told_only_where_they_are_known(
+    library: Library, gaps: str, board: str | None, chip: str | None, cpu: str | None, gb_per_s: float | None
+) -> None:
+    sql = "SELECT host_link_bytes_per_s($board, $chip, $cpu) / 1e9 AS found"
+    found = analysis.query(library, gaps, sql, {"board": board, "chip": chip, "cpu": cpu})["found"].iloc[0]
+    assert found == pytest.approx(gb_per_s, abs=0.05) if gb_per_s else found != found  # noqa: PLR0124 (NaN is missing)
+
+
+def test_copies_that_hold_the_host(library: Library, publish: Publish) -> None:
+    copies = [
+        copy(0, 0, 100, 1_000, (0, 2)), copy(1, 200, 300, 1_000, (1, 2)), copy(2, 400, 500, 80_000, (1, 2)),
+        copy(3, 600, 700, 64_000, (0, 2)), copy(4, 800, 900, 5_000, (2, 0)), copy(5, 950, 960, 9, (2, 2)),
+    ]  # fmt: skip
+    functions = (4, 4, 5, 5, 8, 5)
+    calls = [call(i, f, 1000 * i, 1000 * i + 10 * (i + 1)) for i, f in enumerate(functions)]
+    memset = {"memop_id": 9, "kind": "memset", "operation": "[CUDA memset]", "start_ns": 0, "end_ns": 5, "device_id": 0}
+    sets = [memset | {"call_id": 6, "dst_kind": 1, "bytes": 8}, memset | {"call_id": 7, "dst_kind": 2, "bytes": 4}]
+    calls += [call(6, 9, 8_000, 8_070), call(7, 9, 9_000, 9_080)]
+    rows = run(library, publish(lambda db: fill(db, memop=[*copies, *sets], api_call=calls)), "copy_kinds")
+    held = sorted(
+        (row["function"], row["source"] or "", row["held"] or "", row["bytes"], row["call_ns"]) for row in rows
+    )
+    assert held == [
+        ("cuMemcpyHtoDAsync_v2", "Device", "pageable", 5_000, 50),
+        ("cudaMemcpy", "Device", "", 9, 60),
+        ("cudaMemcpy", "Pageable", "", 64_000, 40),
+        ("cudaMemcpy", "Pinned", "synchronous", 80_000, 30),
+        ("cudaMemcpyAsync", "Pageable", "pageable", 1_000, 10),
+        ("cudaMemcpyAsync", "Pinned", "", 1_000, 20),
+        ("cudaMemset", "", "", 4, 80),
+        ("cudaMemset", "", "synchronous", 8, 70),
+    ]
+
+
+def test_sizes_are_binned_and_never_too_many(library: Library, publish: Publish) -> None:
+    copies = [copy(i, 1_000 * i, 1_000 * i + 100, 2 ** (i % 20), (0, 2)) for i in range(100)]
+    copies.append(copy(100, 0, 0, 5, (0, 2)))  # took no time: no bandwidth
+    report = publish(lambda db: fill(db, memop=copies))
+    rows = run(library, report, "copy_sizes")
+    assert picked(rows[:1], "direction", "count", "total_ns") == [("Host-to-Device", 5, 500)]
+    assert sum(row["count"] for row in rows) == 100
+    assert {round(row["bytes_per_s"] / row["bytes"]) for row in rows} == {10_000_000}
+    assert len(run(library, report, "copy_sizes", points=7)) == 7
+
+
+def test_calls_by_function_and_category(library: Library, publish: Publish) -> None:
+    calls = [
+        call(0, 1, 0, 10), call(1, 1, 20, 50), call(2, 2, 60, 120), call(3, 3, 130, 140, return_value=2),
+        call(4, 10, 150, 155), call(5, 5, 160, 175),
+    ]  # fmt: skip
+    report = publish(lambda db: fill(db, api_call=calls))
+    first, second, *_ = run(library, report, "api_calls")
+    assert (first["function"], first["category"], first["total_ns"]) == ("cudaStreamSynchronize", "synchronisation", 60)
+    assert first["share_pct"] == pytest.approx(100 * 60 / 130)
+    assert (second["calls"], second["avg_ns"], second["median_ns"], second["min_ns"], second["max_ns"]) == (
+        2,
+        20,
+        20,
+        10,
+        30,
+    )
+    kinds = picked(run(library, report, "api_categories"), "category", "total_ns", "calls", "function")
+    assert kinds == [
+        ("synchronisation", 60, 1, "cudaStreamSynchronize"),
+        ("launch", 40, 2, "cudaLaunchKernel"),
+        ("blocking copy", 15, 1, "cudaMemcpy"),
+        ("allocation", 10, 1, "cudaMalloc"),
+        ("other", 5, 1, "cudaGraphAddMemcpyNode"),
+    ]
+
+
+def test_os_runtime_calls_leave_out_marks(library: Library, publish: Publish) -> None:
+    calls = [osrt(0, 6, 0, 10), osrt(1, 6, 0, 30, WORKER), osrt(2, 11, 5, 5, event_class=31)]
+    rows = run(library, publish(lambda db: fill(db, osrt_call=calls)), "osrt_calls")
+    assert picked(rows, "function", "total_ns", "calls", "median_ns", "threads") == [("sem_wait", 40, 2, 20, 2)]
+
+
+def test_launch_times(library: Library, publish: Publish) -> None:
+    kernels = [
+        kernel(0, 1, 1_500, 2_500, call_id=0),  # begins in the call, and is shorter: launch bound
+        kernel(1, 1, 9_000, 9_500, call_id=1),  # waits 4 µs, shorter: launch bound
+        kernel(2, 2, 20_000, 20_100, call_id=2),  # waits 9 µs: not
+        kernel(3, 2, 30_000, 39_000, call_id=3),  # longer than its call: not
+        kernel(4, 2, 40_000, 40_010, call_id=4, graph_node_id=5),  # of a graph: left out
+        kernel(5, 2, 50_000, 50_010),  # no call: left out
+    ]
+    times = ((0, 2_000), (4_000, 5_000), (10_000, 11_000), (29_000, 29_500), (39_000, 39_900))
+    calls = [call(i, 1, start, end) for i, (start, end) in enumerate(times)]
+    every, *rows = run(library, publish(lambda db: fill(db, kernel=kernels, api_call=calls)), "launch_times")
+    assert (every["kernel"], every["name"], every["launches"], every["host_bound_pct"]) == (None, None, 4, 50)
+    assert (every["median_call_ns"], every["median_queue_ns"], every["median_kernel_ns"]) == (1_000, 4_000, 750)
+    assert picked(rows, "name", "launches", "call_ns", "queued", "queue_ns", "kernel_ns", "host_bound_pct") == [
+        ("gemm", 2, 3_000, 1, 4_000, 1_500, 100),
+        ("relu", 2, 1_500, 2, 9_500, 9_100, 0),
+    ]
+
+
+def events(*rows: tuple[int, int, int, int]) -> list[dict[str, Any]]:
+    """Memory events of (time, operation, bytes, kind)."""
+    return [
+        {"event_id": i, "time_ns": t, "device_id": 0, "operation": o, "bytes": b, "mem_kind": k}
+        for i, (t, o, b, k) in enumerate(rows)
+    ]
+
+
+def test_memory_held(library: Library, publish: Publish) -> None:
+    rows = events((0, 0, 100, 2), (0, 0, 20, 5), (50, 0, 1_000, 1), (60, 0, 400, 2), (80, 1, 100, 2), (90, 0, 7, 4))
+    report = publish(lambda db: fill(db, memory_event=rows, gpu=[gpu(memory_bytes=5_200)]))
+    (used,) = run(library, report, "memory_use")
+    assert (used["peak_bytes"], used["peak_ns"], used["end_bytes"], used["peak_pct"]) == (520, 60, 420, 10)
+    assert (used["allocations"], used["releases"], used["host_bytes"], used["managed_bytes"]) == (3, 1, 1_000, 7)
+    steps = picked(run(library, report, "memory_over_time"), "time_ns", "held_bytes")
+    assert steps == [(0, 100), (0, 120), (60, 520), (80, 420)]
+
+
+def test_memory_released_that_was_never_allocated_was_held_before(library: Library, publish: Publish) -> None:
+    report = publish(lambda db: fill(db, memory_event=events((10, 1, 300, 2), (20, 0, 50, 2))))
+    (used,) = run(library, report, "memory_use")
+    assert (used["peak_bytes"], used["end_bytes"], used["gpu_bytes"], used["host_bytes"]) == (50, 50, None, None)
+
+
+def test_thinned_memory_keeps_peaks_and_the_end(library: Library, publish: Publish) -> None:
+    rows = events(*((t, t % 2, 10 + (1_000 if t in (400, 401) else 0), 2) for t in range(900)))
+    report = publish(lambda db: fill(db, 1_000, memory_event=rows))
+    steps = picked(run(library, report, "memory_over_time", points=30), "time_ns", "held_bytes")
+    assert len(steps) <= 33
+    assert max(held for _, held in steps) == 1_010
+    assert steps[-1] == (899, 0)
+
+
+def metrics(db: duckdb.DuckDBPyConnection) -> None:
+    fill(db, 1_000)
+    db.execute('ALTER TABLE gpu_metric ADD COLUMN "SMs Active [Throughput %]" DOUBLE')
+    db.execute('ALTER TABLE gpu_metric ADD COLUMN "GPC Clock Frequency [MHz]" DOUBLE')
+    db.execute('ALTER TABLE gpu_metric ADD COLUMN "Never [Avg]" DOUBLE')
+    db.execute("INSERT INTO gpu_metric VALUES (0, -5, 99, 1, NULL), (0, 100, 10, 1e9, NULL), (0, 140, 20, NULL, NULL)")
+    db.execute("INSERT INTO gpu_metric VALUES (0, 900, 60, 2e9, NULL), (0, 2000, 99, 1, NULL)")
+
+
+def test_metrics_without_a_value_have_no_row(library: Library, publish: Publish) -> None:
+    report = publish(metrics)
+    rows = run(library, report, "gpu_metrics")
+    assert picked(rows, "metric", "unit", "mean", "largest", "samples") == [
+        ("GPC Clock Frequency [MHz]", "Hz", 1.5e9, 2e9, 2),
+        ("SMs Active [Throughput %]", "%", 30, 60, 3),
+    ]
+    part = run(library, report, "gpu_metrics", from_ns=500)
+    assert picked(part, "mean", "samples") == [(2e9, 1), (60, 1)]
+    lines = run(library, report, "gpu_metrics_over_time", bins=10)
+    assert picked(lines, "metric", "time_ns", "mean") == [
+        ("GPC Clock Frequency [MHz]", 150, 1e9),
+        ("GPC Clock Frequency [MHz]", 950, 2e9),
+        ("SMs Active [Throughput %]", 150, 15),
+        ("SMs Active [Throughput %]", 950, 60),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ("copies", "Memory copies"), ("api_calls", "CUDA API"), ("idle_gaps", "CUDA kernels"),
+        ("memory_use", "GPU memory"),
+        ("gpu_metrics", "GPU metrics"), ("gpu_metrics_over_time", "GPU metrics"), ("osrt_calls", "OS runtime"),
+    ],
+)  # fmt: skip
+def test_what_is_not_captured_is_said(library: Library, publish: Publish, found: str, words: str) -> None:
+    report = publish(fill)
+    with pytest.raises(NotCapturedError, match=words):
+        run(library, report, found)

@@ -1,0 +1,96 @@
+"""FLOPs of a step over its time and the peak of the GPUs: by hand, by the program's own facts, and unknown ones."""
+
+import json
+from typing import Any
+
+import duckdb
+import pytest
+
+from profiledb.errors import AnalysisError
+from profiledb.report.library import Library
+from tests.support.page_reports import H100, V100, Publish, insert, kernel, make_library, make_publish, name, run
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+
+H200 = H100 | {"name": "NVIDIA H200", "clock_hz": 1_980_000_000}
+RTX4090 = H100 | {
+    "name": "NVIDIA GeForce RTX 4090", "compute_capability": "8.9", "sm_count": 128, "clock_hz": 2_520_000_000
+}  # fmt: skip
+
+
+def report(publish: Publish, *gpus: dict[str, Any]) -> str:
+    """A kernel on each GPU, in two steps of 1 and 3 ms on the host; nothing of them is known on the GPU's side."""
+
+    def fill(db: duckdb.DuckDBPyConnection) -> None:
+        insert(db, "gpu", [gpu | {"gpu_id": number} for number, gpu in enumerate(gpus)])
+        insert(db, "kernel_name", [name(1, "gemm", "matmul")])
+        insert(db, "kernel", [kernel(n, 1, 1000, 2000, device_id=n) for n in range(len(gpus))])
+        insert(db, "range_path", [{"path_id": n, "level": 0, "name": f"step_{n}", "path": f"step_{n}"} for n in (0, 1)])
+        steps = [(0, 0, 1_000_000), (1, 2_000_000, 5_000_000)]
+        same = {"closed": True, "style": "PushPop", "name_id": 1, "global_tid": 1, "level": 0}
+        ranges = [
+            {"range_id": n, "path_id": n, "pre": n, "post": n, "start_ns": start, "end_ns": end} | same
+            for n, start, end in steps
+        ]
+        insert(db, "range", ranges)
+
+    return publish(fill)
+
+
+def test_over_time_and_peak(library: Library, publish: Publish) -> None:
+    (row,) = run(library, report(publish, H200), "mfu", flops="1e12")
+    assert (row["step_ns"], row["step_from"], row["steps"]) == (2_000_000, "host", 2)
+    assert (row["precision"], row["precision_from"], row["peak_flops_per_s"]) == ("bf16", "assumed", 989.5e12)
+    assert row["flops_per_s"] == pytest.approx(1e12 / 2e-3)
+    assert row["mfu_pct"] == pytest.approx(100 * 1e12 / 2e-3 / 989.5e12)
+    (given,) = run(library, report(publish, H200), "mfu", flops=2e12, step_ns=4e6)
+    assert (given["step_from"], given["mfu_pct"]) == ("given", row["mfu_pct"])
+
+
+@pytest.mark.parametrize(
+    ("gpu", "precision", "tflops", "source"),
+    [
+        (H200, "fp8", 1979, "data sheet"),
+        (H100 | {"name": "NVIDIA H100 PCIe"}, "fp16", 756.5, "data sheet"),
+        (H200, "fp32", 132 * 256 * 1.98e-3, "132 SMs × 256 FLOP × 1.98 GHz"),
+        (RTX4090, "bf16", 128 * 512 * 2.52e-3, "128 SMs × 512 FLOP × 2.52 GHz"),
+        (V100 | {"clock_hz": 1_530_000_000}, "fp16", 80 * 1024 * 1.53e-3, "80 SMs × 1024 FLOP × 1.53 GHz"),
+        (V100 | {"clock_hz": 1_530_000_000}, "bf16", None, None),
+        (V100, "fp16", None, None),
+        (H200 | {"name": "B1", "compute_capability": "99.0"}, "bf16", None, None),
+        (H200, "int3", None, None),
+    ],
+)
+def test_peaks(
+    library: Library, publish: Publish, gpu: dict[str, Any], precision: str, tflops: float | None, source: str | None
+) -> None:
+    (row,) = run(library, report(publish, gpu), "mfu", flops=1e12, precision=precision)
+    assert row["peak_flops_per_s"] == (tflops and pytest.approx(tflops * 1e12))
+    assert row["peak_from"] == source
+    assert (row["mfu_pct"] is None) == (tflops is None)
+
+
+def test_gpus_count_together(library: Library, publish: Publish) -> None:
+    (two,) = run(library, report(publish, H200, H200), "mfu", flops=1e12)
+    assert (two["gpus"], two["gpu"], two["peak_flops_per_s"]) == (2, "NVIDIA H200", 2 * 989.5e12)
+    (one,) = run(library, report(publish, H200, H200), "mfu", flops=1e12, device=1)
+    assert (one["gpus"], one["peak_flops_per_s"]) == (1, 989.5e12)
+    (odd,) = run(library, report(publish, H200, V100), "mfu", flops=1e12)
+    assert (odd["gpus"], odd["peak_flops_per_s"], odd["mfu_pct"]) == (2, None, None)
+
+
+def test_nobody_tells_the_flops(library: Library, publish: Publish) -> None:
+    (row,) = run(library, report(publish, H200), "mfu")
+    assert (row["mfu_pct"], row["flops_per_step"], row["flops_from"], row["step_ns"]) == (None, None, None, 2_000_000)
+    with pytest.raises(AnalysisError, match="wrong kind"):
+        run(library, report(publish, H200), "mfu", flops="many")
+
+
+def test_what_the_program_says(library: Library, publish: Publish) -> None:
+    report_id = report(publish, H200)
+    library.put_sidecar(report_id, "meta", json.dumps({"flops_per_step": 3e12, "precision": "torch.float16"}))
+    (row,) = run(library, report_id, "mfu")
+    assert (row["flops_per_step"], row["flops_from"]) == (3e12, "meta")
+    assert (row["precision"], row["precision_from"], row["peak_flops_per_s"]) == ("fp16", "meta", 989.5e12)
+    (given,) = run(library, report_id, "mfu", flops=1e12, precision="tf32")
+    assert (given["flops_from"], given["precision"], given["peak_flops_per_s"]) == ("given", "tf32", 494.7e12)

@@ -1,0 +1,112 @@
+"""Timers against ranges: pairs by step, by order and none, with figures worked out by hand."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profiledb.errors import NotCapturedError
+from profiledb.query import analysis
+from profiledb.report.library import Library
+from tests.conftest import SAMPLES
+from tests.support.page_reports import Publish, make_library, make_publish, picked, run
+from tests.support.ranged import Capture, Range, make_capture
+
+__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
+
+Timings = Callable[[str, Sequence[tuple[str, int, float]]], None]
+RANGES: list[Range] = [
+    *[(1000 * i, 1000 * i + 900, f"step_{i}") for i in range(4)],
+    *[(1000 * i + 10, 1000 * i + 510 + 10 * i, "forward") for i in range(4)],
+    *[(1000 * i + 600 + 50 * j, 1000 * i + 620 + 50 * j, "twice") for i in range(4) for j in (0, 1)],
+    *[(5000 + 100 * i, 5040 + 100 * i, "plain") for i in range(3)],
+    (6000, None, "plain"),
+]
+
+
+@pytest.fixture
+def timings(library: Library) -> Timings:
+    """Lays timings (label, step, ns) beside a report."""
+
+    def lay(report_id: str, rows: Sequence[tuple[str, int, float]]) -> None:
+        text = "".join(f"{label},{step},{ns / 1e9!r}\n" for label, step, ns in rows)
+        library.put_sidecar(report_id, "timings", f"label,step,seconds\n{text}")
+
+    return lay
+
+
+def by_label(library: Library, report_id: str, **params: Any) -> dict[str, dict[str, Any]]:
+    return {row["label"]: row for row in run(library, report_id, "timing_compare", **params)}
+
+
+def test_pairs_by_step(library: Library, capture: Capture, timings: Timings) -> None:
+    one = capture(RANGES, [(20, 100, 400, "one"), (1020, 1100, 1700, "one")])
+    timings(one, [("forward", 0, 600), ("forward", 1, 640), ("forward", 9, 5000), ("step", 2, 1000)])
+    rows = by_label(library, one)
+    forward = rows["forward"]
+    assert picked([forward], "timings", "ranges", "pairs") == [(3, 4, 2)]
+    assert (forward["timer_mean_ns"], forward["cpu_mean_ns"], forward["gpu_mean_ns"]) == (620, 505, 450)
+    assert (forward["timer_std_ns"], forward["timer_p50_ns"]) == (pytest.approx(800**0.5), 620)
+    assert forward["timer_p95_ns"] == pytest.approx(638)
+    assert (forward["over_cpu_ns"], forward["over_gpu_ns"], forward["gpu_pairs"]) == (115, 170, 2)
+    assert forward["over_cpu_pct"] == pytest.approx(100 * 115 / 505)
+    assert picked([rows["step"]], "pairs", "cpu_mean_ns", "gpu_mean_ns") == [(1, 900, None)]
+    pairs = run(library, one, "timing_pairs", label="forward")
+    assert [(p["step"], p["is_pair"]) for p in pairs] == [(0, True), (1, True), (2, False), (3, False), (9, False)]
+
+
+def test_a_label_may_be_the_end_of_a_path(library: Library, capture: Capture, timings: Timings) -> None:
+    layers: list[Range] = [(20, 100, "layer_0"), (610, 700, "layer_0")]
+    one = capture([(0, 1000, "step_0"), (10, 500, "forward"), (600, 900, "backward"), *layers])
+    timings(one, [("forward/layer_0", 0, 100)])
+    row = by_label(library, one)["forward/layer_0"]
+    assert (row["pairs"], row["ranges"], row["cpu_mean_ns"], row["over_cpu_ns"]) == (1, 1, 80, 20)
+
+
+def test_pairs_by_order_and_none(library: Library, capture: Capture, timings: Timings) -> None:
+    one = capture(RANGES)
+    timings(one, [("plain", 7, 50), ("plain", 8, 60), ("plain", 9, 70), ("twice", 0, 90), ("nowhere", 0, 1)])
+    rows = by_label(library, one)
+    assert picked([rows["plain"]], "ranges", "pairs", "over_cpu_ns") == [(3, 3, 20)], "what never closed is left out"
+    assert picked([rows["twice"]], "ranges", "pairs", "timer_mean_ns", "cpu_mean_ns", "over_cpu_ns") == [
+        (8, 0, 90, 20, None)
+    ]  # fmt: skip
+    assert picked([rows["nowhere"]], "ranges", "pairs", "cpu_mean_ns") == [(0, 0, None)]
+    timings(one, [("plain", 7, 50), ("plain", 8, 60)])
+    assert by_label(library, one)["plain"]["pairs"] == 0, "there are three ranges, and nothing tells which"
+
+
+def test_two_of_both_in_a_step_are_pairs(library: Library, capture: Capture, timings: Timings) -> None:
+    one = capture(RANGES)
+    timings(one, [("twice", 3, 30), ("twice", 3, 40), ("step_1", 1, 1000)])
+    rows = by_label(library, one)
+    assert picked([rows["twice"]], "pairs", "over_cpu_ns") == [(2, 15)]
+    assert rows["step_1"]["pairs"] == 1
+
+
+def test_the_selection_holds(library: Library, capture: Capture, timings: Timings) -> None:
+    one = capture(RANGES)
+    timings(one, [("forward", i, 600) for i in range(4)])
+    assert by_label(library, one, range="step_2")["forward"]["pairs"] == 1
+
+
+def test_without_timings_it_says_so(library: Library, publish: Publish) -> None:
+    with pytest.raises(NotCapturedError, match="Timings"):
+        run(library, publish(lambda _: None), "timing_compare")
+
+
+@pytest.mark.skipif(not list(SAMPLES.glob("*.sqlite")), reason="no sample reports here")
+def test_the_steps_of_a_sample(nsys_samples: Library, tmp_path: Path) -> None:
+    """Each timer is 1 µs longer than its range, so that is what the analysis has to find."""
+    report = nsys_samples.find("transformer_inference.nsys-rep").id
+    query = "SELECT name, end_ns - start_ns AS ns FROM range JOIN range_name USING (name_id) WHERE name LIKE 'step_%'"
+    rows = analysis.query(nsys_samples, report, query)
+    text = "".join(f"step,{name[5:]},{float(ns + 1000) / 1e9!r}\n" for name, ns in rows.itertuples(index=False))
+    own = Library(tmp_path / "own")
+    for path in nsys_samples.reports.glob(f"{report}.v*"):
+        (own.reports / path.name).write_bytes(path.read_bytes())
+    own.put_sidecar(report, "timings", f"label,step,seconds\n{text}")
+    row = by_label(own, report)["step"]
+    assert (row["timings"], row["ranges"], row["pairs"]) == (5, 5, 5)
+    assert row["over_cpu_ns"] == 1000

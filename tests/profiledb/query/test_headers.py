@@ -1,0 +1,94 @@
+"""The headers of analyses and of files of views, held against their SQL."""
+
+import re
+
+import duckdb
+import pytest
+
+from profiledb.errors import AnalysisError
+from profiledb.query import header, views
+from profiledb.query.header import SELECTS, Analysis
+from profiledb.query.views import Views
+from profiledb.report import schema
+
+ANALYSES = header.analyses().values()
+FILES = views.files().values()
+_MADE = re.compile(r"CREATE OR REPLACE (?:VIEW|MACRO) (\w+)")
+
+
+def named(one: Analysis | Views) -> str:
+    return one.name
+
+
+def words(sql: str) -> set[str]:
+    """Every word of the statements; comments are none."""
+    return set(re.findall(r"\w+", re.sub(r"--.*", "", sql)))
+
+
+def made_by(name: str) -> set[str]:
+    return set(_MADE.findall(views.files()[name].sql))
+
+
+@pytest.fixture
+def empty() -> duckdb.DuckDBPyConnection:
+    """A connection with the tables of a report, and no views."""
+    db = duckdb.connect()
+    db.execute("CREATE SCHEMA report; USE report")
+    schema.create(db)
+    db.execute('ALTER TABLE gpu_metric ADD COLUMN "SM Active" SMALLINT')  # a column each that was captured
+    return db
+
+
+@pytest.mark.parametrize("analysis", ANALYSES, ids=named)
+def test_an_analysis_needs_no_views_but_those_that_it_includes(
+    empty: duckdb.DuckDBPyConnection, analysis: Analysis
+) -> None:
+    empty.execute(views.sql(analysis.includes) or "SELECT 1")
+    for param in analysis.params:
+        assert f"${param.name}" in analysis.sql or analysis.joins
+    values = {k: v for k, v in header.bind(analysis, {}).items() if f"${k}" in analysis.sql}
+    described = empty.execute(analysis.sql, values or None).description
+    assert [column[0] for column in described or ()] == [column.name for column in analysis.columns]
+    for table in (table for need in analysis.needs for table in need):
+        empty.execute(f"SELECT 1 FROM {table}")
+
+
+@pytest.mark.parametrize("analysis", ANALYSES, ids=named)
+def test_an_analysis_includes_nothing_that_it_does_not_name(analysis: Analysis) -> None:
+    used = words(analysis.sql) | {table for need in analysis.needs for table in need}
+    assert [name for name in analysis.includes if not used & made_by(name)] == []
+    assert len(set(analysis.includes)) == len(analysis.includes)
+
+
+@pytest.mark.parametrize("file", FILES, ids=named)
+def test_a_file_of_views_names_what_it_builds_on(empty: duckdb.DuckDBPyConnection, file: Views) -> None:
+    empty.execute(views.sql([file.name]))
+    assert [name for name in file.includes if not words(file.sql) & made_by(name)] == []
+
+
+def test_no_two_files_make_the_same() -> None:
+    made = [name for file in FILES for name in made_by(file.name)]
+    assert len(set(made)) == len(made)
+
+
+@pytest.mark.parametrize("analysis", ANALYSES, ids=named)
+def test_what_an_analysis_selects_is_what_its_views_depend_on(analysis: Analysis) -> None:
+    used = words(analysis.sql)
+    depends = {
+        "part": any(word.startswith("selected_") for word in used),
+        "mode": bool(used & {"selected_mode", "range_by_mode"}),
+        "phases": any(word.startswith("selected_phase") for word in used),
+    }
+    assert analysis.selects == tuple(name for name in SELECTS if depends[name])
+    assert not analysis.by_phases or "phase" in {one.name for one in views.needed(analysis.includes)}
+
+
+def test_a_file_comes_after_those_that_it_builds_on() -> None:
+    order = [one.name for one in views.everything()]
+    assert sorted(order) == sorted(views.files())
+    assert all(order.index(name) < order.index(one.name) for one in FILES for name in one.includes)
+
+
+def test_unknown_views_are_said() -> None:
+    with pytest.raises(AnalysisError, match="No views are called 'nothing'"):
+        views.needed(["nothing"])

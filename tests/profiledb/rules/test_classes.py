@@ -1,0 +1,197 @@
+"""The kernel classes: real names land where an engineer expects them, and a user's own file has the last word."""
+
+import math
+import time
+import tomllib
+from collections.abc import Iterable
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import get_args
+
+import duckdb
+import pytest
+
+from profiledb.errors import ConfigError
+from profiledb.rules import classes as kernel_classes
+from profiledb.rules.classes import KernelClass
+
+NAMES = Path(__file__).parents[2] / "data" / "kernel_names.toml"
+EXPECTED = {
+    name: wanted for wanted, names in tomllib.loads(NAMES.read_text(encoding="utf-8")).items() for name in names
+}
+BUNDLED = kernel_classes.load()
+
+# What each kind of colour blindness makes of linear RGB, at full strength (Machado, Oliveira, Fernandes 2009).
+VISION = {
+    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[str, str]:
+    return kernel_classes.classify(EXPECTED, BUNDLED)
+
+
+@pytest.mark.parametrize("wanted", [c.name for c in BUNDLED])
+def test_real_names_land_in_their_class(wanted: str, answers: dict[str, str]) -> None:
+    names = [name for name, expected in EXPECTED.items() if expected == wanted]
+    assert names
+    assert {name: answers[name] for name in names if answers[name] != wanted} == {}
+
+
+def test_every_pattern_decides_for_a_real_name() -> None:
+    """A pattern that never has the last word is dead: there is no such kernel, or an earlier pattern takes it."""
+    decided: dict[int, str] = {}
+    patterns = {rank: pattern for c in BUNDLED for rank, pattern in zip(c.ranks, c.patterns, strict=True)}
+    whens = " ".join(f"WHEN regexp_matches(name, '{patterns[rank]}', 'i') THEN {rank}" for rank in sorted(patterns))
+    with duckdb.connect() as db:
+        rows = db.execute(f"SELECT CASE {whens} END, name FROM (SELECT unnest(?) AS name)", [list(EXPECTED)])
+        decided.update(row for row in rows.fetchall() if row[0] is not None)
+    assert [patterns[rank] for rank in sorted(patterns) if rank not in decided] == []
+
+
+def test_bundled_patterns_are_what_a_user_could_write() -> None:
+    """The bundled file passes the checks that a user's file does."""
+    assert [c.name for c in kernel_classes.load(kernel_classes.BUNDLED)] == [c.name for c in BUNDLED]
+
+
+def test_order_is_kept() -> None:
+    """The first pattern that matches decides, whichever class is listed first."""
+    early = KernelClass("early", "Early", ("foobar",), (0,), "#000000", "#000000")
+    late = KernelClass("late", "Late", ("foo", "bar"), (1, 2), "#000000", "#000000")
+    for order in ([early, late], [late, early]):
+        assert kernel_classes.classify(["xFooBar", "foo", "bar", "baz"], order) == {
+            "xFooBar": "early", "foo": "late", "bar": "late", "baz": "other"
+        }  # fmt: skip
+
+
+def test_case_sql_in_a_query() -> None:
+    """It quotes its patterns, takes any expression, and calls what has no name ``other``."""
+    quoted = KernelClass("quoted", "Quoted", (r"it's \d+",), (0,), "#000000", "#000000")
+    with duckdb.connect() as db:
+        sql = (
+            f"SELECT {kernel_classes.case_sql('k.name', [quoted])} FROM (VALUES ('IT''S 12'), ('its'), (NULL)) k(name)"
+        )
+        assert db.execute(sql).fetchall() == [("quoted",), ("other",), ("other",)]
+    assert kernel_classes.case_sql("name", []) == "'other'"
+
+
+def test_nothing_to_classify() -> None:
+    assert kernel_classes.classify([], BUNDLED) == {}
+    assert kernel_classes.classify([""], BUNDLED) == {"": "other"}
+
+
+def own(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "own.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_own_file_comes_first(tmp_path: Path) -> None:
+    """It takes names from bundled classes, introduces a class, retitles and recolours; the rest stays as it was."""
+    path = own(
+        tmp_path,
+        r"""
+        [[class]]
+        name = "stencil"
+        patterns = ['^compute_tendencies', 'my_special_gemm']
+
+        [[class]]
+        name = "copy"
+        title = "Moving bytes"
+        dark = "#123456"
+        patterns = ['halo']
+
+        [[class]]
+        name = "other"
+        patterns = ['^vectorAdd']
+        """,
+    )
+    classes = kernel_classes.load(path)
+    by_name = {c.name: c for c in classes}
+    assert [c.name for c in classes] == [*(c.name for c in BUNDLED[:-1]), "stencil", "other"]
+    assert (by_name["copy"].title, by_name["copy"].dark) == ("Moving bytes", "#123456")
+    assert by_name["copy"].light == next(c.light for c in BUNDLED if c.name == "copy")
+    assert by_name["stencil"].title == "Stencil"
+    assert by_name["stencil"].light not in {c.light for c in BUNDLED}
+    taken = {"compute_tendencies_x_278_gpu": "stencil", "my_special_gemm_64": "stencil", "set_halo_x": "copy"}
+    assert kernel_classes.classify([*taken, "vectorAdd(int)"], classes) == taken | {"vectorAdd(int)": "other"}
+    unchanged = {name: wanted for name, wanted in EXPECTED.items() if not any(w in name for w in ("tenden", "halo"))}
+    assert {n: c for n, c in kernel_classes.classify(unchanged, classes).items() if c != EXPECTED[n]} == {
+        name: "other" for name in EXPECTED if name.startswith("vectorAdd")
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[class]]\nname = 'mine'\npatterns = ['fine', '(unclosed']", ["'mine'", "'(unclosed'", "no RE2 pattern"]),
+        ("[[class]]\nname = 'mine'\npatterns = ['no(?=lookahead)']", ["'mine'", "'no(?=lookahead)'"]),
+        ("[[class]]\nname = 'mine'\npatterns = ['.*']", ["'mine'", "'.*'", "every name"]),
+        ("[[class]]\nname = 'mine'\npatterns = ['a', 1]", ["'mine'", "not a text"]),
+        ("[[class]]\nname = 'mine'\npatterns = 'a'", ["'mine'", "patterns"]),
+        ("[[class]]\nname = 'mine'\ncolour = 'red'", ["'mine'", "colour"]),
+        ("[[class]]\nname = 'mine'\nlight = 'red'", ["'mine'", "light"]),
+        ("[[class]]\ntitle = 'Mine'", ["entry 1", "name"]),
+        ("[[class]]\nname = 'Not So'", ["entry 1", "name"]),
+        ("class = 1", ["[[class]]"]),
+        ("class = [1]", ["entry 1"]),
+        ("[classes]", ["[[class]]"]),
+        ("[[class]", ["cannot be read"]),
+    ],
+)
+def test_wrong_file_is_named(tmp_path: Path, text: str, words: list[str]) -> None:
+    path = own(tmp_path, text)
+    with pytest.raises(ConfigError) as error:
+        kernel_classes.load(path)
+    assert [word for word in (str(path), *words) if word not in error.value.message] == []
+    assert error.value.hint
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        kernel_classes.load(tmp_path / "nowhere.toml")
+
+
+def test_re2_says_why(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as error:
+        kernel_classes.load(own(tmp_path, "[[class]]\nname = 'mine'\npatterns = ['(unclosed']"))
+    assert "missing )" in error.value.detail
+
+
+def test_ten_thousand_names_within_a_second() -> None:
+    names = [f"{name} [{copy}]" for copy in range(100) for name in EXPECTED][:10_000]
+    start = time.perf_counter()
+    answers = kernel_classes.classify(names, BUNDLED)
+    assert len(answers) == 10_000
+    assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize("theme", get_args(kernel_classes.Theme))
+def test_colours_stay_apart(theme: kernel_classes.Theme) -> None:
+    """Any two by 10 in CIE Lab, neighbours in a stack by 30, whatever the eye."""
+    colors = list(kernel_classes.colors(BUNDLED, theme).values())
+    assert min(difference(a, b) for a, b in combinations(colors, 2)) > 10
+    assert min(difference(a, b) for a, b in pairwise(colors)) > 30
+
+
+def difference(a: str, b: str) -> float:
+    """The least distance of two colours in CIE Lab over the kinds of colour vision."""
+    return min(math.dist(lab(a, kind), lab(b, kind)) for kind in VISION)
+
+
+def lab(color: str, kind: str) -> tuple[float, float, float]:
+    """CIE Lab of ``#RRGGBB`` as an eye of that kind sees it."""
+    encoded = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in encoded]
+    seen = [min(1.0, max(0.0, dot(row, linear))) for row in VISION[kind]]
+    xyz = [dot(row, seen) for row in ((0.4339, 0.3763, 0.1899), (0.2126, 0.7152, 0.0722), (0.0177, 0.1095, 0.8728))]
+    x, y, z = (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116 for v in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def dot(row: Iterable[float], column: Iterable[float]) -> float:
+    return sum(p * q for p, q in zip(row, column, strict=True))

@@ -1,0 +1,234 @@
+"""Phases of a program: the rules and their file, a program told by hand, and samples against SQL of their export."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from profiledb.errors import ConfigError
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.rules import classes, phases
+from tests.conftest import SAMPLES
+from tests.support import exports
+from tests.support.exports import MAIN, OTHER, kernel
+from tests.support.page_reports import make_library, picked, run
+
+__all__ = ["make_library"]  # a fixture
+
+CALL = ("start", "end", "globalTid", "correlationId", "nameId", "eventClass", "returnValue")
+MATMUL, ADD, ADAM = 1, 2, 3
+CLASSES = {"one": "matmul", "two": "elementwise", "three": "optimizer"}
+STEP = [(0, 900, "step_{}"), (10, 200, "forward"), (20, 150, "layer"), (210, 500, "backward"), (510, 700, "opt.step")]
+WORK = [  # begin of the call, its thread, begin and end of the kernel, its name
+    (30, MAIN, 100, 200, MATMUL), (160, MAIN, 200, 250, ADD),
+    (220, OTHER, 300, 500, MATMUL), (260, OTHER, 500, 560, ADD), (305, OTHER, 560, 600, ADD),
+    (520, MAIN, 600, 680, ADAM), (800, MAIN, 700, 710, ADD),
+]  # fmt: skip
+"""A step. The third call of the other thread lies in a range that a library opened there."""
+
+
+@pytest.fixture
+def training(library: Library, tmp_path: Path) -> str:
+    """Two steps of 1 µs, and an operation after them that is in no range."""
+    nvtx = [
+        (at + start, at + end, 59, name.format(at // 1000), None, MAIN, 0)
+        for at in (0, 1000)
+        for start, end, name in STEP
+    ] + [(at + 300, at + 320, 59, "sort", None, OTHER, 0) for at in (0, 1000)]
+    work = [(at + c, tid, at + b, at + e, name) for at in (0, 1000) for c, tid, b, e, name in WORK]
+    work.append((2100, MAIN, 2200, 2220, ADD))
+    calls = [(call, call + 10, tid, n, 1, 0, 0) for n, (call, tid, *_) in enumerate(work, 1)]
+    ran = [kernel(begin, end, name=name, correlation=n) for n, (_, _, begin, end, name) in enumerate(work, 1)]
+    path = exports.write(
+        tmp_path / "training.sqlite",
+        {
+            **exports.kernels(*ran),
+            "CUPTI_ACTIVITY_KIND_RUNTIME": (CALL, calls),
+            "NVTX_EVENTS": (exports.NVTX, nvtx),
+            "ANALYSIS_DETAILS": (("duration", "startTime", "stopTime"), [(3000, 0, 3000)]),
+        },
+    )
+    with exports.loaded(tmp_path / "training.duckdb", path) as db:
+        for short, kind in CLASSES.items():
+            db.execute("UPDATE kernel_name SET class = ? WHERE short = ?", [kind, short])
+    manifest = Manifest("a" * 16, SCHEMA_VERSION, path.name, "nsys", "a", 1)
+    library.publish(tmp_path / "training.duckdb", manifest)
+    return manifest.id
+
+
+def test_the_split_by_phase_and_class(library: Library, training: str) -> None:
+    rows = run(library, training, "phase_split", mode="process")
+    assert picked(rows, "phase", "class", "total_ns", "calls", "passes", "pass_ns", "pass_calls") == [
+        ("forward", "matmul", 200, 2, 2, 100, 1),
+        ("forward", "elementwise", 100, 2, 2, 50, 1),
+        ("backward", "matmul", 400, 2, 2, 200, 1),
+        ("backward", "elementwise", 200, 4, 2, 100, 2),
+        ("optimizer", "optimizer", 160, 2, 2, 80, 1),
+        ("none", "elementwise", 40, 3, 2, 10, 1),
+    ]
+    assert [row["share_pct"] for row in rows[:2]] == pytest.approx([100 * 200 / 1100, 100 * 100 / 1100])
+    assert [row["phase_pct"] for row in rows[:2]] == pytest.approx([100 * 2 / 3, 100 / 3])
+
+
+def test_by_thread_the_backward_pass_is_empty(library: Library, training: str) -> None:
+    rows = run(library, training, "matmul_split")
+    assert picked(rows, "phase", "total_ns", "matmul_ns") == [
+        ("all", 1100, 600), ("forward", 300, 200), ("optimizer", 160, 0), ("none", 640, 400),
+    ]  # fmt: skip
+
+
+def test_matmul_against_the_rest(library: Library, training: str) -> None:
+    rows = run(library, training, "matmul_split", mode="process")
+    assert picked(rows, "phase", "total_ns", "matmul_ns", "rest_ns", "pass_ns", "pass_matmul_ns", "pass_rest_ns") == [
+        ("all", 1100, 600, 500, 540, 300, 240),
+        ("forward", 300, 200, 100, 150, 100, 50),
+        ("backward", 600, 400, 200, 300, 200, 100),
+        ("optimizer", 160, 0, 160, 80, 0, 80),
+        ("none", 40, 0, 40, 10, 0, 10),
+    ]
+    assert rows[0]["matmul_pct"] == pytest.approx(100 * 6 / 11)
+    (whole, forward) = run(library, training, "matmul_split", mode="process", range="step_1/forward")
+    assert (whole["total_ns"], forward["phase"], forward["matmul_ns"]) == (150, "forward", 100)
+
+
+def test_the_top_kernels(library: Library, training: str) -> None:
+    columns = ("phase", "rank", "rest_rank", "total_ns", "calls", "pass_calls")
+    rows = run(library, training, "top_kernels", mode="process", limit=1)
+    assert picked(rows, *columns) == [
+        ("all", 1, None, 600, 4, 2), ("all", 2, 1, 340, 9, 4),
+        ("forward", 1, None, 200, 2, 1), ("forward", 2, 1, 100, 2, 1),
+        ("backward", 1, None, 400, 2, 1), ("backward", 2, 1, 200, 4, 2),
+        ("optimizer", 1, 1, 160, 2, 1), ("none", 1, 1, 40, 3, 1),
+    ]  # fmt: skip
+    together = run(library, training, "top_kernels", mode="process", phase="forward,backward")
+    assert picked(together, *columns) == [
+        ("forward,backward", 1, None, 600, 4, 2), ("forward,backward", 2, 1, 300, 6, 3),
+    ]  # fmt: skip
+    assert together[0]["share_pct"] == pytest.approx(100 * 2 / 3)
+
+
+def test_a_capture_without_ranges_is_in_no_phase(library: Library, training: str) -> None:
+    rows = run(library, training, "matmul_split", mode="process", from_ns=2000)
+    assert picked(rows, "phase", "total_ns", "passes", "pass_ns") == [("all", 20, None, None), ("none", 20, None, None)]
+    assert run(library, training, "matmul_split", from_ns=2900) == []
+    assert run(library, training, "top_kernels", from_ns=2900) == []
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Writes a file of phases and makes it that of the settings."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "own.toml"
+        path.write_text(text, encoding="utf-8")
+        monkeypatch.setenv("WARPDECK_PHASES", str(path))
+        return path
+
+    return write
+
+
+def test_a_file_of_ones_own(library: Library, training: str, own: Callable[[str], Path]) -> None:
+    """It asks first, introduces a phase, renames one and takes ranges out of all."""
+    own("""
+        [[phase]]
+        name = "sorting"
+        patterns = ['^SORT$']
+        [[phase]]
+        name = "none"
+        patterns = ['^layer']
+        [[phase]]
+        name = "forward"
+        title = "There"
+        """)
+    assert [(p.name, p.title) for p in phases.current().phases] == [
+        ("forward", "There"), ("backward", "Backward"), ("optimizer", "Optimizer"), ("sorting", "Sorting"),
+        ("none", "No phase"),
+    ]  # fmt: skip
+    rows = run(library, training, "matmul_split", mode="process")
+    assert picked(rows, "phase", "total_ns") == [
+        ("all", 1100), ("forward", 100), ("backward", 520), ("optimizer", 160), ("sorting", 80), ("none", 240),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[phase]]\nname = 'mine'\npatterns = ['(unclosed']", ["'mine'", "'(unclosed'", "no RE2 pattern"]),
+        ("[[phase]]\nname = 'mine'\npatterns = ['.*']", ["'mine'", "every name"]),
+        ("[[phase]]\nname = 'mine'\npatterns = [1]", ["'mine'", "not a text"]),
+        ("[[phase]]\nname = 'mine'\ncolour = 'red'", ["'mine'", "colour"]),
+        ("[[phase]]\nname = 'all'", ["'all'"]),
+        ("[[phase]]\ntitle = 'Mine'", ["entry 1", "name"]),
+        ("phase = 1", ["[[phase]]"]),
+        ("[[phase]", ["cannot be read"]),
+    ],
+)
+def test_a_wrong_file_is_named(own: Callable[[str], Path], text: str, words: list[str]) -> None:
+    path = own(text)
+    with pytest.raises(ConfigError) as error:
+        phases.current()
+    assert [word for word in (str(path), *words) if word not in error.value.message] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "phase"),
+    [
+        ("forward", "forward"), ("Model.forward", "forward"), ("step 3 forward pass", "forward"), ("fwd_3", "forward"),
+        ("DistributedDataParallel.forward", "forward"), ("feed_forward", None), ("FeedForward", None),
+        ("backward", "backward"), ("loss.backward", "backward"), ("AddmmBackward0", "backward"), ("bwd", "backward"),
+        ("optimizer_step", "optimizer"), ("Optimizer.step#AdamW.step", "optimizer"), ("opt_step", "optimizer"),
+        ("zero_grad", "optimizer"), ("step_0", None), ("option", None), ("read_loss", None), ("adopt", None),
+    ],
+)  # fmt: skip
+def test_names_of_ranges(name: str, phase: str | None) -> None:
+    with duckdb.connect() as db:
+        phases.apply(db)
+        assert db.execute("SELECT phase_of(?)", [name]).fetchone() == (phase,)
+
+
+BY_HAND = """
+WITH named AS (
+    SELECT start, "end", globalTid, coalesce(text, value) AS name FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId
+    WHERE "end" IS NOT NULL
+)
+SELECT replace(phase.name, 'optimizer_step', 'optimizer'), value, sum(k."end" - k.start), count(*)
+FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
+JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS call
+    ON call.correlationId = k.correlationId AND call.globalTid / 16777216 = k.globalPid / 16777216
+JOIN StringIds ON id = demangledName
+JOIN named AS step ON step.name LIKE 'step_%' AND call.start >= step.start AND call."end" <= step."end"
+LEFT JOIN named AS phase ON phase.name IN ('forward', 'backward', 'optimizer_step')
+    AND call.start >= phase.start AND call."end" <= phase."end" AND (:driven OR phase.globalTid = call.globalTid)
+GROUP BY 1, 2
+"""
+
+
+@pytest.mark.parametrize("mode", ["thread", "process"])
+@pytest.mark.parametrize("name", ["transformer_inference", "transformer_training"])
+def test_the_samples_by_hand(nsys_samples: Library, name: str, mode: str) -> None:
+    """Class shares by phase, from the times of the calls in the raw export: in which range of the main thread."""
+    path = SAMPLES / f"{name}.sqlite"
+    if not path.is_file():
+        pytest.skip("sample_reports/ is not here")
+    with closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as export:
+        raw = export.execute(BY_HAND, {"driven": mode == "process"}).fetchall()
+    kinds = classes.classify([kernel_name for _, kernel_name, _, _ in raw], classes.load())
+    wanted: dict[tuple[str, str], tuple[int, int]] = {}
+    for phase, kernel_name, ns, calls in raw:
+        key = (phase or "none", kinds[kernel_name])
+        total, count = wanted.get(key, (0, 0))
+        wanted[key] = (total + ns, count + calls)
+    report = next(r.id for r in nsys_samples.list() if r.name.startswith(name))
+    rows = run(nsys_samples, report, "phase_split", mode=mode, warmup="exclude")
+    assert {(row["phase"], row["class"]): (row["total_ns"], row["calls"]) for row in rows} == wanted
+    whole = sum(total for total, _ in wanted.values())
+    assert {(row["phase"], row["class"]): row["share_pct"] for row in rows} == pytest.approx(
+        {key: 100 * total / whole for key, (total, _) in wanted.items()}
+    )
+    if mode == "process":
+        assert {(row["passes"], row["pass_calls"] * 5 == row["calls"]) for row in rows} == {(5, True)}

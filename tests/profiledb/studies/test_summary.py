@@ -1,0 +1,163 @@
+"""The summary of a report as text, and all of its analyses as files: the figures are those of the analyses."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from profiledb import words
+from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError, WarpdeckError
+from profiledb.query import analysis, export, header
+from profiledb.report.library import Library
+from profiledb.studies.summary import answers, document
+from tests.conftest import CORPUS, ROOT
+
+TRAINING = "transformer_training.nsys-rep"
+
+
+def made(library: Library, name: str, **params: str) -> str:
+    report = library.find(name)
+    return document.text(library, report, document.page_params(library, report, params))
+
+
+def section(text: str, title: str) -> list[list[str]]:
+    """The rows of the tables of a section, their cells."""
+    lines = text.partition(f"## {title}\n")[2].partition("\n## ")[0].splitlines()
+    return [line.strip("| ").split(" | ") for line in lines if line.startswith("| ") and "| ---" not in line]
+
+
+def rows(library: Library, name: str, analysis_name: str, **params: object) -> list[dict[str, object]]:
+    report = library.find(name)
+    chosen = document.page_params(library, report, {}) if header.get(analysis_name).by_part else {}
+    return analysis.run(library, report.id, analysis_name, chosen | params).to_dict("records")  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("name", [TRAINING, "transformer_inference.nsys-rep", "attention.nsys-rep"])
+def test_every_figure_is_that_of_its_analysis(nsys_samples: Library, name: str) -> None:
+    text, library = made(nsys_samples, name), nsys_samples
+    (busy,) = rows(library, name, "gpu_busy")
+    assert section(text, "GPU time")[1] == [
+        words.count(busy["gpu_id"]), words.percent(busy["busy_pct"]), words.duration(busy["busy_ns"]),
+        words.duration(busy["capture_ns"]), words.percent(busy["busy_active_pct"]),
+        words.duration(busy["kernel_ns"]), words.duration(busy["copy_ns"]),
+    ]  # fmt: skip
+    split = [
+        [words.percent(one["share_pct"]), words.duration(one["total_ns"])] for one in rows(library, name, "class_split")
+    ]
+    assert [row[1:3] for row in section(text, "Matmul against the rest")][-len(split) :] == split
+    whole = rows(library, name, "matmul_split")[0]
+    assert f"Matmul takes **{words.percent(whole['matmul_pct'])}** of the kernel time" in text
+    first = rows(library, name, "top_kernels", limit=5)[0]
+    assert section(text, "Top kernels")[1][2:7] == [
+        words.code(words.shortened(first["name"], 80)), answers.class_title(str(first["class"])),
+        words.percent(first["share_pct"]), words.duration(first["total_ns"]), words.count(first["calls"]),
+    ]  # fmt: skip
+    idle = [[one["reason"], words.duration(one["idle_ns"])] for one in rows(library, name, "idle_reasons")]
+    assert [[row[0].replace("\\", ""), row[1]] for row in section(text, "Why the GPU was idle")[1:]] == idle
+    copied = [[words.duration(one["total_ns"]), words.count(one["count"])] for one in rows(library, name, "copies")]
+    assert [row[1:3] for row in section(text, "Copies")[1:]] == copied
+
+
+def test_steps_and_attention_of_training(nsys_samples: Library) -> None:
+    text = made(nsys_samples, TRAINING)
+    (gpu,), (host,) = (rows(nsys_samples, TRAINING, "iteration_summary", by=side) for side in ("gpu", "cpu"))
+    figures = ("first_ns", "median_ns", "min_ns", "max_ns")
+    assert section(text, "Steps")[1:] == [
+        [
+            side,
+            words.count(one["count"]),
+            words.count(one["warmup"]),
+            *(words.duration(one[f]) for f in figures),
+            words.percent(one["cv_pct"]),
+        ]
+        for side, one in (("GPU", gpu), ("host", host))
+    ]
+    parts = [words.duration(one["kernel_ns"]) for one in rows(nsys_samples, TRAINING, "attention_parts")]
+    assert [row[4] for row in section(text, "Attention")[1:]] == parts
+    assert "`nsys profile --gpu-metrics-devices=0 --gpu-metrics-frequency=1000`" in text
+
+
+def test_the_selection_decides(nsys_samples: Library) -> None:
+    text = made(nsys_samples, TRAINING, range="forward")
+    assert "`range=forward`" in text
+    assert section(text, "GPU time") != section(made(nsys_samples, TRAINING), "GPU time")
+    with pytest.raises(AnalysisError, match="no parameter"):
+        made(nsys_samples, TRAINING, limit="3")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (CORPUS / "streams_4090.nsys-rep").is_file(), reason="the corpus is not here")
+def test_strangers(every_report: Library) -> None:
+    streams = made(every_report, "streams_4090.nsys-rep")
+    assert "No matmul runs here" in streams
+    assert "## Steps" not in streams
+    assert "- NVTX ranges, for the split of time by range: `nsys profile --trace=cuda,nvtx`" in streams
+    without = made(every_report, "wsl2_no_kernels.nsys-rep")
+    assert without.count("## ") == 1
+    assert without.count("nothing of what ran on the GPU") == 1
+
+
+@pytest.mark.slow
+def test_a_compute_report(every_report: Library) -> None:
+    name = "transformer_training.ncu-rep"
+    text = made(every_report, name)
+    assert section(text, "What limits the launches")[1:] == [
+        [
+            one["verdict"],
+            words.percent(one["share_pct"]),
+            words.duration(one["duration_ns"]),
+            words.count(one["launches"]),
+        ]
+        for one in rows(every_report, name, "ncu_verdicts")
+    ]
+    longest = max(rows(every_report, name, "ncu_speed_of_light"), key=lambda one: one["duration_ns"])  # type: ignore[arg-type, return-value]
+    (point,) = rows(every_report, name, "ncu_roofline", launch=longest["launch_id"], precision="main", level="dram")
+    shown = section(text, "Top launches")[1]
+    assert (shown[3], shown[-1]) == (words.duration(longest["duration_ns"]), words.percent(point["pct_of_roof"]))
+
+
+def cli(library: Library, *argv: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "profiledb", *map(str, argv), "--library", str(library.folder)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_command_line(nsys_samples: Library, tmp_path: Path) -> None:
+    done = cli(nsys_samples, "summary", TRAINING, "-o", tmp_path / "summary.md")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "summary.md").read_text(encoding="utf-8") == made(nsys_samples, TRAINING)
+    failed = cli(nsys_samples, "summary", TRAINING, "-o", tmp_path / "no" / "summary.md")
+    assert (failed.returncode, failed.stderr.count("\n")) == (1, 1)
+
+
+def test_every_analysis_is_exported_or_says_why_not(nsys_samples: Library, tmp_path: Path) -> None:
+    (tmp_path / "ncu_rules.csv").write_text("of another report")
+    (tmp_path / "kernels.csv").write_text("of another report")
+    report = nsys_samples.find(TRAINING)
+    index = export.write_all(nsys_samples, report, tmp_path, {"range": "forward"})
+    with (tmp_path / "index.csv").open(encoding="utf-8", newline="") as file:
+        assert [tuple(row) for row in csv.reader(file)] == [("analysis", "title", "rows", "why"), *index]
+    assert [name for name, *_ in index] == list(header.analyses())
+    written = {name: int(count) for name, _, count, why in index if not why}
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.csv" for name in written} | {"index.csv"}
+    for name, count in written.items():
+        with (tmp_path / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            assert len(list(csv.reader(file))) == count + 1, name
+    for name in set(header.analyses()) - set(written):
+        with pytest.raises((NotCapturedError, NotLinkedError)):
+            analysis.run(nsys_samples, report.id, name)
+
+
+def test_a_folder_that_cannot_be_written(nsys_samples: Library, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WarpdeckError, match="cannot be written"):
+        export.write_all(nsys_samples, nsys_samples.find(TRAINING), tmp_path / "file", {})
+    with pytest.raises(AnalysisError, match="No analysis has a parameter 'nothing'"):
+        export.write_all(nsys_samples, nsys_samples.find(TRAINING), tmp_path / "new", {"nothing": "1"})
+
+
+def test_names_are_code_and_nothing_else() -> None:
+    assert words.code("a`b|c\n# d") == "``a`b|c # d``"
+    assert words.code("`a|", cell=True) == "`` `a\\| ``"
+    assert words.code(None) == words.MISSING

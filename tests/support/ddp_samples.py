@@ -1,0 +1,31 @@
+"""The samples of data-parallel training as a library, and their exports by name."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profiledb.report.library import Library
+from tests.conftest import SAMPLES, Once, ingest_files
+
+FOLDER = SAMPLES / "ddp"
+NAMES = [path.stem for path in sorted(FOLDER.glob("*.sqlite"))]
+needs_ddp = pytest.mark.skipif(not NAMES, reason="no samples of data-parallel training here")
+
+
+@pytest.fixture(scope="session", name="ddp")
+def make_ddp(once: Once) -> Library:
+    """A library of them, with what lies beside each."""
+    return Library(once("ddp_samples", fill) / "library")
+
+
+def fill(folder: Path) -> None:
+    ingest_files(folder, sorted(FOLDER.glob("*")))
+
+
+def rows(name: str, sql: str) -> list[tuple[Any, ...]]:
+    """What the export of a sample answers."""
+    with closing(sqlite3.connect(f"{(FOLDER / name).with_suffix('.sqlite').as_uri()}?immutable=1", uri=True)) as db:
+        return db.execute(sql).fetchall()

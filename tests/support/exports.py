@@ -1,0 +1,63 @@
+"""Small nsys exports made by hand: an SQLite file with the tables and rows that a test names."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ingest.nsys import load, sqlite
+from profiledb.report import store
+
+PID = 0x1000007000000
+"""A global process id (process 7), and with a thread number added a global thread id."""
+MAIN = PID + 70
+OTHER = PID + 71
+
+NVTX = ("start", "end", "eventType", "text", "textId", "globalTid", "domainId")
+KERNEL = (
+    *("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "demangledName", "shortName"),
+    *("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"),
+    *("registersPerThread", "staticSharedMemory", "dynamicSharedMemory"),
+)
+
+Rows = Sequence[Sequence[Any]]
+Tables = Mapping[str, tuple[Sequence[str], Rows]]
+
+
+def write(path: Path, tables: Tables) -> Path:
+    """Writes an export; a column is declared INTEGER, or TEXT where its first value is one."""
+    strings: Tables = {"StringIds": (("id", "value"), [(1, "one"), (2, "two"), (3, "three")])}
+    facts: Tables = {"TARGET_INFO_SYSTEM_ENV": (("name", "value"), [("OsDescription", "Linux")])}
+    with sqlite3.connect(path) as db:
+        for name, (columns, rows) in {**strings, **facts, **tables}.items():
+            kinds = [
+                "TEXT" if any(isinstance(row[i], str) for row in rows[:1]) else "INTEGER" for i in range(len(columns))
+            ]
+            declared = ", ".join(f'"{column}" {kind}' for column, kind in zip(columns, kinds, strict=True))
+            db.execute(f'CREATE TABLE "{name}" ({declared})')
+            db.executemany(f'INSERT INTO "{name}" VALUES ({", ".join("?" * len(columns))})', rows)
+    db.close()
+    return path
+
+
+def kernel(
+    start: int, end: int, *, name: int = 1, device: int = 0, correlation: int = 1, pid: int = PID
+) -> tuple[Any, ...]:
+    """A kernel row of one block of 32 threads."""
+    return (start, end, device, 1, 7, correlation, pid, name, name, 1, 1, 1, 32, 1, 1, 16, 0, 0)
+
+
+def kernels(*rows: tuple[Any, ...]) -> dict[str, tuple[Sequence[str], Rows]]:
+    """The kernel table."""
+    return {"CUPTI_ACTIVITY_KIND_KERNEL": (KERNEL, rows)}
+
+
+@contextmanager
+def loaded(database: Path, export: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The connection that writes a report file, with an SQLite export loaded in this process."""
+    with store.create(database, access=sqlite.access(export)) as db:
+        load.load(db, sqlite.export(db, export))
+        yield db

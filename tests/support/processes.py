@@ -1,0 +1,47 @@
+"""The worker as a process that runs for good, and what processes take."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from profiledb.report.library import Library
+from tests.conftest import ROOT
+
+
+def start_worker(
+    inbox: Path,
+    library: Library,
+    *options: str,
+    stdin: int | None = None,
+    stderr: int | None = None,
+    **environment: str,
+) -> subprocess.Popen[bytes]:
+    """The worker as it runs for good; the caller ends it."""
+    argv = [sys.executable, "-m", "ingest", "--inbox", str(inbox), "--library", str(library.folder), *options]
+    return subprocess.Popen(
+        argv, cwd=ROOT, env=os.environ | environment, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr
+    )
+
+
+def processes_in(folder: Path) -> list[str]:
+    """Processes whose working folder is below this one."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            found += [str(link)] if folder in link.readlink().parents else []
+    return found
+
+
+def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    """What a process and those below it have worked so far."""
+    whole = psutil.Process(process.pid)
+    return sum(sum(one.cpu_times()[:2]) for one in (whole, *whole.children(recursive=True)))
+
+
+def without_privileges(argv: list[str]) -> list[str]:
+    """A command as it runs for somebody who may not read every file, also where the tests run as root."""
+    return ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner", *argv] if os.geteuid() == 0 else argv

@@ -1,0 +1,64 @@
+"""Small captures of ranges and kernels by hand, through the real loader."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
+from tests.support import exports
+from tests.support.exports import MAIN, kernel
+
+Range = tuple[int, int | None, str]
+"""Begin and end (ns), name; of one that is never closed the end is None."""
+Work = tuple[int, int, int, str]
+"""Begin of a call of 10 ns in a range, begin and end of its kernel, and its name: one, two, three."""
+Capture = Callable[..., str]
+
+CALL = ("start", "end", "globalTid", "correlationId", "nameId", "eventClass", "returnValue")
+NAMES = ("one", "two", "three")
+
+
+@pytest.fixture(name="capture")
+def make_capture(library: Library, tmp_path: Path) -> Capture:
+    """Publishes a capture of ranges and work, and answers its id.
+
+    ``classes`` are those of the kernels, ``gpus`` rows of the GPU table, ``after`` is SQL on what was loaded.
+    """
+
+    def capture_(
+        ranges: Sequence[Range], work: Sequence[Work] = (), classes: Mapping[str, str] | None = None,
+        gpus: Sequence[dict[str, Any]] = (), after: str = "",
+    ) -> str:  # fmt: skip
+        number = len(library.list())
+        nvtx = [(start, end, 59, name, None, MAIN, 0) for start, end, name in ranges]
+        calls = [(call, call + 10, MAIN, n, 1, 0, 0) for n, (call, *_) in enumerate(work, 1)]
+        ran = [
+            kernel(begin, end, name=1 + NAMES.index(name), correlation=n)
+            for n, (_, begin, end, name) in enumerate(work, 1)
+        ]
+        gpu = {**exports.kernels(*ran), "CUPTI_ACTIVITY_KIND_RUNTIME": (CALL, calls)} if work else {}
+        window = {"ANALYSIS_DETAILS": (("duration", "startTime", "stopTime"), [(100_000, 0, 100_000)])}
+        path = exports.write(
+            tmp_path / f"ranged_{number}.sqlite", {**gpu, "NVTX_EVENTS": (exports.NVTX, nvtx), **window}
+        )
+        database = tmp_path / f"ranged_{number}.duckdb"
+        with exports.loaded(database, path) as db:
+            db.execute("UPDATE kernel_name SET class = 'other'")
+            for name, kind in (classes or {}).items():
+                db.execute("UPDATE kernel_name SET class = ? WHERE short = ?", [kind, name])
+            for row in gpus:
+                names = ", ".join(row)
+                db.execute(f"INSERT INTO gpu ({names}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+            if after:
+                db.execute(after)
+        manifest = Manifest(
+            f"{number:016x}", SCHEMA_VERSION, path.name, "nsys", str(number), 1, rows={"kernel": len(work)}
+        )
+        library.publish(database, manifest)
+        return manifest.id
+
+    return capture_
