@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ingest import tools
 from ingest.formats import ncu_container, ncu_report, ncu_wheel
 from profiledb.errors import ConversionError
 from tests.ncu_fixtures import CORPUS, DATA, converted, metrics, needs_corpus
@@ -158,9 +157,9 @@ def _ncu(folder: Path, command: str) -> Path:
     return script
 
 
+@pytest.mark.usefixtures("ncu")
 def test_ncu_alone_says_that_it_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ncu_wheel, "available", lambda: False)
-    assert tools.find_ncu(), "CI installs ncu"
     db = converted(ncu_report, REPORT, tmp_path)
     assert metrics(db)["launch__waves_per_multiprocessor"][0] == 46.55
     assert "two decimals" in str(db.execute("SELECT text FROM diagnostic").fetchall())
