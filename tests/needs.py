@@ -75,9 +75,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def needed(item: pytest.Item) -> list[Need]:
-    """What a test needs: by its fixtures, else by its markers (``nsight`` alone means nsys)."""
+    """What a test needs: by its fixtures and by its markers (``nsight("ncu")``; ``nsight`` alone means nsys)."""
     fixtures = _fixtures(item)
     names = fixtures & {"nsys", "ncu"}
+    names.update(*(marker.args for marker in item.iter_markers("nsight")))
     if _reads_corpus(fixtures) or (item.get_closest_marker("nsight") and not names):
         names.add("nsys")
     if item.get_closest_marker("browser"):
@@ -86,7 +87,9 @@ def needed(item: pytest.Item) -> list[Need]:
 
 
 def _fixtures(item: pytest.Item) -> set[str]:
-    return set(getattr(item, "fixturenames", ()))
+    """The fixtures of a test, without parameters that only bear the name of one."""
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return set(getattr(item, "fixturenames", ())) - set(parameters)
 
 
 def _reads_corpus(fixtures: set[str]) -> bool:

@@ -104,7 +104,9 @@ def test_a_report_without_kernels_is_a_failure(tmp_path: Path, monkeypatch: pyte
         converted(ncu_report, path, tmp_path)
 
 
-@pytest.mark.parametrize(("ncu", "sentence"), [("", "Neither ncu nor"), ("off", "damaged")])
+@pytest.mark.parametrize(
+    ("ncu", "sentence"), [pytest.param("", "Neither ncu nor", marks=pytest.mark.nsight("ncu")), ("off", "damaged")]
+)
 def test_a_name_that_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ncu: str, sentence: str) -> None:
     monkeypatch.setenv("WARPDECK_NCU", ncu)
     path = tmp_path / "damaged.ncu-rep"

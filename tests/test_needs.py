@@ -26,10 +26,14 @@ def test_ncu(ncu): ...
 @pytest.mark.nsight
 def test_marked(): ...
 
+@pytest.mark.nsight("ncu")
+def test_marked_ncu(): ...
+
 @pytest.mark.browser
 def test_browser(): ...
 
-def test_free(): ...
+@pytest.mark.parametrize("ncu", ["off"])
+def test_free(ncu): ...
 """
 HIDDEN = {"WARPDECK_NSYS": "off", "WARPDECK_NCU": "off", "WARPDECK_CHROMIUM": "off"}
 
@@ -48,17 +52,18 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
 
 def test_what_needs_a_missing_tool_is_skipped_with_one_line(suite: pytest.Pytester) -> None:
     done = suite.runpytest_inprocess("-rs", "-p", "no:cacheprovider")
-    done.assert_outcomes(passed=1, skipped=4)
+    done.assert_outcomes(passed=1, skipped=5)
     reasons = [line for line in done.outlines if line.startswith("SKIPPED")]
     assert len(reasons) == 3
     done.stdout.fnmatch_lines("SKIPPED [[]2[]] *needs nsys, which WARPDECK_NSYS=off hides")
+    done.stdout.fnmatch_lines("SKIPPED [[]2[]] *needs ncu, which WARPDECK_NCU=off hides")
 
 
 def test_the_reason_says_how_to_get_the_tool(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in HIDDEN:
         monkeypatch.setenv(variable, str(suite.path / "missing"))
     done = suite.runpytest_inprocess("-rs", "-p", "no:cacheprovider")
-    done.assert_outcomes(passed=1, skipped=4)
+    done.assert_outcomes(passed=1, skipped=5)
     for name, script in (("nsys", "install_nsight"), ("ncu", "install_nsight"), ("Chromium", "install_browser")):
         done.stdout.fnmatch_lines(f"SKIPPED *needs {name}: run scripts/{script}.sh as root*")
 
@@ -68,13 +73,13 @@ def test_where_the_tools_are_required_nothing_is_skipped(
 ) -> None:
     monkeypatch.setenv("WARPDECK_TEST_TOOLS", "required")
     done = suite.runpytest_inprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(passed=1, errors=4)
+    done.assert_outcomes(passed=1, errors=5)
     assert done.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_what_starts_a_profiler_is_slow(suite: pytest.Pytester) -> None:
     done = suite.runpytest_inprocess("-m", "slow and nsight", "-p", "no:cacheprovider")
-    done.assert_outcomes(skipped=3, deselected=2)
+    done.assert_outcomes(skipped=4, deselected=2)
 
 
 def test_what_is_hidden_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
