@@ -16,7 +16,7 @@ PIP  := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c cons
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast check format bench pins clean
+.PHONY: help setup run test test-tools test-fast check format bench pins clean
 
 help:
 	@sed -n 's/^# //p' Makefile | head -4
@@ -44,8 +44,11 @@ setup: $(VENV)/.installed
 run: setup
 	$(BIN)/streamlit run app/main.py --server.port $(PORT) --server.showEmailPrompt false $(if $(HEADLESS),--server.headless $(HEADLESS))
 
+test-tools: $(VENV)/.installed-test
+	@scripts/install_test_tools.sh $(BIN)/python
+
 # Browser tests measure time and run alone; everything else shares the cores. Both parts always run.
-test: $(VENV)/.installed-test
+test: test-tools
 	@status=0; \
 	$(BIN)/pytest -m browser $(PYTEST_ARGS) || status=$$?; \
 	if [ $$status -eq 5 ]; then status=0; fi; \

@@ -18,6 +18,7 @@ from tempfile import NamedTemporaryFile
 
 from playwright.sync_api import Page, sync_playwright
 
+from bench import chromium
 from bench.ingestion import BenchError
 
 MAIN = Path(__file__).resolve().parent.parent / "app" / "main.py"
@@ -139,7 +140,9 @@ def measure_pages(env: Mapping[str, str], paths: list[str], repeat: int, main: P
 @contextmanager
 def browser_page() -> Iterator[Page]:
     """A page of a headless Chromium of its own (/usr/bin/chromium, or the one that WARPDECK_CHROMIUM names)."""
-    executable = os.environ.get("WARPDECK_CHROMIUM", "/usr/bin/chromium")
+    executable = chromium.find()
+    if executable is None:
+        raise BenchError("there is no Chromium: run scripts/install_browser.sh, or set WARPDECK_CHROMIUM to one")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=_BROWSER_FLAGS)
         try:

@@ -4,6 +4,7 @@
 set -euo pipefail
 
 browser=${WARPDECK_CHROMIUM:-/usr/bin/chromium}
+[ "$browser" = off ] && exit 0
 if [ -x "$browser" ] && [ -d /usr/share/fonts/truetype/dejavu ]; then
   "$browser" --version
   exit 0

@@ -1,5 +1,6 @@
-"""Takes the README's screenshots of the real pages with the samples in them: ``python scripts/screenshots.py``."""
+"""Takes the README's screenshots of pages with the samples in them: ``python scripts/screenshots.py [PAGE...]``."""
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -10,6 +11,7 @@ sys.path.insert(0, str(ROOT))
 from playwright.sync_api import Page  # noqa: E402 (the root has to be on the path first)
 
 from bench.pages import browser_page, dashboard  # noqa: E402
+from profiledb.report.library import Library  # noqa: E402
 
 TARGET = ROOT / "docs" / "screenshots"
 SAMPLES = ROOT / "sample_reports"
@@ -22,7 +24,7 @@ PAGES = {
     "memory": f"/memory?report={TRAINING}.nsys-rep",
     "ncu": "/ncu?report=kernels.ncu-rep&launch=5",
     "roofline": f"/roofline?report={TRAINING}.ncu-rep",
-    "split": f"/split?report=transformer_inference.nsys-rep&other={TRAINING}.nsys-rep",
+    "split": f"/split?report=transformer_inference.nsys-rep&other={{{TRAINING}.nsys-rep}}",  # other: an id, no name
     "crossover": "/crossover?report=tasks.nsys-rep",
     "energy": "/energy?report=energy.nsys-rep",
     "scaling": "/scaling?report=ddp_strong_4_rank0.sqlite",
@@ -31,8 +33,8 @@ HEIGHT = {"library": 1000, "kernels": 900}
 TALL = 1180
 
 
-def main() -> None:
-    """Writes a PNG a page to docs/screenshots."""
+def main(names: list[str]) -> None:
+    """Writes a PNG per page to docs/screenshots: of the pages named, or of all."""
     TARGET.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as data:
         settings = {"WARPDECK_DATA": data, "WARPDECK_SAMPLES": str(SAMPLES)}
@@ -40,7 +42,9 @@ def main() -> None:
             page.goto(address)
             samples = [*SAMPLES.glob("*-rep"), *SAMPLES.glob("*/*.sqlite")]
             page.get_by_text(f"{len(samples)} reports").wait_for(timeout=300_000)
-            for name, path in PAGES.items():
+            library = Library(Path(data) / "library")
+            for name in names or PAGES:
+                path = re.sub(r"{(.+?)}", lambda found: library.find(found[1]).id, PAGES[name])
                 _shoot(page, address + path, TARGET / f"{name}.png", HEIGHT.get(name, TALL))
 
 
@@ -50,8 +54,10 @@ def _shoot(page: Page, url: str, target: Path, height: int) -> None:
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
     page.wait_for_selector('[data-testid="stDataFrame"] canvas')
     page.wait_for_load_state("networkidle")
+    if page.locator('[data-testid="stAlertContentWarning"], [data-testid="stAlertContentError"]').count():
+        sys.exit(f"{target.name}: the page shows a warning or an error")
     page.screenshot(path=target)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -15,11 +15,13 @@ import pytest
 from ingest import tools
 from profiledb.query import header
 from profiledb.report.library import Library
+from tests.needs import CORPUS, pytest_collection_modifyitems, pytest_runtest_setup
 from tests.support import edits, generated
 
 ROOT = Path(__file__).resolve().parent.parent
-CORPUS = ROOT.parent / "shared" / "corpus"
 SAMPLES = ROOT / "sample_reports"
+
+__all__ = ["CORPUS", "pytest_collection_modifyitems", "pytest_runtest_setup"]  # hooks of pytest, and what tests import
 
 os.environ["WARPDECK_SAMPLES"] = "off"
 
@@ -78,10 +80,18 @@ def empty_library(tmp_path: Path) -> Library:
 
 @pytest.fixture(scope="session")
 def nsys() -> Path:
-    """The real nsys; scripts/install_nsight.sh installs it."""
+    """The real nsys; tests/needs.py skips a test that asks for it where there is none."""
     found = tools.find_nsys()
-    assert found, "nsys is needed: run scripts/install_nsight.sh"
+    assert found
     return found.path
+
+
+@pytest.fixture(scope="session")
+def ncu() -> tools.Tool:
+    """The real ncu; tests/needs.py skips a test that asks for it where there is none."""
+    found = tools.find_ncu()
+    assert found
+    return found
 
 
 @pytest.fixture(scope="session")
@@ -171,14 +181,3 @@ def _exports(once: Once, name: str, write: Callable[[Path], None]) -> tuple[Path
 
     folder = once(name, fill)
     return folder / "inbox", Library(folder / "library")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that start the real nsys or go through every report are slow."""
-    for item in items:
-        fixtures = set(getattr(item, "fixturenames", ()))
-        if "nsys" in fixtures:
-            item.add_marker("nsight")
-        if "every_report" in fixtures or item.get_closest_marker("nsight"):
-            item.add_marker("slow")

@@ -15,11 +15,3 @@ def test_every_promise_names_a_test_that_exists() -> None:
     for file, name in named:
         tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{file}::{name}"
-
-
-def test_the_readme_names_every_setting() -> None:
-    from profiledb.config import SETTINGS
-
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for setting in SETTINGS:
-        assert f"`{setting.variable}`" in text, setting.variable

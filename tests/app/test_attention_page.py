@@ -104,6 +104,7 @@ def test_without_such_ranges_they_are_chosen(dashboard: Dashboard, data: Path) -
 
 
 @needs_corpus
+@pytest.mark.nsight
 @pytest.mark.parametrize("page", ["attention", "timings"])
 def test_a_report_without_ranges(dashboard: Dashboard, data: Path, page: str) -> None:
     at = dashboard(page, report=stored(data).find("streams_4090.nsys-rep").id)

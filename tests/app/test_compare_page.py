@@ -114,6 +114,7 @@ def test_what_has_no_kernels_says_why(dashboard: Dashboard, library: Library, pa
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")
+@pytest.mark.nsight
 def test_different_gpus_are_compared_in_shares_with_a_warning(
     dashboard: Dashboard, library: Library, pair: tuple[str, str]
 ) -> None:

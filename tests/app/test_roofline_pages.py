@@ -84,6 +84,7 @@ def test_a_systems_report_is_weighted_by_its_own_time(dashboard: Dashboard, libr
 
 
 @needs_corpus
+@pytest.mark.nsight
 def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("roofline_time", report=library.find("streams_4090.nsys-rep").id)
     assert not at.exception

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -112,17 +110,9 @@ def test_a_path_that_exists_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
     assert "there already" in capsys.readouterr().err
 
 
-def nsys() -> str:
-    found = shutil.which("nsys", path=os.environ["PATH"] + os.pathsep + "/opt/nsight/bin")
-    if found is None:
-        pytest.skip("no nsys here: scripts/install_nsight.sh installs one")
-    return found
-
-
-@pytest.mark.nsight
-def test_nsys_stats_reads_the_sqlite(exports: Path, database: sqlite3.Connection) -> None:
+def test_nsys_stats_reads_the_sqlite(nsys: Path, exports: Path, database: sqlite3.Connection) -> None:
     def report(name: str) -> list[dict[str, str]]:
-        command = [nsys(), "stats", "--quiet", "--format", "csv", "--report", name, str(exports / "x.sqlite")]
+        command = [str(nsys), "stats", "--quiet", "--format", "csv", "--report", name, str(exports / "x.sqlite")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
         return list(csv.DictReader(io.StringIO(done.stdout.strip())))
 

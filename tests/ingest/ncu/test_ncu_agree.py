@@ -28,19 +28,17 @@ LISTS = ("breakdown:", "group:", "regex:")
 
 
 @pytest.fixture(scope="module", params=reports(), ids=lambda path: path.stem)
-def roads(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Roads:
+def roads(request: pytest.FixtureRequest, ncu: tools.Tool, tmp_path_factory: pytest.TempPathFactory) -> Roads:
     """A report by ncu and by the wheel."""
     path: Path = request.param
-    tool = tools.find_ncu()
-    assert tool, "CI installs ncu"
     frame = container.read(path)
     captured = tuple(map(int, (frame.tool_version or "0").split(".")))
     try:
-        by_ncu = cli.read(tool, path, tmp_path_factory.mktemp("ncu"))
+        by_ncu = cli.read(ncu, path, tmp_path_factory.mktemp("ncu"))
     except ConversionError:
-        if captured <= tool.version:
+        if captured <= ncu.version:
             raise
-        pytest.skip(f"{tool.label} is older than the report and refuses it")
+        pytest.skip(f"{ncu.label} is older than the report and refuses it")
     return by_ncu, wheel.read_quick(path, frame, tmp_path_factory.mktemp("wheel"))
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from ingest import tools
 from ingest.formats import ncu_report
 from ingest.ncu import container, wheel
 from profiledb.errors import ConversionError
@@ -106,7 +105,9 @@ def test_a_report_without_kernels_is_a_failure(tmp_path: Path, monkeypatch: pyte
         converted(ncu_report, path, tmp_path)
 
 
-@pytest.mark.parametrize(("ncu", "sentence"), [("", "Neither ncu nor"), ("off", "damaged")])
+@pytest.mark.parametrize(
+    ("ncu", "sentence"), [pytest.param("", "Neither ncu nor", marks=pytest.mark.nsight("ncu")), ("off", "damaged")]
+)
 def test_a_name_that_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ncu: str, sentence: str) -> None:
     monkeypatch.setenv("WARPDECK_NCU", ncu)
     path = tmp_path / "damaged.ncu-rep"
@@ -159,9 +160,9 @@ def _ncu(folder: Path, command: str) -> Path:
     return script
 
 
+@pytest.mark.usefixtures("ncu")
 def test_ncu_alone_says_that_it_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wheel, "available", lambda: False)
-    assert tools.find_ncu(), "CI installs ncu"
     db = converted(ncu_report, REPORT, tmp_path)
     assert metrics(db)["launch__waves_per_multiprocessor"][0] == 46.55
     assert "two decimals" in str(db.execute("SELECT text FROM diagnostic").fetchall())

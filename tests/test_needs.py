@@ -1,0 +1,95 @@
+"""Where nsys, ncu or Chromium is missing, tests that need it are skipped with a reason, or fail if it is required."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytest_plugins = ["pytester"]
+
+SUITE = """
+import pytest
+
+@pytest.fixture
+def nsys():
+    raise AssertionError("made for a test that cannot run")
+
+@pytest.fixture
+def ncu():
+    raise AssertionError("made for a test that cannot run")
+
+def test_nsys(nsys): ...
+def test_ncu(ncu): ...
+
+@pytest.mark.nsight
+def test_marked(): ...
+
+@pytest.mark.nsight("ncu")
+def test_marked_ncu(): ...
+
+@pytest.mark.browser
+def test_browser(): ...
+
+@pytest.mark.parametrize("ncu", ["off"])
+def test_free(ncu): ...
+"""
+HIDDEN = {"WARPDECK_NSYS": "off", "WARPDECK_NCU": "off", "WARPDECK_CHROMIUM": "off"}
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A suite under the hooks of tests/conftest.py, with all tools hidden."""
+    for variable, value in HIDDEN.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.delenv("WARPDECK_TEST_TOOLS", raising=False)
+    pytester.makeini("[pytest]\nmarkers =\n    nsight\n    browser\n    slow\n")
+    pytester.makeconftest("from tests.needs import pytest_collection_modifyitems, pytest_runtest_setup")
+    pytester.makepyfile(SUITE)
+    return pytester
+
+
+def test_what_needs_a_missing_tool_is_skipped_with_one_line(suite: pytest.Pytester) -> None:
+    done = suite.runpytest_inprocess("-rs", "-p", "no:cacheprovider")
+    done.assert_outcomes(passed=1, skipped=5)
+    reasons = [line for line in done.outlines if line.startswith("SKIPPED")]
+    assert len(reasons) == 3
+    done.stdout.fnmatch_lines("SKIPPED [[]2[]] *needs nsys, which WARPDECK_NSYS=off hides")
+    done.stdout.fnmatch_lines("SKIPPED [[]2[]] *needs ncu, which WARPDECK_NCU=off hides")
+
+
+def test_the_reason_says_how_to_get_the_tool(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in HIDDEN:
+        monkeypatch.setenv(variable, str(suite.path / "missing"))
+    done = suite.runpytest_inprocess("-rs", "-p", "no:cacheprovider")
+    done.assert_outcomes(passed=1, skipped=5)
+    for name, script in (("nsys", "install_nsight"), ("ncu", "install_nsight"), ("Chromium", "install_browser")):
+        done.stdout.fnmatch_lines(f"SKIPPED *needs {name}: run scripts/{script}.sh as root*")
+
+
+def test_where_the_tools_are_required_nothing_is_skipped(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARPDECK_TEST_TOOLS", "required")
+    done = suite.runpytest_inprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(passed=1, errors=5)
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_what_starts_a_profiler_is_slow(suite: pytest.Pytester) -> None:
+    done = suite.runpytest_inprocess("-m", "slow and nsight", "-p", "no:cacheprovider")
+    done.assert_outcomes(skipped=4, deselected=2)
+
+
+def test_what_is_hidden_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [sys.executable, "-m", "tests.needs"]
+
+    def to_install(**variables: str) -> list[str]:
+        for variable, value in (HIDDEN | variables).items():
+            monkeypatch.setenv(variable, value)
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+
+    assert to_install() == []
+    assert to_install(WARPDECK_NCU="/nowhere/ncu") == ["scripts/install_nsight.sh"]
+    assert to_install(WARPDECK_CHROMIUM="/nowhere/chromium") == ["scripts/install_browser.sh"]
