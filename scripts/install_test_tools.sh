@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || exit 0
-for script in $("${1:-python3}" -m tests.needs); do
+for script in $("${1:-python3}" -m tests.support.needs); do
   echo "$script: installing what some tests need"
   said=$("$script" 2>&1) || echo "$script failed, tests that need it are skipped: ${said##*$'\n'}"
 done

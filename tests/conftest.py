@@ -15,8 +15,8 @@ import pytest
 from ingest import tools
 from profiledb.query import header
 from profiledb.report.library import Library
-from tests.needs import CORPUS, pytest_collection_modifyitems, pytest_runtest_setup
 from tests.support import edits, generated
+from tests.support.needs import CORPUS, pytest_collection_modifyitems, pytest_runtest_setup
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_reports"
@@ -80,7 +80,7 @@ def empty_library(tmp_path: Path) -> Library:
 
 @pytest.fixture(scope="session")
 def nsys() -> Path:
-    """The real nsys; tests/needs.py skips a test that asks for it where there is none."""
+    """The real nsys; tests/support/needs.py skips a test that asks for it where there is none."""
     found = tools.find_nsys()
     assert found
     return found.path
@@ -88,7 +88,7 @@ def nsys() -> Path:
 
 @pytest.fixture(scope="session")
 def ncu() -> tools.Tool:
-    """The real ncu; tests/needs.py skips a test that asks for it where there is none."""
+    """The real ncu; tests/support/needs.py skips a test that asks for it where there is none."""
     found = tools.find_ncu()
     assert found
     return found

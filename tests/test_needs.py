@@ -45,7 +45,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
         monkeypatch.setenv(variable, value)
     monkeypatch.delenv("WARPDECK_TEST_TOOLS", raising=False)
     pytester.makeini("[pytest]\nmarkers =\n    nsight\n    browser\n    slow\n")
-    pytester.makeconftest("from tests.needs import pytest_collection_modifyitems, pytest_runtest_setup")
+    pytester.makeconftest("from tests.support.needs import pytest_collection_modifyitems, pytest_runtest_setup")
     pytester.makepyfile(SUITE)
     return pytester
 
@@ -83,7 +83,7 @@ def test_what_starts_a_profiler_is_slow(suite: pytest.Pytester) -> None:
 
 
 def test_what_is_hidden_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    command = [sys.executable, "-m", "tests.needs"]
+    command = [sys.executable, "-m", "tests.support.needs"]
 
     def to_install(**variables: str) -> list[str]:
         for variable, value in (HIDDEN | variables).items():

@@ -25,6 +25,7 @@ STARTS_PROCESSES = re.compile(r"^(ingest/.*|workloads/.*|app/worker\.py)$")
 PROCESS_MODULES = {"subprocess", "multiprocessing", "pty"}
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 60
+MAX_SAMPLES_BYTES, MAX_CHECKOUT_BYTES = 40_000_000, 45_000_000
 TEXT_SUFFIXES = {".cfg", ".css", ".js", ".json", ".md", ".py", ".sh", ".sql", ".toml", ".tsv", ".txt", ".yml", ".yaml"}
 
 
@@ -47,15 +48,19 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def own_files() -> list[Path]:
-    """All text files of the project: what git tracks, and what it would."""
+def tracked() -> list[Path]:
+    """All files of the project: what git tracks, and what it would."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-    paths = [ROOT / name for name in listed if name]
+    return [path for name in listed if name and (path := ROOT / name).is_file()]
+
+
+def own_files() -> list[Path]:
+    """All text files of the project."""
     plain = {"Makefile", "Dockerfile", "LICENSE", "run"}
-    return [path for path in paths if path.is_file() and (path.suffix in TEXT_SUFFIXES or path.name in plain)]
+    return [path for path in tracked() if path.suffix in TEXT_SUFFIXES or path.name in plain]
 
 
 def pins() -> dict[str, str]:
@@ -141,6 +146,13 @@ def test_files_and_functions_are_small() -> None:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 assert lines <= MAX_FUNCTION_LINES, f"{path}: {node.name} has {lines} lines"
+
+
+def test_the_checkout_is_small() -> None:
+    sizes = {path: path.stat().st_size for path in tracked()}
+    samples = sum(size for path, size in sizes.items() if path.is_relative_to(ROOT / "sample_reports"))
+    assert samples < MAX_SAMPLES_BYTES, f"{samples:,} bytes of samples: see scripts/slim_samples.py"
+    assert sum(sizes.values()) < MAX_CHECKOUT_BYTES, f"{sum(sizes.values()):,} bytes"
 
 
 def test_make_targets() -> None:

@@ -115,12 +115,15 @@ def asked(folder: Path, case: Case) -> Table:
 
 def on_paper(folder: Path, case: Case) -> Table:
     """What a newer nsys printed about a sample, from the files beside it; it has no file where it was silent."""
-    name = case.asked.replace(":gap=1", "_from_1_ms").replace(":", "_")
-    packed = folder / f"{name}.csv.gz"
-    if packed.exists():
-        return rows(gzip.decompress(packed.read_bytes()).decode())
+    return rows(printed(folder, case.asked.replace(":gap=1", "_from_1_ms").replace(":", "_")))
+
+
+def printed(folder: Path, name: str) -> str:
+    """A text beside the samples, of which the large ones are packed; empty where there is none."""
     path = folder / f"{name}.csv"
-    return rows(path.read_text(encoding="utf-8")) if path.exists() else []
+    packed = folder / f"{name}.csv.gz"
+    data = gzip.decompress(packed.read_bytes()) if packed.exists() else path.read_bytes() if path.exists() else b""
+    return data.decode()
 
 
 def ours(library: Library, report: str, case: Case) -> Table:
@@ -133,9 +136,9 @@ def ours(library: Library, report: str, case: Case) -> Table:
     return rows(written.getvalue().decode())
 
 
-def rows(printed: str) -> Table:
+def rows(text: str) -> Table:
     """The CSV in what was printed, without notices such as SKIPPED; nothing where it is a header alone."""
-    table = [row for row in csv.reader(io.StringIO(printed)) if len(row) > 1]
+    table = [row for row in csv.reader(io.StringIO(text)) if len(row) > 1]
     return table if len(table) > 1 else []
 
 

@@ -1,17 +1,17 @@
 """Analyses of the sample Compute reports against the details page that ncu printed, and the words of its rules."""
 
 import csv
-import gzip
+import io
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pytest
 
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES, run_ingest
+from tests.support import oracle
 from tests.support.page_reports import run
 
 NAMES = sorted(path.name.removesuffix("_ncu") for path in (SAMPLES / "oracle").glob("*_ncu"))
@@ -51,14 +51,8 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Library:
     return Library(folder / "library")
 
 
-def opened(folder: Path) -> TextIO:
-    plain = folder / "details.csv"
-    return plain.open(newline="") if plain.exists() else gzip.open(folder / "details.csv.gz", "rt", newline="")
-
-
 def rows_of(name: str) -> Iterator[dict[str, str]]:
-    with opened(SAMPLES / "oracle" / f"{name}_ncu") as file:
-        yield from csv.DictReader(file)
+    yield from csv.DictReader(io.StringIO(oracle.printed(SAMPLES / "oracle" / f"{name}_ncu", "details"), newline=""))
 
 
 @pytest.fixture(scope="module", params=NAMES)

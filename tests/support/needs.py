@@ -1,0 +1,105 @@
+"""What tests need beyond Python, and the one place that decides what becomes of a test where it is missing.
+
+Such a test is skipped, with a reason that says how to get it. ``WARPDECK_TEST_TOOLS=required`` makes it fail,
+so that no skip hides anything. ``WARPDECK_NSYS``, ``WARPDECK_NCU`` and ``WARPDECK_CHROMIUM`` hide a tool with ``off``.
+``python -m tests.support.needs`` prints the scripts that install what is missing and not hidden.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bench import chromium
+from ingest import tools
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = ROOT.parent / "shared" / "corpus"
+REQUIRED = "WARPDECK_TEST_TOOLS"
+
+
+@dataclass(frozen=True)
+class Need:
+    """A program: how it is found, the variable that names or hides it, and the script that installs it."""
+
+    name: str
+    find: Callable[[], object | None]
+    variable: str
+    script: str
+
+    @property
+    def hidden(self) -> bool:
+        return os.environ.get(self.variable, "").strip().lower() in ("off", "none")
+
+    @property
+    def reason(self) -> str:
+        if self.hidden:
+            return f"needs {self.name}, which {self.variable}=off hides"
+        return (
+            f"needs {self.name}: run {self.script} as root on Debian, or install it and set {self.variable} to its path"
+        )
+
+
+NEEDS = {
+    need.name: need
+    for need in (
+        Need("Chromium", chromium.find, chromium.VARIABLE, "scripts/install_browser.sh"),
+        Need("nsys", tools.find_nsys, "WARPDECK_NSYS", "scripts/install_nsight.sh"),
+        Need("ncu", tools.find_ncu, "WARPDECK_NCU", "scripts/install_nsight.sh"),
+    )
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that start a real profiler or go through every report are slow, and those that start one say so."""
+    for item in items:
+        fixtures = _fixtures(item)
+        if fixtures & {"nsys", "ncu"} or _reads_corpus(fixtures):
+            item.add_marker("nsight")
+        if "every_report" in fixtures or item.get_closest_marker("nsight"):
+            item.add_marker("slow")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips or fails a test before any of its fixtures is made."""
+    missing = [need for need in needed(item) if need.find() is None]
+    if not missing:
+        return
+    if os.environ.get(REQUIRED, "").strip().lower() == "required":
+        pytest.fail("; ".join(need.reason for need in missing), pytrace=False)
+    pytest.skip(missing[0].reason)
+
+
+def needed(item: pytest.Item) -> list[Need]:
+    """What a test needs: by its fixtures and by its markers (``nsight("ncu")``; ``nsight`` alone means nsys)."""
+    fixtures = _fixtures(item)
+    names = fixtures & {"nsys", "ncu"}
+    names.update(*(marker.args for marker in item.iter_markers("nsight")))
+    if _reads_corpus(fixtures) or (item.get_closest_marker("nsight") and not names):
+        names.add("nsys")
+    if item.get_closest_marker("browser"):
+        names.add("Chromium")
+    return [need for name, need in NEEDS.items() if name in names]
+
+
+def _fixtures(item: pytest.Item) -> set[str]:
+    """The fixtures of a test, without parameters that only bear the name of one."""
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return set(getattr(item, "fixturenames", ())) - set(parameters)
+
+
+def _reads_corpus(fixtures: set[str]) -> bool:
+    """Whether a test reads the reports of the corpus, most of which only nsys converts; the samples need no tool."""
+    return "every_report" in fixtures and CORPUS.exists()
+
+
+def _to_install() -> list[str]:
+    return sorted({need.script for need in NEEDS.values() if not need.hidden and need.find() is None})
+
+
+if __name__ == "__main__":
+    print("\n".join(_to_install()))
