@@ -19,13 +19,14 @@ from app.ui import navigate
 from app.ui import page as ui
 from app.web import access
 from profiledb.errors import ReportNotFoundError
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 
 LOGO = Path(__file__).with_name("static") / "logo.svg"
 ICON = LOGO.with_name("icon.png")
 _PICKER = "report-picker"
 _CHOSEN = "report-chosen"
-SELECTS = "nsys"  # the kind of report of which the pages show a selection
+_SHOWS = {TIMELINE: "what ran when", LAUNCHES: "what was measured of single launches"}
+"""What pages are about, as the end of a sentence."""
 
 
 def main() -> None:
@@ -47,13 +48,13 @@ def _pages() -> None:
         current = _current()
         offered = current or session.usual()
     with ui.boundary():
-        _page(current, offered.kind if offered else None)
+        _page(current, offered)
     with ui.boundary():
         access.who()
 
 
-def _page(current: Manifest | None, kind: str | None) -> None:
-    """Chooses the page by the address and draws it; the menu has the pages for a kind of report."""
+def _page(current: Manifest | None, offered: Manifest | None) -> None:
+    """Chooses the page by the address and draws it; the menu has those that fit the report on offer."""
     library = st.Page(pages.LIBRARY, title="Library", icon=":material/folder_open:", default=True)
     scripts = {
         view: st.Page(
@@ -61,7 +62,7 @@ def _page(current: Manifest | None, kind: str | None) -> None:
             title=view.title,
             icon=view.icon,
             url_path=view.url,
-            visibility="visible" if kind == view.kind and view.listed else "hidden",
+            visibility="visible" if offered and view.fits(offered) and view.listed else "hidden",
         )
         for view in pages.VIEWS
     }
@@ -79,7 +80,7 @@ def _page(current: Manifest | None, kind: str | None) -> None:
 def _offer(view: pages.View, current: Manifest | None) -> bool:
     """Settles which report a page shows; False where it fits none, which is then said."""
     try:
-        manifest = session.report(view.kind)
+        manifest = session.report(view.subject)
     except ReportNotFoundError as error:
         st.header(view.title, anchor=False)
         ui.problem(ReportNotFoundError(error.message))
@@ -91,20 +92,20 @@ def _offer(view: pages.View, current: Manifest | None) -> bool:
     if current is None or manifest.id != current.id:
         st.rerun()  # the menu above was drawn for another report
     _pick(manifest, view)
-    if manifest.kind == view.kind:
+    if view.fits(manifest):
         st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.name)}")
-        if manifest.kind == SELECTS:
+        if view.subject == TIMELINE:
             settled = selecting.settle(manifest)
             if view.selects:
                 bar.show(settled)
         return True
     st.header(view.title, anchor=False)
     st.info(
-        f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(manifest.kind)};"
-        f" this page shows reports of {ui.kind_title(view.kind)}."
+        f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(manifest.kind)} and does not hold"
+        f" {_SHOWS[view.subject]}, which this page shows."
     )
-    if fitting := pages.first(manifest.kind):
-        st.page_link(fitting.path, label=f"Open its {fitting.title}", query_params={session.PARAMETER: manifest.id})
+    fitting = pages.first(manifest)
+    st.page_link(fitting.path, label=f"Open its {fitting.title}", query_params={session.PARAMETER: manifest.id})
     return False
 
 
@@ -132,7 +133,7 @@ def _pick(current: Manifest | None, view: pages.View | None) -> None:
             placeholder="Choose a report",
             label_visibility="collapsed",
         )
-    if current and st.session_state.pop(_CHOSEN, False) and (view is None or view.kind != current.kind):
+    if current and st.session_state.pop(_CHOSEN, False) and (view is None or not view.fits(current)):
         ui.open_report(current)
 
 

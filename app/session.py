@@ -14,7 +14,7 @@ from profiledb.errors import ReportNotFoundError
 from profiledb.query import analysis, captures, header, views
 from profiledb.query.captures import Capture
 from profiledb.report import sidecar
-from profiledb.report.catalog import Job, Manifest
+from profiledb.report.catalog import Job, Manifest, Subject
 from profiledb.report.library import Library
 
 PARAMETER = "report"
@@ -94,25 +94,25 @@ def _links(folder: Path, version: tuple[int, int]) -> dict[str, str]:  # noqa: A
     return _library(folder).catalog.links()
 
 
-def report(kind: str | None = None) -> Manifest:
+def report(subject: Subject | None = None) -> Manifest:
     """The report of this page: what the address names (id, unique prefix or file name), else the usual one.
 
     Raises:
-        ReportNotFoundError: the address names none or several, or there is none of that kind.
+        ReportNotFoundError: the address names none or several, or there is none about that.
     """
     if named := st.query_params.get(PARAMETER):
         return _find(named)
-    if found := usual(kind):
+    if found := usual(subject):
         return found
     raise ReportNotFoundError(
-        f"There is no {kind or 'profile'} report yet.",
+        "There is no report of this kind yet." if subject else "There is no report yet.",
         hint=f"Drop one into {settings().inbox} or into the Library page.",
     )
 
 
-def usual(kind: str | None = None) -> Manifest | None:
-    """The report where the address names none: the session's last one, else the newest; only those of ``kind``."""
-    fitting = [r for r in reports() if kind in (None, r.kind)]
+def usual(subject: Subject | None = None) -> Manifest | None:
+    """The report where the address names none: the session's last one, else the newest; all about ``subject``."""
+    fitting = [r for r in reports() if subject is None or subject in r.subjects]
     last = st.session_state.get(_LAST)
     return next((r for r in fitting if r.id == last), fitting[0] if fitting else None)
 
@@ -196,14 +196,13 @@ def _run(
 
 def missing(report_id: str) -> list[Capture]:
     """What a report does not have, and how it would be captured."""
-    kind = _find(report_id).kind
-    return list(_missing(library().folder, report_id, kind))
+    return list(_missing(library().folder, report_id))
 
 
 @st.cache_data(show_spinner=False, max_entries=512)
-def _missing(folder: Path, report_id: str, kind: str) -> list[Capture]:
+def _missing(folder: Path, report_id: str) -> list[Capture]:
     with _library(folder).cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
-        return captures.missing(cursor, kind)
+        return captures.missing(cursor)
 
 
 def _find(name: str) -> Manifest:

@@ -38,9 +38,8 @@ def kind_title(kind: str) -> str:
 
 
 def open_report(manifest: Manifest) -> None:
-    """Goes to the first page of a report; does nothing where its kind has no pages."""
-    if view := pages.first(manifest.kind):
-        navigate.to(view.path, {"report": manifest.id})
+    """Goes to the first page of a report."""
+    navigate.to(pages.first(manifest).path, {"report": manifest.id})
 
 
 def header(manifest: Manifest, title: str) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import page
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import LAUNCHES, Manifest
 
 CANDIDATES = 30
 """So many Compute reports are compared, the newest."""
@@ -42,7 +42,7 @@ def partners(reports: Sequence[Manifest], links: Mapping[str, str]) -> dict[str,
 
 def action(report: Manifest) -> None:
     """The button that opens the dialog, for a report that can be linked."""
-    if report.kind != "nsys" or not report.rows.get("kernel"):
+    if not report.rows.get("kernel"):
         return
     linked = report.id in session.links()
     if st.button("Compute report" if linked else "Link a Compute report", icon=":material/link:"):
@@ -59,7 +59,7 @@ def dialog() -> None:
 def ranked(report: Manifest) -> list[Candidate]:
     """The newest Compute reports and the linked one, what covers most first; none whose file is damaged."""
     linked = session.links().get(report.id)
-    compute = [r for r in session.reports() if r.kind == "ncu" and r.rows.get("ncu_launch")]
+    compute = [r for r in session.reports() if LAUNCHES in r.subjects]
     chosen = compute[:CANDIDATES] + [r for r in compute[CANDIDATES:] if r.id == linked]
     shelf = session.library()
     found = [_candidate(report, other) for other in chosen if shelf.intact(other.id)]
@@ -94,7 +94,7 @@ def _choose(report: Manifest) -> None:
             with st.expander(f"{title} cover any of its kernels"):
                 for one in far:
                     _row(report, one, linked=False)
-        total = sum(r.kind == "ncu" for r in session.reports())
+        total = sum(LAUNCHES in r.subjects for r in session.reports())
         if total > CANDIDATES:
             st.caption(f"Compared with the {CANDIDATES} newest of {total:,} Compute reports.")
 

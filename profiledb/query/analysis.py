@@ -11,6 +11,7 @@ import duckdb
 from profiledb.errors import AnalysisError
 from profiledb.query import header, needs, stored, views
 from profiledb.query.header import Analysis
+from profiledb.report.catalog import LAUNCHES
 from profiledb.report.library import BROKEN, Library
 from profiledb.rules import phases
 from profiledb.selection import apply, model
@@ -67,7 +68,7 @@ def _partner(library: Library, report_id: str, named: str | None) -> str | None:
     if not named:
         return library.linked(report_id)
     found = library.find(named)
-    if found.kind != "ncu":
+    if LAUNCHES not in found.subjects:
         raise AnalysisError(f"{found.name} is not a report of Nsight Compute.", hint="ncu takes one that is.")
     return found.id
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from profiledb.errors import NotCapturedError
+from profiledb.report.catalog import LAUNCHES, TIMELINE, Subject
 
 
 @dataclass(frozen=True)
@@ -12,7 +13,7 @@ class Capture:
     """Something that can be captured: the table it fills, its name for people, the flag, what it is good for."""
 
     table: str
-    kind: str
+    subject: Subject
     title: str
     flag: str
     use: str
@@ -21,38 +22,46 @@ class Capture:
 _PAGE_FAULTS = "nsys profile --trace=cuda --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"
 
 CAPTURES = (
-    Capture("kernel", "nsys", "CUDA kernels", "nsys profile --trace=cuda", "kernel times and classes"),
-    Capture("memop", "nsys", "Memory copies", "nsys profile --trace=cuda", "copies by direction and size"),
-    Capture("api_call", "nsys", "CUDA API calls", "nsys profile --trace=cuda", "launch overhead and waits of the host"),
-    Capture("range", "nsys", "NVTX ranges", "nsys profile --trace=cuda,nvtx", "the split of time by range"),
-    Capture("osrt_call", "nsys", "OS runtime calls", "nsys profile --trace=cuda,nvtx,osrt", "why the host waits"),
+    Capture("kernel", TIMELINE, "CUDA kernels", "nsys profile --trace=cuda", "kernel times and classes"),
+    Capture("memop", TIMELINE, "Memory copies", "nsys profile --trace=cuda", "copies by direction and size"),
     Capture(
-        "memory_event", "nsys", "GPU memory use", "nsys profile --cuda-memory-usage=true", "allocated memory over time"
+        "api_call", TIMELINE, "CUDA API calls", "nsys profile --trace=cuda", "launch overhead and waits of the host"
+    ),
+    Capture("range", TIMELINE, "NVTX ranges", "nsys profile --trace=cuda,nvtx", "the split of time by range"),
+    Capture("osrt_call", TIMELINE, "OS runtime calls", "nsys profile --trace=cuda,nvtx,osrt", "why the host waits"),
+    Capture(
+        "memory_event",
+        TIMELINE,
+        "GPU memory use",
+        "nsys profile --cuda-memory-usage=true",
+        "allocated memory over time",
     ),
     Capture(
         "gpu_metric",
-        "nsys",
+        TIMELINE,
         "GPU metrics",
         "nsys profile --gpu-metrics-devices=0 --gpu-metrics-frequency=1000",
         "SM, tensor and DRAM activity over time",
     ),
-    Capture("cpu_sample", "nsys", "CPU samples", "nsys profile --sample=process-tree", "what the host computes"),
-    Capture("sched_event", "nsys", "CPU scheduling", "nsys profile --cpuctxsw=process-tree", "when threads run"),
-    Capture("mpi_call", "nsys", "MPI calls", "nsys profile --trace=cuda,nvtx,osrt,mpi", "messages between ranks"),
-    Capture("openacc_event", "nsys", "OpenACC events", "nsys profile --trace=cuda,openacc", "the time of directives"),
-    Capture("um_cpu_page_fault", "nsys", "CPU page faults", _PAGE_FAULTS, "unified memory that the CPU waits for"),
-    Capture("um_gpu_page_fault", "nsys", "GPU page faults", _PAGE_FAULTS, "unified memory that GPUs wait for"),
-    Capture("ncu_launch", "ncu", "Profiled kernels", "ncu --set full -o report PROGRAM", "speed of light of kernels"),
+    Capture("cpu_sample", TIMELINE, "CPU samples", "nsys profile --sample=process-tree", "what the host computes"),
+    Capture("sched_event", TIMELINE, "CPU scheduling", "nsys profile --cpuctxsw=process-tree", "when threads run"),
+    Capture("mpi_call", TIMELINE, "MPI calls", "nsys profile --trace=cuda,nvtx,osrt,mpi", "messages between ranks"),
+    Capture("openacc_event", TIMELINE, "OpenACC events", "nsys profile --trace=cuda,openacc", "the time of directives"),
+    Capture("um_cpu_page_fault", TIMELINE, "CPU page faults", _PAGE_FAULTS, "unified memory that the CPU waits for"),
+    Capture("um_gpu_page_fault", TIMELINE, "GPU page faults", _PAGE_FAULTS, "unified memory that GPUs wait for"),
+    Capture(
+        "ncu_launch", LAUNCHES, "Profiled kernels", "ncu --set full -o report PROGRAM", "speed of light of kernels"
+    ),
     Capture(
         "ncu_roofline_point",
-        "ncu",
+        LAUNCHES,
         "Work and traffic",
         "ncu --set roofline",
         "the roofline: how far a kernel is from its roof",
     ),
-    Capture("ncu_metric", "ncu", "Metrics", "ncu --set full", "every counter of a kernel"),
-    Capture("ncu_rule", "ncu", "Rule results", "ncu --set full", "what ncu itself advises"),
-    Capture("ncu_detail", "ncu", "Sections", "ncu --set full", "the details page"),
+    Capture("ncu_metric", LAUNCHES, "Metrics", "ncu --set full", "every counter of a kernel"),
+    Capture("ncu_rule", LAUNCHES, "Rule results", "ncu --set full", "what ncu itself advises"),
+    Capture("ncu_detail", LAUNCHES, "Sections", "ncu --set full", "the details page"),
 )
 
 
@@ -65,9 +74,10 @@ def has_rows(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
     return cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() is not None
 
 
-def missing(cursor: duckdb.DuckDBPyConnection, kind: str) -> list[Capture]:
-    """What a report of this kind (nsys, ncu) lacks, in the order of importance."""
-    found = [one for one in CAPTURES if one.kind == kind and not has_rows(cursor, one.table)]
+def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
+    """What a report lacks of what reports about the same have, in the order of importance."""
+    subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
+    found = [one for one in CAPTURES if one.subject == subject and not has_rows(cursor, one.table)]
     if not has_rows(cursor, "graph_launch"):
         return found
     return [replace(one, flag=f"nsys profile {NODES}") if one.table == "kernel" else one for one in found]

@@ -8,10 +8,10 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from profiledb.errors import CatalogError
-from profiledb.report import catalog_repair
+from profiledb.report import catalog_repair, schema
 from profiledb.report.schema import read_sql
 from profiledb.report.sidecar import Columns
 
@@ -25,10 +25,18 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+Subject = Literal["timeline", "launches"]
+TIMELINE: Subject = "timeline"
+"""What happened when: kernels, copies, calls, ranges."""
+LAUNCHES: Subject = "launches"
+"""What hardware counters say of single launches."""
+
+
 @dataclass(frozen=True)
 class Manifest:
     """What is known of a report without opening it; stored beside it as JSON.
 
+    ``kind`` names the tool family that wrote it, for people and file names; what can be asked of it is ``subjects``.
     ``captured_at`` and ``ingested_at`` are ISO 8601 in UTC, ``duration_ns`` is the capture's length, ``rows`` counts
     the rows of each table that has any, ``sample`` marks the reports that come with the product, ``parts`` has the
     bytes of the files of a source that is a folder.
@@ -69,6 +77,13 @@ class Manifest:
         if not (all(isinstance(one, str) for one in texts) and isinstance(found.rows, dict)):
             raise ValueError("a manifest with values of other types")
         return found
+
+    @property
+    def subjects(self) -> frozenset[Subject]:
+        """What can be asked of the report, by the tables that have rows; one that lacks all of them is a timeline."""
+        launches: set[Subject] = {LAUNCHES} if self.rows.get("ncu_launch") else set()
+        timeline: set[Subject] = {TIMELINE} if not launches or any(map(self.rows.get, schema.events())) else set()
+        return frozenset(timeline | launches)
 
     def to_json(self) -> str:
         """The manifest as text."""

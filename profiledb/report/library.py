@@ -10,7 +10,7 @@ import duckdb
 from profiledb.errors import AnalysisError, DamagedError, ReportNotFoundError
 from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
-from profiledb.report.catalog import Catalog, Manifest
+from profiledb.report.catalog import LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.schema import SCHEMA_VERSION
 
 __all__ = ["BROKEN", "Library"]
@@ -132,8 +132,8 @@ class Library:
             ReportNotFoundError: one of them is not there.
         """
         systems, compute = self.find(nsys), self.find(ncu)
-        for report, kind, product in ((systems, "nsys", "Systems"), (compute, "ncu", "Compute")):
-            if report.kind != kind:
+        for report, subject, product in ((systems, TIMELINE, "Systems"), (compute, LAUNCHES, "Compute")):
+            if subject not in report.subjects:
                 raise AnalysisError(
                     f"{report.name} is not a report of Nsight {product}.",
                     hint="A report of Nsight Systems is linked to one of Nsight Compute.",

@@ -50,6 +50,14 @@ def tables() -> dict[str, Table]:
     return found
 
 
+@cache
+def events() -> frozenset[str]:
+    """The tables of what happened at a time, whatever it was: those that readers of files fill."""
+    derived = {"report", "busy", "projection", "diagnostic"}
+    timed = {t.name for t in tables().values() if {"start_ns", "time_ns"} & {column.name for column in t.columns}}
+    return frozenset(timed - derived)
+
+
 def create(db: duckdb.DuckDBPyConnection) -> None:
     """Creates every table, empty, in the current schema of ``db``."""
     for name in FILES:

@@ -48,7 +48,7 @@ def publish(library: Library, tmp_path: Any) -> Publish:
             fill(db)
             if not db.execute("SELECT 1 FROM report").fetchone():
                 db.execute("INSERT INTO report (kind) VALUES ('ncu')")
-        manifest = Manifest(report_id, SCHEMA_VERSION, name, "ncu", report_id, 1)
+        manifest = Manifest(report_id, SCHEMA_VERSION, name, "ncu", report_id, 1, rows={"ncu_launch": 1})
         library.publish(tmp_path / f"{report_id}.duckdb", manifest)
         return report_id
 

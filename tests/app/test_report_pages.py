@@ -17,6 +17,7 @@ from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import MAIN
+from tests.support.page_reports import of_kind
 
 HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
 Open = Callable[..., AppTest]
@@ -50,7 +51,7 @@ def publish(library: Library, tmp_path: Path) -> Publish:
                 "INSERT INTO report (kind, start_ns, stop_ns, duration_ns) VALUES (?, 0, 1000000, 1000000)", [kind]
             )
             fill(db)
-        library.publish(path, Manifest(report_id, SCHEMA_VERSION, name, kind, report_id, 1))
+        library.publish(path, Manifest(report_id, SCHEMA_VERSION, name, kind, report_id, 1, rows=of_kind(kind)))
         return report_id
 
     return publish_

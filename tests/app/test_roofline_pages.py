@@ -108,7 +108,7 @@ def test_too_few_metrics_show_the_speed_of_light_and_the_flags(dashboard: Dashbo
             "INSERT INTO ncu_launch (launch_id, kernel, duration_ns, sm_throughput_pct, memory_throughput_pct)"
             " VALUES (0, 'f(int)', 1000, 20, 70)"
         )
-    library.publish(path, Manifest("e" * 16, SCHEMA_VERSION, "little.ncu-rep", "ncu", "", 1))
+    library.publish(path, Manifest("e" * 16, SCHEMA_VERSION, "little.ncu-rep", "ncu", "", 1, rows={"ncu_launch": 1}))
     at = dashboard("roofline", report="e" * 16)
     assert not at.exception
     assert "ncu --set roofline" in texts(at)

@@ -11,10 +11,11 @@ from app.pages import VIEWS
 from app.selection import settled
 from app.views.library import tour as library_tour
 from app.views.library.tour import NAMES_REPORT
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import LAUNCHES, Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import SAMPLES, Dashboard
+from tests.support.page_reports import of_kind
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
 
@@ -26,7 +27,7 @@ BESIDE = {"crossover", "energy"}
 
 def sample(name: str) -> Manifest:
     kind = "ncu" if name.endswith(".ncu-rep") else "nsys"
-    return Manifest(f"id-{name}", SCHEMA_VERSION, name, kind, name, 1, sample=True)
+    return Manifest(f"id-{name}", SCHEMA_VERSION, name, kind, name, 1, sample=True, rows=of_kind(kind))
 
 
 def samples() -> list[Manifest]:
@@ -54,7 +55,9 @@ def tour(at: AppTest) -> list[str]:
 
 def test_the_file_names_what_there_is() -> None:
     files = {path.name for path in (*SAMPLES.glob("*"), *SAMPLES.glob("*/*"))}
-    pages = {view.url: view.kind for view in VIEWS} | dict.fromkeys(NOT_HERE, "nsys")
+    pages = {view.url: "ncu" if view.subject == LAUNCHES else "nsys" for view in VIEWS} | dict.fromkeys(
+        NOT_HERE, "nsys"
+    )
     keys = {prefix + key for prefix in ("", settled.OTHER) for key in settled.KEYS}
     for stop in library_tour.written():
         assert set(stop["reports"]) <= files

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from app.pages import VIEWS
 from bench.pages import dashboard
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES, Once, ingest_files
 from tests.e2e.test_drop import cell
@@ -83,7 +83,7 @@ def test_open_shows_the_report_of_its_row_on_a_busy_machine(
 @pytest.mark.timeout(900)
 def test_a_link_shows_the_report_that_it_names_on_every_page(page: Page, address: str, reports: Library) -> None:
     for view in VIEWS:
-        wanted = oldest(reports) if view.kind == "nsys" else next(r for r in reports.list() if r.kind == view.kind)
+        wanted = oldest(reports) if view.subject == TIMELINE else next(r for r in reports.list() if view.fits(r))
         page.goto(f"{address}/{view.url}?report={wanted.id}")
         expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
         expect(page.get_by_test_id("stMain").get_by_role("heading").first).to_be_visible()

@@ -16,6 +16,7 @@ from playwright.sync_api import ConsoleMessage, Page, expect
 
 from app.pages import VIEWS
 from bench.pages import dashboard
+from profiledb.report.catalog import LAUNCHES
 from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES
 
@@ -66,8 +67,8 @@ def address(data: Path) -> Iterator[str]:
 
 
 def report(data: Path, view: str) -> str:
-    kind = next((one.kind for one in VIEWS if one.url == view), "nsys")
-    name = "kernels.ncu-rep" if kind == "ncu" else f"{SHOWS.get(view, 'transformer_training')}.sqlite"
+    launches = any(one.url == view and one.subject == LAUNCHES for one in VIEWS)
+    name = "kernels.ncu-rep" if launches else f"{SHOWS.get(view, 'transformer_training')}.sqlite"
     return Library(data / "library").find(name).id
 
 

@@ -78,7 +78,7 @@ def test_graphs_that_were_traced_as_wholes_are_not_taken_for_a_silent_driver(nsy
         analysis.run(nsys_samples, report.id, "kernel_summary", {})
     assert "--cuda-graph-trace=node" in told.value.hint
     with nsys_samples.cursor(report.id, views=views.everything()) as cursor:
-        assert "--cuda-graph-trace=node" in captures.missing(cursor, "nsys")[0].flag
+        assert "--cuda-graph-trace=node" in captures.missing(cursor)[0].flag
 
 
 @pytest.mark.skipif(not (SAMPLES / "energy.sqlite").exists(), reason="no sample reports here")

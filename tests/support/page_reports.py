@@ -30,6 +30,11 @@ RTX3060 = H100 | {
 GP100 = H100 | {"name": "GP100", "compute_capability": "6.0", "max_shared_per_sm_bytes": 65536, "sm_count": 56}
 
 
+def of_kind(kind: str) -> dict[str, int]:
+    """The rows by which a manifest tells that a made report is one of Nsight Compute."""
+    return {"ncu_launch": 1} if kind == "ncu" else {}
+
+
 def insert(db: duckdb.DuckDBPyConnection, table: str, rows: Iterable[dict[str, Any]]) -> None:
     for row in rows:
         names = ", ".join(f'"{name}"' for name in row)
@@ -78,7 +83,9 @@ def make_publish(library: Library, tmp_path: Path) -> Publish:
         path = tmp_path / f"{report_id}.duckdb"
         with store.create(path) as db:
             fill(db)
-        library.publish(path, Manifest(report_id, SCHEMA_VERSION, f"{report_id}.rep", kind, report_id, 1))
+        library.publish(
+            path, Manifest(report_id, SCHEMA_VERSION, f"{report_id}.rep", kind, report_id, 1, rows=of_kind(kind))
+        )
         return report_id
 
     return publish_

@@ -12,7 +12,7 @@ from app.ui import format as fmt
 from app.ui.size_charts import Line
 from app.views.attention.tables import PARTS
 from profiledb.errors import WarpdeckError
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import TIMELINE, Manifest
 
 WITH = "with"
 """The parameter of the address that names further reports of the family."""
@@ -89,7 +89,7 @@ def fits(found: list[Line]) -> pd.DataFrame:
 
 def _others(manifest: Manifest) -> list[Manifest]:
     """Further reports of the family, as the address names them."""
-    known = {one.id: one for one in session.reports() if one.kind == manifest.kind and one.id != manifest.id}
+    known = {one.id: one for one in session.reports() if TIMELINE in one.subjects and one.id != manifest.id}
     asked = [key for key in st.query_params.get_all(WITH) if key in known]
     key = "attention-with"
     st.session_state[key] = asked

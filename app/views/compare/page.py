@@ -10,7 +10,7 @@ from app.selection.settled import Settled
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.compare import chart, tables, words
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.studies.compare import matching
 from profiledb.studies.compare.matching import Basis, Side
 
@@ -52,7 +52,7 @@ def page() -> None:
 
 def _choose(manifest: Manifest) -> Manifest | None:
     """The report that the address names; the selector writes it there."""
-    known = {one.id: one for one in session.reports() if one.kind == manifest.kind}
+    known = {one.id: one for one in session.reports() if TIMELINE in one.subjects}
     titles = {key: _title(one, manifest.id) for key, one in known.items()}
     repeated = {title for title, number in Counter(titles.values()).items() if number > 1}
     named = st.query_params.get(compared.OTHER)

@@ -11,7 +11,7 @@ from app.ui import format as fmt
 from app.ui import tables
 from app.views.profiles import parts as ncu_parts
 from profiledb.errors import NotCapturedError
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import LAUNCHES, Manifest
 
 OTHER, OTHER_LAUNCH = "other", "other_launch"
 """Query parameters: the report and the launch to compare with."""
@@ -56,7 +56,7 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
 
 def _choose(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.Series[Any]] | None":
     """The report and the launch that the address names; the selectors write them there."""
-    known = {manifest.id: manifest for manifest in session.reports() if manifest.kind == "ncu"}
+    known = {manifest.id: manifest for manifest in session.reports() if LAUNCHES in manifest.subjects}
     named = st.query_params.get(OTHER, report_id)
     if named not in known:
         st.info("The report that the address compares with is not in the library any more.")

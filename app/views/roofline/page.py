@@ -15,6 +15,7 @@ from app.views.roofline.charts import Roofline
 from app.views.roofline.parts import Choice
 from app.views.roofline.points import Point
 from profiledb.errors import NotCapturedError
+from profiledb.report.catalog import LAUNCHES
 
 COLUMNS = (
     tables.Col("launch_id", "ID", kind="count", help="Number of the launch in the report", width=56),
@@ -89,7 +90,7 @@ def _inside(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _others(report_id: str) -> list[str]:
     """Reports to stand on the chart as baselines."""
-    known = {one.id: one for one in session.reports() if one.kind == "ncu" and one.id != report_id}
+    known = {one.id: one for one in session.reports() if LAUNCHES in one.subjects and one.id != report_id}
     if not known:
         return []
     # By id in the address: names may be the same.

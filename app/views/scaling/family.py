@@ -7,7 +7,7 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from profiledb.report import sidecar
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.studies.scaling import family, runs
 from profiledb.studies.scaling.family import Named
 from profiledb.studies.scaling.runs import Run, RunAnalysis
@@ -23,7 +23,7 @@ _KEY = "scaling-with"
 
 def choose(manifest: Manifest) -> tuple[list[Named], int]:
     """The page's report and those beside it, and how many of its family are left out for their number."""
-    known = {one.id: _named(one) for one in session.reports() if one.kind == manifest.kind}
+    known = {one.id: _named(one) for one in session.reports() if TIMELINE in one.subjects}
     own = known.pop(manifest.id, None) or _named(manifest)
     relatives = family.family(own, known.values())[1:]
     usual = sorted((one.id for one in relatives[: MOST - 1]), key=lambda key: known[key].name)

@@ -12,7 +12,7 @@ from app.views.split import pair as split_pair
 from app.views.split import side as split_side
 from app.views.split.side import Side
 from profiledb.errors import NotCapturedError, WarpdeckError
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.rules.phases import ALL, NONE
 
 OTHER = "other"  # the parameter of the address that names the report to compare with
@@ -44,7 +44,7 @@ def page() -> None:
 
 def _choose(manifest: Manifest) -> Manifest | None:
     """The report to compare with, as the address names it; those of the same GPU are offered first."""
-    known = {one.id: one for one in session.reports() if one.kind == manifest.kind and one.id != manifest.id}
+    known = {one.id: one for one in session.reports() if TIMELINE in one.subjects and one.id != manifest.id}
     order = sorted(known, key=lambda key: known[key].gpu != manifest.gpu)
     asked = st.query_params.get(OTHER, "")
     if asked and asked not in known:

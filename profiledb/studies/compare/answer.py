@@ -7,7 +7,7 @@ import pandas as pd
 
 from profiledb.errors import AnalysisError
 from profiledb.query import analysis
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.report.library import Library
 from profiledb.studies.compare import matching, totals
 from profiledb.studies.compare import rows as compare_rows
@@ -16,7 +16,7 @@ from profiledb.studies.compare.matching import Side
 
 def side(library: Library, report: Manifest, params: Mapping[str, Any]) -> Side:
     """What a report and a selection of it bring to a comparison; AnalysisError where it is of another kind."""
-    if report.kind != "nsys":
+    if TIMELINE not in report.subjects:
         raise AnalysisError(f"{report.name} is not a report of Nsight Systems.", hint="compare takes two of them.")
     return matching.gather(lambda name: analysis.run(library, report.id, name, params))
 

@@ -9,6 +9,7 @@ import pandas as pd
 from profiledb import words
 from profiledb.errors import AnalysisError
 from profiledb.query import analysis
+from profiledb.report.catalog import TIMELINE
 from profiledb.report.library import Library
 from profiledb.studies import formatted
 from profiledb.studies.scaling import family, nccl, runs
@@ -31,7 +32,7 @@ def text(library: Library, names: Sequence[str], form: str, assumed: str) -> str
     """
     reports = list({one.id: one for one in map(library.find, names)}.values())
     for report in reports:
-        if report.kind != "nsys":
+        if TIMELINE not in report.subjects:
             raise AnalysisError(f"{report.name} is not a report of Nsight Systems.", hint="scaling takes those.")
 
     def answers(report_id: str) -> RunAnalysis:

@@ -10,12 +10,13 @@ from typing import Any
 from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.query import captures, views
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 from profiledb.report.library import Library
 from profiledb.selection import model
 from profiledb.studies.summary import ncu, nsys
 from profiledb.studies.summary.answers import Answers
 
+_SECTIONS = {TIMELINE: nsys.SECTIONS, LAUNCHES: ncu.SECTIONS}
 _KINDS = {"nsys": "Nsight Systems", "ncu": "Nsight Compute"}
 
 
@@ -28,7 +29,7 @@ def text(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
     """
     model.parse(params)
     answers = Answers(library, report, params)
-    sections = ncu.SECTIONS if report.kind == "ncu" else nsys.SECTIONS
+    sections = [one for subject, all_ in _SECTIONS.items() if subject in report.subjects for one in all_]
     parts, reasons = [_about(answers)], []
     for section in sections:
         try:
@@ -41,7 +42,7 @@ def text(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
 
 def page_params(library: Library, report: Manifest, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters by which the pages show a report unless told otherwise, and over them those that are given."""
-    if report.kind != "nsys":
+    if TIMELINE not in report.subjects:
         return dict(given)
     paths = Answers(library, report).rows_or_none("range_paths")
     warmup = not paths.empty and bool(paths["is_warmup"].any())
@@ -69,7 +70,7 @@ def _about(answers: Answers) -> str:
     }
     lines = [f"# Summary of {words.code(report.name)}", ""]
     lines += [f"- {label}: {words.code(value)}" for label, value in told.items() if isinstance(value, str) and value]
-    if report.kind == "nsys":
+    if TIMELINE in report.subjects:
         lines.append(f"- Selection: {_selection(answers.params)}")
     for _, row in answers.rows("diagnostics").iterrows():
         if row["source"] == "warpdeck" and row["severity"] != "info":
@@ -96,7 +97,7 @@ def _reason(error: NotCapturedError) -> str:
 def _lacks(answers: Answers, reasons: list[str]) -> str:
     """What this capture does not have, what it would be good for, and the flag; nothing twice."""
     with answers.library.cursor(answers.report.id, views=views.needed(captures.INCLUDES)) as cursor:
-        missing = captures.missing(cursor, answers.report.kind)
+        missing = captures.missing(cursor)
     silent = any(captures.NOTHING_RAN in line for line in reasons)  # the flag was there: it is no advice
     lines = [
         f"- {one.title}, for {one.use}: {words.code(one.flag)}"

@@ -212,7 +212,9 @@ def test_two_million_values_are_quick(tmp_path: Path) -> None:
         )
         db.execute("INSERT INTO ncu_metric SELECT l, m, m, NULL FROM range(1000) a(l), range(2000) b(m) ORDER BY l, m")
     library = Library(tmp_path / "library")
-    library.publish(tmp_path / "report.duckdb", Manifest("f" * 16, SCHEMA_VERSION, "big", "ncu", "", 1))
+    library.publish(
+        tmp_path / "report.duckdb", Manifest("f" * 16, SCHEMA_VERSION, "big", "ncu", "", 1, rows={"ncu_launch": 1})
+    )
     for name in LAUNCH_ANALYSES:
         for params in ({"launch": 500}, {}):
             if name == "ncu_metrics" and not params:

@@ -12,7 +12,7 @@ from profiledb.report import schema, store
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.support.page_reports import Publish, insert, make_library, make_publish, picked, run
+from tests.support.page_reports import Publish, insert, make_library, make_publish, of_kind, picked, run
 from tests.support.powered import put_log, reading
 
 __all__ = ["make_library", "make_publish"]  # fixtures
@@ -92,7 +92,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Library:
     library = Library(folder / "library")
     for letter, kind in (("e", "ncu"), ("f", "nsys")):
         shutil.copyfile(folder / "report.duckdb", folder / kind)
-        library.publish(folder / kind, Manifest(letter * 16, SCHEMA_VERSION, kind, kind, "", 1))
+        library.publish(folder / kind, Manifest(letter * 16, SCHEMA_VERSION, kind, kind, "", 1, rows=of_kind(kind)))
     library.link("f" * 16, "e" * 16)
     library.put_sidecar("f" * 16, "timings", "label,step,seconds\n1,1,1\n")
     put_log(library, "f" * 16, [reading(0, 0, 1), reading(1, 100, 2)])
