@@ -11,6 +11,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from app.pages import VIEWS
 from profiledb.report.library import Library
 from tests.conftest import Once
 
@@ -21,6 +22,11 @@ CORPUS = ROOT.parent / "shared" / "corpus"
 STRANGERS = ("streams_4090.nsys-rep", "wsl2_no_kernels.nsys-rep", "vec_add_1660s_full.ncu-rep")
 
 Dashboard = Callable[..., AppTest]
+
+
+def script(page: str) -> str:
+    """The script of a page, as a test switches to it: by its address, or the library."""
+    return next((f"views/{view.script}" for view in VIEWS if view.url == page), f"views/{page}/page.py")
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +78,7 @@ def dashboard() -> Dashboard:
         for name, value in query.items():
             at.query_params[name] = value
         at.run()
-        return at.switch_page(f"views/{page}.py").run() if page else at
+        return at.switch_page(script(page)).run() if page else at
 
     return open_
 

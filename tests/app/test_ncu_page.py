@@ -31,7 +31,7 @@ def page() -> Open:
         at = AppTest.from_file(str(MAIN), default_timeout=60)
         for key, value in {"report": report_id, **query}.items():
             at.query_params[key] = value
-        at = at.switch_page("views/ncu.py").run()
+        at = at.switch_page("views/profiles/page.py").run()
         assert not at.exception
         return at
 

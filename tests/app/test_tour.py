@@ -147,7 +147,7 @@ def test_every_link_leads_to_what_it_says(dashboard: Dashboard, library: Library
     links = [link for stop in library_tour.stops(library.list()) for link in stop.links]
     for link in links:
         at = AppTest.from_file(str(pages.LIBRARY.parent.parent / "dashboard.py"), default_timeout=60)
-        at.run().switch_page(f"views/{link.view.path.name}")
+        at.run().switch_page(f"views/{link.view.script}")
         for key, value in link.query.items():
             at.query_params[key] = value
         at.run()
