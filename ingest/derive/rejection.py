@@ -3,6 +3,7 @@
 import duckdb
 
 from ingest import remarks
+from profiledb.report.schema import quote
 
 INTERVALS = (
     *("kernel", "memop", "api_call", "range", "sync", "osrt_call", "mpi_call", "graph_launch"),
@@ -49,7 +50,8 @@ def _move(db: duckdb.DuckDBPyConnection, table: str, condition: str, reason: str
     (count,) = db.execute(f"SELECT count(*) FROM {table} WHERE {condition}").fetchone() or (0,)
     if count:
         db.execute(f"""
-            INSERT INTO rejected_row SELECT '{table}', '{reason}', to_json(t) FROM {table} AS t WHERE {condition};
+            INSERT INTO rejected_row
+            SELECT {quote(table)}, {quote(reason)}, to_json(t) FROM {table} AS t WHERE {condition};
             DELETE FROM {table} WHERE {condition}
         """)
     return int(count)

@@ -186,6 +186,7 @@ def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
     try:
         wait_until(lambda: len(empty_library.catalog.jobs()) >= 9 and not open_jobs(empty_library), seconds=280)
         process = psutil.Process(worker.pid)
+        wait_until(Still(process).is_so, seconds=60)  # the last children count when they have ended
         started, before = time.monotonic(), sum(process.cpu_times()[:4])
         wait_until(lambda: time.monotonic() - started >= 60, seconds=90)
         share = (sum(process.cpu_times()[:4]) - before) / (time.monotonic() - started)
@@ -193,6 +194,20 @@ def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
         worker.terminate()
         worker.wait(timeout=30)
     assert share < 0.005, f"{share:.2%} of a core"
+
+
+class Still:
+    """Whether a process has started no child, and no child of it has ended, for five seconds."""
+
+    def __init__(self, process: psutil.Process) -> None:
+        self.process = process
+        self.since, self.spent = time.monotonic(), -1.0
+
+    def is_so(self) -> bool:
+        spent = sum(self.process.cpu_times()[2:4])
+        if spent != self.spent or self.process.children():
+            self.since, self.spent = time.monotonic(), spent
+        return time.monotonic() - self.since > 5
 
 
 def open_jobs(library: Library) -> list[str]:
