@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import pages, worker
+from app import worker
 from app.pages import VIEWS
 from app.selection import settled
 from app.views.library import tour as library_tour
@@ -14,7 +14,7 @@ from app.views.library.tour import NAMES_REPORT
 from profiledb.report.catalog import LAUNCHES, Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.app.conftest import SAMPLES, Dashboard
+from tests.app.conftest import MAIN, SAMPLES, Dashboard
 from tests.support.page_reports import of_kind
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
@@ -146,7 +146,7 @@ def test_every_link_leads_to_what_it_says(dashboard: Dashboard, library: Library
     mark(library)
     links = [link for stop in library_tour.stops(library.list()) for link in stop.links]
     for link in links:
-        at = AppTest.from_file(str(pages.LIBRARY.parent.parent / "dashboard.py"), default_timeout=60)
+        at = AppTest.from_file(str(MAIN), default_timeout=60)
         at.run().switch_page(f"views/{link.view.script}")
         for key, value in link.query.items():
             at.query_params[key] = value
