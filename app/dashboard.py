@@ -25,8 +25,8 @@ LOGO = Path(__file__).with_name("static") / "logo.svg"
 ICON = LOGO.with_name("icon.png")
 _PICKER = "report-picker"
 _CHOSEN = "report-chosen"
+# What pages are about, as the end of a sentence; no text below, Streamlit would draw it.
 _SHOWS = {TIMELINE: "what ran when", LAUNCHES: "what was measured of single launches"}
-"""What pages are about, as the end of a sentence."""
 
 
 def main() -> None:

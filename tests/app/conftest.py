@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
-from app.pages import VIEWS
 from profiledb.report.library import Library
 from tests.conftest import Once
 
@@ -24,9 +24,10 @@ STRANGERS = ("streams_4090.nsys-rep", "wsl2_no_kernels.nsys-rep", "vec_add_1660s
 Dashboard = Callable[..., AppTest]
 
 
-def script(page: str) -> str:
-    """The script of a page, as a test switches to it: by its address, or the library."""
-    return next((f"views/{view.script}" for view in VIEWS if view.url == page), f"views/{page}/page.py")
+def at_page(at: AppTest, url: str) -> AppTest:
+    """Turns to the page at an address, as a browser that opens its link: ``switch_page`` goes by names of files."""
+    at._page_hash = calc_hash(url)
+    return at
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +79,7 @@ def dashboard() -> Dashboard:
         for name, value in query.items():
             at.query_params[name] = value
         at.run()
-        return at.switch_page(script(page)).run() if page else at
+        return at_page(at, page).run() if page else at
 
     return open_
 

@@ -15,7 +15,7 @@ from profiledb.report import store
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.app.conftest import CORPUS, MAIN
+from tests.app.conftest import CORPUS, MAIN, at_page
 
 HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
 PARTS = ("Speed of light", "What warps wait for", "Occupancy", "Memory", "Launch", "Instruction mix")
@@ -31,7 +31,7 @@ def page() -> Open:
         at = AppTest.from_file(str(MAIN), default_timeout=60)
         for key, value in {"report": report_id, **query}.items():
             at.query_params[key] = value
-        at = at.switch_page("views/profiles/page.py").run()
+        at = at_page(at, "ncu").run()
         assert not at.exception
         return at
 

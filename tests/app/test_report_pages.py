@@ -16,7 +16,7 @@ from profiledb.report import store
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.app.conftest import MAIN, script
+from tests.app.conftest import MAIN, at_page
 from tests.support.page_reports import of_kind
 
 HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
@@ -32,7 +32,7 @@ def page() -> Open:
         at = AppTest.from_file(str(MAIN), default_timeout=60)
         for key, value in {"report": report_id, **query}.items():
             at.query_params[key] = value
-        at = at.switch_page(script(name)).run()
+        at = at_page(at, name).run()
         assert not at.exception
         return at
 

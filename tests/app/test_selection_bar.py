@@ -13,7 +13,7 @@ from profiledb.report import store
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.app.conftest import MAIN, script
+from tests.app.conftest import MAIN, at_page
 
 TRAINING = "transformer_training.nsys-rep"
 INFERENCE = "transformer_inference.nsys-rep"
@@ -49,7 +49,7 @@ def page() -> Open:
         at = AppTest.from_file(str(MAIN), default_timeout=60)
         for key, value in {"report": report_id, **query}.items():
             at.query_params[key] = value
-        at = at.switch_page(script(name)).run()
+        at = at_page(at, name).run()
         assert not at.exception
         assert "Something went wrong" not in said(at)
         return at
@@ -270,6 +270,6 @@ def test_the_menu_keeps_the_selection(page: Open, library: Library) -> None:
     kept = selected(at)
     for key in list(at.query_params):  # as Streamlit does on a click in the menu
         del at.query_params[key]
-    at = at.switch_page("views/overview/page.py").run()
+    at = at_page(at, "overview").run()
     assert asked(at, "range") == ["backward"]
     assert selected(at) == kept

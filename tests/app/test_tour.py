@@ -14,7 +14,7 @@ from app.views.library.tour import NAMES_REPORT
 from profiledb.report.catalog import LAUNCHES, Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.app.conftest import MAIN, SAMPLES, Dashboard
+from tests.app.conftest import MAIN, SAMPLES, Dashboard, at_page
 from tests.support.page_reports import of_kind
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
@@ -147,7 +147,7 @@ def test_every_link_leads_to_what_it_says(dashboard: Dashboard, library: Library
     links = [link for stop in library_tour.stops(library.list()) for link in stop.links]
     for link in links:
         at = AppTest.from_file(str(MAIN), default_timeout=60)
-        at.run().switch_page(f"views/{link.view.script}")
+        at_page(at, link.view.url)
         for key, value in link.query.items():
             at.query_params[key] = value
         at.run()
