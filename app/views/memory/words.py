@@ -1,7 +1,5 @@
 """Words and colours of the page "Memory and API": categories of calls, reasons for idle time, kinds of waits."""
 
-from collections.abc import Sequence
-
 import pandas as pd
 import streamlit as st
 
@@ -95,8 +93,3 @@ def share_bar(rows: pd.DataFrame, column: str, amount: str, titles: dict[str, st
 def height(rows: int) -> int | None:
     """The height of a table that scrolls after a few rows; None where all fit."""
     return (SHORT + 1) * tables.ROW_PX + 2 if rows > SHORT else None
-
-
-def present(frame: pd.DataFrame, columns: Sequence[tables.Col]) -> list[tables.Col]:
-    """The columns that have a value in any row."""
-    return [column for column in columns if column.name in frame.columns and bool(frame[column.name].notna().any())]

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.ui import charts, tables, theme, verdicts
+from app.ui import charts, heads, theme, verdicts
 from app.ui import format as fmt
 from app.views.roofline import charts as charts_roofline
 from app.views.roofline.charts import Roof
@@ -24,6 +24,17 @@ PRECISIONS = {
 CLASS, LIMIT = "Class", "Limit"
 TERA = 1e12
 FLAGS = "ncu --set roofline"
+MEASURES = (
+    heads.bar("pct_of_roof", width=110),
+    heads.use("bound", width=90),
+    "intensity",
+    heads.use("flops_per_s", name="tflops", unit="TFLOP/s"),
+    heads.use("bytes_per_s", name="tbytes", unit="TB/s"),
+    heads.use("precision", name="precision_title", width=150),
+    heads.use("verdict", width=120),
+    heads.use("note", width=220),
+)
+"""Columns that both rooflines show, of ``figures``."""
 
 
 @dataclass(frozen=True)
@@ -198,17 +209,3 @@ def figures(rows: pd.DataFrame) -> pd.DataFrame:
         tbytes=rows["bytes_per_s"] / TERA,
         precision_title=_titles(rows).where(rows["flops_per_s"] > 0),
     )
-
-
-def measures(*, average: str = "") -> tuple[tables.Col, ...]:
-    """Columns of a roofline's table."""
-    return (
-        tables.Col("pct_of_roof", "Of the roof", kind="bar", help=f"Work over the roof{average}", width=110),
-        tables.Col("bound", "Bound", help="By memory left of the ridge point, by arithmetic right of it", width=90),
-        tables.Col("intensity", "Intensity", "FLOP/B", "Arithmetic intensity at this level", "number"),
-        tables.Col("tflops", "Work", "TFLOP/s", "An FMA counts as two", "number"),
-        tables.Col("tbytes", "Traffic", "TB/s", "Of the level that is shown", "number"),
-        tables.Col("precision_title", "Precision", width=150),
-        tables.Col("verdict", "Speed of light", help="Verdict by the thresholds of ncu's own rule", width=120),
-        tables.Col("note", "Estimated", help="What was not measured as such", width=220),
-    )  # fmt: skip
