@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, heads, size_charts, tables, theme
+from app.ui import draw, heads, size_charts, tables, theme
 from app.ui import format as fmt
 from app.ui.size_charts import Line
 from app.views.attention.tables import PARTS
@@ -58,7 +58,7 @@ def _draw(found: list[Line], *, host: bool) -> None:
     most = sorted(total, key=lambda name: -total[name])[:PANELS]
     shown = [line for line in found if line.variant in most]
     figure = size_charts.family(shown, theme.theme())
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="attention-length")
+    draw.chart(figure, "attention-length")
     if len(total) > PANELS:
         st.caption(f"The {PANELS} variants of {len(total)} that take most time are drawn.")
     st.caption(fmt.plain(_FORMULA + (" Times are those of the host." if host else "")))

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app.selection import compared
-from app.ui import charts, heads, tables, theme
+from app.ui import draw, heads, tables, theme
 from app.ui import format as fmt
 from app.views.compare import charts as charts_compare
 from app.views.compare import words
@@ -169,7 +169,7 @@ def _spread(found: compared.Compared, row: "pd.Series[Any]") -> None:
     a, b = compare_rows.samples(found.a, found.b, row)
     st.markdown(f"**Durations of {fmt.plain(fmt.shortened(row['name'], 100))}**")
     figure = charts_compare.distributions(a, b, theme.theme())
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="compare-spread")
+    draw.chart(figure, "compare-spread")
     told = [
         f"{letter}: median {fmt.duration(row[f'{side}_median_ns'])}, 95 of 100 within"
         f" {fmt.duration(row[f'{side}_p95_ns'])} ({fmt.count(len(drawn))} executions drawn)"

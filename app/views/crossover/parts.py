@@ -8,7 +8,7 @@ import streamlit as st
 
 from app import pages, session
 from app.selection import settled
-from app.ui import charts, heads, spreadsheet, tables
+from app.ui import charts, draw, heads, spreadsheet, tables
 from app.ui import format as fmt
 from app.views.crossover import charts as charts_crossover
 from app.views.crossover.charts import Colors, Panel
@@ -74,7 +74,7 @@ def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> N
     if figure is None:
         st.info("No time is above 0, so there is nothing to draw on logarithmic scales.")
         return
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="crossover-times")
+    draw.chart(figure, "crossover-times")
     st.caption(
         "Solid: all parts, with transfers and allocation; dotted: computing only, as if the data were on the GPU"
         " already. Shaded beside the lines: least to most of the repetitions. Red: where the GPU overtakes the CPU for"
@@ -84,7 +84,7 @@ def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> N
     parts = charts_crossover.shares(panels, colors, theme)
     if parts is not None:
         st.subheader("What the time on the GPU goes to", anchor=False)
-        st.plotly_chart(parts, config=charts.CONFIG, width="stretch", key="crossover-shares")
+        draw.chart(parts, "crossover-shares")
 
 
 def crossings(found: Sequence[Crossover], *, more: int) -> None:

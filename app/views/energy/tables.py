@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, heads, tables, theme
+from app.ui import charts, draw, heads, tables, theme
 from app.ui import format as fmt
 from app.ui.charts import Part
 from app.views.energy import words
@@ -125,7 +125,7 @@ def _share_bar(rows: pd.DataFrame) -> None:
         )
         for _, row in rows.iterrows()
     ]
-    st.plotly_chart(charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key="energy-share")
+    draw.chart(charts.share_bar(parts, theme.theme()), "energy-share")
 
 
 def gpus(rows: pd.DataFrame) -> None:

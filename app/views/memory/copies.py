@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, heads, tables, theme
+from app.ui import draw, heads, tables, theme
 from app.ui import format as fmt
 from app.views.memory import charts as charts_memory
 from app.views.memory import words
@@ -73,7 +73,7 @@ def _sizes(report_id: str, rows: pd.DataFrame) -> None:
     cells = cells.sort_values("direction", key=lambda names: names.map(order), kind="stable")
     figure = charts_memory.copy_sizes(cells, _peaks(rows), colors, theme.theme())
     st.markdown("**Bandwidth by size**")
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="copy-sizes")
+    draw.chart(figure, "copy-sizes")
 
 
 def _repeated(colors: list[str], times: int) -> list[str]:

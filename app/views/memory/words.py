@@ -1,9 +1,8 @@
 """Words and colours of the page "Memory and API": categories of calls, reasons for idle time, kinds of waits."""
 
 import pandas as pd
-import streamlit as st
 
-from app.ui import charts, tables, theme
+from app.ui import charts, draw, tables, theme
 from app.ui import format as fmt
 from profiledb.rules.classes import OTHER
 
@@ -87,7 +86,7 @@ def share_bar(rows: pd.DataFrame, column: str, amount: str, titles: dict[str, st
         )
         for _, row in rows.iterrows()
     ]
-    st.plotly_chart(charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key=key)
+    draw.chart(charts.share_bar(parts, theme.theme()), key)
 
 
 def height(rows: int) -> int | None:

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import about, charts, heads, notes, summary_button, tables, theme, verdicts
+from app.ui import about, charts, draw, heads, notes, summary_button, tables, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.profiles import launch as ncu_launch
@@ -58,9 +58,7 @@ def _verdicts(rows: pd.DataFrame) -> None:
     if launches > 1 and known:
         st.subheader("What limits the launches", anchor=False)
         parts = [_part(row) for _, row in rows.iterrows()]
-        st.plotly_chart(
-            charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key="verdicts-bar"
-        )
+        draw.chart(charts.share_bar(parts, theme.theme()), "verdicts-bar")
         shares = "  ·  ".join(f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts)
         st.caption(f"Share of the time of all {fmt.count(launches)} launches: {shares}")
     if known < launches:

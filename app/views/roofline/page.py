@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, heads, profile_links, tables, theme, verdicts
+from app.ui import draw, heads, profile_links, tables, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.roofline import charts as charts_roofline
@@ -194,12 +194,9 @@ def _speed_of_light(report_id: str) -> None:
         )
         for _, row in known.iterrows()
     ]  # fmt: skip
-    event: Any = st.plotly_chart(
-        charts_roofline.speed_of_light(points, theme.theme()), config=charts.CONFIG, width="stretch",
-        key="speed-of-light", on_select="rerun", selection_mode="points",
-    )  # fmt: skip
+    picked = draw.clicked(charts_roofline.speed_of_light(points, theme.theme()), "speed-of-light")
     st.caption("Dotted: 60 % and 80 % of the peaks, the thresholds of the verdict. A click opens the launch.")
-    if (picked := parts.clicked(event)) is not None:
+    if picked is not None:
         profile_links.open_launch(report_id, int(picked.rsplit("/", 1)[1]))
 
 

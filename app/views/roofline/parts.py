@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.ui import charts, heads, theme, verdicts
+from app.ui import draw, heads, theme, verdicts
 from app.ui import format as fmt
 from app.views.roofline import charts as charts_roofline
 from app.views.roofline.charts import Roof
@@ -149,19 +149,9 @@ def _titles(rows: pd.DataFrame) -> "pd.Series[Any]":
 
 def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
     """Draws the chart; answers the key of the point that was clicked."""
-    figure = charts_roofline.roofline(chart, theme.theme())
-    event: Any = st.plotly_chart(
-        figure, config=charts.CONFIG, width="stretch", key=key, on_select="rerun", selection_mode="points"
-    )
+    found = draw.clicked(charts_roofline.roofline(chart, theme.theme()), key)
     _signs(chart.points)
-    return clicked(event)
-
-
-def clicked(event: Any) -> str | None:
-    """The key of the point that a click on a chart means."""
-    picked = [point.get("customdata") for point in event.selection.points] if event else []
-    found = picked[0] if picked else None
-    return str(found[0] if isinstance(found, list) else found) if found is not None else None
+    return found
 
 
 def _signs(points: Sequence[Point]) -> None:

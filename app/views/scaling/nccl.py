@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app import session
-from app.ui import charts, heads, tables, theme
+from app.ui import charts, draw, heads, tables, theme
 from app.ui import format as fmt
 from app.views.scaling import charts as charts_scaling
 from app.views.scaling import tables as scaling_tables
@@ -42,7 +42,7 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
     st.markdown(fmt.plain(words.skew(run, rows)))
     color = theme.class_colors().get("communication", charts.ACCENT[theme.theme()])
     figure = charts_scaling.waits(rows, color, theme.theme())
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="waits-chart")
+    draw.chart(figure, "waits-chart")
     st.caption("Wait of a rank in a step, the mean.")
     operations = nccl.operations(run)
     columns = heads.filled(operations, scaling_tables.OPERATION_COLUMNS)

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, heads, size_charts, tables, theme
+from app.ui import draw, heads, size_charts, tables, theme
 from app.ui import format as fmt
 from app.ui import page as ui
 from profiledb.report.catalog import Manifest
@@ -108,7 +108,7 @@ def _chart(report_id: str, rows: pd.DataFrame) -> None:
     found = session.run(report_id, "timing_pairs", label=label)
     pairs = found[found["is_pair"]]
     figure = size_charts.timers(pairs, theme.theme())
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="timings-chart")
+    draw.chart(figure, "timings-chart")
     if int(found["total"].iloc[0]) > len(found):
         st.caption(f"{fmt.count(len(found))} of {fmt.count(found['total'].iloc[0])} are drawn.")
 
