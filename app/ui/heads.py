@@ -99,7 +99,7 @@ def _col(known: dict[str, Column], wanted: str | Use) -> Col:
     found = known[asked.column]
     kind, unit = shown_as(found)
     about = f"{found.help}; a click {asked.click}" if asked.click else found.help
-    return replace(Col(found.name, found.heading, unit, about[:1].upper() + about[1:], kind), **asked.changes)
+    return replace(Col(found.name, found.title, unit, about[:1].upper() + about[1:], kind), **asked.changes)
 
 
 def shown_as(column: Column) -> tuple[Kind, str]:

@@ -50,7 +50,10 @@ class Param:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the result: name, unit (ns, bytes, %, class ...), number format or "", meaning, heading or ""."""
+    """A column of the result: name, unit (ns, bytes, %, class ...), number format or "", meaning, heading.
+
+    Without a heading it is the name in words, without its unit.
+    """
 
     name: str
     unit: str
@@ -58,11 +61,10 @@ class Column:
     help: str
     title: str = ""
 
-    @property
-    def heading(self) -> str:
-        """What stands over the column: its title, else its name in words, without its unit."""
-        words = self.title or _UNIT.sub("", self.name).replace("_", " ")
-        return words if self.title else words[:1].upper() + words[1:]
+    def __post_init__(self) -> None:
+        if not self.title:
+            words = _UNIT.sub("", self.name).replace("_", " ")
+            object.__setattr__(self, "title", words[:1].upper() + words[1:])
 
 
 @dataclass(frozen=True)

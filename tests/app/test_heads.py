@@ -54,7 +54,7 @@ def test_no_page_says_again_what_the_header_says() -> None:
             column = known.get(first(one) or "")
             said = {word.arg: word.value.value for word in one.keywords if isinstance(word.value, ast.Constant)}
             if column is not None:
-                assert said.get("label") != column.heading, (file, name, column.name)
+                assert said.get("label") != column.title, (file, name, column.name)
                 assert str(said.get("help", "")).lower() != column.help.lower(), (file, name, column.name)
         helps = {column.help.lower() for column in known.values()}
         for one in called(call, "Col"):

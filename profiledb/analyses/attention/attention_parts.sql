@@ -30,7 +30,7 @@
 -- column: matmul_ns = Products | ns | | of it matrix products; the rest is scaling, masking, casts
 -- column: share_pct | % | .1f | share of the kernel time of this variant and length
 -- column: batch | count | | sequences
--- column: heads | count | | heads
+-- column: heads | count | | heads of the attention
 -- column: head_size | count | | numbers of a head
 -- column: flops = Work | FLOP | .0f | FLOPs of all calls
 -- column: useful_flops = Useful | FLOP | .0f | work that counts: half of it where attention is causal

@@ -8,7 +8,7 @@
 -- param: skip = 0 how many rows to leave out first
 -- column: kernel_id | text | | number of the execution
 -- column: since_start_ns = Begin | ns | | begin, from the begin of the capture
--- column: duration_ns | ns | | duration
+-- column: duration_ns | ns | | duration of the execution
 -- column: gpu_id = GPU | id | | number of the GPU
 -- column: stream | id | | CUDA stream
 -- column: grid | text | | blocks in x, y and z

@@ -8,7 +8,7 @@
 -- param: points = 2000 how many rows at most
 -- column: kernel_id | text | | number of the execution
 -- column: since_start_ns | ns | | begin, from the begin of the capture
--- column: duration_ns | ns | | duration
+-- column: duration_ns | ns | | duration of the execution
 -- column: gpu_id | id | | number of the GPU
 -- column: stream | id | | CUDA stream
 -- column: calls | count | | executions of the kernel in all, shown or not

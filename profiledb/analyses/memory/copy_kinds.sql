@@ -17,7 +17,7 @@
 -- column: bytes = Size | bytes | | sum of sizes
 -- column: copy_ns = GPU | ns | | sum of durations on the GPU
 -- column: call_ns = Host | ns | | sum of durations of the calls, on the host
--- column: longest_call_ns | ns | | longest call
+-- column: longest_call_ns | ns | | duration of the longest call
 -- column: bytes_per_s = Bandwidth | bytes/s | .0f | sum of sizes over sum of durations on the GPU
 WITH copy AS (
     SELECT direction, src_kind, dst_kind, kind, bytes, duration_ns, function, api_call.call_id,

@@ -12,8 +12,8 @@
 -- column: share_pct | % | .1f | share of the time of all kernels of NCCL
 -- column: mean_ns | ns | .1f | mean duration
 -- column: median_ns | ns | .1f | median duration
--- column: min_ns = Shortest | ns | | shortest
--- column: max_ns = Longest | ns | | longest
+-- column: min_ns = Shortest | ns | | shortest duration
+-- column: max_ns = Longest | ns | | longest duration
 -- column: stddev_ns | ns | .1f | sample deviation (n - 1), empty for a single one
 -- column: sized | count | | kernels whose size is known
 -- column: bytes | bytes | | sum of their sizes as nccl-tests counts them

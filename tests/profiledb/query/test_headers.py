@@ -106,11 +106,14 @@ def test_unknown_views_are_said() -> None:
 )
 def test_a_column_has_a_heading(line: str, name: str, heading: str) -> None:
     (column,) = header.parse("one", f"-- title: One\n-- column: {line}\nSELECT 1").columns
-    assert (column.name, column.heading) == (name, heading)
+    assert (column.name, column.title) == (name, heading)
     assert column.unit
     assert column.help
 
 
 @pytest.mark.parametrize("analysis", ANALYSES, ids=named)
 def test_columns_say_what_they_mean(analysis: Analysis) -> None:
-    assert all(column.unit and column.help and column.heading for column in analysis.columns)
+    for column in analysis.columns:
+        assert column.unit
+        assert column.help
+        assert column.help.lower() != column.title.lower(), "it says nothing"
