@@ -10,7 +10,7 @@ from app.selection import settled as selecting
 from app.selection.address import split
 from app.selection.settled import Settled
 from app.ui import format as fmt
-from app.ui import tables
+from app.ui import heads, tables
 
 SHOWN = 200
 """Rows of the tree that are drawn; a search finds the others."""
@@ -18,11 +18,12 @@ PICKER_PX = 640
 TABLE_PX = 340
 _INDENT = "\u2003"
 _PATHS, _NAMES = "Tree", "By name"
-COLUMNS = (
-    tables.Col("shown", "Range", width=340),
-    tables.Col("gpu_ns", "GPU", kind="duration", help="From the first operation to the end of the last, of each"),
-    tables.Col("kernel_ns", "Kernels", kind="duration", help="Sum of kernel durations", like="gpu_ns"),
-    tables.Col("instances", "Instances", kind="count"),
+COLUMNS = heads.of(
+    "nvtx_tree",
+    heads.use("name", name="shown", width=340),
+    "gpu_ns",
+    heads.use("kernel_ns", like="gpu_ns"),
+    "instances",
 )
 
 

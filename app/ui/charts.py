@@ -15,9 +15,6 @@ import plotly.graph_objects as go
 from app.ui import format as fmt
 
 Theme = Literal["light", "dark"]
-CONFIG = {"displayModeBar": False}
-"""What every chart is shown with: no buttons that cover it."""
-
 ACCENT = {"light": "#0072B2", "dark": "#4FA8E0"}
 """The colour of what a chart shows where it needs one only."""
 MARK = {"light": "#B3261E", "dark": "#FF8A80"}

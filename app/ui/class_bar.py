@@ -1,9 +1,8 @@
 """The bar of kernel time by class that several pages show."""
 
 import pandas as pd
-import streamlit as st
 
-from app.ui import charts, theme
+from app.ui import charts, draw, theme
 from app.ui import format as fmt
 from profiledb.rules.classes import OTHER
 
@@ -20,5 +19,5 @@ def bar(rows: pd.DataFrame, *, key: str) -> list[charts.Part]:
         )
         for _, row in rows.iterrows()
     ]
-    st.plotly_chart(charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key=key)
+    draw.chart(charts.share_bar(parts, theme.theme()), key)
     return parts

@@ -1,7 +1,6 @@
 """Tables: real numbers that sort, with their units in the headings, and the raw values as CSV."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import pandas as pd
@@ -9,8 +8,7 @@ import streamlit as st
 
 from app.ui import format as fmt
 from app.ui import spreadsheet, theme
-
-Kind = Literal["duration", "count", "bytes", "percent", "number", "text", "class", "bar"]
+from app.ui.heads import Col
 
 ROW_PX = 32
 SCREEN = 20
@@ -20,31 +18,6 @@ SELECTION: list[Literal["single-row", "single-cell"]] = ["single-row", "single-c
 """What a click may select: a row by its box, or by any of its cells."""
 
 _UNITS = {"duration": fmt.DURATION_UNITS, "bytes": fmt.BYTE_UNITS}
-
-
-@dataclass(frozen=True)
-class Col:
-    """A column of a table.
-
-    Args:
-        name: the column of the frame.
-        label: its heading.
-        unit: shown behind the heading; a ``duration`` (given in ns) or ``bytes`` column chooses its own.
-        help: what it means, on hovering over the heading.
-        kind: how it is shown. ``percent`` and ``bar`` hold percent, 0 to 100; ``class`` the name of a kernel class.
-        width: pixels, or small, medium, large.
-        pinned: stays in sight when the table is scrolled sideways.
-        like: the name of another column whose unit this one shares, so that the two compare at a glance.
-    """
-
-    name: str
-    label: str
-    unit: str = ""
-    help: str = ""
-    kind: Kind = "text"
-    width: int | Literal["small", "medium", "large"] | None = None
-    pinned: bool = False
-    like: str = ""
 
 
 def table(

@@ -10,9 +10,10 @@ The header of a file, up to its first line of SQL, is what people read and what 
     -- param: by = demangled (demangled, short) which name to group by
     -- stored: yes                        its answer is worked out when a report is taken in (stored.py)
     -- joins: ncu                         it runs on a Systems report together with a Compute report (pair.py)
-    -- column: Avg (ns) | ns | .1f | mean duration of an execution
+    -- column: avg_ns = Average | ns | .1f | mean duration of an execution
 
-A column line has the name, the unit, a number format for text output (or nothing) and the meaning.
+A column line has the name, the unit, a number format for text output (or nothing) and the meaning. Behind the name may
+stand the heading that people read over it; without one it is the name in words, without its unit.
 """
 
 import re
@@ -33,6 +34,7 @@ is chosen. phases: the phases of the settings (rules/phases.toml).
 
 _KEYS = ("title", "needs", "includes", "selects", "param", "stored", "joins", "column")
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
+_UNIT = re.compile(r"_(ns|pct|bytes|j|w)$")
 _PARAM = re.compile(r"^(?P<name>\w+) = (?P<default>\S*) (?:\((?P<choices>[\w, ]+)\) )?(?P<help>.+)$")
 
 
@@ -48,12 +50,21 @@ class Param:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the result: name, unit (ns, bytes, %, text ...), Python number format or "", meaning."""
+    """A column of the result: name, unit (ns, bytes, %, class ...), number format or "", meaning, heading.
+
+    Without a heading it is the name in words, without its unit.
+    """
 
     name: str
     unit: str
     format: str
     help: str
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            words = _UNIT.sub("", self.name).replace("_", " ")
+            object.__setattr__(self, "title", words[:1].upper() + words[1:])
 
 
 @dataclass(frozen=True)
@@ -119,7 +130,7 @@ def parse(name: str, text: str) -> Analysis:
         prose=" ".join(lines.get("", [])).strip(),
         needs=tuple(tuple(need.split(" or ")) for need in lines.get("needs", [])),
         params=tuple(_param(line) for line in lines.get("param", [])),
-        columns=tuple(Column(*(part.strip() for part in line.split("|"))) for line in lines.get("column", [])),
+        columns=tuple(_column(line) for line in lines.get("column", [])),
         sql=text,
         stored=bool(lines.get("stored")),
         joins=bool(lines.get("joins")),
@@ -143,6 +154,12 @@ def read(text: str, line: re.Pattern[str]) -> dict[str, list[str]]:
 def listed(values: list[str]) -> tuple[str, ...]:
     """The names of lines that list some with commas between them."""
     return tuple(name.strip() for value in values for name in value.split(","))
+
+
+def _column(line: str) -> Column:
+    named, unit, form, about = (part.strip() for part in line.split("|"))
+    name, _, title = named.partition(" = ")
+    return Column(name, unit, form, about, title)
 
 
 def _param(line: str) -> Param:

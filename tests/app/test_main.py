@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import worker
 from app.pages import VIEWS
-from app.ui import tables
+from app.ui import heads, tables
 from profiledb import config
 from profiledb.report.library import Library
 from tests.app.conftest import MAIN, Dashboard
@@ -122,9 +122,9 @@ def test_units_follow_the_median_and_a_neighbour() -> None:
 
     frame = pd.DataFrame({"total": [0, 2_000_000, 5_000_000], "min": [10, 900, None], "max": [2e3, 5e3, 9e3]})
     columns = [
-        tables.Col("total", "Total", kind="duration"),
-        tables.Col("min", "Min", kind="duration", like="max"),
-        tables.Col("max", "Max", kind="duration"),
+        heads.Col("total", "Total", kind="duration"),
+        heads.Col("min", "Min", kind="duration", like="max"),
+        heads.Col("max", "Max", kind="duration"),
     ]
     units = {name: unit for name, (unit, _) in tables.column_units(frame, columns).items()}
     assert units == {"total": "ms", "min": "µs", "max": "µs"}

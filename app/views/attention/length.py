@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, size_charts, tables, theme
+from app.ui import draw, heads, size_charts, tables, theme
 from app.ui import format as fmt
 from app.ui.size_charts import Line
 from app.views.attention.tables import PARTS
@@ -23,13 +23,14 @@ _FORMULA = (
     " Σ(x − x̄)(y − ȳ) ÷ Σ(x − x̄)², of at least three lengths."
 )
 _NAMES = ("scores", "softmax", "output")
-FIT_COLUMNS = (
-    tables.Col("variant", "Variant", width=230),
-    tables.Col("title", "Part", width=130),
-    tables.Col("lengths", "Lengths", kind="count"),
-    tables.Col("exponent", "Exponent", kind="number", help="Empty below three lengths"),
-    tables.Col("shortest", "Shortest", kind="duration", help="Time of one attention at the fewest tokens"),
-    tables.Col("longest", "Longest", kind="duration", help="Time of one attention at the most tokens", like="shortest"),
+FIT_COLUMNS = heads.of(
+    "attention_parts",
+    heads.use("variant", width=230),
+    heads.use("part", name="title", width=130),
+    heads.Col("lengths", "Lengths", kind="count"),
+    heads.Col("exponent", "Exponent", kind="number", help="Empty below three lengths"),
+    heads.Col("shortest", "Shortest", kind="duration", help="Time of one attention at the fewest tokens"),
+    heads.Col("longest", "Longest", kind="duration", help="Time of one attention at the most tokens", like="shortest"),
 )
 
 
@@ -57,7 +58,7 @@ def _draw(found: list[Line], *, host: bool) -> None:
     most = sorted(total, key=lambda name: -total[name])[:PANELS]
     shown = [line for line in found if line.variant in most]
     figure = size_charts.family(shown, theme.theme())
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="attention-length")
+    draw.chart(figure, "attention-length")
     if len(total) > PANELS:
         st.caption(f"The {PANELS} variants of {len(total)} that take most time are drawn.")
     st.caption(fmt.plain(_FORMULA + (" Times are those of the host." if host else "")))

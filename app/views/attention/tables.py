@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import page, tables
+from app.ui import heads, page, tables
 
 PARTS = {
     "scores": "Scores",
@@ -22,52 +22,45 @@ _FORMULA = (
 _ONE = ("variant", "tokens", "batch", "heads", "head_size")
 _RATIO = ("time_to_matmuls", "time_to_products", "flops_to_matmuls")
 _OF_ONE = "Kernel time of one attention"
-RATIO_COLUMNS = (
-    tables.Col("variant", "Variant", help="The range around the parts", width=210, pinned=True),
-    tables.Col("tokens", "Tokens", kind="count", width=72),
-    tables.Col("calls", "Calls", kind="count", help="Attentions of this variant and length", width=60),
-    tables.Col("scores", "Scores", kind="duration", help=_OF_ONE, like="reference"),
-    tables.Col("softmax", "Softmax", kind="duration", help=_OF_ONE, like="reference"),
-    tables.Col("output", "Output", kind="duration", help=_OF_ONE, like="reference"),
-    tables.Col("fused", "Fused", kind="duration", help=f"{_OF_ONE}, all in one kernel", like="reference"),
-    tables.Col("fused backward", "Backward", kind="duration", help=f"{_OF_ONE}, fused", like="reference"),
-    tables.Col(
-        "time_to_matmuls", "To matmuls", unit="×", kind="number",
-        help="Time of the softmax by that of both other ranges, scaling and masking included",
-    ),
-    tables.Col(
-        "time_to_products", "To products", unit="×", kind="number",
-        help="Time of the softmax by that of the matrix products in these ranges alone",
-    ),
-    tables.Col(
-        "flops_pct", "FLOPs", unit="%", kind="number",
+RATIO_COLUMNS = heads.of(
+    "attention_parts",
+    heads.use("variant", width=210, pinned=True),
+    heads.use("tokens", width=72),
+    heads.use("calls", width=60),
+    heads.Col("scores", "Scores", kind="duration", help=_OF_ONE, like="reference"),
+    heads.Col("softmax", "Softmax", kind="duration", help=_OF_ONE, like="reference"),
+    heads.Col("output", "Output", kind="duration", help=_OF_ONE, like="reference"),
+    heads.Col("fused", "Fused", kind="duration", help=f"{_OF_ONE}, all in one kernel", like="reference"),
+    heads.Col("fused backward", "Backward", kind="duration", help=f"{_OF_ONE}, fused", like="reference"),
+    "time_to_matmuls",
+    "time_to_products",
+    heads.Col(
+        "flops_pct",
+        "FLOPs",
+        unit="%",
+        kind="number",
         help="FLOPs of the softmax as a share of those of both matrix products",
     ),
-)  # fmt: skip
-PART_COLUMNS = (
-    tables.Col("variant", "Variant", width=170, pinned=True),
-    tables.Col("tokens", "Tokens", kind="count", width=64),
-    tables.Col("title", "Part", width=76),
-    tables.Col("calls", "Calls", kind="count", width=52),
-    tables.Col("kernel_ns", "Kernels", kind="duration", help="Kernel time, sum over all calls", width=92),
-    tables.Col("share_pct", "Share", kind="bar", help="Of the kernel time of this variant and length", width=104),
-    tables.Col(
-        "matmul_ns", "Products", kind="duration", like="kernel_ns", width=92,
-        help="Of it matrix products; the rest is scaling, masking, casts",
-    ),
-    tables.Col("gflop", "Work", unit="GFLOP", kind="number", help="By the formulas below, all calls", width=96),
-    tables.Col("useful_gflop", "Useful", unit="GFLOP", kind="number", help="Half: attention is causal", width=104),
-    tables.Col("tflops", "Rate", unit="TFLOP/s", kind="number", help="Work by kernel time", width=96),
-    tables.Col("pct_of_peak", "Of peak", kind="percent", help="Of what the GPU reaches in this precision", width=84),
-    tables.Col("bytes", "Bytes", kind="bytes", help="The least: each of Q, K, V, scores, output once", width=84),
-    tables.Col("tbytes", "Rate", unit="TB/s", kind="number", help="The least bytes by kernel time", width=80),
-    tables.Col(
-        "pct_of_bandwidth", "Of memory", kind="percent", width=104,
-        help="Of the peak of the memory; what is in the caches can be faster",
-    ),
-    tables.Col("kernels", "Launches", kind="count", help="Kernels that ran in it", width=80),
-    tables.Col("cpu_ns", "Host", kind="duration", like="kernel_ns", help="Sum of the durations of the ranges"),
-)  # fmt: skip
+)
+PART_COLUMNS = heads.of(
+    "attention_parts",
+    heads.use("variant", width=170, pinned=True),
+    heads.use("tokens", width=64),
+    heads.use("part", name="title", width=76),
+    heads.use("calls", width=52),
+    heads.use("kernel_ns", width=92),
+    heads.bar("share_pct", width=104),
+    heads.use("matmul_ns", width=92, like="kernel_ns"),
+    heads.use("flops", name="gflop", unit="GFLOP", help="By the formulas below, all calls", width=96),
+    heads.use("useful_flops", name="useful_gflop", unit="GFLOP", width=104),
+    heads.use("flops_per_s", name="tflops", unit="TFLOP/s", width=96),
+    heads.use("pct_of_peak", width=84),
+    heads.use("bytes", width=84),
+    heads.use("bytes_per_s", name="tbytes", unit="TB/s", width=80),
+    heads.use("pct_of_bandwidth", width=104),
+    heads.use("kernels", width=80),
+    heads.use("cpu_ns", like="kernel_ns"),
+)
 
 
 def ratios(rows: pd.DataFrame) -> None:
@@ -84,7 +77,7 @@ def ratios(rows: pd.DataFrame) -> None:
         st.caption("Attention is fused here: one kernel, in which softmax and matrix products cannot be told apart.")
     tables.table(
         wide,
-        _filled(wide, RATIO_COLUMNS),
+        heads.filled(wide, RATIO_COLUMNS),
         key="attention-ratios",
         download="attention_ratios.csv",
         hidden=("batch", "heads", "head_size"),
@@ -117,11 +110,6 @@ def _each(part: "pd.Series[Any]", measure: str) -> float | None:
     """Time of one attention, ns."""
     total, calls = fmt.number(part[measure]), fmt.number(part["calls"])
     return total / calls if total is not None and calls else None
-
-
-def _filled(frame: pd.DataFrame, columns: tuple[tables.Col, ...]) -> list[tables.Col]:
-    """The columns that hold anything."""
-    return [column for column in columns if bool(frame[column.name].notna().any())]
 
 
 def _facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
@@ -163,7 +151,7 @@ def parts(rows: pd.DataFrame) -> None:
         tflops=rows["flops_per_s"] / 1e12,
         tbytes=rows["bytes_per_s"] / 1e12,
     )
-    columns = [c for c in _filled(shown, PART_COLUMNS) if c.name != "useful_gflop" or bool(rows["causal"].any())]
+    columns = [c for c in heads.filled(shown, PART_COLUMNS) if c.name != "useful_gflop" or bool(rows["causal"].any())]
     tables.table(
         shown,
         columns,

@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from app.selection import compared
-from app.ui import charts, theme
+from app.ui import draw, theme
 from app.ui import format as fmt
 from app.views.compare import charts as charts_compare
 from app.views.compare import words as compare_words
@@ -29,7 +29,7 @@ def show(found: compared.Compared) -> None:
         sums = [float(found.kernels[f"{letter}_total_ns"].sum()) for letter in "ab"]
         ends = [End(f"Kernel time of {letter}", ns, fmt.duration(ns)) for letter, ns in zip("AB", sums, strict=True)]
         figure = charts_compare.waterfall(parts, ends[0], ends[1], theme.theme())
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="compare-waterfall")
+    draw.chart(figure, "compare-waterfall")
 
 
 def _parts(rows: pd.DataFrame, column: str) -> list[Part]:

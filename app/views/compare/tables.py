@@ -7,71 +7,75 @@ import pandas as pd
 import streamlit as st
 
 from app.selection import compared
-from app.ui import charts, tables, theme
+from app.ui import draw, heads, tables, theme
 from app.ui import format as fmt
 from app.views.compare import charts as charts_compare
 from app.views.compare import words
 from profiledb.studies.compare import matching
 from profiledb.studies.compare import rows as compare_rows
-from profiledb.studies.compare.columns import KERNELS, names
+from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, names
 
-KERNEL_COLUMNS = (
-    tables.Col("name", "Kernel", help="A click shows how its durations spread", width=230),
-    tables.Col("change_ns", "Change", kind="duration", help="Total of B less that of A", like="a_total_ns"),
-    tables.Col("share_change_points", "Share", "points", "Share of B less that of A, in points", "number"),
-    tables.Col("a_total_ns", "Total A", kind="duration", help="Sum of durations"),
-    tables.Col("b_total_ns", "Total B", kind="duration", like="a_total_ns"),
-    tables.Col("a_calls", "Calls A", kind="number"),
-    tables.Col("b_calls", "Calls B", kind="number"),
-    tables.Col("a_avg_ns", "Mean A", kind="duration", help="Mean duration"),
-    tables.Col("b_avg_ns", "Mean B", kind="duration", like="a_avg_ns"),
-    tables.Col("avg_change_pct", "Mean", kind="percent", help="Mean duration of B against that of A"),
-    tables.Col(
+KERNEL_COLUMNS = heads.of(
+    KERNELS,
+    heads.use("name", click="shows how its durations spread", width=230),
+    heads.use("change_ns", like="a_total_ns"),
+    "share_change_points",
+    "a_total_ns",
+    heads.use("b_total_ns", like="a_total_ns"),
+    "a_calls",
+    "b_calls",
+    "a_avg_ns",
+    heads.use("b_avg_ns", like="a_avg_ns"),
+    "avg_change_pct",
+    heads.Col(
         "told",
         "Verdict",
         help="Not significant where the interval spans 0. One in twenty kernels that did not change looks changed. How"
         " much one run differs from the next, two captures cannot tell.",
         width=112,
     ),
-    tables.Col(
+    heads.Col(
         "interval",
         "95 % interval",
-        "%",
-        "In which the change of the mean lies, by a bootstrap over at most 2,000 sampled executions a side",
+        unit="%",
+        help="In which the change of the mean lies, by a bootstrap over at most 2,000 sampled executions a side",
         width=118,
     ),
-    tables.Col("size", "Launch size", help="Threads of a launch in B against A: other work than before", width=95),
-    tables.Col("class", "Class", kind="class", width=140),
+    heads.Col("size", "Launch size", help="Threads of a launch in B against A: other work than before", width=95),
+    heads.use("class", width=140),
 )
-SHARE_COLUMNS = (
-    tables.Col("a_share_pct", "Share A", kind="percent", help="Share of the kernel time of A"),
-    tables.Col("b_share_pct", "Share B", kind="percent", help="Share of the kernel time of B"),
+SHARE_COLUMNS = heads.of(
+    KERNELS,
+    "a_share_pct",
+    "b_share_pct",
 )
-PHASE_COLUMNS = (
-    tables.Col("pattern", "Range", width=260),
-    tables.Col("status", "In", width=70),
-    tables.Col("a_instances", "Instances A", kind="number"),
-    tables.Col("b_instances", "Instances B", kind="number"),
-    tables.Col("a_kernel_ns", "Kernels A", kind="duration", help="Sum of the durations of their kernels"),
-    tables.Col("b_kernel_ns", "Kernels B", kind="duration", like="a_kernel_ns"),
-    tables.Col("change_kernel_pct", "Kernels", kind="percent", help="B against A"),
-    tables.Col("a_busy_ns", "Busy A", kind="duration", help="Time in which their operations ran", like="a_kernel_ns"),
-    tables.Col("b_busy_ns", "Busy B", kind="duration", like="a_kernel_ns"),
-    tables.Col("a_cpu_ns", "Host A", kind="duration", help="Sum of their durations on the host"),
-    tables.Col("b_cpu_ns", "Host B", kind="duration", like="a_cpu_ns"),
-    tables.Col("change_cpu_pct", "Host", kind="percent", help="B against A"),
+PHASE_COLUMNS = heads.of(
+    PHASES,
+    heads.use("pattern", width=260),
+    heads.use("status", width=70),
+    "a_instances",
+    "b_instances",
+    "a_kernel_ns",
+    heads.use("b_kernel_ns", like="a_kernel_ns"),
+    "change_kernel_pct",
+    heads.use("a_busy_ns", like="a_kernel_ns"),
+    heads.use("b_busy_ns", like="a_kernel_ns"),
+    "a_cpu_ns",
+    heads.use("b_cpu_ns", like="a_cpu_ns"),
+    "change_cpu_pct",
 )
-COPY_COLUMNS = (
-    tables.Col("direction", "Direction", width=180),
-    tables.Col("a_total_ns", "Total A", kind="duration"),
-    tables.Col("b_total_ns", "Total B", kind="duration", like="a_total_ns"),
-    tables.Col("change_total_pct", "Total", kind="percent", help="B against A"),
-    tables.Col("a_count", "Operations A", kind="number"),
-    tables.Col("b_count", "Operations B", kind="number"),
-    tables.Col("a_bytes", "Size A", kind="bytes"),
-    tables.Col("b_bytes", "Size B", kind="bytes", like="a_bytes"),
-    tables.Col("a_gb_per_s", "Bandwidth A", "GB/s", kind="number"),
-    tables.Col("b_gb_per_s", "Bandwidth B", "GB/s", kind="number"),
+COPY_COLUMNS = heads.of(
+    COPIES,
+    heads.use("direction", width=180),
+    "a_total_ns",
+    heads.use("b_total_ns", like="a_total_ns"),
+    "change_total_pct",
+    "a_count",
+    "b_count",
+    "a_bytes",
+    heads.use("b_bytes", like="a_bytes"),
+    heads.use("a_bytes_per_s", name="a_gb_per_s", unit="GB/s"),
+    heads.use("b_bytes_per_s", name="b_gb_per_s", unit="GB/s"),
 )
 IN = {"same": "both", "new": "only B", "gone": "only A"}
 FORMS: dict[str, Callable[[Any], str]] = {
@@ -165,7 +169,7 @@ def _spread(found: compared.Compared, row: "pd.Series[Any]") -> None:
     a, b = compare_rows.samples(found.a, found.b, row)
     st.markdown(f"**Durations of {fmt.plain(fmt.shortened(row['name'], 100))}**")
     figure = charts_compare.distributions(a, b, theme.theme())
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="compare-spread")
+    draw.chart(figure, "compare-spread")
     told = [
         f"{letter}: median {fmt.duration(row[f'{side}_median_ns'])}, 95 of 100 within"
         f" {fmt.duration(row[f'{side}_p95_ns'])} ({fmt.count(len(drawn))} executions drawn)"
@@ -186,7 +190,7 @@ def phases(found: compared.Compared) -> None:
         "Ranges at the two outermost levels of each selection, by name; a star stands for a number that changes."
     )
     shown = found.phases.assign(status=found.phases["status"].map(IN))
-    tables.table(shown, _known(shown, PHASE_COLUMNS), key="compare-phases", download="compare_phases.csv")
+    tables.table(shown, heads.filled(shown, PHASE_COLUMNS), key="compare-phases", download="compare_phases.csv")
 
 
 def copies(found: compared.Compared) -> None:
@@ -197,12 +201,7 @@ def copies(found: compared.Compared) -> None:
         return
     rates = {f"{letter}_gb_per_s": found.copies[f"{letter}_bytes_per_s"] / 1e9 for letter in "ab"}
     shown = found.copies.assign(**rates)
-    tables.table(shown, _known(shown, COPY_COLUMNS), key="compare-copies", download="compare_copies.csv")
-
-
-def _known(rows: pd.DataFrame, columns: tuple[tables.Col, ...]) -> list[tables.Col]:
-    """The columns of which any row has a value."""
-    return [column for column in columns if column.name in rows.columns and bool(rows[column.name].notna().any())]
+    tables.table(shown, heads.filled(shown, COPY_COLUMNS), key="compare-copies", download="compare_copies.csv")
 
 
 def totals(found: compared.Compared) -> None:

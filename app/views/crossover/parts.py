@@ -8,7 +8,7 @@ import streamlit as st
 
 from app import pages, session
 from app.selection import settled
-from app.ui import charts, spreadsheet, tables
+from app.ui import charts, draw, heads, spreadsheet, tables
 from app.ui import format as fmt
 from app.views.crossover import charts as charts_crossover
 from app.views.crossover.charts import Colors, Panel
@@ -19,53 +19,36 @@ from profiledb.studies.crossover.crossing import Crossover
 RANGES = pages.script("nvtx")
 _LIKE = "gpu_median_ns"
 _BASIS = {"total": "With transfers", "compute": "Computing only"}
-TIMES = (
-    tables.Col("task", "Task", width=120, pinned=True),
-    tables.Col("size", "Size", kind="count", width=70, pinned=True),
-    tables.Col(
-        "cpu_median_ns", "CPU", kind="duration", help="Median of all parts on the CPU together", like=_LIKE, width=96
-    ),
-    tables.Col("gpu_median_ns", "GPU", kind="duration", help="Median of all parts on the GPU together", width=96),
-    tables.Col("speedup_total", "Speed-up", unit="×", kind="number", help="Median of the CPU over that of the GPU"),
-    tables.Col(
-        "cpu_compute_median_ns", "CPU compute", kind="duration", help="Median of computing on the CPU", like=_LIKE
-    ),
-    tables.Col(
-        "gpu_compute_median_ns", "GPU compute", kind="duration", help="Median of computing on the GPU", like=_LIKE
-    ),
-    tables.Col(
-        "speedup_compute", "Speed-up computing", unit="×", kind="number", help="As if the data were on the GPU already"
-    ),
-    tables.Col("transfer_share_pct", "Transfers", kind="bar", help="to_device and to_host, of the time on the GPU"),
-    tables.Col("gpu_allocate_ns", "Allocate", kind="duration", help="Median of allocating on the GPU", like=_LIKE),
-    tables.Col("gpu_to_device_ns", "To the GPU", kind="duration", help="Median of the copies there", like=_LIKE),
-    tables.Col("gpu_to_host_ns", "To the host", kind="duration", help="Median of the copy back", like=_LIKE),
-    tables.Col("gpu_other_ns", "Other", kind="duration", help="Median of parts with other names", like=_LIKE),
-    tables.Col("cpu_gflops", "CPU", unit="GFLOP/s", kind="number", help="While computing, by flops_by_task"),
-    tables.Col("gpu_gflops", "GPU", unit="GFLOP/s", kind="number", help="While computing, by flops_by_task"),
-    *(
-        tables.Col(f"{side}_{name}_ns", f"{side.upper()} {title}", kind="duration", like=_LIKE, help=about)
-        for name, title, about in (
-            ("mean", "mean", "Mean of all parts together"),
-            ("std", "std", "Sample deviation of all parts together"),
-            ("min", "min", "Least of all parts together"),
-        )
-        for side in ("cpu", "gpu")
-    ),
-    tables.Col("cpu_repetitions", "CPU reps", kind="count", help="Whole repetitions on the CPU", width=84),
-    tables.Col("gpu_repetitions", "GPU reps", kind="count", help="Whole repetitions on the GPU", width=84),
+TIMES = heads.of(
+    "task_times",
+    heads.use("task", width=120, pinned=True),
+    heads.use("size", width=70, pinned=True),
+    heads.use("cpu_median_ns", width=96, like=_LIKE),
+    heads.use("gpu_median_ns", width=96),
+    "speedup_total",
+    heads.use("cpu_compute_median_ns", like=_LIKE),
+    heads.use("gpu_compute_median_ns", like=_LIKE),
+    "speedup_compute",
+    heads.bar("transfer_share_pct"),
+    *(heads.use(f"gpu_{part}_ns", like=_LIKE) for part in ("allocate", "to_device", "to_host", "other")),
+    heads.use("cpu_flops_per_s", name="cpu_gflops", unit="GFLOP/s"),
+    heads.use("gpu_flops_per_s", name="gpu_gflops", unit="GFLOP/s"),
+    *(heads.use(f"{side}_{name}_ns", like=_LIKE) for name in ("mean", "std", "min") for side in ("cpu", "gpu")),
+    heads.use("cpu_repetitions", width=84),
+    heads.use("gpu_repetitions", width=84),
 )
 HIDDEN = (
     "partial_repetitions", "cpu_max_ns", "gpu_max_ns", "cpu_allocate_ns", "flops", "cpu_flops_per_s", "gpu_flops_per_s",
     *(f"{side}_compute_{name}_ns" for side in ("cpu", "gpu") for name in ("mean", "std", "min", "max")),
 )  # fmt: skip
-CROSSINGS = (
-    tables.Col("task", "Task", width=160, pinned=True),
-    tables.Col("basis_title", "Basis", width=130),
-    tables.Col("at", "Crossing", width=110, help="Size from which on the GPU is faster, by the medians"),
-    tables.Col("interval", "95 % interval", width=170),
-    tables.Col("threshold", "Use the GPU from", kind="count", help="The upper end of the interval, rounded up"),
-    tables.Col("words", "In words", width=620),
+CROSSINGS = heads.of(
+    crossing.COLUMNS,
+    heads.use("task", width=160, pinned=True),
+    heads.Col("basis_title", "Basis", width=130),
+    heads.Col("at", "Crossing", help="Size from which on the GPU is faster, by the medians", width=110),
+    heads.Col("interval", "95 % interval", width=170),
+    "threshold",
+    heads.Col("words", "In words", width=620),
 )
 _DOWNLOADED = (
     "basis", "state", "sizes", "smallest", "largest", "repetitions", "crossings", "crossing", "low_place", "low",
@@ -91,7 +74,7 @@ def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> N
     if figure is None:
         st.info("No time is above 0, so there is nothing to draw on logarithmic scales.")
         return
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="crossover-times")
+    draw.chart(figure, "crossover-times")
     st.caption(
         "Solid: all parts, with transfers and allocation; dotted: computing only, as if the data were on the GPU"
         " already. Shaded beside the lines: least to most of the repetitions. Red: where the GPU overtakes the CPU for"
@@ -101,7 +84,7 @@ def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> N
     parts = charts_crossover.shares(panels, colors, theme)
     if parts is not None:
         st.subheader("What the time on the GPU goes to", anchor=False)
-        st.plotly_chart(parts, config=charts.CONFIG, width="stretch", key="crossover-shares")
+        draw.chart(parts, "crossover-shares")
 
 
 def crossings(found: Sequence[Crossover], *, more: int) -> None:
@@ -125,8 +108,8 @@ def times(report_id: str, rows: pd.DataFrame) -> None:
         cpu_gflops=rows["cpu_flops_per_s"].astype("Float64") / 1e9,
         gpu_gflops=rows["gpu_flops_per_s"].astype("Float64") / 1e9,
     )
-    empty = {column.name for column in TIMES if shown[column.name].isna().all()}
-    columns = [column for column in TIMES if column.name not in empty]
+    columns = heads.filled(shown, TIMES)
+    empty = {column.name for column in TIMES} - {column.name for column in columns}
     picked = tables.table(
         shown, columns, key="crossover-rows", download="task_times.csv", select=True, hidden=(*HIDDEN, *sorted(empty))
     )

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, number_input, theme
+from app.ui import draw, number_input, theme
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.energy import charts as charts_power
@@ -150,7 +150,7 @@ def _chart(report_id: str, rows: pd.DataFrame) -> None:
             bands = session.run(report_id, "power_ranges", level=level)
     limit = fmt.number(rows.loc[rows["gpu_id"] == gpu, "limit_w"].max())
     figure = charts_power.power(power[power["gpu_id"] == gpu], bands, limit, theme.theme())
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="energy-power")
+    draw.chart(figure, "energy-power")
     st.caption(_chart_words(rows, gpu, bands))
 
 

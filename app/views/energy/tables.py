@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, tables, theme
+from app.ui import charts, draw, heads, tables, theme
 from app.ui import format as fmt
 from app.ui.charts import Part
 from app.views.energy import words
@@ -13,38 +13,40 @@ BY = "by"
 _BY = {"loop": "Loops as one", "path": "Each path", "name": "Each name"}
 _KINDS = {"memcpy": "Copies", "memset": "Memory sets", "graph": "CUDA graphs", "idle": "Idle"}
 _GREYS = {"memcpy": "#7A828E", "memset": "#9AA1AB", "graph": "#656D78", "idle": "#B4BAC2"}
-_ENERGY = (
-    tables.Col("energy_j", "Energy", unit="J", kind="number", help="Idle power is part of it"),
-    tables.Col("off_j", "±", unit="J", kind="number", help="To the farther end of the bar"),
-)
-_MEAN = tables.Col("mean_w", "Mean", unit="W", kind="number", help="Energy over time")
-_NOTE = tables.Col("note", "Note", help="Why there is no number, or that it is of a part", width=170)
-RANGES = (
-    tables.Col("range", "Range", width=240, pinned=True),
-    tables.Col("instances", "Instances", kind="count", width=76),
-    tables.Col("time_ns", "Time", kind="duration", help="On the GPU, else on the host; overlaps count once"),
-    *_ENERGY,
-    tables.Col("each_j", "An instance", unit="J", kind="number", help="Energy over instances"),
-    tables.Col("each_off_j", "± ", unit="J", kind="number", help="That of the energy over instances"),
-    _MEAN,
+_OFF = heads.Col("off_j", "±", unit="J", kind="number", help="To the farther end of the bar")
+_NOTE = heads.Col("note", "Note", help="Why there is no number, or that it is of a part", width=170)
+RANGES = heads.of(
+    "energy_ranges",
+    heads.use("range", width=240, pinned=True),
+    heads.use("instances", width=76),
+    heads.use("seconds", name="time_ns", kind="duration"),
+    heads.use("joules", name="energy_j"),
+    _OFF,
+    heads.use("joules_each", name="each_j"),
+    heads.Col("each_off_j", "± ", unit="J", kind="number", help="That of the energy over instances"),
+    "mean_w",
     _NOTE,
 )
-CLASSES = (
-    tables.Col("class", "Class", kind="class", width=150, pinned=True),
-    tables.Col("what", "", width=110),
-    tables.Col("time_ns", "Time", kind="duration", help="Work that runs at the same time shares it"),
-    *_ENERGY,
-    tables.Col("share_pct", "Share", kind="percent", help="Of the energy of the selection"),
-    _MEAN,
+CLASSES = heads.of(
+    "energy_classes",
+    heads.use("class", width=150, pinned=True),
+    heads.Col("what", "", width=110),
+    heads.use("seconds", name="time_ns", kind="duration"),
+    heads.use("joules", name="energy_j"),
+    _OFF,
+    "share_pct",
+    "mean_w",
     _NOTE,
 )
-GPUS = (
-    tables.Col("gpu_id", "GPU", kind="count", width=56, pinned=True),
-    tables.Col("gpu", "Name", width=170),
-    *_ENERGY,
-    _MEAN,
-    tables.Col("covered_pct", "In the log", kind="percent", help="Share of the selection's time"),
-    tables.Col("source", "From", help="counter: its energy counter; power: its power added up", width=80),
+GPUS = heads.of(
+    "energy_summary",
+    heads.use("gpu_id", width=56, pinned=True),
+    heads.use("gpu", width=170),
+    heads.use("joules", name="energy_j"),
+    _OFF,
+    "mean_w",
+    "covered_pct",
+    heads.use("source", width=80),
     _NOTE,
 )
 
@@ -123,7 +125,7 @@ def _share_bar(rows: pd.DataFrame) -> None:
         )
         for _, row in rows.iterrows()
     ]
-    st.plotly_chart(charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key="energy-share")
+    draw.chart(charts.share_bar(parts, theme.theme()), "energy-share")
 
 
 def gpus(rows: pd.DataFrame) -> None:

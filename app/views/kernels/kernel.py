@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import session
 from app.selection import links, settled
-from app.ui import charts, columns, theme
+from app.ui import charts, columns, draw, theme
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.kernels import tables
@@ -110,13 +110,11 @@ def _charts(report_id: str, found: "pd.Series[Any]") -> None:
     left, right = columns.pair()
     with left:
         st.subheader("Distribution", anchor=False)
-        st.plotly_chart(
-            charts.histogram(bins, marks, theme.theme()), config=charts.CONFIG, width="stretch", key="histogram"
-        )
+        draw.chart(charts.histogram(bins, marks, theme.theme()), "histogram")
     with right:
         st.subheader("Over the capture", anchor=False)
         figure = charts.over_time(points, theme.theme(), log=bins["scale"].iloc[0] == "log")
-        st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="over-time")
+        draw.chart(figure, "over-time")
     if len(points) < int(found["calls"]):
         st.caption(
             f"{fmt.count(len(points))} of {fmt.count(found['calls'])} launches are drawn:"

@@ -5,26 +5,25 @@ import streamlit as st
 from app import session
 from app.selection import links, settled
 from app.ui import format as fmt
+from app.ui import heads, tables, theme
 from app.ui import page as ui
-from app.ui import tables, theme
 
 ALL = "All classes"
-COLUMNS = (
-    tables.Col("name", "Kernel", help="Without templates and arguments; a click opens the kernel", width=300),
-    tables.Col(
-        "share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations of the selection", width=110
-    ),
-    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
-    tables.Col("class", "Class", kind="class", width=160),
-    tables.Col("calls", "Calls", kind="count", help="Number of executions"),
-    tables.Col("avg_ns", "Average", kind="duration", help="Mean duration", like="median_ns"),
-    tables.Col("median_ns", "Median", kind="duration", help="Half of the executions take at most this long"),
-    tables.Col("min_ns", "Min", kind="duration", help="Shortest execution", like="median_ns"),
-    tables.Col("max_ns", "Max", kind="duration", help="Longest execution", like="median_ns"),
-    tables.Col("stddev_ns", "Deviation", kind="duration", help="Sample deviation (n - 1)", like="median_ns"),
-    tables.Col("grid", "Grid", help="Blocks in x, y and z, or how many different grids", width=110),
-    tables.Col("block", "Block", help="Threads of a block in x, y and z, or how many different blocks", width=100),
-    tables.Col("registers", "Registers", kind="count", help="Registers of a thread, the most of all launches"),
+COLUMNS = heads.of(
+    "kernels",
+    heads.use("name", click="opens the kernel", width=300),
+    heads.bar("share_pct", width=110),
+    "total_ns",
+    heads.use("class", width=160),
+    "calls",
+    heads.use("avg_ns", like="median_ns"),
+    "median_ns",
+    heads.use("min_ns", like="median_ns"),
+    heads.use("max_ns", like="median_ns"),
+    heads.use("stddev_ns", like="median_ns"),
+    heads.use("grid", width=110),
+    heads.use("block", width=100),
+    "registers",
 )
 
 

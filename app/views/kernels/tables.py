@@ -4,38 +4,38 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import tables
+from app.ui import heads, tables
 
 LONGEST = 100
-SHAPE_COLUMNS = (
-    tables.Col("grid", "Grid", help="Blocks in x, y and z", width=120),
-    tables.Col("block", "Block", help="Threads of a block in x, y and z", width=100),
-    tables.Col("calls", "Calls", kind="count"),
-    tables.Col("share_pct", "Share", kind="bar", help="Share of this kernel's time", width=110),
-    tables.Col("total_ns", "Total", kind="duration"),
-    tables.Col("avg_ns", "Average", kind="duration"),
-    tables.Col("occupancy_pct", "Occupancy", kind="percent", help="Theoretical: warps an SM can hold of this launch"),
-    tables.Col("limiter", "Limited by", help="What sets the theoretical occupancy", width=120),
-    tables.Col("blocks_per_sm", "Blocks / SM", kind="count", help="Blocks of this launch that an SM can hold"),
-    tables.Col("waves", "Waves", kind="number", help="Blocks of the grid over the blocks that fit on the GPU at once"),
-    tables.Col("registers", "Registers", kind="count", help="Registers of a thread"),
-    tables.Col("static_shared_bytes", "Static shared", kind="bytes", help="Shared memory of a block that it declares"),
-    tables.Col(
-        "dynamic_shared_bytes", "Dynamic shared", kind="bytes", help="Shared memory of a block asked for at launch"
-    ),
-    tables.Col("local_bytes", "Local", kind="bytes", help="Local memory of a thread: spills and indexed arrays"),
+SHAPE_COLUMNS = heads.of(
+    "kernel_shapes",
+    heads.use("grid", width=120),
+    heads.use("block", width=100),
+    "calls",
+    heads.bar("share_pct", width=110),
+    "total_ns",
+    "avg_ns",
+    "occupancy_pct",
+    heads.use("limiter", width=120),
+    "blocks_per_sm",
+    "waves",
+    "registers",
+    "static_shared_bytes",
+    "dynamic_shared_bytes",
+    "local_bytes",
 )
 SHAPE_HIDDEN = ("min_ns", "max_ns", "gpu", "warps", "limit_warps", "limit_registers", "limit_shared", "limit_blocks")
-LONGEST_COLUMNS = (
-    tables.Col("duration_ns", "Duration", kind="duration"),
-    tables.Col("since_start_ns", "Begin", kind="duration", help="From the begin of the capture"),
-    tables.Col("gpu_id", "GPU", kind="count"),
-    tables.Col("stream", "Stream", kind="count"),
-    tables.Col("grid", "Grid", width=120),
-    tables.Col("block", "Block", width=100),
-    tables.Col("registers", "Registers", kind="count"),
-    tables.Col("shared_bytes", "Shared", kind="bytes", help="Shared memory of a block, static and dynamic"),
-    tables.Col("correlation_id", "Correlation", kind="count", help="Joins the API call that launched it"),
+LONGEST_COLUMNS = heads.of(
+    "kernel_instances",
+    "duration_ns",
+    "since_start_ns",
+    "gpu_id",
+    "stream",
+    heads.use("grid", width=120),
+    heads.use("block", width=100),
+    "registers",
+    "shared_bytes",
+    "correlation_id",
 )
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import page, tables
+from app.ui import heads, page, tables
 from profiledb.report.catalog import Manifest
 
 ROW_PX = 34
@@ -16,7 +16,7 @@ SCREEN = 22
 """Rows that a screen has room for; a longer table scrolls by itself."""
 SAMPLE = "sample"
 LINKED = "linked"
-_UNITS = (tables.Col("duration", "Duration", kind="duration"), tables.Col("size", "Size", kind="bytes"))
+_UNITS = (heads.Col("duration", "Duration", kind="duration"), heads.Col("size", "Size", kind="bytes"))
 
 Texts = Mapping[str, Sequence[str]]
 """Texts by report id."""

@@ -5,21 +5,32 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import tables
+from app.ui import heads, tables
 from app.views.memory import words as memory_words
 
-COLUMNS = (
-    tables.Col("function", "Function", width=300),
-    tables.Col("share_pct", "Share", kind="bar", help="Share of the sum of all durations", width=110),
-    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
-    tables.Col("for", "For", help="What the call is for, by its name", width=160),
-    tables.Col("calls", "Calls", kind="count"),
-    tables.Col("avg_ns", "Average", kind="duration", like="median_ns"),
-    tables.Col("median_ns", "Median", kind="duration", help="Half of the calls take at most this long"),
-    tables.Col("min_ns", "Min", kind="duration", like="median_ns"),
-    tables.Col("max_ns", "Max", kind="duration", like="median_ns"),
-    tables.Col("threads", "Threads", kind="count", help="Threads that called it"),
-    tables.Col("failed", "Not 0", kind="count", help="Calls that did not return success, which may also mean: not yet"),
+CUDA = heads.of(
+    "api_calls",
+    heads.use("function", width=300),
+    heads.bar("share_pct", width=110),
+    "total_ns",
+    heads.use("category", name="for", width=160),
+    "calls",
+    heads.use("avg_ns", like="median_ns"),
+    "median_ns",
+    heads.use("min_ns", like="median_ns"),
+    heads.use("max_ns", like="median_ns"),
+    "failed",
+)
+OS_RUNTIME = heads.of(
+    "osrt_calls",
+    heads.use("function", width=300),
+    heads.bar("share_pct", width=110),
+    "total_ns",
+    "calls",
+    heads.use("avg_ns", like="median_ns"),
+    "median_ns",
+    heads.use("max_ns", like="median_ns"),
+    "threads",
 )
 WAITING = ("synchronisation", "blocking copy")
 
@@ -35,7 +46,7 @@ def show(report_id: str) -> None:
     st.caption(_sentence(categories))
     calls = session.run(report_id, "api_calls")
     calls = calls.assign(**{"for": calls["category"].map(memory_words.CATEGORIES)})
-    columns = [column for column in COLUMNS if column.name != "failed" or int(calls["failed"].sum())]
+    columns = [column for column in CUDA if column.name != "failed" or int(calls["failed"].sum())]
     tables.table(calls, columns, key="api", download="cuda_api_calls.csv", height=memory_words.height(len(calls)))
 
 
@@ -68,4 +79,4 @@ def os_runtime(report_id: str) -> None:
         f"{fmt.duration(calls['total_ns'].sum())} in {fmt.count(calls['calls'].sum())} calls, summed over threads: one"
         " that waits for work all the time counts in full."
     )
-    tables.table(calls, COLUMNS, key="osrt", download="os_runtime_calls.csv", height=memory_words.height(len(calls)))
+    tables.table(calls, OS_RUNTIME, key="osrt", download="os_runtime_calls.csv", height=memory_words.height(len(calls)))

@@ -4,47 +4,35 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, tables, theme
+from app.ui import draw, heads, tables, theme
 from app.ui import format as fmt
 from app.views.memory import charts as charts_memory
 from app.views.memory import words
 
-COLUMNS = (
-    tables.Col("direction", "Direction", width=190),
-    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations on the GPU"),
-    tables.Col("count", "Operations", kind="count"),
-    tables.Col("bytes", "Size", "B", "Sum of sizes", "count"),
-    tables.Col("avg_bytes", "Average size", "B", "Mean size of an operation", "count"),
-    tables.Col("gb_per_s", "Bandwidth", "GB/s", "Sum of sizes over sum of durations", "number"),
-    tables.Col(
-        "peak_pct",
-        "Of the peak",
-        kind="bar",
-        help="Of the GPU's memory for copies inside it, which read and write and so move twice their size, and for"
-        " memory sets; else of one direction of the link to the host",
-        width=130,
-    ),
-    tables.Col(
-        "peak_gb_per_s",
-        "Peak",
-        "GB/s",
-        "GPU memory as the report states it; the link to the host as the GPU's data sheet states it, for no report of"
-        " nsys does: a slot or a machine may be slower",
-        "number",
-    ),
+COLUMNS = heads.of(
+    "copies",
+    heads.use("direction", width=190),
+    "total_ns",
+    "count",
+    heads.use("bytes", kind="count", unit="B"),
+    heads.use("avg_bytes", kind="count", unit="B"),
+    heads.use("bytes_per_s", name="gb_per_s", unit="GB/s"),
+    heads.bar("peak_pct", width=130),
+    heads.use("peak_bytes_per_s", name="peak_gb_per_s", unit="GB/s"),
 )
-KIND_COLUMNS = (
-    tables.Col("direction", "Direction", width=150),
-    tables.Col("source", "From", help="Kind of memory of the source"),
-    tables.Col("destination", "To", help="Kind of memory of the destination, or of the memory that is set"),
-    tables.Col("function", "Function", width=180),
-    tables.Col("held", "Held the host", help="Why the host had to wait in the call", width=160),
-    tables.Col("call_ns", "Host", kind="duration", help="Sum of durations of the calls on the host"),
-    tables.Col("longest_call_ns", "Longest call", kind="duration", like="call_ns"),
-    tables.Col("copy_ns", "GPU", kind="duration", help="Sum of durations on the GPU", like="call_ns"),
-    tables.Col("count", "Operations", kind="count"),
-    tables.Col("bytes", "Size", "B", "Sum of sizes", "count"),
-    tables.Col("gb_per_s", "Bandwidth", "GB/s", "Sum of sizes over sum of durations on the GPU", "number"),
+KIND_COLUMNS = heads.of(
+    "copy_kinds",
+    heads.use("direction", width=150),
+    "source",
+    "destination",
+    heads.use("function", width=180),
+    heads.use("held", width=160),
+    "call_ns",
+    heads.use("longest_call_ns", like="call_ns"),
+    heads.use("copy_ns", like="call_ns"),
+    "count",
+    heads.use("bytes", kind="count", unit="B"),
+    heads.use("bytes_per_s", name="gb_per_s", unit="GB/s"),
 )
 HELD = {"synchronous": "Synchronous", "pageable": "Pageable memory"}
 ADVICE = {
@@ -66,7 +54,7 @@ def show(report_id: str) -> None:
         st.caption("No copy or memory set here.")
         return
     rates = rows.assign(gb_per_s=rows["bytes_per_s"] / 1e9, peak_gb_per_s=rows["peak_bytes_per_s"] / 1e9)
-    tables.table(rates, words.present(rates, COLUMNS), key="copies", download="copies.csv")
+    tables.table(rates, heads.filled(rates, COLUMNS), key="copies", download="copies.csv")
     if rows["peak_bytes_per_s"].isna().any():
         st.caption(
             "No peak is given where it is not known: neither the report nor this GPU's data sheet tells the link."
@@ -85,7 +73,7 @@ def _sizes(report_id: str, rows: pd.DataFrame) -> None:
     cells = cells.sort_values("direction", key=lambda names: names.map(order), kind="stable")
     figure = charts_memory.copy_sizes(cells, _peaks(rows), colors, theme.theme())
     st.markdown("**Bandwidth by size**")
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="copy-sizes")
+    draw.chart(figure, "copy-sizes")
 
 
 def _repeated(colors: list[str], times: int) -> list[str]:
@@ -119,5 +107,5 @@ def _kinds(rows: pd.DataFrame) -> None:
     if rows["function"].notna().any() and rows["held"].isna().all():
         st.caption("No copy held the host: none was synchronous, and none asynchronous with pageable memory.")
     shown = rows.assign(held=rows["held"].map(HELD), gb_per_s=rows["bytes_per_s"] / 1e9)
-    columns = words.present(shown, KIND_COLUMNS)
+    columns = heads.filled(shown, KIND_COLUMNS)
     tables.table(shown, columns, key="copy-kinds", download="copies_by_kind.csv", height=words.height(len(shown)))

@@ -5,37 +5,31 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import page, tables
+from app.ui import heads, page, tables
 from app.views.memory import words as memory_words
 
-REASON_COLUMNS = (
-    tables.Col(
-        "words", "Host meanwhile", help="What the thread did that launched the operation after the gap", width=200
-    ),
-    tables.Col("share_pct", "Share", kind="bar", help="Share of the idle time", width=120),
-    tables.Col("idle_ns", "Idle", kind="duration", help="Idle time in which the host did this"),
-    tables.Col("gaps", "Gaps", kind="count", help="Gaps of which this is the longest part"),
-    tables.Col("longest_ns", "Longest gap", kind="duration", help="The longest of these gaps", like="idle_ns"),
-    tables.Col("function", "Mostly in", help="Function that took most of the time", width=220),
+REASON_COLUMNS = heads.of(
+    "idle_reasons",
+    heads.use("reason", name="words", width=200),
+    heads.bar("share_pct", width=120),
+    "idle_ns",
+    "gaps",
+    heads.use("longest_ns", like="idle_ns"),
+    heads.use("function", width=220),
 )
-GAP_COLUMNS = (
-    tables.Col("start_ns", "Begin", kind="duration", help="From the begin of the capture"),
-    tables.Col("duration_ns", "Gap", kind="duration"),
-    tables.Col("gpu_id", "GPU", kind="count"),
-    tables.Col("words", "Host meanwhile", help="What took most of the gap", width=160),
-    tables.Col("covered_pct", "Of the gap", kind="percent", help="Which part of the gap this took"),
-    tables.Col("function", "In", help="Function that the host was in for most of this", width=180),
-    tables.Col("next", "Next operation", help="What ended the gap", width=230),
-    tables.Col("range", "NVTX range of the next operation", width=230),
-    tables.Col(
-        "launched_ns",
-        "Launched after",
-        kind="duration",
-        help="Begin of the call that launched it, from the begin of the gap; negative: before the gap",
-        like="duration_ns",
-    ),
-    tables.Col("launch", "Launched by", width=160),
-    tables.Col("thread", "Thread", help="Process and thread of this call"),
+GAP_COLUMNS = heads.of(
+    "idle_gaps",
+    "start_ns",
+    "duration_ns",
+    "gpu_id",
+    heads.use("reason", name="words", width=160),
+    "covered_pct",
+    heads.use("function", width=180),
+    heads.use("next", width=230),
+    heads.use("range", width=230),
+    heads.use("launched_ns", like="duration_ns"),
+    heads.use("launch", width=160),
+    "thread",
 )
 LAST = ("until the end", "unknown")
 """Reasons that nothing can be done about: another one is explained where there is one."""
@@ -76,7 +70,7 @@ def show(report_id: str) -> None:
 def _gaps(gaps: pd.DataFrame) -> None:
     st.markdown("**Longest gaps**")
     alone = gaps["gpu_id"].nunique() == 1
-    columns = [c for c in memory_words.present(gaps, GAP_COLUMNS) if not (alone and c.name == "gpu_id")]
+    columns = [c for c in heads.filled(gaps, GAP_COLUMNS) if not (alone and c.name == "gpu_id")]
     tables.table(
         gaps,
         columns,

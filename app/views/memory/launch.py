@@ -7,34 +7,21 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import page, tables
+from app.ui import heads, page, tables
 from app.views.memory import words
 
-COLUMNS = (
-    tables.Col("name", "Kernel", help="Without templates and arguments", width=300),
-    tables.Col("launches", "Launches", kind="count"),
-    tables.Col("call_ns", "Calls", kind="duration", help="Sum of durations of the launch calls on the host"),
-    tables.Col(
-        "queue_ns", "Queue", kind="duration", help="Sum of times from the end of the call to the begin", like="call_ns"
-    ),
-    tables.Col("kernel_ns", "Kernel", kind="duration", help="Sum of durations on the GPU", like="call_ns"),
-    tables.Col("median_call_ns", "Median call", kind="duration", like="median_kernel_ns"),
-    tables.Col(
-        "median_queue_ns",
-        "Median queue",
-        kind="duration",
-        help="Of the launches that began after their call had returned",
-        like="median_kernel_ns",
-    ),
-    tables.Col("median_kernel_ns", "Median kernel", kind="duration"),
-    tables.Col(
-        "host_bound_pct",
-        "Launch bound",
-        kind="percent",
-        help="Share of the launches whose kernel is shorter than its call and began at most 5 µs after it: the GPU"
-        " waited for the host",
-    ),
-    tables.Col("class", "Class", kind="class", width=160),
+COLUMNS = heads.of(
+    "launch_times",
+    heads.use("name", width=300),
+    "launches",
+    "call_ns",
+    heads.use("queue_ns", like="call_ns"),
+    heads.use("kernel_ns", like="call_ns"),
+    heads.use("median_call_ns", like="median_kernel_ns"),
+    heads.use("median_queue_ns", like="median_kernel_ns"),
+    "median_kernel_ns",
+    "host_bound_pct",
+    heads.use("class", width=160),
 )
 MOST_PCT, FEW_PCT = 50.0, 10.0
 

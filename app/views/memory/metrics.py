@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, page, theme
+from app.ui import draw, page, theme
 from app.ui import format as fmt
 from app.views.memory import charts as charts_memory
 from app.views.memory import words
@@ -82,4 +82,4 @@ def _lines(rows: pd.DataFrame, means: pd.DataFrame, colors: dict[str, str], end_
     for unit in dict.fromkeys(units.get(name, "") for name in colors):
         drawn = {name: color for name, color in colors.items() if units.get(name, "") == unit}
         figure = charts_memory.metric_lines(rows[rows["metric"].isin(drawn)], unit, drawn, end_ns, theme.theme())
-        st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key=f"metrics-{key}-{unit or 'other'}")
+        draw.chart(figure, f"metrics-{key}-{unit or 'other'}")

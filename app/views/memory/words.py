@@ -1,11 +1,8 @@
 """Words and colours of the page "Memory and API": categories of calls, reasons for idle time, kinds of waits."""
 
-from collections.abc import Sequence
-
 import pandas as pd
-import streamlit as st
 
-from app.ui import charts, tables, theme
+from app.ui import charts, draw, tables, theme
 from app.ui import format as fmt
 from profiledb.rules.classes import OTHER
 
@@ -89,14 +86,9 @@ def share_bar(rows: pd.DataFrame, column: str, amount: str, titles: dict[str, st
         )
         for _, row in rows.iterrows()
     ]
-    st.plotly_chart(charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key=key)
+    draw.chart(charts.share_bar(parts, theme.theme()), key)
 
 
 def height(rows: int) -> int | None:
     """The height of a table that scrolls after a few rows; None where all fit."""
     return (SHORT + 1) * tables.ROW_PX + 2 if rows > SHORT else None
-
-
-def present(frame: pd.DataFrame, columns: Sequence[tables.Col]) -> list[tables.Col]:
-    """The columns that have a value in any row."""
-    return [column for column in columns if column.name in frame.columns and bool(frame[column.name].notna().any())]

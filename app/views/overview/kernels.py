@@ -5,7 +5,7 @@ import streamlit as st
 
 from app import session
 from app.selection import links
-from app.ui import class_bar, tables
+from app.ui import class_bar, heads, tables
 from app.ui import format as fmt
 from profiledb.report.catalog import Manifest
 from profiledb.rules.classes import OTHER
@@ -13,19 +13,21 @@ from profiledb.rules.classes import OTHER
 TOP = 10
 CLASS_TABLE_PX = 620
 """Four narrow columns: wider, the eye loses the row."""
-CLASS_COLUMNS = (
-    tables.Col("class", "Class", kind="class", width=190),
-    tables.Col("share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations shown", width=130),
-    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
-    tables.Col("calls", "Calls", kind="count", help="Number of executions"),
+CLASS_COLUMNS = heads.of(
+    "class_split",
+    heads.use("class", width=190),
+    heads.bar("share_pct", width=130),
+    "total_ns",
+    "calls",
 )
-TOP_COLUMNS = (
-    tables.Col("name", "Kernel", help="Without templates and arguments", width=320),
-    tables.Col("share_pct", "Share", kind="bar", help="Share of the sum of all kernel durations shown", width=120),
-    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
-    tables.Col("class", "Class", kind="class", width=170),
-    tables.Col("calls", "Calls", kind="count", help="Number of executions"),
-    tables.Col("avg_ns", "Average", kind="duration", help="Mean duration"),
+TOP_COLUMNS = heads.of(
+    "kernels",
+    heads.use("name", width=320),
+    heads.bar("share_pct", width=120),
+    "total_ns",
+    heads.use("class", width=170),
+    "calls",
+    "avg_ns",
 )
 
 

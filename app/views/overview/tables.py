@@ -4,26 +4,28 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import tables
+from app.ui import heads, tables
 from profiledb.errors import NotCapturedError
 
 TOP = 10
-COPY_COLUMNS = (
-    tables.Col("operation", "Operation", width=260),
-    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations"),
-    tables.Col("count", "Operations", kind="count"),
-    tables.Col("bytes", "Size", "B", "Sum of sizes", "count"),
-    tables.Col("avg_bytes", "Average size", "B", "Mean size of an operation", "count"),
-    tables.Col("mb_per_s", "Rate", "MB/s", "Sum of sizes over sum of durations", "number"),
+COPY_COLUMNS = heads.of(
+    "memory_copies",
+    heads.use("operation", width=260),
+    "total_ns",
+    "count",
+    heads.use("bytes", kind="count", unit="B"),
+    heads.use("avg_bytes", kind="count", unit="B"),
+    heads.use("bytes_per_s", name="mb_per_s", unit="MB/s"),
 )
-RANGE_COLUMNS = (
-    tables.Col("name", "Range", width=380),
-    tables.Col("total_ns", "Total", kind="duration", help="Time on the host between begin and end"),
-    tables.Col("instances", "Instances", kind="count"),
-    tables.Col("avg_ns", "Average", kind="duration"),
-    tables.Col("median_ns", "Median", kind="duration", like="avg_ns"),
-    tables.Col("max_ns", "Longest", kind="duration", like="avg_ns"),
-    tables.Col("style", "Style"),
+RANGE_COLUMNS = heads.of(
+    "range_summary",
+    heads.use("name", width=380),
+    "total_ns",
+    "instances",
+    "avg_ns",
+    heads.use("median_ns", like="avg_ns"),
+    heads.use("max_ns", like="avg_ns"),
+    "style",
 )
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import tables
+from app.ui import heads, tables
 from app.views.profiles import parts as ncu_parts
 from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import LAUNCHES, Manifest
@@ -30,13 +30,14 @@ FIGURES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("waves_per_sm", "Waves", lambda waves: f"{waves:,.2f}"),
 )
 TEXTS = (("verdict", "Verdict"), ("grid", "Grid"), ("block", "Block"))
-COLUMNS = (
-    tables.Col("name", "Metric", width=330),
-    tables.Col("value", "This", kind="number", help="In the base unit", width=140),
-    tables.Col("other", "Other", kind="number", help="In the base unit", width=140),
-    tables.Col("difference", "Difference", kind="number", help="This less the other", width=140),
-    tables.Col("relative_pct", "Relative", kind="percent", help="Difference, of the other", width=110),
-    tables.Col("unit", "Unit", width=90),
+COLUMNS = heads.of(
+    "ncu_metrics",
+    heads.use("name", width=330),
+    heads.use("value", label="This", width=140),
+    heads.use("value", name="other", label="Other", width=140),
+    heads.Col("difference", "Difference", kind="number", help="This less the other", width=140),
+    heads.Col("relative_pct", "Relative", kind="percent", help="Difference, of the other", width=110),
+    heads.use("unit", width=90),
 )
 
 

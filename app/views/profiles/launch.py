@@ -6,26 +6,28 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import columns, page, tables
+from app.ui import columns, heads, page, tables
 from app.ui import format as fmt
 from app.views.profiles import compare, reading, words
 from profiledb.errors import NotCapturedError
 
 READING, RULES, SECTIONS, METRICS, COMPARE = "Reading", "Rules", "Sections", "All metrics", "Compare"
 TYPES = {"OPT": "to improve", "INF": "to know", "WRN": "warning", "ERR": "rule failed"}
-DETAIL_COLUMNS = (
-    tables.Col("section", "Section", width=240),
-    tables.Col("label", "Row", width=280),
-    tables.Col("value", "Value", kind="number"),
-    tables.Col("unit", "Unit"),
-    tables.Col("text", "Text"),
-    tables.Col("metric", "Metric", width=360),
+DETAIL_COLUMNS = heads.of(
+    "ncu_details",
+    heads.use("section", width=240),
+    heads.use("label", width=280),
+    "value",
+    "unit",
+    "text",
+    heads.use("metric", width=360),
 )
-METRIC_COLUMNS = (
-    tables.Col("name", "Metric", width=520),
-    tables.Col("value", "Value", kind="number", help="In the base unit"),
-    tables.Col("unit", "Unit", width=110),
-    tables.Col("text", "Text", help="Value that is no number", width=260),
+METRIC_COLUMNS = heads.of(
+    "ncu_metrics",
+    heads.use("name", width=520),
+    "value",
+    heads.use("unit", width=110),
+    heads.use("text", width=260),
 )
 
 

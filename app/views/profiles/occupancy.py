@@ -5,8 +5,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app.ui import draw, page, theme
 from app.ui import format as fmt
-from app.ui import page, theme
 from app.views.profiles import charts, words
 from app.views.profiles import parts as ncu_parts
 
@@ -122,5 +122,5 @@ def _curves(rows: pd.DataFrame, row: "pd.Series[Any]") -> None:
                 continue
             with st.container(width=CURVE_PX):
                 figure = charts.curve(points, title, label, theme.theme(), size=size)
-                ncu_parts.chart(figure, f"curve-{what}")
+                draw.chart(figure, f"curve-{what}")
     st.caption("Theoretical occupancy if one of them were another, with the launch as it was marked.")

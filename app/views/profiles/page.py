@@ -6,38 +6,31 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import about, charts, notes, summary_button, tables, theme, verdicts
+from app.ui import about, charts, draw, heads, notes, summary_button, tables, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.profiles import launch as ncu_launch
 
 FLAGS = "ncu --section SpeedOfLight --section LaunchStats --section Occupancy"
-COLUMNS = (
-    tables.Col("launch_id", "ID", kind="count", help="Number of the launch in the report", width=56),
-    tables.Col("name", "Kernel", width=300),
-    tables.Col("class", "Class", kind="class", width=150),
-    tables.Col("duration_ns", "Duration", kind="duration", help="Under ncu's clock control"),
-    tables.Col(
-        "compute_pct", "Compute", kind="bar", help="Speed of light: SM throughput, share of the peak", width=104
-    ),
-    tables.Col(
-        "memory_pct", "Memory", kind="bar", help="Speed of light: memory throughput, share of the peak", width=104
-    ),
-    tables.Col("verdict", "Verdict", help="By the thresholds of ncu's own speed-of-light rule", width=120),
-    tables.Col("occupancy_pct", "Occupancy", kind="percent", help="Achieved"),
-    tables.Col(
-        "theoretical_occupancy_pct", "Theoretical", kind="percent", help="What registers, shared memory and block allow"
-    ),
-    tables.Col(
-        "waves_per_sm", "Waves", kind="number", help="Blocks of the grid over the blocks that fit on the GPU at once"
-    ),
-    tables.Col("dram_pct", "DRAM", kind="percent", help="Throughput of the device memory, share of the peak"),
-    tables.Col("l2_hit_pct", "L2 hits", kind="percent"),
-    tables.Col("l1_hit_pct", "L1 hits", kind="percent"),
-    tables.Col("grid", "Grid", width=100),
-    tables.Col("block", "Block", width=90),
-    tables.Col("registers", "Registers", kind="count", help="Registers of a thread"),
-    tables.Col("nvtx", "NVTX ranges", help="Ranges open at the launch, outermost first", width=260),
+COLUMNS = heads.of(
+    "ncu_speed_of_light",
+    heads.use("launch_id", width=56),
+    heads.use("name", width=300),
+    heads.use("class", width=150),
+    "duration_ns",
+    heads.bar("compute_pct", width=104),
+    heads.bar("memory_pct", width=104),
+    heads.use("verdict", width=120),
+    "occupancy_pct",
+    "theoretical_occupancy_pct",
+    "waves_per_sm",
+    "dram_pct",
+    "l2_hit_pct",
+    "l1_hit_pct",
+    heads.use("grid", width=100),
+    heads.use("block", width=90),
+    "registers",
+    heads.use("nvtx", width=260),
 )
 
 
@@ -65,9 +58,7 @@ def _verdicts(rows: pd.DataFrame) -> None:
     if launches > 1 and known:
         st.subheader("What limits the launches", anchor=False)
         parts = [_part(row) for _, row in rows.iterrows()]
-        st.plotly_chart(
-            charts.share_bar(parts, theme.theme()), config=charts.CONFIG, width="stretch", key="verdicts-bar"
-        )
+        draw.chart(charts.share_bar(parts, theme.theme()), "verdicts-bar")
         shares = "  ·  ".join(f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts)
         st.caption(f"Share of the time of all {fmt.count(launches)} launches: {shares}")
     if known < launches:

@@ -1,13 +1,11 @@
-"""Small parts that the views of one launch share: a titled part, what it lacks, a table of words, a chart."""
+"""Small parts that the views of one launch share: a titled part, what it lacks, a table of words."""
 
 from collections.abc import Sequence
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from app import session
-from app.ui import charts
 from app.ui import format as fmt
 from app.views.profiles import words as ncu_words
 from profiledb.errors import NotCapturedError
@@ -36,8 +34,3 @@ def words(rows: Sequence[tuple[str, ...]]) -> None:
         {str(place): [fmt.plain(cell) for cell in column] for place, column in enumerate(zip(*rows, strict=True))}
     )
     st.table(frame.set_index("0"), border="horizontal", hide_header=True)
-
-
-def chart(figure: go.Figure, key: str) -> None:
-    """A figure over the whole width."""
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key=key)

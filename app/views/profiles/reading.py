@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.ui import columns, theme
+from app.ui import columns, draw, theme
 from app.ui import format as fmt
 from app.views.profiles import charts, occupancy, words
 from app.views.profiles import parts as ncu_parts
@@ -45,7 +45,7 @@ def _light(report_id: str, launch: "pd.Series[Any]") -> None:
         if (amount := fmt.number(launch[name])) is not None
     ]
     if rows:
-        ncu_parts.chart(charts.bars(rows, theme.theme(), ticks=THRESHOLDS), "light")
+        draw.chart(charts.bars(rows, theme.theme(), ticks=THRESHOLDS), "light")
     if isinstance(launch["verdict"], str):
         st.markdown(f"**{launch['verdict'].capitalize()}**: {fmt.plain(launch['reason'])}.")
         st.caption(words.VERDICTS[launch["verdict"]])
@@ -64,7 +64,7 @@ def _breakdown(rows: pd.DataFrame) -> None:
         parts = [
             charts.Bar(words.unit_of(row["metric"]), row["pct"], fmt.percent(row["pct"])) for _, row in top.iterrows()
         ]
-        ncu_parts.chart(charts.bars(parts, theme.theme()), f"breakdown-{side}")
+        draw.chart(charts.bars(parts, theme.theme()), f"breakdown-{side}")
 
 
 def _stalls(rows: pd.DataFrame) -> None:
@@ -84,7 +84,7 @@ def _stalls(rows: pd.DataFrame) -> None:
         )
         for _, row in top.iterrows()
     ]
-    ncu_parts.chart(charts.bars(parts, theme.theme(), whole=False), "stalls")
+    draw.chart(charts.bars(parts, theme.theme(), whole=False), "stalls")
     st.caption(_latency(rows, sampled=sampled))
     stalls = top[top["reason"] != words.SELECTED].head(EXPLAINED)
     for reason in stalls["reason"]:
@@ -169,7 +169,7 @@ def _mix(rows: pd.DataFrame) -> None:
             charts.Bar(words.pipe(name), amount, fmt.percent(amount))
             for name, amount in zip(used["name"], used[column].astype(float), strict=True)
         ]
-        ncu_parts.chart(charts.bars(parts, theme.theme()), "pipes")
+        draw.chart(charts.bars(parts, theme.theme()), "pipes")
         what = "instructions that they can take" if kind == "pipe_instructions" else "busy cycles"
         cycles = "cycles in which the SM was active" if column == "active_pct" else "all cycles"
         st.caption(f"Pipes by {what}, share of the peak, {cycles}.")
@@ -197,7 +197,7 @@ def _opcodes(rows: pd.DataFrame) -> None:
         charts.Bar(row["name"], row["share_pct"], f"{fmt.percent(row['share_pct'])}, {fmt.count(row['instructions'])}")
         for _, row in rows.head(OPCODES).iterrows()
     ]
-    ncu_parts.chart(charts.bars(parts, theme.theme(), whole=False), "opcodes")
+    draw.chart(charts.bars(parts, theme.theme(), whole=False), "opcodes")
     st.caption("Instructions by opcode, share of all that warps executed.")
 
 

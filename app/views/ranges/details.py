@@ -7,20 +7,21 @@ import streamlit as st
 
 from app import session
 from app.selection import links, settled
-from app.ui import class_bar, page, tables
+from app.ui import class_bar, heads, page, tables
 from app.ui import format as fmt
 from app.views.ranges import pace
 from profiledb.errors import AnalysisError, NotCapturedError
 
 TOP = 10
-KERNEL_COLUMNS = (
-    tables.Col("name", "Kernel", help="Without templates and arguments; a click opens the kernel", width=320),
-    tables.Col("share_pct", "Share", kind="bar", help="Share of the kernel time of this range", width=110),
-    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations in this range"),
-    tables.Col("class", "Class", kind="class", width=160),
-    tables.Col("calls", "Calls", kind="count", help="Number of executions in this range"),
-    tables.Col("avg_ns", "Average", kind="duration", help="Mean duration"),
-    tables.Col("max_ns", "Max", kind="duration", help="Longest execution", like="avg_ns"),
+KERNEL_COLUMNS = heads.of(
+    "kernels",
+    heads.use("name", click="opens the kernel", width=320),
+    heads.bar("share_pct", help="Share of the kernel time of this range", width=110),
+    "total_ns",
+    heads.use("class", width=160),
+    "calls",
+    "avg_ns",
+    heads.use("max_ns", like="avg_ns"),
 )
 
 

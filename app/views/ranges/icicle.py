@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.ui import charts, theme
+from app.ui import draw, theme
 from app.ui import format as fmt
 from app.views.ranges import charts as charts_nvtx
 from app.views.ranges.charts import Node
@@ -44,7 +44,7 @@ def show(rows: pd.DataFrame, facts: "pd.Series[Any]") -> None:
     if all(node.id.startswith(_ROOT) for node in drawn):
         st.caption(f"No path takes more than {100 * LEAST_SHARE:g} % of the time: the boxes would be too small to see.")
         return
-    st.plotly_chart(charts_nvtx.icicle(drawn, theme.theme()), config=charts.CONFIG, width="stretch", key="icicle")
+    draw.chart(charts_nvtx.icicle(drawn, theme.theme()), "icicle")
     st.caption(_caption(rows, facts, measure))
 
 

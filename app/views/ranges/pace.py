@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, page, theme
+from app.ui import draw, page, theme
 from app.ui import format as fmt
 from app.views.ranges import charts as charts_nvtx
 
@@ -30,7 +30,7 @@ def show(report_id: str, path: str) -> None:
 def chart(rows: pd.DataFrame, median_ns: float | None, *, key: str) -> None:
     """Draws the instances, and says so where only some are drawn."""
     figure = charts_nvtx.pace(rows, median_ns, theme.theme())
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key=key)
+    draw.chart(figure, key)
     total = int(rows["instances"].iloc[0])
     if total > len(rows):
         st.caption(

@@ -7,22 +7,23 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import page, tables
+from app.ui import heads, page, tables
 from app.views.ranges import pace
 
 NONE = (
     "No steps were recognised. Ranges count as steps that are called step, iter, batch or epoch, with or without a"
     " number, or that fill most of the range around them at least three times."
 )
-COLUMNS = (
-    tables.Col("number", "Step", kind="count", help="In the order of time"),
-    tables.Col("name", "Range", width=200),
-    tables.Col("start_ns", "Begin", kind="duration", help="From the begin of the capture"),
-    tables.Col("gpu_ns", "GPU", kind="duration", help="From its first operation on the GPU to the end of its last"),
-    tables.Col("busy_ns", "GPU busy", kind="duration", help="Time in which its operations ran", like="gpu_ns"),
-    tables.Col("cpu_ns", "Host", kind="duration", help="Between begin and end on the host"),
-    tables.Col("gap_ns", "Since the last", kind="duration", help="From the end of the step before"),
-    tables.Col("operations", "Operations", kind="count"),
+COLUMNS = heads.of(
+    "iterations",
+    "number",
+    heads.use("name", width=200),
+    "start_ns",
+    "gpu_ns",
+    heads.use("busy_ns", like="gpu_ns"),
+    "cpu_ns",
+    "gap_ns",
+    "operations",
 )
 
 
@@ -46,7 +47,7 @@ def show(report_id: str, path: str) -> None:
     else:
         pace.chart(rows.assign(nth=rows["number"]), fmt.number(main["median_ns"]), key="steps-pace")
     with st.expander("All steps" if int(rows["instances"].iloc[0]) == len(rows) else "Steps that are drawn"):
-        shown = [column for column in COLUMNS if bool(rows[column.name].notna().any())]
+        shown = heads.filled(rows, COLUMNS)
         tables.table(rows, shown, key="steps", download="steps.csv", hidden=("path", "thread", "is_warmup", "closed"))
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import tables
+from app.ui import heads, tables
 
 ROWS = 300
 """Rows that a reader may still scroll; more are told as a number."""
@@ -19,25 +19,18 @@ PARAMETER = "path"
 _CLICKED = "nvtx-clicked"
 _INDENT = "\u2003\u2002"
 
-COLUMNS = (
-    tables.Col("tree", "Range", help="A click opens it below", width=340),
-    tables.Col("share_pct", "Share", kind="bar", help="Of the time of all ranges of this selection", width=100),
-    tables.Col("busy_ns", "GPU busy", kind="duration", help="Time in which its operations ran on the GPU"),
-    tables.Col(
-        "gpu_ns",
-        "GPU",
-        kind="duration",
-        help="From its first operation on the GPU to the end of its last, summed over its instances",
-        like="busy_ns",
-    ),
-    tables.Col(
-        "busy_pct", "Busy", kind="percent", help="GPU busy over GPU: how much of its time the GPU worked for it"
-    ),
-    tables.Col("cpu_ns", "Host", kind="duration", help="Time between begin and end on the host"),
-    tables.Col("self_ns", "Self", kind="duration", help="On the host, outside the ranges inside it", like="cpu_ns"),
-    tables.Col("operations", "Operations", kind="count", help="Kernels, copies, memory sets and whole graphs"),
-    tables.Col("instances", "Instances", kind="count"),
-    tables.Col("threads", "Threads", kind="count", help="Threads that opened it"),
+COLUMNS = heads.of(
+    "nvtx_tree",
+    heads.use("name", click="opens it below", name="tree", width=340),
+    heads.Col("share_pct", "Share", kind="bar", help="Of the time of all ranges of this selection", width=100),
+    "busy_ns",
+    heads.use("gpu_ns", like="busy_ns"),
+    heads.Col("busy_pct", "Busy", kind="percent", help="GPU busy over GPU: how much of its time the GPU worked for it"),
+    "cpu_ns",
+    heads.use("self_ns", like="cpu_ns"),
+    "operations",
+    "instances",
+    "threads",
 )
 GPU_COLUMNS = ("busy_ns", "gpu_ns", "busy_pct", "operations")
 HIDDEN = ("path", "level", "kernel_ns", "style", "first_ns", "warmup")

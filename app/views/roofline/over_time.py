@@ -6,8 +6,8 @@ import streamlit as st
 from app import session
 from app.selection import links, settled
 from app.ui import format as fmt
+from app.ui import heads, report_links, tables
 from app.ui import page as ui
-from app.ui import report_links, tables
 from app.ui.report_links import Candidate
 from app.views.roofline import parts
 from app.views.roofline.charts import Roofline
@@ -19,29 +19,31 @@ from profiledb.report.catalog import Manifest
 NCU = "ncu"  # the parameter of the address that names the Compute report, where it is not the linked one
 
 MATCHES = {"exact": "measured", "name": "other shapes", "none": "not measured"}
-COLUMNS = (
-    tables.Col("name", "Kernel", help="A click opens the kernel", width=250),
-    tables.Col("share_pct", "Share", kind="bar", help="Share of all kernel time of the selection", width=104),
-    tables.Col("total_ns", "Total", kind="duration", help="Sum of durations in this report"),
-    tables.Col("calls", "Calls", kind="count"),
-    tables.Col("avg_ns", "Average", kind="duration", help="Mean duration in this report"),
-    tables.Col("ncu_duration_ns", "ncu", kind="duration", help="The launch that ncu measured", like="avg_ns"),
-    *parts.measures(average=", of the launch that ncu measured"),
-    tables.Col("class", "Class", kind="class", width=140),
-    tables.Col("grid", "Grid", width=100),
-    tables.Col("block", "Block", width=90),
-    tables.Col("launches", "Launches", kind="count", help="Launches that ncu measured of it"),
-)  # fmt: skip
-REST_COLUMNS = (
-    tables.Col("name", "Kernel", width=300),
-    tables.Col("share_pct", "Share", kind="bar", width=104),
-    tables.Col("total_ns", "Total", kind="duration"),
-    tables.Col("calls", "Calls", kind="count"),
-    tables.Col("class", "Class", kind="class", width=140),
-    tables.Col("grid", "Grid", width=100),
-    tables.Col("block", "Block", width=90),
-    tables.Col("found", "Found", help="Other shapes: measured, with other grids or blocks", width=130),
-)  # fmt: skip
+COLUMNS = heads.of(
+    "time_weighted_roofline",
+    heads.use("name", click="opens the kernel", width=250),
+    heads.bar("share_pct", width=104),
+    "total_ns",
+    "calls",
+    "avg_ns",
+    heads.use("ncu_duration_ns", like="avg_ns"),
+    *parts.MEASURES,
+    heads.use("class", width=140),
+    heads.use("grid", width=100),
+    heads.use("block", width=90),
+    "launches",
+)
+REST_COLUMNS = heads.of(
+    "time_weighted_roofline",
+    heads.use("name", width=300),
+    heads.bar("share_pct", width=104),
+    "total_ns",
+    "calls",
+    heads.use("class", width=140),
+    heads.use("grid", width=100),
+    heads.use("block", width=90),
+    heads.use("match", name="found", help="Other shapes: measured, with other grids or blocks", width=130),
+)
 
 
 def page() -> None:

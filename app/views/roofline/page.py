@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, profile_links, tables, theme, verdicts
+from app.ui import draw, heads, profile_links, tables, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.roofline import charts as charts_roofline
@@ -17,14 +17,15 @@ from app.views.roofline.points import Point
 from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import LAUNCHES
 
-COLUMNS = (
-    tables.Col("launch_id", "ID", kind="count", help="Number of the launch in the report", width=56),
-    tables.Col("name", "Kernel", width=260),
-    tables.Col("class", "Class", kind="class", width=140),
-    tables.Col("duration_ns", "Duration", kind="duration", help="Under ncu's clock control"),
-    *parts.measures(),
-    tables.Col("grid", "Grid", width=100),
-    tables.Col("block", "Block", width=90),
+COLUMNS = heads.of(
+    "ncu_roofline",
+    heads.use("launch_id", width=56),
+    heads.use("name", width=260),
+    heads.use("class", width=140),
+    "duration_ns",
+    *parts.MEASURES,
+    heads.use("grid", width=100),
+    heads.use("block", width=90),
 )
 MOST_OTHERS = 4
 WITH = "with"  # the parameter of the address that names the baselines
@@ -194,12 +195,9 @@ def _speed_of_light(report_id: str) -> None:
         )
         for _, row in known.iterrows()
     ]  # fmt: skip
-    event: Any = st.plotly_chart(
-        charts_roofline.speed_of_light(points, theme.theme()), config=charts.CONFIG, width="stretch",
-        key="speed-of-light", on_select="rerun", selection_mode="points",
-    )  # fmt: skip
+    picked = draw.clicked(charts_roofline.speed_of_light(points, theme.theme()), "speed-of-light")
     st.caption("Dotted: 60 % and 80 % of the peaks, the thresholds of the verdict. A click opens the launch.")
-    if (picked := parts.clicked(event)) is not None:
+    if picked is not None:
         profile_links.open_launch(report_id, int(picked.rsplit("/", 1)[1]))
 
 

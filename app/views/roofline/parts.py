@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.ui import charts, tables, theme, verdicts
+from app.ui import draw, heads, theme, verdicts
 from app.ui import format as fmt
 from app.views.roofline import charts as charts_roofline
 from app.views.roofline.charts import Roof
@@ -24,6 +24,17 @@ PRECISIONS = {
 CLASS, LIMIT = "Class", "Limit"
 TERA = 1e12
 FLAGS = "ncu --set roofline"
+MEASURES = (
+    heads.bar("pct_of_roof", width=110),
+    heads.use("bound", width=90),
+    "intensity",
+    heads.use("flops_per_s", name="tflops", unit="TFLOP/s"),
+    heads.use("bytes_per_s", name="tbytes", unit="TB/s"),
+    heads.use("precision", name="precision_title", width=150),
+    heads.use("verdict", width=120),
+    heads.use("note", width=220),
+)
+"""Columns that both rooflines show, of ``figures``."""
 
 
 @dataclass(frozen=True)
@@ -138,19 +149,9 @@ def _titles(rows: pd.DataFrame) -> "pd.Series[Any]":
 
 def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
     """Draws the chart; answers the key of the point that was clicked."""
-    figure = charts_roofline.roofline(chart, theme.theme())
-    event: Any = st.plotly_chart(
-        figure, config=charts.CONFIG, width="stretch", key=key, on_select="rerun", selection_mode="points"
-    )
+    found = draw.clicked(charts_roofline.roofline(chart, theme.theme()), key)
     _signs(chart.points)
-    return clicked(event)
-
-
-def clicked(event: Any) -> str | None:
-    """The key of the point that a click on a chart means."""
-    picked = [point.get("customdata") for point in event.selection.points] if event else []
-    found = picked[0] if picked else None
-    return str(found[0] if isinstance(found, list) else found) if found is not None else None
+    return found
 
 
 def _signs(points: Sequence[Point]) -> None:
@@ -198,17 +199,3 @@ def figures(rows: pd.DataFrame) -> pd.DataFrame:
         tbytes=rows["bytes_per_s"] / TERA,
         precision_title=_titles(rows).where(rows["flops_per_s"] > 0),
     )
-
-
-def measures(*, average: str = "") -> tuple[tables.Col, ...]:
-    """Columns of a roofline's table."""
-    return (
-        tables.Col("pct_of_roof", "Of the roof", kind="bar", help=f"Work over the roof{average}", width=110),
-        tables.Col("bound", "Bound", help="By memory left of the ridge point, by arithmetic right of it", width=90),
-        tables.Col("intensity", "Intensity", "FLOP/B", "Arithmetic intensity at this level", "number"),
-        tables.Col("tflops", "Work", "TFLOP/s", "An FMA counts as two", "number"),
-        tables.Col("tbytes", "Traffic", "TB/s", "Of the level that is shown", "number"),
-        tables.Col("precision_title", "Precision", width=150),
-        tables.Col("verdict", "Speed of light", help="Verdict by the thresholds of ncu's own rule", width=120),
-        tables.Col("note", "Estimated", help="What was not measured as such", width=220),
-    )  # fmt: skip

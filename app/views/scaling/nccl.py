@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app import session
-from app.ui import charts, tables, theme
+from app.ui import charts, draw, heads, tables, theme
 from app.ui import format as fmt
 from app.views.scaling import charts as charts_scaling
 from app.views.scaling import tables as scaling_tables
@@ -42,10 +42,10 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
     st.markdown(fmt.plain(words.skew(run, rows)))
     color = theme.class_colors().get("communication", charts.ACCENT[theme.theme()])
     figure = charts_scaling.waits(rows, color, theme.theme())
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="waits-chart")
+    draw.chart(figure, "waits-chart")
     st.caption("Wait of a rank in a step, the mean.")
     operations = nccl.operations(run)
-    columns = scaling_tables.known(operations, scaling_tables.OPERATION_COLUMNS)
+    columns = heads.filled(operations, scaling_tables.OPERATION_COLUMNS)
     tables.table(operations, columns, key="operations", download="nccl_operations.csv", hidden=("matched",))
     st.caption(_HOW)
 
@@ -82,7 +82,7 @@ def _one_rank(manifest: Manifest, run: Run) -> None:
     )
     rows = session.whole(manifest.id, "nccl_sum", mode="process", warmup="exclude")
     if len(rows):
-        columns = scaling_tables.known(rows, scaling_tables.ONE_RANK_COLUMNS)
+        columns = heads.filled(rows, scaling_tables.ONE_RANK_COLUMNS)
         tables.table(rows, columns, key="nccl-sum", download="nccl_sum.csv")
 
 
@@ -90,9 +90,7 @@ def _none(manifest: Manifest, runs: Sequence[Run]) -> None:
     rows = session.whole(manifest.id, "nccl_sum")
     if len(rows):
         st.caption("NCCL ran outside of steps only, so it has no part in them:")
-        tables.table(
-            rows, scaling_tables.known(rows, scaling_tables.ONE_RANK_COLUMNS), key="nccl-sum", download="nccl_sum.csv"
-        )
+        tables.table(rows, heads.filled(rows, scaling_tables.ONE_RANK_COLUMNS), key="nccl-sum", download="nccl_sum.csv")
     elif all(run.size == 1 for run in runs):
         st.caption("One GPU, and no kernel of NCCL: there is nothing that ranks would wait for.")
     else:

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, theme
+from app.ui import draw, theme
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.scaling import charts as charts_scaling
@@ -99,12 +99,12 @@ def _charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
         figure = charts_scaling.scaling(
             rows, [run.curve for run in runs], _MEASURES[measure or "Efficiency"], theme.theme()
         )
-        st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="scaling-chart")
+        draw.chart(figure, "scaling-chart")
     known = rows[rows["step_ns"].notna()]
     if len(known):
         st.subheader("A step", anchor=False)
         figure = charts_scaling.steps(known, theme.class_colors(), theme.theme())
-        st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="steps-chart")
+        draw.chart(figure, "steps-chart")
 
 
 def _notes(runs: Sequence[Run], rows: pd.DataFrame, left_out: Sequence[str], cut: int) -> None:

@@ -4,14 +4,15 @@ import streamlit as st
 
 from app.selection import settled
 from app.ui import format as fmt
-from app.ui import tables
+from app.ui import heads, tables
 
-COLUMNS = (
-    tables.Col("number", "Iteration", kind="count", help="In the order of time; a click offers it alone", width=90),
-    tables.Col("start_ns", "Begin", kind="duration", help="From the begin of the capture"),
-    tables.Col("duration_ns", "Duration", kind="duration", help="To the begin of the next marker"),
-    tables.Col("busy_ns", "GPU busy", kind="duration", help="Time in which the GPU ran anything", like="duration_ns"),
-    tables.Col("kernels", "Kernels", kind="count", help="Kernels that begin in it on this GPU"),
+COLUMNS = heads.of(
+    "detected_iterations",
+    heads.use("number", click="offers it alone", width=90),
+    "start_ns",
+    "duration_ns",
+    heads.use("busy_ns", like="duration_ns"),
+    "kernels",
 )
 
 

@@ -1,25 +1,25 @@
 """The split of one report: figures, a sentence, a bar a phase, and tables by phase and by class."""
 
-import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import page, tables
+from app.ui import heads, page, tables
 from app.views.split import parts, words
 from app.views.split.side import Side
 from profiledb.rules.phases import ALL
 
-PHASE_COLUMNS = (
-    tables.Col("title", "Phase", width=120),
-    tables.Col("share_pct", "Share", kind="bar", help="Share of all kernel time of the selection", width=110),
-    tables.Col("total_ns", "Kernel time", kind="duration", help="Sum of durations"),
-    tables.Col("matmul_pct", "Matmul", kind="percent", help="Share of matmul in the kernel time of the phase"),
-    tables.Col("rest_pct", "Rest", kind="percent", help="Share of everything else"),
-    tables.Col("matmul_ns", "Matmul", kind="duration", like="total_ns"),
-    tables.Col("rest_ns", "Rest", kind="duration", like="total_ns"),
-    tables.Col("calls", "Launches", kind="count"),
-    tables.Col("pass_ns", "A pass", kind="duration", help="Kernel time in a pass"),
-    tables.Col("pass_calls", "Launches a pass", kind="number"),
+PHASE_COLUMNS = heads.of(
+    "matmul_split",
+    heads.use("phase", name="title", width=120),
+    heads.bar("share_pct", width=110),
+    "total_ns",
+    "matmul_pct",
+    "rest_pct",
+    heads.use("matmul_ns", like="total_ns"),
+    heads.use("rest_ns", like="total_ns"),
+    "calls",
+    "pass_ns",
+    "pass_calls",
 )
 
 
@@ -43,7 +43,9 @@ def show(side: Side) -> None:
     st.caption(f"{parts.mode_words(side)} {parts.pass_words([side])}")
     if len(rows) > 2:
         drawn = rows.assign(title=[titles.get(name, name) for name in rows["phase"]])
-        tables.table(drawn, _known(drawn, PHASE_COLUMNS), key="phases", download="matmul_split.csv", hidden=("phase",))
+        tables.table(
+            drawn, heads.filled(drawn, PHASE_COLUMNS), key="phases", download="matmul_split.csv", hidden=("phase",)
+        )
     _classes(side, titles)
 
 
@@ -55,23 +57,19 @@ def _classes(side: Side, titles: dict[str, str]) -> None:
         part = side.by_phase[side.by_phase["phase"] == name].set_index("class")["phase_pct"]
         rows[f"in_{name}"] = rows["class"].map(part).fillna(0.0)
     of_phases = [
-        tables.Col(
+        heads.Col(
             f"in_{name}", titles.get(name, name), kind="percent", help=f"Share of the kernel time of {titles[name]}"
         )
         for name in present
     ]
-    columns = [
-        tables.Col("class", "Class", kind="class", width=180),
-        tables.Col("share_pct", "Share", kind="bar", help="Share of all kernel time of the selection", width=110),
+    columns = heads.of(
+        "phase_split",
+        heads.use("class", width=180),
+        heads.bar("share_pct", width=110),
         *(of_phases if len(present) > 1 else []),
-        tables.Col("total_ns", "Kernel time", kind="duration", help="Sum of durations"),
-        tables.Col("calls", "Launches", kind="count"),
-        tables.Col("pass_ns", "A pass", kind="duration", help="Kernel time in a pass"),
-        tables.Col("pass_calls", "Launches a pass", kind="number"),
-    ]
-    tables.table(rows, _known(rows, columns), key="classes", download="phase_split.csv")
-
-
-def _known(rows: pd.DataFrame, columns: "tuple[tables.Col, ...] | list[tables.Col]") -> list[tables.Col]:
-    """The columns without those that have no value at all."""
-    return [column for column in columns if bool(rows[column.name].notna().any())]
+        "total_ns",
+        "calls",
+        "pass_ns",
+        "pass_calls",
+    )
+    tables.table(rows, heads.filled(rows, columns), key="classes", download="phase_split.csv")

@@ -1,10 +1,12 @@
 """The split of two reports beside each other, and the difference by phase, by class and by kernel."""
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import tables, theme
+from app.ui import heads, tables, theme
 from app.views.split import changes, parts, words
 from app.views.split.side import Side
 from profiledb.rules.phases import ALL
@@ -38,16 +40,13 @@ def _phases(first: Side, second: Side, titles: dict[str, str]) -> None:
     for letter, side in (("a", first), ("b", second)):
         for column in columns:
             rows[f"{letter}_{column}"] = side.phases[column].reindex(names).to_numpy()
-    a, b = first.label, second.label
     tables.table(
         rows,
         [
-            tables.Col("title", "Phase", width=110),
-            tables.Col("a_share_pct", f"Share, {a}", kind="percent", help="Share of all kernel time of the report"),
-            tables.Col("b_share_pct", f"Share, {b}", kind="percent", help="Share of all kernel time of the report"),
-            tables.Col("a_matmul_pct", f"Matmul, {a}", kind="percent", help="Share of matmul in the phase"),
-            tables.Col("b_matmul_pct", f"Matmul, {b}", kind="percent", help="Share of matmul in the phase"),
-            *_times(first, second, "pass_ns", "A pass"),
+            *heads.of("matmul_split", heads.use("phase", name="title", width=110)),
+            *_sides(first, second, "matmul_split", "share_pct"),
+            *_sides(first, second, "matmul_split", "matmul_pct"),
+            *_times(first, second, "matmul_split"),
         ],
         key="pair-phases", download="matmul_split.csv",
         hidden=("a_rest_pct", "b_rest_pct", "a_pass_matmul_ns", "b_pass_matmul_ns", "a_total_ns", "b_total_ns"),
@@ -60,11 +59,10 @@ def _classes(first: Side, second: Side) -> None:
     tables.table(
         rows,
         [
-            tables.Col("class", "Class", kind="class", width=180),
-            tables.Col("a_share_pct", f"Share, {first.label}", kind="percent"),
-            tables.Col("b_share_pct", f"Share, {second.label}", kind="percent"),
-            tables.Col("points", "Change", "points", help="The second share less the first", kind="percent"),
-            *_times(first, second, "pass_ns", "A pass"),
+            *heads.of("phase_split", heads.use("class", width=180)),
+            *_sides(first, second, "phase_split", "share_pct"),
+            heads.Col("points", "Change", "points", help="The second share less the first", kind="percent"),
+            *_times(first, second, "phase_split"),
             *_change(first, second),
         ],
         key="pair-classes", download="class_changes.csv", hidden=("a_pass_calls", "b_pass_calls"),
@@ -84,29 +82,20 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
         + f".  New is only in {fmt.plain(second.label)}, gone only in {fmt.plain(first.label)}; kernels are the same"
         " by their full name."
     )
-    a, b = first.label, second.label
-    calls = [
-        tables.Col("a_pass_calls", f"Calls a pass, {a}", kind="number"),
-        tables.Col("b_pass_calls", f"Calls a pass, {b}", kind="number"),
-    ]
-    shares = [
-        tables.Col("a_share_pct", f"Share, {a}", kind="percent"),
-        tables.Col("b_share_pct", f"Share, {b}", kind="percent"),
-        tables.Col("points", "Change", "points", kind="percent"),
-    ]
+    source = "top_kernels"
+    shares = [*_sides(first, second, source, "share_pct"), heads.Col("points", "Change", "points", kind="percent")]
     by_pass = bool(first.passes and second.passes)
+    why = heads.Col("why", "Why", help="What changes its time more: the number of calls, or their length", width=90)
     tables.table(
         rows,
         [
-            tables.Col("name", "Kernel", width=260),
-            tables.Col("why", "Why", help="What changes its time more: the number of calls, or their length", width=90),
+            *heads.of(source, heads.use("name", width=260), why),
             *([] if in_shares else _change(first, second)),
             *(shares if in_shares or not by_pass else []),
-            *([] if in_shares else _times(first, second, "pass_ns", "A pass")),
-            *(calls if by_pass else []),
-            tables.Col("a_avg_ns", f"Average, {a}", kind="duration"),
-            tables.Col("b_avg_ns", f"Average, {b}", kind="duration", like="a_avg_ns"),
-            tables.Col("class", "Class", kind="class", width=150),
+            *([] if in_shares else _times(first, second, source)),
+            *(_sides(first, second, source, "pass_calls") if by_pass else []),
+            *_sides(first, second, source, "avg_ns", like="a"),
+            *heads.of(source, heads.use("class", width=150)),
         ],
         key="pair-kernels", download="kernel_changes.csv", hidden=("demangled", "a_share_pct", "b_share_pct"),
     )  # fmt: skip
@@ -115,18 +104,25 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
 _ORDER = ("new", "gone", "more calls", "fewer calls", "slower", "faster", "same")
 
 
-def _times(first: Side, second: Side, column: str, title: str) -> list[tables.Col]:
-    """A time of a pass of both sides in one unit; nothing where one of them has no passes."""
-    if not (first.passes and second.passes):
-        return []
+def _sides(first: Side, second: Side, source: str, column: str, *, like: str = "") -> list[heads.Col]:
+    """A column of both sides, headed by their names; ``like`` is the side whose unit both have."""
+    (one,) = heads.of(source, column)
     return [
-        tables.Col(f"a_{column}", f"{title}, {first.label}", kind="duration", like=f"b_{column}"),
-        tables.Col(f"b_{column}", f"{title}, {second.label}", kind="duration"),
-    ]
+        replace(
+            one, name=f"{letter}_{column}", label=f"{one.label}, {side.label}",
+            like=f"{like}_{column}" if like not in ("", letter) else "",
+        )
+        for letter, side in (("a", first), ("b", second))
+    ]  # fmt: skip
 
 
-def _change(first: Side, second: Side) -> list[tables.Col]:
+def _times(first: Side, second: Side, source: str) -> list[heads.Col]:
+    """The time of a pass of both sides in one unit; nothing where one of them has no passes."""
+    return _sides(first, second, source, "pass_ns", like="b") if first.passes and second.passes else []
+
+
+def _change(first: Side, second: Side) -> list[heads.Col]:
     if not (first.passes and second.passes):
         return []
     about = "Kernel time in a pass of the second report less that of the first"
-    return [tables.Col("change_ns", "Change", kind="duration", help=about)]
+    return [heads.Col("change_ns", "Change", kind="duration", help=about)]

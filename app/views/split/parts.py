@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.ui import charts, theme
+from app.ui import draw, theme
 from app.ui import format as fmt
 from app.views.split import charts as charts_split
 from app.views.split.charts import Bar, Piece
@@ -47,7 +47,7 @@ def bars(sides: Sequence[Side], *, key: str) -> None:
         drawn, theme.class_titles(), theme.class_colors(), "ms" if what == TIME else "%", theme.theme()
     )
     _legend(charts_split.names(drawn, theme.class_titles()))
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key=f"{key}-chart")
+    draw.chart(figure, f"{key}-chart")
 
 
 def _legend(names: Sequence[str]) -> None:

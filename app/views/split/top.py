@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.selection import links
 from app.ui import format as fmt
-from app.ui import tables
+from app.ui import heads, tables
 from app.views.split import parts
 from app.views.split.side import Side
 from profiledb.rules.phases import ALL
@@ -17,16 +17,17 @@ _ONE, _TWO = "forward", "backward"
 TOGETHER = f"{_ONE},{_TWO}"
 """What ``top_kernels`` takes for both phases as one."""
 
-COLUMNS = (
-    tables.Col("rank", "Rank", kind="count", width=60),
-    tables.Col("name", "Kernel", help="A click opens the kernel", width=300),
-    tables.Col("share_pct", "Share", kind="bar", help="Share of the kernel time of what is chosen above", width=110),
-    tables.Col("total_ns", "Total", kind="duration"),
-    tables.Col("calls", "Calls", kind="count"),
-    tables.Col("pass_calls", "Calls a pass", kind="number"),
-    tables.Col("pass_ns", "A pass", kind="duration", help="Its time in a pass"),
-    tables.Col("avg_ns", "Average", kind="duration"),
-    tables.Col("class", "Class", kind="class", width=150),
+COLUMNS = heads.of(
+    "top_kernels",
+    heads.use("rank", width=60),
+    heads.use("name", click="opens the kernel", width=300),
+    heads.bar("share_pct", width=110),
+    "total_ns",
+    "calls",
+    "pass_calls",
+    "pass_ns",
+    "avg_ns",
+    heads.use("class", width=150),
 )
 
 
@@ -66,7 +67,7 @@ def _table(side: Side, rows: pd.DataFrame, titles: dict[str, str]) -> None:
         without = st.toggle("Without matmul", key="top-rest", bind="query-params", width="content")
     part = rows[rows["phase"] == chosen]
     part = part[part["rest_rank"].notna()] if without else part[part["rank"] <= TOP]
-    columns = [column for column in COLUMNS if bool(part[column.name].notna().any())]
+    columns = heads.filled(part, COLUMNS)
     picked = tables.table(
         part, columns, key=f"top-{chosen}", download="top_kernels.csv", select=True, hidden=("rest_rank", "demangled")
     )

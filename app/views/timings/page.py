@@ -7,42 +7,27 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, size_charts, tables, theme
+from app.ui import draw, heads, size_charts, tables, theme
 from app.ui import format as fmt
 from app.ui import page as ui
 from profiledb.report.catalog import Manifest
 
 EXAMPLE = "label,step,seconds\nforward,0,0.01234\nforward,1,0.01198"
 _LIKE = "timer_mean_ns"
-COLUMNS = (
-    tables.Col("label", "Label", width=190, pinned=True),
-    tables.Col("timings", "Measured", kind="count", help="Measurements of this label", width=84),
-    tables.Col("ranges", "Ranges", kind="count", help="Ranges of this label in the selection", width=72),
-    tables.Col("pairs", "Pairs", kind="count", help="Measurements with their range", width=64),
-    tables.Col("timer_mean_ns", "Timer", kind="duration", help="Mean of what the timer measured"),
-    tables.Col("cpu_mean_ns", "Host", kind="duration", help="Mean duration of the ranges on the host", like=_LIKE),
-    tables.Col(
-        "gpu_mean_ns", "GPU", kind="duration", help="Mean, from the first operation to the end of the last", like=_LIKE
-    ),
-    tables.Col("over_cpu_ns", "Timer − host", kind="duration", help="Mean of what the timer saw and the range did not"),
-    tables.Col("over_cpu_pct", "of host", kind="percent", help="That of the mean of the ranges on the host"),
-    tables.Col(
-        "over_gpu_ns",
-        "Timer − GPU",
-        kind="duration",
-        help="Below 0 the GPU worked on when the timer had stopped",
-        like="over_cpu_ns",
-    ),
-    tables.Col("over_gpu_pct", "of GPU", kind="percent", help="That of the mean time on the GPU"),
-    *(
-        tables.Col(f"{side}_{name}_ns", f"{words} {title}", kind="duration", like=_LIKE, help=about)
-        for name, title, about in (
-            ("std", "std", "Sample deviation"),
-            ("p50", "50 %", "Median"),
-            ("p95", "95 %", "95th percentile"),
-        )
-        for side, words in (("timer", "Timer"), ("cpu", "Host"), ("gpu", "GPU"))
-    ),
+COLUMNS = heads.of(
+    "timing_compare",
+    heads.use("label", width=190, pinned=True),
+    heads.use("timings", width=84),
+    heads.use("ranges", width=72),
+    heads.use("pairs", width=64),
+    "timer_mean_ns",
+    heads.use("cpu_mean_ns", like=_LIKE),
+    heads.use("gpu_mean_ns", like=_LIKE),
+    "over_cpu_ns",
+    "over_cpu_pct",
+    heads.use("over_gpu_ns", like="over_cpu_ns"),
+    "over_gpu_pct",
+    *(heads.use(f"{side}_{name}_ns", like=_LIKE) for name in ("std", "p50", "p95") for side in ("timer", "cpu", "gpu")),
 )
 
 
@@ -123,7 +108,7 @@ def _chart(report_id: str, rows: pd.DataFrame) -> None:
     found = session.run(report_id, "timing_pairs", label=label)
     pairs = found[found["is_pair"]]
     figure = size_charts.timers(pairs, theme.theme())
-    st.plotly_chart(figure, config=charts.CONFIG, width="stretch", key="timings-chart")
+    draw.chart(figure, "timings-chart")
     if int(found["total"].iloc[0]) > len(found):
         st.caption(f"{fmt.count(len(found))} of {fmt.count(found['total'].iloc[0])} are drawn.")
 

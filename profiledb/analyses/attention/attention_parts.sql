@@ -24,23 +24,23 @@
 -- column: tokens | count | | tokens of a sequence
 -- column: part | text | | scores, softmax, output, fused, fused backward
 -- column: calls | count | | ranges of it; of a fused attention its kernels without those that combine pieces
--- column: kernels | count | | kernels that ran in it; empty where the report has none
--- column: cpu_ns | ns | | sum of the durations of the ranges on the host
--- column: kernel_ns | ns | | sum of the durations of the kernels
--- column: matmul_ns | ns | | that of its matrix products: the rest of scores is scaling and masking
--- column: share_pct | % | .1f | share of kernel_ns of all parts of this variant and length
+-- column: kernels = Launches | count | | kernels that ran in it; empty where the report has none
+-- column: cpu_ns = Host | ns | | sum of the durations of the ranges on the host
+-- column: kernel_ns = Kernels | ns | | kernel time, sum over all calls
+-- column: matmul_ns = Products | ns | | of it matrix products; the rest is scaling, masking, casts
+-- column: share_pct | % | .1f | share of the kernel time of this variant and length
 -- column: batch | count | | sequences
--- column: heads | count | | heads
+-- column: heads | count | | heads of the attention
 -- column: head_size | count | | numbers of a head
--- column: flops | FLOP | .0f | FLOPs of all calls
--- column: useful_flops | FLOP | .0f | those that count: half of them where attention is causal
--- column: bytes | bytes | | least that all calls move
--- column: flops_per_s | FLOP/s | .0f | flops by kernel_ns
--- column: pct_of_peak | % | .2f | that of the peak of the GPU
--- column: bytes_per_s | bytes/s | .0f | bytes by kernel_ns
--- column: pct_of_bandwidth | % | .2f | that of the peak of the memory
--- column: time_to_matmuls | ratio | .3f | softmax only: its time by that of scores and output
--- column: time_to_products | ratio | .3f | softmax only: its time by that of the matrix products in scores and output alone
+-- column: flops = Work | FLOP | .0f | FLOPs of all calls
+-- column: useful_flops = Useful | FLOP | .0f | work that counts: half of it where attention is causal
+-- column: bytes | bytes | | least that all calls move: each of Q, K, V, scores and output once
+-- column: flops_per_s = Rate | FLOP/s | .0f | work by kernel time
+-- column: pct_of_peak = Of peak | % | .2f | of what the GPU reaches in this precision
+-- column: bytes_per_s = Rate | bytes/s | .0f | the least bytes by kernel time
+-- column: pct_of_bandwidth = Of memory | % | .2f | of the peak of the memory; what is in the caches can be faster
+-- column: time_to_matmuls = To matmuls | ratio | .3f | time of the softmax by that of both other ranges, scaling and masking included
+-- column: time_to_products = To products | ratio | .3f | time of the softmax by that of the matrix products in these ranges alone
 -- column: flops_to_matmuls | ratio | .4f | softmax only: its FLOPs by those of scores and output
 -- column: peak_flops_per_s | FLOP/s | .0f | peak of the GPU at this precision
 -- column: peak_from | text | | where that is from

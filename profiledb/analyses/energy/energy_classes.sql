@@ -6,9 +6,9 @@
 -- needs: power_log
 -- includes: selection, sidecar, power, energy
 -- selects: part, mode
--- column: class | text | | kernel class; memcpy, memset, graph, idle
--- column: seconds | s | .6f | its share of the time that the log covers, over all GPUs
--- column: joules | J | .3f | energy
+-- column: class | class | | kernel class; memcpy, memset, graph, idle
+-- column: seconds = Time | s | .6f | its share of the time that the log covers, over all GPUs; work that runs at the same time shares it
+-- column: joules = Energy | J | .3f | energy, with the idle power
 -- column: low_j | J | .3f | at least
 -- column: high_j | J | .3f | at most
 -- column: share_pct | % | .2f | share of the energy of the selection

@@ -11,13 +11,13 @@
 -- param: most = 200 how many rows at most
 -- column: range | text | | path, loop or name
 -- column: instances | count | | ranges of the selection
--- column: seconds | s | .6f | time that they cover
+-- column: seconds = Time | s | .6f | time that they cover, on the GPU, else on the host; overlaps count once
 -- column: covered_pct | % | .1f | share of it that the log covers
--- column: joules | J | .3f | energy; empty where the log covers nothing
+-- column: joules = Energy | J | .3f | energy, with the idle power; empty where the log covers nothing
 -- column: low_j | J | .3f | at least
 -- column: high_j | J | .3f | at most
--- column: joules_each | J | .3f | energy of an instance, the mean; empty unless the log covers all of the time
--- column: mean_w | W | .1f | mean power of all GPUs together
+-- column: joules_each = An instance | J | .3f | energy of an instance, the mean; empty unless the log covers all of the time
+-- column: mean_w | W | .1f | energy over time: mean power of all GPUs together
 -- column: measurable | bool | | false where half of the bar is more than half of the energy, or there is none
 -- column: total | count | | rows in all, shown or not
 WITH counted AS (

@@ -5,14 +5,14 @@
 -- needs: power_log
 -- includes: selection, sidecar, power, energy
 -- selects: part, mode
--- column: gpu_id | text | | number of the GPU
--- column: gpu | text | | product name, empty where the report does not tell
--- column: source | text | | `counter`, or `power` where the GPU has no energy counter and its power was added up
--- column: joules | J | .3f | energy in the time that the log covers; empty where it covers none of it
+-- column: gpu_id = GPU | id | | number of the GPU
+-- column: gpu = Name | text | | product name, empty where the report does not tell
+-- column: source = From | text | | what tells it: counter, its energy counter; power, its power added up
+-- column: joules = Energy | J | .3f | energy in the time that the log covers, with the idle power; empty where it covers none of it
 -- column: low_j | J | .3f | at least
 -- column: high_j | J | .3f | at most
 -- column: seconds | s | .6f | time of the selection
--- column: covered_pct | % | .1f | share of it that the log covers
+-- column: covered_pct = In the log | % | .1f | share of the selection's time that the log covers
 -- column: mean_w | W | .1f | energy over the time that the log covers
 -- column: measurable | bool | | false where half of the bar is more than half of the energy, or there is none
 -- column: readings | count | | readings of this GPU in the log

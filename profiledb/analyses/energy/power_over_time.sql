@@ -6,7 +6,7 @@
 -- includes: selection, sidecar, power
 -- selects: part
 -- param: bins = 600 how many rows a GPU at most
--- column: gpu_id | text | | number of the GPU
+-- column: gpu_id | id | | number of the GPU
 -- column: time_ns | ns | | first reading of the bin, from the begin of the capture
 -- column: power_w | W | .1f | power, mean of the readings
 -- column: lowest_w | W | .1f | lowest reading

@@ -7,10 +7,10 @@
 -- selects: part, mode
 -- param: level = 0 how many ranges are around them
 -- param: most = 200 how many rows at most
--- column: path | text | | path
+-- column: path | text | | path of the range
 -- column: name | text | | last name of the path
 -- column: start_ns | ns | | begin, from the begin of the capture
--- column: end_ns | ns | | end
+-- column: end_ns | ns | | end, from the begin of the capture
 -- column: on_gpu | bool | | whether the time is that on the GPU
 -- column: total | count | | ranges of the level in all, shown or not
 -- column: levels | count | | levels that the selection has ranges of

@@ -4,9 +4,9 @@
 -- needs: kernel
 -- includes: selection
 -- selects: part
--- column: class | text | | kernel class; `other` is what no pattern matched
+-- column: class | class | | kernel class; `other` is what no pattern matched
 -- column: total_ns | ns | | sum of durations
--- column: share_pct | % | .2f | share of the sum over all classes
+-- column: share_pct | % | .2f | share of the sum of all kernel durations shown
 -- column: calls | count | | number of executions
 SELECT class, sum(duration_ns)::BIGINT AS total_ns,
     100.0 * sum(duration_ns) / sum(sum(duration_ns)) OVER () AS share_pct, count(*) AS calls

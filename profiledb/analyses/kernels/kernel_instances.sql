@@ -7,15 +7,15 @@
 -- param: limit = 100 how many rows at most
 -- param: skip = 0 how many rows to leave out first
 -- column: kernel_id | text | | number of the execution
--- column: since_start_ns | ns | | begin, from the begin of the capture
--- column: duration_ns | ns | | duration
--- column: gpu_id | text | | number of the GPU
--- column: stream | text | | CUDA stream
+-- column: since_start_ns = Begin | ns | | begin, from the begin of the capture
+-- column: duration_ns | ns | | duration of the execution
+-- column: gpu_id = GPU | id | | number of the GPU
+-- column: stream | id | | CUDA stream
 -- column: grid | text | | blocks in x, y and z
 -- column: block | text | | threads of a block in x, y and z
 -- column: registers | count | | registers of a thread
 -- column: shared_bytes | bytes | | shared memory of a block, static and dynamic
--- column: correlation_id | text | | joins the API call that launched it
+-- column: correlation_id = Correlation | id | | joins the API call that launched it
 WITH chosen AS (
     SELECT kernel_id, end_ns - start_ns AS ns FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))
     ORDER BY ns DESC, kernel_id LIMIT $limit::BIGINT OFFSET $skip::BIGINT

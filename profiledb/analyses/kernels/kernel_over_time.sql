@@ -8,9 +8,9 @@
 -- param: points = 2000 how many rows at most
 -- column: kernel_id | text | | number of the execution
 -- column: since_start_ns | ns | | begin, from the begin of the capture
--- column: duration_ns | ns | | duration
--- column: gpu_id | text | | number of the GPU
--- column: stream | text | | CUDA stream
+-- column: duration_ns | ns | | duration of the execution
+-- column: gpu_id | id | | number of the GPU
+-- column: stream | id | | CUDA stream
 -- column: calls | count | | executions of the kernel in all, shown or not
 WITH execution AS (
     SELECT kernel_id, start_ns, end_ns - start_ns AS ns, device_id, stream_id

@@ -14,23 +14,23 @@
 -- column: block | text | | threads of a block in x, y and z
 -- column: calls | count | | number of executions
 -- column: total_ns | ns | | sum of durations
--- column: share_pct | % | .2f | share of the kernel's time
--- column: avg_ns | ns | .1f | mean duration
+-- column: share_pct | % | .2f | share of this kernel's time
+-- column: avg_ns = Average | ns | .1f | mean duration
 -- column: min_ns | ns | | shortest duration
 -- column: max_ns | ns | | longest duration
 -- column: registers | count | | registers of a thread
--- column: static_shared_bytes | bytes | | shared memory of a block that the kernel declares
--- column: dynamic_shared_bytes | bytes | | shared memory of a block that the launch asks for
--- column: local_bytes | bytes | | local memory of a thread: spilled registers and indexed arrays
+-- column: static_shared_bytes | bytes | | shared memory of a block that it declares
+-- column: dynamic_shared_bytes | bytes | | shared memory of a block asked for at launch
+-- column: local_bytes | bytes | | local memory of a thread: spills and indexed arrays
 -- column: gpu | text | | product name
 -- column: warps | count | | warps of a block
 -- column: limit_warps | count | | blocks an SM can hold by warps
 -- column: limit_registers | count | | blocks an SM can hold by registers; empty where registers do not limit
 -- column: limit_shared | count | | blocks an SM can hold by shared memory; empty where shared memory does not limit
 -- column: limit_blocks | count | | blocks an SM can hold at most
--- column: blocks_per_sm | count | | blocks an SM can hold: the smallest limit
+-- column: blocks_per_sm = Blocks / SM | count | | blocks of this launch that an SM can hold
 -- column: occupancy_pct | % | .1f | theoretical occupancy: warps an SM can hold of this launch, of those it can hold at all
--- column: limiter | text | | what sets the smallest limit: warps, blocks, registers, shared memory; all where equal
+-- column: limiter = Limited by | text | | what sets the theoretical occupancy: warps, blocks, registers, shared memory; all where equal
 -- column: waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
 WITH shape AS (
     SELECT device_id, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread AS registers,

@@ -9,7 +9,7 @@
 -- column: name | text | | readable name: without templates and arguments
 -- column: demangled | text | | full name with template arguments
 -- column: mangled | text | | name as the linker knows it, where captured
--- column: class | text | | kernel class
+-- column: class | class | | kernel class
 -- column: rank | count | | place by total time, from 1
 -- column: kernels | count | | how many different kernels the selection has
 -- column: total_ns | ns | | sum of durations

@@ -8,16 +8,16 @@
 -- param: class =  keeps kernels of this class
 -- param: limit =  how many rows at most
 -- column: kernel | text | | number of the kernel in this report, as kernel_summary and its kin take it
--- column: name | text | | readable name: without templates and arguments
--- column: class | text | | kernel class
+-- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: class | class | | kernel class
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the sum of all kernel durations of the selection
 -- column: calls | count | | number of executions
--- column: avg_ns | ns | .1f | mean duration
--- column: median_ns | ns | .1f | median duration
--- column: min_ns | ns | | shortest duration
--- column: max_ns | ns | | longest duration
--- column: stddev_ns | ns | .1f | sample deviation (n - 1), 0 for a single one
+-- column: avg_ns = Average | ns | .1f | mean duration
+-- column: median_ns | ns | .1f | half of the executions take at most this long
+-- column: min_ns | ns | | shortest execution
+-- column: max_ns | ns | | longest execution
+-- column: stddev_ns = Deviation | ns | .1f | sample deviation (n - 1), 0 for a single one
 -- column: grid | text | | blocks in x, y and z, or how many different ones
 -- column: block | text | | threads of a block in x, y and z, or how many different ones
 -- column: shapes | count | | different launches: grid, block, registers and shared memory

@@ -10,17 +10,17 @@
 -- selects: part
 -- param: idle_ns = 5000 longest queue time of a kernel that the GPU was waiting for
 -- column: kernel | text | | number of the kernel, empty for all of them
--- column: name | text | | name without templates and arguments
--- column: class | text | | kernel class
+-- column: name = Kernel | text | | name without templates and arguments
+-- column: class | class | | kernel class
 -- column: launches | count | | number of launches
--- column: call_ns | ns | | sum of durations of the calls
+-- column: call_ns = Calls | ns | | sum of durations of the launch calls on the host
 -- column: median_call_ns | ns | .1f | median duration of a call
 -- column: queued | count | | launches with a queue time
--- column: queue_ns | ns | | sum of queue times
--- column: median_queue_ns | ns | .1f | median queue time
--- column: kernel_ns | ns | | sum of durations of the kernels
+-- column: queue_ns | ns | | sum of times from the end of the call to the begin
+-- column: median_queue_ns | ns | .1f | median queue time of the launches that began after their call had returned
+-- column: kernel_ns | ns | | sum of durations on the GPU
 -- column: median_kernel_ns | ns | .1f | median duration of a kernel
--- column: host_bound_pct | % | .1f | share of the launches that are host bound
+-- column: host_bound_pct = Launch bound | % | .1f | share of the launches whose kernel is shorter than its call and began at most 5 µs after it: the GPU waited for the host
 WITH launch AS (
     SELECT kernel.name_id, api_call.end_ns - api_call.start_ns AS call, kernel.end_ns - kernel.start_ns AS run,
         CASE WHEN kernel.start_ns >= api_call.end_ns THEN kernel.start_ns - api_call.end_ns END AS queue

@@ -5,18 +5,18 @@
 -- includes: selection, phase
 -- selects: part, mode, phases
 -- column: phase | text | | phase, `none` for what is in no phase, `all` for everything
--- column: total_ns | ns | | sum of durations
+-- column: total_ns = Kernel time | ns | | sum of durations
 -- column: share_pct | % | .2f | share of all kernel time of the selection
 -- column: matmul_ns | ns | | sum of durations of matmul kernels
 -- column: rest_ns | ns | | sum of durations of all others
 -- column: matmul_pct | % | .2f | share of matmul in the kernel time of the phase
--- column: rest_pct | % | .2f | share of all others
--- column: calls | count | | number of executions
+-- column: rest_pct | % | .2f | share of everything else
+-- column: calls = Launches | count | | number of executions
 -- column: passes | count | | passes of the selection; empty where no steps were found
--- column: pass_ns | ns | .1f | kernel time in a pass
+-- column: pass_ns = A pass | ns | .1f | kernel time in a pass
 -- column: pass_matmul_ns | ns | .1f | matmul time in a pass
 -- column: pass_rest_ns | ns | .1f | time of all others in a pass
--- column: pass_calls | count | .2f | executions in a pass
+-- column: pass_calls = Launches a pass | count | .2f | executions in a pass
 WITH kind AS (
     SELECT phase, is_matmul(class) AS matmul, in_pass, total_ns, calls, passes
     FROM selected_phase_time(selected_mode()) LEFT JOIN kernel_name USING (name_id)

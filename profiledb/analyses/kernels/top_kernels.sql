@@ -10,15 +10,15 @@
 -- column: rank | count | | place in the phase by total time, from 1
 -- column: rest_rank | count | | place among the kernels that are no matmul; empty for a matmul
 -- column: kernel | text | | number of the kernel in this report, as kernel_summary and its kin take it
--- column: name | text | | readable name: without templates and arguments
--- column: class | text | | kernel class
+-- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: class | class | | kernel class
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the kernel time of the phase
 -- column: calls | count | | number of executions
--- column: avg_ns | ns | .1f | mean duration
+-- column: avg_ns = Average | ns | .1f | mean duration
 -- column: passes | count | | passes of the selection; empty where no steps were found
--- column: pass_ns | ns | .1f | its time in a pass
--- column: pass_calls | count | .2f | executions in a pass
+-- column: pass_ns = A pass | ns | .1f | its time in a pass
+-- column: pass_calls = Calls a pass | count | .2f | executions in a pass
 -- column: demangled | text | | full name with template arguments
 WITH wanted AS (
     SELECT CASE WHEN $phase::VARCHAR IS NULL THEN phase ELSE $phase::VARCHAR END AS phase, name_id, in_pass, total_ns,

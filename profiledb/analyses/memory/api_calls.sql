@@ -8,15 +8,15 @@
 -- includes: selection, memory
 -- selects: part
 -- column: function | text | | name without its version suffix
--- column: category | text | | what the call is for
+-- column: category = For | text | | what the call is for, by its name
 -- column: share_pct | % | .1f | share of the sum of all durations
 -- column: total_ns | ns | | sum of durations
 -- column: calls | count | | number of calls
--- column: avg_ns | ns | .1f | mean duration
--- column: median_ns | ns | .1f | median duration
+-- column: avg_ns = Average | ns | .1f | mean duration
+-- column: median_ns | ns | .1f | half of the calls take at most this long
 -- column: min_ns | ns | | shortest duration
 -- column: max_ns | ns | | longest duration
--- column: failed | count | | calls that returned an error, also one that means "not yet" or "not supported"
+-- column: failed = Not 0 | count | | calls that did not return success, which may also mean: not yet
 WITH summary AS (
     SELECT name_id, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS calls, avg(end_ns - start_ns) AS avg_ns,
         median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns, max(end_ns - start_ns) AS max_ns,

@@ -7,14 +7,14 @@
 -- includes: memory
 -- selects: part
 -- column: direction | text | | direction of the copy, or memset
--- column: total_ns | ns | | sum of durations
--- column: count | count | | number of operations
--- column: bytes | bytes | | sum of sizes
--- column: avg_bytes | bytes | .1f | mean size
--- column: bytes_per_s | bytes/s | .0f | sum of sizes over sum of durations
+-- column: total_ns | ns | | sum of durations on the GPU
+-- column: count = Operations | count | | number of operations
+-- column: bytes = Size | bytes | | sum of sizes
+-- column: avg_bytes = Average size | bytes | .1f | mean size of an operation
+-- column: bytes_per_s = Bandwidth | bytes/s | .0f | sum of sizes over sum of durations
 -- column: traffic_bytes_per_s | bytes/s | .0f | the same of what was read and written in the memory that limits
--- column: peak_bytes_per_s | bytes/s | .0f | peak of what limits: memory of the GPU, or one direction of its host link
--- column: peak_pct | % | .1f | traffic as a share of the peak
+-- column: peak_bytes_per_s = Peak | bytes/s | .0f | GPU memory as the report states it; the link to the host as the GPU's data sheet states it, for no report of nsys does: a slot or a machine may be slower
+-- column: peak_pct = Of the peak | % | .1f | of the GPU's memory for copies inside it, which read and write and so move twice their size, and for memory sets; else of one direction of the link to the host
 WITH summary AS (
     SELECT direction, sum(duration_ns)::BIGINT AS total_ns, count(*) AS count, sum(bytes)::BIGINT AS bytes,
         avg(bytes) AS avg_bytes, sum(bytes) * 1e9 / nullif(total_ns, 0) AS bytes_per_s,

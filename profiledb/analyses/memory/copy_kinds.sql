@@ -9,16 +9,16 @@
 -- includes: memory
 -- selects: part
 -- column: direction | text | | direction of the copy, or memset
--- column: source | text | | kind of memory of the source, of copies
--- column: destination | text | | kind of memory of the destination, or of the memory that is set
+-- column: source = From | text | | kind of memory of the source
+-- column: destination = To | text | | kind of memory of the destination, or of the memory that is set
 -- column: function | text | | function that was called, without its version suffix
--- column: held | text | | why the host waited: synchronous, pageable, or nothing where it went on
--- column: count | count | | number of operations
--- column: bytes | bytes | | sum of sizes
--- column: copy_ns | ns | | sum of durations on the GPU
--- column: call_ns | ns | | sum of durations of the calls, on the host
--- column: longest_call_ns | ns | | longest call
--- column: bytes_per_s | bytes/s | .0f | sum of sizes over sum of durations on the GPU
+-- column: held = Held the host | text | | why the host had to wait in the call; nothing where it went on
+-- column: count = Operations | count | | number of operations
+-- column: bytes = Size | bytes | | sum of sizes
+-- column: copy_ns = GPU | ns | | sum of durations on the GPU
+-- column: call_ns = Host | ns | | sum of durations of the calls, on the host
+-- column: longest_call_ns | ns | | duration of the longest call
+-- column: bytes_per_s = Bandwidth | bytes/s | .0f | sum of sizes over sum of durations on the GPU
 WITH copy AS (
     SELECT direction, src_kind, dst_kind, kind, bytes, duration_ns, function, api_call.call_id,
         api_call.end_ns - api_call.start_ns AS call_ns,

@@ -3,7 +3,7 @@
 -- needs: gpu_metric
 -- includes: selection, memory
 -- selects: part
--- column: gpu_id | text | | number of the GPU
+-- column: gpu_id | id | | number of the GPU
 -- column: metric | text | | name as the profiler writes it
 -- column: unit | text | | %, Hz, or nothing where the name says it; clocks are in Hz whatever their name says
 -- column: mean | number | .2f | mean of the samples

@@ -4,7 +4,7 @@
 -- needs: gpu_metric
 -- includes: selection
 -- param: bins = 400 how many bins the capture is cut into
--- column: gpu_id | text | | number of the GPU
+-- column: gpu_id | id | | number of the GPU
 -- column: metric | text | | name as the profiler writes it
 -- column: time_ns | ns | | middle of the bin, from the begin of the capture
 -- column: capture_ns | ns | | length of the capture

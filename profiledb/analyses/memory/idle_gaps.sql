@@ -6,16 +6,16 @@
 -- selects: part
 -- param: min_ns = 2000 leave out shorter gaps
 -- param: limit = 50 how many rows at most
--- column: start_ns | ns | | begin of the gap, from the begin of the capture
--- column: duration_ns | ns | | length of the gap
--- column: gpu_id | text | | number of the GPU
--- column: reason | text | | what the host did for most of the gap
--- column: covered_pct | % | .1f | which part of the gap this took
--- column: function | text | | function that it was in, of calls
--- column: next | text | | operation that ended the gap
--- column: range | text | | path of the NVTX range of this operation, or of the thread that drives its thread
--- column: launched_ns | ns | | begin of the call that launched this operation, from the begin of the gap; negative: before
--- column: launch | text | | function of this call
+-- column: start_ns = Begin | ns | | begin of the gap, from the begin of the capture
+-- column: duration_ns = Gap | ns | | length of the gap
+-- column: gpu_id = GPU | id | | number of the GPU
+-- column: reason = Host meanwhile | text | | what took most of the gap
+-- column: covered_pct = Of the gap | % | .1f | which part of the gap this took
+-- column: function = In | text | | function that the host was in for most of this
+-- column: next = Next operation | text | | what ended the gap
+-- column: range = NVTX range of the next operation | text | | path of the NVTX range of this operation, or of the thread that drives its thread
+-- column: launched_ns = Launched after | ns | | begin of the call that launched it, from the begin of the gap; negative: before the gap
+-- column: launch = Launched by | text | | function of this call
 -- column: thread | text | | thread of this call: process and thread id
 SELECT idle.start_ns - capture_window.start_ns AS start_ns, idle.duration_ns, device_id AS gpu_id, reason,
     100.0 * ns / idle.duration_ns AS covered_pct, idle.function,

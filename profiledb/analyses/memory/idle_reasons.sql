@@ -11,13 +11,13 @@
 -- includes: selection, memory
 -- selects: part
 -- param: min_ns = 2000 shorter gaps count as "between operations"
--- column: reason | text | | what the host did
--- column: idle_ns | ns | | idle time in which it did so
+-- column: reason = Host meanwhile | text | | what the thread did that launched the operation after the gap
+-- column: idle_ns | ns | | idle time in which the host did this
 -- column: share_pct | % | .1f | share of the idle time
 -- column: window_pct | % | .1f | share of the time that the selection covers, over the GPUs that it used
 -- column: gaps | count | | gaps of which this is the longest part
--- column: longest_ns | ns | | longest of these gaps
--- column: function | text | | function that took most of the time, of calls
+-- column: longest_ns = Longest gap | ns | | the longest of these gaps
+-- column: function = Mostly in | text | | function that took most of the time
 WITH idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)
 ), spent AS (SELECT reason, function, sum(ns) AS ns FROM idle GROUP BY ALL
 ), named AS (SELECT reason, arg_max(function, ns) AS function FROM spent GROUP BY reason

@@ -6,10 +6,10 @@
 -- selects: part
 -- column: operation | text | | kind and direction
 -- column: total_ns | ns | | sum of durations
--- column: count | count | | number of operations
--- column: bytes | bytes | | sum of sizes
--- column: avg_bytes | bytes | .1f | mean size
--- column: bytes_per_s | bytes/s | .0f | sum of sizes over sum of durations
+-- column: count = Operations | count | | number of operations
+-- column: bytes = Size | bytes | | sum of sizes
+-- column: avg_bytes = Average size | bytes | .1f | mean size of an operation
+-- column: bytes_per_s = Rate | bytes/s | .0f | sum of sizes over sum of durations
 SELECT regexp_replace(operation, '^\[CUDA (.*)\]$', '\1') AS operation, sum(end_ns - start_ns)::BIGINT AS total_ns,
     count(*) AS count, sum(bytes)::BIGINT AS bytes, avg(bytes) AS avg_bytes,
     sum(bytes) * 1e9 / nullif(sum(end_ns - start_ns), 0) AS bytes_per_s

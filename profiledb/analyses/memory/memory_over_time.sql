@@ -5,7 +5,7 @@
 -- needs: memory_event
 -- includes: selection, memory
 -- param: points = 1000 how many rows a GPU at most
--- column: gpu_id | text | | number of the GPU
+-- column: gpu_id | id | | number of the GPU
 -- column: time_ns | ns | | moment, from the begin of the capture; 0 for what was held before
 -- column: held_bytes | bytes | | device memory held from then on
 WITH held AS (

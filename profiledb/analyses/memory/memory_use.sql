@@ -5,7 +5,7 @@
 -- themselves. The selection keeps GPUs, never times.
 -- needs: memory_event
 -- includes: selection, memory
--- column: gpu_id | text | | number of the GPU
+-- column: gpu_id | id | | number of the GPU
 -- column: peak_bytes | bytes | | most device memory held at once
 -- column: peak_ns | ns | | when it was first held, from the begin of the capture
 -- column: end_bytes | bytes | | device memory held at the end

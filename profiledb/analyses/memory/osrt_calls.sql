@@ -8,8 +8,8 @@
 -- column: share_pct | % | .1f | share of the sum of all durations
 -- column: total_ns | ns | | sum of durations
 -- column: calls | count | | number of calls
--- column: avg_ns | ns | .1f | mean duration
--- column: median_ns | ns | .1f | median duration
+-- column: avg_ns = Average | ns | .1f | mean duration
+-- column: median_ns | ns | .1f | half of the calls take at most this long
 -- column: max_ns | ns | | longest duration
 -- column: threads | count | | threads that called it
 WITH summary AS (

@@ -17,8 +17,8 @@
 -- column: algbw_gb_per_s | GB/s | .2f | size over duration, 10^9 bytes a second
 -- column: start_ns | ns | | begin, from the begin of the capture
 -- column: step | count | | number of the step that launched it, empty outside of steps
--- column: gpu_id | text | | number of the GPU
--- column: stream | text | | number of the CUDA stream
+-- column: gpu_id | id | | number of the GPU
+-- column: stream | id | | number of the CUDA stream
 -- column: pid | text | | process
 -- column: data_type | text | | type of the elements
 -- column: reduction | text | | reduction operation, as NCCL says of the call

@@ -8,17 +8,17 @@
 -- selects: part
 -- column: operation | text | | AllReduce, AllGather, ReduceScatter, Broadcast, Reduce, SendRecv, AlltoAll ...; other
 -- column: count | count | | kernels
--- column: total_ns | ns | | sum of their durations
+-- column: total_ns | ns | | sum of their durations, with the waits for other ranks
 -- column: share_pct | % | .1f | share of the time of all kernels of NCCL
 -- column: mean_ns | ns | .1f | mean duration
 -- column: median_ns | ns | .1f | median duration
--- column: min_ns | ns | | shortest
--- column: max_ns | ns | | longest
+-- column: min_ns = Shortest | ns | | shortest duration
+-- column: max_ns = Longest | ns | | longest duration
 -- column: stddev_ns | ns | .1f | sample deviation (n - 1), empty for a single one
 -- column: sized | count | | kernels whose size is known
 -- column: bytes | bytes | | sum of their sizes as nccl-tests counts them
 -- column: mean_bytes | bytes | .1f | mean size
--- column: algbw_gb_per_s | GB/s | .2f | their bytes over the sum of their durations, 10^9 bytes a second
+-- column: algbw_gb_per_s = Algorithm | GB/s | .2f | bytes ÷ durations, waits included
 SELECT operation, count(*) AS count, sum(duration_ns)::BIGINT AS total_ns,
     100.0 * sum(duration_ns) / nullif(sum(sum(duration_ns)) OVER (), 0) AS share_pct, avg(duration_ns) AS mean_ns,
     median(duration_ns) AS median_ns, min(duration_ns) AS min_ns, max(duration_ns) AS max_ns,

@@ -11,7 +11,7 @@
 -- selects: part
 -- param: steps = ranges (ranges, kernels, nothing) what tells the steps
 -- param: by = step (step, total) a row a step, or one for all steps of a GPU
--- column: gpu_id | text | | number of the GPU
+-- column: gpu_id | id | | number of the GPU
 -- column: gpu | text | | product name
 -- column: pid | text | | process
 -- column: step | count | | number of the step; of a total empty

@@ -4,7 +4,7 @@
 -- needs: ncu_metric
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
--- column: launch_id | text | | number of the launch
+-- column: launch_id | id | | number of the launch
 -- column: side | text | | compute or memory
 -- column: rank | count | | 1 for the largest of its side
 -- column: metric | text | | metric of the unit

@@ -2,10 +2,10 @@
 -- The rows of ncu's details page for one launch, in its order, in base units.
 -- needs: ncu_detail
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
--- column: launch_id | text | | number of the launch
+-- column: launch_id | id | | number of the launch
 -- column: section | text | | title of the section
--- column: label | text | | what the row shows
--- column: value | text | | value in the base unit, empty where it is a text or was not measured; the unit stands beside it
+-- column: label = Row | text | | what the row shows
+-- column: value | number | | value in the base unit, empty where it is a text or was not measured; the unit stands beside it
 -- column: unit | text | | base unit of the value
 -- column: text | text | | value that is no number
 -- column: metric | text | | metric behind it, where certain

@@ -4,7 +4,7 @@
 -- needs: ncu_metric
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
--- column: launch_id | text | | number of the launch
+-- column: launch_id | id | | number of the launch
 -- column: kind | text | | what the row measures: pipe_instructions, pipe_cycles, opcode
 -- column: name | text | | pipe, as in ncu's metrics, or opcode
 -- column: active_pct | % | .1f | of what the pipe can do in the cycles in which the SM was active

@@ -4,7 +4,7 @@
 -- A request of shared memory takes a wavefront, and one more for each conflict of banks.
 -- needs: ncu_launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
--- column: launch_id | text | | number of the launch
+-- column: launch_id | id | | number of the launch
 -- column: part | text | | L1, L2, DRAM, global loads and stores, shared loads and stores, local memory
 -- column: figure | text | | what the value is
 -- column: value | text | | value in the base unit; the unit stands beside it

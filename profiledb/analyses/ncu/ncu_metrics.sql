@@ -3,9 +3,9 @@
 -- needs: ncu_metric
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- param: search =  keeps metrics whose name contains this text, in capitals or not; no pattern
--- column: launch_id | text | | number of the launch
--- column: name | text | | name of the metric
--- column: value | text | | value in the base unit, empty where it is a text; the unit stands beside it
+-- column: launch_id | id | | number of the launch
+-- column: name = Metric | text | | name of the metric
+-- column: value | number | | value in the base unit, empty where it is a text; the unit stands beside it
 -- column: unit | text | | base unit of the value
 -- column: text | text | | value that is no number
 SELECT launch_id, name, value, unit, "text"

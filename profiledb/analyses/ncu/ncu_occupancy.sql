@@ -4,7 +4,7 @@
 -- needs: ncu_launch
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
--- column: launch_id | text | | number of the launch
+-- column: launch_id | id | | number of the launch
 -- column: kernel | text | | full name with template arguments
 -- column: theoretical_pct | % | .1f | warps that the launch allows on an SM, of those it can hold
 -- column: achieved_pct | % | .1f | warps that were active on average, of those it can hold

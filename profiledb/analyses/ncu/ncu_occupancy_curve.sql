@@ -4,7 +4,7 @@
 -- needs: ncu_launch
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
--- column: launch_id | text | | number of the launch
+-- column: launch_id | id | | number of the launch
 -- column: what | text | | what is changed: registers of a thread, shared_mem of a block in bytes, block_size in threads
 -- column: x | text | | the number of registers, bytes or threads
 -- column: warps | count | .0f | warps that an SM would hold

@@ -8,29 +8,29 @@
 -- param: launch =  keeps this launch only
 -- param: precision = all (all, main, fp64, fp32, fp16, tensor) keeps one precision; main is that in which a launch comes nearest to a peak
 -- param: level = all (all, dram, l2, l1) keeps one level
--- column: launch_id | text | | number of the launch, the ID of ncu's raw page
+-- column: launch_id = ID | id | | number of the launch, the ID of ncu's raw page
 -- column: kernel | text | | full name with template arguments
 -- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
 -- column: block | text | | threads of a block in x, y and z, or their number
 -- column: duration_ns | ns | | duration under ncu's clock control
--- column: precision | text | | fp64, fp32, fp16 by CUDA cores; tensor by tensor cores, of any type
+-- column: precision | text | | arithmetic that is counted: fp64, fp32 and fp16 by CUDA cores; tensor by tensor cores, of any type
 -- column: level | text | | dram, l2 or l1
--- column: flops_per_s | FLOP/s | .0f | work, an FMA counts as two
--- column: bytes_per_s | bytes/s | .0f | traffic of the level
--- column: intensity | FLOP/byte | .3f | arithmetic intensity: work over traffic
+-- column: flops_per_s = Work | FLOP/s | .0f | work, an FMA counts as two
+-- column: bytes_per_s = Traffic | bytes/s | .0f | traffic of the level
+-- column: intensity | FLOP/B | .3f | arithmetic intensity at this level
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision at the measured clock
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of the level at the measured clock
--- column: pct_of_roof | % | .1f | work over the roof at this intensity
--- column: bound | text | | compute right of the ridge point, memory left of it
+-- column: pct_of_roof = Of the roof | % | .1f | work over the roof
+-- column: bound | text | | by memory left of the ridge point, by arithmetic right of it
 -- column: estimated | text | | true where something was not measured as such; note says what
--- column: note | text | | what was estimated and how
+-- column: note = Estimated | text | | what was estimated and how
 -- column: above_roof | text | | why a launch can lie above the roof, which is impossible; empty where it does not
 -- column: is_main | text | | whether this is the precision in which the launch comes nearest to a peak; any where it does no arithmetic
 -- column: types | text | | types of the inputs of tensor work, the most work first
 -- column: ridge | FLOP/byte | .3f | intensity of the ridge point
--- column: name | text | | readable name: without templates and arguments
--- column: class | text | | kernel class
--- column: verdict | text | | what limits the launch (ncu_speed_of_light)
+-- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: class | class | | kernel class
+-- column: verdict = Speed of light | text | | what limits the launch, by the thresholds of ncu's speed-of-light rule
 -- column: nvtx | text | | NVTX ranges open at the launch
 WITH name AS (
     SELECT demangled, any_value(class) AS class, any_value(short) AS short FROM kernel_name GROUP BY demangled

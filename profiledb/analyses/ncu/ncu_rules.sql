@@ -2,7 +2,7 @@
 -- What ncu's own rules say of one launch, word for word and in its order, with the speed-up that ncu estimates.
 -- needs: ncu_rule
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
--- column: launch_id | text | | number of the launch
+-- column: launch_id | id | | number of the launch
 -- column: section | text | | identifier of the section
 -- column: rule | text | | identifier of the rule
 -- column: type | text | | OPT what to improve, INF to know, WRN a warning, ERR the rule failed

@@ -6,27 +6,27 @@
 -- needs: ncu_launch
 -- includes: selection
 -- param: launch =  keeps this launch only
--- column: launch_id | text | | number of the launch, the ID of ncu's raw page
--- column: name | text | | readable name: without templates and arguments
--- column: class | text | | kernel class
+-- column: launch_id = ID | id | | number of the launch, the ID of ncu's raw page
+-- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: class | class | | kernel class
 -- column: duration_ns | ns | | duration under ncu's clock control
 -- column: compute_pct | % | .1f | speed of light: SM throughput, share of the peak
 -- column: memory_pct | % | .1f | speed of light: memory throughput, share of the peak
--- column: verdict | text | | what limits the launch
+-- column: verdict | text | | what limits the launch, by the thresholds of ncu's own speed-of-light rule
 -- column: reason | text | | the numbers behind the verdict, or what is missing for one
 -- column: occupancy_pct | % | .1f | achieved occupancy
--- column: theoretical_occupancy_pct | % | .1f | occupancy that registers, shared memory and block size allow
--- column: waves_per_sm | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
+-- column: theoretical_occupancy_pct = Theoretical | % | .1f | occupancy that registers, shared memory and block size allow
+-- column: waves_per_sm = Waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
 -- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
 -- column: block | text | | threads of a block in x, y and z, or their number
 -- column: registers | count | | registers of a thread
--- column: dram_pct | % | .1f | throughput of the device memory, share of the peak
+-- column: dram_pct = DRAM | % | .1f | throughput of the device memory, share of the peak
 -- column: dram_bytes_per_s | bytes/s | .0f | traffic of the device memory
 -- column: l1_pct | % | .1f | throughput of the L1 cache, share of the peak
 -- column: l2_pct | % | .1f | throughput of the L2 cache, share of the peak
--- column: l1_hit_pct | % | .1f | L1 hits
--- column: l2_hit_pct | % | .1f | L2 hits
--- column: nvtx | text | | NVTX ranges open at the launch
+-- column: l1_hit_pct = L1 hits | % | .1f | sectors that were found in the L1 cache, of all
+-- column: l2_hit_pct = L2 hits | % | .1f | sectors that were found in the L2 cache, of all
+-- column: nvtx = NVTX ranges | text | | NVTX ranges open at the launch, outermost first
 -- column: device | text | | GPU, number
 -- column: process | text | | program and process id
 -- column: kernel | text | | full name with template arguments

@@ -6,7 +6,7 @@
 -- needs: ncu_metric
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
--- column: launch_id | text | | number of the launch
+-- column: launch_id | id | | number of the launch
 -- column: rank | count | | 1 for the largest
 -- column: reason | text | | name of the state, as in ncu's metrics
 -- column: cycles_per_issue | text | .2f | cycles for an instruction that is issued

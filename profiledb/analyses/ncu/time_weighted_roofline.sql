@@ -14,33 +14,33 @@
 -- param: limit =  how many rows at most
 -- param: ncu =  the Compute report: its id, the beginning of it, or its file name; the linked one unless given
 -- column: kernel | text | | number of the kernel in this report, as in the analysis kernels
--- column: name | text | | readable name: without templates and arguments
--- column: class | text | | kernel class
+-- column: name = Kernel | text | | readable name: without templates and arguments
+-- column: class | class | | kernel class
 -- column: grid | text | | blocks in x, y and z
 -- column: block | text | | threads of a block in x, y and z
 -- column: calls | count | | number of executions
--- column: total_ns | ns | | sum of durations
+-- column: total_ns | ns | | sum of durations in this report
 -- column: share_pct | % | .2f | share of the sum of all kernel durations of the selection
--- column: avg_ns | ns | .1f | mean duration
--- column: match | text | | exact: ncu measured this name, grid and block; name: the name only, in other shapes; none
--- column: launches | count | | launches of the Compute report that match
--- column: launch_id | text | | the one of them with the median duration, of an even number the shorter of the middle two
--- column: ncu_duration_ns | ns | | its duration under ncu's clock control
+-- column: avg_ns = Average | ns | .1f | mean duration in this report
+-- column: match = Found | text | | exact: ncu measured this name, grid and block; name: the name only, in other shapes; none
+-- column: launches | count | | launches that ncu measured of it
+-- column: launch_id | id | | the one of them with the median duration, of an even number the shorter of the middle two
+-- column: ncu_duration_ns = ncu | ns | | duration of the launch that ncu measured, under its clock control
 -- column: ambiguous | text | | why the match is not unique: names that mean several kernels, or launches whose verdicts differ, intensities by over 10 %, durations by over 25 %
--- column: verdict | text | | what limits it, by the thresholds of ncu's speed-of-light rule
+-- column: verdict = Speed of light | text | | what limits it, by the thresholds of ncu's speed-of-light rule
 -- column: precision | text | | arithmetic that is counted
 -- column: level | text | | level of the memory whose traffic is counted
--- column: flops_per_s | FLOP/s | .0f | work
--- column: bytes_per_s | bytes/s | .0f | traffic
--- column: intensity | FLOP/byte | .3f | arithmetic intensity
+-- column: flops_per_s = Work | FLOP/s | .0f | work, an FMA counts as two
+-- column: bytes_per_s = Traffic | bytes/s | .0f | traffic of the level
+-- column: intensity | FLOP/B | .3f | arithmetic intensity at this level
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of this level
--- column: pct_of_roof | % | .1f | share of what the roofline allows at this intensity
--- column: bound | text | | which roof is nearer: compute or memory
+-- column: pct_of_roof = Of the roof | % | .1f | work over the roof, of the launch that ncu measured
+-- column: bound | text | | by memory left of the ridge point, by arithmetic right of it
 -- column: estimated | text | | whether work, traffic or a peak is an estimate
 -- column: covered_pct | % | .2f | share of all kernel durations that exact matches cover up to this row
 -- column: demangled | text | | full name with template arguments
--- column: note | text | | what was estimated and how
+-- column: note = Estimated | text | | what was estimated and how
 -- column: above_roof | text | | why it can lie above the roof, which is impossible; empty where it does not
 -- column: types | text | | types of the inputs of tensor work
 SELECT kernel, name, class, dimensions(grid_x, grid_y, grid_z) AS grid,

@@ -12,17 +12,17 @@
 -- column: path_id | id | | number of the path
 -- column: parent_id | id | | path around it
 -- column: level | count | | ranges around it
--- column: name | text | | last name of the path
+-- column: name = Range | text | | last name of the path
 -- column: path | text | | all names, joined by slashes, as a selection takes them
 -- column: style | text | | PushPop, StartEnd, or both
 -- column: instances | count | | ranges of this path
--- column: threads | count | | threads that opened them
+-- column: threads | count | | threads that opened it
 -- column: first_ns | ns | | begin of the first one, from the begin of the capture
--- column: cpu_ns | ns | | sum of their durations on the host
--- column: self_ns | ns | | that without the ranges directly inside them
--- column: gpu_ns | ns | | sum of their times on the GPU, from the first operation to the end of the last, holes included
--- column: busy_ns | ns | | sum of the times in which their operations ran; what ran at the same time in one range counts once
--- column: kernel_ns | ns | | sum of the durations of their kernels
+-- column: cpu_ns = Host | ns | | time between begin and end on the host
+-- column: self_ns | ns | | on the host, outside the ranges inside it
+-- column: gpu_ns = GPU | ns | | from its first operation on the GPU to the end of its last, summed over its instances
+-- column: busy_ns = GPU busy | ns | | time in which its operations ran on the GPU; what ran at the same time in one range counts once
+-- column: kernel_ns = Kernels | ns | | sum of the durations of their kernels
 -- column: operations | count | | kernels, copies, memory sets and whole graphs; empty where the report has none of ranges
 -- column: launched_in | count | | ranges of this path that launched anything
 -- column: warmup | bool | | whether it, or a range around it, looks like a warm-up

@@ -9,9 +9,9 @@
 -- column: measure | text | | cpu, gpu, busy; without operations of ranges only the first
 -- column: instances | count | | instances that have this time
 -- column: warmup | count | | how many of them look like a warm-up
--- column: mean_ns | ns | .1f | mean
+-- column: mean_ns | ns | .1f | mean time
 -- column: min_ns | ns | | shortest
--- column: median_ns | ns | .1f | median
+-- column: median_ns | ns | .1f | half of them take at most this long
 -- column: p95_ns | ns | .1f | 95 of 100 take at most this long
 -- column: max_ns | ns | | longest
 -- column: stddev_ns | ns | .1f | sample deviation (n - 1), empty for a single one

@@ -6,7 +6,7 @@
 -- includes: selection
 -- selects: part
 -- param: bins = 200 how many bins the capture is cut into
--- column: gpu_id | text | | number of the GPU
+-- column: gpu_id | id | | number of the GPU
 -- column: bin | count | | number of the bin, from 0
 -- column: start_ns | ns | | begin of the bin, from the begin of the capture
 -- column: end_ns | ns | | end of the bin, from the begin of the capture

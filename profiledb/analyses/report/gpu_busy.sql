@@ -6,7 +6,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection
 -- selects: part
--- column: gpu_id | text | | number of the GPU
+-- column: gpu_id | id | | number of the GPU
 -- column: gpu | text | | product name, empty where the report does not tell
 -- column: operations | count | | kernels, copies, memory sets and whole graphs
 -- column: busy_ns | ns | | union of the times at which an operation ran

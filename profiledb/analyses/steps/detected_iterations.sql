@@ -10,17 +10,17 @@
 -- needs: kernel
 -- includes: selection, step
 -- selects: part
--- column: number | count | | number of the iteration in the order of time, from 1
--- column: start_ns | ns | | begin of its marker, from the begin of the capture
+-- column: number = Iteration | count | | number of the iteration in the order of time, from 1
+-- column: start_ns = Begin | ns | | begin of its marker, from the begin of the capture
 -- column: end_ns | ns | | begin of the next marker, from the begin of the capture
--- column: duration_ns | ns | | between the two
--- column: kernels | count | | kernels that begin in it on this GPU, on all streams
--- column: busy_ns | ns | | time in which this GPU ran anything of the selection
+-- column: duration_ns | ns | | to the begin of the next marker
+-- column: kernels | count | | kernels that begin in it on this GPU
+-- column: busy_ns = GPU busy | ns | | time in which this GPU ran anything of the selection
 -- column: iterations | count | | iterations in all
 -- column: kernels_cv_pct | % | .2f | coefficient of variation (n - 1) of the number of kernels from marker to marker on the stream
 -- column: cv_pct | % | .2f | that of the durations
--- column: gpu_id | text | | number of the GPU
--- column: stream | text | | number of the CUDA stream of the marker
+-- column: gpu_id | id | | number of the GPU
+-- column: stream | id | | number of the CUDA stream of the marker
 -- column: kernel | text | | number of the marker in this report, as kernel_summary and its kin take it
 -- column: marker | text | | readable name of the marker
 SELECT number, one.start_ns - capture_window.start_ns AS start_ns, one.end_ns - capture_window.start_ns AS end_ns,

@@ -15,16 +15,16 @@
 -- column: rank | count | | rank of the pattern, from 1
 -- column: steps | text | | pattern: path with a star for the number that changes
 -- column: thread | text | | thread that opened them: process and thread id
--- column: number | count | | number of the step in the order of time, from 1
--- column: name | text | | name of the range
+-- column: number = Step | count | | number of the step in the order of time, from 1
+-- column: name = Range | text | | name of the range
 -- column: path | text | | its path, as a selection takes it
 -- column: range_id | id | | number of the range in the report
--- column: start_ns | ns | | begin, from the begin of the capture
--- column: cpu_ns | ns | | duration on the host
--- column: gpu_ns | ns | | from its first operation on the GPU to the end of its last, holes included
--- column: busy_ns | ns | | time in which its operations ran
+-- column: start_ns = Begin | ns | | begin, from the begin of the capture
+-- column: cpu_ns = Host | ns | | between begin and end on the host
+-- column: gpu_ns = GPU | ns | | from its first operation on the GPU to the end of its last, holes included
+-- column: busy_ns = GPU busy | ns | | time in which its operations ran
 -- column: operations | count | | kernels, copies, memory sets and whole graphs; empty where the report has none of ranges
--- column: gap_ns | ns | | from the end of the step before
+-- column: gap_ns = Since the last | ns | | from the end of the step before
 -- column: is_warmup | bool | | whether it looks like a warm-up
 -- column: closed | bool | | false where the capture ended inside
 -- column: instances | count | | steps of the pattern in all, shown or not

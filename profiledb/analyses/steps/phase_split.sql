@@ -7,14 +7,14 @@
 -- includes: selection, phase
 -- selects: part, mode, phases
 -- column: phase | text | | phase, or `none` where no range around the launch has one
--- column: class | text | | kernel class
--- column: total_ns | ns | | sum of durations
+-- column: class | class | | kernel class
+-- column: total_ns = Kernel time | ns | | sum of durations
 -- column: share_pct | % | .2f | share of all kernel time of the selection
 -- column: phase_pct | % | .2f | share of the kernel time of the phase
--- column: calls | count | | number of executions
+-- column: calls = Launches | count | | number of executions
 -- column: passes | count | | passes of the selection; empty where no steps were found
--- column: pass_ns | ns | .1f | kernel time in a pass
--- column: pass_calls | count | .2f | executions in a pass
+-- column: pass_ns = A pass | ns | .1f | kernel time in a pass
+-- column: pass_calls = Launches a pass | count | .2f | executions in a pass
 SELECT phase, coalesce(class, 'other') AS class, sum(total_ns)::BIGINT AS total_ns,
     100.0 * sum(total_ns) / nullif(sum(sum(total_ns)) OVER (), 0) AS share_pct,
     100.0 * sum(total_ns) / nullif(sum(sum(total_ns)) OVER (PARTITION BY phase), 0) AS phase_pct,

@@ -9,25 +9,25 @@
 -- includes: selection, sidecar, timing
 -- selects: part, mode
 -- column: label | text | | label of the measurements
--- column: timings | count | | measurements of it
--- column: ranges | count | | ranges of it in the selection
+-- column: timings = Measured | count | | measurements of this label
+-- column: ranges | count | | ranges of this label in the selection
 -- column: pairs | count | | measurements with their range
--- column: timer_mean_ns | ns | .0f | mean of the timer
--- column: timer_std_ns | ns | .0f | its sample deviation
--- column: timer_p50_ns | ns | .0f | its median
--- column: timer_p95_ns | ns | .0f | its 95th percentile
--- column: cpu_mean_ns | ns | .0f | mean duration of the ranges on the host
--- column: cpu_std_ns | ns | .0f | its sample deviation
--- column: cpu_p50_ns | ns | .0f | its median
--- column: cpu_p95_ns | ns | .0f | its 95th percentile
--- column: gpu_mean_ns | ns | .0f | mean time of the ranges on the GPU, from the first operation to the end of the last
--- column: gpu_std_ns | ns | .0f | its sample deviation
--- column: gpu_p50_ns | ns | .0f | its median
--- column: gpu_p95_ns | ns | .0f | its 95th percentile
--- column: over_cpu_ns | ns | .0f | mean of timer minus range on the host
--- column: over_cpu_pct | % | .2f | that of the mean of the ranges
--- column: over_gpu_ns | ns | .0f | mean of timer minus time on the GPU, of pairs that ran anything there
--- column: over_gpu_pct | % | .2f | that of the mean of their time on the GPU
+-- column: timer_mean_ns = Timer | ns | .0f | mean of what the timer measured
+-- column: timer_std_ns | ns | .0f | sample deviation of the timer
+-- column: timer_p50_ns = Timer 50 % | ns | .0f | median of the timer
+-- column: timer_p95_ns = Timer 95 % | ns | .0f | 95th percentile of the timer
+-- column: cpu_mean_ns = Host | ns | .0f | mean duration of the ranges on the host
+-- column: cpu_std_ns = Host std | ns | .0f | sample deviation of the ranges on the host
+-- column: cpu_p50_ns = Host 50 % | ns | .0f | median of the ranges on the host
+-- column: cpu_p95_ns = Host 95 % | ns | .0f | 95th percentile of the ranges on the host
+-- column: gpu_mean_ns = GPU | ns | .0f | mean time on the GPU, from the first operation to the end of the last
+-- column: gpu_std_ns = GPU std | ns | .0f | sample deviation of the time on the GPU
+-- column: gpu_p50_ns = GPU 50 % | ns | .0f | median of the time on the GPU
+-- column: gpu_p95_ns = GPU 95 % | ns | .0f | 95th percentile of the time on the GPU
+-- column: over_cpu_ns = Timer − host | ns | .0f | mean of what the timer saw and the range did not
+-- column: over_cpu_pct = of host | % | .2f | that of the mean of the ranges on the host
+-- column: over_gpu_ns = Timer − GPU | ns | .0f | mean of timer minus time on the GPU; below 0 the GPU worked on when the timer had stopped
+-- column: over_gpu_pct = of GPU | % | .2f | that of the mean time on the GPU
 -- column: gpu_pairs | count | | pairs that ran anything on the GPU
 WITH pair AS (
     FROM selected_timing_pair(selected_mode())

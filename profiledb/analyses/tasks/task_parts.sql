@@ -8,8 +8,8 @@
 -- column: device | text | | cpu or gpu
 -- column: part | text | | allocate, to_device, compute, to_host, or what the program calls it
 -- column: repetitions | count | | how often it was measured
--- column: median_ns | ns | .0f | median
--- column: mean_ns | ns | .0f | mean
+-- column: median_ns | ns | .0f | median over the repetitions
+-- column: mean_ns | ns | .0f | mean over the repetitions
 -- column: min_ns | ns | .0f | least
 -- column: max_ns | ns | .0f | most
 -- column: share_pct | % | .2f | of the time of all parts, over the repetitions that have all of them

@@ -42,8 +42,12 @@ COLUMNS = (
     Column("low", "size", ".1f", "that end, where it is inside"),
     Column("high_place", "text", "", "upper end of the 95 % interval: inside, below or above what was measured"),
     Column("high", "size", ".1f", "that end, where it is inside"),
-    Column("threshold", "count", "", "use the GPU from this size on; empty where the measurement does not tell"),
-)
+    Column(
+        "threshold", "count", "",
+        "use the GPU from this size on: the upper end of the interval, rounded up; empty where nothing tells it",
+        "Use the GPU from",
+    ),
+)  # fmt: skip
 """What ``as_frame`` has; ``crossover_words`` adds the sentence."""
 
 _SEED = 20_261_121

@@ -25,9 +25,13 @@ OPERATIONS = (
     Column("bytes", "bytes", "", "sum of their sizes as nccl-tests counts them; missing where one is not known"),
     Column("transfer_ns", "ns", "", "sum of their shortest durations over the ranks: the last to come does not wait"),
     Column("wait_ns", "ns", ".0f", "sum of what their durations are longer than that, the mean over the ranks"),
-    Column("algbw_gb_per_s", "GB/s", ".2f", "bytes over transfer time, 10^9 bytes a second"),
+    Column("algbw_gb_per_s", "GB/s", ".2f", "bytes ÷ transfer time, 10^9 bytes a second", "Algorithm"),
     Column(
-        "busbw_gb_per_s", "GB/s", ".2f", "that times the factor of nccl-tests (PERFORMANCE.md): what each link sees"
+        "busbw_gb_per_s",
+        "GB/s",
+        ".2f",
+        "that times the factor of nccl-tests (PERFORMANCE.md): what each link sees",
+        "Bus",
     ),
 )
 """Columns of ``operations``."""

@@ -18,25 +18,27 @@ RUNS = (
     Column("seen", "count", "", "ranks of which there is a report"),
     Column("steps", "count", "", "steps of a rank that the means are over"),
     Column("step_ns", "ns", ".0f", "length of a step, the mean over steps and ranks"),
-    Column("slowest_ns", "ns", ".0f", "the same of the slowest rank"),
-    Column("compute_ns", "ns", ".0f", "of a step: kernels ran that are no communication"),
-    Column("exposed_ns", "ns", ".0f", "of a step: communication ran, and no compute"),
-    Column("copy_ns", "ns", ".0f", "of a step: copies ran, and no kernel"),
+    Column("slowest_ns", "ns", ".0f", "length of a step of the slowest rank, the mean", "Slowest rank"),
+    Column("compute_ns", "ns", ".0f", "of a step: kernels that are no communication"),
+    Column("exposed_ns", "ns", ".0f", "of a step: communication, and no compute"),
+    Column("copy_ns", "ns", ".0f", "of a step: copies, and no kernel", "Copies"),
     Column("idle_ns", "ns", ".0f", "of a step: nothing ran"),
-    Column("hidden_ns", "ns", ".0f", "communication that ran while there was compute (part of compute_ns)"),
-    Column("items_per_s", "1/s", ".0f", "items of all ranks over the length of a step, where the program tells them"),
+    Column("hidden_ns", "ns", ".0f", "communication beside compute, which is part of the compute"),
+    Column("items_per_s", "1/s", ".0f", "of all ranks, as the program counts them", "Items/s"),
     Column("items", "text", "", "what the items are"),
-    Column("base", "text", "", "run that it is measured against: the one with the fewest ranks, N0"),
-    Column("speedup", "x", ".3f", "T(N0) / T(N) of the length T of a step; of weak scaling N / N0 times that"),
-    Column("ideal", "x", ".3f", "N / N0"),
-    Column("efficiency_pct", "%", ".1f", "strong: N0 T(N0) / (N T(N)); weak: T(N0) / T(N)"),
-    Column("lost_ns", "ns", ".0f", "length of a step less the ideal one: strong N0 T(N0) / N, weak T(N0)"),
+    Column("base", "text", "", "run that it is measured against: the one with the fewest ranks, N₀"),
+    Column(
+        "speedup", "x", ".3f", "T(N₀) ÷ T(N) of the length T of a step; of weak scaling N ÷ N₀ times that", "Speed-up"
+    ),
+    Column("ideal", "x", ".3f", "N ÷ N₀"),
+    Column("efficiency_pct", "%", ".1f", "strong: N₀ T(N₀) ÷ (N T(N)); weak: T(N₀) ÷ T(N)"),
+    Column("lost_ns", "ns", ".0f", "length of a step less the ideal one: strong N₀ T(N₀) ÷ N, weak T(N₀)"),
     Column("lost_compute_ns", "ns", ".0f", "part of lost_ns: compute less what it would ideally be"),
     Column("lost_exposed_ns", "ns", ".0f", "part of lost_ns: exposed communication"),
     Column("lost_copy_ns", "ns", ".0f", "part of lost_ns: copies"),
     Column("lost_idle_ns", "ns", ".0f", "part of lost_ns: idle"),
 )
-"""Columns of ``runs``: name, unit, number format, meaning. What is not known is missing."""
+"""Columns of ``runs``. What is not known is missing."""
 
 
 def runs(found: Sequence[Run], assumed: str = "strong") -> pd.DataFrame:

@@ -92,3 +92,28 @@ def test_a_file_comes_after_those_that_it_builds_on() -> None:
 def test_unknown_views_are_said() -> None:
     with pytest.raises(AnalysisError, match="No views are called 'nothing'"):
         views.needed(["nothing"])
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "heading"),
+    [
+        ("avg_ns = Average | ns | .1f | mean", "avg_ns", "Average"),
+        ("busy_ns | ns | | time", "busy_ns", "Busy"),
+        ("share_change_points | points | | less", "share_change_points", "Share change points"),
+        ("over_cpu_pct = of host | % | | that", "over_cpu_pct", "of host"),
+        ("Avg (ns) | ns | .1f | mean", "Avg (ns)", "Avg (ns)"),
+    ],
+)
+def test_a_column_has_a_heading(line: str, name: str, heading: str) -> None:
+    (column,) = header.parse("one", f"-- title: One\n-- column: {line}\nSELECT 1").columns
+    assert (column.name, column.title) == (name, heading)
+    assert column.unit
+    assert column.help
+
+
+@pytest.mark.parametrize("analysis", ANALYSES, ids=named)
+def test_columns_say_what_they_mean(analysis: Analysis) -> None:
+    for column in analysis.columns:
+        assert column.unit
+        assert column.help
+        assert column.help.lower() != column.title.lower(), "it says nothing"

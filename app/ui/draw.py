@@ -1,0 +1,24 @@
+"""Charts on a page, all drawn in the same way."""
+
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+_CONFIG = {"displayModeBar": False}
+"""No buttons that cover the chart."""
+
+
+def chart(figure: go.Figure, key: str) -> None:
+    """Draws a chart as wide as there is room; ``key`` is unique on the page."""
+    st.plotly_chart(figure, config=_CONFIG, width="stretch", key=key)
+
+
+def clicked(figure: go.Figure, key: str) -> str | None:
+    """Draws a chart whose points can be clicked; answers the ``customdata`` of the one that was."""
+    event: Any = st.plotly_chart(
+        figure, config=_CONFIG, width="stretch", key=key, on_select="rerun", selection_mode="points"
+    )
+    picked = [point.get("customdata") for point in event.selection.points] if event else []
+    found = picked[0] if picked else None
+    return str(found[0] if isinstance(found, list) else found) if found is not None else None

@@ -1,0 +1,115 @@
+"""The columns of tables: a page names those that it shows, the header of the analysis says what they are.
+
+A page writes ``heads.of("kernels", heads.use("name", width=300), heads.bar("share_pct"), "total_ns")``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypedDict, Unpack
+
+import pandas as pd
+
+from profiledb.query import header
+from profiledb.query.header import Column
+
+Kind = Literal["duration", "count", "bytes", "percent", "number", "text", "class", "bar"]
+Width = int | Literal["small", "medium", "large"] | None
+
+_KINDS: dict[str, Kind] = {
+    "ns": "duration", "bytes": "bytes", "%": "percent", "class": "class", "text": "text", "code": "text",
+    "bool": "text", "count": "count", "id": "count", "blocks": "count", "threads": "count",
+}  # fmt: skip
+_SHOWN = {"": "", "number": "", "size": "", "x": "", "ratio": "×"}
+"""What stands behind the heading for the unit of a plain number, where it is not the unit itself."""
+
+
+@dataclass(frozen=True)
+class Col:
+    """A column of a table. Pages write one out only for what they work out themselves.
+
+    Args:
+        name: the column of the frame.
+        label: its heading.
+        unit: shown behind the heading; a ``duration`` (given in ns) or ``bytes`` column chooses its own.
+        help: what it means, on hovering over the heading.
+        kind: how it is shown. ``percent`` and ``bar`` hold percent, 0 to 100; ``class`` the name of a kernel class.
+        width: pixels, or small, medium, large.
+        pinned: stays in sight when the table is scrolled sideways.
+        like: the name of another column whose unit this one shares, so that the two compare at a glance.
+    """
+
+    name: str
+    label: str
+    unit: str = ""
+    help: str = ""
+    kind: Kind = "text"
+    width: Width = None
+    pinned: bool = False
+    like: str = ""
+
+
+class Changes(TypedDict, total=False):
+    """What a page says of a column itself: fields of Col, mostly those of the screen alone."""
+
+    name: str
+    label: str
+    unit: str
+    help: str
+    kind: Kind
+    width: Width
+    pinned: bool
+    like: str
+
+
+@dataclass(frozen=True)
+class Use:
+    """A column by its name in the header, what the page says otherwise, and what a click on its row does."""
+
+    column: str
+    changes: Changes
+    click: str = ""
+
+
+def use(column: str, /, *, click: str = "", **changes: Unpack[Changes]) -> Use:
+    """A column with what the page says of it; ``name`` is that of the frame, where the page made it of the column."""
+    return Use(column, changes, click)
+
+
+def bar(column: str, /, **changes: Unpack[Changes]) -> Use:
+    """A percentage that is drawn as a bar."""
+    return Use(column, {"kind": "bar", **changes})
+
+
+def of(source: str | Sequence[Column], /, *wanted: str | Use | Col) -> tuple[Col, ...]:
+    """The columns that a page shows, in its order.
+
+    Args:
+        source: the name of an analysis, or the columns of a study.
+        wanted: names of columns, or what ``use`` and ``bar`` make; a ``Col`` is the page's own and stays as it is.
+
+    Raises:
+        KeyError: the source has no column of a name.
+    """
+    known = {one.name: one for one in (header.get(source).columns if isinstance(source, str) else source)}
+    return tuple(one if isinstance(one, Col) else _col(known, one) for one in wanted)
+
+
+def _col(known: dict[str, Column], wanted: str | Use) -> Col:
+    asked = use(wanted) if isinstance(wanted, str) else wanted
+    found = known[asked.column]
+    kind, unit = shown_as(found)
+    about = f"{found.help}; a click {asked.click}" if asked.click else found.help
+    return replace(Col(found.name, found.title, unit, about[:1].upper() + about[1:], kind), **asked.changes)
+
+
+def shown_as(column: Column) -> tuple[Kind, str]:
+    """How a column is shown by its unit, and the unit behind its heading. A count with decimals is a mean of counts."""
+    kind = _KINDS.get(column.unit, "number")
+    if kind == "count" and column.format:
+        return "number", ""
+    return kind, _SHOWN.get(column.unit, column.unit) if kind == "number" else ""
+
+
+def filled(frame: pd.DataFrame, columns: Sequence[Col]) -> list[Col]:
+    """The columns that have a value in any row."""
+    return [column for column in columns if column.name in frame.columns and bool(frame[column.name].notna().any())]
