@@ -25,26 +25,26 @@ FEWEST = 8
 
 
 def calls(db: duckdb.DuckDBPyConnection) -> None:
-    """Finds the ranges of the export's calls from what ``ranges.number`` left; writes nothing but temporary tables.
+    """Finds the ranges of ``staged_api_call`` from what ``nesting.number`` left; writes nothing but temporary tables.
 
-    Leaves ``call_at`` (row_id, thread_range, process_range), a row a call; ``further_range`` of the same columns with
+    Leaves ``call_at`` (call_id, thread_range, process_range), a row a call; ``further_range`` of the same columns with
     more ranges around calls, where ranges cross; and ``driver``, the rows of the table thread_driver.
     """
     db.execute("""
         CREATE OR REPLACE TEMP TABLE lane AS
         SELECT tid, lane FROM span UNION SELECT tid, 0 FROM opened WHERE s = e AND end_tid IS NULL;
         CREATE OR REPLACE TEMP TABLE call AS
-        SELECT row_id, "globalTid" AS tid, start AS s, "end" AS e FROM src.CUPTI_ACTIVITY_KIND_RUNTIME
-        WHERE "end" >= start AND EXISTS (FROM lane);
+        SELECT call_id, global_tid AS tid, start_ns AS s, end_ns AS e FROM staged_api_call
+        WHERE end_ns >= start_ns AND EXISTS (FROM lane);
         CREATE OR REPLACE TEMP VIEW own AS
-        SELECT row_id AS thing, tid, lane, s, e FROM call JOIN lane USING (tid)
+        SELECT call_id AS thing, tid, lane, s, e FROM call JOIN lane USING (tid)
     """)
     place(db, "own", "by_thread")
     place_points(db, "own", "by_thread")
     _find_drivers(db)
     db.execute("""
         CREATE OR REPLACE TEMP VIEW driven AS
-        SELECT row_id AS thing, driver_tid AS tid, lane, s, e
+        SELECT call_id AS thing, driver_tid AS tid, lane, s, e
         FROM call JOIN driver ON global_tid = call.tid JOIN lane ON lane.tid = driver_tid
     """)
     place(db, "driven", "by_process")
@@ -76,21 +76,20 @@ def _find_drivers(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE loose AS
         WITH named AS (
-            SELECT DISTINCT "globalTid" AS tid FROM src.ThreadNames JOIN src.StringIds ON id = "nameId"
-            WHERE starts_with(value, '{DRIVEN}')
+            SELECT DISTINCT global_tid AS tid FROM staged_thread WHERE starts_with(name, '{DRIVEN}')
         ), helper AS (
             SELECT tid, greatest(1, count(*) // {SAMPLE}) AS every, count(thing) AS own, count(*) AS calls
-            FROM call LEFT JOIN (SELECT DISTINCT thing FROM by_thread) ON thing = row_id
+            FROM call LEFT JOIN (SELECT DISTINCT thing FROM by_thread) ON thing = call_id
             WHERE tid & 16777215 <> (tid // 16777216) & 16777215 GROUP BY tid
         )
-        SELECT row_number() OVER () AS number, row_id, tid, s, e FROM call JOIN helper USING (tid)
-        WHERE row_id % every = 0 AND (own * 2 < calls OR tid IN (FROM named));
+        SELECT row_number() OVER () AS number, call_id, tid, s, e FROM call JOIN helper USING (tid)
+        WHERE call_id % every = 0 AND (own * 2 < calls OR tid IN (FROM named));
         CREATE OR REPLACE TEMP TABLE driving AS FROM lane
     """)
     _thin_out(db)
     db.execute("""
         CREATE OR REPLACE TEMP VIEW candidate AS
-        SELECT loose.number * 4294967296 + rank AS thing, lane.tid, lane.lane, s, e, loose.tid AS helper, row_id
+        SELECT loose.number * 4294967296 + rank AS thing, lane.tid, lane.lane, s, e, loose.tid AS helper, call_id
         FROM loose JOIN (SELECT *, dense_rank() OVER (ORDER BY tid) AS rank FROM driving) AS lane
             ON lane.tid // 16777216 = loose.tid // 16777216 AND lane.tid <> loose.tid
     """)
@@ -99,8 +98,8 @@ def _find_drivers(db: duckdb.DuckDBPyConnection) -> None:
     db.execute("""
         CREATE OR REPLACE TEMP TABLE driver AS
         WITH cover AS (
-            SELECT helper, tid, count(DISTINCT row_id) AS calls
-            FROM (SELECT DISTINCT thing, helper, tid, row_id FROM candidate) SEMI JOIN covered USING (thing)
+            SELECT helper, tid, count(DISTINCT call_id) AS calls
+            FROM (SELECT DISTINCT thing, helper, tid, call_id FROM candidate) SEMI JOIN covered USING (thing)
             GROUP BY helper, tid
         )
         SELECT helper AS global_tid,
@@ -122,7 +121,7 @@ def _thin_out(db: duckdb.DuckDBPyConnection) -> None:
         return
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE loose AS
-        SELECT * FROM loose QUALIFY row_number() OVER (PARTITION BY tid ORDER BY row_id) % {pairs // MOST + 1} = 1;
+        SELECT * FROM loose QUALIFY row_number() OVER (PARTITION BY tid ORDER BY call_id) % {pairs // MOST + 1} = 1;
         CREATE OR REPLACE TEMP TABLE driving AS
         SELECT tid, lane FROM lane JOIN (SELECT tid, count(*) AS ranges FROM span GROUP BY tid) USING (tid)
         QUALIFY row_number() OVER (
@@ -136,7 +135,7 @@ def _collect(db: duckdb.DuckDBPyConnection) -> None:
     """One row a call in ``call_at``, that of its first lane; the others go into ``further_range``."""
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE call_at AS
-        SELECT thing AS row_id, lane, pre AS thread_range, pre AS process_range FROM by_thread
+        SELECT thing AS call_id, lane, pre AS thread_range, pre AS process_range FROM by_thread
         UNION ALL SELECT thing, lane + {_OF_DRIVER}, NULL, pre FROM by_process;
         CREATE OR REPLACE TEMP TABLE further_range AS FROM call_at LIMIT 0
     """)
@@ -146,7 +145,7 @@ def _collect(db: duckdb.DuckDBPyConnection) -> None:
     ).fetchone():
         return
     db.execute("""
-        CREATE OR REPLACE TEMP TABLE first_lane AS SELECT row_id, min(lane) AS lane FROM call_at GROUP BY row_id;
-        CREATE OR REPLACE TEMP TABLE further_range AS FROM call_at ANTI JOIN first_lane USING (row_id, lane);
-        CREATE OR REPLACE TEMP TABLE call_at AS FROM call_at SEMI JOIN first_lane USING (row_id, lane)
+        CREATE OR REPLACE TEMP TABLE first_lane AS SELECT call_id, min(lane) AS lane FROM call_at GROUP BY call_id;
+        CREATE OR REPLACE TEMP TABLE further_range AS FROM call_at ANTI JOIN first_lane USING (call_id, lane);
+        CREATE OR REPLACE TEMP TABLE call_at AS FROM call_at SEMI JOIN first_lane USING (call_id, lane)
     """)

@@ -70,7 +70,7 @@ def climb(db: duckdb.DuckDBPyConnection, things: str, holds: str) -> None:
 def forget_leaps(db: duckdb.DuckDBPyConnection) -> None:
     """Drops what ``climb`` remembers of ``nested``; to be called before that table changes."""
     for power in range(_remembered(db)):
-        db.execute(f"DROP TABLE temp.leap_{power}")
+        db.execute(f"DROP TABLE IF EXISTS temp.leap_{power}")  # gone where a transaction was rolled back
     db.execute("SET VARIABLE leaps = 0")
 
 

@@ -24,7 +24,7 @@ _BLOCK = 10
 
 
 def project(db: duckdb.DuckDBPyConnection) -> None:
-    """Fills ``projection``; needs the operations, and ``nested`` of ``ranges.number``."""
+    """Fills ``projection``; needs the operations, and ``nested`` of ``nesting.number``."""
     if not db.execute("SELECT 1 FROM nested LIMIT 1").fetchone():
         return
     db.execute("""

@@ -32,8 +32,10 @@ class Format(Protocol):
         """
 
 
-FORMATS = ("nsys_report", "nsys_sqlite", "nsys_parquet", "ncu_report", "ncu_csv")
-"""Modules of this package. They are imported when their turn comes: those that build tables in Python take 0.2 s."""
+FORMATS = tuple(
+    f"{__name__}.{module}" for module in ("nsys_report", "nsys_sqlite", "nsys_parquet", "ncu_report", "ncu_csv")
+)
+"""Modules by their full names, imported when their turn comes: those that build tables in Python take 0.2 s."""
 
 _KNOWN_STRANGERS = (
     (
@@ -71,4 +73,4 @@ def detect(path: Path) -> Format:
 
 def _formats() -> Iterator[Format]:
     for name in FORMATS:
-        yield cast("Format", import_module(f"ingest.formats.{name}"))
+        yield cast("Format", import_module(name))

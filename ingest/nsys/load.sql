@@ -1,4 +1,5 @@
--- Fills the tables of a report from the tables of an nsys export (the catalog "src": export.sql says which).
+-- Fills the tables of a report of which nothing is derived, from the tables of an nsys export (the catalog "src": export.sql
+-- says which; stage.sql has the others).
 -- row_id is the place of a row in the order of the export, from 1. Rows with impossible times are taken out afterwards (rejected_row).
 
 INSERT INTO process BY NAME SELECT "globalPid" AS global_pid, pid, name FROM src.PROCESSES;
@@ -21,74 +22,13 @@ SELECT id AS gpu_id, cut(name, 200) AS name, cut("chipName", 200) AS chip, cut(u
     "threadsPerWarp" AS threads_per_warp, "asyncEngines" AS async_engines
 FROM src.TARGET_INFO_GPU;
 
--- Names are few and kernels many: a kernel keeps a number for its three names. Where names are many, too, each is short.
-CREATE OR REPLACE TEMP TABLE name_key AS
-SELECT row_number() OVER (ORDER BY demangled_id, short_id, mangled_id) AS name_id, *
-FROM (
-    SELECT DISTINCT coalesce("demangledName", -1) AS demangled_id, coalesce("shortName", -1) AS short_id,
-        coalesce("mangledName", -1) AS mangled_id
-    FROM src.CUPTI_ACTIVITY_KIND_KERNEL
-);
-
+-- Where names are many, each is short.
 INSERT INTO kernel_name BY NAME
 SELECT name_id, cut(d.value, most) AS demangled, cut(s.value, most) AS short, cut(m.value, most) AS mangled
 FROM name_key CROSS JOIN (SELECT greatest(256, 16_000_000 // count(*)) AS most FROM name_key)
 LEFT JOIN string AS d ON d.string_id = demangled_id
 LEFT JOIN string AS s ON s.string_id = short_id
 LEFT JOIN string AS m ON m.string_id = mangled_id;
-
--- An operation belongs to the call with its correlation id in its process (the view launch: lookups.py). Copies, memory
--- sets and graphs are few beside the calls: the calls of no interest to them are taken out before they are joined.
-INSERT INTO kernel BY NAME
-SELECT row_id AS kernel_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
-    "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
-    "correlationId" AS correlation_id, "globalPid" AS global_pid, name_id,
-    "gridX" AS grid_x, "gridY" AS grid_y, "gridZ" AS grid_z,
-    "blockX" AS block_x, "blockY" AS block_y, "blockZ" AS block_z,
-    "clusterX" AS cluster_x, "clusterY" AS cluster_y, "clusterZ" AS cluster_z,
-    "registersPerThread" AS registers_per_thread, "staticSharedMemory" AS static_shared_bytes,
-    "dynamicSharedMemory" AS dynamic_shared_bytes, "sharedMemoryExecuted" AS shared_executed_bytes,
-    "localMemoryPerThread" AS local_per_thread_bytes, "localMemoryTotal" AS local_total_bytes,
-    "launchType" AS launch_type, "cacheConfig" AS cache_config, "sharedMemoryLimitConfig" AS shared_limit_config,
-    "gridId" AS grid_id, "graphNodeId" AS graph_node_id, "graphId" AS graph_id, call_id, thread_range, process_range
-FROM src.CUPTI_ACTIVITY_KIND_KERNEL LEFT JOIN launch USING ("correlationId", "globalPid")
-JOIN name_key ON demangled_id = coalesce("demangledName", -1) AND short_id = coalesce("shortName", -1)
-    AND mangled_id = coalesce("mangledName", -1);
-
-INSERT INTO memop BY NAME
-SELECT row_id AS memop_id, 'memcpy' AS kind, '[CUDA memcpy ' || e.label || ']' AS operation,
-    start AS start_ns, "end" AS end_ns, "deviceId" AS device_id, "contextId" AS context_id,
-    "greenContextId" AS green_context_id, "streamId" AS stream_id, "correlationId" AS correlation_id,
-    "globalPid" AS global_pid, bytes, "copyKind" AS copy_kind, "srcKind" AS src_kind, "dstKind" AS dst_kind,
-    "srcDeviceId" AS src_device_id, "srcContextId" AS src_context_id, "dstDeviceId" AS dst_device_id,
-    "dstContextId" AS dst_context_id, "copyCount" AS copy_count, "migrationCause" AS migration_cause,
-    "virtualAddress" AS virtual_address, "graphNodeId" AS graph_node_id, call_id, thread_range, process_range
-FROM src.CUPTI_ACTIVITY_KIND_MEMCPY
-LEFT JOIN (
-    FROM launch WHERE "correlationId" IN (SELECT "correlationId" FROM src.CUPTI_ACTIVITY_KIND_MEMCPY)
-) USING ("correlationId", "globalPid")
-LEFT JOIN enum_value AS e ON e.enum = 'CUDA_MEMCPY_OPER' AND e.id = "copyKind";
-
-INSERT INTO memop BY NAME
-SELECT (SELECT coalesce(max(memop_id), 0) FROM memop) + row_id AS memop_id, 'memset' AS kind,
-    '[CUDA memset]' AS operation, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
-    "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
-    "correlationId" AS correlation_id, "globalPid" AS global_pid, bytes, "memKind" AS dst_kind, value,
-    "graphNodeId" AS graph_node_id, call_id, thread_range, process_range
-FROM src.CUPTI_ACTIVITY_KIND_MEMSET
-LEFT JOIN (
-    FROM launch WHERE "correlationId" IN (SELECT "correlationId" FROM src.CUPTI_ACTIVITY_KIND_MEMSET)
-) USING ("correlationId", "globalPid");
-
-INSERT INTO graph_launch BY NAME
-SELECT row_id AS launch_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
-    "contextId" AS context_id, "greenContextId" AS green_context_id, "streamId" AS stream_id,
-    "correlationId" AS correlation_id, "globalPid" AS global_pid, "graphId" AS graph_id,
-    "graphExecId" AS graph_exec_id, call_id, thread_range, process_range
-FROM src.CUPTI_ACTIVITY_KIND_GRAPH_TRACE
-LEFT JOIN (
-    FROM launch WHERE "correlationId" IN (SELECT "correlationId" FROM src.CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
-) USING ("correlationId", "globalPid");
 
 INSERT INTO sync BY NAME
 SELECT row_id AS sync_id, start AS start_ns, "end" AS end_ns, "deviceId" AS device_id,
@@ -104,38 +44,6 @@ SELECT row_id AS event_id, start AS time_ns, "globalPid" AS global_pid, "deviceI
     "localMemoryPoolAddress" AS pool_address, "localMemoryPoolSize" AS pool_bytes,
     "localMemoryPoolUtilizedSize" AS pool_used_bytes
 FROM src.CUDA_GPU_MEMORY_USAGE_EVENTS;
-
-INSERT INTO nccl_call BY NAME
-SELECT row_number() OVER () AS call_id, start_ns, end_ns, global_tid, text AS name, payload_json
-FROM range JOIN range_name USING (name_id)
-WHERE domain = 'NCCL';
-
-INSERT INTO osrt_call BY NAME
-SELECT row_id AS call_id, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
-    "nameId" AS name_id, "eventClass" AS event_class, "returnValue" AS return_value, "nestingLevel" AS nesting_level,
-    "callchainId" AS callchain_id, "argumentsId" AS arguments_id
-FROM src.OSRT_API;
-
--- The order of the kinds is that in which nsys lists calls with the same start.
-INSERT INTO mpi_call BY NAME
-SELECT row_number() OVER (ORDER BY part, row_id) AS call_id, * EXCLUDE (part, row_id) FROM (
-    SELECT 1 AS part, row_id, 'p2p' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
-        "textId" AS name_id, "commHandle" AS communicator, "remoteRank" AS rank, tag, size AS bytes
-    FROM src.MPI_P2P_EVENTS
-    UNION ALL BY NAME
-    SELECT 2 AS part, row_id, 'start_wait' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
-        "textId" AS name_id
-    FROM src.MPI_START_WAIT_EVENTS
-    UNION ALL BY NAME
-    SELECT 3 AS part, row_id, 'other' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
-        "textId" AS name_id
-    FROM src.MPI_OTHER_EVENTS
-    UNION ALL BY NAME
-    SELECT 4 AS part, row_id, 'collective' AS kind, start AS start_ns, "end" AS end_ns, "globalTid" AS global_tid,
-        "textId" AS name_id, "commHandle" AS communicator, "rootRank" AS rank, size AS bytes,
-        "recvSize" AS received_bytes
-    FROM src.MPI_COLLECTIVES_EVENTS
-);
 
 INSERT INTO mpi_rank BY NAME SELECT "globalTid" AS global_tid, rank FROM src.MPI_RANKS;
 
@@ -205,21 +113,6 @@ INSERT INTO um_gpu_page_fault BY NAME
 SELECT row_id AS fault_id, start AS start_ns, "end" AS end_ns, "globalPid" AS global_pid, "deviceId" AS device_id,
     address, "numberOfPageFaults" AS faults, "faultAccessType" AS access_type
 FROM src.CUDA_UM_GPU_PAGE_FAULT_EVENTS;
-
--- A thread is one that has a name, or that anything refers to.
-INSERT INTO thread BY NAME
-SELECT global_tid, global_tid - (global_tid & 16777215) AS global_pid, (global_tid // 16777216) & 16777215 AS pid,
-    global_tid & 16777215 AS tid, cut(any_value(value), 1000) AS name, any_value(priority) AS priority
-FROM (
-    SELECT "globalTid" AS global_tid, value, priority FROM src.ThreadNames LEFT JOIN string ON string_id = "nameId"
-    UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM api_call
-    UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM range
-    UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM osrt_call
-    UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM mpi_call
-    UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM openacc_event
-)
-WHERE global_tid IS NOT NULL
-GROUP BY global_tid;
 
 INSERT INTO report BY NAME
 SELECT 'nsys' AS kind, 'Nsight Systems' AS tool,

@@ -1,4 +1,4 @@
--- NVTX ranges as nest.sql numbers them, before anything is written (the catalog "src" is the export).
+-- NVTX events and the numbers of their names, before anything is written (the catalog "src" is the export).
 CREATE OR REPLACE TEMP TABLE nvtx AS
 SELECT coalesce("globalTid" - ("globalTid" & 16777215), -1) AS global_pid, *
 FROM src.NVTX_EVENTS;
@@ -20,10 +20,3 @@ JOIN nvtx_key ON nvtx_key.global_pid = nvtx.global_pid AND domain_id = coalesce(
     AND text_id = coalesce("textId", -1)
     AND own_text = CASE WHEN "textId" IS NULL THEN coalesce(text, '') ELSE '' END
 WHERE "eventType" IN (34, 59, 60, 70, 71);
-
-CREATE OR REPLACE TEMP TABLE opened AS
-SELECT row_id AS id, "globalTid" AS tid, start AS s,
-    coalesce("end", (SELECT greatest(max(start), max("end")) FROM nvtx)) AS e, "eventType" IN (59, 70) AS pushed,
-    "endGlobalTid" AS end_tid, name_id
-FROM nvtx JOIN named USING (row_id)
-WHERE "eventType" IN (59, 60, 70, 71);

@@ -35,8 +35,6 @@ KNOWN = {
     ),
 }
 """Labels from number 0 on, as nsys of all versions writes them; an export of 2022.2 has no enumerations at all."""
-BITS = 800_000_000
-"""Correlation ids that are told apart with a bit each, over all processes: 100 MB."""
 
 
 def keep_first(db: duckdb.DuckDBPyConnection) -> None:
@@ -105,38 +103,3 @@ def _insert_enums(db: duckdb.DuckDBPyConnection, parts: list[str]) -> None:
         FROM ({union})
         QUALIFY row_number() OVER (PARTITION BY enum, number ORDER BY row_id) = 1
     """)
-
-
-def launches(db: duckdb.DuckDBPyConnection) -> None:
-    """Makes the view ``launch``: the calls by what operations refer to them with; of several the first one counts."""
-    later = ""
-    if _correlations_repeat(db):
-        later = "ANTI JOIN later_call USING (call_id)"
-        db.execute("""
-            CREATE OR REPLACE TEMP TABLE later_call AS
-            SELECT call_id FROM api_call WHERE correlation_id IS NOT NULL
-            QUALIFY row_number() OVER (PARTITION BY global_tid >> 24, correlation_id ORDER BY call_id) > 1
-        """)
-    db.execute(f"""
-        CREATE OR REPLACE TEMP VIEW launch AS
-        SELECT call_id, correlation_id AS "correlationId", global_tid - (global_tid & 16777215) AS "globalPid",
-            thread_range, process_range
-        FROM api_call {later}
-    """)
-
-
-def _correlations_repeat(db: duckdb.DuckDBPyConnection) -> bool:
-    """Whether two calls of a process have the same correlation id."""
-    (low, high, processes) = db.execute("""
-        SELECT min(correlation_id), max(correlation_id), count(DISTINCT global_tid >> 24) FROM api_call
-    """).fetchone() or (None, None, 0)
-    if low is None:
-        return False
-    different = "count(DISTINCT correlation_id)"
-    if (high - low + 1) * processes <= BITS:  # three times as fast
-        different = f"bit_count(bitstring_agg(correlation_id, {low}::BIGINT, {high}::BIGINT))"
-    query = f"""
-        SELECT 1 FROM api_call WHERE correlation_id IS NOT NULL
-        GROUP BY global_tid >> 24 HAVING count(*) > {different} LIMIT 1
-    """
-    return db.execute(query).fetchone() is not None

@@ -42,28 +42,12 @@ def unclosed(db: duckdb.DuckDBPyConnection) -> None:
         remarks.remember(db, "warning", f"{count:,} more ranges of {more:,} other names were never closed.")
 
 
-def deep(db: duckdb.DuckDBPyConnection, ranges: int, deepest: int) -> None:
-    """Says that the paths of ranges are not complete."""
-    if ranges:
-        text = (
-            f"{ranges:,} ranges are nested more than {deepest} deep. Their paths leave out the ranges in between (…)."
-        )
-        remarks.remember(db, "warning", text)
-
-
-def beyond(db: duckdb.DuckDBPyConnection) -> None:
-    """Says that ranges cross too many others to hold anything."""
-    if count := count_rows(db, "beyond"):
-        text = f"{count:,} ranges cross too many others of their thread."
-        remarks.remember(db, "warning", f"{text} They are listed with their times, but hold nothing.")
-
-
 def graphs(db: duckdb.DuckDBPyConnection) -> None:
     """Says that kernels are missing where CUDA graphs were traced as a whole, and how to capture them."""
     if count := count_rows(db, "graph_launch"):
         launches = "1 launch of a CUDA graph was" if count == 1 else f"{count:,} launches of CUDA graphs were"
         text = f"{launches} traced as a whole: the kernels inside are in no table of this report."
-        remarks.remember(db, "warning", f"{text} Capture with: nsys profile --cuda-graph-trace=node")
+        remarks.note(db, "warning", f"{text} Capture with: nsys profile --cuda-graph-trace=node")
 
 
 def texts(db: duckdb.DuckDBPyConnection) -> None:
@@ -75,7 +59,7 @@ def texts(db: duckdb.DuckDBPyConnection) -> None:
     (count,) = db.execute(f"SELECT sum(n)::BIGINT FROM ({counts})").fetchone() or (0,)
     if count:
         was = "1 text was" if count == 1 else f"{count:,} texts were"
-        remarks.remember(db, "warning", f"{was} cut after {LONGEST:,} characters.")
+        remarks.note(db, "warning", f"{was} cut after {LONGEST:,} characters.")
 
 
 def short(name: str) -> str:

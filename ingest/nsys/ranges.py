@@ -1,57 +1,23 @@
-"""Numbers the NVTX ranges as nested sets, finds what encloses each, and writes them.
-
-Ranges of a thread nest as a rule, and then one window over their edges numbers them all (nest.sql). Where ranges of a
-thread cross, as start/end ranges may, they are spread over lanes within which they nest.
-"""
+"""NVTX ranges and marks of an export, and their names."""
 
 import duckdb
 
-from ingest.derive.innermost import ending_at, forget_leaps, place
-from ingest.nsys import lanes, notes, paths
+from ingest.derive import paths
 from ingest.nsys.source import LONGEST
 from profiledb.report.schema import read_sql
 
 
-def number(db: duckdb.DuckDBPyConnection) -> None:
-    """Numbers the ranges of the export and finds their parents; writes nothing but temporary tables.
-
-    Leaves ``span`` (ranges that hold calls), ``nested`` and ``timeline`` (nest.sql) for ``innermost.place``, and
-    ``number`` and ``parent`` of all ranges. A range that ends on another thread, and one that ends before it begins,
-    holds nothing; one of no length holds no more than a call of no length. So does one that crosses so many others
-    that no lane is left for it; ``beyond`` (id) has these.
-    """
-    forget_leaps(db)
+def stage(db: duckdb.DuckDBPyConnection) -> None:
+    """Puts the ranges of the export into ``staged_range``; needs ``payload`` (payload.py)."""
     db.execute(read_sql("load_nvtx.sql", "ingest.nsys"))
-    db.execute("""
-        CREATE OR REPLACE TEMP TABLE beyond (id BIGINT);
-        CREATE OR REPLACE TEMP TABLE span AS
-        SELECT id, tid, 0 AS lane, s, e, pushed FROM opened
-        WHERE end_tid IS NULL AND tid IS NOT NULL AND e > s
-    """)
-    nest = read_sql("nest.sql", "ingest.nsys")
-    db.execute(nest)
-    if lanes.spread(db):
-        db.execute(nest)
-    _find_parents(db)
-    db.execute("""
-        CREATE OR REPLACE TEMP TABLE number AS
-        SELECT id, pre, post, parent_pre FROM nested
-        UNION ALL
-        SELECT id, before + row_number() OVER (ORDER BY id) AS pre, pre, NULL
-        FROM opened ANTI JOIN nested USING (id) CROSS JOIN (SELECT count(*) AS before FROM nested)
-    """)
+    db.execute(read_sql("stage_ranges.sql", "ingest.nsys"))
 
 
-def write(db: duckdb.DuckDBPyConnection) -> None:
-    """Fills the tables of ranges from what ``number`` and ``attribute.calls`` left, and says what is odd about them."""
+def write_names(db: duckdb.DuckDBPyConnection) -> None:
+    """Fills ``range_name`` and ``mark``; needs ``string``."""
     _limit(db, "longest_name", "nvtx_key JOIN string ON string_id = text_id")
     _limit(db, "longest_json", 'nvtx JOIN string ON string_id = "jsonTextId"')
-    db.execute(read_sql("load_ranges.sql", "ingest.nsys"))
-    deep = paths.find(db)
-    db.execute(read_sql("insert_ranges.sql", "ingest.nsys"))
-    notes.unclosed(db)
-    notes.deep(db, deep, paths.DEEPEST)
-    notes.beyond(db)
+    db.execute(read_sql("load_names.sql", "ingest.nsys"))
 
 
 def _limit(db: duckdb.DuckDBPyConnection, variable: str, rows: str) -> None:
@@ -59,55 +25,3 @@ def _limit(db: duckdb.DuckDBPyConnection, variable: str, rows: str) -> None:
     (total, count) = db.execute(f"SELECT coalesce(sum(strlen(value)), 0), count(*) FROM {rows}").fetchone() or (0, 0)
     longest = LONGEST if total <= paths.TEXT else max(paths.SHORTEST, paths.TEXT // count)
     db.execute(f"SET VARIABLE {variable} = {longest}")
-
-
-def _find_parents(db: duckdb.DuckDBPyConnection) -> None:
-    """The tightest range around each on its thread, whatever its lane; the table ``parent``."""
-    db.execute("""
-        CREATE OR REPLACE TEMP TABLE parent AS SELECT id, parent_id FROM nested;
-        CREATE OR REPLACE TEMP TABLE thing AS
-        SELECT id AS thing, span.tid, other.lane, s, e
-        FROM span JOIN (SELECT DISTINCT tid, lane FROM span) AS other
-            ON other.tid = span.tid AND other.lane <> span.lane
-    """)
-    if place(db, "thing", "around", among_ranges=True):
-        db.execute("""
-            CREATE OR REPLACE TEMP TABLE parent AS
-            SELECT id, arg_min(holder, (slack, -holder)) AS parent_id
-            FROM (
-                SELECT one.id, up.id AS holder, (one.s - up.s) + (up.e - one.e) AS slack
-                FROM nested AS one LEFT JOIN nested AS up ON up.id = one.parent_id
-                UNION ALL
-                SELECT thing, up.id, (span.s - up.s) + (up.e - span.e)
-                FROM around JOIN nested AS up USING (pre) JOIN span ON span.id = thing
-            )
-            GROUP BY id
-        """)
-    _find_parents_of_points(db)
-    db.execute("INSERT INTO parent SELECT id, NULL FROM opened ANTI JOIN parent USING (id)")
-
-
-def _find_parents_of_points(db: duckdb.DuckDBPyConnection) -> None:
-    """Of ranges of no length: the one before at the same moment, else the shortest around, which touches or is open."""
-    db.execute("""
-        CREATE OR REPLACE TEMP TABLE point AS
-        SELECT id AS thing, tid, s AS t, lag(id) OVER (PARTITION BY tid, s ORDER BY id) AS before
-        FROM opened WHERE e = s AND end_tid IS NULL AND tid IS NOT NULL
-    """)
-    if not db.execute("SELECT 1 FROM point LIMIT 1").fetchone():
-        return
-    db.execute(f"""
-        INSERT INTO parent SELECT thing, before FROM point WHERE before IS NOT NULL;
-        CREATE OR REPLACE TEMP TABLE point AS
-        SELECT thing, tid, lane, t FROM point JOIN (SELECT DISTINCT tid, lane FROM span) USING (tid)
-        WHERE before IS NULL;
-        INSERT INTO parent
-        SELECT thing, arg_min(r.id, (r.e - r.s, -r.id))
-        FROM (
-            SELECT one.thing, r.pre FROM point AS one ASOF JOIN timeline AS r
-                ON r.tid = one.tid AND r.lane = one.lane AND one.t >= r.t
-            UNION ALL SELECT thing, pre FROM ({ending_at("point")})
-        ) JOIN nested AS r USING (pre)
-        GROUP BY thing;
-        DROP TABLE point
-    """)

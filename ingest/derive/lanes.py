@@ -11,7 +11,7 @@ MOST = 3_000_000
 FEWEST = 8
 """Lanes that each thread gets, however much is looked up in them."""
 
-CALLS = ("CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API")
+CALLS = ("staged_api_call", "staged_osrt_call")
 _BATCH = 100_000
 
 
@@ -119,7 +119,7 @@ def _place(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
 def _looked_up(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
     """By thread on which ranges cross, how many things are looked up in each of its lanes: ranges, and calls of its
     process, because it may drive the other threads."""
-    calls = " UNION ALL ".join(f'SELECT "globalTid" AS tid FROM src.{table}' for table in CALLS)
+    calls = " UNION ALL ".join(f"SELECT global_tid AS tid FROM {table}" for table in CALLS)
     rows = db.execute(f"""
         WITH called AS (SELECT tid // 16777216 AS process, count(*) AS n FROM ({calls}) GROUP BY process)
         SELECT tid, count(*) + coalesce(any_value(n), 0)

@@ -1,5 +1,5 @@
 -- Numbers the ranges of every lane as nested sets. A lane is one thread, or where ranges cross, those of a thread that nest
--- (ranges.py). Input: span(id, tid, lane, s, e), each longer than nothing.
+-- (lanes.py). Input: span(id, tid, lane, s, e), each longer than nothing.
 
 CREATE OR REPLACE TEMP TABLE event AS
 WITH edge AS (
@@ -8,7 +8,7 @@ WITH edge AS (
 SELECT tid, lane, id, t, k, row_number() OVER w AS seq, (sum(k) OVER (w ROWS UNBOUNDED PRECEDING))::BIGINT AS depth,
     (seq + depth) // 2 AS begun  -- ranges that began until here
 FROM edge
--- Ends before begins; of ranges with the same edges the one that stands first in the export encloses the others.
+-- Ends before begins; of ranges with the same edges the one that stands first in the file encloses the others.
 WINDOW w AS (PARTITION BY tid, lane ORDER BY t, k, other, id * k);
 
 CREATE OR REPLACE TEMP TABLE numbered AS

@@ -6,8 +6,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ingest.derive.lanes import Lanes, within
 from ingest.derive.projection import Neighbours
-from ingest.nsys.lanes import Lanes, within
 
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 60)), max_size=120)
 

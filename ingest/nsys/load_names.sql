@@ -1,4 +1,5 @@
--- Names, marks and ranges; ranges.write sets how long texts may be that the export has once and rows repeat. A domain (event type 75) belongs to a process.
+-- Names of ranges, and marks; ranges.write_names sets how long texts may be that the export has once and rows repeat. A
+-- domain (event type 75) belongs to a process.
 CREATE OR REPLACE TEMP TABLE nvtx_domain AS
 SELECT global_pid, "domainId" AS domain_id, cut(arg_min(coalesce(nvtx.text, string.value), start), 200) AS domain
 FROM nvtx LEFT JOIN string ON string_id = "textId"
@@ -10,12 +11,6 @@ SELECT name_id, domain, cut(coalesce(value, own_text), getvariable('longest_name
 FROM nvtx_key
 LEFT JOIN nvtx_domain USING (global_pid, domain_id)
 LEFT JOIN string ON string_id = text_id;
-
-CREATE OR REPLACE TEMP VIEW nvtx_event AS
-SELECT nvtx.*, coalesce("uint64Value", "uint32Value"::UBIGINT) AS payload_uint64,
-    coalesce("int64Value", "int32Value") AS payload_int64, coalesce("doubleValue", "floatValue") AS payload_double,
-    coalesce("jsonText", cut(json.value, getvariable('longest_json')), src.clean(payload.value)) AS payload_json
-FROM nvtx LEFT JOIN string AS json ON json.string_id = "jsonTextId" LEFT JOIN payload USING (row_id);
 
 INSERT INTO mark BY NAME
 SELECT row_id AS mark_id, start AS time_ns, name_id, "globalTid" AS global_tid, "domainId" AS domain_id, category,
