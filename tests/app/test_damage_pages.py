@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.pages import VIEWS
-from profiledb.report.catalog import Manifest
+from app.pages import VIEWS, View
+from profiledb.report.catalog import LAUNCHES, Manifest
 from profiledb.report.library import Library
 from tests.app.conftest import MAIN, Dashboard
 
@@ -21,10 +21,9 @@ def damaged(library: Library, kind: str) -> Manifest:
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.url)
-def test_every_page_says_that_its_report_is_damaged(dashboard: Dashboard, library: Library, view: object) -> None:
-    url, kind = view.url, view.kind  # type: ignore[attr-defined]
-    found = damaged(library, kind)
-    at = dashboard(url, report=found.id)
+def test_every_page_says_that_its_report_is_damaged(dashboard: Dashboard, library: Library, view: View) -> None:
+    found = damaged(library, "ncu" if view.subject == LAUNCHES else "nsys")
+    at = dashboard(view.url, report=found.id)
     assert not at.exception
     said = [error.value.replace("\\", "") for error in at.error]
     assert said

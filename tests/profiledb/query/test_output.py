@@ -112,7 +112,7 @@ def made(monkeypatch: pytest.MonkeyPatch, query: str, columns: dict[str, str], p
     """Makes a query the only analysis; ``columns`` are names with their formats."""
     header = "".join(f"-- column: {name} | text | {spec} | x\n" for name, spec in columns.items())
     parsed = asked.parse("made", f"-- title: x\n{param}{header}{query};\n")
-    monkeypatch.setattr(analysis, "analyses", lambda: {"made": parsed})
+    monkeypatch.setattr(asked, "analyses", lambda: {"made": parsed})
     return parsed
 
 
