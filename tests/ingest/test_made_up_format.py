@@ -24,7 +24,7 @@ from profiledb.report.library import Library
 from profiledb.report.store import Access
 
 NAME = "made-up trace"
-KIND = "nsys"
+KIND = "made-up"
 RUNS_TOOLS = True  # so that job.serve leaves this very process what it may read
 MAGIC = b"MADE UP 1\n"
 

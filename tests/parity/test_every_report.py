@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ingest.derive.paths import DEEPEST
 from ingest.nsys import redact, sqlite
 from ingest.nsys.attach import wanted
 from ingest.nsys.kept import FACTS, RAW
-from ingest.nsys.paths import DEEPEST
 from profiledb.errors import NotCapturedError
 from profiledb.query import analysis, views
 from profiledb.report.library import Library
