@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -91,7 +91,8 @@ class Worker:
         """
         jobs = self.library.catalog.jobs()
         known = {job.path: job for job in jobs}
-        apart = beside.apart(paths, known, Shelf.of(self.library, jobs))
+        shelf = Shelf.of(self.library, jobs)
+        apart = beside.apart(paths, known, shelf)
         reports = [path for path in paths if path not in apart]
         at_hand = tools_at_hand()
         fresh = [
@@ -99,9 +100,13 @@ class Worker:
             for path in reports
             if (mark := self._fresh(path, known.get(str(path)), at_hand))
         ]
-        self.library.catalog.put_job(*fresh)
-        taken = sum(self._take(job, known.get(job.path)) for job in self._without_companions(fresh))
-        return taken + (self._take_beside(sorted(apart)) if apart else 0)
+        taken = 0
+        if fresh:
+            self.library.catalog.put_job(*fresh)
+            taken = sum(self._take(job, known.get(job.path)) for job in self._without_companions(fresh))
+            jobs = self.library.catalog.jobs()
+            known, shelf = {job.path: job for job in jobs}, Shelf.of(self.library, jobs)
+        return taken + self._take_beside(sorted(apart), known, shelf)
 
     def forget_removed(self) -> None:
         """Drops the failures of files that are gone, and what waits for its report, but only where their folder is
@@ -114,6 +119,8 @@ class Worker:
     def _without_companions(self, jobs: list[Job]) -> list[Job]:
         """Sets aside exports that belong to a report beside them."""
         asked = [job for job in jobs if fingerprints.has_report_beside(Path(job.path))]
+        if not asked:
+            return jobs
         with self._folder() as work:
             requests = [self._request(job, work / str(at), "companion") for at, job in enumerate(asked)]
             for job, outcome in zip(asked, list(self.runner.run(requests)), strict=False):
@@ -133,15 +140,15 @@ class Worker:
             done = deferral.of_error(job, error)
         return self._record(done)
 
-    def _take_beside(self, paths: list[Path]) -> int:
+    def _take_beside(self, paths: list[Path], jobs: Mapping[str, Job], shelf: Shelf) -> int:
         """Reads what lies beside reports, all by one process as long as none of them is its end."""
-        jobs = {job.path: job for job in self.library.catalog.jobs()}
-        shelf = Shelf.of(self.library, jobs.values())
         fresh = [
             Job(str(path), path.name, mark, "converting")
             for path in paths
             if (mark := shelf.mark(path)) and self._is_due(jobs.get(str(path)), mark)
         ]
+        if not fresh:  # so it is at nearly every look
+            return 0
         taken = 0
         with self._folder() as work:
             requests = [self._request(job, work / str(at), "sidecar") for at, job in enumerate(fresh)]

@@ -56,5 +56,19 @@ class NotLinkedError(AnalysisError):
 class NotCapturedError(WarpdeckError):
     """The report lacks what an analysis needs: an answer of zero would be wrong.
 
-    ``hint`` names the profiler flag that captures it.
+    Args:
+        message: one sentence that says what is missing.
+        why: a sentence about the cause, or what to do where no profiler helps.
+        command: what captures it; empty where nothing does.
+        use: what it would show, as the end of a sentence.
+        tables: the tables of the schema whose absence this explains.
     """
+
+    def __init__(
+        self, message: str, *, why: str = "", command: str = "", use: str = "", tables: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(message, hint=f"{why} Capture with: {command}".strip() if command else why)
+        self.why = why
+        self.command = command
+        self.use = use
+        self.tables = tables

@@ -17,7 +17,6 @@ from app import pages
 from app.ui import format as fmt
 from app.ui import navigate
 from profiledb.errors import NotCapturedError, WarpdeckError
-from profiledb.query.captures import CAPTURES
 from profiledb.report.catalog import Manifest
 
 KIND_TITLES = {"nsys": "Nsight Systems", "ncu": "Nsight Compute", "torch": "PyTorch profiler"}
@@ -26,7 +25,6 @@ KIND_TITLES = {"nsys": "Nsight Systems", "ncu": "Nsight Compute", "torch": "PyTo
 STYLE = Path(__file__).parents[1] / "static" / "style.css"
 
 
-_FLAG = "Capture with: "
 _ESCAPED = "escaped-error"
 
 _log = logging.getLogger("warpdeck")
@@ -61,17 +59,15 @@ def facts(items: Sequence[tuple[str, str, str]]) -> None:
 
 def not_captured(error: NotCapturedError) -> None:
     """What this report lacks, what it would be good for, and the flag to copy."""
-    title = error.message.partition(":")[0]
-    capture = next((c for c in CAPTURES if c.title == title), None)
     with st.container(border=True):
         st.markdown(f"**{fmt.plain(error.message)}**")
-        if capture:
-            st.caption(f"It would show {fmt.plain(capture.use)}.")
-        if error.hint.startswith(_FLAG):
+        if error.use:
+            st.caption(f"It would show {fmt.plain(error.use)}.")
+        if error.why:
+            st.caption(fmt.plain(error.why))
+        if error.command:
             st.caption("Capture again with")
-            st.code(error.hint.removeprefix(_FLAG), language=None)
-        elif error.hint:
-            st.caption(fmt.plain(error.hint))
+            st.code(error.command, language=None)
 
 
 def problem(error: WarpdeckError) -> None:

@@ -1,5 +1,6 @@
 """What a capture may lack, what that means for the reader, and the flag that captures it."""
 
+from copy import copy
 from dataclasses import dataclass, replace
 
 import duckdb
@@ -86,23 +87,21 @@ def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
 NODES = "--cuda-graph-trace=node"
 """Option of nsys that shows what a CUDA graph runs, which by default is traced as a whole."""
 GPU_SIDE = ("kernel", "memop")
-NOTHING_RAN = "CUDA calls were traced, but nothing of what ran on the GPU"
 OF_SIDECARS = {
-    "timing": (
+    "timing": NotCapturedError(
         "Timings of the program itself: not in this report.",
-        "Drop NAME.timings.csv with the columns label, step, seconds; NAME is that of the report.",
+        why="Drop NAME.timings.csv with the columns label, step, seconds; NAME is that of the report.",
     ),
-    "power_log": (
-        "A log of power and clocks: not beside this report.",
-        "Capture with: python -m workloads profile -- python train.py",
+    "power_log": NotCapturedError(
+        "A log of power and clocks: not beside this report.", command="python -m workloads profile -- python train.py"
     ),
-    "task_time": (
+    "task_time": NotCapturedError(
         "Times of the same work on CPU and GPU: not beside this report.",
-        "Drop NAME.tasks.csv with the columns task, size, device, part, seconds; NAME is that of the report.",
+        why="Drop NAME.tasks.csv with the columns task, size, device, part, seconds; NAME is that of the report.",
     ),
-    "meta": (
+    "meta": NotCapturedError(
         "Facts about the program: not in this report.",
-        "Drop NAME.meta.json with an object; NAME is that of the report.",
+        why="Drop NAME.meta.json with an object; NAME is that of the report.",
     ),
 }
 """What a report lacks that no profiler writes (sidecar.py)."""
@@ -119,17 +118,20 @@ def how_to_capture(table: str, *, calls_traced: bool = False, graphs_traced: boo
     if graphs_traced and table in GPU_SIDE:
         return NotCapturedError(
             "CUDA graphs were traced as wholes: what they ran is not in this report.",
-            hint=f"Capture with: nsys profile {NODES}",
+            command=f"nsys profile {NODES}",
         )
     if calls_traced and table in GPU_SIDE:
         return NotCapturedError(
-            f"{NOTHING_RAN}: not in this report.",
-            hint="Where kernels ran, the driver did not report them (WSL2, for one). Capture with: "
-            "nsys profile --trace=cuda",
+            "CUDA calls were traced, but nothing of what ran on the GPU: not in this report.",
+            why="Where kernels ran, the driver did not report them (WSL2, for one).",
+            command="nsys profile --trace=cuda",
+            tables=GPU_SIDE,
         )
-    if found := OF_SIDECARS.get(table):
-        return NotCapturedError(found[0], hint=found[1])
+    if table in OF_SIDECARS:
+        return copy(OF_SIDECARS[table])
     for capture in CAPTURES:
         if capture.table == table:
-            return NotCapturedError(f"{capture.title}: not in this report.", hint=f"Capture with: {capture.flag}")
-    return NotCapturedError(f"This report has no rows in {table}.", hint="Capture it with the trace that fills it.")
+            return NotCapturedError(
+                f"{capture.title}: not in this report.", command=capture.flag, use=capture.use, tables=(table,)
+            )
+    return NotCapturedError(f"This report has no rows in {table}.", why="Capture it with the trace that fills it.")

@@ -132,8 +132,8 @@ def test_a_closed_process_reads_only_what_it_needs(tmp_path: Path) -> None:
     code = f"""
 import socket, sys
 from pathlib import Path
-from ingest import limits, sandbox
-from ingest.child import Request
+from ingest.conversion import limits, sandbox
+from ingest.conversion.child import Request
 folder = Path({str(tmp_path)!r})
 request = Request(Path({str(source)!r}), folder / "work", folder, limits.Limits(1, 1 << 40, 1 << 30))
 assert sandbox.close(request.work) and sandbox.close_reads(request)

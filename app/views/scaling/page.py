@@ -40,7 +40,7 @@ def page() -> None:
     own = next((run for run in runs if run.name == named[0].run), None)
     if own is None:
         session.whole(manifest.id, "rank_split")  # says what it lacks
-        raise NotCapturedError("Steps: not in this report.", hint="Capture with: nsys profile --trace=cuda,nvtx")
+        raise NotCapturedError("Steps: not in this report.", command="nsys profile --trace=cuda,nvtx")
     rows = scaling_rows.runs(runs, _assumed(runs))
     said = words.efficiency(rows) or words.split(own)
     st.markdown(fmt.plain(said))

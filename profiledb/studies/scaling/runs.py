@@ -168,7 +168,7 @@ def _split(run: RunAnalysis) -> tuple[str, pd.DataFrame]:
         rows = run("rank_split", steps=told_by)
         if len(rows):
             return told_by, rows
-    raise NotCapturedError("No kernel of it ran.", hint="Capture with: nsys profile --trace=cuda,nvtx")
+    raise NotCapturedError("No kernel of it ran.", command="nsys profile --trace=cuda,nvtx")
 
 
 def scaling_of(run: Run, base: Run, assumed: str) -> str:

@@ -4,7 +4,7 @@ Every figure is one of an analysis, in the words of the pages. A section is a fu
 what this report does not have raises NotCapturedError, and is told at the end.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from profiledb import words
@@ -30,13 +30,14 @@ def text(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
     model.parse(params)
     answers = Answers(library, report, params)
     sections = [one for subject, all_ in _SECTIONS.items() if subject in report.subjects for one in all_]
-    parts, reasons = [_about(answers)], []
+    parts = [_about(answers)]
+    errors: list[NotCapturedError] = []
     for section in sections:
         try:
             parts.append(section(answers))
         except NotCapturedError as error:
-            reasons.append(_reason(error))
-    parts.append(_lacks(answers, list(dict.fromkeys(reasons))))
+            errors.append(error)
+    parts.append(_lacks(answers, errors))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -90,19 +91,15 @@ def _selection(params: Mapping[str, Any]) -> str:
 
 def _reason(error: NotCapturedError) -> str:
     """Why something is not there, and the flag as code; the words are our own (captures.py)."""
-    before, flag, command = error.hint.partition("Capture with: ")
-    return f"- {error.message} {before}{flag}{words.code(command) if command else ''}".rstrip()
+    command = f"Capture with: {words.code(error.command)}" if error.command else ""
+    return " ".join(part for part in (f"- {error.message}", error.why, command) if part)
 
 
-def _lacks(answers: Answers, reasons: list[str]) -> str:
+def _lacks(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
     """What this capture does not have, what it would be good for, and the flag; nothing twice."""
     with answers.library.cursor(answers.report.id, views=views.needed(captures.INCLUDES)) as cursor:
         missing = captures.missing(cursor)
-    silent = any(captures.NOTHING_RAN in line for line in reasons)  # the flag was there: it is no advice
-    lines = [
-        f"- {one.title}, for {one.use}: {words.code(one.flag)}"
-        for one in missing
-        if not (silent and one.table in captures.GPU_SIDE)
-        and not any(line.startswith(f"- {one.title}: ") for line in reasons)
-    ]
+    told = {table for error in errors for table in error.tables}
+    reasons = list(dict.fromkeys(map(_reason, errors)))
+    lines = [f"- {one.title}, for {one.use}: {words.code(one.flag)}" for one in missing if one.table not in told]
     return "\n".join(["## Not in this capture", "", *reasons, *lines]) if reasons or lines else ""

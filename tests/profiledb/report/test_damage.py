@@ -296,8 +296,8 @@ def test_content_is_on_the_disk_before_its_name(library: Library, bad: Manifest,
     code = """
 import os, sys
 from pathlib import Path
-from profiledb.catalog import Manifest
-from profiledb.library import Library
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
 synced = set()
 real = os.fsync
 def fsync(descriptor):

@@ -186,4 +186,4 @@ def test_a_broken_connection_is_replaced(every_report: Library) -> None:
     with pytest.raises(duckdb.InternalException), library.cursor(report):
         raise broken
     with library.cursor(report) as cursor:
-        assert cursor.execute("SELECT count(*) > 0 FROM selected_kernel").fetchone() == (True,)
+        assert cursor.execute("SELECT count(*) > 0 FROM kernel").fetchone() == (True,)
