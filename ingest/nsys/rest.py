@@ -11,7 +11,7 @@ from profiledb.report.schema import identifier
 
 
 def keep(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
-    """Stores the numbers of an export that no table of the report took in the schema ``raw``, and says what is left."""
+    """Stores the numbers of an export that no table of the report took in the schema ``raw``."""
     db.execute("CREATE SCHEMA raw")
     reads = {name: read for source in reversed(sources) for name, read in source.tables.items()}
     for name in sorted(reads.keys() & (kept.RAW | wanted().keys()) - set(kept.FACTS)):
