@@ -48,6 +48,12 @@ SELECT low AS start_ns, high AS end_ns, high - low AS duration_ns FROM edges;
 -- The stretches of time that the selection covers, without overlap.
 CREATE OR REPLACE VIEW selected_window AS SELECT start_ns, end_ns FROM capture_window;
 
+-- The stretches of it, by GPU, in which the GPU had work of the selection before it and after it: from the first
+-- operation to the last. Times that are selected cut them and do not make them shorter, so that what a GPU did not do
+-- between two operations counts also where both lie outside.
+CREATE OR REPLACE VIEW selected_active AS
+SELECT device_id, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM busy GROUP BY device_id;
+
 -- A name that fits into a table: the kernel without templates and arguments, and for general launchers such as
 -- vectorized_elementwise_kernel the function, functor or operation that they were made for.
 CREATE OR REPLACE MACRO readable_name(short, demangled) AS (

@@ -84,6 +84,7 @@ def create_views(cursor: duckdb.DuckDBPyConnection, selection: Selection, *, cho
     _view(cursor, "range", [*times, *inside])
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy('selected_')}")
     cursor.execute(_window(selection, chosen, skipped))
+    cursor.execute(_active(selection, chosen, skipped))
 
 
 def _view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) -> None:
@@ -143,6 +144,24 @@ WITH edge AS (
     SELECT *, sum(begins) OVER (ORDER BY start_ns) AS island FROM swept
 )
 SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM island GROUP BY island
+"""
+
+
+def _active(selection: Selection, chosen: bool, skipped: bool) -> str:
+    """The stretches of the window from the first to the last operation of each GPU, whatever times are selected."""
+
+    def work(table: str) -> str:
+        conditions = [*_hardware(selection), *_ranges(table, selection.mode, chosen, skipped)]
+        return f"SELECT device_id, start_ns, end_ns FROM {table} WHERE {' AND '.join(['true', *conditions])}"
+
+    return f"""
+CREATE OR REPLACE TEMP VIEW selected_active AS
+WITH span AS (
+    SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM ({" UNION ALL ".join(map(work, OPERATIONS))})
+    WHERE device_id IS NOT NULL GROUP BY device_id
+)
+SELECT device_id, greatest(start_ns, low) AS start_ns, least(end_ns, high) AS end_ns
+FROM span JOIN selected_window ON start_ns < high AND end_ns > low
 """
 
 

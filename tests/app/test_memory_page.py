@@ -1,9 +1,11 @@
 """The page "Memory and API": what it says of real reports, and of those that lack most of it."""
 
 import duckdb
+import pandas as pd
 import pytest
 
 from app.views.memory.launch import meaning
+from app.views.memory.words import advice
 from profiledb.report.library import Library
 from tests.app.test_report_pages import HOSTILE, Open, Publish, nothing, of, page, publish, texts
 
@@ -59,14 +61,27 @@ def test_calls_without_what_ran_on_the_gpu(page: Open, publish: Publish) -> None
 def test_kernels_without_copies_calls_and_ranges(page: Open, publish: Publish) -> None:
     def kernels(db: duckdb.DuckDBPyConnection) -> None:
         db.execute("INSERT INTO kernel_name VALUES (1, ?, ?, NULL, 'other')", [HOSTILE, HOSTILE])
-        db.execute("INSERT INTO kernel (kernel_id, start_ns, end_ns, device_id, name_id) VALUES (0, 9000, 9500, 0, 1)")
-        db.execute("INSERT INTO busy VALUES (0, 9000, 9500)")
+        for number, start in enumerate((9000, 19000)):
+            db.execute(
+                "INSERT INTO kernel (kernel_id, start_ns, end_ns, device_id, name_id) VALUES (?, ?, ?, 0, 1)",
+                [number, start, start + 500],
+            )
+            db.execute("INSERT INTO busy VALUES (0, ?, ?)", [start, start + 500])
 
     at = page("memory", publish(kernels))
     assert "GPU idle" in [element.value for element in at.subheader]
     gaps = next(table.value for table in at.dataframe if "covered_pct" in table.value)
-    assert list(gaps["words"]) == ["No operation follows", "Unknown"]
+    assert list(gaps["words"]) == ["Unknown"]
     assert not {"range", "launch", "function"} & set(gaps)
+
+
+def test_why_the_gpu_is_idle(page: Open, library: Library) -> None:
+    """The range that holds the host stands in the sentence, and what to do is about data loading."""
+    said = texts(page("memory", of(library, "dataloader_starved.nsys-rep")))
+    assert "The host was in `step_*/next_batch/transform_image` during 95.9 % of it" in said
+    assert "This looks like data loading" in said
+    assert "CUDA graph" not in said
+    assert "Between these bursts it is idle all the same" in said
 
 
 @pytest.mark.parametrize("name", ["wsl2_no_kernels.nsys-rep", "streams_4090.nsys-rep"])
@@ -75,14 +90,26 @@ def test_reports_of_strangers(page: Open, library: Library, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pct", "queue", "kernel", "words"),
+    ("launches", "pct", "queue", "kernel", "busy_pct", "words"),
     [
-        (80, 1_000, 2_000, "Launch bound"), (2, 90_000, 5_000, "the host is ahead"), (2, None, 5_000, "Few"),
-        (30, 1, 2, "Mixed"),
+        (99, 80, 1_000, 2_000, 90, "Launch bound"), (99, 2, 90_000, 5_000, 90, "cost the GPU no time."),
+        (99, 2, 90_000, 5_000, 6, "it is idle all the same"), (99, 2, None, 5_000, 90, "Few"),
+        (99, 30, 1, 2, 90, "find the GPU waiting"), (1, 100, None, 2, 90, "Only 1 launches"),
     ],
 )  # fmt: skip
-def test_medians_in_words(pct: float, queue: float | None, kernel: float, words: str) -> None:
-    import pandas as pd
+def test_medians_in_words(
+    launches: int, pct: float, queue: float | None, kernel: float, busy_pct: float, words: str
+) -> None:
+    figures = {"launches": launches, "host_bound_pct": pct, "median_queue_ns": queue, "median_kernel_ns": kernel}
+    assert words in meaning(pd.Series(figures), busy_pct)
 
-    total = pd.Series({"host_bound_pct": pct, "median_queue_ns": queue, "median_kernel_ns": kernel})
-    assert words in meaning(total)
+
+@pytest.mark.parametrize(
+    ("gap_ns", "path", "words"),
+    [
+        (190e6, "step_*/next_batch", "data loading"), (1.8e6, "step_*/host_bookkeeping", "work of the program itself"),
+        (1.8e6, None, "work of the program itself"), (9e3, "step_*/load", "CUDA graph"),
+    ],
+)  # fmt: skip
+def test_advice_goes_by_the_length_of_gaps_and_the_range(gap_ns: float, path: str | None, words: str) -> None:
+    assert words in advice("host code", gap_ns, path)

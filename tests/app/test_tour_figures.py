@@ -50,10 +50,10 @@ def step(library: Library, report: str) -> str:
 
 def dataloader_starved(library: Library) -> list[str]:
     starved, fixed = (busy(library, f"dataloader_{mode}") for mode in ("starved", "fixed"))
-    reasons = {r["reason"]: r["share_pct"] for r in rows(library, "dataloader_starved.nsys-rep", "idle_reasons")}
+    where = {r["range"]: r["share_pct"] for r in rows(library, "dataloader_starved.nsys-rep", "idle_ranges")}
     kernels_ = words.duration(fixed["kernel_ns"])
     assert words.duration(starved["kernel_ns"]) == kernels_
-    shares = [words.percent(share) for share in (starved["busy_active_pct"], reasons["host code"])]
+    shares = [words.percent(share) for share in (starved["busy_active_pct"], where["step_*/next_batch"])]
     spans = [words.duration(one["active_ns"]) for one in (fixed, starved)]
     return [*shares, kernels_, words.percent(fixed["busy_active_pct"]), *spans]
 
@@ -79,7 +79,8 @@ def idle_host_bound(library: Library) -> list[str]:
     assert steps(library, "idle_fixed")["count"] == count
     spans = [words.duration(one["active_ns"]) for one in (waiting, fixed)]
     shares = [words.percent(one["busy_active_pct"]) for one in (waiting, fixed)]
-    return [shares[0], spans[0], str(count), spans[1], shares[1]]
+    where = {r["range"]: r["share_pct"] for r in rows(library, "idle_host_bound.nsys-rep", "idle_ranges")}
+    return [shares[0], spans[0], words.percent(where["step_*/host_bookkeeping"]), str(count), spans[1], shares[1]]
 
 
 def transformer_inference(library: Library) -> list[str]:

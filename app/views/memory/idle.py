@@ -7,15 +7,29 @@ from app import session
 from app.ui import format as fmt
 from app.ui import heads, page, tables
 from app.views.memory import words as memory_words
+from profiledb.errors import NotCapturedError
+from profiledb.studies.idle import place
+from profiledb.words import code
 
 REASON_COLUMNS = heads.of(
     "idle_reasons",
-    heads.use("reason", name="words", width=200),
+    heads.use("reason", name="words", width=180),
     heads.bar("share_pct", width=120),
     "idle_ns",
     "gaps",
     heads.use("longest_ns", like="idle_ns"),
-    heads.use("function", width=220),
+    heads.use("range", width=260),
+    heads.use("function", width=200),
+)
+RANGE_COLUMNS = heads.of(
+    "idle_ranges",
+    heads.use("range", width=320),
+    heads.bar("share_pct", width=120),
+    "idle_ns",
+    heads.use("self_ns", like="idle_ns"),
+    heads.use("reason", name="words", width=160),
+    "gaps",
+    heads.use("longest_ns", like="idle_ns"),
 )
 GAP_COLUMNS = heads.of(
     "idle_gaps",
@@ -24,15 +38,15 @@ GAP_COLUMNS = heads.of(
     "gpu_id",
     heads.use("reason", name="words", width=160),
     "covered_pct",
+    heads.use("range", width=260),
+    "range_pct",
     heads.use("function", width=180),
     heads.use("next", width=230),
-    heads.use("range", width=230),
+    heads.use("next_range", width=200),
     heads.use("launched_ns", like="duration_ns"),
     heads.use("launch", width=160),
     "thread",
 )
-LAST = ("until the end", "unknown")
-"""Reasons that nothing can be done about: another one is explained where there is one."""
 
 
 def show(report_id: str) -> None:
@@ -40,16 +54,16 @@ def show(report_id: str) -> None:
     reasons = session.run(report_id, "idle_reasons")
     st.subheader("GPU idle", anchor=False)
     if reasons.empty:
-        st.caption("No GPU was idle here.")
+        st.caption("No GPU was idle between its first and its last operation here.")
         return
-    gaps = session.run(report_id, "idle_gaps")
+    gaps, ranges = session.run(report_id, "idle_gaps"), _ranges(report_id)
     longest = None if gaps.empty else gaps["duration_ns"].iloc[0]
     page.facts(
         [
             (
                 "GPU idle",
                 fmt.percent(reasons["window_pct"].sum()),
-                "Time in which nothing ran, as a share of the capture or selection, over the GPUs that were used.",
+                "Share of the time from the first to the last operation in which nothing ran, over the GPUs used.",
             ),
             ("Idle time", fmt.duration(reasons["idle_ns"].sum()), "Summed over these GPUs."),
             ("Longest gap", fmt.duration(longest), ""),
@@ -57,14 +71,40 @@ def show(report_id: str) -> None:
         ]
     )
     memory_words.share_bar(reasons, "reason", "idle_ns", memory_words.REASONS, key="idle-bar")
-    top = reasons.sort_values("reason", key=lambda names: names.isin(LAST), kind="stable").iloc[0]
-    words = memory_words.REASONS.get(top["reason"], top["reason"])
-    st.caption(
-        f"{words}, {fmt.percent(top['share_pct'])} of the idle time: {memory_words.ADVICE.get(top['reason'], '')}"
-    )
+    st.markdown(_why(reasons, ranges))
     tables.table(_worded(reasons), REASON_COLUMNS, key="idle-reasons", download="idle_reasons.csv", hidden=("reason",))
+    if len(ranges):
+        st.markdown("**Where the program was meanwhile**")
+        tables.table(
+            _worded(ranges.assign(range=ranges["range"].fillna("outside all ranges"))),
+            RANGE_COLUMNS,
+            key="idle-ranges",
+            download="idle_ranges.csv",
+            height=memory_words.height(len(ranges)),
+            hidden=("reason",),
+        )
     if len(gaps):
         _gaps(_worded(gaps))
+
+
+def _ranges(report_id: str) -> pd.DataFrame:
+    """Idle time by range; no rows where the report has no ranges."""
+    try:
+        return session.run(report_id, "idle_ranges")
+    except NotCapturedError:
+        return pd.DataFrame()
+
+
+def _why(reasons: pd.DataFrame, ranges: pd.DataFrame) -> str:
+    """What took most of the idle time, in which range, and what to do about it, as Markdown."""
+    top = reasons.iloc[0]
+    name = memory_words.REASONS.get(top["reason"], top["reason"])
+    sentence = f"{name} takes {fmt.percent(top['share_pct'])} of the idle time."
+    where = place(ranges) if len(ranges) else None
+    if where is not None:
+        sentence += f" The host was in {code(where['range'])} during {fmt.percent(where['share_pct'])} of it."
+    gap_ns = top["idle_ns"] / top["gaps"] if top["gaps"] else top["idle_ns"]
+    return f"{sentence} {memory_words.advice(top['reason'], gap_ns, None if where is None else where['range'])}".strip()
 
 
 def _gaps(gaps: pd.DataFrame) -> None:

@@ -24,6 +24,8 @@ COLUMNS = heads.of(
     heads.use("class", width=160),
 )
 MOST_PCT, FEW_PCT = 50.0, 10.0
+ENOUGH = 20
+"""Launches from which on a share of them says something."""
 
 
 def show(report_id: str) -> None:
@@ -51,7 +53,7 @@ def show(report_id: str) -> None:
             ),
         ]
     )
-    st.caption(meaning(total))
+    st.caption(meaning(total, _busy_pct(report_id)))
     tables.table(
         kernels.reset_index(drop=True),
         COLUMNS,
@@ -61,17 +63,31 @@ def show(report_id: str) -> None:
     )
 
 
-def meaning(total: "pd.Series[Any]") -> str:
-    """What the medians of all launches mean, in words."""
+def _busy_pct(report_id: str) -> float:
+    """Busy time as a share of the time from the first to the last operation, over the GPUs that were used, percent."""
+    busy = session.run(report_id, "gpu_busy")
+    return 100 * float(busy["busy_ns"].sum()) / max(1.0, float(busy["active_ns"].sum()))
+
+
+def meaning(total: "pd.Series[Any]", busy_pct: float) -> str:
+    """What the figures of all launches mean, in words.
+
+    Args:
+        total: the row of ``launch_times`` that stands for all kernels.
+        busy_pct: how busy the GPU was, percent: a full queue now and then keeps no GPU busy.
+    """
     pct = float(total["host_bound_pct"])
-    queue, kernel = fmt.number(total["median_queue_ns"]), float(total["median_kernel_ns"])
+    if total["launches"] < ENOUGH:
+        return f"Only {fmt.count(total['launches'])} launches: too few to judge what they wait for."
     if pct >= MOST_PCT:
         return (
             "Launch bound: most kernels are shorter than the call that launches them and find the GPU waiting. Fewer"
             " and larger kernels, or a CUDA graph, would help more than faster kernels."
         )
-    if pct < FEW_PCT and queue is not None and queue > kernel:
-        return "At most launches the host is ahead: kernels wait in the queue, so the time of the calls is hidden."
-    if pct < FEW_PCT:
+    if pct >= FEW_PCT:
+        return f"{fmt.percent(pct)} of the launches find the GPU waiting for the host. The others wait in the queue."
+    queue, kernel = fmt.number(total["median_queue_ns"]), float(total["median_kernel_ns"])
+    if queue is None or queue <= kernel:
         return "Few launches keep the GPU waiting."
-    return f"Mixed: {fmt.percent(pct)} of the launches find the GPU waiting for the host, the others wait in the queue."
+    waits = "Most kernels wait in the queue of their stream, so the launch calls cost the GPU no time."
+    return waits if busy_pct >= MOST_PCT else f"{waits} Between these bursts it is idle all the same: see GPU idle."

@@ -152,6 +152,7 @@ def idle(answers: Answers) -> str:
                 "Share of the idle time": words.percent(row["share_pct"]),
                 "Share of the time": words.percent(row["window_pct"]),
                 "Function": name(row["function"]),
+                "NVTX range": name(row["range"]),
             }
             for _, row in rows.iterrows()
         ]

@@ -1,0 +1,137 @@
+-- Building blocks of the analyses of idle time: what a host thread was in at any moment, and the gaps of GPUs.
+-- includes: selection, memory, ranges
+
+-- What these threads were in, from `t` on until the next row of the thread: `call` is the outermost CUDA or OS runtime
+-- call (its name and `source`, 0 CUDA, 1 OS runtime; source NULL outside all calls), `pre` the innermost range that the
+-- thread had open, else that of the thread that drives it; 0 where neither had one. `threads` is a list of their ids.
+CREATE OR REPLACE MACRO thread_timeline(threads, low, high) AS TABLE
+WITH asked AS MATERIALIZED (SELECT unnest(threads) AS tid
+), call AS (
+    SELECT global_tid AS tid, start_ns, end_ns, name_id, 0 AS source FROM api_call
+    WHERE start_ns < high AND end_ns > low AND global_tid IN (FROM asked)
+    UNION ALL
+    SELECT global_tid, start_ns, end_ns, name_id, 1 FROM osrt_call
+    WHERE event_class = 27 AND start_ns < high AND end_ns > low AND global_tid IN (FROM asked)
+), outermost AS (  -- a call inside another one counts with it; where two cross, the first one goes on to its end
+    SELECT tid, greatest(start_ns, coalesce(max(end_ns) OVER (
+            PARTITION BY tid ORDER BY start_ns, end_ns DESC, source, name_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), start_ns)) AS s, end_ns AS e, {name_id: name_id, source: source} AS call
+    FROM call QUALIFY e > s
+), owner AS (  -- whose ranges count: the thread's own before those of the thread that drives it
+    SELECT tid, tid AS range_tid, true AS own FROM asked
+    UNION ALL SELECT tid, driver_tid, false FROM asked JOIN thread_driver ON global_tid = tid
+), open AS (
+    SELECT owner.tid, own, range.start_ns AS s, range.end_ns AS e, range.pre, coalesce(up.pre, 0) AS outer_pre
+    FROM owner JOIN range ON range.global_tid = range_tid
+    LEFT JOIN (SELECT range_id, pre FROM range) AS up ON up.range_id = range.parent_id
+    WHERE range.end_global_tid IS NULL AND range.end_ns > range.start_ns
+        AND range.start_ns < high AND range.end_ns > low
+), moved AS (  -- of the ranges that begin in a moment the innermost, else what is around those that end
+    SELECT tid, own, t, coalesce(max(begun), arg_min(ended, pre)) AS pre
+    FROM (
+        SELECT tid, own, s AS t, pre AS begun, NULL AS ended, pre FROM open
+        UNION ALL SELECT tid, own, e, NULL, outer_pre, pre FROM open
+    )
+    GROUP BY tid, own, t
+), edge AS (
+    SELECT tid, s AS t, call, NULL AS own_pre, NULL AS driver_pre FROM outermost
+    UNION ALL
+    SELECT tid, e, {name_id: NULL, source: NULL}, NULL, NULL FROM outermost
+    QUALIFY lead(s) OVER (PARTITION BY tid ORDER BY s) IS DISTINCT FROM e
+    UNION ALL
+    SELECT tid, t, NULL, CASE WHEN own THEN pre END, CASE WHEN NOT own THEN pre END FROM moved
+)
+SELECT tid, t, last_value(any_value(call) IGNORE NULLS) OVER until_here AS call,
+    coalesce(nullif(last_value(any_value(own_pre) IGNORE NULLS) OVER until_here, 0),
+        last_value(any_value(driver_pre) IGNORE NULLS) OVER until_here, 0) AS pre
+FROM edge GROUP BY tid, t WINDOW until_here AS (PARTITION BY tid ORDER BY t);
+
+-- The gaps of each GPU: the stretches of selected_active without selected_busy, of at least `min_ns`, from `a` to `b`,
+-- numbered from the longest on. `next` is the operation that follows, also where the selection does not hold it.
+CREATE OR REPLACE MACRO selected_gap(min_ns) AS TABLE
+WITH stretch AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_active
+), edge AS (SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM stretch GROUP BY device_id
+), taken AS (
+    SELECT device_id, start_ns, end_ns FROM selected_busy
+    UNION ALL
+    SELECT device_id, end_ns, lead(start_ns, 1, end_ns) OVER (PARTITION BY device_id ORDER BY start_ns) FROM stretch
+), hole AS (
+    SELECT device_id, least(start_ns, high) AS b, greatest(low, coalesce(max(end_ns) OVER (
+            PARTITION BY device_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), low)) AS a
+    FROM taken JOIN edge USING (device_id)
+), gap AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY b - a DESC, a, device_id) AS gap_id, device_id, a, b
+    FROM hole WHERE b > a AND b - a >= min_ns
+), operation AS (
+    SELECT device_id, start_ns, call_id, name_id, NULL AS operation, process_range FROM kernel
+    UNION ALL SELECT device_id, start_ns, call_id, NULL, operation, process_range FROM memop
+    UNION ALL SELECT device_id, start_ns, call_id, NULL, 'CUDA graph', process_range FROM graph_launch
+), followed AS (
+    SELECT gap_id, operation.device_id, operation.start_ns
+    FROM gap ASOF JOIN operation ON gap.device_id = operation.device_id AND b <= operation.start_ns
+), follower AS (
+    SELECT gap_id, arg_min({call_id: call_id, process_range: process_range, name_id: name_id, operation: operation},
+            coalesce(call_id, 0)) AS next
+    FROM followed JOIN operation USING (device_id, start_ns) GROUP BY gap_id
+)
+SELECT gap.*, next FROM gap LEFT JOIN follower USING (gap_id);
+
+-- What the host did in the gaps, a row a gap, reason, function and range. It tells of the thread that launched the
+-- operation that follows: until this call had returned, the call that the thread was in, or host code outside all of
+-- them. What then remains of the gap is the way of the launch to the GPU, or a wait for other work. `pre` is the range
+-- that the thread had open meanwhile, 0 without one. Where no call of the operation is known, reason is "unknown".
+CREATE OR REPLACE MACRO selected_idle(min_ns, longest) AS TABLE
+WITH host AS MATERIALIZED (
+    SELECT gap.*, global_tid AS tid, greatest(a, least(b, end_ns)) AS cut
+    FROM selected_gap(min_ns) AS gap
+    LEFT JOIN (SELECT call_id, global_tid, end_ns FROM api_call) AS launch ON launch.call_id = next.call_id
+    WHERE longest IS NULL OR gap_id <= longest
+), state AS MATERIALIZED (
+    FROM thread_timeline(
+        (SELECT list(DISTINCT tid) FROM host), (SELECT min(a) FROM host), (SELECT max(b) FROM host)
+    )
+), watched AS (SELECT DISTINCT tid, device_id FROM host WHERE tid IS NOT NULL
+), slice AS (
+    SELECT gap_id, a AS s, call, pre FROM (FROM host WHERE tid IS NOT NULL) AS host
+    ASOF LEFT JOIN state ON state.tid = host.tid AND host.a >= state.t
+    UNION ALL
+    SELECT gap_id, t, call, state.pre
+    FROM (SELECT state.*, device_id FROM state JOIN watched USING (tid)) AS state
+    ASOF JOIN host ON host.tid = state.tid AND host.device_id = state.device_id AND state.t > host.a WHERE t < b
+), part AS (
+    SELECT gap_id, call, coalesce(pre, 0) AS pre, cut, s,
+        lead(s, 1, b) OVER (PARTITION BY gap_id ORDER BY s) AS e
+    FROM slice JOIN host USING (gap_id)
+), spent AS (
+    SELECT gap_id, pre, call, greatest(least(e, cut) - s, 0) AS before_ns, greatest(e - greatest(s, cut), 0) AS after_ns
+    FROM part
+), piece AS (
+    SELECT gap_id, pre, call.source, call.name_id, sum(before_ns)::BIGINT AS ns, false AS launched FROM spent GROUP BY ALL
+    UNION ALL
+    SELECT gap_id, pre, NULL, NULL, sum(after_ns)::BIGINT, true FROM spent GROUP BY ALL
+    UNION ALL
+    SELECT gap_id, 0, NULL, NULL, b - a, NULL FROM host WHERE tid IS NULL
+)
+SELECT gap_id, device_id, a AS start_ns, b - a AS duration_ns, next, tid, pre, ns, function_name(value) AS function,
+    CASE WHEN launched IS NULL THEN 'unknown' WHEN launched THEN 'launched, not begun'
+        WHEN source IS NULL THEN 'host code' WHEN source = 1 THEN 'OS runtime call'
+        WHEN category = 'launch' THEN 'launch call' WHEN category IN ('blocking copy', 'queued copy') THEN 'copy call'
+        WHEN category = 'other' THEN 'other CUDA call' ELSE category END AS reason
+FROM piece JOIN host USING (gap_id) LEFT JOIN string ON string_id = piece.name_id
+LEFT JOIN api_function ON api_function.name_id = piece.name_id AND source = 0
+WHERE ns > 0;
+
+-- Paths of ranges with a star for the last number of each name, as step_0/load and step_1/load are one: `pattern`.
+CREATE OR REPLACE VIEW path_pattern AS
+WITH RECURSIVE tree AS (
+    SELECT path_id, level, replace(without_number(name), '/', '\/') AS pattern FROM range_path WHERE parent_id IS NULL
+    UNION ALL
+    SELECT range_path.path_id, range_path.level, concat(pattern, '/', replace(without_number(name), '/', '\/'))
+    FROM tree JOIN range_path ON range_path.parent_id = tree.path_id
+)
+FROM tree;
+
+-- The pattern of each range by its number.
+CREATE OR REPLACE VIEW idle_pattern AS SELECT pre, pattern FROM range JOIN path_pattern USING (path_id);
