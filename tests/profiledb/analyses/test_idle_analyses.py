@@ -1,5 +1,7 @@
 """When a GPU was idle and what the host did: small reports by hand, sums over every report, and the samples."""
 
+from typing import Any
+
 import duckdb
 import pytest
 
@@ -58,12 +60,12 @@ def test_idle_time_belongs_to_the_range_that_was_open(library: Library, publish:
         up = above[number]
         return (path_of(up) + "/" if up else "") + names[number - 1]
 
-    paths = [
+    paths: list[dict[str, Any]] = [
         {"path_id": n, "parent_id": above[n], "level": int(bool(above[n])), "name": names[n - 1], "path": path_of(n)}
         for n in above
     ]
     spans = {1: (0, 30), 2: (12, 25), 3: (30, 110), 4: (40, 90), 5: (90, 105)}  # µs, all of the main thread
-    ranges = [
+    ranges: list[dict[str, Any]] = [
         {"range_id": n, "start_ns": a * 1000, "end_ns": b * 1000, "global_tid": MAIN, "path_id": n, "pre": n}
         | {
             "parent_id": above[n],
