@@ -24,8 +24,7 @@ class Answers:
 
     def rows(self, name: str, **params: Any) -> pd.DataFrame:
         """The rows of an analysis, of the selected part where it looks at one; raises NotCapturedError."""
-        chosen = self.params if header.get(name).by_part else {}
-        return analysis.run(self.library, self.report.id, name, {**chosen, **params})
+        return analysis.run(self.library, self.report.id, name, header.get(name).taken(self.params) | params)
 
     def rows_or_none(self, name: str, **params: Any) -> pd.DataFrame:
         """The same; no rows and no columns where the report does not have the data."""
