@@ -1,6 +1,7 @@
 """The only cached access to the library: list reports, find the page's report, run analyses."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from profiledb.query.captures import Capture
 from profiledb.query.request import Request
 from profiledb.report import sidecar
 from profiledb.report.catalog import Job, Manifest, Subject
-from profiledb.report.library import Library
+from profiledb.report.library import Library, find
 
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
@@ -102,7 +103,7 @@ def report(subject: Subject | None = None) -> Manifest:
         ReportNotFoundError: the address names none or several, or there is none about that.
     """
     if named := st.query_params.get(PARAMETER):
-        return _find(named)
+        return find(reports(), named)
     if found := usual(subject):
         return found
     raise ReportNotFoundError(
@@ -116,6 +117,20 @@ def usual(subject: Subject | None = None) -> Manifest | None:
     fitting = [r for r in reports() if subject is None or subject in r.subjects]
     last = st.session_state.get(_LAST)
     return next((r for r in fitting if r.id == last), fitting[0] if fitting else None)
+
+
+def about(subject: Subject, without: str = "") -> dict[str, Manifest]:
+    """The reports about a subject by their ids, the newest first: what a page offers beside its own, ``without`` it."""
+    return {one.id: one for one in reports() if subject in one.subjects and one.id != without}
+
+
+def named(parameter: str, among: Mapping[str, Manifest]) -> list[str]:
+    """The ids of those of some reports that the address names: by id, unique prefix of one, or file name."""
+    ids = []
+    for text in st.query_params.get_all(parameter):
+        with suppress(ReportNotFoundError):
+            ids.append(find(among.values(), text).id)
+    return list(dict.fromkeys(ids))
 
 
 def remember(manifest: Manifest) -> None:
@@ -175,11 +190,3 @@ def missing(report_id: str) -> list[Capture]:
 def _missing(folder: Path, report_id: str) -> list[Capture]:
     with _library(folder).cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
         return captures.missing(cursor)
-
-
-def _find(name: str) -> Manifest:
-    """Library.find, without a look into the catalog where the whole id is given."""
-    for manifest in reports():
-        if manifest.id == name:
-            return manifest
-    return library().find(name)
