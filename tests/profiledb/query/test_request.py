@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 
+import duckdb
 import pandas as pd
 import pytest
 
@@ -20,7 +21,11 @@ WITHOUT_MODE = [one for one in header.analyses().values() if one.by_part and not
 
 @pytest.fixture
 def report_id(publish: Publish) -> str:
-    return publish(lambda db: [insert(db, "kernel_name", [name(1, "f")]), insert(db, "kernel", [kernel(1, 1, 0, 9)])])
+    def fill(db: duckdb.DuckDBPyConnection) -> None:
+        insert(db, "kernel_name", [name(1, "f")])
+        insert(db, "kernel", [kernel(1, 1, 0, 9)])
+
+    return publish(fill)
 
 
 def test_defaults_and_what_stands_at_them_are_the_same(library: Library, report_id: str) -> None:
