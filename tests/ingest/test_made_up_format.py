@@ -7,6 +7,7 @@ import pytest
 
 from profiledb.errors import NotCapturedError, NotLinkedError
 from profiledb.query import analysis, header
+from profiledb.studies.summary import document
 from tests.support.made_up import HELPER, MAIN, MATMUL, OWN, SOFTMAX, TRACE, Make, Report, make_report
 
 __all__ = ["make_report"]  # a fixture
@@ -151,3 +152,11 @@ def test_every_analysis_answers_whose_needs_are_met(report: Report) -> None:
         answered.add(one.name)
     assert answered == answering
     assert {"kernels", "nvtx_tree", "api_calls", "launch_times", "idle_reasons", "matmul_split"} <= answered
+
+
+def test_its_summary(report: Report) -> None:
+    text = document.text(report.library, report.manifest, document.page_params(report.library, report.manifest, {}))
+    assert "- Captured with: `Made up`" in text
+    assert "Matmul takes **68.0 %** of the kernel time" in text
+    assert "| 0 | 41.8 % | 460 ns | 1.10 µs | 48.9 % | 500 ns | – |" in text
+    assert "NVTX ranges" not in text.partition("## Not in this capture")[2]
