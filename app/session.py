@@ -1,6 +1,7 @@
 """The only cached access to the library: list reports, find the page's report, run analyses."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ from app.web import access
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import ReportNotFoundError
-from profiledb.query import analysis, captures, header, views
+from profiledb.query import analysis, captures, header, request, views
 from profiledb.query.captures import Capture
+from profiledb.query.request import Request
 from profiledb.report import sidecar
 from profiledb.report.catalog import Job, Manifest, Subject
-from profiledb.report.library import Library
+from profiledb.report.library import Library, find
 
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
@@ -101,7 +103,7 @@ def report(subject: Subject | None = None) -> Manifest:
         ReportNotFoundError: the address names none or several, or there is none about that.
     """
     if named := st.query_params.get(PARAMETER):
-        return _find(named)
+        return find(reports(), named)
     if found := usual(subject):
         return found
     raise ReportNotFoundError(
@@ -115,6 +117,20 @@ def usual(subject: Subject | None = None) -> Manifest | None:
     fitting = [r for r in reports() if subject is None or subject in r.subjects]
     last = st.session_state.get(_LAST)
     return next((r for r in fitting if r.id == last), fitting[0] if fitting else None)
+
+
+def about(subject: Subject, without: str = "") -> dict[str, Manifest]:
+    """The reports about a subject by their ids, the newest first: what a page offers beside its own, ``without`` it."""
+    return {one.id: one for one in reports() if subject in one.subjects and one.id != without}
+
+
+def named(parameter: str, among: Mapping[str, Manifest]) -> list[str]:
+    """The ids of those of some reports that the address names: by id, unique prefix of one, or file name."""
+    ids = []
+    for text in st.query_params.get_all(parameter):
+        with suppress(ReportNotFoundError):
+            ids.append(find(among.values(), text).id)
+    return list(dict.fromkeys(ids))
 
 
 def remember(manifest: Manifest) -> None:
@@ -138,37 +154,16 @@ def selected(report_id: str) -> dict[str, Any]:
 def run(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     """Runs an analysis on the selected part of a report; parameters that are given win over those of the selection.
 
-    See profiledb.analysis.run for the result and the errors, and ``whole`` for the cache.
+    See profiledb.query.analysis.run for the result and the errors, and ``whole`` for the cache.
     """
-    return under(report_id, name, selected(report_id), **params)
-
-
-def under(report_id: str, name: str, chosen: Mapping[str, Any], /, **params: Any) -> pd.DataFrame:
-    """Runs an analysis as ``run`` does, on the part of a report that the parameters ``chosen`` select."""
-    asked = header.get(name)
-    if asked.by_part:
-        params = dict(chosen) | params
-        if not params.get("range") and not asked.by_mode:
-            params.pop("mode", None)  # it changes nothing: one answer for both
-    return whole(report_id, name, **params)
+    return whole(report_id, name, **header.get(name).taken(selected(report_id)) | params)
 
 
 def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
-    """Runs an analysis with these parameters alone, whatever is selected.
-
-    Results are cached. A report's file never changes; its time is part of the key for the case that the report was
-    deleted and taken in again. So are those of its sidecars, which may be replaced, and the Compute report of an
-    analysis that joins one: links change.
-    """
-    shelf, asked = library(), header.get(name)
-    if asked.joins:
-        params.setdefault("ncu", links().get(report_id))
-    files = [*(shelf.path(one) for one in (report_id, params.get("ncu")) if one), *shelf.sidecars(report_id)]
-    if asked.by_phases and (phases := settings().phases):
-        files.append(phases)
-    stamps = tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in files)
-    chosen = tuple(sorted(params.items()))
-    return _run(shelf.folder, report_id, stamps, name, asked.sql, chosen)
+    """Runs an analysis with these parameters alone, whatever is selected; results are cached by the request's key."""
+    shelf = library()
+    asked = request.build(shelf, report_id, name, params)
+    return _answer(asked.key(shelf), asked)
 
 
 def has_sidecar(report_id: str, kind: sidecar.Kind) -> bool:
@@ -178,20 +173,12 @@ def has_sidecar(report_id: str, kind: sidecar.Kind) -> bool:
 
 def stamp(report_id: str) -> int:
     """What changes when a report is deleted and taken in again: the time of its file, 0 where there is none."""
-    path = library().path(report_id)
-    return path.stat().st_mtime_ns if path.exists() else 0
+    return request.stamp(library().path(report_id))
 
 
 @st.cache_data(show_spinner=False, max_entries=512)
-def _run(
-    folder: Path,
-    report_id: str,
-    stamps: tuple[int, ...],  # noqa: ARG001 (part of the key)
-    name: str,
-    sql: str,  # noqa: ARG001 (part of the key)
-    params: tuple[tuple[str, Any], ...],
-) -> pd.DataFrame:
-    return analysis.run(_library(folder), report_id, name, dict(params))
+def _answer(key: tuple[Any, ...], _asked: Request) -> pd.DataFrame:  # noqa: ARG001 (the key is that of the request)
+    return analysis.answer(library(), _asked)
 
 
 def missing(report_id: str) -> list[Capture]:
@@ -203,11 +190,3 @@ def missing(report_id: str) -> list[Capture]:
 def _missing(folder: Path, report_id: str) -> list[Capture]:
     with _library(folder).cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
         return captures.missing(cursor)
-
-
-def _find(name: str) -> Manifest:
-    """Library.find, without a look into the catalog where the whole id is given."""
-    for manifest in reports():
-        if manifest.id == name:
-            return manifest
-    return library().find(name)

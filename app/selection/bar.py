@@ -172,7 +172,7 @@ def _ms(ns: int | None) -> str:
 def _facts(settled: Settled) -> None:
     """How much of the report that is, and how its time comes to its ranges."""
     try:
-        found = session.under(settled.report_id, "selection_summary", settled.params).iloc[0]
+        found = session.whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
     except NotCapturedError:
         st.caption("Nothing ran on a GPU in this report; the selection holds for its calls and ranges.")
         return
@@ -195,7 +195,7 @@ def _attribution(settled: Settled) -> str:
     """The shares of GPU time by what tells its range; nothing without NVTX, or where there is no time."""
     if settled.paths.empty:
         return ""
-    rows = session.under(settled.report_id, "attribution", settled.params)
+    rows = session.whole(settled.report_id, "attribution", **settled.params)
     told = rows[(rows["operations"] > 0) & rows["share_pct"].notna()]
     return ", ".join(f"{row.category} {fmt.percent(row.share_pct)}" for row in told.itertuples())
 
@@ -206,7 +206,7 @@ def _left_out(settled: Settled, found: "pd.Series[Any]") -> str:
         return ""
     names = list(dict.fromkeys(settled.paths.loc[settled.paths["is_warmup"], "name"]))
     told = ", ".join(f"`{_code(name)}`" for name in names[:2]) + (f" and {len(names) - 2} more" if names[2:] else "")
-    with_it = session.under(settled.report_id, "selection_summary", settled.params, warmup="include").iloc[0]
+    with_it = session.whole(settled.report_id, "selection_summary", **settled.params | {"warmup": "include"}).iloc[0]
     count = int(with_it["operations"]) - int(found["operations"])
     if not count:
         return "" if settled.chosen.ranges else f"warm-up left out: {told}, which ran nothing on a GPU"

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from profiledb.errors import AnalysisError
-from profiledb.query import header, needs, stored, views
-from profiledb.query.header import Analysis
+from profiledb.query import needs, request, stored, views
+from profiledb.query.request import Request
 from profiledb.report.catalog import LAUNCHES
 from profiledb.report.library import BROKEN, Library
 from profiledb.rules import phases
-from profiledb.selection import apply, model
+from profiledb.selection import apply
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,46 +30,42 @@ def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] |
         NotLinkedError: it joins a Compute report, and none is linked or given.
         ReportNotFoundError: the report is gone.
     """
+    return answer(library, request.build(library, report_id, name, params))
+
+
+def answer(library: Library, asked: Request) -> "pd.DataFrame":
+    """What ``run`` returns, and raises, for a request."""
     try:
-        return _run(library, report_id, name, params)
+        return _answer(library, asked)
     except BROKEN:  # the library has connected anew
-        return _run(library, report_id, name, params)
+        return _answer(library, asked)
 
 
-def _run(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None) -> "pd.DataFrame":
-    with ready(library, report_id, name, params) as (cursor, analysis, values):
-        return _frame(cursor, analysis.sql, values)
+def _answer(library: Library, asked: Request) -> "pd.DataFrame":
+    with ready(library, asked) as (cursor, sql, values):
+        return _frame(cursor, sql, values)
 
 
 @contextmanager
-def ready(
-    library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, Analysis, dict[str, Any]]]:
-    """A cursor on which an analysis can run, the analysis, and the values of what its SQL takes; raises as run."""
-    analysis = header.get(name)
-    given = dict(params or {})
-    chosen = model.parse({key: given.pop(key) for key in tuple(given) if analysis.by_part and key in model.HELP})
-    values = header.bind(analysis, given)
-    partner = _partner(library, report_id, values.pop("ncu")) if analysis.joins else None
-    with library.cursor(report_id, partner, views.needed(analysis.includes)) as cursor:
+def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
+    """A cursor on which a request can run, the SQL that answers it, and the values that this takes; raises as run."""
+    analysis = asked.analysis
+    partner = _compute(library, asked.partner) if asked.partner else None
+    with library.cursor(asked.report_id, partner, views.needed(analysis.includes)) as cursor:
         needs.check(cursor, analysis, alone=partner is None)
-        apply.apply(cursor, chosen)
+        apply.apply(cursor, asked.selection)
         if analysis.by_phases:
             phases.apply(cursor)
-        if chosen == model.Selection() and (answer := stored.query(cursor, analysis, values)):
-            analysis, values = replace(analysis, sql=answer), {}
+        kept = stored.query(cursor, asked)
         with _wrong_values():
-            yield cursor, analysis, values
+            yield (cursor, kept, {}) if kept else (cursor, analysis.sql, dict(asked.values))
 
 
-def _partner(library: Library, report_id: str, named: str | None) -> str | None:
-    """The Compute report that an analysis joins: the one that is named, else the linked one."""
-    if not named:
-        return library.linked(report_id)
-    found = library.find(named)
-    if LAUNCHES not in found.subjects:
-        raise AnalysisError(f"{found.name} is not a report of Nsight Compute.", hint="ncu takes one that is.")
-    return found.id
+def _compute(library: Library, named: str) -> str:
+    report = library.find(named)
+    if LAUNCHES not in report.subjects:
+        raise AnalysisError(f"{report.name} is not a report of Nsight Compute.", hint="ncu takes one that is.")
+    return report.id
 
 
 def query(library: Library, report_id: str, sql: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":

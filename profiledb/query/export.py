@@ -10,7 +10,6 @@ from profiledb.query import header, output
 from profiledb.query.header import Analysis
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
-from profiledb.selection import model
 
 INDEX = "index.csv"
 
@@ -43,7 +42,7 @@ def write_all(
 
 
 def _check(params: Mapping[str, Any]) -> None:
-    known = set(model.HELP) | {param.name for one in header.analyses().values() for param in one.params}
+    known = frozenset[str]().union(*(one.takes for one in header.analyses().values()))
     if unknown := sorted(set(params) - known):
         raise AnalysisError(
             f"No analysis has a parameter {unknown[0]!r}.", hint="python -m profiledb analyses lists them."
@@ -54,11 +53,10 @@ def _write(
     library: Library, report: Manifest, one: Analysis, folder: Path, params: Mapping[str, Any]
 ) -> tuple[str, str, str, str]:
     """Writes one file and answers its row of the index; a file of an earlier report does not stay without data."""
-    own = {param.name for param in one.params} | (set(model.HELP) if one.by_part else set())
     path, part = folder / f"{one.name}.csv", folder / f".{one.name}.csv.part"
     try:
         with part.open("wb") as out:
-            rows = output.write_csv(library, report, one.name, {k: v for k, v in params.items() if k in own}, out)
+            rows = output.write_csv(library, report, one.name, one.taken(params), out)
         part.replace(path)
     except (NotCapturedError, NotLinkedError) as error:
         path.unlink(missing_ok=True)

@@ -24,6 +24,7 @@ from importlib import resources
 from typing import Any
 
 from profiledb.errors import AnalysisError
+from profiledb.selection import model
 
 SELECTS = ("part", "mode", "phases")
 """What an answer may go by besides its own parameters.
@@ -85,6 +86,16 @@ class Analysis:
     joins: bool = False
     includes: tuple[str, ...] = ()
     selects: tuple[str, ...] = ()
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """The names of its parameters, those of a selection included."""
+        return frozenset(param.name for param in self.params).union(model.HELP if self.by_part else ())
+
+    def taken(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of some parameters that it takes."""
+        names = self.takes
+        return {name: value for name, value in params.items() if name in names}
 
     @property
     def by_part(self) -> bool:

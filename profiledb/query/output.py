@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 import duckdb
 
+from profiledb.query import request
 from profiledb.query.analysis import ready
 from profiledb.query.header import Analysis
 from profiledb.report.catalog import Manifest
@@ -38,10 +39,11 @@ def write_csv(library: Library, report: Manifest, name: str, params: Mapping[str
         ReportNotFoundError: the report is gone.
     """
     header = io.StringIO()
-    with ready(library, report.id, name, params) as (cursor, analysis, values):
-        csv.writer(header, lineterminator="\n").writerow(column.name for column in analysis.columns)
+    asked = request.build(library, report.id, name, params)
+    with ready(library, asked) as (cursor, sql, values):
+        csv.writer(header, lineterminator="\n").writerow(column.name for column in asked.analysis.columns)
         cursor.execute(f"SET streaming_buffer_size = '{_BUFFER}'")
-        lines = _execute(cursor, _lines_sql(cursor, analysis, values), values)
+        lines = _execute(cursor, _lines_sql(cursor, asked.analysis, sql, values), values)
         pieces = _large_pieces(lines) if max(report.rows.values(), default=0) >= LARGE else _pieces(lines)
         rows, first = next(pieces, (0, b""))
         out.write(header.getvalue().encode())
@@ -53,9 +55,9 @@ def write_csv(library: Library, report: Manifest, name: str, params: Mapping[str
     return rows
 
 
-def _lines_sql(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, values: Mapping[str, Any]) -> str:
+def _lines_sql(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, sql: str, values: Mapping[str, Any]) -> str:
     """A query with one text column: the lines of the CSV file, in the order of the analysis."""
-    query = analysis.sql.rstrip().removesuffix(";")
+    query = sql.rstrip().removesuffix(";")
     formats = {column.name: column.format for column in analysis.columns}
     found = _execute(cursor, f"DESCRIBE {query}", values).fetchall()
     cells = [_cell(identifier(name), kind, formats.get(name, "")) for name, kind, *_ in found]

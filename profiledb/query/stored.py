@@ -4,17 +4,14 @@ They are those of analyses whose header says ``stored``, for the default paramet
 counts as long as its SQL is the one that made it, so that a changed analysis never needs a new conversion.
 """
 
-import hashlib
 import re
-from collections.abc import Mapping
-from functools import cache
-from typing import Any
 
 import duckdb
 
 from profiledb.errors import NotCapturedError
 from profiledb.query import header, needs, views
 from profiledb.query.header import Analysis
+from profiledb.query.request import Request, fingerprint
 from profiledb.report.schema import identifier, quote
 from profiledb.report.store import CATALOG
 
@@ -38,7 +35,7 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
         if ("range",) in analysis.needs and _nested_too_deep(db):
             continue
         db.execute(f"CREATE TABLE {CATALOG}.{_table(analysis.name)} AS {_with_defaults(analysis)}")
-        db.execute(f"INSERT INTO stored_result VALUES ({quote(analysis.name)}, {quote(_fingerprint(analysis))})")
+        db.execute(f"INSERT INTO stored_result VALUES ({quote(analysis.name)}, {quote(fingerprint(analysis))})")
     db.execute(f"USE {CATALOG}")
 
 
@@ -53,12 +50,13 @@ def _nested_too_deep(db: duckdb.DuckDBPyConnection) -> bool:
     return bool(pairs > max(PAIRS, DEEP * kernels))
 
 
-def query(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, values: Mapping[str, Any]) -> str | None:
-    """SQL that reads the stored answer for these values of the analysis's own parameters; None where there is none."""
-    if not analysis.stored or dict(values) != header.bind(analysis, {}):
+def query(cursor: duckdb.DuckDBPyConnection, asked: Request) -> str | None:
+    """SQL that reads the stored answer of a request; None where there is none."""
+    analysis = asked.analysis
+    if not analysis.stored or not asked.plain:
         return None
     row = cursor.execute(f"SELECT fingerprint FROM stored_result WHERE name = {quote(analysis.name)}").fetchone()
-    return f"FROM {_table(analysis.name)}" if row == (_fingerprint(analysis),) else None
+    return f"FROM {_table(analysis.name)}" if row == (fingerprint(analysis),) else None
 
 
 def _table(name: str) -> str:
@@ -70,9 +68,3 @@ def _with_defaults(analysis: Analysis) -> str:
     defaults = header.bind(analysis, {})
     sql = re.sub(r"\$(\w+)", lambda match: quote(defaults[match[1]]), analysis.sql)
     return sql.rstrip().removesuffix(";")
-
-
-@cache
-def _fingerprint(analysis: Analysis) -> str:
-    """What changes with the SQL of an analysis, or with a view that it builds on."""
-    return hashlib.sha256(f"{views.sql(analysis.includes)}{analysis.sql}".encode()).hexdigest()[:16]

@@ -1,6 +1,6 @@
 """The folder of reports: list, publish, open, delete."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,27 @@ _WRONG_VALUE = (duckdb.ConversionException, duckdb.InvalidInputException)
 def report_path(library: Path, report_id: str) -> Path:
     """Where the database of a report is in a library's folder, whether it exists or not."""
     return library / "reports" / f"{report_id}.v{SCHEMA_VERSION}.duckdb"
+
+
+def find(reports: Iterable[Manifest], name: str) -> Manifest:
+    """The one of some reports that an id, a unique prefix of one, or a file name means (of equal names the first).
+
+    Raises:
+        ReportNotFoundError: none does, or several do.
+    """
+    known = list(reports)
+    exact = [r for r in known if r.id == name] or [r for r in known if r.name == name]
+    if exact:
+        return exact[0]
+    begins = [r for r in known if name and r.id.startswith(name)]
+    if len(begins) == 1:
+        return begins[0]
+    if begins:
+        ids = ", ".join(r.id for r in begins[:5])
+        raise ReportNotFoundError(f"{name!r} is the beginning of {len(begins)} reports: {ids}.")
+    raise ReportNotFoundError(
+        f"No report is called {name!r}.", hint="python -m profiledb list shows the reports of this library."
+    )
 
 
 class Library:
@@ -53,24 +74,8 @@ class Library:
         return self.reports / f"{report_id}.v{SCHEMA_VERSION}.json"
 
     def find(self, name: str) -> Manifest:
-        """The report that an id, a unique prefix of one, or a file name means (of equal names the newest).
-
-        Raises:
-            ReportNotFoundError: none does, or several do.
-        """
-        reports = self.list()
-        exact = [r for r in reports if r.id == name] or [r for r in reports if r.name == name]
-        if exact:
-            return exact[0]
-        begins = [r for r in reports if name and r.id.startswith(name)]
-        if len(begins) == 1:
-            return begins[0]
-        if begins:
-            ids = ", ".join(r.id for r in begins[:5])
-            raise ReportNotFoundError(f"{name!r} is the beginning of {len(begins)} reports: {ids}.")
-        raise ReportNotFoundError(
-            f"No report is called {name!r}.", hint="python -m profiledb list shows the reports of this library."
-        )
+        """The report that a name means, as ``find`` above has it; of equal file names the newest."""
+        return find(self.list(), name)
 
     def publish(self, database: Path, manifest: Manifest) -> None:
         """Moves a finished database into the library; from then on the report exists.

@@ -1,5 +1,6 @@
 """The page "Split": of one report, of two beside each other, of reports that lack what it asks for; its words."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -8,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.views.split import changes, side
 from app.views.split import words as split_words
+from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
 from tests.app.test_nvtx_page import metric, of, said
@@ -51,6 +53,17 @@ def test_two_reports(dashboard: Dashboard, library: Library) -> None:
     kernels = next(frame.value for frame in at.dataframe if "why" in frame.value)
     assert {"new", "more calls"} <= set(kernels["why"])
     assert kernels["change_ns"].abs().is_monotonic_decreasing
+
+
+@pytest.mark.parametrize("name", [lambda report: report.name, lambda report: report.id[:8]], ids=["file", "prefix"])
+def test_the_address_names_the_other_report_as_it_names_the_first(
+    dashboard: Dashboard, library: Library, name: Callable[[Manifest], str]
+) -> None:
+    first, second = (library.find(f"transformer_{which}.nsys-rep") for which in ("inference", "training"))
+    at = dashboard("split", report=name(first), other=name(second))
+    assert not at.warning
+    assert at.selectbox(key="split-other").value == second.id
+    assert "(inference) to **" in said(at)
 
 
 def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> None:

@@ -90,8 +90,8 @@ def fits(found: list[Line]) -> pd.DataFrame:
 
 def _others(manifest: Manifest) -> list[Manifest]:
     """Further reports of the family, as the address names them."""
-    known = {one.id: one for one in session.reports() if TIMELINE in one.subjects and one.id != manifest.id}
-    asked = [key for key in st.query_params.get_all(WITH) if key in known]
+    known = session.about(TIMELINE, without=manifest.id)
+    asked = session.named(WITH, known)
     key = "attention-with"
     st.session_state[key] = asked
     if known:

@@ -52,13 +52,13 @@ def page() -> None:
 
 def _choose(manifest: Manifest) -> Manifest | None:
     """The report that the address names; the selector writes it there."""
-    known = {one.id: one for one in session.reports() if TIMELINE in one.subjects}
+    known = session.about(TIMELINE)
     titles = {key: _title(one, manifest.id) for key, one in known.items()}
     repeated = {title for title, number in Counter(titles.values()).items() if number > 1}
-    named = st.query_params.get(compared.OTHER)
+    named = next(iter(session.named(compared.OTHER, known)), None)
     key = "compare-other"
-    st.session_state[key] = named if named in known else None
-    if named and named not in known:
+    st.session_state[key] = named
+    if st.query_params.get(compared.OTHER) and not named:
         st.warning("The report that the address compares with is not in the library, or is of another kind.")
     chosen = st.selectbox(
         "Compare this report (A) with (B)",

@@ -57,13 +57,14 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
 
 def _choose(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.Series[Any]] | None":
     """The report and the launch that the address names; the selectors write them there."""
-    known = {manifest.id: manifest for manifest in session.reports() if LAUNCHES in manifest.subjects}
-    named = st.query_params.get(OTHER, report_id)
-    if named not in known:
+    known = session.about(LAUNCHES)
+    named = next(iter(session.named(OTHER, known)), None)
+    if OTHER in st.query_params and not named:
         st.info("The report that the address compares with is not in the library any more.")
-        named = report_id
     with st.container(horizontal=True):
-        other_id = _select("Compare with", list(known), named, OTHER, lambda key: _report(known[key], report_id), 340)
+        other_id = _select(
+            "Compare with", list(known), named or report_id, OTHER, lambda key: _report(known[key], report_id), 340
+        )
         try:
             others = rows if other_id == report_id else session.run(other_id, "ncu_speed_of_light")
         except NotCapturedError:

@@ -93,7 +93,8 @@ def _compute_report(manifest: Manifest) -> str | None:
         st.code(f"{parts.FLAGS} -o report PROGRAM", language=None)
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        asked = next((key for key in (st.query_params.get(NCU), linked) if key in useful), next(iter(useful)))
+        named = session.named(NCU, {key: one.report for key, one in useful.items()})
+        asked = next((key for key in (*named, linked) if key in useful), next(iter(useful)))
         chosen = st.selectbox(
             "Compute report",
             list(useful),

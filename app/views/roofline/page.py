@@ -91,11 +91,10 @@ def _inside(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _others(report_id: str) -> list[str]:
     """Reports to stand on the chart as baselines."""
-    known = {one.id: one for one in session.reports() if LAUNCHES in one.subjects and one.id != report_id}
+    known = session.about(LAUNCHES, without=report_id)
     if not known:
         return []
-    # By id in the address: names may be the same.
-    asked = [key for key in st.query_params.get_all(WITH) if key in known]
+    asked = session.named(WITH, known)
     chosen = st.multiselect(
         "Baselines",
         list(known),
@@ -106,7 +105,7 @@ def _others(report_id: str) -> list[str]:
         max_selections=MOST_OTHERS,
         width=420,
     )
-    if chosen != st.query_params.get_all(WITH):
+    if chosen != st.query_params.get_all(WITH):  # by id: names may be the same
         st.query_params[WITH] = chosen
     return chosen
 

@@ -23,12 +23,12 @@ _KEY = "scaling-with"
 
 def choose(manifest: Manifest) -> tuple[list[Named], int]:
     """The page's report and those beside it, and how many of its family are left out for their number."""
-    known = {one.id: _named(one) for one in session.reports() if TIMELINE in one.subjects}
-    own = known.pop(manifest.id, None) or _named(manifest)
+    named = session.about(TIMELINE, without=manifest.id)
+    own, known = _named(manifest), {key: _named(one) for key, one in named.items()}
     relatives = family.family(own, known.values())[1:]
     usual = sorted((one.id for one in relatives[: MOST - 1]), key=lambda key: known[key].name)
     asked = st.query_params.get_all(WITH)
-    chosen = [key for key in asked if key in known] if asked else usual
+    chosen = session.named(WITH, named) if asked else usual
     st.session_state[_KEY] = chosen
     if known:
         order = sorted(known, key=lambda key: (key not in usual, known[key].name))

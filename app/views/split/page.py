@@ -44,19 +44,20 @@ def page() -> None:
 
 def _choose(manifest: Manifest) -> Manifest | None:
     """The report to compare with, as the address names it; those of the same GPU are offered first."""
-    known = {one.id: one for one in session.reports() if TIMELINE in one.subjects and one.id != manifest.id}
+    known = session.about(TIMELINE, without=manifest.id)
     order = sorted(known, key=lambda key: known[key].gpu != manifest.gpu)
     asked = st.query_params.get(OTHER, "")
-    if asked and asked not in known:
+    chosen = next(iter(session.named(OTHER, known)), None)
+    if asked and not chosen:
         st.warning(f"There is no other report {fmt.plain(fmt.shortened(asked, 40))} to compare with.")
-    st.session_state[_PICKER] = asked if asked in known else None
+    st.session_state[_PICKER] = chosen
     if not known:
         return None
     st.selectbox(
         "Compare with", order, index=None, key=_PICKER, placeholder="Compare with another report", width=420,
         format_func=lambda key: _name(known[key]), on_change=_write, label_visibility="collapsed",
     )  # fmt: skip
-    return known.get(asked)
+    return known[chosen] if chosen else None
 
 
 def _write() -> None:

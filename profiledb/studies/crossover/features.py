@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import duckdb
 
 from profiledb.errors import AnalysisError, NotCapturedError
-from profiledb.query import analysis, header
+from profiledb.query import analysis, header, request
 from profiledb.query.header import Column
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
@@ -82,8 +82,8 @@ def frame(library: Library, report: Manifest) -> "pd.DataFrame":
 
 
 def _rows(library: Library, report_id: str) -> Any:
-    with analysis.ready(library, report_id, NAME) as (cursor, asked, values):
-        return (cursor.execute(asked.sql, values) if values else cursor.execute(asked.sql)).to_arrow_table()
+    with analysis.ready(library, request.build(library, report_id, NAME)) as (cursor, sql, values):
+        return (cursor.execute(sql, values) if values else cursor.execute(sql)).to_arrow_table()
 
 
 def content(rows: Any, form: Format) -> bytes:

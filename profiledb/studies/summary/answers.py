@@ -1,6 +1,6 @@
 """What a section of a summary asks, and how it writes rows and names."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,8 +24,7 @@ class Answers:
 
     def rows(self, name: str, **params: Any) -> pd.DataFrame:
         """The rows of an analysis, of the selected part where it looks at one; raises NotCapturedError."""
-        chosen = self.params if header.get(name).by_part else {}
-        return analysis.run(self.library, self.report.id, name, {**chosen, **params})
+        return analysis.run(self.library, self.report.id, name, header.get(name).taken(self.params) | params)
 
     def rows_or_none(self, name: str, **params: Any) -> pd.DataFrame:
         """The same; no rows and no columns where the report does not have the data."""
@@ -38,13 +37,6 @@ class Answers:
 Section = Callable[[Answers], str]
 
 
-def table(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows as a Markdown table, with the keys of the first as its head; the texts are Markdown already."""
-    head = list(rows[0])
-    lines = [head, ["---"] * len(head), *(list(row.values()) for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def name(value: Any, length: int = 80) -> str:
     """A name as code for a cell of a table."""
     return words.code(words.shortened(value, length), cell=True) if isinstance(value, str) else words.MISSING
@@ -54,3 +46,23 @@ def class_title(value: str) -> str:
     """What people read for a kernel class."""
     known = {one.name: one.title for one in classes.load(config.load().classes)}
     return words.plain(known.get(value, value))
+
+
+Text = Callable[[Any], str]
+_TEXTS: dict[str, Text] = {
+    "ns": words.duration, "%": words.percent, "count": words.count, "id": words.count, "bytes": words.bytes_,
+    "bytes/s": words.rate, "class": class_title, "text": name,
+}  # fmt: skip
+
+
+Shown = Mapping[str, str | tuple[str, Text]]
+"""What stands under each heading of a table: a column, which its unit words, or a column and who words it."""
+
+
+def table(asked: str, rows: pd.DataFrame, shown: Shown) -> str:
+    """Rows of an analysis as a Markdown table."""
+    units = {column.name: column.unit for column in header.get(asked).columns}
+    told = {head: (one, _TEXTS[units[one]]) if isinstance(one, str) else one for head, one in shown.items()}
+    cells = [[text(value) for value in rows[column]] for column, text in told.values()]
+    lines = [tuple(told), ("---",) * len(told), *zip(*cells, strict=True)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,26 +1,32 @@
 """Sections of the summary of a report of Nsight Compute."""
 
+from typing import Any
+
 from profiledb import words
-from profiledb.studies.summary.answers import Answers, Section, class_title, name, table
+from profiledb.studies.summary.answers import Answers, Section, Shown, table
 
 TOP = 10
+
+
+def _verdict(value: Any) -> str:
+    return words.plain(value) if isinstance(value, str) else "no verdict"
+
+
+_VERDICTS: Shown = {
+    "Verdict": ("verdict", _verdict), "Share of the time": "share_pct", "Time": "duration_ns", "Launches": "launches",
+}  # fmt: skip
+_LAUNCHES: Shown = {
+    "Launch": ("launch_id", words.code), "Kernel": "name", "Class": "class", "Duration": "duration_ns",
+    "Compute": "compute_pct", "Memory": "memory_pct", "Verdict": ("verdict", _verdict),
+    "Of the roof": ("roof", words.percent),
+}  # fmt: skip
 
 
 def verdicts(answers: Answers) -> str:
     """How many launches there are, and what limits them by time."""
     rows = answers.rows("ncu_verdicts")
     launches = words.count(rows["launches"].sum())
-    return f"## What limits the launches\n\n{launches} launches.\n\n" + table(
-        [
-            {
-                "Verdict": words.plain(row["verdict"]) if isinstance(row["verdict"], str) else "no verdict",
-                "Share of the time": words.percent(row["share_pct"]),
-                "Time": words.duration(row["duration_ns"]),
-                "Launches": words.count(row["launches"]),
-            }
-            for _, row in rows.iterrows()
-        ]
-    )
+    return f"## What limits the launches\n\n{launches} launches.\n\n" + table("ncu_verdicts", rows, _VERDICTS)
 
 
 def top(answers: Answers) -> str:
@@ -29,19 +35,7 @@ def top(answers: Answers) -> str:
     points = answers.rows_or_none("ncu_roofline", precision="main", level="dram")
     roofs = {} if points.empty else points.drop_duplicates("launch_id").set_index("launch_id")["pct_of_roof"].to_dict()
     return f"## Top launches\n\nThe {TOP} longest, with times under ncu's clock control:\n\n" + table(
-        [
-            {
-                "Launch": words.code(row["launch_id"]),
-                "Kernel": name(row["name"]),
-                "Class": class_title(row["class"]),
-                "Duration": words.duration(row["duration_ns"]),
-                "Compute": words.percent(row["compute_pct"]),
-                "Memory": words.percent(row["memory_pct"]),
-                "Verdict": words.plain(row["verdict"]) if isinstance(row["verdict"], str) else "no verdict",
-                "Of the roof": words.percent(roofs.get(row["launch_id"])),
-            }
-            for _, row in rows.iterrows()
-        ]
+        "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs)), _LAUNCHES
     )
 
 

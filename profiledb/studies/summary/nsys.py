@@ -8,9 +8,53 @@ from profiledb import words
 from profiledb.rules import phases
 from profiledb.rules.phases import ALL
 from profiledb.studies import split as split_words
-from profiledb.studies.summary.answers import Answers, Section, class_title, name, table
+from profiledb.studies.idle import place
+from profiledb.studies.summary.answers import Answers, Section, Shown, table
 
 TOP = 5
+
+
+def _mean(count: Any) -> str:
+    value = words.number(count)
+    return words.MISSING if value is None else f"{value:,.4g}"
+
+
+_GPU: Shown = {
+    "GPU": "gpu_id", "Busy": "busy_pct", "Busy time": "busy_ns", "Of": "capture_ns",
+    "Busy of its active span": "busy_active_pct", "Kernel time": "kernel_ns", "Copies and sets": "copy_ns",
+}  # fmt: skip
+_PHASES: Shown = {
+    "Share": "share_pct", "Kernel time": "total_ns", "Matmul": "matmul_pct", "Rest": "rest_pct", "A pass": "pass_ns",
+    "Launches": "calls",
+}  # fmt: skip
+_CLASSES: Shown = {
+    "Class": "class", "Share": "share_pct", "Kernel time": "total_ns", "Launches": "calls",
+}  # fmt: skip
+_KERNELS: Shown = {
+    "Rank": "rank", "Without matmul": "rest_rank", "Kernel": "name", "Class": "class", "Share": "share_pct",
+    "Total": "total_ns", "Calls": "calls", "Calls a step": ("pass_calls", _mean),
+}  # fmt: skip
+_STEPS: Shown = {
+    "Time": ("side", str), "Steps": "count", "Warm-up": "warmup", "First": "first_ns", "Median": "median_ns",
+    "Min": "min_ns", "Max": "max_ns", "Variation": "cv_pct",
+}  # fmt: skip
+_IDLE: Shown = {
+    "Reason": ("reason", words.plain), "Idle": "idle_ns", "Share of the idle time": "share_pct",
+    "Share of the time": "window_pct", "Function": "function", "NVTX range": "range",
+}  # fmt: skip
+_COPIES: Shown = {
+    "Direction": "direction", "Total": "total_ns", "Operations": "count", "Size": "bytes", "Rate": "bytes_per_s",
+    "Of the peak": "peak_pct",
+}  # fmt: skip
+_ATTENTION: Shown = {
+    "Attention": "variant", "Tokens": "tokens", "Part": ("part", words.plain), "Calls": "calls",
+    "Kernel time": "kernel_ns", "Share": "share_pct", "Of the GPU's peak": "pct_of_peak",
+    "Of the memory's peak": "pct_of_bandwidth",
+}  # fmt: skip
+_TIMINGS: Shown = {
+    "Label": "label", "Pairs": "pairs", "Timer, mean": "timer_mean_ns", "Host, mean": "cpu_mean_ns",
+    "GPU, mean": "gpu_mean_ns", "Timer − host": "over_cpu_ns", "Timer − GPU": "over_gpu_ns",
+}  # fmt: skip
 
 
 def gpu(answers: Answers) -> str:
@@ -19,20 +63,7 @@ def gpu(answers: Answers) -> str:
     used = rows[rows["operations"] > 0]
     if used.empty:
         return "## GPU time\n\nNothing ran on a GPU in this selection."
-    return "## GPU time\n\n" + table(
-        [
-            {
-                "GPU": words.count(row["gpu_id"]),
-                "Busy": words.percent(row["busy_pct"]),
-                "Busy time": words.duration(row["busy_ns"]),
-                "Of": words.duration(row["capture_ns"]),
-                "Busy of its active span": words.percent(row["busy_active_pct"]),
-                "Kernel time": words.duration(row["kernel_ns"]),
-                "Copies and sets": words.duration(row["copy_ns"]),
-            }
-            for _, row in used.iterrows()
-        ]
-    )
+    return "## GPU time\n\n" + table("gpu_busy", used, _GPU)
 
 
 def split(answers: Answers) -> str:
@@ -41,30 +72,11 @@ def split(answers: Answers) -> str:
     if rows.empty:
         return ""
     titles = phase_titles()
-    by_phase = [
-        {
-            "Phase": words.plain(titles.get(row["phase"], row["phase"])),
-            "Share": words.percent(row["share_pct"]),
-            "Kernel time": words.duration(row["total_ns"]),
-            "Matmul": words.percent(row["matmul_pct"]),
-            "Rest": words.percent(row["rest_pct"]),
-            "A pass": words.duration(row["pass_ns"]),
-            "Launches": words.count(row["calls"]),
-        }
-        for _, row in rows.iterrows()
-    ]
-    by_class = [
-        {
-            "Class": class_title(row["class"]),
-            "Share": words.percent(row["share_pct"]),
-            "Kernel time": words.duration(row["total_ns"]),
-            "Launches": words.count(row["calls"]),
-        }
-        for _, row in answers.rows("class_split").iterrows()
-    ]
+    phase: Shown = {"Phase": ("phase", lambda value: words.plain(titles.get(value, value)))}
     parts = ["## Matmul against the rest", split_words.alone(rows, titles)]
-    parts += [table(by_phase)] if len(by_phase) > 2 else []  # a single phase is everything
-    return "\n\n".join([*parts, table(by_class)])
+    if len(rows) > 2:  # a single phase is everything
+        parts.append(table("matmul_split", rows, {**phase, **_PHASES}))
+    return "\n\n".join([*parts, table("class_split", answers.rows("class_split"), _CLASSES)])
 
 
 def phase_titles() -> dict[str, str]:
@@ -83,22 +95,8 @@ def top(answers: Answers) -> str:
     for phase in present if len(present) > 2 else [ALL]:  # a single phase is everything
         part = rows[rows["phase"] == phase]
         parts.append(f"{words.plain(titles.get(phase, phase))}, the top {TOP} and the top {TOP} without matmul:")
-        parts.append(table([_kernel(row) for _, row in part.iterrows()]))
+        parts.append(table("top_kernels", part, _KERNELS))
     return "\n\n".join(parts)
-
-
-def _kernel(row: "pd.Series[Any]") -> dict[str, str]:
-    each = words.number(row["pass_calls"])
-    return {
-        "Rank": words.count(row["rank"]),
-        "Without matmul": words.count(row["rest_rank"]),
-        "Kernel": name(row["name"]),
-        "Class": class_title(row["class"]),
-        "Share": words.percent(row["share_pct"]),
-        "Total": words.duration(row["total_ns"]),
-        "Calls": words.count(row["calls"]),
-        "Calls a step": words.MISSING if each is None else f"{each:,.4g}",
-    }
 
 
 def steps(answers: Answers) -> str:
@@ -106,24 +104,11 @@ def steps(answers: Answers) -> str:
     host = answers.rows_or_none("iteration_summary")
     if host.empty:
         return _detected(answers)
-    rows = {"host": host.iloc[0]}
+    sides = {"host": host}
     if bool(host["has_gpu"].any()):
-        rows = {"GPU": answers.rows("iteration_summary", by="gpu").iloc[0]} | rows
-    return f"## Steps\n\nRanges {words.code(host['steps'].iloc[0])}:\n\n" + table(
-        [
-            {
-                "Time": side,
-                "Steps": words.count(row["count"]),
-                "Warm-up": words.count(row["warmup"]),
-                "First": words.duration(row["first_ns"]),
-                "Median": words.duration(row["median_ns"]),
-                "Min": words.duration(row["min_ns"]),
-                "Max": words.duration(row["max_ns"]),
-                "Variation": words.percent(row["cv_pct"]),
-            }
-            for side, row in rows.items()
-        ]
-    )
+        sides = {"GPU": answers.rows("iteration_summary", by="gpu")} | sides
+    rows = pd.concat(rows.head(1).assign(side=side) for side, rows in sides.items())
+    return f"## Steps\n\nRanges {words.code(host['steps'].iloc[0])}:\n\n" + table("iteration_summary", rows, _STEPS)
 
 
 def _detected(answers: Answers) -> str:
@@ -144,19 +129,13 @@ def idle(answers: Answers) -> str:
     rows = answers.rows("idle_reasons")
     if rows.empty:
         return ""
-    return "## Why the GPU was idle\n\n" + table(
-        [
-            {
-                "Reason": words.plain(row["reason"]),
-                "Idle": words.duration(row["idle_ns"]),
-                "Share of the idle time": words.percent(row["share_pct"]),
-                "Share of the time": words.percent(row["window_pct"]),
-                "Function": name(row["function"]),
-                "NVTX range": name(row["range"]),
-            }
-            for _, row in rows.iterrows()
-        ]
-    )
+    ranges = answers.rows_or_none("idle_ranges")
+    where = None if ranges.empty else place(ranges)
+    told = ""
+    if where is not None:
+        path, share = words.code(where["range"]), words.percent(where["share_pct"])
+        told = f"The host was in {path} during {share} of the idle time.\n\n"
+    return f"## Why the GPU was idle\n\n{told}" + table("idle_reasons", rows, _IDLE)
 
 
 def copies(answers: Answers) -> str:
@@ -164,19 +143,7 @@ def copies(answers: Answers) -> str:
     rows = answers.rows_or_none("copies")  # a program may copy nothing; the end tells that there are none
     if rows.empty:
         return ""
-    return "## Copies\n\n" + table(
-        [
-            {
-                "Direction": name(row["direction"]),
-                "Total": words.duration(row["total_ns"]),
-                "Operations": words.count(row["count"]),
-                "Size": words.bytes_(row["bytes"]),
-                "Rate": words.rate(row["bytes_per_s"]),
-                "Of the peak": words.percent(row["peak_pct"]),
-            }
-            for _, row in rows.iterrows()
-        ]
-    )
+    return "## Copies\n\n" + table("copies", rows, _COPIES)
 
 
 def attention(answers: Answers) -> str:
@@ -184,40 +151,13 @@ def attention(answers: Answers) -> str:
     rows = answers.rows_or_none("attention_parts")
     if rows.empty:
         return ""
-    return "## Attention\n\n" + table(
-        [
-            {
-                "Attention": name(row["variant"]),
-                "Tokens": words.count(row["tokens"]),
-                "Part": words.plain(row["part"]),
-                "Calls": words.count(row["calls"]),
-                "Kernel time": words.duration(row["kernel_ns"]),
-                "Share": words.percent(row["share_pct"]),
-                "Of the GPU's peak": words.percent(row["pct_of_peak"]),
-                "Of the memory's peak": words.percent(row["pct_of_bandwidth"]),
-            }
-            for _, row in rows.iterrows()
-        ]
-    )
+    return "## Attention\n\n" + table("attention_parts", rows, _ATTENTION)
 
 
 def timings(answers: Answers) -> str:
     """What a timer of the program measured, beside the ranges of the same name."""
     rows = answers.rows("timing_compare")
-    return "## Timer against ranges\n\n" + table(
-        [
-            {
-                "Label": name(row["label"]),
-                "Pairs": words.count(row["pairs"]),
-                "Timer, mean": words.duration(row["timer_mean_ns"]),
-                "Host, mean": words.duration(row["cpu_mean_ns"]),
-                "GPU, mean": words.duration(row["gpu_mean_ns"]),
-                "Timer − host": words.duration(row["over_cpu_ns"]),
-                "Timer − GPU": words.duration(row["over_gpu_ns"]),
-            }
-            for _, row in rows.iterrows()
-        ]
-    )
+    return "## Timer against ranges\n\n" + table("timing_compare", rows, _TIMINGS)
 
 
 def mfu(answers: Answers) -> str:

@@ -34,6 +34,16 @@ def rows(library: Library, name: str, analysis_name: str, **params: object) -> l
     return analysis.run(library, report.id, analysis_name, chosen | params).to_dict("records")  # type: ignore[return-value]
 
 
+def test_it_names_the_range_that_the_host_was_in(nsys_samples: Library) -> None:
+    text = made(nsys_samples, "dataloader_starved.nsys-rep")
+    (most,) = [
+        row["share_pct"]
+        for row in rows(nsys_samples, "dataloader_starved.nsys-rep", "idle_ranges")
+        if row["range"] == "step_*/next_batch/transform_image"
+    ]
+    assert f"The host was in `step_*/next_batch/transform_image` during {words.percent(most)} of the idle time." in text
+
+
 @pytest.mark.parametrize("name", [TRAINING, "transformer_inference.nsys-rep", "attention.nsys-rep"])
 def test_every_figure_is_that_of_its_analysis(nsys_samples: Library, name: str) -> None:
     text, library = made(nsys_samples, name), nsys_samples

@@ -1,0 +1,68 @@
+"""Every page that fits shows a report of a format that no tool writes; the numbers expected are worked out by hand."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.pages import VIEWS
+from profiledb.query.captures import CAPTURES
+from profiledb.report.catalog import TIMELINE
+from tests.app.conftest import Dashboard
+from tests.app.test_nvtx_page import said
+from tests.support.made_up import MATMUL, OWN, SOFTMAX, TRACE, Make, Report, make_report
+
+__all__ = ["make_report"]  # a fixture
+
+
+@pytest.fixture
+def report(empty: Path, make: Make) -> Report:
+    """The trace, in the library of the dashboard."""
+    empty.mkdir()
+    return make(TRACE, empty)
+
+
+def table(at: AppTest, *columns: str) -> list[tuple[object, ...]]:
+    """These columns of the first table that has them."""
+    frame: pd.DataFrame = next(one.value for one in at.dataframe if set(columns) <= set(one.value.columns))
+    return list(frame[list(columns)].itertuples(index=False, name=None))
+
+
+def test_every_page_opens_and_misses_nothing_that_the_report_holds(dashboard: Dashboard, report: Report) -> None:
+    held = [capture.title for capture in CAPTURES if report.manifest.rows.get(capture.table)]
+    assert held == ["CUDA kernels", "CUDA API calls", "NVTX ranges"]
+    for view in VIEWS:
+        at = dashboard(view.url, report=report.id)
+        texts = said(at)
+        assert (view.url, list(at.exception), list(at.error)) == (view.url, [], [])
+        assert ("does not hold" in texts) == (not view.fits(report.manifest)), view.url
+        assert view.fits(report.manifest) == (view.subject == TIMELINE)
+        missed = [name for name in held if f"{name}: not in this" in texts or f"**{name}** would show" in texts]
+        assert (view.url, missed) == (view.url, [])
+
+
+def test_its_kernels(dashboard: Dashboard, report: Report) -> None:
+    at = dashboard("kernels", report=report.id)
+    assert "500 ns in 10 launches" in said(at)
+    assert table(at, "name", "share_pct", "total_ns", "calls", "avg_ns", "median_ns", "min_ns", "max_ns") == [
+        (MATMUL, 68, 340, 5, 68, 50, 50, 100),
+        (SOFTMAX, 18, 90, 2, 45, 45, 30, 60),
+        (OWN, 14, 70, 3, pytest.approx(70 / 3), 20, 10, 40),
+    ]
+
+
+def test_its_ranges(dashboard: Dashboard, report: Report) -> None:
+    """By process, as pages show it: the backward pass has what its helper thread launched."""
+    at = dashboard("nvtx", report=report.id)
+    facts = {one.label: one.value for one in at.metric[:4]}
+    assert facts == {"Ranges": "5", "Paths": "5", "Threads": "1", "Host": r"1\.00 µs"}
+    assert [(str(name).strip(), *row) for name, *row in table(
+        at, "tree", "busy_ns", "gpu_ns", "cpu_ns", "self_ns", "operations", "instances"
+    )] == [
+        ("step", 420, 860, 1000, 120, 9, 1),
+        ("forward", 180, 240, 300, 200, 4, 1),
+        ("attention", 80, 90, 100, 100, 2, 1),
+        ("backward", 210, 240, 500, 500, 3, 1),
+        ("optimizer", 30, 50, 80, 80, 2, 1),
+    ]  # fmt: skip
