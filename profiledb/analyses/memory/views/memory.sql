@@ -52,7 +52,8 @@ SELECT memop.*, regexp_replace(operation, '^\[CUDA (?:memcpy )?(.*)\]$', '\1') A
 FROM (
     SELECT *, CASE WHEN kind = 'memset' THEN CASE WHEN dst_kind IN (2, 3, 5) THEN 'memory' END
         WHEN copy_kind IN (1, 2, 3, 4, 11, 12) THEN 'host link'
-        WHEN copy_kind IN (5, 6, 7, 8) AND src_device_id IS NOT DISTINCT FROM dst_device_id THEN 'memory' END AS limited_by
+        WHEN copy_kind IN (5, 6, 7, 8)
+            AND (src_device_id IS NOT DISTINCT FROM dst_device_id) THEN 'memory' END AS limited_by
     FROM selected_memop
 ) AS memop
 LEFT JOIN (
@@ -62,12 +63,12 @@ LEFT JOIN (
 ) ON gpu_id = device_id
 WHERE operation IS NOT NULL;
 
--- What the host did while a GPU was idle, a row a gap and reason; a GPU without work in the selection has none.
--- The gaps are the stretches of selected_window without selected_busy; `longest` keeps so many of the longest ones, all
--- where it is NULL. Gaps below `min_ns` are one row a GPU, with their number in `gaps` and without a gap_id.
--- A gap ends where an operation begins. Until the call that launched this operation had returned it was up to the thread
--- of that call: what it was in counts with its outermost call, the rest is host code. What then remains of the gap is
--- the way of the launch to the GPU, or a wait for other work.
+-- What the host did while a GPU was idle, a row a gap and reason; a GPU without work in the selection has none. The
+-- gaps are the stretches of selected_window without selected_busy; `longest` keeps so many of the longest ones, all
+-- where it is NULL. Gaps below `min_ns` are one row a GPU, with their number in `gaps` and without a gap_id. A gap ends
+-- where an operation begins. Until the call that launched this operation had returned it was up to the thread of that
+-- call: what it was in counts with its outermost call, the rest is host code. What then remains of the gap is the way
+-- of the launch to the GPU, or a wait for other work.
 CREATE OR REPLACE MACRO selected_idle(min_ns, longest) AS TABLE
 WITH work AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_busy
 ), stretch AS MATERIALIZED (SELECT start_ns, end_ns FROM selected_window
@@ -148,8 +149,8 @@ UNION ALL
 SELECT NULL, device_id, NULL, max(b - a), NULL, 'between operations', sum(b - a)::BIGINT, NULL, count(*), true
 FROM hole WHERE b > a AND b - a < min_ns AND longest IS NULL GROUP BY device_id;
 
--- Device memory that the program held after each event, by GPU: allocations less releases of kinds 2 device, 3 array and
--- 5 static (enum CUDA_MEM_KIND). What was released but never seen allocated was held from the begin on.
+-- Device memory that the program held after each event, by GPU: allocations less releases of kinds 2 device, 3 array
+-- and 5 static (enum CUDA_MEM_KIND). What was released but never seen allocated was held from the begin on.
 CREATE OR REPLACE VIEW memory_held AS
 WITH running AS (
     SELECT device_id, event_id, time_ns AS moment_ns, sum(CASE WHEN operation = 0 THEN bytes ELSE -bytes END) OVER (
