@@ -91,7 +91,9 @@ def _inside(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _others(report_id: str) -> list[str]:
     """Reports to stand on the chart as baselines."""
-    known = {one.id: one for one in session.reports() if LAUNCHES in one.subjects and one.id != report_id}
+    known = {
+        report.id: report for report in session.reports() if LAUNCHES in report.subjects and report.id != report_id
+    }
     if not known:
         return []
     # By id in the address: names may be the same.
