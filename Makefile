@@ -1,4 +1,4 @@
-# make run     the dashboard on port 8501      make check   format, lint, types, layers
+# make run     the dashboard on port 8501      make check   format, lint (SQL, too), types, layers
 # make test    every test                      make bench   measurements, into bench/RESULTS.md
 # PYTHON names the interpreter that makes .venv (3.11 or newer); HEADLESS=true opens no browser; EXTRAS='[auth]' installs
 # what a login needs.
@@ -61,12 +61,14 @@ test-fast: $(VENV)/.installed-test
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/sqruff --parsing-errors lint profiledb ingest
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/sqruff fix profiledb ingest
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m bench.run $(BENCH_ARGS)

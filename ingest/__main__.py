@@ -120,7 +120,7 @@ def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result
 
     What is wrong with a single file never gets here. Without a pause the first error counts.
     """
-    said = ""
+    reported = ""
     while not end.is_set():
         try:
             return action()
@@ -129,7 +129,7 @@ def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result
         except Exception as error:
             if not pause_s:
                 raise
-            if said != (said := f"{type(error).__name__}: {error}"):
+            if reported != (reported := f"{type(error).__name__}: {error}"):
                 _say(error)
             end.wait(pause_s)
     return None

@@ -40,23 +40,23 @@ class Shelf:
     @classmethod
     def of(cls, library: Library, jobs: Iterable[Job]) -> "Shelf":
         """The reports that the catalog knows to be made of files."""
-        found: dict[Place, set[str]] = {}
+        owners: dict[Place, set[str]] = {}
         for job in jobs:
             if job.report_id and job.state in ("ready", "duplicate") and not is_sidecar(job):
                 folder, name = os.path.split(job.path)  # thousands of them at every look: faster than a Path
-                found.setdefault((folder, name.rpartition(".")[0] or name), set()).add(job.report_id)
-        return cls(library, found)
+                owners.setdefault((folder, name.rpartition(".")[0] or name), set()).add(job.report_id)
+        return cls(library, owners)
 
     def owners_of(self, path: Path) -> list[str]:
         """The reports that a sidecar belongs to, as far as they are there."""
-        return [one for one in sorted(self.owners.get(place(path), ())) if self.library.intact(one)]
+        return [report_id for report_id in sorted(self.owners.get(place(path), ())) if self.library.intact(report_id)]
 
     def mark(self, path: Path) -> str | None:
         """What identifies a sidecar's state: the file, the reports beside it and the word on its columns."""
         state = look(path)
         columns = self.library.catalog.columns(str(path))
-        said = json.dumps(asdict(columns)) if columns else ""
-        return None if state is None else f"{state[0]}:{state[1]}{_MARK}{','.join(self.owners_of(path))}{said}"
+        described = json.dumps(asdict(columns)) if columns else ""
+        return None if state is None else f"{state[0]}:{state[1]}{_MARK}{','.join(self.owners_of(path))}{described}"
 
     def lay(self, job: Job, work: Path, outcome: Mapping[str, Any]) -> Job:
         """Puts the text of a sidecar beside its reports and says what became of the file."""

@@ -14,14 +14,14 @@ def of(path: Path) -> str | None:
     state = look(path)
     if state is None:
         return None
-    found = [f"+{other[0]}:{other[1]}" for one in _partners(path) if (other := look(one))]
+    states = [f"+{beside[0]}:{beside[1]}" for partner in _partners(path) if (beside := look(partner))]
     readable = "" if os.access(path, os.R_OK) else "!"
-    return f"{state[0]}:{state[1]}{readable}{''.join(found)}"
+    return f"{state[0]}:{state[1]}{readable}{''.join(states)}"
 
 
 def has_report_beside(path: Path) -> bool:
     """Whether a file may be the export of a report that lies beside it under the same name."""
-    return path.suffix == EXPORT_SUFFIX and any(look(one) for one in _partners(path))
+    return path.suffix == EXPORT_SUFFIX and any(look(partner) for partner in _partners(path))
 
 
 def _partners(path: Path) -> list[Path]:

@@ -43,8 +43,8 @@ def words(text: str) -> str:
 
 def database(error: Exception) -> str:
     """What an error of a database says of itself: its kind and its words up to the first that it quotes."""
-    said = _QUOTATION.split(str(error), maxsplit=1)[0]
-    return f"{type(error).__name__}: {_UNPRINTABLE.sub(' ', said).strip()[:200]}".rstrip(": ")
+    unquoted = _QUOTATION.split(str(error), maxsplit=1)[0]
+    return f"{type(error).__name__}: {_UNPRINTABLE.sub(' ', unquoted).strip()[:200]}".rstrip(": ")
 
 
 def command(arguments: list[str]) -> list[str]:

@@ -130,8 +130,8 @@ def _find(name: str, setting: str, places: tuple[str, ...]) -> Tool | None:
     if setting.lower() in ("off", "none"):
         return None
     candidates = [Path(setting)] if setting else _candidates(name, places)
-    found = [tool for path in candidates if (tool := _probe(name, path, _stamp(path)))]
-    return max(found, key=lambda tool: tool.version, default=None)
+    tools = [tool for path in candidates if (tool := _probe(name, path, _stamp(path)))]
+    return max(tools, key=lambda tool: tool.version, default=None)
 
 
 def _candidates(name: str, places: tuple[str, ...]) -> list[Path]:

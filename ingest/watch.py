@@ -112,8 +112,8 @@ def units(folder: Path) -> Iterator[Path]:
     while folders:
         here, depth = folders.pop()
         try:
-            with os.scandir(here) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
+            with os.scandir(here) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
         except OSError:
             continue
         for entry in entries:

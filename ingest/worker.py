@@ -81,8 +81,8 @@ class Worker:
         folder = self.settings.samples
         if folder is None or not folder.is_dir():
             return []
-        found = [path for path in sorted((*folder.glob("*"), *folder.glob("*/*"))) if path.is_file()]
-        return [path for path in found if path.name.lower().endswith((*SAMPLES, *DROPPED))]
+        files = [path for path in sorted((*folder.glob("*"), *folder.glob("*/*"))) if path.is_file()]
+        return [path for path in files if path.name.lower().endswith((*SAMPLES, *DROPPED))]
 
     def take(self, paths: list[Path]) -> int:
         """Takes in those files that are new or have changed, and returns how many that were.
@@ -126,7 +126,7 @@ class Worker:
             for job, outcome in zip(asked, list(self.runner.run(requests)), strict=False):
                 if outcome["state"] == "companion":
                     self.library.catalog.put_job(replace(job, state="companion"))
-                    jobs = [one for one in jobs if one is not job]
+                    jobs = [left for left in jobs if left is not job]
         return jobs
 
     def _take(self, job: Job, known: Job | None) -> int:
@@ -134,11 +134,11 @@ class Worker:
         if self.runner.stopped.is_set():
             return 0
         try:
-            done = self._convert(replace(job, state="converting"), known)
+            outcome = self._convert(replace(job, state="converting"), known)
         except Exception as error:  # noqa: BLE001 - one file must not stop the others
             traceback.print_exc()
-            done = deferral.of_error(job, error)
-        return self._record(done)
+            outcome = deferral.of_error(job, error)
+        return self._record(outcome)
 
     def _take_beside(self, paths: list[Path], jobs: Mapping[str, Job], shelf: Shelf) -> int:
         """Reads what lies beside reports, all by one process as long as none of them is its end."""
@@ -219,15 +219,15 @@ class Worker:
         self.library.publish(work / DATABASE, made)
         supersede.partial(self.library, made, known)
 
-    def _record(self, done: Job) -> int:
+    def _record(self, job: Job) -> int:
         """Writes down how it ended; a file that is gone or changed meanwhile is as if never seen, and so is one whose
         conversion was ended because the worker ends."""
-        self._deferrals.note(done, self.library.folder)
-        if done.state in ("gone", "changed") or (done.state == "failed" and self.runner.stopped.is_set()):
-            self.library.catalog.forget_job(done.path)
+        self._deferrals.note(job, self.library.folder)
+        if job.state in ("gone", "changed") or (job.state == "failed" and self.runner.stopped.is_set()):
+            self.library.catalog.forget_job(job.path)
             return 0
-        self.library.catalog.put_job(done)
-        self.on_done(done)
+        self.library.catalog.put_job(job)
+        self.on_done(job)
         return 1
 
 
@@ -248,5 +248,5 @@ def _is_gone(path: Path) -> bool:
 
 def tools_at_hand() -> str:
     """The converters at hand: a report that failed is tried again when they change."""
-    found = (tools.find_nsys(), tools.find_ncu())
-    return ", ".join(tool.label for tool in found if tool) or "no converter"
+    converters = (tools.find_nsys(), tools.find_ncu())
+    return ", ".join(tool.label for tool in converters if tool) or "no converter"

@@ -110,10 +110,10 @@ def code(text: Any, *, cell: bool = False) -> str:
 def number(value: Any) -> float | None:
     """A number as a float; None where it is missing (None, NaN, NA) or infinite."""
     try:
-        found = float(value)
+        converted = float(value)
     except (TypeError, ValueError):  # pandas' NA refuses to become a float
         return None
-    return found if math.isfinite(found) else None
+    return converted if math.isfinite(converted) else None
 
 
 def unit_for(value: float, units: tuple[tuple[str, float], ...]) -> tuple[str, float]:

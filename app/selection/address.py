@@ -35,9 +35,9 @@ def split(text: str, paths: pd.DataFrame) -> tuple[str, int | None, int | None, 
 
 def _most(text: str, paths: pd.DataFrame) -> int:
     for column in ("path", "name"):
-        found = paths.loc[paths[column] == text, "most"]
-        if len(found):
-            return int(found.max())
+        instances = paths.loc[paths[column] == text, "most"]
+        if len(instances):
+            return int(instances.max())
     return 0
 
 
@@ -52,12 +52,12 @@ def written(chosen: Selection, default: Selection) -> dict[str, list[str]]:
         "from": ("from_ns", milliseconds),
         "to": ("to_ns", milliseconds),
     }
-    found = {
+    query = {
         key: [""] if value is None else [form(value)]
         for key, (name, form) in forms.items()
         if (value := getattr(chosen, name)) != getattr(default, name)
     }
-    return found | ({"range": list(chosen.ranges) or [""]} if chosen.ranges != default.ranges else {})
+    return query | ({"range": list(chosen.ranges) or [""]} if chosen.ranges != default.ranges else {})
 
 
 def parse(

@@ -172,21 +172,21 @@ def _ms(ns: int | None) -> str:
 def _facts(settled: Settled) -> None:
     """How much of the report that is, and how its time comes to its ranges."""
     try:
-        found = session.whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
+        row = session.whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
     except NotCapturedError:
         st.caption("Nothing ran on a GPU in this report; the selection holds for its calls and ranges.")
         return
-    part = int(found["operations"]) < int(found["report_operations"])
-    whole = f" of {fmt.count(found['report_operations'])}" if part else ""
-    time = f" of {fmt.duration(found['report_gpu_ns'])}" if part else ""
-    share = 100 * found["gpu_ns"] / found["report_gpu_ns"] if part and found["report_gpu_ns"] else None
+    part = int(row["operations"]) < int(row["report_operations"])
+    whole = f" of {fmt.count(row['report_operations'])}" if part else ""
+    time = f" of {fmt.duration(row['report_gpu_ns'])}" if part else ""
+    share = 100 * row["gpu_ns"] / row["report_gpu_ns"] if part and row["report_gpu_ns"] else None
     lines = [
-        f"**{fmt.count(found['operations'])}**{whole} operations, **{fmt.duration(found['gpu_ns'])}**{time} of GPU time"
+        f"**{fmt.count(row['operations'])}**{whole} operations, **{fmt.duration(row['gpu_ns'])}**{time} of GPU time"
         + (f" ({fmt.percent(share)})" if share is not None else ""),
         _attribution(settled),
-        _left_out(settled, found),
+        _left_out(settled, row),
     ]
-    if not int(found["operations"]):
+    if not int(row["operations"]):
         lines[:2] = ["**Nothing ran on a GPU in this selection.**"]
     st.caption("  ·  ".join(line for line in lines if line))
 
@@ -200,17 +200,17 @@ def _attribution(settled: Settled) -> str:
     return ", ".join(f"{row.category} {fmt.percent(row.share_pct)}" for row in told.itertuples())
 
 
-def _left_out(settled: Settled, found: "pd.Series[Any]") -> str:
+def _left_out(settled: Settled, row: "pd.Series[Any]") -> str:
     """What the warm-up would add to the selection."""
     if settled.chosen.warmup != "exclude" or not settled.paths["is_warmup"].any():
         return ""
     names = list(dict.fromkeys(settled.paths.loc[settled.paths["is_warmup"], "name"]))
     told = ", ".join(f"`{_code(name)}`" for name in names[:2]) + (f" and {len(names) - 2} more" if names[2:] else "")
     with_it = session.whole(settled.report_id, "selection_summary", **settled.params | {"warmup": "include"}).iloc[0]
-    count = int(with_it["operations"]) - int(found["operations"])
+    count = int(with_it["operations"]) - int(row["operations"])
     if not count:
         return "" if settled.chosen.ranges else f"warm-up left out: {told}, which ran nothing on a GPU"
-    time = fmt.duration(int(with_it["gpu_ns"]) - int(found["gpu_ns"]))
+    time = fmt.duration(int(with_it["gpu_ns"]) - int(row["gpu_ns"]))
     return f"warm-up left out: {told}, {fmt.count(count)} operation{'s'[: count != 1]}, {time} of GPU time"
 
 

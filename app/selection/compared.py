@@ -39,7 +39,7 @@ def side(settled: Settled) -> Side:
 
 def compared(a: Side, b: Side, basis: Basis, mine: Settled, theirs: Settled) -> Compared:
     """The rows of a comparison; they are cached by what both sides show."""
-    key = tuple((session.stamp(one.report_id), tuple(sorted(one.params.items()))) for one in (mine, theirs))
+    key = tuple((session.stamp(side.report_id), tuple(sorted(side.params.items()))) for side in (mine, theirs))
     return _compared(key, basis, a, b)
 
 

@@ -58,20 +58,18 @@ def picker(settled: Settled) -> None:
 
 def _tree(settled: Settled) -> pd.DataFrame:
     """All paths of the report in the order of the tree, whatever is selected; ``text`` is what a selection takes."""
-    found = session.whole(settled.report_id, "nvtx_tree", mode=settled.chosen.mode)
-    shown = [
-        _INDENT * int(level) + fmt.visible(name) for level, name in zip(found["level"], found["name"], strict=True)
-    ]
-    return found.assign(text=found["path"], shown=shown)
+    tree = session.whole(settled.report_id, "nvtx_tree", mode=settled.chosen.mode)
+    shown = [_INDENT * int(level) + fmt.visible(name) for level, name in zip(tree["level"], tree["name"], strict=True)]
+    return tree.assign(text=tree["path"], shown=shown)
 
 
 def by_name(tree: pd.DataFrame) -> pd.DataFrame:
     """The names of ranges, wherever they stand. One that is a path, too, means that path, so it is listed alone."""
     grouped = tree.groupby("name", sort=False)
-    found = grouped[["gpu_ns", "kernel_ns", "instances"]].sum(min_count=1)
-    found["paths"] = grouped.size()
-    found = found[~found.index.isin(tree["path"]) | (found["paths"] == 1)].reset_index()
-    return found.assign(text=found["name"], shown=found["name"])
+    names = grouped[["gpu_ns", "kernel_ns", "instances"]].sum(min_count=1)
+    names["paths"] = grouped.size()
+    names = names[~names.index.isin(tree["path"]) | (names["paths"] == 1)].reset_index()
+    return names.assign(text=names["name"], shown=names["name"])
 
 
 def _table(settled: Settled, rows: pd.DataFrame, what: str) -> None:
@@ -117,8 +115,8 @@ def _instances(settled: Settled) -> None:
         return
     for number, text in enumerate(ranges):
         _instance(settled, number, text)
-    found = [split(text, settled.paths) for text in ranges]
-    most = min(min(last or most, most) for _, _, last, most in found)
+    parts = [split(text, settled.paths) for text in ranges]
+    most = min(min(last or most, most) for _, _, last, most in parts)
     key = f"{settled.key}ranges-first"
     st.session_state[key] = settled.chosen.skip_first
     if most > 1:

@@ -161,7 +161,7 @@ def duration_ticks(low: float, high: float, *, log: bool, most: int = 7) -> list
         [tick for power in decades for digit in digits if low <= (tick := digit * 10.0**power) <= high]
         for digits in ((1, 2, 5), (1, 3), (1,))
     )
-    return next((found for found in (dense, loose) if len(found) <= most + 1), sparse)
+    return next((ticks for ticks in (dense, loose) if len(ticks) <= most + 1), sparse)
 
 
 def _round_step(rough: float) -> float:

@@ -20,5 +20,5 @@ def clicked(figure: go.Figure, key: str) -> str | None:
         figure, config=_CONFIG, width="stretch", key=key, on_select="rerun", selection_mode="points"
     )
     picked = [point.get("customdata") for point in event.selection.points] if event else []
-    found = picked[0] if picked else None
-    return str(found[0] if isinstance(found, list) else found) if found is not None else None
+    data = picked[0] if picked else None
+    return str(data[0] if isinstance(data, list) else data) if data is not None else None

@@ -90,16 +90,16 @@ def of(source: str | Sequence[Column], /, *wanted: str | Use | Col) -> tuple[Col
     Raises:
         KeyError: the source has no column of a name.
     """
-    known = {one.name: one for one in (header.get(source).columns if isinstance(source, str) else source)}
-    return tuple(one if isinstance(one, Col) else _col(known, one) for one in wanted)
+    known = {column.name: column for column in (header.get(source).columns if isinstance(source, str) else source)}
+    return tuple(head if isinstance(head, Col) else _col(known, head) for head in wanted)
 
 
 def _col(known: dict[str, Column], wanted: str | Use) -> Col:
     asked = use(wanted) if isinstance(wanted, str) else wanted
-    found = known[asked.column]
-    kind, unit = shown_as(found)
-    about = f"{found.help}; a click {asked.click}" if asked.click else found.help
-    return replace(Col(found.name, found.title, unit, about[:1].upper() + about[1:], kind), **asked.changes)
+    column = known[asked.column]
+    kind, unit = shown_as(column)
+    about = f"{column.help}; a click {asked.click}" if asked.click else column.help
+    return replace(Col(column.name, column.title, unit, about[:1].upper() + about[1:], kind), **asked.changes)
 
 
 def shown_as(column: Column) -> tuple[Kind, str]:

@@ -43,12 +43,12 @@ def _line(row: "pd.Series[Any]") -> str:
     return f"{fmt.plain(row['text'])}{times}"
 
 
-def lacks(report_id: str, said: str = "") -> None:
+def lacks(report_id: str, told: str = "") -> None:
     """What the capture does not have, what it would be good for, and the flag; nothing where it is complete.
 
     ``said`` is a table whose absence the page has already told.
     """
-    missing = [capture for capture in session.missing(report_id) if capture.table != said]
+    missing = [capture for capture in session.missing(report_id) if capture.table != told]
     if not missing:
         return
     with st.expander(f"Not in this capture: {', '.join(fmt.plain(c.title) for c in missing)}"):

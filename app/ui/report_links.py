@@ -32,12 +32,12 @@ class Candidate:
 def partners(reports: Sequence[Manifest], links: Mapping[str, str]) -> dict[str, list[str]]:
     """Names of the reports that each report is linked to, in either direction, by its id."""
     names = {r.id: fmt.visible(r.name) for r in reports}
-    found: dict[str, list[str]] = {}
+    linked: dict[str, list[str]] = {}
     for nsys_id, ncu_id in links.items():
         if nsys_id in names and ncu_id in names:
-            found.setdefault(nsys_id, []).append(names[ncu_id])
-            found.setdefault(ncu_id, []).append(names[nsys_id])
-    return found
+            linked.setdefault(nsys_id, []).append(names[ncu_id])
+            linked.setdefault(ncu_id, []).append(names[nsys_id])
+    return linked
 
 
 def action(report: Manifest) -> None:
@@ -62,8 +62,8 @@ def ranked(report: Manifest) -> list[Candidate]:
     compute = [r for r in session.reports() if LAUNCHES in r.subjects]
     chosen = compute[:CANDIDATES] + [r for r in compute[CANDIDATES:] if r.id == linked]
     shelf = session.library()
-    found = [_candidate(report, other) for other in chosen if shelf.intact(other.id)]
-    return sorted(found, key=lambda one: (-one.covered_pct, -one.other_pct))
+    candidates = [_candidate(report, other) for other in chosen if shelf.intact(other.id)]
+    return sorted(candidates, key=lambda candidate: (-candidate.covered_pct, -candidate.other_pct))
 
 
 def _candidate(report: Manifest, other: Manifest) -> Candidate:
@@ -78,12 +78,12 @@ def _choose(report: Manifest) -> None:
             " Kernels belong together by name, grid and block."
         )
         with st.spinner("Comparing kernels…"):
-            found = ranked(report)
+            candidates = ranked(report)
         linked = session.links().get(report.id)
-        near = [one for one in found if one.covered_pct or one.report.id == linked]
-        far = [one for one in found if one not in near]
-        for one in near:
-            _row(report, one, linked=one.report.id == linked)
+        near = [candidate for candidate in candidates if candidate.covered_pct or candidate.report.id == linked]
+        far = [candidate for candidate in candidates if candidate not in near]
+        for candidate in near:
+            _row(report, candidate, linked=candidate.report.id == linked)
         if not near:
             st.info(
                 "No Compute report of this library has launches of these kernels. To capture one of the same program:"
@@ -92,34 +92,36 @@ def _choose(report: Manifest) -> None:
         if far:
             title = "1 report does not" if len(far) == 1 else f"{len(far)} reports do not"
             with st.expander(f"{title} cover any of its kernels"):
-                for one in far:
-                    _row(report, one, linked=False)
+                for candidate in far:
+                    _row(report, candidate, linked=False)
         total = sum(LAUNCHES in r.subjects for r in session.reports())
         if total > CANDIDATES:
             st.caption(f"Compared with the {CANDIDATES} newest of {total:,} Compute reports.")
 
 
-def _row(report: Manifest, one: Candidate, *, linked: bool) -> None:
-    said, done = st.columns([4, 1], vertical_alignment="center")
-    with said.container(gap="xxsmall"):
+def _row(report: Manifest, candidate: Candidate, *, linked: bool) -> None:
+    text, buttons = st.columns([4, 1], vertical_alignment="center")
+    with text.container(gap="xxsmall"):
         mark = ":material/link: " if linked else ""
-        st.markdown(f"{mark}**{fmt.plain(one.report.name)}**  ·  {fmt.plain(_coverage(one))}")
-        st.caption(fmt.plain(_about(one.report)))
-    with done.container(horizontal=True, horizontal_alignment="right"):
-        if linked and st.button("Unlink", key=f"unlink-{one.report.id}"):
+        st.markdown(f"{mark}**{fmt.plain(candidate.report.name)}**  ·  {fmt.plain(_coverage(candidate))}")
+        st.caption(fmt.plain(_about(candidate.report)))
+    with buttons.container(horizontal=True, horizontal_alignment="right"):
+        if linked and st.button("Unlink", key=f"unlink-{candidate.report.id}"):
             session.editing().unlink(report.id)
             _done()
-        if not linked and st.button("Link", key=f"link-{one.report.id}"):
-            session.editing().link(report.id, one.report.id)
+        if not linked and st.button("Link", key=f"link-{candidate.report.id}"):
+            session.editing().link(report.id, candidate.report.id)
             _done()
 
 
-def _coverage(one: Candidate) -> str:
+def _coverage(candidate: Candidate) -> str:
     """In words: covers 63 % of the GPU time."""
-    if one.covered_pct:
-        covers = f"covers {_percent(one.covered_pct)} of the GPU time"
-        return f"{covers}, {_percent(one.other_pct)} more in other shapes" if one.other_pct else covers
-    return f"{_percent(one.other_pct)} of the GPU time, in other shapes only" if one.other_pct else "covers nothing"
+    if candidate.covered_pct:
+        covers = f"covers {_percent(candidate.covered_pct)} of the GPU time"
+        return f"{covers}, {_percent(candidate.other_pct)} more in other shapes" if candidate.other_pct else covers
+    if candidate.other_pct:
+        return f"{_percent(candidate.other_pct)} of the GPU time, in other shapes only"
+    return "covers nothing"
 
 
 def _percent(value: float) -> str:

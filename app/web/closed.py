@@ -24,4 +24,4 @@ class Closed:
 
 def is_closed(path: str) -> bool:
     """Whether an address is closed, or lies below one that is."""
-    return any(path == one or path.startswith(f"{one}/") for one in CLOSED)
+    return any(path == closed or path.startswith(f"{closed}/") for closed in CLOSED)

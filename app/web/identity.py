@@ -44,10 +44,10 @@ def section() -> Mapping[str, Any] | None:
         if not there:
             return None
         raise ConfigError(f"{there[0]} cannot be read: {error}") from error
-    found = secrets.get("auth")
-    if found is not None and not isinstance(found, Mapping):
+    auth = secrets.get("auth")
+    if auth is not None and not isinstance(auth, Mapping):
         raise ConfigError("auth in Streamlit's secrets must be a section, [auth].")
-    return found
+    return auth
 
 
 def providers(auth: Mapping[str, Any]) -> list[str]:
@@ -71,9 +71,9 @@ def claims(cookies: Mapping[str, str]) -> dict[str, Any]:
     if raw is None:
         return {}
     try:
-        found = json.loads(raw)
+        identity = json.loads(raw)
     except ValueError:
         return {}
-    if not isinstance(found, dict) or found.get("origin") != get_origin_from_redirect_uri():
+    if not isinstance(identity, dict) or identity.get("origin") != get_origin_from_redirect_uri():
         return {}
-    return found
+    return identity

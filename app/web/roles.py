@@ -59,5 +59,5 @@ def _look_up(claims: Mapping[str, Any], name: str) -> Any:
 
 def _values(value: Any) -> Iterable[str]:
     """The texts of a claim; one that lists everybody's sign would make its user everybody."""
-    found = value if isinstance(value, list | tuple) else [value]
-    return (one for one in found if isinstance(one, str) and one != EVERYONE)
+    values = value if isinstance(value, list | tuple) else [value]
+    return (text for text in values if isinstance(text, str) and text != EVERYONE)

@@ -145,7 +145,7 @@ class Store:
     def drop(self, session: str, file_id: str) -> None:
         """Removes a file that its sender took back."""
         with self._lock:
-            for upload in [one for one in self._sessions.get(session, []) if one.file_id == file_id]:
+            for upload in [sent for sent in self._sessions.get(session, []) if sent.file_id == file_id]:
                 self._forget(upload)
 
     def take(self, session: str, receipt: bytes) -> Path | None:

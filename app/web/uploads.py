@@ -45,11 +45,11 @@ class UploadsToDisk:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Lets Streamlit answer, with a receipt in place of the file."""
-        found = _ADDRESS.fullmatch(paths.below(scope)) if scope["type"] == "http" else None
-        if found and scope["method"] == "PUT":
-            await self._put(scope, receive, send, *found.groups())
-        elif found and scope["method"] == "DELETE":
-            await self._delete(scope, receive, send, *found.groups())
+        address = _ADDRESS.fullmatch(paths.below(scope)) if scope["type"] == "http" else None
+        if address and scope["method"] == "PUT":
+            await self._put(scope, receive, send, *address.groups())
+        elif address and scope["method"] == "DELETE":
+            await self._delete(scope, receive, send, *address.groups())
         else:
             await self.app(scope, receive, send)
 

@@ -50,10 +50,10 @@ class Request:
         return asdict(self) | {name: str(getattr(self, name)) for name in _PATHS}
 
     @classmethod
-    def from_dict(cls, said: dict[str, Any]) -> "Request":
+    def from_dict(cls, fields: dict[str, Any]) -> "Request":
         """Reads what ``to_dict`` wrote."""
-        paths = {name: Path(said[name]) for name in _PATHS}
-        return cls(**said | paths | {"limits": Limits(**said["limits"])})
+        paths = {name: Path(fields[name]) for name in _PATHS}
+        return cls(**fields | paths | {"limits": Limits(**fields["limits"])})
 
 
 _PATHS = ("source", "work", "library")
@@ -82,11 +82,11 @@ class Runner:
         """
         left = list(requests)
         while left and not self.stopped.is_set():
-            done = 0
+            served = 0
             for outcome in self._serve(left, on_step):
-                done += 1
+                served += 1
                 yield outcome
-            left = left[done:]
+            left = left[served:]
 
     def _serve(self, requests: Sequence[Request], on_step: Callable[[str], None]) -> Iterator[dict[str, Any]]:
         """Outcomes as far as a process gets; the last one may be that it died.
@@ -150,10 +150,10 @@ def _listen(pipe: IO[bytes], on_step: Callable[[str], None]) -> dict[str, Any] |
     """Passes the steps on and returns the next outcome; None where the process says anything else, or no more."""
     while line := pipe.readline(LONGEST_LINE):
         try:
-            said = json.loads(line)
-            if "step" not in said:
-                return dict(said)
-            on_step(said["step"])
+            message = json.loads(line)
+            if "step" not in message:
+                return dict(message)
+            on_step(message["step"])
         except (ValueError, TypeError):
             return None
     return None

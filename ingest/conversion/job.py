@@ -38,7 +38,7 @@ _OF_ANY = {"report", "enum_value", "diagnostic", "string", "stored_result"}
 
 def main() -> int:
     """Serves requests and prints the outcome of each; the exit status is 0 whenever there is one for all."""
-    requests = [Request.from_dict(said) for said in json.loads(sys.stdin.buffer.readline())]
+    requests = [Request.from_dict(fields) for fields in json.loads(sys.stdin.buffer.readline())]
     processes.adopt()
     requests[0].limits.apply()
     sandbox.close(requests[0].work if len(requests) == 1 else requests[0].work.parent)
@@ -62,11 +62,11 @@ def _companion(request: Request) -> Outcome:
 
 
 def _sidecar(request: Request) -> Outcome:
-    found = recognize.sidecar(request)
-    if found is None:
+    table = recognize.sidecar(request)
+    if table is None:
         return Outcome("report")
-    (request.work / SIDECAR).write_text(found.text, encoding="utf-8", newline="")
-    return Outcome("sidecar", kind=found.kind)
+    (request.work / SIDECAR).write_text(table.text, encoding="utf-8", newline="")
+    return Outcome("sidecar", kind=table.kind)
 
 
 def _convert(request: Request) -> Outcome:
@@ -79,11 +79,11 @@ def _convert(request: Request) -> Outcome:
         # A small file is known by its hash before anything is converted; a large one is hashed meanwhile.
         hashing = pool.submit(contents, source)
         wait([hashing], timeout=HASH_FIRST_S)
-        if hashing.done() and (known := _known(hashing.result(), request.library)):
-            return known
+        if hashing.done() and (duplicate := _known(hashing.result(), request.library)):
+            return duplicate
         made = _build(request, hashing, before[0])
-    if known := _known(made.source_sha256, request.library):
-        return known
+    if duplicate := _known(made.source_sha256, request.library):
+        return duplicate
     if look(source) != before:
         return Outcome("changed", message=f"{source.name} changed while it was read.")
     made = replace(made, seconds=round(time.monotonic() - started, 3))
@@ -101,14 +101,14 @@ def _known(sha256: str, library: Path) -> Outcome | None:
 
 def _build(request: Request, hashing: Future[str], size: int) -> Manifest:
     source = request.source
-    one = detect(source)
+    reader = detect(source)
     _tell("converting")
     scratch = request.work / "scratch"
     scratch.mkdir()
-    if not one.RUNS_TOOLS:
+    if not reader.RUNS_TOOLS:
         sandbox.close_reads(request)
-    with store.create(request.work / DATABASE, config.load().memory_limit, one.access(source)) as db:
-        one.convert(source, db, scratch)
+    with store.create(request.work / DATABASE, config.load().memory_limit, reader.access(source)) as db:
+        reader.convert(source, db, scratch)
         _tell("finishing")
         classes.classify(db)
         stored.write(db)

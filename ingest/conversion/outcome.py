@@ -51,14 +51,14 @@ class Outcome:
 
 def failed(error: Exception, request: Request) -> Outcome:
     """The outcome of an error; nothing of what was read gets into it but through scrub."""
-    found = _of(error, request)
-    return replace(found, message=_sentence(found.message), hint=_sentence(found.hint))
+    outcome = _of(error, request)
+    return replace(outcome, message=_sentence(outcome.message), hint=_sentence(outcome.hint))
 
 
 def _of(error: Exception, request: Request) -> Outcome:
     name = request.source.name
     if isinstance(error, ColumnsNeededError):
-        names = json.dumps([_sentence(one) for one in error.names[:_NAMES]])
+        names = json.dumps([_sentence(column) for column in error.names[:_NAMES]])
         return Outcome("columns", message=error.message, hint=error.hint, detail=names)
     if _is_full(error):
         return _full(error, request)

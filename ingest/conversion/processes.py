@@ -38,9 +38,9 @@ def end_adopted() -> None:
 
     me = psutil.Process()
     for _ in range(_PASSES):
-        if not (found := me.children(recursive=True)):
+        if not (children := me.children(recursive=True)):
             return
-        for one in found:
+        for child in children:
             with contextlib.suppress(psutil.Error):
-                one.kill()
+                child.kill()
         psutil.wait_procs(me.children(), timeout=1)  # what they leave behind is ours by the next pass

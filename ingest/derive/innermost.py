@@ -85,10 +85,10 @@ def _leaps(db: duckdb.DuckDBPyConnection) -> int:
     wanted = max(int(deepest) - 1, 0).bit_length()  # together as far as from the innermost to the outermost
     for power in range(_remembered(db), wanted):
         once = f"leap_{power - 1}"
-        found = f"SELECT one.pre, two.up FROM {once} AS one JOIN {once} AS two ON two.pre = one.up"
+        leaps = f"SELECT one.pre, two.up FROM {once} AS one JOIN {once} AS two ON two.pre = one.up"
         if power == 0:
-            found = "SELECT pre, parent_pre AS up FROM nested WHERE parent_pre IS NOT NULL"
-        db.execute(f"CREATE TEMP TABLE leap_{power} AS {found}; SET VARIABLE leaps = {power + 1}")
+            leaps = "SELECT pre, parent_pre AS up FROM nested WHERE parent_pre IS NOT NULL"
+        db.execute(f"CREATE TEMP TABLE leap_{power} AS {leaps}; SET VARIABLE leaps = {power + 1}")
     return wanted
 
 

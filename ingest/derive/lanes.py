@@ -96,21 +96,21 @@ def spread(db: duckdb.DuckDBPyConnection) -> bool:
 
 def _place(db: duckdb.DuckDBPyConnection) -> dict[int, int]:
     """Fills ``moved`` (id, lane); returns the number of lanes by thread."""
-    found = db.execute("""
+    spans = db.execute("""
         SELECT tid, pushed, id, s, e FROM span SEMI JOIN crossed USING (tid) ORDER BY tid, pushed DESC, s, e DESC, id
     """).fetchnumpy()
-    placed = found["id"].copy()
+    placed = spans["id"].copy()
     counts: dict[int, int] = {}
     group, lanes, before = None, Lanes(), 0
     for first in range(0, len(placed), _BATCH):
         part = slice(first, first + _BATCH)
-        rows = zip(*(found[name][part].tolist() for name in ("tid", "pushed", "s", "e")), strict=True)
+        rows = zip(*(spans[name][part].tolist() for name in ("tid", "pushed", "s", "e")), strict=True)
         for number, (tid, pushed, start, end) in enumerate(rows, first):
             if group != (tid, pushed):
                 group, lanes, before = (tid, pushed), Lanes(), counts.get(tid, 0)
             placed[number] = before + lanes.add(start, end)
             counts[tid] = before + lanes.count
-    db.register("placed lanes", {"id": found["id"], "lane": placed})
+    db.register("placed lanes", {"id": spans["id"], "lane": placed})
     db.execute('CREATE OR REPLACE TEMP TABLE moved AS SELECT id, lane::INTEGER AS lane FROM "placed lanes"')
     db.unregister("placed lanes")
     return counts

@@ -1,5 +1,5 @@
--- Numbers the ranges of every lane as nested sets. A lane is one thread, or where ranges cross, those of a thread that nest
--- (lanes.py). Input: span(id, tid, lane, s, e), each longer than nothing.
+-- Numbers the ranges of every lane as nested sets. A lane is one thread, or where ranges cross, those of a thread that
+-- nest (lanes.py). Input: span(id, tid, lane, s, e), each longer than nothing.
 
 CREATE OR REPLACE TEMP TABLE event AS
 WITH edge AS (
@@ -13,9 +13,11 @@ WINDOW w AS (PARTITION BY tid, lane ORDER BY t, k, other, id * k);
 
 CREATE OR REPLACE TEMP TABLE numbered AS
 WITH lane AS (
-    SELECT tid, lane, (sum(count(*)) OVER (ORDER BY tid, lane) - count(*))::BIGINT AS before FROM span GROUP BY tid, lane
+    SELECT tid, lane, (sum(count(*)) OVER (ORDER BY tid, lane) - count(*))::BIGINT AS before FROM span
+    GROUP BY tid, lane
 )
-SELECT tid, lane, id, min(t) AS s, max(t) AS e, max(depth) FILTER (k = 1) AS depth,  -- when it begins: even where some cross
+SELECT tid, lane, id, min(t) AS s, max(t) AS e,
+    max(depth) FILTER (k = 1) AS depth,  -- when it begins: even where some cross
     before + min(begun) AS pre, before + max(begun) AS post
 FROM event JOIN lane USING (tid, lane) GROUP BY tid, lane, id, before;
 

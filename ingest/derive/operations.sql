@@ -1,5 +1,6 @@
--- An operation belongs to the call with its correlation id in its process (the view launch: launches.py). Copies, memory
--- sets and graphs are few beside the calls: the calls of no interest to them are taken out before they are joined.
+-- An operation belongs to the call with its correlation id in its process (the view launch: launches.py). Copies,
+-- memory sets and graphs are few beside the calls: the calls of no interest to them are taken out before they are
+-- joined.
 INSERT INTO kernel BY NAME
 SELECT staged_kernel.*, call_id, thread_range, process_range
 FROM staged_kernel LEFT JOIN launch USING (correlation_id, global_pid);

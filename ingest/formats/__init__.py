@@ -59,9 +59,9 @@ def detect(path: Path) -> Format:
     if path.is_file() and path.stat().st_size == 0:
         hint = "Wait until the profiler has written it, or copy it again."
         raise ConversionError(f"{path.name} is empty.", hint=hint)
-    for one in _formats():
-        if one.matches(path):
-            return one
+    for reader in _formats():
+        if reader.matches(path):
+            return reader
     for suffix, problem, hint in _KNOWN_STRANGERS:
         if path.name.lower().endswith(suffix):
             raise ConversionError(f"{path.name} {problem}.", hint=hint)

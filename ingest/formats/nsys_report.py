@@ -106,11 +106,11 @@ def _export(tool: tools.Tool, source: Path, work: Path, kind: str, output: str, 
     if tools.knows(tool, "export", BLOBS):
         options = (*options, f"{BLOBS}=true")
     argv: list[str | Path] = [tool.path, "export", "-q", "true", "-t", kind, "-o", output, *options, "report.nsys-rep"]
-    done = tools.run(argv, cwd=work)
+    export = tools.run(argv, cwd=work)
     target = work / output
     # On a full disk nsys prints an error and exits with 0; on other failures it leaves half a file behind.
-    if done.returncode or "rror" in done.words or not target.exists():
-        raise _failure(tool, source, done.words)
+    if export.returncode or "rror" in export.words or not target.exists():
+        raise _failure(tool, source, export.words)
     return target
 
 

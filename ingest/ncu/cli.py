@@ -35,15 +35,15 @@ def _lines(printed: Path) -> Iterator[str]:
 def _print(tool: tools.Tool, report: Path, work: Path, page: str) -> Path:
     output = work / f"{page}.csv"
     arguments = [str(tool.path), "--import", str(report), "--csv", "--page", page, "--print-units", "base"]
-    done = tools.run([*arguments, *_EXTRA[page]], stdout=output)
-    if done.returncode and any(option in _head(output) + done.stderr for option in _EXTRA[page]):
-        done = tools.run(arguments, stdout=output)
+    printed = tools.run([*arguments, *_EXTRA[page]], stdout=output)
+    if printed.returncode and any(option in _head(output) + printed.stderr for option in _EXTRA[page]):
+        printed = tools.run(arguments, stdout=output)
     head = _head(output)
-    if done.returncode or "==ERROR==" in head:
+    if printed.returncode or "==ERROR==" in head:
         raise ConversionError(
             f"{tool.label} cannot read the report.",
             hint="Use an ncu that is at least as new as the one that captured it, or install the ncu-report wheel.",
-            detail=scrub.words(head + done.stderr),
+            detail=scrub.words(head + printed.stderr),
         )
     return output
 

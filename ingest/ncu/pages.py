@@ -54,9 +54,9 @@ def read(lines: Iterable[str], capture: Capture) -> None:
 def _listen(lines: Iterable[str], capture: Capture) -> Iterator[str]:
     """Keeps what ncu says between the rows."""
     for line in lines:
-        said = _NCU_SAYS.match(line)
-        if said and len(capture.diagnostics) < _KEPT_MESSAGES:
-            capture.diagnostics.append((_SEVERITIES[said[1]], "ncu", said[2].strip()))
+        message = _NCU_SAYS.match(line)
+        if message and len(capture.diagnostics) < _KEPT_MESSAGES:
+            capture.diagnostics.append((_SEVERITIES[message[1]], "ncu", message[2].strip()))
         yield line
 
 
@@ -109,8 +109,8 @@ def _nvtx(launch_id: int, row: list[str], column: dict[str, int]) -> Iterator[Nv
     """Ranges, which ncu lists as ``1 "domain:name:none:none:none:none:none:none" "domain:..."``."""
     for title, index in column.items():
         style = "push_pop" if "Push/Pop" in title else "start_end"
-        for level, found in enumerate(_NVTX_RANGE.finditer(row[index]) if _NVTX_COLUMN in title else ()):
-            yield Nvtx(launch_id, found["domain"], style, level, found["name"])
+        for level, named in enumerate(_NVTX_RANGE.finditer(row[index]) if _NVTX_COLUMN in title else ()):
+            yield Nvtx(launch_id, named["domain"], style, level, named["name"])
 
 
 def _integer(text: str) -> int | None:

@@ -42,15 +42,15 @@ class Shape:
         return list(self._details(launch_id, numbers, texts))
 
     def _add_instances(self, metrics: Metrics, launch_id: int, measured: Measured) -> None:
-        found = measured.instances
+        instances = measured.instances
         columns = {
-            "metric": self.ids[found.metric],
-            "position": found.position,
-            "key": found.keys.integer,
-            "has_key": found.keys.is_integer,
-            "value": np.where(np.isfinite(found.values.number), found.values.number, np.nan),
+            "metric": self.ids[instances.metric],
+            "position": instances.position,
+            "key": instances.keys.integer,
+            "has_key": instances.keys.is_integer,
+            "value": np.where(np.isfinite(instances.values.number), instances.values.number, np.nan),
         }
-        metrics.instances.extend(launch_id, columns, found.keys.texts)
+        metrics.instances.extend(launch_id, columns, instances.keys.texts)
 
     def _details(self, launch_id: int, numbers: npt.NDArray[np.float64], texts: Mapping[int, str]) -> Iterator[Detail]:
         known = numbers.tolist()

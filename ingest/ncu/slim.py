@@ -162,7 +162,7 @@ def _parts(data: bytes) -> Iterator[memoryview]:
 
 def _instances(lists: Sequence[tuple[int, Sequence[bytes]]]) -> Instances:
     lengths = [len(entries) for _, entries in lists]
-    keys, found = elements([entry for _, entries in lists for entry in entries])
+    keys, values = elements([entry for _, entries in lists for entry in entries])
     metric = np.repeat(np.array([place for place, _ in lists], np.int64), lengths)
     position = np.concatenate([np.zeros(0, np.int64), *map(np.arange, lengths)])
-    return Instances(metric, position, keys, found)
+    return Instances(metric, position, keys, values)

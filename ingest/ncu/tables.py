@@ -224,12 +224,12 @@ def _insert_one(db: duckdb.DuckDBPyConnection, table: str, row: Mapping[str, Any
 
 def _insert_gpus(db: duckdb.DuckDBPyConnection) -> None:
     """A row a device that ran a launch, from the attributes that ncu stores with every launch."""
-    found = db.execute("""
+    stored = db.execute("""
         SELECT coalesce(device_id, 0) AS gpu_id, substr(name, 19) AS attribute, any_value(value), any_value(text)
         FROM ncu_metric JOIN ncu_metric_name USING (metric_id) JOIN ncu_launch USING (launch_id)
         WHERE starts_with(name, 'device__attribute_') GROUP BY ALL""").fetchall()
     devices: dict[int, dict[str, Any]] = {}
-    for gpu_id, attribute, value, text in found:
+    for gpu_id, attribute, value, text in stored:
         devices.setdefault(gpu_id, {})[attribute] = value if text is None else text
     for gpu_id, attributes in sorted(devices.items()):
         _insert_one(db, "gpu", _gpu(gpu_id, attributes))

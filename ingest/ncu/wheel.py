@@ -227,8 +227,8 @@ def _listed(action: Any, metrics: Iterable[Any]) -> Iterator[Any]:
     """The metrics of a section; one that was asked for by a pattern holds the names of those that ncu shows for it."""
     for metric in metrics:
         names = metric.as_string() if metric.name().startswith(_PATTERNS) and metric.kind() == _TEXT else None
-        found = [action.metric_by_name(name) for name in names.split(",")] if names else [metric]
-        yield from (known for known in found if known is not None)
+        shown = [action.metric_by_name(name) for name in names.split(",")] if names else [metric]
+        yield from (part for part in shown if part is not None)
 
 
 def _section_orders(action: Any) -> dict[str, int]:

@@ -52,10 +52,10 @@ def wanted() -> dict[str, dict[str, str]]:
         rows = db.execute(
             "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY ALL"
         )
-        found: dict[str, dict[str, str]] = {}
+        types: dict[str, dict[str, str]] = {}
         for table, column, type_ in rows.fetchall():
-            found.setdefault(table, {})[column] = type_
-    return found
+            types.setdefault(table, {})[column] = type_
+    return types
 
 
 def columns(db: duckdb.DuckDBPyConnection, read: str) -> dict[str, str]:

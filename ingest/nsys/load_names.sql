@@ -7,7 +7,8 @@ WHERE "eventType" = 75
 GROUP BY ALL;
 
 INSERT INTO range_name BY NAME
-SELECT name_id, domain, cut(coalesce(value, own_text), getvariable('longest_name')) AS text, coalesce(domain || ':', '') || text AS name
+SELECT name_id, domain, cut(coalesce(value, own_text), getvariable('longest_name')) AS text,
+    coalesce(domain || ':', '') || text AS name
 FROM nvtx_key
 LEFT JOIN nvtx_domain USING (global_pid, domain_id)
 LEFT JOIN string ON string_id = text_id;

@@ -58,10 +58,10 @@ def _facts(db: duckdb.DuckDBPyConnection, folder: Path, table: str) -> Facts:
         return [(name or "", value) for name, value in db.execute(query).fetchall()]
     except (duckdb.Error, UnicodeDecodeError):  # their words quote what may be secret, and are kept nowhere
         pass
-    found = _texts(path)
-    if not {"name", "value"} <= found.keys():
+    columns = _texts(path)
+    if not {"name", "value"} <= columns.keys():
         return []
-    return [(name or "", value) for name, value in zip(found["name"], found["value"], strict=True)]
+    return [(name or "", value) for name, value in zip(columns["name"], columns["value"], strict=True)]
 
 
 def _lossy(db: duckdb.DuckDBPyConnection, folder: Path, table: str) -> str:
@@ -90,6 +90,6 @@ def _texts(path: Path) -> dict[str, list[str | None]]:
         columns = file.read(columns=names)
     cells = {name: columns[name].cast(pa.large_binary()).to_pylist() for name in names}
     return {
-        name: [None if cell is None else cell.decode("utf-8", "replace") for cell in found]
-        for name, found in cells.items()
+        name: [None if cell is None else cell.decode("utf-8", "replace") for cell in column]
+        for name, column in cells.items()
     }

@@ -53,7 +53,7 @@ Schemas = Mapping[Key, Sequence[Entry]]
 def decode(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
     """Makes the temporary table ``payload`` (row_id, value): of rows of NVTX_EVENTS, their payload as JSON."""
     db.execute("CREATE OR REPLACE TEMP TABLE payload (row_id BIGINT, value VARCHAR)")
-    export = next((one for one in sources if "NVTX_EVENTS" in one.tables), None)
+    export = next((source for source in sources if "NVTX_EVENTS" in source.tables), None)
     if export is None or not (schemas := _schemas(db, export)):
         return
     import pyarrow as pa  # here, because it takes 0.1 s and few captures have payloads
@@ -83,14 +83,14 @@ def texts(events: Iterable[tuple[int, int | None, bytes]], schemas: Schemas) -> 
 
 def as_json(blob: bytes, domain: int | None, schemas: Schemas) -> str | None:
     """The payloads of an event as one JSON object; None where none of them can be decoded."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for schema, size, offset in _places(blob):
         entries = schemas.get((domain or 0, schema), ())
         if any(entry.offset + entry.form.size > size for entry in entries):
             continue
         for entry in entries:
-            found[_free(entry.name, found)] = _value(entry, blob, offset)
-    return json.dumps(found, ensure_ascii=False, allow_nan=False) if found else None
+            values[_free(entry.name, values)] = _value(entry, blob, offset)
+    return json.dumps(values, ensure_ascii=False, allow_nan=False) if values else None
 
 
 def _places(blob: bytes) -> list[tuple[int, int, int]]:
@@ -133,7 +133,7 @@ def _schemas(db: duckdb.DuckDBPyConnection, export: Source) -> Schemas:
         for key, rows in entries.items()
         if kinds.get(key) == STATIC and key not in unclear and sorted(rows) == list(range(len(rows)))
     }
-    return {key: found for key, found in laid_out.items() if found}
+    return {key: laid for key, laid in laid_out.items() if laid}
 
 
 def layout(rows: Sequence[Mapping[str, Any]], enums: Mapping[int, tuple[int, Mapping[int, str]]]) -> list[Entry]:
@@ -143,29 +143,29 @@ def layout(rows: Sequence[Mapping[str, Any]], enums: Mapping[int, tuple[int, Map
         rows: of NVTX_PAYLOAD_SCHEMA_ENTRIES, in their order; an offset that is not given is the next that fits.
         enums: of the domain: size in bytes, and names by value (unsigned).
     """
-    found: list[Entry] = []
+    entries: list[Entry] = []
     end = 0
     for number, row in enumerate(rows):
         size, names = enums.get(_int(row, "type"), (0, None))
         form = _ENUMS.get(size) if names is not None else FORMATS.get(_int(row, "type"))
         if form is None or _int(row, "flags") & INDIRECT or _int(row, "arrayOrUnionDetail"):
             return []
-        one = struct.Struct(f"<{form}")
-        offset = _int(row, "offset") or -(-end // one.size) * one.size
-        found.append(Entry(str(row.get("name") or f"entry {number}"), offset, one, names))
-        end = offset + one.size
-    return found
+        packed = struct.Struct(f"<{form}")
+        offset = _int(row, "offset") or -(-end // packed.size) * packed.size
+        entries.append(Entry(str(row.get("name") or f"entry {number}"), offset, packed, names))
+        end = offset + packed.size
+    return entries
 
 
 def _enums(db: duckdb.DuckDBPyConnection, export: Source) -> dict[Key, tuple[int, dict[int, str]]]:
-    found: dict[Key, tuple[int, dict[int, str]]] = {
+    enums: dict[Key, tuple[int, dict[int, str]]] = {
         _key(row): (_int(row, "size"), {}) for row in _rows(db, export, "NVTX_PAYLOAD_ENUMS")
     }
     for row in _rows(db, export, "NVTX_PAYLOAD_ENUM_ENTRIES"):
-        size, names = found.get(_key(row), (0, {}))
+        size, names = enums.get(_key(row), (0, {}))
         if row.get("name"):
             names[_int(row, "value") % (1 << 8 * size)] = str(row["name"])
-    return found
+    return enums
 
 
 def _rows(db: duckdb.DuckDBPyConnection, export: Source, table: str) -> list[dict[str, Any]]:

@@ -30,12 +30,12 @@ _SEPARATORS = ("\n", "\0", ";")
 
 def facts(sources: Iterable[Source]) -> dict[str, Facts]:
     """All rows of the tables of names and values of an export, of which ``wanted`` keeps some."""
-    found: dict[str, Facts] = {}
+    tables: dict[str, Facts] = {}
     for source in sources:
         for table in kept.FACTS:
-            if table in source.tables and table not in found:
-                found[table] = source.facts(table)
-    return found
+            if table in source.tables and table not in tables:
+                tables[table] = source.facts(table)
+    return tables
 
 
 def wanted(table: str, rows: Facts) -> list[tuple[str, str | None]]:
@@ -97,8 +97,8 @@ def _string_columns(db: duckdb.DuckDBPyConnection) -> list[tuple[str, list[str]]
 
 def _environments(db: duckdb.DuckDBPyConnection, sources: Iterable[Source], rows: dict[str, Facts]) -> Iterator[str]:
     """Texts that hold environments: values that are called so, and blocks among the strings."""
-    for found in rows.values():
-        yield from (value for name, value in found if value and kept.ENVIRONMENT.search(name))
+    for pairs in rows.values():
+        yield from (value for name, value in pairs if value and kept.ENVIRONMENT.search(name))
     read = next((source.tables["StringIds"] for source in sources if "StringIds" in source.tables), None)
     if read:
         blocks = db.execute(f"SELECT value::VARCHAR FROM ({read}) WHERE contains(value::VARCHAR, chr(0))").fetchall()
@@ -128,8 +128,8 @@ def _secrets(assignment: str) -> Iterator[str]:
         return
     yield assignment
     yield from (line for line in assignment.split("\n") if len(line) > SHORT and _ASSIGNMENT.match(line))
-    yield from (found[0] for found in re.finditer(scrub.CREDENTIAL, value))
-    yield from (found[0] for found in re.finditer(scrub.USERINFO, value))
+    yield from (match[0] for match in re.finditer(scrub.CREDENTIAL, value))
+    yield from (match[0] for match in re.finditer(scrub.USERINFO, value))
     if scrub.SECRET_NAME.search(name):
         yield from (line for part in (value, *value.split("\n")) if len(line := part.strip()) > SHORT)
 
@@ -144,9 +144,9 @@ def _without_secret_options(rows: list[tuple[str, str | None]]) -> list[tuple[st
     for at, (name, _) in enumerate(rows):
         if match := kept.COMMAND.fullmatch(name):
             places.setdefault(match[1], []).append((int(match[3] or -1), at))
-    done = dict(enumerate(rows))
-    for found in places.values():
-        order = [at for _, at in sorted(found)]
+    shown = dict(enumerate(rows))
+    for numbered in places.values():
+        order = [at for _, at in sorted(numbered)]
         cleaned = scrub.command([rows[at][1] or "" for at in order])
-        done |= {at: (rows[at][0], text) for at, text in zip(order, cleaned, strict=True)}
-    return [done[at] for at in range(len(rows))]
+        shown |= {at: (rows[at][0], text) for at, text in zip(order, cleaned, strict=True)}
+    return [shown[at] for at in range(len(rows))]

@@ -96,8 +96,8 @@ def session(path: Path) -> str | None:
             return None  # or a view, which may never end
     except ConversionError:
         return None
-    found = dict(_facts(path, "META_DATA_CAPTURE"))
-    return found.get("PROFILING_SESSION_UUID") or None
+    capture = dict(_facts(path, "META_DATA_CAPTURE"))
+    return capture.get("PROFILING_SESSION_UUID") or None
 
 
 def wrong_cells(path: Path, known: dict[str, dict[str, str]]) -> list[tuple[str, str, int]]:
@@ -107,7 +107,7 @@ def wrong_cells(path: Path, known: dict[str, dict[str, str]]) -> list[tuple[str,
         path: the export.
         known: the tables and columns to look at, with the types that are wanted.
     """
-    found = []
+    wrong = []
     real = set(tables(path))
     with connect(path) as db:
         for table in real & known.keys():
@@ -118,8 +118,8 @@ def wrong_cells(path: Path, known: dict[str, dict[str, str]]) -> list[tuple[str,
             for column in numbers:
                 query = f"SELECT count(*) FROM {identifier(table)} WHERE typeof({identifier(column)}) NOT IN {NUMBERS}"
                 (count,) = db.execute(query).fetchone()
-                found += [(table, column, count)] if count else []
-    return sorted(found)
+                wrong += [(table, column, count)] if count else []
+    return sorted(wrong)
 
 
 def _payloads(path: Path) -> Payloads:

@@ -1,6 +1,6 @@
--- The rows of an nsys export from which something is derived, as ingest/derive/staging.py wants them: views, so that the
--- rows are read where they lie and written once. The catalog "src" is the export; row_id is the place of a row in its
--- order, from 1.
+-- The rows of an nsys export from which something is derived, as ingest/derive/staging.py wants them: views, so that
+-- the rows are read where they lie and written once. The catalog "src" is the export; row_id is the place of a row in
+-- its order, from 1.
 
 DROP TABLE temp.staged_api_call;
 CREATE TEMP VIEW staged_api_call AS

@@ -137,15 +137,15 @@ def _timings(name: str, names: Sequence[str], rows: Iterable[tuple[int, list[str
 
 def _places(name: str, names: Sequence[str], columns: Columns | None) -> tuple[dict[str, int], Columns]:
     """Where each column stands; the names that need no words count before those that a reader gave."""
-    lowered = [one.lower() for one in names]
+    lowered = [column.lower() for column in names]
     if all(wanted in lowered for wanted in _WANTED):
         return {wanted: lowered.index(wanted) for wanted in _WANTED}, PLAIN
     if columns is None:
         raise ColumnsNeededError(name, names)
     asked = {PLAIN.label: columns.label, PLAIN.step: columns.step, PLAIN.time: columns.time}
-    if not columns.time or not all(not one or one in names for one in asked.values()):
+    if not columns.time or not all(not chosen or chosen in names for chosen in asked.values()):
         raise ColumnsNeededError(name, names)
-    return {wanted: names.index(one) for wanted, one in asked.items() if one}, columns
+    return {wanted: names.index(column) for wanted, column in asked.items() if column}, columns
 
 
 def _row(where: str, row: list[str], places: dict[str, int], columns: Columns, counts: dict[str, int]) -> list[str]:

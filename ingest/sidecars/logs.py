@@ -30,10 +30,10 @@ def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[i
     Raises:
         ConversionError: a column is missing, or a cell has no value of its kind.
     """
-    lowered = [one.lower() for one in names]
+    lowered = [column.lower() for column in names]
     for group in _NEEDED[kind]:
-        if not any(one in lowered for one in group):
-            wanted = ", ".join(" or ".join(one) for one in _NEEDED[kind])
+        if not any(column in lowered for column in group):
+            wanted = ", ".join(" or ".join(alternatives) for alternatives in _NEEDED[kind])
             raise ConversionError(f"{name} has no column {' or '.join(group)}.", hint=f"It needs {wanted}.")
     places = {column: lowered.index(column) for column in TABLES[kind] if column in lowered}
     out = io.StringIO()

@@ -26,13 +26,13 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(_: Library, arguments: argparse.Namespace) -> None:
     """Prints all analyses."""
-    found = header.analyses().values()
+    listed = header.analyses().values()
     if arguments.format == "json":
         shared = [asdict(p) for p in _SELECTION]
-        entries = [asdict(a) | {"selection": shared if a.by_part else []} for a in found]
+        entries = [asdict(a) | {"selection": shared if a.by_part else []} for a in listed]
         print(json.dumps([{k: v for k, v in entry.items() if k != "sql"} for entry in entries], indent=1))
         return
-    for a in found:
+    for a in listed:
         print(f"{a.name:<24} {a.title}")
         _print_params(a.params)
         if a.by_part:

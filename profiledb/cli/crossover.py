@@ -35,31 +35,33 @@ def run(library: Library, arguments: argparse.Namespace) -> None:
     from profiledb.studies.crossover import words as crossover_words
 
     report = library.find(arguments.report)
-    found = crossing.crossovers(analysis.run(library, report.id, "task_repetitions"))
+    crossovers = crossing.crossovers(analysis.run(library, report.id, "task_repetitions"))
     if arguments.format == "table":
-        print(_text(found), end="")
+        print(_text(crossovers), end="")
         return
-    rows = crossing.as_frame(found).assign(words=[crossover_words.sentence(one) for one in found])
+    rows = crossing.as_frame(crossovers).assign(words=[crossover_words.sentence(crossover) for crossover in crossovers])
     if arguments.format == "json":
         print(rows.to_json(orient="records", indent=1, double_precision=15))
     else:
         print(formatted.csv_text(rows, crossing.COLUMNS), end="")
 
 
-def _text(found: Sequence["Crossover"]) -> str:
+def _text(crossovers: Sequence["Crossover"]) -> str:
     """Aligned columns, and below them a sentence each."""
     from profiledb.studies.crossover import words as crossover_words
 
     cells = [_HEADINGS] + [
         (
-            visible(one.task), crossover_words.BASES[one.basis], crossover_words.crossing(one) or "-",
-            crossover_words.interval(one) or "-", f"{one.threshold:,}" if one.threshold is not None else "-",
+            visible(crossover.task), crossover_words.BASES[crossover.basis], crossover_words.crossing(crossover) or "-",
+            crossover_words.interval(crossover) or "-",
+            f"{crossover.threshold:,}" if crossover.threshold is not None else "-",
         )
-        for one in found
+        for crossover in crossovers
     ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
-    said = [
-        f"{visible(one.task)}, {crossover_words.BASES[one.basis]}: {crossover_words.sentence(one)}" for one in found
+    sentences = [
+        f"{visible(crossover.task)}, {crossover_words.BASES[crossover.basis]}: {crossover_words.sentence(crossover)}"
+        for crossover in crossovers
     ]
-    return "\n".join([*lines, "", *said, ""])
+    return "\n".join([*lines, "", *sentences, ""])

@@ -11,10 +11,10 @@ def given(texts: list[str]) -> dict[str, str | tuple[str, ...]]:
     pairs = [text.partition("=") for text in texts]
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise AnalysisError(f"--param takes NAME=VALUE, not {wrong[0]!r}.")
-    found: dict[str, str | tuple[str, ...]] = {name: value for name, _, value in pairs}
-    for name in found:
+    params: dict[str, str | tuple[str, ...]] = {name: value for name, _, value in pairs}
+    for name in params:
         values = tuple(value for other, _, value in pairs if other == name)
         if len(values) > 1 and name != "range":
             raise AnalysisError(f"--param {name} can be given only once.", hint="Only range may be repeated.")
-        found[name] = values if len(values) > 1 else values[0]
-    return found
+        params[name] = values if len(values) > 1 else values[0]
+    return params

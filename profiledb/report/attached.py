@@ -40,10 +40,10 @@ class Views(Protocol):
 def state(path: Path) -> State | None:
     """Which file stands under a name; None where there is none."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class Attachments:
 
     def _renew(self, report_id: str) -> None:
         """Lets go of a file in whose place another stands now, or none: DuckDB would go on reading the old one."""
-        one = self._attached.get(report_id)
-        if one is None or one.file == state(self._path(report_id)):
+        attached = self._attached.get(report_id)
+        if attached is None or attached.file == state(self._path(report_id)):
             return
         if self._in_use[report_id]:
             self._forget()
@@ -131,9 +131,9 @@ class Attachments:
             self._close(report_id)
 
     def _attach(self, report_id: str) -> str:
-        if one := self._attached.get(report_id):
+        if attached := self._attached.get(report_id):
             self._attached.move_to_end(report_id)
-            return one.catalog
+            return attached.catalog
         path = self._path(report_id)
         if (file := state(path)) is None:
             raise ReportNotFoundError(
@@ -147,18 +147,18 @@ class Attachments:
 
     def _create(self, catalog: str, views: Sequence[Views]) -> None:
         """Creates the views that are not there yet; they are bound at each query and so serve every report."""
-        missing = [one for one in views if one.name not in self._created]
+        missing = [view for view in views if view.name not in self._created]
         if not missing:
             return
         try:
             with self._connection().cursor() as cursor:
                 cursor.execute(f"SET search_path = 'memory,{catalog}'")
-                for one in missing:
-                    cursor.execute(one.sql)
+                for view in missing:
+                    cursor.execute(view.sql)
         except BaseException:
             self._forget()  # some of the views are there: made from a file that lacks tables, they cannot be made twice
             raise
-        self._created.update(one.name for one in missing)
+        self._created.update(view.name for view in missing)
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
         if self._db is None:

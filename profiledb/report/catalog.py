@@ -70,13 +70,13 @@ class Manifest:
         """
         known = {f.name for f in fields(cls)}
         try:
-            found = cls(**{key: value for key, value in json.loads(text).items() if key in known})
+            manifest = cls(**{key: value for key, value in json.loads(text).items() if key in known})
         except (TypeError, AttributeError) as error:
             raise ValueError(f"not a manifest: {error}") from error
-        texts = (found.id, found.name, found.kind, found.source_sha256, found.ingested_at)
-        if not (all(isinstance(one, str) for one in texts) and isinstance(found.rows, dict)):
+        texts = (manifest.id, manifest.name, manifest.kind, manifest.source_sha256, manifest.ingested_at)
+        if not (all(isinstance(value, str) for value in texts) and isinstance(manifest.rows, dict)):
             raise ValueError("a manifest with values of other types")
-        return found
+        return manifest
 
     @property
     def subjects(self) -> frozenset[Subject]:
@@ -126,8 +126,8 @@ class Catalog:
     def _prepare(self) -> None:
         """Makes the tables that are not there yet; but none of those that every catalog had: they were lost."""
         with self._connect() as db:
-            found = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if found and not set(catalog_repair.CORE) <= found:
+            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if tables and not set(catalog_repair.CORE) <= tables:
                 return
             db.execute("PRAGMA journal_mode = WAL")
             db.executescript(read_sql("catalog.sql"))
@@ -172,11 +172,11 @@ class Catalog:
         """All reports, the newest first."""
         with self._connect() as db:
             rows = db.execute("SELECT manifest FROM report ORDER BY ingested_at DESC, name, id").fetchall()
-        found = []
+        manifests = []
         for row in rows:
             with suppress(ValueError):  # it is listed again from its own manifest when the worker starts
-                found.append(Manifest.from_json(row["manifest"]))
-        return found
+                manifests.append(Manifest.from_json(row["manifest"]))
+        return manifests
 
     def add_report(self, manifest: Manifest) -> None:
         """Adds a report, or replaces what is known of it."""
@@ -241,11 +241,11 @@ class Catalog:
 
     def labels(self) -> dict[str, list[str]]:
         """Labels by report id, sorted."""
-        found: dict[str, list[str]] = {}
+        by_report: dict[str, list[str]] = {}
         with self._connect() as db:
             for row in db.execute("SELECT report_id, label FROM label ORDER BY label"):
-                found.setdefault(row["report_id"], []).append(row["label"])
-        return found
+                by_report.setdefault(row["report_id"], []).append(row["label"])
+        return by_report
 
     def set_labels(self, report_id: str, labels: list[str]) -> None:
         """Replaces the labels of a report; blanks and repetitions are dropped."""

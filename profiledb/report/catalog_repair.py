@@ -54,10 +54,10 @@ def is_damaged(path: Path) -> bool:
         return False
     try:
         with closing(sqlite3.connect(path, timeout=PATIENCE_S)) as db:
-            found = _tables(db)
+            tables = _tables(db)
             db.execute("BEGIN IMMEDIATE")
             db.rollback()
-            return bool(found) and (db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",) or not _fits(found))
+            return bool(tables) and (db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",) or not _fits(tables))
     except sqlite3.Error as error:
         if _code(error) in _DAMAGED | {sqlite3.SQLITE_READONLY}:  # a copy of one that is read only can be written
             return True
@@ -105,9 +105,9 @@ def _tables(db: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _fits(found: dict[str, tuple[str, ...]]) -> bool:
-    return set(CORE) <= set(found) and all(
-        set(columns) <= set(found[table]) for table, columns in expected().items() if table in found
+def _fits(tables: dict[str, tuple[str, ...]]) -> bool:
+    return set(CORE) <= set(tables) and all(
+        set(columns) <= set(tables[table]) for table, columns in expected().items() if table in tables
     )
 
 

@@ -178,8 +178,8 @@ class Library:
             DamagedError: the file of one of them, or a file beside the report, is damaged.
         """
         held = [report_id] if ncu is None else [report_id, ncu]
-        for one in held:
-            self._refuse(one)
+        for key in held:
+            self._refuse(key)
         try:
             with self._attached.cursor(held, views) as (cursor, catalogs):
                 cursor.execute(f"SET search_path = '{catalogs[0]},memory'")
@@ -189,8 +189,8 @@ class Library:
                 yield cursor
         except (duckdb.Error, AnalysisError) as error:
             cause = error if isinstance(error, duckdb.Error) else error.__cause__
-            if isinstance(cause, duckdb.Error) and (found := self._damage(held, cause)):
-                raise found from error
+            if isinstance(cause, duckdb.Error) and (damaged := self._damage(held, cause)):
+                raise damaged from error
             raise
 
     def _damage(self, held: Sequence[str], error: duckdb.Error) -> DamagedError | None:

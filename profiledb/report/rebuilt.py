@@ -28,13 +28,13 @@ def manifest(path: Path, report_id: str) -> Manifest | None:
     try:
         with damage.attached(path) as db:
             db.execute(f"USE {damage.CATALOG}")
-            found = of(db)
+            made = of(db)
     except duckdb.Error:
         return None
-    if found is None or found.id != report_id:
+    if made is None or made.id != report_id:
         return None
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-    return replace(found, ingested_at=written)
+    return replace(made, ingested_at=written)
 
 
 def of(db: duckdb.DuckDBPyConnection) -> Manifest | None:

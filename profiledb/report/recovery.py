@@ -65,10 +65,10 @@ def _list(library: "Library", report_id: str, listed: Manifest | None) -> None:
 def _manifest(path: Path, report_id: str) -> Manifest | None:
     """The manifest of a report; None where it cannot be read, or is that of another one."""
     try:
-        found = Manifest.from_json(path.read_text(encoding="utf-8"))
+        manifest = Manifest.from_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found if found.id == report_id else None
+    return manifest if manifest.id == report_id else None
 
 
 def _set_aside(library: "Library", report_id: str) -> None:

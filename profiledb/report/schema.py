@@ -42,12 +42,12 @@ class Table:
 @cache
 def tables() -> dict[str, Table]:
     """All tables of a report by name, as the SQL files declare them."""
-    found = {}
+    declared = {}
     for text in map(read_sql, FILES):
         for match in _TABLE.finditer(text):
             columns = tuple(Column(**column.groupdict()) for column in _COLUMN.finditer(match["body"]))
-            found[match["name"]] = Table(match["name"], match["comment"], columns)
-    return found
+            declared[match["name"]] = Table(match["name"], match["comment"], columns)
+    return declared
 
 
 @cache

@@ -8,7 +8,7 @@ CREATE TABLE ncu_launch (
     device_id INTEGER,                 -- gpu that ran it, gpu.gpu_id
     context_id BIGINT,                 -- CUDA context
     stream_id BIGINT,                  -- CUDA stream
-    kernel VARCHAR,                    -- demangled name with parameters, as ncu prints it; (unnamed) where the file has none
+    kernel VARCHAR,                    -- demangled, with parameters as ncu prints it; (unnamed) where the file has none
     mangled VARCHAR,                   -- mangled name, where known
     workload VARCHAR,                  -- kernel, range, cmdlist, graph; NULL where the file does not tell
     nvtx VARCHAR,                      -- NVTX ranges open at the launch, outermost first, joined by a slash
@@ -61,12 +61,12 @@ CREATE TABLE ncu_metric (
 
 -- Values within a metric: occupancy by block size, instructions by opcode, samples over time; not those by code address
 CREATE TABLE ncu_metric_instance (
-    launch_id INTEGER,                 -- launch, ncu_launch.launch_id
-    metric_id INTEGER,                 -- metric, ncu_metric_name.metric_id
-    position INTEGER,                  -- place in the list, from 0
-    key BIGINT,                        -- what the value belongs to, where that is a number: a size, a count, a time in ns
-    key_text VARCHAR,                  -- what the value belongs to, where that is a text: an opcode
-    value DOUBLE                       -- value in the metric's base unit
+    launch_id INTEGER,               -- launch, ncu_launch.launch_id
+    metric_id INTEGER,               -- metric, ncu_metric_name.metric_id
+    position INTEGER,                -- place in the list, from 0
+    key BIGINT,                      -- what the value belongs to, where that is a number: a size, a count, a time in ns
+    key_text VARCHAR,                -- what the value belongs to, where that is a text: an opcode
+    value DOUBLE                     -- value in the metric's base unit
 );
 
 -- Rows of ncu's details page
@@ -83,14 +83,14 @@ CREATE TABLE ncu_detail (
 
 -- Results of ncu's own rules, word for word
 CREATE TABLE ncu_rule (
-    launch_id INTEGER,                 -- launch, ncu_launch.launch_id
-    position INTEGER,                  -- place on the page of the launch, from 0
-    section VARCHAR,                   -- identifier of the section, for example SpeedOfLight
-    rule VARCHAR,                      -- identifier of the rule, for example SOLBottleneck
-    type VARCHAR,                      -- OPT what to improve, INF to know, WRN a warning, ERR the rule failed
-    message VARCHAR,                   -- the message, verbatim
-    speedup_type VARCHAR,              -- what the estimate refers to: global, the time of the kernel; local, this part of it
-    speedup_pct DOUBLE                 -- estimated speed-up, percent; NULL where ncu gives none
+    launch_id INTEGER,            -- launch, ncu_launch.launch_id
+    position INTEGER,             -- place on the page of the launch, from 0
+    section VARCHAR,              -- identifier of the section, for example SpeedOfLight
+    rule VARCHAR,                 -- identifier of the rule, for example SOLBottleneck
+    type VARCHAR,                 -- OPT what to improve, INF to know, WRN a warning, ERR the rule failed
+    message VARCHAR,              -- the message, verbatim
+    speedup_type VARCHAR,         -- what the estimate refers to: global, the time of the kernel; local, this part of it
+    speedup_pct DOUBLE            -- estimated speed-up, percent; NULL where ncu gives none
 );
 
 -- NVTX ranges open at a launch, from the outermost

@@ -51,11 +51,11 @@ def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
 
 def _find(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int], int, int]:
     """What a text is, a path or a name, the paths that it means, and the first and last instance of them."""
-    if found := _paths(cursor, text):
-        return *found, 1, _ALL
+    if meant := _paths(cursor, text):
+        return *meant, 1, _ALL
     match = INSTANCE.fullmatch(text)
-    if match and (found := _paths(cursor, match["path"])):
-        return *found, int(match["first"]), int(match["last"] or match["first"])
+    if match and (meant := _paths(cursor, match["path"])):
+        return *meant, int(match["first"]), int(match["last"] or match["first"])
     raise AnalysisError(
         f"No range of this report is called {text!r}.", hint="The analysis nvtx_tree lists their paths."
     )
@@ -68,8 +68,8 @@ _NO_RANGE = "SELECT range_id, path_id, pre, post, false AS by_path FROM range LI
 def _paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int]] | None:
     encoded = text.encode(errors="backslashreplace").hex()  # SQL ends at a NUL, even between quotation marks
     for column in ("path", "name"):
-        found = f"SELECT path_id FROM range_path WHERE {column} = decode(unhex('{encoded}'))"
-        rows = cursor.execute(found).fetchall()
+        query = f"SELECT path_id FROM range_path WHERE {column} = decode(unhex('{encoded}'))"
+        rows = cursor.execute(query).fetchall()
         if rows:
             return column, [path_id for (path_id,) in rows]
     return None

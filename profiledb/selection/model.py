@@ -78,9 +78,9 @@ def _whole(name: str, value: Any) -> int:
 def as_params(selection: Selection) -> dict[str, str | Sequence[str]]:
     """The parameters that give this selection; those at their default are left out."""
     plain = Selection()
-    found: dict[str, str | Sequence[str]] = {
+    params: dict[str, str | Sequence[str]] = {
         name: str(getattr(selection, name))
         for name in HELP
         if name != "range" and getattr(selection, name) != getattr(plain, name)
     }
-    return found | ({"range": selection.ranges} if selection.ranges else {})
+    return params | ({"range": selection.ranges} if selection.ranges else {})

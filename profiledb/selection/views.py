@@ -93,13 +93,13 @@ def _view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) 
 
 
 def _times(selection: Selection) -> list[str]:
-    found = [f"start_ns >= {selection.from_ns} + {_BEGIN}"] if selection.from_ns is not None else []
-    return found + ([f"start_ns < {selection.to_ns} + {_BEGIN}"] if selection.to_ns is not None else [])
+    conditions = [f"start_ns >= {selection.from_ns} + {_BEGIN}"] if selection.from_ns is not None else []
+    return conditions + ([f"start_ns < {selection.to_ns} + {_BEGIN}"] if selection.to_ns is not None else [])
 
 
 def _hardware(selection: Selection) -> list[str]:
-    found = [f"device_id = {selection.device}"] if selection.device is not None else []
-    return found + ([f"stream_id = {selection.stream}"] if selection.stream is not None else [])
+    conditions = [f"device_id = {selection.device}"] if selection.device is not None else []
+    return conditions + ([f"stream_id = {selection.stream}"] if selection.stream is not None else [])
 
 
 def _ranges(table: str, mode: str, chosen: bool, skipped: bool) -> list[str]:

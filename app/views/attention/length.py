@@ -41,47 +41,47 @@ def show(manifest: Manifest, rows: pd.DataFrame, params: Mapping[str, Any]) -> N
     for other in _others(manifest):
         frames += _rows_of(other, params)
     measure = "cpu_ns" if rows["kernel_ns"].isna().all() else "kernel_ns"
-    found = lines(pd.concat(frames, ignore_index=True), measure)
-    if len({t for line in found for t in line.tokens}) < 2:
+    drawn = lines(pd.concat(frames, ignore_index=True), measure)
+    if len({t for line in drawn for t in line.tokens}) < 2:
         st.caption(
             "One length alone shows no growth. Ranges called tokens_512, a payload, or NAME.meta.json tell the length;"
             " other reports, chosen above, add theirs."
         )
         return
-    _draw(found, host=measure == "cpu_ns")
+    _draw(drawn, host=measure == "cpu_ns")
 
 
-def _draw(found: list[Line], *, host: bool) -> None:
+def _draw(drawn: list[Line], *, host: bool) -> None:
     total: dict[str, float] = {}
-    for line in found:
+    for line in drawn:
         total[line.variant] = total.get(line.variant, 0) + sum(line.ns)
     most = sorted(total, key=lambda name: -total[name])[:PANELS]
-    shown = [line for line in found if line.variant in most]
+    shown = [line for line in drawn if line.variant in most]
     figure = size_charts.family(shown, theme.theme())
     draw.chart(figure, "attention-length")
     if len(total) > PANELS:
         st.caption(f"The {PANELS} variants of {len(total)} that take most time are drawn.")
     st.caption(fmt.plain(_FORMULA + (" Times are those of the host." if host else "")))
-    tables.table(fits(found), FIT_COLUMNS, key="attention-fits", download="attention_exponents.csv")
+    tables.table(fits(drawn), FIT_COLUMNS, key="attention-fits", download="attention_exponents.csv")
 
 
 def lines(rows: pd.DataFrame, measure: str) -> list[Line]:
     """A line a variant and part: the time of one attention at each length that is known."""
     known = rows.dropna(subset=["tokens", measure])
     known = known[known["calls"] > 0].assign(variant=known["variant"].fillna("no range"))
-    found = []
+    result = []
     for (variant, part), group in known.groupby(["variant", "part"], sort=False):
         ns = (group[measure].astype(float) / group["calls"].astype(float)).tolist()
         tokens = tuple(int(value) for value in group["tokens"])
-        found.append(Line(str(variant), str(part), tokens, tuple(ns), tuple(group["report"])))
-    return sorted(found, key=lambda line: (line.variant, list(PARTS).index(line.part)))
+        result.append(Line(str(variant), str(part), tokens, tuple(ns), tuple(group["report"])))
+    return sorted(result, key=lambda line: (line.variant, list(PARTS).index(line.part)))
 
 
-def fits(found: list[Line]) -> pd.DataFrame:
+def fits(drawn: list[Line]) -> pd.DataFrame:
     """A row a line: how many lengths it has, its exponent, and its ends (ns)."""
     rows = []
-    for line in found:
-        ends = [line.ns[line.tokens.index(one)] for one in (min(line.tokens), max(line.tokens))]
+    for line in drawn:
+        ends = [line.ns[line.tokens.index(length)] for length in (min(line.tokens), max(line.tokens))]
         exponent = size_charts.fit(line.tokens, line.ns)
         rows.append((line.variant, PARTS[line.part], len(set(line.tokens)), exponent, *ends))
     names = ["variant", "title", "lengths", "exponent", "shortest", "longest"]
@@ -96,10 +96,11 @@ def _others(manifest: Manifest) -> list[Manifest]:
     st.session_state[key] = asked
     if known:
         st.multiselect(
-            "Other reports", list(known), key=key, format_func=lambda one: fmt.visible(known[one].name), width=520,
-            placeholder="Add reports of other lengths", on_change=_write, args=(key,), label_visibility="collapsed",
+            "Other reports", list(known), key=key, width=520,
+            placeholder="Add reports of other lengths", on_change=_write,
+            format_func=lambda report_id: fmt.visible(known[report_id].name), args=(key,), label_visibility="collapsed",
         )  # fmt: skip
-    return [known[one] for one in asked]
+    return [known[report_id] for report_id in asked]
 
 
 def _write(key: str) -> None:

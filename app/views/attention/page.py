@@ -53,13 +53,13 @@ def _missing(rows: pd.DataFrame) -> None:
     if rows["kernel_ns"].isna().all():
         try:
             session.whole(session.report().id, "kernels")
-            said = "These ranges ran no kernel."
+            reason = "These ranges ran no kernel."
         except NotCapturedError as error:
-            said = f"{fmt.plain(error.message)} {fmt.plain(error.hint)}"
-        st.info(f"Only times on the host, from the ranges; ratios, rates and bytes need kernels. {said}")
-    found = set(rows["part"])
-    lacking = [title for part, title in tables.PARTS.items() if part in sizes.KEYS and part not in found]
-    if found & set(sizes.KEYS) and lacking:
+            reason = f"{fmt.plain(error.message)} {fmt.plain(error.hint)}"
+        st.info(f"Only times on the host, from the ranges; ratios, rates and bytes need kernels. {reason}")
+    present = set(rows["part"])
+    lacking = [title for part, title in tables.PARTS.items() if part in sizes.KEYS and part not in present]
+    if present & set(sizes.KEYS) and lacking:
         st.caption(f"No range of the {' and the '.join(word.lower() for word in lacking)}: choose one under Ranges.")
 
 

@@ -38,7 +38,7 @@ def choose(ranges: pd.DataFrame, bare: pd.DataFrame) -> dict[str, Any]:
     ``bare`` are its rows without what is typed here: what is known without stands in the empty boxes.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        found = {
+        typed = {
             key: _size(key, bare) for key in _SIZES if key != "tokens" or bare["tokens"].isna().any() or _typed(key)
         }
         precision = st.selectbox(
@@ -52,7 +52,7 @@ def choose(ranges: pd.DataFrame, bare: pd.DataFrame) -> dict[str, Any]:
         if len(ranges):
             with st.popover("Ranges", icon=":material/account_tree:"):
                 names(ranges)
-    sizes = {key: str(value) for key, value in found.items() if value}
+    sizes = {key: str(value) for key, value in typed.items() if value}
     chosen = {"precision": precision} if precision else {}
     chosen |= {"causal": _CAUSAL[causal]} if causal else {}
     return patterns() | sizes | chosen

@@ -92,15 +92,15 @@ def wide_rows(rows: pd.DataFrame) -> pd.DataFrame:
     ``reference`` is the whole of it, by which all times get the same unit.
     """
     measure = "cpu_ns" if rows["kernel_ns"].isna().all() else "kernel_ns"
-    found = []
+    records = []
     for key, group in rows.groupby(list(_ONE), sort=False, dropna=False):
-        one = {str(part["part"]): _each(part, measure) for _, part in group.iterrows()}
-        row: dict[str, Any] = dict(zip(_ONE, key, strict=True)) | one
+        times = {str(part["part"]): _each(part, measure) for _, part in group.iterrows()}
+        row: dict[str, Any] = dict(zip(_ONE, key, strict=True)) | times
         softmax = group[group["part"] == "softmax"]
         row |= {name: softmax[name].iloc[0] if len(softmax) else None for name in _RATIO}
-        row |= {"calls": group["calls"].max(), "reference": sum(ns for ns in one.values() if ns is not None)}
-        found.append(row)
-    wide = pd.DataFrame(found).reindex(columns=[*_ONE, "calls", *PARTS, *_RATIO, "reference"])
+        row |= {"calls": group["calls"].max(), "reference": sum(ns for ns in times.values() if ns is not None)}
+        records.append(row)
+    wide = pd.DataFrame(records).reindex(columns=[*_ONE, "calls", *PARTS, *_RATIO, "reference"])
     for name in (*_RATIO, *PARTS, "reference"):
         wide[name] = pd.to_numeric(wide[name], errors="coerce").astype("Float64")
     return wide.assign(flops_pct=100 * wide["flops_to_matmuls"])
@@ -135,10 +135,10 @@ def _times(ratio: Any) -> str:
 def _sentence(row: "pd.Series[Any]", *, alone: bool) -> str:
     which = fmt.plain(fmt.shortened(row["variant"], 60)) if isinstance(row["variant"], str) else "attention"
     length = "" if pd.isna(row["tokens"]) else f" at {fmt.count(row['tokens'])} tokens"
-    said = f"{which}{length}: the softmax takes {_times(row['time_to_matmuls'])} the time of the two matmul ranges"
+    sentence = f"{which}{length}: the softmax takes {_times(row['time_to_matmuls'])} the time of the two matmul ranges"
     if fmt.number(row["flops_pct"]) is not None:
-        said += f", for {fmt.percent(row['flops_pct'])} of their FLOPs"
-    return f"{said}." + ("" if alone else " It is the variant and length that took most time; the table has all.")
+        sentence += f", for {fmt.percent(row['flops_pct'])} of their FLOPs"
+    return f"{sentence}." + ("" if alone else " It is the variant and length that took most time; the table has all.")
 
 
 def parts(rows: pd.DataFrame) -> None:
@@ -174,14 +174,14 @@ def parts(rows: pd.DataFrame) -> None:
 def counted(rows: pd.DataFrame) -> None:
     """The formulas with the numbers of the first row that has them, or what is missing for them."""
     known = rows.dropna(subset=["flops"])
-    said = [_FORMULA]
-    said.append(_unknown(rows) if known.empty else _example(known))
+    sentences = [_FORMULA]
+    sentences.append(_unknown(rows) if known.empty else _example(known))
     if "fused" in set(rows["part"]):
-        said.append("A fused attention takes all three.")
+        sentences.append("A fused attention takes all three.")
     if bool(rows["causal"].any()):
-        said.append("Causal: half of it is useful.")
-    said.append(_traffic(rows))
-    st.caption(" ".join(fmt.plain(text) for text in said))
+        sentences.append("Causal: half of it is useful.")
+    sentences.append(_traffic(rows))
+    st.caption(" ".join(fmt.plain(text) for text in sentences))
 
 
 def _unknown(rows: pd.DataFrame) -> str:
@@ -202,10 +202,10 @@ def _traffic(rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
     if not isinstance(first["precision"], str):
         return "Bytes and peak need a precision."
-    said = (
+    formulas = (
         f"Bytes, of {first['precision']} numbers: scores 2·b·h·t·d + b·h·t·t, softmax 2·b·h·t·t, output"
         " b·h·t·t + 2·b·h·t·d, fused 4·b·h·t·d."
     )
     if fmt.number(first["peak_flops_per_s"]) is None:
-        return f"{said} The peak of this GPU in {first['precision']} is not known."
-    return f"{said} Peak: {fmt.flops(first['peak_flops_per_s'])}, {first['peak_from']}."
+        return f"{formulas} The peak of this GPU in {first['precision']} is not known."
+    return f"{formulas} Peak: {fmt.flops(first['peak_flops_per_s'])}, {first['peak_from']}."

@@ -75,7 +75,7 @@ def shares(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure |
         rows = panel.parts[(panel.parts["device"] == "gpu") & panel.parts["share_pct"].notna()]
         sizes = sorted({int(size) for size in rows["size"]})
         names = [*PARTS, *dict.fromkeys(part for part in rows["part"] if part not in PARTS)]
-        for name in (one for one in names if (rows["part"] == one).any()):
+        for name in (part for part in names if (rows["part"] == part).any()):
             of_part = rows[rows["part"] == name]
             color = colors.get(name, colors["overhead"])
             figure.add_trace(_bars(name, of_part, sizes, color, legend=name not in named), row=1, col=place)
@@ -113,7 +113,7 @@ def _finish(figure: go.Figure) -> None:
 
 def _lines(panel: Panel) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
     """The lines that a panel has, with their points: size, median, low, high, repetitions."""
-    found = []
+    lines = []
     for device, basis, name in LINES:
         start = f"{device}{_PREFIX[basis]}_"
         rows = pd.DataFrame(
@@ -126,8 +126,8 @@ def _lines(panel: Panel) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
         )
         rows = rows[(rows["size"] > 0) & (rows["low"] > 0)].dropna()
         if len(rows):
-            found.append(((device, basis, name), rows))
-    return found
+            lines.append(((device, basis, name), rows))
+    return lines
 
 
 def _traces(name: str, rows: pd.DataFrame, color: str, *, dotted: bool, legend: bool) -> list[go.Scatter]:
@@ -175,30 +175,33 @@ def _axis(figure: go.Figure, panel: Panel, place: int, many: int, theme: Theme) 
         title="Size", col=place,
     )  # fmt: skip
     edges = (10 ** (low - pad), 10 ** (high + pad))
-    for one in panel.crossovers:
-        _mark(figure, one, edges, place, theme)
+    for crossover in panel.crossovers:
+        _mark(figure, crossover, edges, place, theme)
 
 
-def _mark(figure: go.Figure, one: Crossover, edges: tuple[float, float], place: int, theme: Theme) -> None:
+def _mark(figure: go.Figure, crossover: Crossover, edges: tuple[float, float], place: int, theme: Theme) -> None:
     at: dict[str, Any] = {"row": 1, "col": place}
-    total = one.basis == "total"
-    inside = "inside" in (one.low_place, one.high_place) or {one.low_place, one.high_place} == {"below", "above"}
+    total = crossover.basis == "total"
+    places = {crossover.low_place, crossover.high_place}
+    inside = "inside" in places or places == {"below", "above"}
     if inside:
-        ends = (one.low or edges[0], one.high or edges[1])
+        ends = (crossover.low or edges[0], crossover.high or edges[1])
         color = charts.faded(MARK[theme], 0.14 if total else 0.08)
         figure.add_vrect(x0=ends[0], x1=ends[1], fillcolor=color, line={"width": 0}, layer="below", **at)
-    if one.crossing is None:
+    if crossover.crossing is None:
         return
-    figure.add_vline(x=one.crossing, line={"width": 1, "color": MARK[theme], "dash": "solid" if total else "dot"}, **at)
+    figure.add_vline(
+        x=crossover.crossing, line={"width": 1, "color": MARK[theme], "dash": "solid" if total else "dot"}, **at
+    )
     figure.add_annotation(
-        x=math.log10(one.crossing),  # annotations take the logarithm where shapes take the value
+        x=math.log10(crossover.crossing),  # annotations take the logarithm where shapes take the value
         y=1 if total else 0,
         yref="y domain" if place == 1 else f"y{place} domain",
         xref="x" if place == 1 else f"x{place}",
         yanchor="top" if total else "bottom",
         xanchor="left",
         xshift=2,
-        text=fmt.count(one.crossing),
+        text=fmt.count(crossover.crossing),
         showarrow=False,
         font={"size": FONT_PX, "color": MARK[theme]},
     )

@@ -35,21 +35,21 @@ def page() -> None:
     shown = _choose(tasks)
     repetitions = session.run(manifest.id, "task_repetitions")
     listed = [*shown, *(task for task in tasks if task not in shown)][:MOST]
-    found = crossing.crossovers(repetitions[repetitions["task"].isin(listed)])
+    crossovers = crossing.crossovers(repetitions[repetitions["task"].isin(listed)])
     parts = session.run(manifest.id, "task_parts")
     panels = [
         Panel(
             task,
             rows[rows["task"] == task],
             parts[parts["task"] == task],
-            [one for one in found if one.task == task],
+            [crossover for crossover in crossovers if crossover.task == task],
         )
         for task in shown
     ]
     crossover_parts.cards(panels)
     crossover_parts.charts_of(panels, theme.work_colors(), theme.theme())
     if len(tasks) > PANELS:
-        crossover_parts.crossings(found, more=len(tasks) - len(listed))
+        crossover_parts.crossings(crossovers, more=len(tasks) - len(listed))
     _left_out(rows)
     crossover_parts.times(manifest.id, rows)
     crossover_parts.downloads(manifest)

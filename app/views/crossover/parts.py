@@ -61,10 +61,10 @@ def cards(panels: Sequence[Panel]) -> None:
     for panel, column in zip(panels, st.columns(len(panels), gap="medium"), strict=True):
         with column, st.container(border=True, height="stretch"):
             st.markdown(f"**{fmt.plain(fmt.shortened(panel.task, 60))}**")
-            for one in panel.crossovers:
-                st.markdown(f"{_BASIS[one.basis]}: **{words.advice(one)}**")
-                if one.state not in ("one device", "nothing in common"):
-                    st.caption(words.why(one))
+            for crossover in panel.crossovers:
+                st.markdown(f"{_BASIS[crossover.basis]}: **{words.advice(crossover)}**")
+                if crossover.state not in ("one device", "nothing in common"):
+                    st.caption(words.why(crossover))
 
 
 def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> None:
@@ -87,14 +87,14 @@ def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> N
         draw.chart(parts, "crossover-shares")
 
 
-def crossings(found: Sequence[Crossover], *, more: int) -> None:
+def crossings(crossovers: Sequence[Crossover], *, more: int) -> None:
     """The crossovers of all tasks as a table."""
     st.subheader("Crossings", anchor=False)
-    rows = crossing.as_frame(found).assign(
-        basis_title=[_BASIS[one.basis] for one in found],
-        at=[words.crossing(one) for one in found],
-        interval=[words.interval(one) for one in found],
-        words=[words.sentence(one) for one in found],
+    rows = crossing.as_frame(crossovers).assign(
+        basis_title=[_BASIS[crossover.basis] for crossover in crossovers],
+        at=[words.crossing(crossover) for crossover in crossovers],
+        interval=[words.interval(crossover) for crossover in crossovers],
+        words=[words.sentence(crossover) for crossover in crossovers],
     )
     tables.table(rows, CROSSINGS, key="crossover-crossings", download="crossover.csv", hidden=_DOWNLOADED)
     if more > 0:

@@ -121,17 +121,17 @@ def _step_words(step: "pd.Series[Any] | None") -> str:
         return "Without NVTX ranges there are no steps and no energy of ranges."
     if step.empty:
         return "The ranges of the selection tell no steps."
-    said = []
+    sentences = []
     if fmt.number(step["step_j"]) is None:
-        said.append("The log does not cover all steps, so nothing is told of one.")
+        sentences.append("The log does not cover all steps, so nothing is told of one.")
     missing = [
         words
         for words, column in (("FLOPs", "flops_per_step"), ("items", "items_per_step"))
         if fmt.number(step[column]) is None
     ]
     if missing:
-        said.append(f"Nobody says how many {' and '.join(missing)} a step has: enter them.")
-    return fmt.plain(" ".join(said))
+        sentences.append(f"Nobody says how many {' and '.join(missing)} a step has: enter them.")
+    return fmt.plain(" ".join(sentences))
 
 
 def _chart(report_id: str, rows: pd.DataFrame) -> None:
@@ -144,9 +144,9 @@ def _chart(report_id: str, rows: pd.DataFrame) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         gpu = gpus[0]
         if len(gpus) > 1:
-            gpu = int(_choice("GPU", [str(one) for one in gpus], GPU))
+            gpu = int(_choice("GPU", [str(number) for number in gpus], GPU))
         if levels > 1:
-            level = int(_choice("Ranges of level", [str(one) for one in range(min(levels, _MOST_LEVELS))], LEVEL))
+            level = int(_choice("Ranges of level", [str(depth) for depth in range(min(levels, _MOST_LEVELS))], LEVEL))
             bands = session.run(report_id, "power_ranges", level=level)
     limit = fmt.number(rows.loc[rows["gpu_id"] == gpu, "limit_w"].max())
     figure = charts_power.power(power[power["gpu_id"] == gpu], bands, limit, theme.theme())
@@ -171,12 +171,14 @@ def _choice(label: str, options: list[str], key: str) -> str:
 
 def _chart_words(rows: pd.DataFrame, gpu: int, bands: pd.DataFrame) -> str:
     row = rows[rows["gpu_id"] == gpu].iloc[0]
-    said = ["Below: SM clock, memory clock (dotted), temperature."]
+    sentences = ["Below: SM clock, memory clock (dotted), temperature."]
     if fmt.number(row["period_ns"]) is not None and row["source"] != "power":
-        said.append(f"The counter of energy moves about every {fmt.duration(row['period_ns'])}.")
+        sentences.append(f"The counter of energy moves about every {fmt.duration(row['period_ns'])}.")
     if len(bands) and int(bands["total"].iloc[0]) > len(bands):
-        said.append(f"The {fmt.count(len(bands))} longest of {fmt.count(bands['total'].iloc[0])} ranges are drawn.")
-    return fmt.plain(" ".join(said))
+        sentences.append(
+            f"The {fmt.count(len(bands))} longest of {fmt.count(bands['total'].iloc[0])} ranges are drawn."
+        )
+    return fmt.plain(" ".join(sentences))
 
 
 page()

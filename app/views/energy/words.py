@@ -46,10 +46,10 @@ def _decimals(value: float) -> int:
 
 def either_side(value: Any, low: Any, high: Any) -> float | None:
     """From an energy to the farther end of its bar; None where one of them is missing."""
-    numbers = [fmt.number(one) for one in (value, low, high)]
-    if any(one is None for one in numbers):
+    numbers = [fmt.number(bound) for bound in (value, low, high)]
+    if any(bound is None for bound in numbers):
         return None
-    amount, least, most = (float(one) for one in numbers if one is not None)
+    amount, least, most = (float(bound) for bound in numbers if bound is not None)
     return max(most - amount, amount - least)
 
 
@@ -78,23 +78,23 @@ def total(rows: pd.DataFrame) -> "pd.Series[Any]":
 
 def coverage(rows: pd.DataFrame) -> str:
     """What of the selection the log does not cover, GPU by GPU; nothing where it covers all (Markdown, escaped)."""
-    said = []
+    sentences = []
     for row in rows.itertuples():
         gpu = f"GPU {fmt.count(row.gpu_id)}: " if len(rows) > 1 else ""
         share = fmt.number(row.covered_pct)
         if not row.readings:
-            said.append(f"{gpu}the log has no reading of this GPU.")
+            sentences.append(f"{gpu}the log has no reading of this GPU.")
         elif share is None:
-            said.append(f"{gpu}the selection covers no time.")
+            sentences.append(f"{gpu}the selection covers no time.")
         elif fmt.number(row.log_start_ns) is None:
-            said.append(f"{gpu}the log's readings do not change, so nothing is known of its energy.")
+            sentences.append(f"{gpu}the log's readings do not change, so nothing is known of its energy.")
         elif share < 99.95:
             span = f"{fmt.duration(row.log_start_ns)} to {fmt.duration(row.log_end_ns)}"
             part = f"{fmt.percent(share)} of the selection" if share else "nothing of the selection"
-            said.append(
+            sentences.append(
                 f"{gpu}the log covers {part}: it tells the energy from {span}, counted from the capture's begin."
             )
-    words = " ".join(said)
+    words = " ".join(sentences)
     return fmt.plain(words[:1].upper() + words[1:])
 
 

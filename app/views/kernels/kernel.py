@@ -17,15 +17,15 @@ from profiledb.report.catalog import Manifest
 def page() -> None:
     """Draws the page of the kernel that the address names; of the one with the most time where it names none."""
     manifest = session.report()
-    found = _summary(manifest)
-    if found is None:
+    summary = _summary(manifest)
+    if summary is None:
         _nothing(manifest)
         return
-    _heading(manifest, found)
-    _facts(found)
-    _charts(manifest.id, found)
-    tables.shapes(manifest.id, int(found["kernel"]))
-    tables.longest(manifest.id, int(found["kernel"]), int(found["calls"]))
+    _heading(manifest, summary)
+    _facts(summary)
+    _charts(manifest.id, summary)
+    tables.shapes(manifest.id, int(summary["kernel"]))
+    tables.longest(manifest.id, int(summary["kernel"]), int(summary["calls"]))
 
 
 def _nothing(manifest: Manifest) -> None:
@@ -58,55 +58,55 @@ def _summary(manifest: Manifest) -> "pd.Series[Any] | None":
     return None if rows.empty else rows.iloc[0]
 
 
-def _heading(manifest: Manifest, found: "pd.Series[Any]") -> None:
-    ui.header(manifest, found["name"])
+def _heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
+    ui.header(manifest, summary["name"])
     with st.container(horizontal=True, vertical_alignment="center"):
         links.to_list(manifest.id, "All kernels")
         for column, label, icon in (
             ("previous_kernel", "Previous by total", ":material/arrow_back:"),
             ("next_kernel", "Next by total", ":material/arrow_forward:"),
         ):
-            other = fmt.number(found[column])
+            other = fmt.number(summary[column])
             if st.button(label, icon=icon, type="tertiary", key=column, disabled=other is None) and other is not None:
                 links.open_kernel(manifest.id, int(other))
-    st.code(fmt.visible(found["demangled"]), language=None, wrap_lines=True)
-    streams, devices = int(found["streams"]), int(found["devices"])
+    st.code(fmt.visible(summary["demangled"]), language=None, wrap_lines=True)
+    streams, devices = int(summary["streams"]), int(summary["devices"])
     where = f"{streams} stream{'s'[: streams != 1]} of {devices} GPU{'s'[: devices != 1]}"
-    title = theme.class_titles().get(found["class"], found["class"])
+    title = theme.class_titles().get(summary["class"], summary["class"])
     st.caption(
-        f"Class {fmt.plain(title)}  ·  number {found['rank']} of {fmt.count(found['kernels'])} by total time  ·  on"
-        f" {where}  ·  from {fmt.duration(found['first_ns'])} to {fmt.duration(found['last_ns'])} of the capture"
+        f"Class {fmt.plain(title)}  ·  number {summary['rank']} of {fmt.count(summary['kernels'])} by total time  ·  on"
+        f" {where}  ·  from {fmt.duration(summary['first_ns'])} to {fmt.duration(summary['last_ns'])} of the capture"
     )
 
 
-def _facts(found: "pd.Series[Any]") -> None:
+def _facts(summary: "pd.Series[Any]") -> None:
     deviation = (
-        found["stddev_ns"] if int(found["calls"]) > 1 else None
+        summary["stddev_ns"] if int(summary["calls"]) > 1 else None
     )  # 0 of a single one, as nsys has it, says nothing
     ui.facts(
         [
-            ("Share", fmt.percent(found["share_pct"]), "Share of the sum of all kernel durations of the selection."),
-            ("Total", fmt.duration(found["total_ns"]), "Sum of durations."),
-            ("Calls", fmt.count(found["calls"]), "Number of executions."),
-            ("Average", fmt.duration(found["avg_ns"]), ""),
-            ("Median", fmt.duration(found["median_ns"]), "Half of the executions take at most this long."),
-            ("95 %", fmt.duration(found["p95_ns"]), "95 of 100 executions take at most this long."),
-            ("Min", fmt.duration(found["min_ns"]), ""),
-            ("Max", fmt.duration(found["max_ns"]), ""),
+            ("Share", fmt.percent(summary["share_pct"]), "Share of the sum of all kernel durations of the selection."),
+            ("Total", fmt.duration(summary["total_ns"]), "Sum of durations."),
+            ("Calls", fmt.count(summary["calls"]), "Number of executions."),
+            ("Average", fmt.duration(summary["avg_ns"]), ""),
+            ("Median", fmt.duration(summary["median_ns"]), "Half of the executions take at most this long."),
+            ("95 %", fmt.duration(summary["p95_ns"]), "95 of 100 executions take at most this long."),
+            ("Min", fmt.duration(summary["min_ns"]), ""),
+            ("Max", fmt.duration(summary["max_ns"]), ""),
             ("Deviation", fmt.duration(deviation), "Sample deviation (n - 1)."),
         ]
     )
 
 
-def _charts(report_id: str, found: "pd.Series[Any]") -> None:
+def _charts(report_id: str, summary: "pd.Series[Any]") -> None:
     """Both charts; a single launch has nothing to spread, so it gets none."""
-    if int(found["calls"]) < 2:
+    if int(summary["calls"]) < 2:
         st.caption("It ran once, so there is no distribution to draw.")
         return
-    kernel = int(found["kernel"])
+    kernel = int(summary["kernel"])
     bins = session.run(report_id, "kernel_histogram", kernel=kernel)
     points = session.run(report_id, "kernel_over_time", kernel=kernel)
-    marks = [("median", float(found["median_ns"])), ("95 %", float(found["p95_ns"]))]
+    marks = [("median", float(summary["median_ns"])), ("95 %", float(summary["p95_ns"]))]
     left, right = columns.pair()
     with left:
         st.subheader("Distribution", anchor=False)
@@ -115,9 +115,9 @@ def _charts(report_id: str, found: "pd.Series[Any]") -> None:
         st.subheader("Over the capture", anchor=False)
         figure = charts.over_time(points, theme.theme(), log=bins["scale"].iloc[0] == "log")
         draw.chart(figure, "over-time")
-    if len(points) < int(found["calls"]):
+    if len(points) < int(summary["calls"]):
         st.caption(
-            f"{fmt.count(len(points))} of {fmt.count(found['calls'])} launches are drawn:"
+            f"{fmt.count(len(points))} of {fmt.count(summary['calls'])} launches are drawn:"
             " the shortest and the longest of each stretch of time."
         )
 

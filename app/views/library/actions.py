@@ -22,20 +22,20 @@ def bar(
         can = "label or delete" if access.may_edit() else "open"
         st.caption(f"Select rows to {can} them.", width="content")
         return
-    one = selected[0] if len(selected) == 1 else None
+    alone = selected[0] if len(selected) == 1 else None
     st.markdown(
-        f"**{fmt.plain(fmt.shortened(one.name, 48)) if one else f'{len(selected)} selected'}**", width="content"
+        f"**{fmt.plain(fmt.shortened(alone.name, 48)) if alone else f'{len(selected)} selected'}**", width="content"
     )
-    if one and (linked := partners.get(one.id)):
+    if alone and (linked := partners.get(alone.id)):
         st.caption(f"linked with {fmt.plain(fmt.shortened(', '.join(linked), 48))}", width="content")
-    if one and st.button("Open", type="primary"):
-        page.open_report(one)
+    if alone and st.button("Open", type="primary"):
+        page.open_report(alone)
     if not access.may_edit():
         return
     with st.popover("Labels", icon=":material/label:"):
         _edit_labels(selected, labels)
-    if one:
-        report_links.action(one)
+    if alone:
+        report_links.action(alone)
     if st.button("Delete", icon=":material/delete:"):
         st.session_state[_DOOMED] = [r.id for r in selected]
 
@@ -47,7 +47,7 @@ def _edit_labels(selected: Sequence[Manifest], labels: Mapping[str, Sequence[str
     st.session_state.setdefault(key, common)
     st.multiselect(
         "Labels" if len(ids) == 1 else "Labels that all of them have",
-        sorted({label for found in labels.values() for label in found} | set(st.session_state[key])),
+        sorted({label for names in labels.values() for label in names} | set(st.session_state[key])),
         key=key,
         accept_new_options=True,
         placeholder="Choose, or type a new one",

@@ -32,7 +32,7 @@ def choose(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]]) -> 
         text = st.text_input("Search", key="q", placeholder="Name, GPU, command or label", bind=_URL, width=240)
         kinds = _any_of("Kind", "kind", _sorted(r.kind for r in reports), page.kind_title)
         gpus = _any_of("GPU", "gpu", _sorted(r.gpu for r in reports), fmt.visible)
-        chosen = _any_of("Label", "label", _sorted(name for found in labels.values() for name in found), fmt.visible)
+        chosen = _any_of("Label", "label", _sorted(name for names in labels.values() for name in names), fmt.visible)
         nothing: list[Any] = []
         days = st.date_input("Captured", value=nothing, key="captured", bind=_URL, width=250)
     since, until = _span(days)
@@ -79,8 +79,8 @@ def _day(iso: str | None) -> date | None:
 
 def _span(days: object) -> tuple[date | None, date | None]:
     """First and last day of a date input: a range half chosen has only the first."""
-    found = [day for day in days if isinstance(day, date)] if isinstance(days, Sequence) else []
-    return (found[0] if found else None), (found[1] if len(found) > 1 else None)
+    ends = [day for day in days if isinstance(day, date)] if isinstance(days, Sequence) else []
+    return (ends[0] if ends else None), (ends[1] if len(ends) > 1 else None)
 
 
 def _sorted(values: Iterable[str | None]) -> list[str]:

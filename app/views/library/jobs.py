@@ -93,10 +93,10 @@ def _deferred(jobs: Sequence[Job]) -> None:
     if jobs:
         first = jobs[0]
         more = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
-        said = (
+        sentence = (
             f"**{fmt.plain(first.name)}**{more} cannot be read now: {fmt.plain(first.message)} {fmt.plain(first.hint)}"
         )
-        st.warning(said, icon=":material/hourglass_top:")
+        st.warning(sentence, icon=":material/hourglass_top:")
 
 
 def _failures(jobs: Sequence[Job]) -> None:
@@ -111,15 +111,15 @@ def _failures(jobs: Sequence[Job]) -> None:
 
 
 def _failure(job: Job) -> None:
-    said, done = st.columns([5, 2], vertical_alignment="top")
-    with said.container(gap="xxsmall"):
+    text, buttons = st.columns([5, 2], vertical_alignment="top")
+    with text.container(gap="xxsmall"):
         st.markdown(_sentence(job))
         if job.hint:
             st.caption(fmt.plain(job.hint))
         page.words(job.detail)
     if not access.may_edit():
         return
-    with done.container(horizontal=True, horizontal_alignment="right"):
+    with buttons.container(horizontal=True, horizontal_alignment="right"):
         st.button("Try again", key=f"again-{job.path}", on_click=_try_again, args=(job.path,))
         st.button("Dismiss", key=f"away-{job.path}", on_click=_dismiss, args=(job.path,), type="tertiary")
 
@@ -141,10 +141,10 @@ def _dismiss(path: str) -> None:
 
 def set_aside() -> None:
     """Says that the catalog was damaged, as long as the damaged one lies in the folder."""
-    if found := session.library().catalog.set_aside():
+    if damaged := session.library().catalog.set_aside():
         st.warning(
             "The catalog of the library was damaged and has been rebuilt. Labels and links that could not be read are"
-            f" lost. The damaged file is {fmt.plain(found[0])}: remove it to hide this line.",
+            f" lost. The damaged file is {fmt.plain(damaged[0])}: remove it to hide this line.",
             icon=":material/warning:",
         )
 

@@ -38,12 +38,12 @@ def _list() -> None:
     reports, labels = session.reports(), session.labels()
     partners = report_links.partners(reports, session.links())
     filters = library_filters.choose(reports, labels)
-    found = library_filters.matching(reports, labels, filters)
+    matches = library_filters.matching(reports, labels, filters)
     total = f"{len(reports):,} report" + ("" if len(reports) == 1 else "s")
     above = st.container(horizontal=True, vertical_alignment="center", key="library-bar")
-    above.caption(total if len(found) == len(reports) else f"{len(found):,} of {total}", width="content")
-    if found:
-        selected = table.show(found, labels, partners)
+    above.caption(total if len(matches) == len(reports) else f"{len(matches):,} of {total}", width="content")
+    if matches:
+        selected = table.show(matches, labels, partners)
         with above:
             actions.bar(selected, labels, partners)
     else:

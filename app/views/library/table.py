@@ -41,11 +41,11 @@ def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> pd.Dat
         }
         for r in reports
     ]
-    found = pd.DataFrame(rows)
-    found["captured"] = pd.to_datetime(found["captured"], utc=True, errors="coerce", format="ISO8601")
+    listed = pd.DataFrame(rows)
+    listed["captured"] = pd.to_datetime(listed["captured"], utc=True, errors="coerce", format="ISO8601")
     for name in ("duration", "kernels", "size"):
-        found[name] = pd.to_numeric(found[name]).astype("Int64")
-    return found
+        listed[name] = pd.to_numeric(listed[name]).astype("Int64")
+    return listed
 
 
 def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Manifest]:

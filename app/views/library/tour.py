@@ -44,7 +44,7 @@ class Stop:
 
 def show(reports: Sequence[Manifest]) -> None:
     """Draws the tour, open while the library holds only samples; nothing where it has not the samples of any stop."""
-    if not (found := stops(reports)):
+    if not (shown := stops(reports)):
         return
     opened = only_samples(reports)
     box = st.expander(
@@ -53,7 +53,7 @@ def show(reports: Sequence[Manifest]) -> None:
     )  # fmt: skip
     if box.open:
         with box, st.container(key="library-tour"):
-            for stop in found:
+            for stop in shown:
                 _stop(stop, first=stop.question == written()[0]["question"])
 
 
@@ -66,19 +66,19 @@ def stops(reports: Sequence[Manifest], views: Sequence[View] = VIEWS) -> list[St
     """The stops of which the library has all samples, with links to the pages that there are; none without a link."""
     ids = {report.name: report.id for report in reports if report.sample}
     pages = {view.url: view for view in views}
-    found = [
+    complete = [
         Stop(stop["question"], stop["see"], tuple(_links(stop["links"], ids, pages)))
         for stop in written()
         if ids.keys() >= set(stop["reports"])
     ]
-    return [stop for stop in found if stop.links]
+    return [stop for stop in complete if stop.links]
 
 
 @cache
 def written() -> list[dict[str, Any]]:
     """The stops as the file has them."""
-    found: list[dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))["stop"]
-    return found
+    listed: list[dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))["stop"]
+    return listed
 
 
 def _links(links: Sequence[Query], ids: Mapping[str, str], pages: Mapping[str, View]) -> Iterator[Link]:

@@ -82,14 +82,14 @@ def _repeated(colors: list[str], times: int) -> list[str]:
 
 def _peaks(rows: pd.DataFrame) -> list[tuple[str, float]]:
     """The lines of the chart: what copies may reach at most, in terms of their own size."""
-    found = {}
+    peaks = {}
     for _, row in rows.dropna(subset=["peak_bytes_per_s", "bytes_per_s"]).iterrows():
         twice = float(row["traffic_bytes_per_s"]) > 1.5 * float(row["bytes_per_s"])
         title = "GPU memory, read and written" if twice else SET if row["direction"] == "memset" else "Host link"
-        found[title] = float(row["peak_bytes_per_s"]) / (2 if twice else 1)
-    if len(found) > 1:
-        found.pop(SET, None)  # so near the line of copies that both could not be read
-    return list(found.items())
+        peaks[title] = float(row["peak_bytes_per_s"]) / (2 if twice else 1)
+    if len(peaks) > 1:
+        peaks.pop(SET, None)  # so near the line of copies that both could not be read
+    return list(peaks.items())
 
 
 def _kinds(rows: pd.DataFrame) -> None:

@@ -28,7 +28,7 @@ def page() -> None:
     """Draws the page; what several sections lack is said once."""
     manifest = session.report()
     ui.header(manifest, "Memory & API")
-    said: dict[str, str] = {}
+    told: dict[str, str] = {}
     quiet: list[NotCapturedError] = []
     for title, draw, loud in SECTIONS:
         try:
@@ -36,11 +36,11 @@ def page() -> None:
         except NotCapturedError as error:
             if title == "Copies" and "kernel" in manifest.rows:
                 quiet.append(NotCapturedError("No copy or memory set ran on the GPU."))
-            elif loud and error.hint not in said:
+            elif loud and error.hint not in told:
                 st.subheader(title, anchor=False)
                 ui.not_captured(error)
-                said[error.hint] = error.message
-            elif said.get(error.hint) != error.message:
+                told[error.hint] = error.message
+            elif told.get(error.hint) != error.message:
                 quiet.append(error)
     for lack in quiet:
         st.caption(f"{fmt.plain(lack.message)} {fmt.plain(lack.hint)}")

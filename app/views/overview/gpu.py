@@ -65,5 +65,5 @@ def _unused(rows: pd.DataFrame, *, part: bool) -> None:
     if len(rows):
         numbers = ", ".join(str(gpu) for gpu in rows["gpu_id"])
         noun, verb = ("GPU", "was") if len(rows) == 1 else ("GPUs", "were")
-        said = "ran nothing of the selection" if part else f"{verb} not used by the program"
-        st.caption(f"{noun} {numbers} of this machine {said}.")
+        idle = "ran nothing of the selection" if part else f"{verb} not used by the program"
+        st.caption(f"{noun} {numbers} of this machine {idle}.")

@@ -14,17 +14,17 @@ def page() -> None:
     about.show(manifest.id)
     notes.reading(manifest.id)
     summary_button.show(manifest)
-    said = ""
+    told = ""
     try:
         gpu.show(manifest.id)
         kernels.show(manifest)
     except NotCapturedError as error:
         ui.not_captured(error)
-        said = "kernel"
+        told = "kernel"
     tables.copies(manifest.id)
     tables.ranges(manifest.id)
     notes.diagnostics(manifest.id)
-    notes.lacks(manifest.id, said)
+    notes.lacks(manifest.id, told)
 
 
 page()

@@ -43,10 +43,10 @@ COLUMNS = heads.of(
 
 def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
     """Draws the comparison of one row of ``ncu_speed_of_light`` (``rows`` are all of the report) with another."""
-    found = _choose(report_id, int(launch["launch_id"]), rows)
-    if found is None:
+    chosen = _choose(report_id, int(launch["launch_id"]), rows)
+    if chosen is None:
         return
-    other_id, other = found
+    other_id, other = chosen
     st.caption(
         f"This is launch {int(launch['launch_id'])}, the other {_title(other)}. Differences: this less the other."
     )

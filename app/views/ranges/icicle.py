@@ -71,10 +71,10 @@ def nodes(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> list[Nod
     top = ~wide["parent_id"].isin(known)
     drawn_inside = wide[~top].groupby("parent_id")["own"].agg(["sum", "count"])
     lowest = int(wide["level"].min()) if len(wide) else 0
-    found = [Node(_ROOT, "", "All ranges", 0.0, _words("All ranges", facts, whole, whole), 0)]
+    drawn = [Node(_ROOT, "", "All ranges", 0.0, _words("All ranges", facts, whole, whole), 0)]
     rest = whole - float(wide.loc[top, "own"].sum())
     if rest > LEAST_SHARE * whole:
-        found.append(_other(_ROOT, rest, None, whole, 1))
+        drawn.append(_other(_ROOT, rest, None, whole, 1))
     for row in wide.to_dict("records"):
         shown, count = drawn_inside.loc[row["path_id"]] if row["path_id"] in drawn_inside.index else (0.0, 0)
         inside = fmt.number(row[INSIDE[measure]]) or 0.0
@@ -83,10 +83,10 @@ def nodes(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> list[Nod
         parent = str(row["parent_id"]) if row["parent_id"] in known else _ROOT
         merged = hidden > LEAST_SHARE * whole
         words = _words(row["name"], row, row["own"], whole)
-        found.append(Node(number, parent, fmt.visible(row["name"]), own if merged else own + hidden, words, level))
+        drawn.append(Node(number, parent, fmt.visible(row["name"]), own if merged else own + hidden, words, level))
         if merged:
-            found.append(_other(number, hidden, int(row["children"]) - int(count), whole, level + 1))
-    return found
+            drawn.append(_other(number, hidden, int(row["children"]) - int(count), whole, level + 1))
+    return drawn
 
 
 def _inside_cpu(rows: pd.DataFrame) -> "pd.Series[Any]":

@@ -63,16 +63,18 @@ def _sentence(spread: pd.DataFrame, rows: pd.DataFrame) -> str:
     """What looks like warm-up, what never launched, what was never closed."""
     row = spread[spread["measure"] == _measure(spread)].iloc[0]
     total, warmup = int(rows["instances"].iloc[0]), int(spread["warmup"].max())
-    said = []
+    sentences = []
     if warmup:
         verb = "looks" if warmup == 1 else "look"
-        said.append(
+        sentences.append(
             f"{fmt.count(warmup)} of {fmt.count(total)} instances {verb} like warm-up; without"
             f" {'it' if warmup == 1 else 'them'} the median is {fmt.duration(row['steady_median_ns'])} and the"
             f" variation {fmt.percent(row['steady_cv_pct'])}."
         )
     if row["measure"] == "gpu" and int(row["instances"]) < total:
-        said.append(f"{fmt.count(row['instances'])} of {fmt.count(total)} instances ran anything on the GPU.")
+        sentences.append(f"{fmt.count(row['instances'])} of {fmt.count(total)} instances ran anything on the GPU.")
     if unclosed := int(row["unclosed"]):
-        said.append(f"{fmt.count(unclosed)} never closed: {'it does' if unclosed == 1 else 'they do'} not count here.")
-    return " ".join(said)
+        sentences.append(
+            f"{fmt.count(unclosed)} never closed: {'it does' if unclosed == 1 else 'they do'} not count here."
+        )
+    return " ".join(sentences)

@@ -40,27 +40,27 @@ def _facts(report_id: str, facts: "pd.Series[Any]") -> None:
         ("Host", fmt.duration(facts["cpu_ns"]), "Durations of the outermost ranges on the host, summed."),
     ]
     ui.facts(shown)
-    if said := " ".join(_notes(report_id, facts)):
-        st.caption(said)
+    if notes := " ".join(_notes(report_id, facts)):
+        st.caption(notes)
 
 
 def _notes(report_id: str, facts: "pd.Series[Any]") -> list[str]:
-    said = []
+    notes = []
     if unclosed := int(facts["unclosed"]):
         was = "range was" if unclosed == 1 else "ranges were"
-        said.append(f"{fmt.count(unclosed)} {was} never closed: the end is that of the NVTX data.")
+        notes.append(f"{fmt.count(unclosed)} {was} never closed: the end is that of the NVTX data.")
     try:
         work = session.run(report_id, "attribution").set_index("category")["operations"]
     except NotCapturedError as error:
-        return [*said, f"Only times on the host: {fmt.plain(error.message)} {fmt.plain(error.hint)}"]
+        return [*notes, f"Only times on the host: {fmt.plain(error.message)} {fmt.plain(error.hint)}"]
     if fmt.number(facts["operations"]) is None:
-        return [*said, "No range launched anything on a GPU, so there are only times on the host."]
+        return [*notes, "No range launched anything on a GPU, so there are only times on the host."]
     chosen = session.selected(report_id)
     if chosen.get("mode") == "process" and int(facts["operations"]) > int(work["attributed"] + work["inferred"]):
-        said.append("Ranges of two threads hold some operations both: those count in each.")
+        notes.append("Ranges of two threads hold some operations both: those count in each.")
     if {"device", "stream"} & set(chosen):
-        said.append("What ranges ran on the GPU is told for all GPUs and streams together.")
-    return said
+        notes.append("What ranges ran on the GPU is told for all GPUs and streams together.")
+    return notes
 
 
 page()

@@ -36,9 +36,9 @@ def show(report_id: str, path: str) -> None:
         return
     rank = _choose(host)
     side = session.run(report_id, "iteration_summary", by="gpu") if host["has_gpu"].any() else host
-    one, other = (frame[frame["rank"] == rank].iloc[0] for frame in (side, host))
-    gpu = fmt.number(one["median_ns"]) is not None and bool(other["has_gpu"])
-    main = one if gpu else other
+    own, other = (frame[frame["rank"] == rank].iloc[0] for frame in (side, host))
+    gpu = fmt.number(own["median_ns"]) is not None and bool(other["has_gpu"])
+    main = own if gpu else other
     page.facts(_facts(main, other, gpu=gpu))
     st.caption(_sentence(main, gpu=gpu), help=pace.RULE)
     rows = session.run(report_id, "iterations", rank=rank)
@@ -76,11 +76,11 @@ def _label(row: "pd.Series[Any]", *, alone: bool) -> str:
 
 def _facts(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> list[tuple[str, str, str]]:
     side = "on the GPU, from first to last operation" if gpu else "on the host"
-    found = [("Steps", fmt.count(row["count"]), "")]
+    facts = [("Steps", fmt.count(row["count"]), "")]
     if gpu:
-        found.append(("GPU time a step", fmt.duration(row["median_ns"]), f"Median {side}, without warm-up."))
+        facts.append(("GPU time a step", fmt.duration(row["median_ns"]), f"Median {side}, without warm-up."))
     return [
-        *found,
+        *facts,
         ("Host time a step", fmt.duration(host["median_ns"]), "Median between begin and end, without warm-up."),
         ("First step", fmt.duration(row["first_ns"]), f"The first one {side}."),
         ("Min", fmt.duration(row["min_ns"]), f"Shortest {side}, without warm-up."),
@@ -98,11 +98,11 @@ def _rate(per_second: Any) -> str:
 def _sentence(row: "pd.Series[Any]", *, gpu: bool) -> str:
     """The first step against the rest, and what looks like warm-up."""
     first, median = fmt.number(row["first_ns"]), fmt.number(row["median_ns"])
-    said = []
+    sentences = []
     if first and median:
         ratio = first / median
         far = ratio >= 1.1 or ratio <= 1 / 1.1
-        said.append(
+        sentences.append(
             f"The first step takes {ratio:.2f} times the median of the rest."
             if far
             else "The first step is as long as the rest."
@@ -110,11 +110,11 @@ def _sentence(row: "pd.Series[Any]", *, gpu: bool) -> str:
     warmup, count = int(row["warmup"]), int(row["count"])
     if warmup:
         verb, be = ("looks", "is") if warmup == 1 else ("look", "are")
-        said.append(f"{fmt.count(warmup)} of {fmt.count(count)} steps {verb} like warm-up and {be} left out.")
+        sentences.append(f"{fmt.count(warmup)} of {fmt.count(count)} steps {verb} like warm-up and {be} left out.")
     else:
-        said.append("None looks like warm-up.")
+        sentences.append("None looks like warm-up.")
     if unclosed := int(row["unclosed"]):
-        said.append(f"{fmt.count(unclosed)} never closed and not counted.")
+        sentences.append(f"{fmt.count(unclosed)} never closed and not counted.")
     if not gpu:
-        said.append("Times are those of the host: no step ran anything on a GPU.")
-    return " ".join(said)
+        sentences.append("Times are those of the host: no step ran anything on a GPU.")
+    return " ".join(sentences)

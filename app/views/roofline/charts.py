@@ -105,15 +105,15 @@ def _draw_roofs(
 
 def _merged(roofs: Sequence[Roof]) -> list[Roof]:
     """Roofs that lie on each other under one title."""
-    found: list[Roof] = []
+    merged: list[Roof] = []
     for roof in sorted(roofs, key=lambda roof: (not roof.used, roof.title)):
-        near = next((other for other in found if abs(other.peak / roof.peak - 1) < SAME), None)
+        near = next((other for other in merged if abs(other.peak / roof.peak - 1) < SAME), None)
         if near is None:
-            found.append(roof)
+            merged.append(roof)
         else:
             title = f"{near.title}, {roof.title}"
-            found[found.index(near)] = Roof(title, near.peak, near.used or roof.used)
-    return found
+            merged[merged.index(near)] = Roof(title, near.peak, near.used or roof.used)
+    return merged
 
 
 def _line(figure: go.Figure, roof: Roof, xs: tuple[float, float], ys: tuple[float, float], theme: Theme) -> None:

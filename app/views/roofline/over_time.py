@@ -82,9 +82,13 @@ def _rows(report_id: str, compute: str, choice: Choice) -> pd.DataFrame:
 
 def _compute_report(manifest: Manifest) -> str | None:
     """The Compute report to join: the linked one, or the one that the reader chooses; None where there is none."""
-    found = {one.report.id: one for one in report_links.ranked(manifest)}
+    candidates = {candidate.report.id: candidate for candidate in report_links.ranked(manifest)}
     linked = session.links().get(manifest.id)
-    useful = {key: one for key, one in found.items() if one.covered_pct or one.other_pct or key == linked}
+    useful = {
+        key: candidate
+        for key, candidate in candidates.items()
+        if candidate.covered_pct or candidate.other_pct or key == linked
+    }
     if not useful:
         st.info(
             "A roofline needs what Nsight Compute measures. No Compute report of this library has launches of these"
@@ -118,8 +122,8 @@ def _offer_link(manifest: Manifest, chosen: str, linked: str | None) -> None:
         st.rerun()
 
 
-def _title(one: Candidate, linked: bool) -> str:
-    return f"{fmt.visible(one.report.name)}  ·  covers {fmt.percent(one.covered_pct)}" + (
+def _title(candidate: Candidate, linked: bool) -> str:
+    return f"{fmt.visible(candidate.report.name)}  ·  covers {fmt.percent(candidate.covered_pct)}" + (
         "  ·  linked" if linked else ""
     )
 
@@ -150,10 +154,10 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
     vague = rows.dropna(subset=["ambiguous"])
     if len(vague):
         with st.expander(f"{fmt.count(len(vague))} matches are not unique"):
-            for _, one in vague.head(20).iterrows():
+            for _, match in vague.head(20).iterrows():
                 st.markdown(
-                    f"- {fmt.plain(one['name'])} ({fmt.percent(one['share_pct'])}, grid {fmt.plain(one['grid'])}):"
-                    f" {fmt.plain(one['ambiguous'])}"
+                    f"- {fmt.plain(match['name'])} ({fmt.percent(match['share_pct'])},"
+                    f" grid {fmt.plain(match['grid'])}): {fmt.plain(match['ambiguous'])}"
                 )
             if len(vague) > 20:
                 st.caption(f"and {fmt.count(len(vague) - 20)} more; the table has them all")

@@ -149,9 +149,9 @@ def _titles(rows: pd.DataFrame) -> "pd.Series[Any]":
 
 def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
     """Draws the chart; answers the key of the point that was clicked."""
-    found = draw.clicked(charts_roofline.roofline(chart, theme.theme()), key)
+    clicked = draw.clicked(charts_roofline.roofline(chart, theme.theme()), key)
     _signs(chart.points)
-    return found
+    return clicked
 
 
 def _signs(points: Sequence[Point]) -> None:

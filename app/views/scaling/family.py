@@ -26,7 +26,7 @@ def choose(manifest: Manifest) -> tuple[list[Named], int]:
     named = session.about(TIMELINE, without=manifest.id)
     own, known = _named(manifest), {key: _named(one) for key, one in named.items()}
     relatives = family.family(own, known.values())[1:]
-    usual = sorted((one.id for one in relatives[: MOST - 1]), key=lambda key: known[key].name)
+    usual = sorted((relative.id for relative in relatives[: MOST - 1]), key=lambda key: known[key].name)
     asked = st.query_params.get_all(WITH)
     chosen = session.named(WITH, named) if asked else usual
     st.session_state[_KEY] = chosen
@@ -52,12 +52,12 @@ def _write(usual: list[str]) -> None:
 
 def gather(named: list[Named]) -> tuple[list[Run], list[str]]:
     """The runs of reports, and a sentence for each that is left out; cached as long as the reports stay the same."""
-    return _gather(tuple((one, session.stamp(one.id)) for one in named))
+    return _gather(tuple((report, session.stamp(report.id)) for report in named))
 
 
 @st.cache_data(show_spinner="Reading the reports of all ranks", max_entries=16)
 def _gather(key: tuple[tuple[Named, int], ...]) -> tuple[list[Run], list[str]]:
-    return runs.gather([one for one, _ in key], _answers)
+    return runs.gather([report for report, _ in key], _answers)
 
 
 def _answers(report_id: str) -> RunAnalysis:

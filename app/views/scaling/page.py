@@ -42,8 +42,8 @@ def page() -> None:
         session.whole(manifest.id, "rank_split")  # says what it lacks
         raise NotCapturedError("Steps: not in this report.", command="nsys profile --trace=cuda,nvtx")
     rows = scaling_rows.runs(runs, _assumed(runs))
-    said = words.efficiency(rows) or words.split(own)
-    st.markdown(fmt.plain(said))
+    sentence = words.efficiency(rows) or words.split(own)
+    st.markdown(fmt.plain(sentence))
     _facts(own, rows[rows["run"] == own.name].iloc[0])
     _charts(runs, rows)
     tables.runs(rows)

@@ -72,8 +72,8 @@ def _facts(rows: pd.DataFrame) -> None:
 
 def _words(rows: pd.DataFrame) -> str:
     """What did not match, label by label."""
-    said = [_lacks(row) for _, row in rows.iterrows()]
-    left = [words for words in said if words]
+    lacks = [_lacks(row) for _, row in rows.iterrows()]
+    left = [words for words in lacks if words]
     if not left:
         return "Every measurement has its range."
     more = f" And {len(left) - 4} more labels." if len(left) > 4 else ""
@@ -105,12 +105,12 @@ def _chart(report_id: str, rows: pd.DataFrame) -> None:
         label = st.selectbox(
             "Label", labels, key="timings-label", format_func=lambda text: fmt.shortened(text, 80), width=320
         )
-    found = session.run(report_id, "timing_pairs", label=label)
-    pairs = found[found["is_pair"]]
+    drawn = session.run(report_id, "timing_pairs", label=label)
+    pairs = drawn[drawn["is_pair"]]
     figure = size_charts.timers(pairs, theme.theme())
     draw.chart(figure, "timings-chart")
-    if int(found["total"].iloc[0]) > len(found):
-        st.caption(f"{fmt.count(len(found))} of {fmt.count(found['total'].iloc[0])} are drawn.")
+    if int(drawn["total"].iloc[0]) > len(drawn):
+        st.caption(f"{fmt.count(len(drawn))} of {fmt.count(drawn['total'].iloc[0])} are drawn.")
 
 
 page()

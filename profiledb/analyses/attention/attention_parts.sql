@@ -2,12 +2,13 @@
 -- A row a part of attention, by the range around it (variant) and by length: the scores QK^T, their softmax, the output
 -- PV, each a range whose whole name fits a pattern; and fused, which are kernels of the class `attention` outside of
 -- these: one kernel, that cannot be split. With b sequences, h heads, t tokens and d numbers a head, an attention takes
--- 2bhttd FLOPs for the scores, 5bhtt for the softmax, 2bhttd for the output; a fused one all three. The backward pass of
--- a fused one is not counted. Bytes are the least that can move: scores read Q, K and write S (2bhtd + bhtt numbers), the
--- softmax reads and writes them (2bhtt), the output reads P, V and writes O (bhtt + 2bhtd), a fused attention reads Q, K,
--- V and writes O (4bhtd). The number of tokens is that of a payload, else that in the name of a range (tokens_512), else
--- the given one, else that beside the report; the other sizes are the given ones, else those of a payload, else those
--- beside the report. The peak is that of the data sheet, else SMs times FLOPs a cycle times the highest clock, dense.
+-- 2bhttd FLOPs for the scores, 5bhtt for the softmax, 2bhttd for the output; a fused one all three. The backward pass
+-- of a fused one is not counted. Bytes are the least that can move: scores read Q, K and write S (2bhtd + bhtt
+-- numbers), the softmax reads and writes them (2bhtt), the output reads P, V and writes O (bhtt + 2bhtd), a fused
+-- attention reads Q, K, V and writes O (4bhtd). The number of tokens is that of a payload, else that in the name of a
+-- range (tokens_512), else the given one, else that beside the report; the other sizes are the given ones, else those
+-- of a payload, else those beside the report. The peak is that of the data sheet, else SMs times FLOPs a cycle times
+-- the highest clock, dense.
 -- needs: range or kernel
 -- includes: sidecar, peak, attention
 -- selects: part
@@ -48,16 +49,20 @@
 -- column: precision | text | | precision that peak and bytes are for
 -- column: causal | bool | | whether half of the work counts as useful
 WITH fact AS (
-    SELECT coalesce(short_precision($precision::VARCHAR), short_precision(meta_value(['precision', 'dtype']))) AS precision,
-        CASE $causal WHEN 'auto' THEN coalesce(lower(meta_value(['causal', 'is_causal'])) IN ('true', '1', 'yes'), false)
+    SELECT coalesce(short_precision($precision::VARCHAR),
+        short_precision(meta_value(['precision', 'dtype']))) AS precision,
+        CASE $causal
+            WHEN 'auto' THEN coalesce(lower(meta_value(['causal', 'is_causal'])) IN ('true', '1', 'yes'), false)
             ELSE $causal = 'true' END AS causal
 ), part AS (
     SELECT *, batch * heads * tokens AS rows_
-    FROM selected_attention_part($scores, $softmax, $output, $batch::VARCHAR, $heads::VARCHAR, $tokens::VARCHAR, $head_size::VARCHAR)
+    FROM selected_attention_part($scores, $softmax, $output, $batch::VARCHAR, $heads::VARCHAR, $tokens::VARCHAR,
+        $head_size::VARCHAR)
 ), work AS (
     SELECT part.*, precision, causal, calls::DOUBLE * rows_ * tokens * CASE part WHEN 'softmax' THEN 5
             WHEN 'fused' THEN 4 * head_size + 5 WHEN 'fused backward' THEN NULL ELSE 2 * head_size END AS flops,
-        calls * rows_ * element_bytes(precision) * CASE part WHEN 'scores' THEN 2 * head_size + tokens WHEN 'softmax' THEN 2 * tokens
+        calls * rows_ * element_bytes(precision) * CASE part WHEN 'scores' THEN 2 * head_size + tokens
+            WHEN 'softmax' THEN 2 * tokens
             WHEN 'output' THEN tokens + 2 * head_size WHEN 'fused' THEN 4 * head_size END AS bytes
     FROM part CROSS JOIN fact
 ), lane AS (
@@ -66,10 +71,13 @@ WITH fact AS (
         sum(flops) FILTER (part IN ('scores', 'output')) OVER w AS both_flops
     FROM work WINDOW w AS (PARTITION BY variant, tokens, batch, heads, head_size)
 )
-SELECT variant, tokens, part, calls, kernels, cpu_ns, kernel_ns, matmul_ns, 100.0 * kernel_ns / nullif(all_ns, 0) AS share_pct,
+SELECT variant, tokens, part, calls, kernels, cpu_ns, kernel_ns, matmul_ns,
+    100.0 * kernel_ns / nullif(all_ns, 0) AS share_pct,
     batch, heads, head_size, flops, CASE WHEN causal THEN flops / 2 ELSE flops END AS useful_flops, bytes,
-    1e9 * flops / nullif(kernel_ns, 0) AS flops_per_s, 1e11 * flops / nullif(kernel_ns, 0) / peak_flops_per_s AS pct_of_peak,
-    1e9 * bytes / nullif(kernel_ns, 0) AS bytes_per_s, 1e11 * bytes / nullif(kernel_ns, 0) / peak_bytes_per_s AS pct_of_bandwidth,
+    1e9 * flops / nullif(kernel_ns, 0) AS flops_per_s,
+    1e11 * flops / nullif(kernel_ns, 0) / peak_flops_per_s AS pct_of_peak,
+    1e9 * bytes / nullif(kernel_ns, 0) AS bytes_per_s,
+    1e11 * bytes / nullif(kernel_ns, 0) / peak_bytes_per_s AS pct_of_bandwidth,
     CASE part WHEN 'softmax' THEN kernel_ns / nullif(both_ns, 0) END AS time_to_matmuls,
     CASE part WHEN 'softmax' THEN kernel_ns / nullif(products_ns, 0) END AS time_to_products,
     CASE part WHEN 'softmax' THEN flops / nullif(both_flops, 0) END AS flops_to_matmuls,

@@ -1,7 +1,7 @@
 -- title: Energy by kernel class
 -- How the energy of the selection divides among kernel classes, copies, memory sets, whole CUDA graphs, and the time in
--- which none of the selection's work ran (`idle`). Work that runs at the same time shares it: within each stretch of known
--- energy the time in which anything ran is divided as the durations are. So all rows add up to the energy of
+-- which none of the selection's work ran (`idle`). Work that runs at the same time shares it: within each stretch of
+-- known energy the time in which anything ran is divided as the durations are. So all rows add up to the energy of
 -- `energy_summary`; what tells two classes of the same stretch apart is their time alone, which the bars say.
 -- needs: power_log
 -- includes: selection, sidecar, power, energy
@@ -14,7 +14,8 @@
 -- column: share_pct | % | .2f | share of the energy of the selection
 -- column: mean_w | W | .1f | energy over that time
 -- column: measurable | bool | | false where half of the bar is more than half of the energy
-SELECT label AS class, sum(known_ns) / 1e9 AS seconds, sum(joules) AS joules, sum(low_j) AS low_j, sum(high_j) AS high_j,
+SELECT label AS class, sum(known_ns) / 1e9 AS seconds, sum(joules) AS joules, sum(low_j) AS low_j,
+    sum(high_j) AS high_j,
     100.0 * sum(joules) / nullif(sum(sum(joules)) OVER (), 0) AS share_pct,
     sum(joules) / nullif(sum(known_ns), 0) * 1e9 AS mean_w,
     energy_measurable(sum(joules), sum(low_j), sum(high_j)) AS measurable

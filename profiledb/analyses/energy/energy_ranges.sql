@@ -1,8 +1,9 @@
 -- title: Energy of NVTX ranges
 -- The energy that the GPUs drew in the time of the ranges of the selection, a row a path, loop or name, in the order of
 -- time covered. A loop is one row for all of its numbers: step_* for step_0, step_1, step_2 ... The time of a range is
--- that on the GPU, from its first operation to the end of its last; of one that launched nothing that on the host. Where instances overlap their time counts once. Idle power is part of it. What is told where
--- the log covers a part is the energy of that part.
+-- that on the GPU, from its first operation to the end of its last; of one that launched nothing that on the host.
+-- Where instances overlap their time counts once. Idle power is part of it. What is told where the log covers a part is
+-- the energy of that part.
 -- needs: power_log
 -- needs: range
 -- includes: selection, sidecar, power, energy

@@ -1,10 +1,10 @@
 -- title: Energy of a step
--- The energy that the GPUs drew in the steps of each loop that `iterations` finds, without those that look like a warm-up
--- or were never closed: a row a pattern. A step is its time on the GPU, else that on the host; what lies between two steps
--- is not part of it. The FLOPs of a step are those given, else those that the program wrote beside the report, as are its
--- items (keys flops_per_step and items_per_step of NAME.meta.json, the latter also as {"tokens": 4096}). They are those of
--- one of the patterns, and every row takes them for its own. What is not known stays empty, and so does all that is told
--- of a step where the log does not cover them all.
+-- The energy that the GPUs drew in the steps of each loop that `iterations` finds, without those that look like a
+-- warm-up or were never closed: a row a pattern. A step is its time on the GPU, else that on the host; what lies
+-- between two steps is not part of it. The FLOPs of a step are those given, else those that the program wrote beside
+-- the report, as are its items (keys flops_per_step and items_per_step of NAME.meta.json, the latter also as {"tokens":
+-- 4096}). They are those of one of the patterns, and every row takes them for its own. What is not known stays empty,
+-- and so does all that is told of a step where the log does not cover them all.
 -- needs: power_log
 -- needs: range
 -- includes: selection, sidecar, ranges, power, energy
@@ -31,7 +31,8 @@
 -- column: items_per_j | 1/J | .4f | items of a step over its energy
 WITH written AS (
     SELECT TRY_CAST(value AS DOUBLE) AS items, nullif(regexp_extract(key, 'items_per_step\.([^.]+)$', 1), '') AS item
-    FROM meta WHERE regexp_matches(key, '(^|\.)items_per_step(\.[^.]+)?$') ORDER BY len(string_split(key, '.')), key LIMIT 1
+    FROM meta WHERE regexp_matches(key, '(^|\.)items_per_step(\.[^.]+)?$')
+    ORDER BY len(string_split(key, '.')), key LIMIT 1
 ), told AS (
     SELECT coalesce($flops::DOUBLE, TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE)) AS flops,
         coalesce($items::DOUBLE, (SELECT items FROM written)) AS items,
@@ -50,7 +51,8 @@ WITH written AS (
 )
 SELECT key AS rank, steps, instances, asked_ns / 1e9 AS seconds,
     100.0 * coalesce(known_ns, 0) / (asked_ns * gpus) AS covered_pct, joules, low_j, high_j, joules / covered AS step_j,
-    low_j / covered AS step_low_j, high_j / covered AS step_high_j, joules / known_ns * 1e9 * gpus AS mean_w, measurable,
+    low_j / covered AS step_low_j, high_j / covered AS step_high_j, joules / known_ns * 1e9 * gpus AS mean_w,
+    measurable,
     flops AS flops_per_step, CASE WHEN measurable THEN flops / 1e12 / (joules / covered) END AS tflop_per_j,
     items AS items_per_step, item,
     CASE WHEN measurable THEN items / (joules / covered) END AS items_per_j

@@ -31,9 +31,11 @@ WITH reading AS (
 )
 SELECT gpu_id, gpu.name AS gpu, source, joules, low_j, high_j, asked_ns / 1e9 AS seconds,
     100.0 * coalesce(known_ns, 0) / nullif(asked_ns, 0) AS covered_pct, joules / known_ns * 1e9 AS mean_w,
-    energy_measurable(joules, low_j, high_j) AS measurable, coalesce(readings, 0) AS readings, period_ns, lowest_w, highest_w,
+    energy_measurable(joules, low_j, high_j) AS measurable, coalesce(readings, 0) AS readings, period_ns, lowest_w,
+    highest_w,
     limit_w,
     low - capture_window.start_ns AS log_start_ns, high - capture_window.start_ns AS log_end_ns
-FROM selected_energy('window', selected_mode(), 1000) AS energy LEFT JOIN gpu USING (gpu_id) LEFT JOIN reading USING (gpu_id)
+FROM selected_energy('window', selected_mode(), 1000) AS energy LEFT JOIN gpu USING (gpu_id)
+LEFT JOIN reading USING (gpu_id)
 LEFT JOIN known USING (gpu_id) LEFT JOIN power_limit USING (gpu_id) CROSS JOIN capture_window
 ORDER BY gpu_id;

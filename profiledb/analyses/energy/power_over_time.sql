@@ -1,7 +1,8 @@
 -- title: Power over time
 -- The readings of the log of power beside the report, by GPU, in the time of the selection and the nearest reading
--- before and behind it. Where there are more than `bins`, the time is cut into bins of equal width, a row each. A reading
--- is the average that the driver made up to it, over a period of its own, which is longer than the time between readings.
+-- before and behind it. Where there are more than `bins`, the time is cut into bins of equal width, a row each. A
+-- reading is the average that the driver made up to it, over a period of its own, which is longer than the time between
+-- readings.
 -- needs: power_log
 -- includes: selection, sidecar, power
 -- selects: part
@@ -35,7 +36,8 @@ SELECT gpu_id, min(reading.time_ns) - any_value(capture_window.start_ns) AS time
     min(power_w) AS lowest_w, max(power_w) AS highest_w, avg(sm_clock_mhz) AS sm_clock_mhz,
     avg(memory_clock_mhz) AS memory_clock_mhz, avg(temperature_c) AS temperature_c,
     avg(gpu_utilisation_pct) AS gpu_utilisation_pct, avg(memory_utilisation_pct) AS memory_utilisation_pct,
-    max(memory_used_bytes) AS memory_used_bytes, count(*) AS readings, any_value(low - capture_window.start_ns) AS window_start_ns,
+    max(memory_used_bytes) AS memory_used_bytes, count(*) AS readings,
+    any_value(low - capture_window.start_ns) AS window_start_ns,
     any_value(high - capture_window.start_ns) AS window_end_ns
 FROM reading CROSS JOIN capture_window
 GROUP BY gpu_id, CASE WHEN many <= $bins::INTEGER THEN reading.time_ns

@@ -1,7 +1,7 @@
 -- title: Ranges beside the power
--- Instances of the NVTX ranges of the selection on one level, the longest ones: to be drawn under `power_over_time`. The
--- time of a range is that on the GPU, from its first operation to the end of its last; of one that launched nothing that
--- on the host.
+-- Instances of the NVTX ranges of the selection on one level, the longest ones: to be drawn under `power_over_time`.
+-- The time of a range is that on the GPU, from its first operation to the end of its last; of one that launched nothing
+-- that on the host.
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

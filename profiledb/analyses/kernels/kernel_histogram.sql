@@ -17,7 +17,8 @@ WITH duration AS (
     SELECT end_ns - start_ns AS ns FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))
 ), range_of AS (
     SELECT min(ns) AS least_ns, max(ns) AS most_ns,
-        CASE WHEN $scale <> 'auto' THEN $scale WHEN most_ns > 20 * greatest(least_ns, 1) THEN 'log' ELSE 'linear' END AS scale
+        CASE WHEN $scale <> 'auto' THEN $scale WHEN most_ns > 20 * greatest(least_ns, 1) THEN 'log'
+            ELSE 'linear' END AS scale
     FROM duration HAVING count(*) > 0
 ), frame AS (
     SELECT *, CASE scale WHEN 'log' THEN ln(greatest(least_ns, 1)) ELSE least_ns END AS low,
@@ -27,13 +28,15 @@ WITH duration AS (
         CASE WHEN high > low THEN (high - low) / bins ELSE finest END AS width
     FROM range_of
 ), counted AS (
-    SELECT least(bins - 1, floor((CASE scale WHEN 'log' THEN ln(greatest(ns, 1)) ELSE ns END - low) / width))::INTEGER AS bin,
+    SELECT least(bins - 1,
+        floor((CASE scale WHEN 'log' THEN ln(greatest(ns, 1)) ELSE ns END - low) / width))::INTEGER AS bin,
         count(*) AS launches, sum(ns)::BIGINT AS total_ns
     FROM duration CROSS JOIN frame GROUP BY bin
 ), edge AS (
     SELECT unnest(range(bins)) AS bin, low, width, scale FROM frame
 )
-SELECT bin::INTEGER AS bin, CASE scale WHEN 'log' THEN exp(low + bin * width) ELSE low + bin * width END::DOUBLE AS low_ns,
+SELECT bin::INTEGER AS bin,
+    CASE scale WHEN 'log' THEN exp(low + bin * width) ELSE low + bin * width END::DOUBLE AS low_ns,
     CASE scale WHEN 'log' THEN exp(low + (bin + 1) * width) ELSE low + (bin + 1) * width END::DOUBLE AS high_ns,
     coalesce(launches, 0) AS launches, coalesce(total_ns, 0) AS total_ns, scale
 FROM edge LEFT JOIN counted USING (bin)

@@ -22,6 +22,7 @@ WITH chosen AS (
 )
 SELECT kernel_id, kernel.start_ns - capture_window.start_ns AS since_start_ns, ns AS duration_ns, device_id AS gpu_id,
     stream_id AS stream, dimensions(grid_x, grid_y, grid_z) AS grid, dimensions(block_x, block_y, block_z) AS block,
-    registers_per_thread AS registers, static_shared_bytes::BIGINT + dynamic_shared_bytes AS shared_bytes, correlation_id
+    registers_per_thread AS registers, static_shared_bytes::BIGINT + dynamic_shared_bytes AS shared_bytes,
+    correlation_id
 FROM chosen JOIN selected_kernel AS kernel USING (kernel_id) CROSS JOIN capture_window
 ORDER BY ns DESC, kernel_id;

@@ -1,6 +1,6 @@
 -- title: Durations of a kernel over the capture
--- Executions of one kernel in the order of time. Where there are more than `points`, the capture is cut into half as many
--- bins and of each the shortest and the longest execution are kept: outliers stay, the middle is thinned out.
+-- Executions of one kernel in the order of time. Where there are more than `points`, the capture is cut into half as
+-- many bins and of each the shortest and the longest execution are kept: outliers stay, the middle is thinned out.
 -- needs: kernel
 -- includes: selection
 -- selects: part
@@ -24,7 +24,8 @@ WITH execution AS (
         ELSE [arg_min(kernel_id, ns), arg_max(kernel_id, ns)] END) AS kernel_id
     FROM execution CROSS JOIN frame GROUP BY (start_ns - low) // width
 )
-SELECT kernel_id, execution.start_ns - capture_window.start_ns AS since_start_ns, ns AS duration_ns, device_id AS gpu_id,
+SELECT kernel_id, execution.start_ns - capture_window.start_ns AS since_start_ns, ns AS duration_ns,
+    device_id AS gpu_id,
     stream_id AS stream, calls
 FROM execution CROSS JOIN frame CROSS JOIN capture_window
 WHERE kernel_id IN (SELECT kernel_id FROM kept)

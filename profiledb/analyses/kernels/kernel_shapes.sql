@@ -1,10 +1,10 @@
 -- title: Launch shapes of a kernel
--- The launches of one kernel by grid, block, registers and shared memory, with the occupancy that these allow on the GPU.
--- Occupancy follows cuda_occupancy.h of CUDA 13.0 (the occupancy calculator): blocks of an SM are limited by
--- warps (threads of a block rounded up to warps); by registers, which warps take in units of 256 from a quarter of the
--- SM's registers (half on 6.0), and which a block must find at once; by shared memory, static and dynamic and from
--- 8.0 on 1024 bytes that the driver keeps, in units of 128 bytes from 8.0 on and 256 before, of the most that an SM can
--- be set to; and by the number of blocks. What the report does not tell of its GPU gives no limit and no occupancy.
+-- The launches of one kernel by grid, block, registers and shared memory, with the occupancy that these allow on the
+-- GPU. Occupancy follows cuda_occupancy.h of CUDA 13.0 (the occupancy calculator): blocks of an SM are limited by warps
+-- (threads of a block rounded up to warps); by registers, which warps take in units of 256 from a quarter of the SM's
+-- registers (half on 6.0), and which a block must find at once; by shared memory, static and dynamic and from 8.0 on
+-- 1024 bytes that the driver keeps, in units of 128 bytes from 8.0 on and 256 before, of the most that an SM can be set
+-- to; and by the number of blocks. What the report does not tell of its GPU gives no limit and no occupancy.
 -- needs: kernel
 -- includes: selection
 -- selects: part
@@ -47,7 +47,8 @@ WITH shape AS (
         CASE WHEN compute_capability = '6.0' THEN 2 ELSE 4 END AS parts,
         (registers * threads_per_warp + 255) // 256 * 256 AS warp_registers,
         CASE WHEN major >= 8 THEN 128 ELSE 256 END AS unit,
-        (static_shared_bytes + dynamic_shared_bytes + CASE WHEN major >= 8 THEN 1024 ELSE 0 END + unit - 1) // unit * unit
+        (static_shared_bytes + dynamic_shared_bytes + CASE WHEN major >= 8 THEN 1024 ELSE 0 END + unit - 1) // unit
+            * unit
             AS block_shared
     FROM shape LEFT JOIN gpu ON gpu_id = device_id
 ), limits AS (

@@ -29,7 +29,8 @@
 -- column: next_kernel | text | | number of the kernel with the next smaller total
 WITH total AS (
     SELECT kernel, any_value(demangled) AS demangled, sum(total_ns) AS total_ns, sum(calls) AS calls
-    FROM (SELECT name_id, sum(end_ns - start_ns) AS total_ns, count(*) AS calls FROM selected_kernel AS kernel GROUP BY name_id)
+    FROM (SELECT name_id, sum(end_ns - start_ns) AS total_ns, count(*) AS calls FROM selected_kernel AS kernel
+        GROUP BY name_id)
     JOIN kernel_key USING (name_id) GROUP BY kernel
 ), ranked AS (
     SELECT kernel, row_number() OVER by_total AS rank, count(*) OVER () AS kernels, sum(total_ns) OVER () AS whole_ns,
@@ -40,7 +41,7 @@ WITH total AS (
         median(end_ns - start_ns) AS median_ns, quantile_cont(end_ns - start_ns, 0.95) AS p95_ns,
         min(end_ns - start_ns) AS min_ns, max(end_ns - start_ns) AS max_ns, deviation(end_ns - start_ns) AS stddev_ns,
         min(start_ns) AS first_ns, max(end_ns) AS last_ns, count(DISTINCT device_id) AS devices,
-        count(DISTINCT (global_pid, device_id, stream_id)) AS streams
+        count(DISTINCT row(global_pid, device_id, stream_id)) AS streams
     FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))
 )
 SELECT ranked.kernel, readable_name(short, demangled) AS name, demangled, mangled, class, rank, kernels, total_ns,

@@ -43,8 +43,8 @@ WITH total AS (
     GROUP BY kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, static_shared_bytes,
         dynamic_shared_bytes
 ), launch AS (
-    SELECT kernel, count(*) AS shapes, count(DISTINCT (grid_x, grid_y, grid_z)) AS grids,
-        count(DISTINCT (block_x, block_y, block_z)) AS blocks, any_value(dimensions(grid_x, grid_y, grid_z)) AS grid,
+    SELECT kernel, count(*) AS shapes, count(DISTINCT row(grid_x, grid_y, grid_z)) AS grids,
+        count(DISTINCT row(block_x, block_y, block_z)) AS blocks, any_value(dimensions(grid_x, grid_y, grid_z)) AS grid,
         any_value(dimensions(block_x, block_y, block_z)) AS block, max(registers_per_thread) AS registers
     FROM shape GROUP BY kernel
 )

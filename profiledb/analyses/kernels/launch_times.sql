@@ -1,9 +1,9 @@
 -- title: Launch, queue and execution times of kernels
--- What a kernel took on its way: the call that launched it, the queue from the end of the call to the begin of the kernel
--- (only where the kernel did not begin before), and its execution; by kernel, the longest total of the calls first. The
--- row without a kernel, the first one, is all of them. A launch is host bound where the kernel is shorter than its call
--- and began at most `idle_ns` after it: the GPU waited for the host. Kernels without a call in the report are left out,
--- and so are nodes of CUDA graphs, of which one call launches many.
+-- What a kernel took on its way: the call that launched it, the queue from the end of the call to the begin of the
+-- kernel (only where the kernel did not begin before), and its execution; by kernel, the longest total of the calls
+-- first. The row without a kernel, the first one, is all of them. A launch is host bound where the kernel is shorter
+-- than its call and began at most `idle_ns` after it: the GPU waited for the host. Kernels without a call in the report
+-- are left out, and so are nodes of CUDA graphs, of which one call launches many.
 -- needs: kernel
 -- needs: api_call
 -- includes: selection
@@ -33,7 +33,7 @@ WITH launch AS (
         count(queue) AS queued, sum(queue)::BIGINT AS queue_ns, median(queue) AS median_queue_ns,
         sum(run)::BIGINT AS kernel_ns, median(run) AS median_kernel_ns,
         100.0 * count(*) FILTER (run < call AND coalesce(queue, 0) <= $idle_ns::BIGINT) / count(*) AS host_bound_pct
-    FROM keyed GROUP BY ROLLUP (kernel) HAVING count(*) > 0
+    FROM keyed GROUP BY ROLLUP(kernel) HAVING count(*) > 0
 )
 SELECT kernel, CASE WHEN is_all = 0 THEN readable_name(short, demangled) END AS name, class, launches, call_ns,
     median_call_ns, queued, queue_ns, median_queue_ns, kernel_ns, median_kernel_ns, host_bound_pct

@@ -26,7 +26,7 @@ WITH kind AS (
         any_value(passes) AS passes, coalesce(sum(total_ns) FILTER (in_pass), 0) / any_value(passes) AS pass_ns,
         coalesce(sum(total_ns) FILTER (in_pass AND matmul), 0) / any_value(passes) AS pass_matmul_ns,
         coalesce(sum(calls) FILTER (in_pass), 0) / any_value(passes) AS pass_calls
-    FROM kind GROUP BY GROUPING SETS ((phase), ()) HAVING count(*) > 0
+    FROM kind GROUP BY ROLLUP(phase) HAVING count(*) > 0
 )
 SELECT phase, total_ns, 100.0 * total_ns / nullif(max(total_ns) OVER (), 0) AS share_pct, matmul_ns,
     total_ns - matmul_ns AS rest_ns, 100.0 * matmul_ns / nullif(total_ns, 0) AS matmul_pct,

@@ -32,7 +32,7 @@ WITH wanted AS (
         coalesce(sum(total_ns) FILTER (in_pass), 0) / any_value(passes) AS pass_ns,
         coalesce(sum(calls) FILTER (in_pass), 0) / any_value(passes) AS pass_calls
     FROM wanted LEFT JOIN kernel_key USING (name_id)
-    GROUP BY GROUPING SETS ((phase, kernel), (kernel))
+    GROUP BY kernel, ROLLUP(phase)
 ), ranked AS (
     SELECT *, row_number() OVER (PARTITION BY phase ORDER BY total_ns DESC, calls, demangled) AS rank,
         CASE WHEN NOT is_matmul(class) THEN row_number() OVER (

@@ -1,9 +1,9 @@
 -- title: CUDA API calls by function
 -- Durations of the CUDA calls of the host by function, the longest total first, and what each is for. A call inside
--- another one, such as the driver's inside the runtime's, counts in both, and threads that call at the same time add up.
--- Categories go by the name: launch; synchronisation, which waits for the GPU; blocking copy, a Memcpy without Async;
--- queued copy, all other copies and memory sets; allocation, of memory on GPU and host, releases included; module
--- loading; other.
+-- another one, such as the driver's inside the runtime's, counts in both, and threads that call at the same time add
+-- up. Categories go by the name: launch; synchronisation, which waits for the GPU; blocking copy, a Memcpy without
+-- Async; queued copy, all other copies and memory sets; allocation, of memory on GPU and host, releases included;
+-- module loading; other.
 -- needs: api_call
 -- includes: selection, memory
 -- selects: part

@@ -1,10 +1,10 @@
 -- title: Copies by kind of memory and by how they were asked for
 -- Copies and memory sets by direction, kind of memory on both sides and function, the longest total of the calls first.
 -- `held` says why the host had to wait in the call. synchronous: a Memcpy without Async, but for those that return
--- early, which are copies to the GPU of 64,000 bytes or less and copies inside one GPU; a Memset without Async of pinned
--- or managed memory. pageable: an asynchronous copy with pageable memory on one side, which holds the host until the
--- data is staged. These are the cases of `cuda_memcpy_sync`, `cuda_memset_sync` and `cuda_memcpy_async`, here also for
--- functions of the driver and counted once each.
+-- early, which are copies to the GPU of 64,000 bytes or less and copies inside one GPU; a Memset without Async of
+-- pinned or managed memory. pageable: an asynchronous copy with pageable memory on one side, which holds the host until
+-- the data is staged. These are the cases of `cuda_memcpy_sync`, `cuda_memset_sync` and `cuda_memcpy_async`, here also
+-- for functions of the driver and counted once each.
 -- needs: memop
 -- includes: memory
 -- selects: part
@@ -24,10 +24,12 @@ WITH copy AS (
         api_call.end_ns - api_call.start_ns AS call_ns,
         CASE WHEN function ILIKE 'cu%Memcpy%Async%' AND (src_kind = 0 OR dst_kind = 0) THEN 'pageable'
             WHEN function ILIKE 'cu%Memcpy%' AND function NOT ILIKE '%Async%' AND NOT (bytes <= 64000 AND copy_kind = 1)
-                AND NOT coalesce(src_device_id = dst_device_id, false) AND copy_kind NOT IN (5, 6, 7, 8) THEN 'synchronous'
+                AND NOT coalesce(src_device_id = dst_device_id, false)
+                AND copy_kind NOT IN (5, 6, 7, 8) THEN 'synchronous'
             WHEN function ILIKE 'cu%Memset%' AND function NOT ILIKE '%Async%' AND dst_kind IN (1, 4) THEN 'synchronous'
         END AS held
-    FROM selected_copy LEFT JOIN api_call USING (call_id) LEFT JOIN api_function ON api_function.name_id = api_call.name_id
+    FROM selected_copy LEFT JOIN api_call USING (call_id)
+    LEFT JOIN api_function ON api_function.name_id = api_call.name_id
 ), summary AS (
     SELECT direction, src_kind, dst_kind, function, held, count(*) AS count, sum(bytes)::BIGINT AS bytes,
         sum(duration_ns)::BIGINT AS copy_ns, sum(call_ns)::BIGINT AS call_ns, max(call_ns) AS longest_call_ns

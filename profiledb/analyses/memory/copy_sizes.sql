@@ -1,7 +1,7 @@
 -- title: Bandwidth of copies by their size
--- Copies and memory sets by direction, size and reached bandwidth, in cells of a quarter octave each, the most operations
--- first: what limits small copies is their latency, and large ones their link. Operations without a duration or size
--- have no bandwidth and are left out.
+-- Copies and memory sets by direction, size and reached bandwidth, in cells of a quarter octave each, the most
+-- operations first: what limits small copies is their latency, and large ones their link. Operations without a duration
+-- or size have no bandwidth and are left out.
 -- needs: memop
 -- includes: memory
 -- selects: part

@@ -1,6 +1,6 @@
 -- title: GPU metrics over the capture
--- Every sampled GPU metric as its mean in bins of equal width, by GPU, over the whole capture. Where samples are further
--- apart than a bin is wide, each sample has its own row. The selection keeps neither times nor GPUs.
+-- Every sampled GPU metric as its mean in bins of equal width, by GPU, over the whole capture. Where samples are
+-- further apart than a bin is wide, each sample has its own row. The selection keeps neither times nor GPUs.
 -- needs: gpu_metric
 -- includes: selection
 -- param: bins = 400 how many bins the capture is cut into
@@ -13,7 +13,7 @@ WITH frame AS (
     SELECT start_ns AS low, end_ns AS high, greatest(1, ceil(duration_ns / $bins::INTEGER))::BIGINT AS width
     FROM capture_window
 ), binned AS (
-    SELECT gpu_id, (time_ns - low) // width * width + width // 2 AS time_ns, 
+    SELECT gpu_id, (time_ns - low) // width * width + width // 2 AS time_ns,
         avg(COLUMNS(* EXCLUDE (gpu_id, time_ns, low, high, width)))
     FROM gpu_metric CROSS JOIN frame WHERE gpu_metric.time_ns BETWEEN low AND high GROUP BY gpu_id, 2
 ), long AS (UNPIVOT binned ON COLUMNS(* EXCLUDE (gpu_id, time_ns)) INTO NAME metric VALUE mean)

@@ -30,7 +30,9 @@ WITH idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, $limit::BIGINT)
     QUALIFY row_number() OVER (PARTITION BY gap_id ORDER BY ns DESC, reason) = 1
 ), range_of AS (
     SELECT gap_id, arg_max({path_id: path_id, ns: ns}, (ns, -path_id)) AS main
-    FROM (SELECT gap_id, coalesce(path_id, 0) AS path_id, sum(ns) AS ns FROM idle LEFT JOIN range USING (pre) GROUP BY ALL)
+    FROM (
+        SELECT gap_id, coalesce(path_id, 0) AS path_id, sum(ns) AS ns FROM idle LEFT JOIN range USING (pre) GROUP BY ALL
+    )
     GROUP BY gap_id
 ), gap AS (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,

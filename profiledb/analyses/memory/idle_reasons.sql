@@ -37,7 +37,8 @@ WITH idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)
     FROM (SELECT reason, function, sum(ns) AS ns FROM idle GROUP BY ALL) WHERE function IS NOT NULL GROUP BY reason
 ), in_range AS (
     SELECT reason, arg_max(pattern, (ns, pattern)) AS range
-    FROM (SELECT reason, pattern, sum(ns) AS ns FROM idle LEFT JOIN idle_pattern USING (pre) GROUP BY ALL) GROUP BY reason
+    FROM (SELECT reason, pattern, sum(ns) AS ns FROM idle LEFT JOIN idle_pattern USING (pre) GROUP BY ALL)
+    GROUP BY reason
 ), every AS (
     SELECT reason, ns, coalesce(gaps, 0) AS gaps, longest_ns, function, range
     FROM spent LEFT JOIN counted USING (reason) LEFT JOIN in_function USING (reason) LEFT JOIN in_range USING (reason)

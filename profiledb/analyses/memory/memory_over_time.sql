@@ -1,7 +1,7 @@
 -- title: GPU memory over the capture
--- Device memory that the program held after each allocation and release (`memory_use` says what counts). Where a GPU has
--- more events than `points`, the capture is cut into bins and of each the least, the most and the last are kept: peaks
--- stay.
+-- Device memory that the program held after each allocation and release (`memory_use` says what counts). Where a GPU
+-- has more events than `points`, the capture is cut into bins and of each the least, the most and the last are kept:
+-- peaks stay.
 -- needs: memory_event
 -- includes: selection, memory
 -- param: points = 1000 how many rows a GPU at most

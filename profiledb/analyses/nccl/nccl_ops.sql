@@ -1,8 +1,8 @@
 -- title: Operations of NCCL
--- A row a kernel of NCCL (its name begins with nccl). Operation, data type, algorithm and protocol are read from the name.
--- NCCL has one kernel for several algorithms, protocols and reductions (best_kernel of its generate.py), called RING_LL
--- and Sum as a rule: what ran may be another protocol, and a signed integer is called an unsigned one.
--- Bytes and reduction are what NCCL says of the call that launched it, in the payload of its NVTX range: of a group that
+-- A row a kernel of NCCL (its name begins with nccl). Operation, data type, algorithm and protocol are read from the
+-- name. NCCL has one kernel for several algorithms, protocols and reductions (best_kernel of its generate.py), called
+-- RING_LL and Sum as a rule: what ran may be another protocol, and a signed integer is called an unsigned one. Bytes
+-- and reduction are what NCCL says of the call that launched it, in the payload of its NVTX range: of a group that
 -- launched one kernel for several calls the sum, of sends and receives the larger of both; empty where it is not known.
 -- A duration holds the wait for the ranks that came later.
 -- needs: kernel

@@ -1,11 +1,12 @@
 -- title: Time of a rank: compute, communication, copies, idle
--- What a GPU did in the steps of its process, a row a GPU, process and step. Compute is the time in which a kernel ran that
--- is no communication (NCCL, and the class "communication"), and whole CUDA graphs, of which nothing else is known;
--- communication is hidden where compute ran at the same time, and exposed where none did; copies (and memory sets) count
--- where no kernel ran, idle is the rest. All are unions of intervals, exact, and their sum is the step. Steps are those of
--- `iterations` without what looks like a warm-up: from the begin of the range, or later, when the GPU was done with the
--- steps before, to the end of the range, or later, of its last operation. Told by `kernels` they are those of
--- `detected_iterations`, a guess; by `nothing` the time from the first to the last kernel of the process is one.
+-- What a GPU did in the steps of its process, a row a GPU, process and step. Compute is the time in which a kernel ran
+-- that is no communication (NCCL, and the class "communication"), and whole CUDA graphs, of which nothing else is
+-- known; communication is hidden where compute ran at the same time, and exposed where none did; copies (and memory
+-- sets) count where no kernel ran, idle is the rest. All are unions of intervals, exact, and their sum is the step.
+-- Steps are those of `iterations` without what looks like a warm-up: from the begin of the range, or later, when the
+-- GPU was done with the steps before, to the end of the range, or later, of its last operation. Told by `kernels` they
+-- are those of `detected_iterations`, a guess; by `nothing` the time from the first to the last kernel of the process
+-- is one.
 -- needs: kernel
 -- includes: selection, step, nccl
 -- selects: part
@@ -62,9 +63,11 @@ WITH step AS MATERIALIZED (
 ), split AS (
     SELECT lane.device_id, lane.pid, step.number, name, start_ns, end_ns - start_ns AS duration_ns,
         coalesce(compute_ns, 0) AS compute_ns, coalesce(kernel_ns - compute_ns, 0) AS exposed_ns,
-        coalesce(communication_ns - (kernel_ns - compute_ns), 0) AS hidden_ns, coalesce(busy_ns - kernel_ns, 0) AS copy_ns,
+        coalesce(communication_ns - (kernel_ns - compute_ns), 0) AS hidden_ns,
+        coalesce(busy_ns - kernel_ns, 0) AS copy_ns,
         end_ns - start_ns - coalesce(busy_ns, 0) AS idle_ns
-    FROM lane JOIN step ON step.pid = lane.pid LEFT JOIN summed ON summed.device_id = lane.device_id AND summed.pid = lane.pid
+    FROM lane JOIN step ON step.pid = lane.pid
+    LEFT JOIN summed ON summed.device_id = lane.device_id AND summed.pid = lane.pid
         AND summed.number = step.number
 )
 SELECT device_id AS gpu_id, any_value(gpu.name) AS gpu, pid,

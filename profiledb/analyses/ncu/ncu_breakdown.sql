@@ -10,8 +10,10 @@
 -- column: metric | text | | metric of the unit
 -- column: pct | % | .1f | share of the peak of the unit
 WITH listed AS MATERIALIZED (
-    SELECT launch_id, CASE WHEN name LIKE '%:sm%' THEN 'compute' ELSE 'memory' END AS side, unnest(string_split("text", ',')) AS metric
-    FROM launch_metric('breakdown:(sm__throughput|gpu__compute_memory_throughput)(\.avg\.pct_of_peak_sustained_elapsed)?')
+    SELECT launch_id, CASE WHEN name LIKE '%:sm%' THEN 'compute' ELSE 'memory' END AS side,
+        unnest(string_split("text", ',')) AS metric
+    FROM launch_metric(
+        'breakdown:(sm__throughput|gpu__compute_memory_throughput)(\.avg\.pct_of_peak_sustained_elapsed)?')
     WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER
 ), named AS (
     SELECT DISTINCT metric, metric_id FROM listed JOIN ncu_metric_name ON name = trim(metric)

@@ -1,6 +1,6 @@
 -- title: Instructions of a launch by pipe and by opcode
--- A row a launch and pipe of the SM, or opcode, the largest first. A pipe is measured in two ways: by instructions that it
--- executed, and by cycles in which it was busy; a report may have one of them, or only some pipes.
+-- A row a launch and pipe of the SM, or opcode, the largest first. A pipe is measured in two ways: by instructions that
+-- it executed, and by cycles in which it was busy; a report may have one of them, or only some pipes.
 -- needs: ncu_metric
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
@@ -12,11 +12,13 @@
 -- column: instructions | count | .0f | instructions that warps executed, of an opcode
 -- column: share_pct | % | .1f | share of all instructions, of an opcode
 WITH pipe AS (
-    SELECT launch_id, CASE WHEN name LIKE '%\_cycles\_active.%' ESCAPE '\' THEN 'pipe_cycles' ELSE 'pipe_instructions' END AS kind,
+    SELECT launch_id,
+        CASE WHEN name LIKE '%\_cycles\_active.%' ESCAPE '\' THEN 'pipe_cycles' ELSE 'pipe_instructions' END AS kind,
         regexp_extract(name, '_pipe_(\w+?)(_cycles_active)?\.', 1) AS name,
         max(value) FILTER (ends_with(name, '_active')) AS active_pct,
         max(value) FILTER (ends_with(name, '_elapsed')) AS elapsed_pct
-    FROM launch_metric('sm__(inst_executed_pipe_\w+|pipe_\w+_cycles_active)\.avg\.pct_of_peak_sustained_(active|elapsed)')
+    FROM launch_metric(
+        'sm__(inst_executed_pipe_\w+|pipe_\w+_cycles_active)\.avg\.pct_of_peak_sustained_(active|elapsed)')
     WHERE value IS NOT NULL AND ($launch::INTEGER IS NULL OR launch_id = $launch::INTEGER)
     GROUP BY ALL
 ), opcode AS (
@@ -25,7 +27,8 @@ WITH pipe AS (
     FROM launch_instance('sass__inst_executed_per_opcode')
     WHERE key_text IS NOT NULL AND ($launch::INTEGER IS NULL OR launch_id = $launch::INTEGER)
 ), part AS (
-    SELECT launch_id, kind, name, active_pct, elapsed_pct, NULL::DOUBLE AS instructions, NULL::DOUBLE AS share_pct FROM pipe
+    SELECT launch_id, kind, name, active_pct, elapsed_pct, NULL::DOUBLE AS instructions, NULL::DOUBLE AS share_pct
+    FROM pipe
     UNION ALL
     SELECT launch_id, 'opcode', name, NULL, NULL, instructions, share_pct FROM opcode
 )

@@ -1,7 +1,7 @@
 -- title: Grid, waves, tail and divergence of the launches
 -- A row a launch. A wave is as many blocks as fit on the GPU at once. The last wave of a grid of several may be partly
--- filled and still last as long as a full one: tail_pct is the share of the time that it takes at most, if all blocks take
--- as long (rule LaunchConfiguration of ncu). A grid of one wave or less has no tail.
+-- filled and still last as long as a full one: tail_pct is the share of the time that it takes at most, if all blocks
+-- take as long (rule LaunchConfiguration of ncu). A grid of one wave or less has no tail.
 -- needs: ncu_launch
 -- includes: selection, launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
@@ -29,7 +29,8 @@ WITH metric AS (
     WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER
     GROUP BY launch_id
 ), launch AS (
-    SELECT *, round(waves_per_sm, 6) AS waves FROM ncu_launch WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER
+    SELECT *, round(waves_per_sm, 6) AS waves FROM ncu_launch
+    WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER
 )
 SELECT launch_id, coalesce(dimensions(grid_x, grid_y, grid_z), grid_size::VARCHAR) AS grid,
     coalesce(dimensions(block_x, block_y, block_z), block_size::VARCHAR) AS block, grid_size, block_size,

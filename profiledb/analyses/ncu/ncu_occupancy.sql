@@ -39,7 +39,8 @@ WITH metric AS (
         max(value) FILTER (what = 'barriers') AS limit_barriers
     FROM metric GROUP BY launch_id
 )
-SELECT launch_id, kernel, theoretical_occupancy_pct AS theoretical_pct, occupancy_pct AS achieved_pct, theoretical_warps, max_warps,
+SELECT launch_id, kernel, theoretical_occupancy_pct AS theoretical_pct, occupancy_pct AS achieved_pct,
+    theoretical_warps, max_warps,
     limiter, limit_blocks, limit_registers, limit_shared_mem, limit_warps, limit_sm, limit_barriers, block_size,
     ceil(block_size / 32)::INTEGER AS warps_per_block, registers_per_thread AS registers,
     shared_static_bytes, shared_dynamic_bytes, shared_driver_bytes

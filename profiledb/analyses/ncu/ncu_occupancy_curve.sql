@@ -11,7 +11,8 @@
 -- column: occupancy_pct | % | .1f | of those that it can hold
 -- column: is_current | text | | whether this is the point of the launch: the first that is not below it
 WITH point AS (
-    SELECT launch_id, replace(replace(regexp_extract(name, '_occupancy_per_(\w+)$', 1), '_count', 's'), '_size', '') AS what,
+    SELECT launch_id,
+        replace(replace(regexp_extract(name, '_occupancy_per_(\w+)$', 1), '_count', 's'), '_size', '') AS what,
         key AS x, max(value) FILTER (name LIKE 'launch%') AS warps, max(value) FILTER (name LIKE 'derived%') AS pct
     FROM launch_instance('(launch__|derived__pct_)occupancy_per_(register_count|shared_mem_size|block_size)')
     WHERE key IS NOT NULL AND ($launch::INTEGER IS NULL OR launch_id = $launch::INTEGER)

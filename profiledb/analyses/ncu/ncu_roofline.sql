@@ -1,8 +1,9 @@
 -- title: Roofline of the launches that ncu measured
 -- A row a launch, precision and level of the memory for which a report holds both work and traffic, from whichever
--- metrics it has; none where one of the two was not measured. Peaks are those at the clocks of the measurement. The roof
--- at an intensity is min(peak_flops_per_s, intensity * peak_bytes_per_s); work without arithmetic in this precision has the
--- intensity 0 and is held against the traffic alone. Tensor work is dense: peaks are those without sparsity.
+-- metrics it has; none where one of the two was not measured. Peaks are those at the clocks of the measurement. The
+-- roof at an intensity is min(peak_flops_per_s, intensity * peak_bytes_per_s); work without arithmetic in this
+-- precision has the intensity 0 and is held against the traffic alone. Tensor work is dense: peaks are those without
+-- sparsity.
 -- needs: ncu_roofline_point
 -- includes: selection, ncu
 -- param: launch =  keeps this launch only
@@ -37,7 +38,8 @@ WITH name AS (
 )
 SELECT launch_id, kernel, coalesce(dimensions(grid_x, grid_y, grid_z), grid_size::VARCHAR) AS grid,
     coalesce(dimensions(block_x, block_y, block_z), block_size::VARCHAR) AS block, duration_ns, precision, level,
-    flops_per_s, bytes_per_s, intensity, peak_flops_per_s, peak_bytes_per_s, pct_of_roof, bound, estimated, note, above_roof, is_main, types,
+    flops_per_s, bytes_per_s, intensity, peak_flops_per_s, peak_bytes_per_s, pct_of_roof, bound, estimated, note,
+    above_roof, is_main, types,
     peak_flops_per_s / peak_bytes_per_s AS ridge, readable_name(coalesce(short, kernel), kernel) AS name, class,
     ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict, nvtx
 FROM ncu_roofline_point JOIN ncu_launch USING (launch_id) LEFT JOIN name ON demangled = kernel

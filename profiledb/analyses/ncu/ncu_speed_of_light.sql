@@ -1,8 +1,8 @@
 -- title: Speed of light of the launches
 -- A row a launch: speed of light, occupancy, duration, and what limits it. The verdict follows the thresholds of ncu's
--- own SpeedOfLight rule: high throughput from 80 % of a peak on; below 60 % of both peaks small grid where the grid does not
--- fill the GPU once, else latency bound; balanced where the two are less than 10 points apart; else compute or memory
--- bound. Without both percentages there is no verdict. A duration holds under ncu's clock control only.
+-- own SpeedOfLight rule: high throughput from 80 % of a peak on; below 60 % of both peaks small grid where the grid
+-- does not fill the GPU once, else latency bound; balanced where the two are less than 10 points apart; else compute or
+-- memory bound. Without both percentages there is no verdict. A duration holds under ncu's clock control only.
 -- needs: ncu_launch
 -- includes: selection
 -- param: launch =  keeps this launch only
@@ -49,7 +49,9 @@ SELECT launch_id, readable_name(coalesce(short, kernel), kernel) AS name, class,
     END AS reason,
     occupancy_pct, theoretical_occupancy_pct, waves_per_sm,
     coalesce(dimensions(grid_x, grid_y, grid_z), grid_size::VARCHAR) AS grid,
-    coalesce(dimensions(block_x, block_y, block_z), block_size::VARCHAR) AS block, registers_per_thread AS registers, dram_throughput_pct AS dram_pct,
-    dram_bytes_per_s, l1_throughput_pct AS l1_pct, l2_throughput_pct AS l2_pct, l1_hit_pct, l2_hit_pct, nvtx, device_id AS device, concat_ws(' ', process_name, pid) AS process, kernel
+    coalesce(dimensions(block_x, block_y, block_z), block_size::VARCHAR) AS block, registers_per_thread AS registers,
+    dram_throughput_pct AS dram_pct,
+    dram_bytes_per_s, l1_throughput_pct AS l1_pct, l2_throughput_pct AS l2_pct, l1_hit_pct, l2_hit_pct, nvtx,
+    device_id AS device, concat_ws(' ', process_name, pid) AS process, kernel
 FROM launch
 ORDER BY launch_id;

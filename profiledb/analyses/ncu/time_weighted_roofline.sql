@@ -1,9 +1,10 @@
 -- title: Kernel time and the roofline
--- A row a kernel, grid and block of the selection, most time first, with what Nsight Compute measured of the same kernel:
--- where the time goes, beside why. A Compute report of the same program is linked to the report, or named. Kernels are the
--- same by their mangled name; where that finds none, by the full name without what profilers write differently. Figures
--- are those of the launch with the median duration, for launches of the same grid and block only. They hold under ncu's
--- clock control, and for the one launch that was measured: total, calls and shares are those of the Systems report.
+-- A row a kernel, grid and block of the selection, most time first, with what Nsight Compute measured of the same
+-- kernel: where the time goes, beside why. A Compute report of the same program is linked to the report, or named.
+-- Kernels are the same by their mangled name; where that finds none, by the full name without what profilers write
+-- differently. Figures are those of the launch with the median duration, for launches of the same grid and block only.
+-- They hold under ncu's clock control, and for the one launch that was measured: total, calls and shares are those of
+-- the Systems report.
 -- includes: selection, pair
 -- selects: part
 -- joins: ncu
@@ -45,7 +46,8 @@
 -- column: types | text | | types of the inputs of tensor work
 SELECT kernel, name, class, dimensions(grid_x, grid_y, grid_z) AS grid,
     dimensions(block_x, block_y, block_z) AS block, calls, total_ns,
-    100.0 * total_ns / nullif(sum(total_ns) OVER (), 0) AS share_pct, total_ns / calls AS avg_ns, match, launches, launch_id,
+    100.0 * total_ns / nullif(sum(total_ns) OVER (), 0) AS share_pct, total_ns / calls AS avg_ns, match, launches,
+    launch_id,
     duration_ns AS ncu_duration_ns, ambiguous, verdict, precision, level, flops_per_s, bytes_per_s, intensity,
     peak_flops_per_s, peak_bytes_per_s, pct_of_roof, bound, estimated,
     100.0 * coalesce(sum(total_ns) FILTER (match = 'exact') OVER (ORDER BY place), 0) / nullif(sum(total_ns) OVER (), 0)

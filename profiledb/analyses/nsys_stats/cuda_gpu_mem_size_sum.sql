@@ -1,6 +1,6 @@
 -- title: CUDA GPU memory operations summary (by size)
--- Sizes of copies and memory sets by operation, as `nsys stats -r cuda_gpu_mem_size_sum` prints them: in MB of 1,000,000
--- bytes with three decimals, so that small sizes show as 0.000 as they do there.
+-- Sizes of copies and memory sets by operation, as `nsys stats -r cuda_gpu_mem_size_sum` prints them: in MB of
+-- 1,000,000 bytes with three decimals, so that small sizes show as 0.000 as they do there.
 -- needs: memop
 -- includes: selection, nsys
 -- selects: part

@@ -13,7 +13,8 @@
 -- column: StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
 -- column: Operation | text | | kind and direction
 WITH summary AS (
-    SELECT operation, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num, avg(end_ns - start_ns) AS mean, median(end_ns - start_ns) AS med,
+    SELECT operation, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num, avg(end_ns - start_ns) AS mean,
+        median(end_ns - start_ns) AS med,
         min(end_ns - start_ns) AS low, max(end_ns - start_ns) AS high, deviation(end_ns - start_ns) AS dev
     FROM selected_memop AS memop WHERE operation IS NOT NULL
     GROUP BY operation

@@ -31,7 +31,8 @@ WITH projected AS (
     SELECT parent_id AS range_id, count(*) AS children FROM projected GROUP BY parent_id
 )
 SELECT name AS "Range", style AS "Style", sum(length)::BIGINT AS "Total Proj Time (ns)",
-    sum(duration)::BIGINT AS "Total Range Time (ns)", count(*) AS "Range Instances", nsys_round(avg(length)) AS "Proj Avg (ns)",
+    sum(duration)::BIGINT AS "Total Range Time (ns)", count(*) AS "Range Instances",
+    nsys_round(avg(length)) AS "Proj Avg (ns)",
     nsys_round(median(length)) AS "Proj Med (ns)", min(length) AS "Proj Min (ns)", max(length) AS "Proj Max (ns)",
     nsys_round(deviation(length)) AS "Proj StdDev (ns)", sum(launches)::BIGINT AS "Total GPU Ops",
     nsys_round(avg(launches)) AS "Avg GPU Ops", nsys_round(avg(level)) AS "Avg Range Lvl",

@@ -32,7 +32,8 @@ WITH RECURSIVE projected AS (
 ), stack AS (
     SELECT range_id, ':' || range_id AS stack FROM range WHERE parent_id IS NULL AND end_global_tid IS NULL
     UNION ALL
-    SELECT range.range_id, stack.stack || ':' || range.range_id FROM stack JOIN range ON range.parent_id = stack.range_id
+    SELECT range.range_id, stack.stack || ':' || range.range_id FROM stack
+    JOIN range ON range.parent_id = stack.range_id
 ), child AS (
     SELECT parent_id AS range_id, count(*) AS children FROM projected GROUP BY parent_id
 ), loose AS (  -- in no range, but launched by a call
@@ -47,11 +48,13 @@ WITH RECURSIVE projected AS (
 ), line AS (
     SELECT name, low, length, start_ns, end_ns - start_ns AS duration, style, pid_of(global_tid) AS pid,
         tid_of(global_tid) AS tid, launches, level, coalesce(children, 0) AS children, range_id, parent_id, stack
-    FROM projected JOIN nsys_range_name USING (name_id) LEFT JOIN child USING (range_id) LEFT JOIN stack USING (range_id)
+    FROM projected JOIN nsys_range_name USING (name_id) LEFT JOIN child USING (range_id)
+    LEFT JOIN stack USING (range_id)
     UNION ALL BY NAME
     SELECT low, length, launches, 0 AS children, pid_of(tid) AS pid, tid_of(tid) AS tid FROM loose
 )
-SELECT name AS "Name", low AS "Projected Start (ns)", length AS "Projected Duration (ns)", start_ns AS "Orig Start (ns)",
+SELECT name AS "Name", low AS "Projected Start (ns)", length AS "Projected Duration (ns)",
+    start_ns AS "Orig Start (ns)",
     duration AS "Orig Duration (ns)", style AS "Style", pid AS "PID", tid AS "TID", launches AS "NumGPUOps",
     level AS "Lvl", children AS "NumChild", range_id AS "RangeId", parent_id AS "ParentId", stack AS "RangeStack"
 FROM line

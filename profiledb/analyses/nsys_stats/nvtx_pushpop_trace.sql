@@ -21,7 +21,8 @@
 -- column: ParentId | id | | range around it
 -- column: RangeStack | text | | the numbers of the ranges around it, and its own
 -- column: NameTree | text | | two dashes a level, and the name
-WITH RECURSIVE crossing AS (  -- threads on which the tightest range around another is not always the one that nests with it
+WITH RECURSIVE crossing AS (
+    -- threads on which the tightest range around another is not always the one that nests with it
     SELECT DISTINCT one.global_tid FROM range AS one LEFT JOIN range AS around ON around.pre = one.outer_pre
     WHERE one.parent_id IS DISTINCT FROM around.range_id AND one.end_ns > one.start_ns AND one.end_global_tid IS NULL
 ), climb AS (  -- start/end ranges between a range and the push/pop range around it are passed over

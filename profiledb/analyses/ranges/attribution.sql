@@ -17,9 +17,11 @@ WITH work AS (
 ), placed AS (
     SELECT ns, CASE
         WHEN thread_range IS NOT NULL
-            OR coalesce(call_id IN (SELECT call_id FROM call_range WHERE thread_range IS NOT NULL), false) THEN 'attributed'
+            OR coalesce(call_id IN (SELECT call_id FROM call_range WHERE thread_range IS NOT NULL), false)
+            THEN 'attributed'
         WHEN process_range IS NOT NULL
-            OR coalesce(call_id IN (SELECT call_id FROM call_range WHERE process_range IS NOT NULL), false) THEN 'inferred'
+            OR coalesce(call_id IN (SELECT call_id FROM call_range WHERE process_range IS NOT NULL), false)
+            THEN 'inferred'
         ELSE 'unattributed' END AS category
     FROM work
 ), total AS (
@@ -27,5 +29,5 @@ WITH work AS (
 )
 SELECT category, coalesce(operations, 0) AS operations, coalesce(gpu_ns, 0) AS gpu_ns,
     100.0 * coalesce(gpu_ns, 0) / nullif(sum(gpu_ns) OVER (), 0) AS share_pct
-FROM (VALUES ('attributed'), ('inferred'), ('unattributed')) AS kind(category) LEFT JOIN total USING (category)
+FROM (VALUES ('attributed'), ('inferred'), ('unattributed')) AS kind (category) LEFT JOIN total USING (category)
 ORDER BY category;

@@ -59,7 +59,8 @@ WITH RECURSIVE instance AS MATERIALIZED (
 ), node AS (
     SELECT path_id, parent_id, low, row_number() OVER (PARTITION BY parent_id ORDER BY low, path_id) AS place FROM kept
 ), tree AS (
-    SELECT path_id, [low, path_id] AS places FROM node WHERE NOT EXISTS (FROM node AS up WHERE up.path_id = node.parent_id)
+    SELECT path_id, [low, path_id] AS places FROM node
+    WHERE NOT EXISTS (FROM node AS up WHERE up.path_id = node.parent_id)
     UNION ALL
     SELECT node.path_id, list_append(places, node.place) FROM tree JOIN node ON node.parent_id = tree.path_id
 )

@@ -32,8 +32,10 @@ WITH instance AS MATERIALIZED (
         ELSE [arg_min(i, cpu_ns), arg_max(i, cpu_ns), arg_min(i, gpu_ns), arg_max(i, gpu_ns)] END) AS i
     FROM instance GROUP BY i // (instances // greatest(1, $points::INTEGER // 4) + 1), instances <= $points::INTEGER
 )
-SELECT i + 1 AS nth, range_id, path, number, thread_label(global_tid) AS thread, instance.start_ns - capture_window.start_ns AS start_ns,
-    cpu_ns, gpu_start_ns - capture_window.start_ns AS gpu_start_ns, gpu_ns, busy_ns, operations, gap_ns, is_warmup, closed,
+SELECT i + 1 AS nth, range_id, path, number, thread_label(global_tid) AS thread,
+    instance.start_ns - capture_window.start_ns AS start_ns,
+    cpu_ns, gpu_start_ns - capture_window.start_ns AS gpu_start_ns, gpu_ns, busy_ns, operations, gap_ns, is_warmup,
+    closed,
     instances
 FROM instance SEMI JOIN kept USING (i) CROSS JOIN capture_window
 ORDER BY i;

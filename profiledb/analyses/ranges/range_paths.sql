@@ -9,6 +9,7 @@
 -- column: most | count | | ranges of this path on the thread that has the most of them: instances count by thread
 -- column: is_warmup | bool | | whether its name looks like a warm-up
 SELECT path, name, sum(num)::BIGINT AS instances, max(num) AS most, is_warmup(name) AS is_warmup
-FROM (SELECT path_id, global_tid, count(*) AS num FROM range GROUP BY path_id, global_tid) JOIN range_path USING (path_id)
+FROM (SELECT path_id, global_tid, count(*) AS num FROM range GROUP BY path_id, global_tid)
+JOIN range_path USING (path_id)
 GROUP BY path_id, path, name
 ORDER BY path_id;

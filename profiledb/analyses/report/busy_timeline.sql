@@ -1,7 +1,7 @@
 -- title: GPU busy time over the capture
--- The capture in bins of equal width, and which part of each bin a GPU worked (union of kernels, copies, memory sets and
--- whole graphs). GPUs that the program did not use have no rows. A selection leaves the bins as they are and counts its
--- own work in them.
+-- The capture in bins of equal width, and which part of each bin a GPU worked (union of kernels, copies, memory sets
+-- and whole graphs). GPUs that the program did not use have no rows. A selection leaves the bins as they are and counts
+-- its own work in them.
 -- needs: kernel or memop or graph_launch
 -- includes: selection
 -- selects: part
@@ -17,7 +17,8 @@ WITH busy AS MATERIALIZED (FROM selected_busy
     SELECT start_ns AS low, duration_ns, greatest(1, ceil(duration_ns / $bins::INTEGER))::BIGINT AS width
     FROM capture_window
 ), interval AS (
-    SELECT device_id, start_ns - low AS a, end_ns - low AS b, a // width AS first_bin, (b - 1) // width AS last_bin, width
+    SELECT device_id, start_ns - low AS a, end_ns - low AS b, a // width AS first_bin, (b - 1) // width AS last_bin,
+        width
     FROM busy CROSS JOIN frame WHERE end_ns > start_ns
 ), part AS (
     SELECT device_id, first_bin AS bin, b - a AS busy_ns FROM interval WHERE first_bin = last_bin

@@ -1,12 +1,13 @@
 -- title: Iterations that the kernels tell
 -- Iterations of a program without NVTX ranges, from its kernels alone: on the stream with the most kernel time, the one
--- kernel that comes back after the same number of kernels each time is the marker, and an iteration lasts from the begin
--- of a marker to the begin of the next. A marker has 3 to 10,000 calls, from first to last at least half of the time
--- between the first and the last kernel of the stream, and numbers of kernels between its calls that vary by at most 25 %
--- (coefficient of variation, `kernels_cv_pct`). Of those within one point of the steadiest the one with the most calls is
--- taken, of these the first; `cv_pct` tells how much the times vary. No row means that nothing repeats so. It is a guess:
--- equal layers without anything between the iterations count as iterations, so do several that always come together,
--- and where an iteration begins is arbitrary. What runs before the first and after the last marker is in none.
+-- kernel that comes back after the same number of kernels each time is the marker, and an iteration lasts from the
+-- begin of a marker to the begin of the next. A marker has 3 to 10,000 calls, from first to last at least half of the
+-- time between the first and the last kernel of the stream, and numbers of kernels between its calls that vary by at
+-- most 25 % (coefficient of variation, `kernels_cv_pct`). Of those within one point of the steadiest the one with the
+-- most calls is taken, of these the first; `cv_pct` tells how much the times vary. No row means that nothing repeats
+-- so. It is a guess: equal layers without anything between the iterations count as iterations, so do several that
+-- always come together, and where an iteration begins is arbitrary. What runs before the first and after the last
+-- marker is in none.
 -- needs: kernel
 -- includes: selection, step
 -- selects: part

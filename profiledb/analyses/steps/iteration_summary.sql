@@ -26,7 +26,8 @@ WITH step AS (
     SELECT *, CASE $by WHEN 'cpu' THEN cpu_ns WHEN 'gpu' THEN gpu_ns ELSE busy_ns END AS ns, NOT is_warmup AS rest
     FROM selected_step(selected_mode())
 )
-SELECT rank, any_value(label) AS steps, thread_label(any_value(global_tid)) AS thread, count(*) FILTER (closed) AS count,
+SELECT rank, any_value(label) AS steps, thread_label(any_value(global_tid)) AS thread,
+    count(*) FILTER (closed) AS count,
     count(*) FILTER (closed AND is_warmup) AS warmup, arg_min(ns, number) FILTER (closed) AS first_ns,
     median(ns) FILTER (closed AND rest) AS median_ns, avg(ns) FILTER (closed AND rest) AS mean_ns,
     min(ns) FILTER (closed AND rest) AS min_ns, quantile_cont(ns, 0.95) FILTER (closed AND rest) AS p95_ns,

@@ -32,7 +32,8 @@ WITH step AS MATERIALIZED (
     FROM selected_step(selected_mode()) WHERE $rank::INTEGER IS NULL OR rank = $rank::INTEGER
 ), kept AS (
     SELECT rank, unnest(CASE WHEN any_value(steps) <= $points::INTEGER THEN list(number)
-        ELSE [arg_min(number, cpu_ns), arg_max(number, cpu_ns), arg_min(number, gpu_ns), arg_max(number, gpu_ns)] END) AS number
+        ELSE [arg_min(number, cpu_ns), arg_max(number, cpu_ns), arg_min(number, gpu_ns),
+            arg_max(number, gpu_ns)] END) AS number
     FROM step GROUP BY rank, (number - 1) // (steps // greatest(1, $points::INTEGER // 4) + 1)
 )
 SELECT rank, label AS steps, thread_label(global_tid) AS thread, number, name, path, range_id,

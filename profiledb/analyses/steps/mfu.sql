@@ -38,7 +38,8 @@ WITH told AS (
     FROM selected_pass(selected_mode())
 ), step AS (
     SELECT coalesce($step_ns::DOUBLE, greatest(cpu_ns, gpu_ns)) AS step_ns, steps, CASE
-        WHEN $step_ns::DOUBLE IS NOT NULL THEN 'given' WHEN gpu_ns > cpu_ns THEN 'gpu' WHEN cpu_ns IS NOT NULL THEN 'host'
+        WHEN $step_ns::DOUBLE IS NOT NULL THEN 'given' WHEN gpu_ns > cpu_ns THEN 'gpu'
+        WHEN cpu_ns IS NOT NULL THEN 'host'
         END AS step_from
     FROM measured
 ), used AS (

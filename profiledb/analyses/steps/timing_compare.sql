@@ -1,9 +1,9 @@
 -- title: Timers against NVTX ranges
 -- A row a label of the timings that lie beside the report: what a timer of the program measured, beside the ranges of
 -- that label. A label means the ranges of that path, else those whose path ends so, else of that name with a number
--- behind it. They are paired by step, where the ranges or those around them are called like one (step_3); else by their order, where
--- there are as many of both. The figures are those of the pairs; where nothing pairs, those of all measurements and of all
--- ranges, and then nothing is said of the overhead. Ranges that were never closed do not count.
+-- behind it. They are paired by step, where the ranges or those around them are called like one (step_3); else by their
+-- order, where there are as many of both. The figures are those of the pairs; where nothing pairs, those of all
+-- measurements and of all ranges, and then nothing is said of the overhead. Ranges that were never closed do not count.
 -- needs: timing
 -- needs: range
 -- includes: selection, sidecar, timing
@@ -37,7 +37,8 @@ WITH pair AS (
 ), used AS (
     SELECT pair.* FROM pair JOIN counted USING (label) WHERE is_pair OR pairs = 0
 ), figures AS (
-    SELECT label, avg(timer_ns) AS timer_mean_ns, stddev_samp(timer_ns) AS timer_std_ns, median(timer_ns) AS timer_p50_ns,
+    SELECT label, avg(timer_ns) AS timer_mean_ns, stddev_samp(timer_ns) AS timer_std_ns,
+        median(timer_ns) AS timer_p50_ns,
         quantile_cont(timer_ns, 0.95) AS timer_p95_ns, avg(cpu_ns) AS cpu_mean_ns, stddev_samp(cpu_ns) AS cpu_std_ns,
         median(cpu_ns) AS cpu_p50_ns, quantile_cont(cpu_ns, 0.95) AS cpu_p95_ns, avg(gpu_ns) AS gpu_mean_ns,
         stddev_samp(gpu_ns) AS gpu_std_ns, median(gpu_ns) AS gpu_p50_ns, quantile_cont(gpu_ns, 0.95) AS gpu_p95_ns,

@@ -1,8 +1,8 @@
 -- title: Features of tasks for machine learning
--- A row a task and size of the times that lie beside the report: the times, the GPU, and what the profile says of the NVTX
--- ranges TASK_SIZE/gpu, such as matmul_1024/gpu, outside of what looks like a warm-up. A selection changes nothing. Counts,
--- bytes and sums of durations of the profile are means of a repetition, what is called median is one. What the report does
--- not tell is empty: without such ranges all that comes from the profile.
+-- A row a task and size of the times that lie beside the report: the times, the GPU, and what the profile says of the
+-- NVTX ranges TASK_SIZE/gpu, such as matmul_1024/gpu, outside of what looks like a warm-up. A selection changes
+-- nothing. Counts, bytes and sums of durations of the profile are means of a repetition, what is called median is one.
+-- What the report does not tell is empty: without such ranges all that comes from the profile.
 -- needs: task_time
 -- includes: selection, sidecar, memory, peak, task
 -- column: gpu_name | text | | product name of the GPU that worked most
@@ -77,14 +77,17 @@ WITH program AS (
         (SELECT any_value(value) FROM meta WHERE key = 'backends.cpu') AS cpu_backend,
         (SELECT any_value(value) FROM meta WHERE key = 'backends.gpu') AS gpu_backend,
         (SELECT any_value(cpu) FROM report) AS cpu_name,
-        coalesce((SELECT device_id FROM busy GROUP BY device_id ORDER BY sum(end_ns - start_ns) DESC, device_id LIMIT 1),
+        coalesce((SELECT device_id FROM busy GROUP BY device_id
+            ORDER BY sum(end_ns - start_ns) DESC, device_id LIMIT 1),
             (SELECT CASE WHEN count(*) = 1 THEN any_value(gpu_id) END FROM gpu)) AS gpu_id
 ), board AS (
     SELECT gpu.name AS gpu_name, compute_capability, sm_count, nullif(clock_hz, 0) AS sm_clock_hz,
-        nullif(memory_bandwidth_bytes_per_s, 0) AS memory_bandwidth_bytes_per_s, program.* EXCLUDE (gpu_id), peak_flops_per_s
+        nullif(memory_bandwidth_bytes_per_s, 0) AS memory_bandwidth_bytes_per_s, program.* EXCLUDE (gpu_id),
+        peak_flops_per_s
     FROM program LEFT JOIN gpu USING (gpu_id) LEFT JOIN gpu_peak((SELECT precision FROM program)) AS peak USING (gpu_id)
 ), traced AS (
-    SELECT EXISTS (FROM kernel) OR EXISTS (FROM memop) OR EXISTS (FROM graph_launch) AS gpu, EXISTS (FROM api_call) AS calls
+    SELECT EXISTS (FROM kernel) OR EXISTS (FROM memop) OR EXISTS (FROM graph_launch) AS gpu,
+        EXISTS (FROM api_call) AS calls  -- noqa: LT01,LT06
 ), span AS MATERIALIZED (FROM task_range
 ), call AS MATERIALIZED (FROM task_call
 ), ran AS MATERIALIZED (
@@ -113,7 +116,8 @@ WITH program AS (
 ), kept AS (
     SELECT range_id, busy_ns FROM projection WHERE mode = 'process'
 ), repetition AS (  -- what was traced and has no row is 0
-    SELECT task, size, host_ns, CASE WHEN traced.calls THEN 0 END AS no_calls, CASE WHEN traced.gpu THEN 0 END AS nothing,
+    SELECT task, size, host_ns, CASE WHEN traced.calls THEN 0 END AS no_calls,
+        CASE WHEN traced.gpu THEN 0 END AS nothing,
         CASE WHEN hidden.range_id IS NULL THEN nothing END AS no_kernel, coalesce(called.calls, no_calls) AS api_calls,
         coalesce(called.ns, no_calls) AS api_ns, coalesce(launches, no_calls) AS launch_calls,
         coalesce(launch_ns, no_calls) AS launch_ns,
@@ -121,7 +125,8 @@ WITH program AS (
         CASE WHEN no_kernel IS NOT NULL THEN coalesce(ran_sum.ns, no_kernel) END AS kernel_ns,
         coalesce(busy_ns, nothing) AS busy_ns, coalesce(copied_sum.ns, nothing) AS copy_ns,
         coalesce(up, nothing) AS up, coalesce(up_bytes, nothing) AS up_bytes, coalesce(up_ns, nothing) AS up_ns,
-        coalesce(down, nothing) AS down, coalesce(down_bytes, nothing) AS down_bytes, coalesce(down_ns, nothing) AS down_ns,
+        coalesce(down, nothing) AS down, coalesce(down_bytes, nothing) AS down_bytes,
+        coalesce(down_ns, nothing) AS down_ns,
         coalesce(others, nothing) AS others, coalesce(other_bytes, nothing) AS other_bytes
     FROM span CROSS JOIN traced LEFT JOIN ran_sum USING (range_id) LEFT JOIN hidden USING (range_id)
     LEFT JOIN called USING (range_id) LEFT JOIN copied_sum USING (range_id) LEFT JOIN kept USING (range_id)
@@ -135,7 +140,8 @@ WITH program AS (
     FROM repetition GROUP BY task, size
 ), shape AS (  -- grouped by numbers: by texts takes twice as long
     SELECT task, size, kernel, sum(ns) AS ns, median(ns) AS top_kernel_median_ns, count(*) AS top_kernel_launches,
-        grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, static_shared_bytes, dynamic_shared_bytes
+        grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, static_shared_bytes,
+        dynamic_shared_bytes
     FROM ran JOIN (SELECT task, size, range_id FROM span) USING (range_id)
     LEFT JOIN (SELECT name_id, kernel FROM kernel_key) USING (name_id)
     GROUP BY ALL

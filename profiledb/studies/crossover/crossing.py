@@ -86,7 +86,7 @@ class Crossover:
 
 def crossovers(rows: pd.DataFrame) -> list[Crossover]:
     """The crossover of each task on each basis, in the order of the rows of ``task_repetitions``."""
-    found = []
+    results = []
     for task, of_task in rows.groupby("task", sort=False):
         for basis in BASES:
             known = of_task.dropna(subset=[f"{basis}_ns"])
@@ -94,8 +94,8 @@ def crossovers(rows: pd.DataFrame) -> list[Crossover]:
             for key, group in known.groupby(["device", "size"]):
                 device, size = cast("tuple[str, int]", key)
                 times[device][int(size)] = group[f"{basis}_ns"].to_numpy(dtype=float)
-            found.append(crossover(str(task), basis, times["cpu"], times["gpu"]))
-    return found
+            results.append(crossover(str(task), basis, times["cpu"], times["gpu"]))
+    return results
 
 
 def crossover(task: str, basis: Basis, cpu: Mapping[int, Floats], gpu: Mapping[int, Floats]) -> Crossover:
@@ -110,7 +110,7 @@ def crossover(task: str, basis: Basis, cpu: Mapping[int, Floats], gpu: Mapping[i
     ratio = np.array([[math.log(np.median(a)) - math.log(np.median(b)) for a, b in samples]])
     faster = ratio[0] > 0
     at = float(last_crossing(np.log(sizes), ratio)[0])
-    fewest = min(len(one) for pair in samples for one in pair)
+    fewest = min(len(times) for pair in samples for times in pair)
     low, high = _interval(sizes, samples, at) if fewest >= FEWEST else (None, None)
     low_size, low_place = _placed(low)
     high_size, high_place = _placed(high)
@@ -129,17 +129,17 @@ def last_crossing(log_sizes: Floats, log_ratios: Floats) -> Floats:
     behind = log_ratios <= 0
     many = len(log_sizes)
     last = np.where(behind.any(axis=1), many - 1 - behind[:, ::-1].argmax(axis=1), -1)
-    found = np.where(last < 0, -np.inf, np.inf)
+    crossings = np.where(last < 0, -np.inf, np.inf)
     inside = np.flatnonzero((last >= 0) & (last < many - 1))
     left = last[inside]
     below, above = log_ratios[inside, left], log_ratios[inside, left + 1]
     part = -below / (above - below)
-    found[inside] = log_sizes[left] + part * (log_sizes[left + 1] - log_sizes[left])
-    return found
+    crossings[inside] = log_sizes[left] + part * (log_sizes[left + 1] - log_sizes[left])
+    return crossings
 
 
 def _usable(*times: Floats) -> bool:
-    return all(0 < np.median(one) < math.inf for one in times)
+    return all(0 < np.median(sample) < math.inf for sample in times)
 
 
 def _state(faster: NDArray[np.bool_]) -> State:
@@ -195,23 +195,23 @@ def _threshold(log_size: float, sizes: Sequence[int]) -> int | None:
 def round_up(size: float, sizes: Sequence[int]) -> int:
     """The next round size: a power of two where all that were measured are, else 1, 1.2, 1.5, 2 ... by ten."""
     least = max(size * (1 - 1e-9), 1.0)  # exp(log(512)) is a little above 512
-    if all(one & (one - 1) == 0 for one in sizes):
+    if all(measured & (measured - 1) == 0 for measured in sizes):
         return 1 << math.ceil(math.log2(least))
     power = 10.0 ** math.floor(math.log10(least))
     return math.ceil(next(factor * power for factor in _ROUND if factor * power >= least) - 1e-9)
 
 
-def as_frame(found: Sequence[Crossover]) -> pd.DataFrame:
+def as_frame(results: Sequence[Crossover]) -> pd.DataFrame:
     """A row a crossover with the columns of ``COLUMNS``; what is not known is missing."""
     rows = [
         {
-            "task": one.task, "basis": one.basis, "state": one.state, "sizes": len(one.sizes),
-            "smallest": min(one.sizes, default=None), "largest": max(one.sizes, default=None),
-            "repetitions": one.repetitions or None, "crossings": one.crossings if one.sizes else None,
-            "crossing": one.crossing, "low_place": one.low_place or None, "low": one.low,
-            "high_place": one.high_place or None, "high": one.high, "threshold": one.threshold,
+            "task": crossover.task, "basis": crossover.basis, "state": crossover.state, "sizes": len(crossover.sizes),
+            "smallest": min(crossover.sizes, default=None), "largest": max(crossover.sizes, default=None),
+            "repetitions": crossover.repetitions or None, "crossings": crossover.crossings if crossover.sizes else None,
+            "crossing": crossover.crossing, "low_place": crossover.low_place or None, "low": crossover.low,
+            "high_place": crossover.high_place or None, "high": crossover.high, "threshold": crossover.threshold,
         }
-        for one in found
+        for crossover in results
     ]  # fmt: skip
     types = {"text": "str", "count": "Int64", "size": "Float64"}
     frame = pd.DataFrame(rows, columns=[column.name for column in COLUMNS])

@@ -50,8 +50,8 @@ def table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str
     """
     import pyarrow as pa
 
-    found, lacking = [], []
-    for report in {one.id: one for one in reports}.values():
+    tables, lacking = [], []
+    for report in {given.id: given for given in reports}.values():
         try:
             rows = _rows(library, report.id)
         except NotCapturedError:
@@ -59,8 +59,8 @@ def table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str
             continue
         for place, (name, text) in enumerate((("report_id", report.id), ("report_name", report.name))):
             rows = rows.add_column(place, name, pa.array([text] * len(rows), pa.string()))
-        found.append(rows)
-    if not found:
+        tables.append(rows)
+    if not tables:
         names = ", ".join(lacking[:5])
         raise AnalysisError(
             f"{names}: {_SKIPPED}.", hint="NAME.tasks.csv has them; python -m workloads profile tasks makes one."
@@ -68,7 +68,7 @@ def table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str
     for name in lacking:
         if left_out:
             left_out(f"{name} is left out: {_SKIPPED}.")
-    return pa.concat_tables(found)
+    return pa.concat_tables(tables)
 
 
 def frame(library: Library, report: Manifest) -> "pd.DataFrame":

@@ -48,10 +48,10 @@ def named(library: Library, manifest: Manifest) -> Named:
 def facts(library: Library, report_id: str) -> dict[str, Any]:
     """What the program says of its run (NAME.meta.json), nothing where there is no such file."""
     try:
-        found = json.loads(sidecar.path(library.reports, report_id, "meta").read_text(encoding="utf-8"))
+        written = json.loads(sidecar.path(library.reports, report_id, "meta").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return written if isinstance(written, dict) else {}
 
 
 def of_name(report_id: str, name: str, told: dict[str, Any]) -> Named:
@@ -100,9 +100,9 @@ def family(chosen: Named, others: Iterable[Named]) -> list[Named]:
 
     They have the name of its curve, or their programs call themselves the same and both tell their ranks.
     """
-    found = [chosen]
-    for one in others:
-        same_program = bool(chosen.workload) and one.workload == chosen.workload and bool(one.size and chosen.size)
-        if one.id != chosen.id and (one.curve == chosen.curve or same_program):
-            found.append(one)
-    return found
+    members = [chosen]
+    for named in others:
+        same_program = bool(chosen.workload) and named.workload == chosen.workload and bool(named.size and chosen.size)
+        if named.id != chosen.id and (named.curve == chosen.curve or same_program):
+            members.append(named)
+    return members

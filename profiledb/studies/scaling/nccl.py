@@ -69,14 +69,14 @@ def matched(run: Run) -> pd.DataFrame:
     every["key"] = every.groupby([*alike, "nth"], dropna=False).ngroup()
     members = every.groupby("communicator", dropna=False)["rank"].transform("nunique")
     present = every.groupby("key")["rank"].transform("nunique")
-    found = every[(present == members) & (members > 1) & every["operation"].isin(PAIRED)].copy()
+    matches = every[(present == members) & (members > 1) & every["operation"].isin(PAIRED)].copy()
     if run.whole:  # then a communicator has as many ranks as were seen in it
-        found["ranks"] = members[found.index]
-        parts = found["operation"].isin(_PARTS)
-        found["size_bytes"] = found["bytes"] * found["ranks"].where(parts, 1)
-    found["shortest_ns"] = found.groupby("key")["duration_ns"].transform("min")
-    found["wait_ns"] = found["duration_ns"] - found["shortest_ns"]
-    return found
+        matches["ranks"] = members[matches.index]
+        parts = matches["operation"].isin(_PARTS)
+        matches["size_bytes"] = matches["bytes"] * matches["ranks"].where(parts, 1)
+    matches["shortest_ns"] = matches.groupby("key")["duration_ns"].transform("min")
+    matches["wait_ns"] = matches["duration_ns"] - matches["shortest_ns"]
+    return matches
 
 
 def _all(run: Run) -> pd.DataFrame:
@@ -89,10 +89,10 @@ def _all(run: Run) -> pd.DataFrame:
 
 def operations(run: Run) -> pd.DataFrame:
     """A row an operation (``OPERATIONS``), the one that takes most time first; no row without NCCL in the steps."""
-    every, found = _all(run), matched(run)
+    every, matches = _all(run), matched(run)
     rows = []
     for operation, mine in every.groupby("operation"):
-        pairs = found[found["operation"] == operation]
+        pairs = matches[matches["operation"] == operation]
         row = {
             "operation": operation,
             "count": round(len(mine) / len(run.ranks)),
@@ -107,16 +107,16 @@ def operations(run: Run) -> pd.DataFrame:
 
 
 def _transfer(operation: str, pairs: pd.DataFrame) -> dict[str, object]:
-    one = pairs.drop_duplicates("key")
-    transfer = float(one["shortest_ns"].sum())
+    transfers = pairs.drop_duplicates("key")
+    transfer = float(transfers["shortest_ns"].sum())
     row: dict[str, object] = {
         "transfer_ns": transfer,
         "wait_ns": float(pairs.groupby("rank")["wait_ns"].sum().mean()),
     }
-    if one["size_bytes"].isna().any() or not transfer:
+    if transfers["size_bytes"].isna().any() or not transfer:
         return row
-    sizes = one["size_bytes"].astype(float)
-    factors = one["ranks"].astype(int).map(lambda ranks: bus_factor(operation, ranks))
+    sizes = transfers["size_bytes"].astype(float)
+    factors = transfers["ranks"].astype(int).map(lambda ranks: bus_factor(operation, ranks))
     return row | {
         "bytes": sizes.sum(),
         "algbw_gb_per_s": sizes.sum() / transfer,
@@ -126,12 +126,12 @@ def _transfer(operation: str, pairs: pd.DataFrame) -> dict[str, object]:
 
 def waits(run: Run) -> pd.DataFrame:
     """A row a rank (``WAITS``); no row where no operation could be matched."""
-    found = matched(run)
-    if found.empty:
+    matches = matched(run)
+    if matches.empty:
         return _typed(pd.DataFrame([], columns=[column.name for column in WAITS]), WAITS)
     rows = []
     for rank in run.ranks:
-        mine = found[found["rank"] == rank.number]
+        mine = matches[matches["rank"] == rank.number]
         total = float(mine["wait_ns"].sum())
         last = int((mine["wait_ns"] == 0).sum())
         rows.append((rank.number, rank.report, len(mine), total, total / rank.steps, last, rank.step_ns))
@@ -151,9 +151,9 @@ def straggler(run: Run, rows: pd.DataFrame) -> int | None:
     return int(order["rank"].iloc[0]) if clear else None
 
 
-def unknown_bytes(found: Sequence[Run]) -> bool:
+def unknown_bytes(runs: Sequence[Run]) -> bool:
     """Whether NCCL ran in steps, and of no operation of it the bytes are known."""
-    ops = [rank.ops for run in found for rank in run.ranks if len(rank.ops)]
+    ops = [rank.ops for run in runs for rank in run.ranks if len(rank.ops)]
     return bool(ops) and all(frame["bytes"].isna().all() for frame in ops)
 
 

@@ -30,7 +30,7 @@ def text(library: Library, names: Sequence[str], form: str, assumed: str) -> str
     Raises:
         AnalysisError: a report is not of Nsight Systems, or none of them tells anything.
     """
-    reports = list({one.id: one for one in map(library.find, names)}.values())
+    reports = list({chosen.id: chosen for chosen in map(library.find, names)}.values())
     for report in reports:
         if TIMELINE not in report.subjects:
             raise AnalysisError(f"{report.name} is not a report of Nsight Systems.", hint="scaling takes those.")
@@ -38,23 +38,23 @@ def text(library: Library, names: Sequence[str], form: str, assumed: str) -> str
     def answers(report_id: str) -> RunAnalysis:
         return lambda name, **params: analysis.run(library, report_id, name, params)
 
-    found, left_out = runs.gather([family.named(library, one) for one in reports], answers)
-    if not found:
+    gathered, left_out = runs.gather([family.named(library, chosen) for chosen in reports], answers)
+    if not gathered:
         raise AnalysisError(" ".join(left_out), hint="Capture with: nsys profile --trace=cuda,nvtx")
-    rows = scaling_rows.runs(found, assumed)
+    rows = scaling_rows.runs(gathered, assumed)
     if form == "csv":
         return formatted.csv_text(rows, scaling_rows.RUNS).rstrip("\n")
     if form == "json":
-        return json.dumps(_everything(found, rows, left_out), indent=1)
-    return "\n".join(_lines(found, rows, left_out))
+        return json.dumps(_everything(gathered, rows, left_out), indent=1)
+    return "\n".join(_lines(gathered, rows, left_out))
 
 
-def _everything(found: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> dict[str, Any]:
+def _everything(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> dict[str, Any]:
     return {
         "runs": _records(rows),
-        "nccl": {one.name: _records(nccl.operations(one)) for one in found},
-        "waits": {one.name: _records(nccl.waits(one)) for one in found},
-        "notes": _notes(found, left_out),
+        "nccl": {run.name: _records(nccl.operations(run)) for run in gathered},
+        "waits": {run.name: _records(nccl.waits(run)) for run in gathered},
+        "notes": _notes(gathered, left_out),
     }
 
 
@@ -62,23 +62,23 @@ def _records(frame: pd.DataFrame) -> Any:
     return json.loads(frame.to_json(orient="records", double_precision=15))
 
 
-def _notes(found: Sequence[Run], left_out: list[str]) -> list[str]:
-    notes = [*scaling_words.missing(found), *left_out]
-    return [*notes, scaling_words.SIZES] if nccl.unknown_bytes(found) else notes
+def _notes(gathered: Sequence[Run], left_out: list[str]) -> list[str]:
+    notes = [*scaling_words.missing(gathered), *left_out]
+    return [*notes, scaling_words.SIZES] if nccl.unknown_bytes(gathered) else notes
 
 
-def _lines(found: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> list[str]:
+def _lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> list[str]:
     """What a person reads: the sentence, a line a run, a line an operation, who waits."""
-    said = scaling_words.efficiency(rows) or scaling_words.split(found[-1])
+    sentence = scaling_words.efficiency(rows) or scaling_words.split(gathered[-1])
     table = [list(_SHORT.values())] + [[_cell(row[name], name) for name in _SHORT] for _, row in rows.iterrows()]
-    lines = [said, "", *_aligned(table)]
-    for one in found:
-        for _, row in nccl.operations(one).iterrows():
+    lines = [sentence, "", *_aligned(table)]
+    for run in gathered:
+        for _, row in nccl.operations(run).iterrows():
             bus = f", {row['busbw_gb_per_s']:.1f} GB/s on the bus" if pd.notna(row["busbw_gb_per_s"]) else ""
             mean = f"{row['count']} a rank, {words.duration(row['mean_ns'])} each with waits"
-            lines.append(f"{one.name}: {row['operation']}, {mean}{bus}")
-        lines.append(scaling_words.skew(one, nccl.waits(one)))
-    return [words.visible(line) if line else line for line in [*lines, *_notes(found, left_out)]]
+            lines.append(f"{run.name}: {row['operation']}, {mean}{bus}")
+        lines.append(scaling_words.skew(run, nccl.waits(run)))
+    return [words.visible(line) if line else line for line in [*lines, *_notes(gathered, left_out)]]
 
 
 def _cell(value: Any, name: str) -> str:

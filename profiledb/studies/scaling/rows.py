@@ -41,9 +41,9 @@ RUNS = (
 """Columns of ``runs``. What is not known is missing."""
 
 
-def runs(found: Sequence[Run], assumed: str = "strong") -> pd.DataFrame:
+def runs(gathered: Sequence[Run], assumed: str = "strong") -> pd.DataFrame:
     """A row a run, in the order given; ``assumed`` is the kind of scaling where nothing tells it."""
-    rows = [_row(run, scaling.base_of(run, found, assumed), assumed) for run in found]
+    rows = [_row(run, scaling.base_of(run, gathered, assumed), assumed) for run in gathered]
     frame = pd.DataFrame(rows, columns=[column.name for column in RUNS])
     texts = {column.name for column in RUNS if column.unit == "text"}
     whole = {column.name for column in RUNS if column.unit == "count"}

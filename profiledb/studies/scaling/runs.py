@@ -113,33 +113,33 @@ def gather(named: Sequence[Named], run: Callable[[str], RunAnalysis]) -> tuple[l
         named: the reports.
         run: answers analyses of the report with an id, each on the whole of it.
     """
-    found: dict[str, list[tuple[Named, list[Rank]]]] = {}
+    by_run: dict[str, list[tuple[Named, list[Rank]]]] = {}
     left_out = []
-    for one in named:
+    for report in named:
         try:
-            ranks = _ranks(one, run(one.id))
+            ranks = _ranks(report, run(report.id))
         except WarpdeckError as error:
-            left_out.append(f"{one.name} is left out: {error.message}")
+            left_out.append(f"{report.name} is left out: {error.message}")
             continue
-        known = found.setdefault(one.run, [])
-        if any(one.rank in (None, other.rank) for other, _ in known):
-            which = "" if one.rank is None else f" of rank {one.rank}"
-            left_out.append(f"{one.name} is left out: there is another report{which} of {one.run}.")
+        known = by_run.setdefault(report.run, [])
+        if any(report.rank in (None, other.rank) for other, _ in known):
+            which = "" if report.rank is None else f" of rank {report.rank}"
+            left_out.append(f"{report.name} is left out: there is another report{which} of {report.run}.")
         else:
-            known.append((one, ranks))
-    runs = [_run(name, members) for name, members in found.items()]
-    return sorted(runs, key=lambda one: (one.size, one.name)), left_out
+            known.append((report, ranks))
+    runs = [_run(name, members) for name, members in by_run.items()]
+    return sorted(runs, key=lambda launch: (launch.size, launch.name)), left_out
 
 
 def _run(name: str, members: list[tuple[Named, list[Rank]]]) -> Run:
-    ranks = sorted((rank for _, found in members for rank in found), key=lambda rank: rank.number)
+    ranks = sorted((rank for _, own in members for rank in own), key=lambda rank: rank.number)
     first = members[0][0]
-    told = max((one.size or 0 for one, _ in members), default=0)
+    told = max((report.size or 0 for report, _ in members), default=0)
     size = max(told, len(ranks), 1 + max(rank.number for rank in ranks))
     return Run(name, first.curve, size, first.scaling, first.items, tuple(ranks))
 
 
-def _ranks(one: Named, run: RunAnalysis) -> list[Rank]:
+def _ranks(report: Named, run: RunAnalysis) -> list[Rank]:
     """The ranks of a report: itself, or each of its GPUs and processes."""
     told_by, split = _split(run)
     lanes = [(key, rows) for key, rows in split.groupby(["pid", "gpu_id"], sort=True)]
@@ -147,11 +147,11 @@ def _ranks(one: Named, run: RunAnalysis) -> list[Rank]:
     lanes = [lane for lane, ns in zip(lanes, kernel_ns, strict=True) if ns >= SMALL * max(kernel_ns)]
     ops = run("nccl_ops", steps=told_by, points=EVERY)
     ops = ops[ops["step"].notna()]
-    first = one.rank or 0
+    first = report.rank or 0
     return [
         Rank(
             number=first + number,
-            report=one.name,
+            report=report.name,
             told_by=told_by,
             steps=len(rows),
             step_ns=float(rows["duration_ns"].mean()),
@@ -201,9 +201,10 @@ def base_of(run: Run, runs: Sequence[Run], assumed: str = "strong") -> Run | Non
     A run on one GPU serves strong and weak scaling alike. None where there is none with fewer ranks and the same work.
     """
     fitting = [
-        one
-        for one in runs
-        if one.comparable and run.comparable and one.size < run.size and (one.curve == run.curve or one.size == 1)
-        and same_work(run, one, scaling_of(run, one, assumed))
+        other
+        for other in runs
+        if other.comparable and run.comparable and other.size < run.size
+        and (other.curve == run.curve or other.size == 1)
+        and same_work(run, other, scaling_of(run, other, assumed))
     ]  # fmt: skip
-    return min(fitting, key=lambda one: (one.size, one.curve != run.curve, one.name), default=None)
+    return min(fitting, key=lambda other: (other.size, other.curve != run.curve, other.name), default=None)

@@ -30,11 +30,11 @@ def efficiency(rows: pd.DataFrame) -> str:
     if known.empty:
         return ""
     largest = known[known["ranks"] == known["ranks"].max()].sort_values("efficiency_pct", ascending=False)
-    said = ", ".join(
+    runs = ", ".join(
         f"{row['run']} {_percent(row['efficiency_pct'])} ({row['scaling']})" for _, row in largest.iterrows()
     )
     ranks = int(largest["ranks"].iloc[0])
-    text = f"On {ranks} ranks: {said}." if len(largest) < 5 else f"On {ranks} ranks: {len(largest)} runs."
+    text = f"On {ranks} ranks: {runs}." if len(largest) < 5 else f"On {ranks} ranks: {len(largest)} runs."
     return f"{text} {lost(largest.iloc[-1])}".strip()
 
 
@@ -92,21 +92,21 @@ def skew(run: Run, rows: pd.DataFrame) -> str:
 
 def missing(runs: Sequence[Run]) -> list[str]:
     """A sentence for each run that lacks something: ranks, or steps that ranges tell."""
-    said = []
+    sentences = []
     for run in runs:
         if not run.whole:
-            said.append(
+            sentences.append(
                 f"{run.name}: {len(run.ranks)} of {run.size} ranks are here; the means are over these, and the transfer"
                 " of an operation is the shortest of these, so that waits are lower ends."
             )
         if run.told_by == "kernels":
-            said.append(f"{run.name}: no ranges tell its steps; they are guessed from its kernels.")
+            sentences.append(f"{run.name}: no ranges tell its steps; they are guessed from its kernels.")
         if run.told_by == "nothing":
-            said.append(
+            sentences.append(
                 f"{run.name}: nothing tells its steps, so it has no efficiency. Put ranges called step_0, step_1, ..."
                 " around them."
             )
-    return said
+    return sentences
 
 
 def _percent(value: Any) -> str:

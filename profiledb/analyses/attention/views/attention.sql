@@ -6,25 +6,30 @@ CREATE OR REPLACE MACRO is_part(name, pattern) AS regexp_full_match(name, '(?:[^
 
 -- Tokens that the name of a range tells: tokens_512, seq_len=1024, "2048 tokens".
 CREATE OR REPLACE MACRO tokens_of(name) AS TRY_CAST(nullif(concat(
-    regexp_extract(name, '(?i)(?:^|[^a-z])(?:tokens|seq(?:uence)?(?:[ _-]?len(?:gth)?)?|length|context)[ _=:#-]*(\d{1,9})', 1),
+    regexp_extract(name,
+        '(?i)(?:^|[^a-z])(?:tokens|seq(?:uence)?(?:[ _-]?len(?:gth)?)?|length|context)[ _=:#-]*(\d{1,9})', 1),
     regexp_extract(name, '(?i)(?:^|\D)(\d{1,9})[ _-]*tokens', 1)), '') AS BIGINT);
 
 -- A number of a payload under one of several names; of texts that are no JSON none.
 CREATE OR REPLACE MACRO payload_number(json, names) AS CASE WHEN json_valid(json) THEN
-    list_filter([TRY_CAST(json_extract_string(json, name) AS BIGINT) FOR name IN names], lambda n: n IS NOT NULL)[1] END;
+    list_filter(list_transform(names, LAMBDA name: TRY_CAST(json_extract_string(json, name) AS BIGINT)),
+        LAMBDA n: n IS NOT NULL)[1] END;
 
 -- What the names of facts and of parts of a payload may be.
 CREATE OR REPLACE MACRO batch_names() AS ['batch', 'batch_size', 'b', 'sequences'];
 CREATE OR REPLACE MACRO head_names() AS ['heads', 'num_heads', 'n_heads', 'n_head', 'num_attention_heads', 'h'];
-CREATE OR REPLACE MACRO token_names() AS ['tokens', 'seq_len', 'sequence_length', 'seqlen', 'seq_length', 'context', 't'];
+CREATE OR REPLACE MACRO token_names() AS
+['tokens', 'seq_len', 'sequence_length', 'seqlen', 'seq_length', 'context', 't'];
 CREATE OR REPLACE MACRO size_names() AS ['head_size', 'head_dim', 'd_head', 'head_dimension', 'd'];
 
 -- A number as people and files write it; NULL for anything else.
-CREATE OR REPLACE MACRO whole(text) AS CASE WHEN TRY_CAST(text AS DOUBLE) BETWEEN 1 AND 1e9 THEN TRY_CAST(text AS DOUBLE)::BIGINT END;
+CREATE OR REPLACE MACRO whole(text) AS
+CASE WHEN TRY_CAST(text AS DOUBLE) BETWEEN 1 AND 1e9 THEN TRY_CAST(text AS DOUBLE)::BIGINT END;
 
 -- Bytes of a number.
 CREATE OR REPLACE MACRO element_bytes(kind) AS
-CASE kind WHEN 'fp8' THEN 1 WHEN 'bf16' THEN 2 WHEN 'fp16' THEN 2 WHEN 'tf32' THEN 4 WHEN 'fp32' THEN 4 WHEN 'fp64' THEN 8 END;
+CASE kind WHEN 'fp8' THEN 1 WHEN 'bf16' THEN 2 WHEN 'fp16' THEN 2 WHEN 'tf32' THEN 4 WHEN 'fp32' THEN 4
+    WHEN 'fp64' THEN 8 END;
 
 -- What the GPU of the report reaches at most in a precision (`gpu_peak`): of several that worked, the slowest.
 CREATE OR REPLACE MACRO attention_peak(kind) AS TABLE
@@ -33,8 +38,8 @@ SELECT min(peak_flops_per_s) AS peak_flops_per_s, arg_min(source, peak_flops_per
 FROM gpu_peak(kind) JOIN gpu USING (gpu_id)
 WHERE gpu_id IN (SELECT device_id FROM busy) OR NOT EXISTS (FROM busy);
 
--- Every path with the part of attention that it is, or lies in: the outermost one whose name fits a pattern. Its variant
--- is the name of the range around it. Tokens are those that the innermost name tells.
+-- Every path with the part of attention that it is, or lies in: the outermost one whose name fits a pattern. Its
+-- variant is the name of the range around it. Tokens are those that the innermost name tells.
 CREATE OR REPLACE MACRO attention_path(of_scores, of_softmax, of_output) AS TABLE
 WITH RECURSIVE named AS (
     SELECT path_id, parent_id, name, tokens_of(name) AS own_tokens, CASE WHEN is_part(name, of_scores) THEN 'scores'
@@ -52,10 +57,10 @@ WITH RECURSIVE named AS (
 )
 SELECT path_id, name, part, part_path, variant, tokens FROM down;
 
--- Ranges of the three parts, and ranges in which a fused kernel of attention ran, a row each with what it ran on the GPU.
--- `calls` are attentions: a fused one may take a second kernel that combines pieces. Kernels of the backward pass of a
--- fused attention are a part of their own. Kernels in no range are a row, too. What stands in the payloads of a range
--- and of those around it tells its size.
+-- Ranges of the three parts, and ranges in which a fused kernel of attention ran, a row each with what it ran on the
+-- GPU. `calls` are attentions: a fused one may take a second kernel that combines pieces. Kernels of the backward pass
+-- of a fused attention are a part of their own. Kernels in no range are a row, too. What stands in the payloads of a
+-- range and of those around it tells its size.
 CREATE OR REPLACE MACRO selected_attention(of_scores, of_softmax, of_output) AS TABLE
 WITH RECURSIVE path AS MATERIALIZED (
     FROM attention_path(of_scores, of_softmax, of_output)
@@ -91,9 +96,11 @@ WITH RECURSIVE path AS MATERIALIZED (
     FROM instance LEFT JOIN work USING (range_id)
     UNION ALL SELECT range_id, part, variant, tokens, cpu_ns, calls, kernels, kernel_ns, NULL FROM fused
 ), said AS MATERIALIZED (
-    SELECT range_id, payload_number(payload_json, batch_names()) AS batch, payload_number(payload_json, head_names()) AS heads,
+    SELECT range_id, payload_number(payload_json, batch_names()) AS batch,
+        payload_number(payload_json, head_names()) AS heads,
         payload_number(payload_json, size_names()) AS head_size,
-        coalesce(payload_number(payload_json, token_names()), CASE WHEN regexp_matches(name, '(^|[^a-z])(tokens|seq(uence)?(_?len(gth)?)?|context)([^a-z]|$)', 'i')
+        coalesce(payload_number(payload_json, token_names()),
+            CASE WHEN regexp_matches(name, '(^|[^a-z])(tokens|seq(uence)?(_?len(gth)?)?|context)([^a-z]|$)', 'i')
             THEN whole(coalesce(payload_int64::VARCHAR, payload_uint64::VARCHAR)) END) AS tokens
     FROM range JOIN range_path USING (path_id)
     WHERE coalesce(payload_json, payload_int64::VARCHAR, payload_uint64::VARCHAR) IS NOT NULL
@@ -114,8 +121,10 @@ FROM every_part LEFT JOIN size USING (range_id);
 -- Its parts by variant and size: what is not told by the ranges is given, or is a fact beside the report.
 CREATE OR REPLACE MACRO selected_attention_part(of_scores, of_softmax, of_output, b, h, t, d) AS TABLE
 WITH fact AS (
-    SELECT coalesce(whole(b), whole(meta_value(batch_names()))) AS b, coalesce(whole(h), whole(meta_value(head_names()))) AS h,
-        coalesce(whole(t), whole(meta_value(token_names()))) AS t, coalesce(whole(d), whole(meta_value(size_names()))) AS d
+    SELECT coalesce(whole(b), whole(meta_value(batch_names()))) AS b,
+        coalesce(whole(h), whole(meta_value(head_names()))) AS h,
+        coalesce(whole(t), whole(meta_value(token_names()))) AS t,
+        coalesce(whole(d), whole(meta_value(size_names()))) AS d
 ), whole_part AS (
     SELECT variant, coalesce(tokens, fact.t) AS tokens, coalesce(whole(b), batch, fact.b) AS batch,
         coalesce(whole(h), heads, fact.h) AS heads, coalesce(whole(d), head_size, fact.d) AS head_size, part,
@@ -124,5 +133,6 @@ WITH fact AS (
     FROM selected_attention(of_scores, of_softmax, of_output), fact
     GROUP BY ALL
 )
-SELECT *, CASE part WHEN 'scores' THEN 1 WHEN 'softmax' THEN 2 WHEN 'output' THEN 3 WHEN 'fused' THEN 4 ELSE 5 END AS place
+SELECT *, CASE part WHEN 'scores' THEN 1 WHEN 'softmax' THEN 2 WHEN 'output' THEN 3 WHEN 'fused' THEN 4
+    ELSE 5 END AS place
 FROM whole_part;

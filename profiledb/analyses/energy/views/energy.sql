@@ -11,7 +11,8 @@ WITH RECURSIVE starred AS (
     FROM starred AS parent JOIN range_path AS own ON own.parent_id = parent.path_id
 ), loop AS (
     SELECT above, star FROM (
-        SELECT above, star, TRY_CAST(regexp_extract(name, '(\d{1,9})(?: ?(?:/|of) ?\d+)?\D*$', 1) AS BIGINT) AS number FROM starred
+        SELECT above, star, TRY_CAST(regexp_extract(name, '(\d{1,9})(?: ?(?:/|of) ?\d+)?\D*$', 1) AS BIGINT) AS number
+        FROM starred
     ) GROUP BY above, star HAVING count(DISTINCT number) >= 3 AND max(number) - min(number) + 1 = count(DISTINCT number)
 ), named AS MATERIALIZED (
     SELECT path_id, parent_id, replace(CASE WHEN loop.star IS NULL THEN name ELSE star END, '/', '\/') AS title
@@ -31,9 +32,9 @@ UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY title), title FROM loo
 UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY name), name FROM range_path WHERE what = 'name';
 
 -- Energy by what it is asked for: 'window' (the selection), 'class' (kernel classes, copies, graphs, idle), 'path',
--- 'loop' and 'name' (NVTX ranges), 'step' (loops by rank). A row a key and GPU; `label` is the class, or says nothing. `asked_ns` is
--- the time that counts, without overlap, `known_ns` what the log covers of it; without any there is no energy. Of ranges
--- and steps those keys are told that have the most time, as many as `most`.
+-- 'loop' and 'name' (NVTX ranges), 'step' (loops by rank). A row a key and GPU; `label` is the class, or says nothing.
+-- `asked_ns` is the time that counts, without overlap, `known_ns` what the log covers of it; without any there is no
+-- energy. Of ranges and steps those keys are told that have the most time, as many as `most`.
 --
 -- A stretch of ns with energy E, of which a part f is covered, gives f * E (by the two powers of one with a hole). The
 -- GPU may have drawn it at any moment of the stretch, between the lowest and the highest power P (p_min_w, p_max_w), so
@@ -43,9 +44,10 @@ UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY name), name FROM range
 -- side of an end and not on the other, because within a part that goes on it cancels. So a sum of such bounds holds
 -- whatever the power did, as long as it stayed between Pmin and Pmax.
 --
--- A range is its time on the GPU in the mode, from its first operation to the end of its last, else that on the host; what
--- it covers twice counts once. Kernels that run at the same time share it: within a stretch the time in which anything
--- ran is divided among the classes as their durations are, and the rest of the selection is idle, so all add up to it.
+-- A range is its time on the GPU in the mode, from its first operation to the end of its last, else that on the host;
+-- what it covers twice counts once. Kernels that run at the same time share it: within a stretch the time in which
+-- anything ran is divided among the classes as their durations are, and the rest of the selection is idle, so all add
+-- up to it.
 CREATE OR REPLACE MACRO selected_energy(what, mode_of_gpu, most) AS TABLE
 WITH known AS MATERIALIZED (
     FROM power_interval
@@ -62,7 +64,8 @@ WITH known AS MATERIALIZED (
     SELECT rank, coalesce(gpu_start_ns, start_ns), coalesce(gpu_start_ns + gpu_ns, end_ns)
     FROM selected_step(mode_of_gpu) WHERE what = 'step' AND closed AND NOT is_warmup
 ), swept AS (
-    SELECT key, a, b, max(b) OVER (PARTITION BY key ORDER BY a ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+    SELECT key, a, b,
+        max(b) OVER (PARTITION BY key ORDER BY a ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
     FROM span
 ), fresh AS MATERIALIZED (
     SELECT key, greatest(a, coalesce(reached, a)) AS a, b FROM swept WHERE b > greatest(a, coalesce(reached, a))
@@ -129,7 +132,8 @@ WITH known AS MATERIALIZED (
     FROM part JOIN known USING (gpu_id, number)
 ), beside AS (
     SELECT *, coalesce(rest_low_j >= least_j, false) AS by_low, coalesce(rest_high_j <= most_j, false) AS by_high,
-        lag(number) OVER lane = number - 1 AND follows AND coalesce(lag(rest_low_j >= least_j) OVER lane, false) AS goes_on,
+        lag(number) OVER lane = number - 1 AND follows
+            AND coalesce(lag(rest_low_j >= least_j) OVER lane, false) AS goes_on,
         coalesce(lead(number) OVER lane = number + 1 AND lead(follows) OVER lane
             AND lead(rest_high_j <= most_j) OVER lane, false) AS is_followed
     FROM bounded WINDOW lane AS (PARTITION BY key, label, gpu_id ORDER BY number)
@@ -143,6 +147,7 @@ WITH known AS MATERIALIZED (
 ), asked AS (
     SELECT key, sum(b - a)::BIGINT AS asked_ns FROM item WHERE what <> 'class' GROUP BY key
 )
-SELECT coalesce(asked.key, total.key) AS key, label, coalesce(board.gpu_id, total.gpu_id) AS gpu_id, source, asked_ns, known_ns, joules,
+SELECT coalesce(asked.key, total.key) AS key, label, coalesce(board.gpu_id, total.gpu_id) AS gpu_id, source, asked_ns,
+    known_ns, joules,
     CASE WHEN joules IS NOT NULL THEN greatest(0, least(low_j, joules)) END AS low_j, greatest(high_j, joules) AS high_j
 FROM asked CROSS JOIN board FULL JOIN total ON total.key = asked.key AND total.gpu_id = board.gpu_id;

@@ -17,7 +17,8 @@ WITH board AS (
     SELECT energy_gpu.gpu_id, nullif(regexp_replace(lower(uuid), '^gpu-', ''), '') AS uuid
     FROM energy_gpu LEFT JOIN gpu USING (gpu_id)
 ), reading AS (
-    SELECT time_ns - epoch_ns(captured_at) AS time_ns, device, nullif(regexp_replace(lower(uuid), '^gpu-', ''), '') AS uuid,
+    SELECT time_ns - epoch_ns(captured_at) AS time_ns, device,
+        nullif(regexp_replace(lower(uuid), '^gpu-', ''), '') AS uuid,
         CASE WHEN isfinite(power_w) AND power_w >= 0 THEN power_w END AS power_w,
         CASE WHEN isfinite(energy_mj) THEN energy_mj / 1000 END AS counter_j,
         power_log.* EXCLUDE (time_ns, device, uuid, power_w, energy_mj)
@@ -36,20 +37,20 @@ FROM (SELECT gpu_id, any_value(device) AS device FROM power_reading GROUP BY gpu
 JOIN meta ON key = concat('gpus.', device, '.power_limit_w')
 WHERE isfinite(limit_w) AND limit_w > 0;
 
--- Stretches of time in which a GPU drew a known energy: between two successive changes of its counter, each at the first
--- reading that shows it. Where the counter goes backwards (a driver that was loaded anew) nothing is known. A GPU without
--- a counter that moves has its power by the trapezoid from reading to reading instead.
+-- Stretches of time in which a GPU drew a known energy: between two successive changes of its counter, each at the
+-- first reading that shows it. Where the counter goes backwards (a driver that was loaded anew) nothing is known. A GPU
+-- without a counter that moves has its power by the trapezoid from reading to reading instead.
 --
 -- p_min_w and p_max_w are the lowest and the highest power that the log proves: of a reading, or of an energy over the
 -- shortest, or longest, time that it can have taken. For a change may be older than the reading that shows it first: by
 -- the time since the reading before, but by no more than the period of the driver, which is the median stretch. Until
--- then the GPU drew at most late_start_j, or late_end_j at the other end, which the counter puts into the other stretch.
--- Readings are averages, so work that is shorter than the period may draw more than any of them: where the program tells
--- the power limit, and it is higher, that is p_max_w.
+-- then the GPU drew at most late_start_j, or late_end_j at the other end, which the counter puts into the other
+-- stretch. Readings are averages, so work that is shorter than the period may draw more than any of them: where the
+-- program tells the power limit, and it is higher, that is p_max_w.
 --
--- Profilers stop a program where a capture begins and ends, and the log with it. A stretch with such a hole, longer than
--- the period, has one power up to the last reading before it (w, until cut_ns) and another in it (hole_w), which are to
--- each other as the readings before and behind it are; in every other stretch both are its mean.
+-- Profilers stop a program where a capture begins and ends, and the log with it. A stretch with such a hole, longer
+-- than the period, has one power up to the last reading before it (w, until cut_ns) and another in it (hole_w), which
+-- are to each other as the readings before and behind it are; in every other stretch both are its mean.
 CREATE OR REPLACE VIEW power_interval AS
 WITH reading AS MATERIALIZED (
     SELECT gpu_id, time_ns, power_w, counter_j FROM power_reading
@@ -60,7 +61,8 @@ WITH reading AS MATERIALIZED (
 ), change AS (
     SELECT * FROM counted WHERE counter_j <> before_j
 ), by_counter AS (
-    SELECT gpu_id, 'counter' AS source, lag(time_ns) OVER by_time AS start_ns, time_ns AS end_ns, counter_j - before_j AS joules,
+    SELECT gpu_id, 'counter' AS source, lag(time_ns) OVER by_time AS start_ns, time_ns AS end_ns,
+        counter_j - before_j AS joules,
         lag(seen_ns) OVER by_time AS start_seen_ns, seen_ns AS end_seen_ns, seen_w, power_w AS end_w
     FROM change WINDOW by_time AS (PARTITION BY gpu_id ORDER BY time_ns)
 ), by_power AS (
@@ -92,7 +94,8 @@ WITH reading AS MATERIALIZED (
     ) LEFT JOIN power_limit USING (gpu_id) GROUP BY gpu_id
 )
 SELECT gpu_id, source, row_number() OVER (PARTITION BY gpu_id ORDER BY start_ns) AS number, start_ns, end_ns,
-    end_ns - start_ns AS ns, joules, p_min_w, p_max_w, lag(end_ns) OVER by_time IS NOT DISTINCT FROM start_ns AS follows,
+    end_ns - start_ns AS ns, joules, p_min_w, p_max_w,
+    (lag(end_ns) OVER by_time IS NOT DISTINCT FROM start_ns) AS follows,
     p_max_w * least(start_ns - start_seen_ns, period_ns) / 1e9 AS late_start_j,
     p_max_w * least(end_ns - end_seen_ns, period_ns) / 1e9 AS late_end_j, cut_ns,
     joules * coalesce(seen_w / shape_j, 1e9 / ns) AS w, joules * coalesce(end_w / shape_j, 1e9 / ns) AS hole_w
@@ -100,4 +103,5 @@ FROM holed JOIN proved USING (gpu_id)
 WINDOW by_time AS (PARTITION BY gpu_id ORDER BY start_ns);
 
 -- Whether an energy is told at all: not where half of its bar is more than half of it.
-CREATE OR REPLACE MACRO energy_measurable(joules, low_j, high_j) AS coalesce(joules > 0 AND high_j - low_j <= joules, false);
+CREATE OR REPLACE MACRO energy_measurable(joules, low_j, high_j) AS
+coalesce(joules > 0 AND high_j - low_j <= joules, false);

@@ -108,7 +108,8 @@ WITH host AS MATERIALIZED (
     SELECT gap_id, pre, call, greatest(least(e, cut) - s, 0) AS before_ns, greatest(e - greatest(s, cut), 0) AS after_ns
     FROM part
 ), piece AS (
-    SELECT gap_id, pre, call.source, call.name_id, sum(before_ns)::BIGINT AS ns, false AS launched FROM spent GROUP BY ALL
+    SELECT gap_id, pre, call.source, call.name_id, sum(before_ns)::BIGINT AS ns, false AS launched
+    FROM spent GROUP BY ALL
     UNION ALL
     SELECT gap_id, pre, NULL, NULL, sum(after_ns)::BIGINT, true FROM spent GROUP BY ALL
     UNION ALL

@@ -52,7 +52,8 @@ SELECT memop.*, regexp_replace(operation, '^\[CUDA (?:memcpy )?(.*)\]$', '\1') A
 FROM (
     SELECT *, CASE WHEN kind = 'memset' THEN CASE WHEN dst_kind IN (2, 3, 5) THEN 'memory' END
         WHEN copy_kind IN (1, 2, 3, 4, 11, 12) THEN 'host link'
-        WHEN copy_kind IN (5, 6, 7, 8) AND src_device_id IS NOT DISTINCT FROM dst_device_id THEN 'memory' END AS limited_by
+        WHEN copy_kind IN (5, 6, 7, 8)
+            AND (src_device_id IS NOT DISTINCT FROM dst_device_id) THEN 'memory' END AS limited_by
     FROM selected_memop
 ) AS memop
 LEFT JOIN (
@@ -62,8 +63,8 @@ LEFT JOIN (
 ) ON gpu_id = device_id
 WHERE operation IS NOT NULL;
 
--- Device memory that the program held after each event, by GPU: allocations less releases of kinds 2 device, 3 array and
--- 5 static (enum CUDA_MEM_KIND). What was released but never seen allocated was held from the begin on.
+-- Device memory that the program held after each event, by GPU: allocations less releases of kinds 2 device, 3 array
+-- and 5 static (enum CUDA_MEM_KIND). What was released but never seen allocated was held from the begin on.
 CREATE OR REPLACE VIEW memory_held AS
 WITH running AS (
     SELECT device_id, event_id, time_ns AS moment_ns, sum(CASE WHEN operation = 0 THEN bytes ELSE -bytes END) OVER (

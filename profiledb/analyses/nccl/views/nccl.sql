@@ -15,8 +15,8 @@ CREATE OR REPLACE MACRO nccl_operation(name) AS CASE
 END;
 
 -- How many of the messages of its calls an operation carries: the payload of some counts the part of one rank
--- (ncclAllGather its send count, ncclReduceScatter its receive count, ncclAlltoAll, Gather and Scatter that of one peer;
--- source: collectives.cc of NCCL), and nccl-tests counts the whole.
+-- (ncclAllGather its send count, ncclReduceScatter its receive count, ncclAlltoAll, Gather and Scatter that of one
+-- peer; source: collectives.cc of NCCL), and nccl-tests counts the whole.
 CREATE OR REPLACE MACRO nccl_parts(operation, ranks) AS
     CASE WHEN operation IN ('AllGather', 'ReduceScatter', 'AlltoAll', 'Gather', 'Scatter') THEN ranks ELSE 1 END;
 
@@ -44,7 +44,8 @@ FROM range JOIN nccl_range USING (pre) WHERE communicator IS NOT NULL GROUP BY c
 CREATE OR REPLACE VIEW nccl_kernel AS
 SELECT kernel_id, nccl_operation(short) AS operation, pre AS launcher,
     row_number() OVER one AS nth, count(*) OVER one_of AS kernels
-FROM (SELECT kernel_id, call_id, thread_range, short FROM kernel JOIN kernel_name USING (name_id) WHERE starts_with(short, 'nccl'))
+FROM (SELECT kernel_id, call_id, thread_range, short FROM kernel JOIN kernel_name USING (name_id)
+    WHERE starts_with(short, 'nccl'))
 LEFT JOIN nccl_range ON pre = thread_range
 WINDOW one_of AS (PARTITION BY pre, nccl_operation(short)), one AS (one_of ORDER BY call_id, kernel_id);
 
@@ -68,8 +69,10 @@ WITH call AS (
     SELECT *, row_number() OVER (one_of ORDER BY start_ns, pre) AS nth, count(*) OVER one_of AS calls
     FROM nccl_launch_call WINDOW one_of AS (PARTITION BY launcher, operation)
 ), summed AS (
-    SELECT launcher, operation, calls, CASE WHEN count(bytes) = count(*) THEN CASE WHEN operation <> 'SendRecv' THEN sum(bytes)
-            ELSE greatest(sum(bytes) FILTER (text = 'ncclSend'), sum(bytes) FILTER (text <> 'ncclSend')) END END::BIGINT AS bytes,
+    SELECT launcher, operation, calls,
+        CASE WHEN count(bytes) = count(*) THEN CASE WHEN operation <> 'SendRecv' THEN sum(bytes)
+            ELSE greatest(sum(bytes) FILTER (text = 'ncclSend'),
+                sum(bytes) FILTER (text <> 'ncclSend')) END END::BIGINT AS bytes,
         CASE WHEN count(DISTINCT communicator) = 1 THEN min(communicator) END AS communicator,
         CASE WHEN count(DISTINCT reduction) = 1 THEN min(reduction) END AS reduction
     FROM call GROUP BY launcher, operation, calls
@@ -83,22 +86,27 @@ FROM nccl_kernel JOIN summed USING (launcher, operation) WHERE kernels = 1 AND c
 -- A type as NCCL and C++ write it, in one spelling.
 CREATE OR REPLACE MACRO nccl_type(name) AS (
     SELECT coalesce(nullif(regexp_extract(name, '_([iu](?:8|16|32|64)|b?f16|f32|f64|f8e\dm\d)(?:_|\(|$)', 1), ''),
-        MAP {'half': 'f16', 'float': 'f32', 'double': 'f64', '__nv_bfloat16': 'bf16', 'int8_t': 'i8', 'uint8_t': 'u8',
-            'int32_t': 'i32', 'uint32_t': 'u32', 'int64_t': 'i64', 'uint64_t': 'u64'}[
-            regexp_extract(name, '_(half|float|double|__nv_bfloat16|u?int(?:8|32|64)_t)(?:_|\(|$)', 1)])
+        map_extract_value(
+            MAP {'half': 'f16', 'float': 'f32', 'double': 'f64', '__nv_bfloat16': 'bf16', 'int8_t': 'i8',
+                'uint8_t': 'u8', 'int32_t': 'i32', 'uint32_t': 'u32', 'int64_t': 'i64', 'uint64_t': 'u64'},
+            regexp_extract(name, '_(half|float|double|__nv_bfloat16|u?int(?:8|32|64)_t)(?:_|\(|$)', 1)))
 );
 
 -- Operations of NCCL of the selection: its kernels with what their names and their calls tell. `size_bytes` is what
 -- nccl-tests calls the size: the message, or the whole of the parts of all ranks.
 CREATE OR REPLACE VIEW selected_nccl_op AS
-SELECT kernel.kernel_id, coalesce(nccl_operation(short), 'other') AS operation, short AS kernel, nccl_type(short) AS data_type,
+SELECT kernel.kernel_id, coalesce(nccl_operation(short), 'other') AS operation, short AS kernel,
+    nccl_type(short) AS data_type,
     reduction,
-    upper(coalesce(nullif(regexp_extract(short, '_(COLLNET_DIRECT|COLLNET_CHAIN|NVLS_TREE|NVLS|RING|TREE|PAT)(?:_|\(|$)', 1), ''),
+    upper(coalesce(nullif(regexp_extract(short,
+        '_(COLLNET_DIRECT|COLLNET_CHAIN|NVLS_TREE|NVLS|RING|TREE|PAT)(?:_|\(|$)', 1), ''),
         nullif(regexp_extract(short, '(Ring|Tree|CollNet)(?:LL128|LL)?Kernel', 1), ''))) AS algorithm,
     coalesce(nullif(regexp_extract(short, '_(LL128|LL|SIMPLE)(?:_|\(|$)', 1), ''),
         nullif(regexp_extract(short, '(LL128|LL)Kernel', 1), '')) AS protocol,
-    bytes, calls, communicator, coalesce(known.ranks, TRY_CAST(meta_value(['ranks', 'world_size']) AS INTEGER)) AS ranks,
-    bytes * nccl_parts(nccl_operation(short), coalesce(known.ranks, TRY_CAST(meta_value(['ranks', 'world_size']) AS INTEGER)))
+    bytes, calls, communicator,
+    coalesce(known.ranks, TRY_CAST(meta_value(['ranks', 'world_size']) AS INTEGER)) AS ranks,
+    bytes * nccl_parts(nccl_operation(short),
+        coalesce(known.ranks, TRY_CAST(meta_value(['ranks', 'world_size']) AS INTEGER)))
         AS size_bytes,
     start_ns, end_ns, end_ns - start_ns AS duration_ns, device_id, stream_id, global_pid, call_id, process_range
 FROM selected_kernel AS kernel JOIN kernel_name USING (name_id)

@@ -1,8 +1,8 @@
 -- Building blocks of the analyses of one launch of a Compute report.
 -- includes: ncu
 
--- Metrics whose whole name fits a regular expression. The names are looked through first: a report has some thousands of
--- them, but may have millions of values.
+-- Metrics whose whole name fits a regular expression. The names are looked through first: a report has some thousands
+-- of them, but may have millions of values.
 CREATE OR REPLACE MACRO launch_metric(pattern) AS TABLE
 SELECT launch_id, name, unit, value, "text"
 FROM ncu_metric JOIN (

@@ -1,5 +1,5 @@
--- Work, traffic and roofs of the launches that ncu measured, from whichever metrics a report has. The formulas are those
--- of the SpeedOfLight_*RooflineChart.section files of Nsight Compute 2024.1 and 2025.3.
+-- Work, traffic and roofs of the launches that ncu measured, from whichever metrics a report has. The formulas are
+-- those of the SpeedOfLight_*RooflineChart.section files of Nsight Compute 2024.1 and 2025.3.
 
 -- The GPU of a Compute report. Where one is joined to a Systems report, the library puts its own in front.
 CREATE OR REPLACE VIEW ncu_gpu AS FROM gpu;
@@ -10,13 +10,15 @@ CREATE OR REPLACE VIEW ncu_gpu AS FROM gpu;
 CREATE OR REPLACE VIEW sm_rate AS
 FROM (VALUES
     ('6.0', 32, 64, NULL), ('6.1', 4, 128, NULL), ('7.0', 32, 64, 1024), ('7.5', 2, 64, 1024), ('8.0', 32, 64, 2048),
-    ('8.6', 2, 128, 1024), ('8.9', 2, 128, 1024), ('9.0', 64, 128, 4096), ('10.0', 64, 128, 8192), ('12.0', 2, 128, 1024)
-) AS rate(cc, fp64_fma, fp32_fma, tensor_flop);
+    ('8.6', 2, 128, 1024), ('8.9', 2, 128, 1024), ('9.0', 64, 128, 4096), ('10.0', 64, 128, 8192),
+    ('12.0', 2, 128, 1024)
+) AS rate (cc, fp64_fma, fp32_fma, tensor_flop);
 
 -- Launches with what their GPU can do; of a report with one GPU it is that one.
 CREATE OR REPLACE VIEW ncu_launch_device AS
 SELECT launch_id, nullif(duration_ns, 0) / 1e9 AS seconds, sm_frequency_hz, dram_bytes_per_s, dram_throughput_pct,
-    coalesce(ncu_launch.cc, compute_capability) AS cc, sm_count, memory_bandwidth_bytes_per_s, fp64_fma, fp32_fma, tensor_flop
+    coalesce(ncu_launch.cc, compute_capability) AS cc, sm_count, memory_bandwidth_bytes_per_s, fp64_fma, fp32_fma,
+    tensor_flop
 FROM ncu_launch LEFT JOIN ncu_gpu ON gpu_id = coalesce(device_id, 0)
 LEFT JOIN sm_rate ON sm_rate.cc = coalesce(ncu_launch.cc, compute_capability);
 
@@ -25,10 +27,13 @@ LEFT JOIN sm_rate ON sm_rate.cc = coalesce(ncu_launch.cc, compute_capability);
 -- was measured. A percentage below 1 is too coarse to tell the peak.
 CREATE OR REPLACE VIEW ncu_rate AS
 WITH named AS (
-    SELECT metric_id, regexp_extract(name, '^(sm|smsp|dram|lts|l1tex)__(\w+)\.(?:sum|avg)\.?(\w*)$', ['unit', 'what', 'form']) AS part
+    SELECT metric_id,
+        regexp_extract(name, '^(sm|smsp|dram|lts|l1tex)__(\w+)\.(?:sum|avg)\.?(\w*)$', ['unit', 'what', 'form']) AS part
     FROM ncu_metric_name
-    WHERE regexp_matches(name, '__(sass_thread_inst_executed_op_[dfh](add|mul|fma)_pred_on|ops_path_tensor_\w+|inst_executed_pipe_tensor'
-            || '|bytes(_read|_write)?|sectors_(read|write)|lts2xbar_cycles_active|t_sectors|lsu_writeback_active\w*)\.sum(\.|$)')
+    WHERE regexp_matches(name,
+        '__(sass_thread_inst_executed_op_[dfh](add|mul|fma)_pred_on|ops_path_tensor_\w+|inst_executed_pipe_tensor'
+            || '|bytes(_read|_write)?|sectors_(read|write)|lts2xbar_cycles_active|t_sectors'
+            || '|lsu_writeback_active\w*)\.sum(\.|$)')
         OR regexp_matches(name, '__cycles_elapsed\.avg(\.per_second)?$')
         OR name = 'sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed'
 ), value AS (
@@ -46,7 +51,8 @@ WITH named AS (
     SELECT launch_id, value.unit, value.what, value.pct, peak_per_cycle,
         coalesce(hz, CASE WHEN value.unit IN ('sm', 'smsp', 'l1tex') THEN sm_frequency_hz END) AS hz,
         coalesce(per_second, per_cycle * hz, total / seconds) AS per_s
-    FROM value JOIN ncu_launch_device USING (launch_id) LEFT JOIN clock USING (launch_id, unit) WHERE value.what <> 'cycles_elapsed'
+    FROM value JOIN ncu_launch_device USING (launch_id) LEFT JOIN clock USING (launch_id, unit)
+    WHERE value.what <> 'cycles_elapsed'
 )
 SELECT launch_id, what, max(per_s) AS per_s, max(pct) AS pct,
     coalesce(max(peak_per_cycle * hz), max(per_s / pct * 100) FILTER (pct >= 1)) AS peak_per_s
@@ -54,24 +60,26 @@ FROM timed
 GROUP BY launch_id, what;
 
 -- FLOPs per second by precision in instructions of CUDA cores: an FMA is two operations, and an FP16 instruction works
--- on two numbers (ncu counted it as one before 2025). Where not all three kinds were captured it is an estimate. Compilers
--- also load constants with FP16's FMA: where it stands alone it may be no arithmetic at all.
+-- on two numbers (ncu counted it as one before 2025). Where not all three kinds were captured it is an estimate.
+-- Compilers also load constants with FP16's FMA: where it stands alone it may be no arithmetic at all.
 CREATE OR REPLACE VIEW ncu_scalar_work AS
 WITH op AS (
     SELECT launch_id, regexp_extract(what, '_op_([dfh])(add|mul|fma)_', ['letter', 'kind']) AS op, per_s, peak_per_s
     FROM ncu_rate WHERE starts_with(what, 'sass_thread')
 ), counted AS (
-    SELECT launch_id, precision, count(per_s) AS kinds, sum(flops * per_s) AS flops_per_s, max(flops * peak_per_s) AS peak_flops_per_s,
+    SELECT launch_id, precision, count(per_s) AS kinds, sum(flops * per_s) AS flops_per_s,
+        max(flops * peak_per_s) AS peak_flops_per_s,
         precision = 'fp16' AND coalesce(sum(per_s) FILTER (op.kind <> 'fma'), 0) = 0 AS is_doubtful
     FROM op JOIN (VALUES
         ('d', 'add', 'fp64', 1), ('d', 'mul', 'fp64', 1), ('d', 'fma', 'fp64', 2),
         ('f', 'add', 'fp32', 1), ('f', 'mul', 'fp32', 1), ('f', 'fma', 'fp32', 2),
         ('h', 'add', 'fp16', 2), ('h', 'mul', 'fp16', 2), ('h', 'fma', 'fp16', 4)
-    ) AS meaning(letter, kind, precision, flops) ON op.letter = meaning.letter AND op.kind = meaning.kind
+    ) AS meaning (letter, kind, precision, flops) ON op.letter = meaning.letter AND op.kind = meaning.kind
     GROUP BY launch_id, precision
 )
 SELECT launch_id, precision, flops_per_s,
-    coalesce(peak_flops_per_s, 2 * sm_count * sm_frequency_hz * CASE precision WHEN 'fp64' THEN fp64_fma WHEN 'fp32' THEN fp32_fma END)
+    coalesce(peak_flops_per_s,
+        2 * sm_count * sm_frequency_hz * CASE precision WHEN 'fp64' THEN fp64_fma WHEN 'fp32' THEN fp32_fma END)
         AS peak_flops_per_s,
     kinds < 3 OR peak_flops_per_s IS NULL OR (is_doubtful AND flops_per_s > 0) AS estimated, is_doubtful,
     CASE WHEN is_doubtful AND flops_per_s > 0 THEN 'FMAs alone, with which compilers also load constants'
@@ -81,12 +89,13 @@ FROM counted JOIN ncu_launch_device USING (launch_id)
 WHERE flops_per_s IS NOT NULL;
 
 -- FLOPs per second of the tensor cores by type of the inputs, from sm__ops_path_tensor_*: of names that hold each other
--- (with and without output type, sparsity, instruction) the widest that was captured. From compute capability 8.0 on the
--- peak behind a name that says nothing of sparsity is that with it, twice the dense one; FP64 has none.
+-- (with and without output type, sparsity, instruction) the widest that was captured. From compute capability 8.0 on
+-- the peak behind a name that says nothing of sparsity is that with it, twice the dense one; FP64 has none.
 CREATE OR REPLACE VIEW ncu_tensor_type AS
 WITH named AS (
     SELECT launch_id, per_s, peak_per_s,
-        regexp_extract(what, '^ops_path_tensor_(?:op_(\w+?)_)?src_([a-z]+\d+)(?:_dst_([a-z]+\d+))?(?:_sparsity_(on|off))?$',
+        regexp_extract(what,
+            '^ops_path_tensor_(?:op_(\w+?)_)?src_([a-z]+\d+)(?:_dst_([a-z]+\d+))?(?:_sparsity_(on|off))?$',
             ['op', 'type', 'dst', 'sparsity']) AS part
     FROM ncu_rate WHERE starts_with(what, 'ops_path_tensor_')
 ), level AS (
@@ -104,15 +113,16 @@ FROM widest JOIN ncu_launch_device USING (launch_id)
 GROUP BY launch_id, type;
 
 -- FLOPs per second of the tensor cores. Of several types the peak is that of the mixture. Without the operations it is
--- estimated from the share of cycles in which the pipe was busy, as if all of it were dense FP16 products; on Volta from
--- its instructions, of 512 FLOPs each, as ncu's own chart does. Under 5 % there is no estimate: conversions and packed
--- arithmetic of FP16 run in the same pipe.
+-- estimated from the share of cycles in which the pipe was busy, as if all of it were dense FP16 products; on Volta
+-- from its instructions, of 512 FLOPs each, as ncu's own chart does. Under 5 % there is no estimate: conversions and
+-- packed arithmetic of FP16 run in the same pipe.
 CREATE OR REPLACE VIEW ncu_tensor_work AS
 WITH counted AS (
     SELECT launch_id, sum(flops_per_s) AS flops_per_s,
         coalesce(sum(flops_per_s) / nullif(sum(flops_per_s / peak_flops_per_s), 0),
             max(peak_flops_per_s) FILTER (type IN ('bf16', 'fp16')), max(peak_flops_per_s)) AS peak_flops_per_s,
-        bool_or(estimated) AS estimated, string_agg(type, ' + ' ORDER BY flops_per_s DESC) FILTER (flops_per_s > 0) AS types
+        bool_or(estimated) AS estimated,
+        string_agg(type, ' + ' ORDER BY flops_per_s DESC) FILTER (flops_per_s > 0) AS types
     FROM ncu_tensor_type GROUP BY launch_id
 ), pipe AS (
     SELECT launch_id, max(pct) FILTER (what = 'pipe_tensor_cycles_active') AS busy_pct,
@@ -120,43 +130,57 @@ WITH counted AS (
         max(peak_per_s * 512) FILTER (what = 'inst_executed_pipe_tensor') AS volta_peak
     FROM ncu_rate WHERE what IN ('pipe_tensor_cycles_active', 'inst_executed_pipe_tensor') GROUP BY launch_id
 ), guessed AS (
-    SELECT launch_id, CASE WHEN busy_pct >= 5 THEN busy_pct END AS busy_pct, CASE WHEN cc = '7.0' AND volta_per_s > 0 THEN volta_per_s END AS volta_per_s, volta_peak,
+    SELECT launch_id, CASE WHEN busy_pct >= 5 THEN busy_pct END AS busy_pct,
+        CASE WHEN cc = '7.0' AND volta_per_s > 0 THEN volta_per_s END AS volta_per_s, volta_peak,
         sm_count * sm_frequency_hz * tensor_flop AS dense_per_s
     FROM pipe JOIN ncu_launch_device USING (launch_id)
 )
-SELECT launch_id, 'tensor' AS precision, coalesce(flops_per_s, volta_per_s, busy_pct / 100 * dense_per_s) AS flops_per_s,
-    CASE WHEN flops_per_s IS NOT NULL THEN peak_flops_per_s WHEN volta_per_s IS NOT NULL THEN volta_peak ELSE dense_per_s END AS peak_flops_per_s,
-    CASE WHEN flops_per_s IS NOT NULL THEN estimated OR coalesce(busy_pct > 5 + 100 * flops_per_s / peak_flops_per_s, false) ELSE true END AS estimated,
+SELECT launch_id, 'tensor' AS precision,
+    coalesce(flops_per_s, volta_per_s, busy_pct / 100 * dense_per_s) AS flops_per_s,
+    CASE WHEN flops_per_s IS NOT NULL THEN peak_flops_per_s WHEN volta_per_s IS NOT NULL THEN volta_peak
+        ELSE dense_per_s END AS peak_flops_per_s,
+    CASE WHEN flops_per_s IS NOT NULL THEN estimated
+        OR coalesce(busy_pct > 5 + 100 * flops_per_s / peak_flops_per_s, false) ELSE true END AS estimated,
     CASE WHEN flops_per_s IS NULL AND volta_per_s IS NOT NULL THEN 'tensor instructions, counted as 512 FLOPs each'
         WHEN flops_per_s IS NULL THEN 'from the cycles in which the tensor pipe was busy, as dense FP16'
-        WHEN busy_pct > 5 + 100 * flops_per_s / peak_flops_per_s THEN 'the tensor pipe was busier than the captured types explain'
+        WHEN busy_pct > 5 + 100 * flops_per_s / peak_flops_per_s
+            THEN 'the tensor pipe was busier than the captured types explain'
         WHEN estimated AND flops_per_s > 0 THEN 'dense peak taken as half of the one with sparsity' END AS note,
     types
 FROM counted FULL JOIN guessed USING (launch_id)
 WHERE coalesce(flops_per_s, volta_per_s, busy_pct / 100 * dense_per_s) IS NOT NULL;
 
--- Bytes per second of a launch by level of the memory, and the most that the level can move. L1 is what loads and stores
--- of global memory write back, L2 what it sends to the SMs; where ncu has only L2's tag lookups they are an estimate.
+-- Bytes per second of a launch by level of the memory, and the most that the level can move. L1 is what loads and
+-- stores of global memory write back, L2 what it sends to the SMs; where ncu has only L2's tag lookups they are an
+-- estimate.
 CREATE OR REPLACE VIEW ncu_traffic AS
 WITH wide AS (
-    SELECT launch_id, first(per_s) FILTER (what = 'bytes') AS dram, first(peak_per_s) FILTER (what = 'bytes') AS dram_peak,
+    SELECT launch_id, first(per_s) FILTER (what = 'bytes') AS dram,
+        first(peak_per_s) FILTER (what = 'bytes') AS dram_peak,
         first(per_s) FILTER (what = 'bytes_read') + first(per_s) FILTER (what = 'bytes_write') AS dram_sum,
         max(peak_per_s) FILTER (what IN ('bytes_read', 'bytes_write')) AS dram_sum_peak,
-        32 * (first(per_s) FILTER (what = 'sectors_read') + first(per_s) FILTER (what = 'sectors_write')) AS dram_sectors,
+        32 * (first(per_s) FILTER (what = 'sectors_read')
+            + first(per_s) FILTER (what = 'sectors_write')) AS dram_sectors,
         32 * first(per_s) FILTER (what = 'lts2xbar_cycles_active') AS l2,
         32 * first(peak_per_s) FILTER (what = 'lts2xbar_cycles_active') AS l2_peak,
-        32 * first(per_s) FILTER (what = 't_sectors') AS l2_tags, 32 * first(peak_per_s) FILTER (what = 't_sectors') AS l2_tags_peak,
-        128 * coalesce(first(per_s) FILTER (what = 'lsu_writeback_active_mem_lgds'), first(per_s) FILTER (what = 'lsu_writeback_active_mem_lg')) AS l1,
-        128 * coalesce(first(peak_per_s) FILTER (what = 'lsu_writeback_active_mem_lgds'), first(peak_per_s) FILTER (what = 'lsu_writeback_active_mem_lg')) AS l1_peak,
-        128 * first(per_s) FILTER (what = 'lsu_writeback_active') AS l1_all, 128 * first(peak_per_s) FILTER (what = 'lsu_writeback_active') AS l1_all_peak
+        32 * first(per_s) FILTER (what = 't_sectors') AS l2_tags,
+        32 * first(peak_per_s) FILTER (what = 't_sectors') AS l2_tags_peak,
+        128 * coalesce(first(per_s) FILTER (what = 'lsu_writeback_active_mem_lgds'),
+            first(per_s) FILTER (what = 'lsu_writeback_active_mem_lg')) AS l1,
+        128 * coalesce(first(peak_per_s) FILTER (what = 'lsu_writeback_active_mem_lgds'),
+            first(peak_per_s) FILTER (what = 'lsu_writeback_active_mem_lg')) AS l1_peak,
+        128 * first(per_s) FILTER (what = 'lsu_writeback_active') AS l1_all,
+        128 * first(peak_per_s) FILTER (what = 'lsu_writeback_active') AS l1_all_peak
     FROM ncu_rate GROUP BY launch_id
 ), launch AS (
     SELECT wide.*, launch.*, dram_throughput_pct / 100 * memory_bandwidth_bytes_per_s AS dram_share
     FROM ncu_launch_device AS launch LEFT JOIN wide USING (launch_id)
 ), level AS (
-    SELECT launch_id, 'dram' AS level, coalesce(dram, dram_sum, dram_sectors, dram_bytes_per_s, dram_share) AS bytes_per_s,
+    SELECT launch_id, 'dram' AS level,
+        coalesce(dram, dram_sum, dram_sectors, dram_bytes_per_s, dram_share) AS bytes_per_s,
         coalesce(dram_peak, dram_sum_peak, memory_bandwidth_bytes_per_s) AS peak_bytes_per_s,
-        CASE WHEN coalesce(dram, dram_sum, dram_sectors, dram_bytes_per_s) IS NULL THEN 'traffic from the percentage of the peak'
+        CASE WHEN coalesce(dram, dram_sum, dram_sectors, dram_bytes_per_s) IS NULL
+            THEN 'traffic from the percentage of the peak'
             WHEN coalesce(dram_peak, dram_sum_peak) IS NULL THEN 'peak of the memory at its highest clock' END AS note
     FROM launch
     UNION ALL
@@ -164,15 +188,18 @@ WITH wide AS (
         CASE WHEN l2 IS NULL THEN 'L2 traffic from tag lookups' END
     FROM launch
     UNION ALL
-    SELECT launch_id, 'l1', coalesce(l1, l1_all), coalesce(CASE WHEN l1 IS NULL THEN l1_all_peak ELSE l1_peak END, 128 * sm_count * sm_frequency_hz),
+    SELECT launch_id, 'l1', coalesce(l1, l1_all),
+        coalesce(CASE WHEN l1 IS NULL THEN l1_all_peak ELSE l1_peak END, 128 * sm_count * sm_frequency_hz),
         CASE WHEN l1 IS NULL AND cc::DOUBLE > 7.2 THEN 'L1 traffic with that of shared memory' END
     FROM launch
 )
-SELECT launch_id, level, bytes_per_s, peak_bytes_per_s, note IS NOT NULL AS estimated, note FROM level WHERE bytes_per_s IS NOT NULL;
+SELECT launch_id, level, bytes_per_s, peak_bytes_per_s, note IS NOT NULL AS estimated, note FROM level
+WHERE bytes_per_s IS NOT NULL;
 
--- The roofline: a row a launch, precision and level for which both work and traffic were measured. The share of the roof,
--- work over min(peak work, intensity * peak traffic), is the larger one of the two shares of a peak. is_main marks the
--- precision in which a launch comes nearest to a peak; of a launch without arithmetic any one, with no work and intensity 0.
+-- The roofline: a row a launch, precision and level for which both work and traffic were measured. The share of the
+-- roof, work over min(peak work, intensity * peak traffic), is the larger one of the two shares of a peak. is_main
+-- marks the precision in which a launch comes nearest to a peak; of a launch without arithmetic any one, with no work
+-- and intensity 0.
 CREATE OR REPLACE VIEW ncu_roofline_point AS
 WITH work AS (
     SELECT *, flops_per_s / peak_flops_per_s AS share FROM (
@@ -182,7 +209,8 @@ WITH work AS (
 ), counts AS (
     SELECT *, flops_per_s > 0 AND NOT (is_doubtful AND coalesce(share, 0) < 0.05) AS is_work FROM work
 ), ranked AS (
-    SELECT *, row_number() OVER (PARTITION BY launch_id ORDER BY is_work DESC, is_doubtful, share DESC NULLS LAST, flops_per_s DESC, precision) = 1 AS is_main
+    SELECT *, row_number() OVER (PARTITION BY launch_id
+        ORDER BY is_work DESC, is_doubtful, share DESC NULLS LAST, flops_per_s DESC, precision) = 1 AS is_main
     FROM counts
 ), point AS (
     SELECT launch_id, precision, level, flops_per_s, bytes_per_s, flops_per_s / nullif(bytes_per_s, 0) AS intensity,
@@ -191,10 +219,13 @@ WITH work AS (
             THEN 100 * greatest(flops_per_s / peak_flops_per_s, bytes_per_s / peak_bytes_per_s) END AS pct_of_roof,
         CASE WHEN flops_per_s / peak_flops_per_s > bytes_per_s / peak_bytes_per_s THEN 'compute'
             WHEN flops_per_s / peak_flops_per_s <= bytes_per_s / peak_bytes_per_s THEN 'memory' END AS bound,
-        ranked.estimated OR traffic.estimated AS estimated, is_main, nullif(concat_ws('; ', ranked.note, traffic.note), '') AS note, types
+        ranked.estimated OR traffic.estimated AS estimated, is_main,
+        nullif(concat_ws('; ', ranked.note, traffic.note), '') AS note, types
     FROM ranked JOIN ncu_traffic AS traffic USING (launch_id)
 )
 SELECT *, CASE WHEN pct_of_roof <= 102 THEN NULL
     WHEN estimated THEN 'above the roof: an estimate (' || note || ')'
-    WHEN pct_of_roof > 102 THEN 'above the roof: the passes ran at different clocks, or time and traffic come from different passes' END AS above_roof
+    WHEN pct_of_roof > 102
+        THEN 'above the roof: the passes ran at different clocks, or time and traffic come from different passes'
+        END AS above_roof
 FROM point;

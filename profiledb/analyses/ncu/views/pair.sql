@@ -12,6 +12,7 @@ CREATE OR REPLACE MACRO in_parentheses() AS
 -- type, lists of parameters (some put T1 for what others write out), const, casts and suffixes of numbers, instances of
 -- lambdas, anonymous and inline namespaces, spaces. NULL where nothing is left.
 --   void f<(int)4, (bool)1>(const T1 *)   void f<4, true>(float const*)   f<4,1>
+-- noqa: disable=LT01
 CREATE OR REPLACE MACRO normal_name(text) AS nullif(trim(
     text.replace('(anonymous namespace)', '<unnamed>').replace('[lambda', '{lambda')
         .regexp_replace(' \(instance (\d+)\)\]', '#\1}', 'g')
@@ -27,6 +28,7 @@ CREATE OR REPLACE MACRO normal_name(text) AS nullif(trim(
         .regexp_replace(' *([^\w ]) *', '\1', 'g')
         .regexp_replace('^(?:[\w:]|<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)+ (\w)', '\1')
 ), '');
+-- noqa: enable=LT01
 
 -- Which kernel of the Compute report each kernel is (kernel_key.kernel): the one with its mangled name; of what is then
 -- left on both sides, those with its normal name. A name that means several kernels on either side says so.
@@ -50,7 +52,8 @@ WITH ours AS (
 )
 SELECT kernel, ncu_key, NULL::VARCHAR AS ambiguous FROM by_mangled
 UNION ALL
-SELECT kernel, ncu_key, nullif(concat_ws('; ', CASE WHEN here > 1 THEN here || ' kernels of this report have this name' END,
+SELECT kernel, ncu_key,
+    nullif(concat_ws('; ', CASE WHEN here > 1 THEN here || ' kernels of this report have this name' END,
     CASE WHEN there > 1 THEN there || ' kernels of the Compute report have this name' END), '')
 FROM by_name;
 
@@ -65,7 +68,8 @@ WITH launch AS (
         sum(total_ns)::BIGINT AS total_ns
     FROM launch JOIN (SELECT name_id, kernel FROM kernel_key) USING (name_id) GROUP BY ALL
 )
-SELECT *, row_number() OVER (ORDER BY total_ns DESC, calls, kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z) AS place
+SELECT *, row_number() OVER (ORDER BY total_ns DESC, calls, kernel, grid_x, grid_y, grid_z, block_x, block_y,
+    block_z) AS place
 FROM shape;
 
 -- Launches that ncu measured with the point of the roofline that is asked for.
@@ -84,9 +88,10 @@ FROM ncu_launch LEFT JOIN point USING (launch_id);
 CREATE OR REPLACE MACRO middle_launch(launch_id, duration_ns) AS
 list(launch_id ORDER BY duration_ns NULLS LAST, launch_id)[(greatest(count(duration_ns), 1) + 1) // 2];
 
--- The kernels of the selection by grid and block, each with the launches that ncu measured of it: those of the same name,
--- grid and block (exact), else those of the same name, else none. What was measured is that of the launch in the middle,
--- and of exact ones only. Of some launches ncu tells the numbers of blocks and threads alone: these then decide.
+-- The kernels of the selection by grid and block, each with the launches that ncu measured of it: those of the same
+-- name, grid and block (exact), else those of the same name, else none. What was measured is that of the launch in the
+-- middle, and of exact ones only. Of some launches ncu tells the numbers of blocks and threads alone: these then
+-- decide.
 CREATE OR REPLACE MACRO selected_pair(of_level, of_precision) AS TABLE
 WITH launch AS MATERIALIZED (
     FROM pair_launch(of_level, of_precision)
@@ -95,7 +100,8 @@ WITH launch AS MATERIALIZED (
 ), partner AS MATERIALIZED (
     FROM pair_name
 ), named AS (
-    SELECT kernel, count(*) AS launches, middle_launch(launch_id, duration_ns) AS launch_id, any_value(ambiguous) AS ambiguous
+    SELECT kernel, count(*) AS launches, middle_launch(launch_id, duration_ns) AS launch_id,
+        any_value(ambiguous) AS ambiguous
     FROM partner JOIN launch USING (ncu_key) GROUP BY kernel
 ), same AS (
     SELECT place, launch.*, ambiguous
@@ -106,7 +112,8 @@ WITH launch AS MATERIALIZED (
         AND coalesce(launch.block_x, shape.block_x) = shape.block_x
         AND coalesce(launch.block_y, shape.block_y) = shape.block_y
 ), spread AS (
-    SELECT place, count(*) AS launches, middle_launch(launch_id, duration_ns) AS launch_id, any_value(ambiguous) AS ambiguous,
+    SELECT place, count(*) AS launches, middle_launch(launch_id, duration_ns) AS launch_id,
+        any_value(ambiguous) AS ambiguous,
         nullif(concat_ws(', ',
             CASE WHEN count(DISTINCT verdict) > 1 THEN string_agg(DISTINCT verdict, ' / ' ORDER BY verdict) END,
             CASE WHEN max(intensity) > 1.1 * min(intensity)

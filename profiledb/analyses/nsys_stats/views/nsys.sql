@@ -22,7 +22,8 @@ CREATE OR REPLACE MACRO nsys_function(value) AS CASE WHEN value[-6:-5] = '_v' TH
 -- Kernels by the name that an analysis is asked for (demangled, short, mangled), with a number for each different name:
 -- to group by the texts themselves takes twice as long.
 CREATE OR REPLACE MACRO kernel_names(form) AS TABLE
-SELECT name_id, CASE form WHEN 'short' THEN short WHEN 'mangled' THEN coalesce(mangled, demangled) ELSE demangled END AS name,
+SELECT name_id,
+    CASE form WHEN 'short' THEN short WHEN 'mangled' THEN coalesce(mangled, demangled) ELSE demangled END AS name,
     min(name_id) OVER (PARTITION BY name) AS name_key
 FROM kernel_name;
 

@@ -64,11 +64,11 @@ WITH meant AS (
 SELECT instance.*, coalesce(place < steady_from, false) AS is_warmup
 FROM instance LEFT JOIN steady USING (global_tid, path_id);
 
--- Steps of loops: on each thread the ranges whose paths differ by no more than the last number of each name.
--- Such a pattern counts as steps where its last name says so (`step_likeness`) and it has two instances or more. Where
--- none says so, it is the one pattern of the thread with at least three instances that cover at least half of the time
--- of the ranges around them, or of all outermost ranges of the thread but warm-ups; with one range around it at most,
--- and not called a layer, block or stage, which are parts of a model. Rank 1 is no warm-up, has a name that says so, not
+-- Steps of loops: on each thread the ranges whose paths differ by no more than the last number of each name. Such a
+-- pattern counts as steps where its last name says so (`step_likeness`) and it has two instances or more. Where none
+-- says so, it is the one pattern of the thread with at least three instances that cover at least half of the time of
+-- the ranges around them, or of all outermost ranges of the thread but warm-ups; with one range around it at most, and
+-- not called a layer, block or stage, which are parts of a model. Rank 1 is no warm-up, has a name that says so, not
 -- one of a batch where there are others (a batch may be a size, or a part of a step), and the most time on the GPU.
 CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
 WITH RECURSIVE pattern AS (

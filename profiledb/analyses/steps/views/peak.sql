@@ -8,24 +8,28 @@ CREATE OR REPLACE VIEW sheet_peak AS
 SELECT place, pattern, unnest(['fp16', 'bf16', 'tf32', 'fp8']) AS precision, unnest([half, half, tf32, fp8]) AS tflops
 FROM (VALUES
     (1, 'H100.*PCIe', 756.5, 378.0, 1513.0), (2, 'H[12]00.*NVL', 835.5, 417.5, 1670.5),
-    (3, 'H[12]00|GH200', 989.5, 494.7, 1979.0), (4, 'GB200', 2500.0, 1250.0, 5000.0), (5, 'B200', 2250.0, 1100.0, 4500.0)
-) AS sheet(place, pattern, half, tf32, fp8);
+    (3, 'H[12]00|GH200', 989.5, 494.7, 1979.0), (4, 'GB200', 2500.0, 1250.0, 5000.0),
+    (5, 'B200', 2250.0, 1100.0, 4500.0)
+) AS sheet (place, pattern, half, tf32, fp8);
 
 -- FLOPs per SM and cycle by precision: as many times the rate of tensor cores or of FMAs (`sm_rate`), from a compute
 -- capability on. FP32 and FP64 are those of the CUDA cores.
 CREATE OR REPLACE VIEW sm_flop AS
-SELECT cc, precision, times * CASE unit WHEN 'tensor' THEN tensor_flop WHEN 'fp32' THEN fp32_fma ELSE fp64_fma END AS flop,
+SELECT cc, precision,
+    times * CASE unit WHEN 'tensor' THEN tensor_flop WHEN 'fp32' THEN fp32_fma ELSE fp64_fma END AS flop,
     unit = 'tensor' AS is_tensor
 FROM sm_rate JOIN (VALUES
-    ('fp16', 'tensor', 1.0, 7.0), ('bf16', 'tensor', 1.0, 8.0), ('tf32', 'tensor', 0.5, 8.0), ('fp8', 'tensor', 2.0, 8.9),
+    ('fp16', 'tensor', 1.0, 7.0), ('bf16', 'tensor', 1.0, 8.0), ('tf32', 'tensor', 0.5, 8.0),
+    ('fp8', 'tensor', 2.0, 8.9),
     ('fp32', 'fp32', 2.0, 0.0), ('fp64', 'fp64', 2.0, 0.0)
-) AS rate(precision, unit, times, from_cc) ON cc::DOUBLE >= from_cc;
+) AS rate (precision, unit, times, from_cc) ON cc::DOUBLE >= from_cc;
 
 -- The peak of each GPU of the report in a precision: of the data sheet, else SMs times FLOPs a cycle times the highest
 -- clock; NULL where neither is known. Tensor cores of a GeForce sum up in FP32 at half their rate.
 CREATE OR REPLACE MACRO gpu_peak(wanted) AS TABLE
 WITH rate AS (
-    SELECT gpu_id, name, sm_count, clock_hz, flop * CASE WHEN is_tensor AND name ILIKE '%geforce%' THEN 0.5 ELSE 1 END AS flop
+    SELECT gpu_id, name, sm_count, clock_hz,
+        flop * CASE WHEN is_tensor AND name ILIKE '%geforce%' THEN 0.5 ELSE 1 END AS flop
     FROM gpu LEFT JOIN sm_flop ON cc = compute_capability AND precision = wanted
 ), sheet AS (
     SELECT gpu_id, arg_min(tflops, place) AS tflops FROM gpu JOIN sheet_peak ON regexp_matches(name, pattern)
@@ -33,7 +37,8 @@ WITH rate AS (
 )
 SELECT gpu_id, name, coalesce(tflops * 1e12, sm_count * flop * clock_hz) AS peak_flops_per_s,
     CASE WHEN tflops IS NOT NULL THEN 'data sheet'
-        WHEN sm_count * flop * clock_hz IS NOT NULL THEN format('{} SMs × {:g} FLOP × {:g} GHz', sm_count, flop, clock_hz / 1e9)
+        WHEN sm_count * flop * clock_hz IS NOT NULL
+            THEN format('{} SMs × {:g} FLOP × {:g} GHz', sm_count, flop, clock_hz / 1e9)
     END AS source
 FROM rate LEFT JOIN sheet USING (gpu_id);
 

@@ -9,13 +9,15 @@ WITH lane AS (
 ), here AS MATERIALIZED (
     SELECT name_id, start_ns, end_ns, row_number() OVER (ORDER BY start_ns, kernel_id) AS position
     FROM selected_kernel AS kernel JOIN lane ON kernel.global_pid IS NOT DISTINCT FROM lane.global_pid
-        AND kernel.device_id IS NOT DISTINCT FROM lane.device_id AND kernel.stream_id IS NOT DISTINCT FROM lane.stream_id
+        AND kernel.device_id IS NOT DISTINCT FROM lane.device_id
+        AND kernel.stream_id IS NOT DISTINCT FROM lane.stream_id
 ), candidate AS (
     SELECT name_id FROM here GROUP BY name_id
     HAVING count(*) BETWEEN 3 AND 10000
         AND max(start_ns) - min(start_ns) >= 0.5 * (SELECT max(end_ns) - min(start_ns) FROM here)
 ), gap AS (
-    SELECT name_id, start_ns, position, lead(start_ns) OVER one - start_ns AS ns, lead(position) OVER one - position AS steps
+    SELECT name_id, start_ns, position, lead(start_ns) OVER one - start_ns AS ns,
+        lead(position) OVER one - position AS steps
     FROM here SEMI JOIN candidate USING (name_id) WINDOW one AS (PARTITION BY name_id ORDER BY position)
 ), steady AS (
     SELECT name_id, count(*) AS calls, min(position) AS first, 100 * stddev_samp(steps) / avg(steps) AS kernels_cv_pct,
@@ -51,10 +53,10 @@ FROM iteration CROSS JOIN marker CROSS JOIN lane LEFT JOIN kernel_key USING (nam
 WHERE high IS NOT NULL;
 
 -- The steps of each process as stretches of time that do not overlap, told by `ranges` (selected_step: the best loop of
--- the process, no warm-up), by `kernels` (selected_iteration, a guess), or by `nothing`: one, from its first to its last
--- kernel. One of ranges begins with its range on the host, or later, when the GPU is done with the steps before; it ends
--- with its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as their
--- ranges, and steps that only launch as long as the GPU takes. Only what is asked for is computed.
+-- the process, no warm-up), by `kernels` (selected_iteration, a guess), or by `nothing`: one, from its first to its
+-- last kernel. One of ranges begins with its range on the host, or later, when the GPU is done with the steps before;
+-- it ends with its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as
+-- their ranges, and steps that only launch as long as the GPU takes. Only what is asked for is computed.
 CREATE OR REPLACE MACRO selected_step_time(told_by) AS TABLE
 WITH step AS (
     SELECT pid_of(global_tid) AS pid, number, name, pre, post, start_ns,

@@ -6,8 +6,9 @@ CREATE OR REPLACE MACRO last_number(name) AS TRY_CAST(regexp_extract(name, '(\d{
 CREATE OR REPLACE MACRO before_number(name) AS regexp_extract(name, '^(.*?)[ _.:#-]*\d+$', 1);
 
 -- Ranges of the selection that a label of the timings means: by their path, else by the end of their path, such as
--- forward/layer_0 in step_3/forward/layer_0, else by their name without the number at its end. Their step is that number, or the number of the innermost range around them that is
--- called like a step (`step_likeness`), themselves included.
+-- forward/layer_0 in step_3/forward/layer_0, else by their name without the number at its end. Their step is that
+-- number, or the number of the innermost range around them that is called like a step (`step_likeness`), themselves
+-- included.
 CREATE OR REPLACE VIEW timed_label_range AS
 WITH RECURSIVE numbered AS (
     SELECT path_id, parent_id, name, path, CASE WHEN step_likeness(name) = 2 THEN last_number(name) END AS step
@@ -25,9 +26,9 @@ WITH RECURSIVE numbered AS (
 )
 SELECT label, step, path_id FROM meant QUALIFY place = min(place) OVER (PARTITION BY label);
 
--- Measurements and ranges of the same label, a row a pair or one of them without the other. Where the ranges tell steps,
--- those of the same step are a pair, the first with the first; else, where there are as many of both, all in their order.
--- A step with more of one than of the other pairs nothing: the timer may have been around several ranges.
+-- Measurements and ranges of the same label, a row a pair or one of them without the other. Where the ranges tell
+-- steps, those of the same step are a pair, the first with the first; else, where there are as many of both, all in
+-- their order. A step with more of one than of the other pairs nothing: the timer may have been around several ranges.
 CREATE OR REPLACE MACRO selected_timing_pair(mode_of_gpu) AS TABLE
 WITH ran AS (
     SELECT label, step, range_id, start_ns, cpu_ns, gpu_ns

@@ -1,7 +1,8 @@
 -- Times of the same work on CPU and GPU (sidecar.sql).
 -- includes: selection, sidecar
 
--- The n-th row of a part of a task, size and device is its n-th repetition. What no clock measures (30 years) is left out.
+-- The n-th row of a part of a task, size and device is its n-th repetition. What no clock measures (30 years) is left
+-- out.
 CREATE OR REPLACE VIEW task_repetition AS
 SELECT task, size, device, part, ns, row,
     row_number() OVER (PARTITION BY task, size, device, part ORDER BY row) AS repetition
@@ -35,7 +36,8 @@ WHERE flops > 0 AND isfinite(flops) GROUP BY key;
 CREATE OR REPLACE VIEW task_figure AS
 WITH figure AS (
     SELECT task, size, min(row) AS first_row, count(total_ns) FILTER (device = 'cpu') AS cpu_repetitions,
-        count(total_ns) FILTER (device = 'gpu') AS gpu_repetitions, count(*) FILTER (NOT is_whole) AS partial_repetitions,
+        count(total_ns) FILTER (device = 'gpu') AS gpu_repetitions,
+        count(*) FILTER (NOT is_whole) AS partial_repetitions,
         median(total_ns) FILTER (device = 'cpu') AS cpu_median_ns, avg(total_ns) FILTER (device = 'cpu') AS cpu_mean_ns,
         round(stddev_samp(total_ns) FILTER (device = 'cpu'), 3) AS cpu_std_ns,
         min(total_ns) FILTER (device = 'cpu') AS cpu_min_ns, max(total_ns) FILTER (device = 'cpu') AS cpu_max_ns,
@@ -87,7 +89,7 @@ QUALIFY coalesce(pre > max(post) OVER (ORDER BY pre, post ROWS BETWEEN UNBOUNDED
 CREATE OR REPLACE VIEW task_call AS
 WITH marked AS (
     SELECT range.pre, max(one.pre) OVER until_here AS top, max(one.post) OVER until_here AS last
-    FROM range LEFT JOIN task_range AS one ON one.pre = range.pre WINDOW until_here AS (ORDER BY range.pre)
+    FROM range LEFT JOIN task_range AS one ON one.pre = range.pre WINDOW until_here AS (ORDER BY "range".pre)
 ), inside AS (
     SELECT marked.pre, range_id FROM marked JOIN task_range AS one ON one.pre = top WHERE marked.pre <= last
 )
