@@ -123,6 +123,21 @@ def ingest_files(folder: Path, files: Iterable[Path]) -> None:
     run_ingest(inbox, folder / "library")
 
 
+def copy_data(source: Path, target: Path) -> None:
+    """Copies a folder with reports for a test that changes it: files that nothing writes to again are linked.
+
+    A test that damages such a file removes it first, or it damages that of all tests.
+    """
+
+    def copy(path: str, to: str) -> None:
+        if path.endswith((".duckdb", "-rep", ".sqlite")) and not path.endswith("catalog.sqlite"):
+            os.link(path, to)
+        else:
+            shutil.copy2(path, to)
+
+    shutil.copytree(source, target, copy_function=copy)
+
+
 def joined(found: header.Analysis) -> dict[str, str]:
     """The parameters without which an analysis of two reports has no second one."""
     return {"ncu": "kernels.ncu-rep"} if found.joins else {}

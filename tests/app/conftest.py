@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from profiledb.report.library import Library
-from tests.conftest import Once
+from tests.conftest import Once, copy_data
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MAIN = ROOT / "app" / "dashboard.py"
@@ -54,7 +54,7 @@ def _build(data: Path, found: list[Path]) -> None:
 def data(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the data folder that a test may change; the dashboard of the test reads it."""
     copy = tmp_path / "data"
-    shutil.copytree(built, copy)
+    copy_data(built, copy)
     return _use(copy, monkeypatch)
 
 
@@ -78,8 +78,7 @@ def dashboard() -> Dashboard:
         at = AppTest.from_file(str(MAIN), default_timeout=60)
         for name, value in query.items():
             at.query_params[name] = value
-        at.run()
-        return at_page(at, page).run() if page else at
+        return (at_page(at, page) if page else at).run()
 
     return open_
 

@@ -16,6 +16,7 @@ SECRET = "the secret words "
 def damaged(library: Library, kind: str) -> Manifest:
     """The newest report of a kind, with another content than the worker wrote."""
     found = next(report for report in library.list() if report.kind == kind)
+    library.path(found.id).unlink()  # other tests have the same file under another name
     library.path(found.id).write_text(SECRET * 5000)
     return found
 

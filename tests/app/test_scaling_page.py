@@ -1,6 +1,5 @@
 """The page of scaling: the whole family of the samples, one report alone, and reports that have none of it."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from profiledb.report.library import Library
 from profiledb.studies.scaling import rows as scaling_rows
 from tests.app.conftest import Dashboard, _use
 from tests.app.test_attention_page import metrics, texts
+from tests.conftest import copy_data
 from tests.profiledb.studies.test_scaling import gather, report
 from tests.support.ddp_samples import make_ddp, needs_ddp
 from tests.support.page_reports import Publish, insert, kernel, make_publish, name
@@ -23,7 +23,7 @@ __all__ = ["make_ddp", "make_publish"]  # fixtures
 def shelf(ddp: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     """A copy of the library of the samples; the dashboard of the test reads it."""
     folder = tmp_path / "data"
-    shutil.copytree(ddp.folder, folder / "library")
+    copy_data(ddp.folder, folder / "library")
     _use(folder, monkeypatch)
     return Library(folder / "library")
 

@@ -1,7 +1,6 @@
 """Which report a page shows: the one that was opened, linked to or chosen, however slow the machine is."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from app.pages import VIEWS
 from bench.pages import dashboard
 from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES, Once, ingest_files
+from tests.conftest import SAMPLES, Once, copy_data, ingest_files
 from tests.e2e.test_drop import cell
 
 pytestmark = pytest.mark.browser
@@ -26,7 +25,7 @@ OPEN_PX = 70
 def reports(once: Once, tmp_path: Path) -> Library:
     """A library of several reports that the test may change."""
     made = once("addresses", lambda folder: ingest_files(folder, [SAMPLES / name for name in NAMES]))
-    shutil.copytree(made, tmp_path / "data")
+    copy_data(made, tmp_path / "data")
     return Library(tmp_path / "data" / "library")
 
 
