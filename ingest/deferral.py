@@ -1,16 +1,12 @@
 """Files that have to wait: where the disk was full they are tried again when there is more room, or after a while."""
 
-import errno
 import shutil
-import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import duckdb
-
-from profiledb.errors import CatalogError, DiskFullError
+from ingest.disk import is_full
 from profiledb.report.catalog import Job
 
 STATE = "deferred"
@@ -18,7 +14,6 @@ WAITS_S = (30.0, 60.0, 120.0, 300.0)
 """Time to the next attempt where nothing has changed; the last one repeats."""
 MORE_BYTES = 32 << 20
 """So much more room makes another attempt worth while at once."""
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass
@@ -59,16 +54,6 @@ class Deferrals:
 
     def _is_over(self, wait: _Wait, folder: Path) -> bool:
         return self.clock() >= wait.until or self.free(folder) >= wait.free + MORE_BYTES
-
-
-def is_full(error: BaseException) -> bool:
-    """Whether an error, or what it came from, says that a disk is full."""
-    if isinstance(error, (CatalogError, DiskFullError)):
-        return error.__cause__ is None or is_full(error.__cause__)
-    if isinstance(error, OSError):
-        return error.errno in _FULL
-    full = "disk is full" if isinstance(error, sqlite3.Error) else "No space left"
-    return isinstance(error, (sqlite3.Error, duckdb.Error)) and full in str(error)
 
 
 def of_error(job: Job, error: Exception) -> Job:

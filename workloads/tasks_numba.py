@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import numpy as np
 from numba import prange
+from numpy.typing import NDArray
 
-from workloads.tasks_cpu import Array
+Array = NDArray[Any]
 
 
 @numba.njit(parallel=True)

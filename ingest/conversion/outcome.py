@@ -1,6 +1,5 @@
 """How a conversion ended, and the words for every error that can end it."""
 
-import errno
 import json
 import shutil
 import traceback
@@ -11,13 +10,12 @@ import duckdb
 from ingest import scrub
 from ingest.conversion.child import Request
 from ingest.conversion.limits import FREE_SHARE
+from ingest.disk import is_full
 from ingest.sidecars.files import ColumnsNeededError
-from profiledb.errors import DiskFullError, WarpdeckError
+from profiledb.errors import WarpdeckError
 
 LONGEST = 600
 """Characters of a sentence: names of files and cells may stand in it."""
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_FULL_WORDS = ("No space left", "File too large", "Disk quota")
 _NAMES = 200
 _NEAR = 0.95
 """Of the largest file that may be written: what stopped short of it did not stop because of it."""
@@ -60,7 +58,7 @@ def _of(error: Exception, request: Request) -> Outcome:
     if isinstance(error, ColumnsNeededError):
         names = json.dumps([_sentence(column) for column in error.names[:_NAMES]])
         return Outcome("columns", message=error.message, hint=error.hint, detail=names)
-    if _is_full(error):
+    if is_full(error):
         return _full(error, request)
     if isinstance(error, WarpdeckError):
         return Outcome("failed", message=error.message, hint=error.hint, detail=scrub.words(error.detail))
@@ -80,12 +78,6 @@ def _unforeseen(error: Exception, name: str) -> Outcome:
         message = f"{name} could not be read: it is damaged, or not as its program writes it."
         hint, detail = "Copy it again from where it was captured, or capture again.", scrub.database(error)
     return Outcome("failed", message=message, hint=hint, detail=detail, trace=_trace(error))
-
-
-def _is_full(error: Exception) -> bool:
-    if isinstance(error, DiskFullError) or (isinstance(error, OSError) and error.errno in _FULL):
-        return True
-    return isinstance(error, duckdb.Error) and any(sign in str(error) for sign in _FULL_WORDS)
 
 
 def _full(error: Exception, request: Request) -> Outcome:
