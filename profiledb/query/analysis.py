@@ -49,7 +49,9 @@ def ready(
     """A cursor on which an analysis can run, the analysis, and the values of what its SQL takes; raises as run."""
     analysis = header.get(name)
     given = dict(params or {})
-    chosen = model.parse({key: given.pop(key) for key in tuple(given) if analysis.by_part and key in model.HELP})
+    chosen = model.parse(
+        {key: given.pop(key) for key in tuple(given) if analysis.by_part and key in model.HELP}, analysis.mode
+    )
     values = header.bind(analysis, given)
     partner = _partner(library, report_id, values.pop("ncu")) if analysis.joins else None
     with library.cursor(report_id, partner, views.needed(analysis.includes)) as cursor:
@@ -57,7 +59,7 @@ def ready(
         apply.apply(cursor, chosen)
         if analysis.by_phases:
             phases.apply(cursor)
-        if chosen == model.Selection() and (answer := stored.query(cursor, analysis, values)):
+        if chosen == model.Selection(mode=analysis.mode) and (answer := stored.query(cursor, analysis, values)):
             analysis, values = replace(analysis, sql=answer), {}
         with _wrong_values():
             yield cursor, analysis, values

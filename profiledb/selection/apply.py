@@ -3,7 +3,7 @@
 import duckdb
 
 from profiledb.errors import AnalysisError
-from profiledb.report.schema import count_rows
+from profiledb.report.schema import count_rows, quote
 from profiledb.selection import views
 from profiledb.selection.model import INSTANCE, Selection
 
@@ -16,7 +16,7 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
     """
     if selection == Selection():
         return  # what the views show anyway
-    cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS '{selection.mode}'")
+    count_by(cursor, selection.mode)
     if selection.everything:
         return
     if selection.device is not None:
@@ -26,6 +26,11 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
     chosen = _choose(cursor, selection)
     skipped = selection.warmup == "exclude" and _skip(cursor)
     views.create_views(cursor, selection, chosen=chosen, skipped=skipped)
+
+
+def count_by(cursor: duckdb.DuckDBPyConnection, mode: str) -> None:
+    """Makes ``selected_mode`` of this cursor tell a mode of attribution."""
+    cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS {quote(mode)}")
 
 
 def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:

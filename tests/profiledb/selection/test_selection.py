@@ -94,10 +94,10 @@ def manifest() -> Manifest:
 
 
 def kept(library: Library, params: Mapping[str, Any]) -> set[str]:
-    """Labels of the operations that a selection keeps."""
+    """Labels of the operations that a selection keeps, by thread where it names no mode."""
     label = {BEGIN + work[0] + 10: name for name, work in WORK.items()} | {BEGIN + 440: "lost"}
     with library.cursor("made", views=views.everything()) as db:
-        apply.apply(db, model.parse(params))
+        apply.apply(db, model.parse(params, "thread"))
         rows = db.execute(
             "SELECT start_ns FROM selected_kernel UNION ALL SELECT start_ns FROM selected_memop"
             " UNION ALL SELECT start_ns FROM selected_graph_launch"
@@ -157,6 +157,25 @@ def kept(library: Library, params: Mapping[str, Any]) -> set[str]:
 )
 def test_what_is_kept(library: Library, params: Mapping[str, Any], expected: set[str]) -> None:
     assert kept(library, params) == expected
+
+
+def test_the_mode_is_by_process_unless_an_analysis_carries_a_name_of_nsys(library: Library) -> None:
+    assert model.parse({}).mode == model.usual(warmup=False).mode == "process", "pages and command line alike"
+    by = {name: [header.get(one).mode for one in names] for name, names in OF_MODES.items()}
+    assert by == {"process": ["process"] * 3, "thread": ["thread"] * 3}
+    for name, columns in (("nvtx_tree", ["path", "operations"]), ("nvtx_gpu_proj_sum", ["Range", "Total GPU Ops"])):
+        told = {
+            mode: analysis.run(library, "made", name, {"mode": mode} if mode else {})[columns].values.tolist()
+            for mode in ("", "process", "thread")
+        }
+        assert told["process"] != told["thread"], "the report tells the modes apart"
+        assert told[""] == told[header.get(name).mode]
+
+
+OF_MODES = {
+    "process": ["nvtx_tree", "phase_split", "iteration_summary"],
+    "thread": ["nvtx_gpu_proj_sum", "nvtx_gpu_proj_trace", "nvtx_kern_sum"],
+}
 
 
 @pytest.mark.parametrize(
@@ -237,7 +256,7 @@ def test_the_command_line_takes_several_ranges(library: Library, capsys: pytest.
     argv = ("run", "class_split", "made", "--format", "json", "--param", "range=eval")
     for more, calls in (
         ((), 2),
-        (("--param", "range=step#1"), 3),
+        (("--param", "range=step#1"), 5),  # its backward pass too
         (("--param", "range=eval#2", "--param", "device=0"), 3),
     ):
         status, out, _ = run(library, capsys, *argv, *more)
