@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from profiledb import words
 from profiledb.errors import AnalysisError, DamagedError, ReportNotFoundError
 from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
@@ -22,6 +23,13 @@ _WRONG_VALUE = (duckdb.ConversionException, duckdb.InvalidInputException)
 def report_path(library: Path, report_id: str) -> Path:
     """Where the database of a report is in a library's folder, whether it exists or not."""
     return library / "reports" / f"{report_id}.v{SCHEMA_VERSION}.duckdb"
+
+
+def _moment(report: Manifest) -> str:
+    """When a report was captured, else when it was taken in."""
+    if report.captured_at:
+        return f"captured {words.when(report.captured_at)}"
+    return f"taken in {words.when(report.ingested_at)}"
 
 
 class Library:
@@ -53,15 +61,18 @@ class Library:
         return self.reports / f"{report_id}.v{SCHEMA_VERSION}.json"
 
     def find(self, name: str) -> Manifest:
-        """The report that an id, a unique prefix of one, or a file name means (of equal names the newest).
+        """The report that an id, a unique prefix of one, or a file name means.
 
         Raises:
             ReportNotFoundError: none does, or several do.
         """
         reports = self.list()
         exact = [r for r in reports if r.id == name] or [r for r in reports if r.name == name]
-        if exact:
+        if len(exact) == 1:
             return exact[0]
+        if exact:
+            told = ", ".join(f"{r.id} ({_moment(r)})" for r in exact[:5]) + (" ..." if exact[5:] else "")
+            raise ReportNotFoundError(f"{len(exact)} reports are called {name!r}: {told}.", hint="Name one by its id.")
         begins = [r for r in reports if name and r.id.startswith(name)]
         if len(begins) == 1:
             return begins[0]

@@ -1,7 +1,5 @@
 """Two Systems reports, each under its own selection: what changed from A, the page's report, to B."""
 
-from collections import Counter
-
 import streamlit as st
 
 from app import session
@@ -9,6 +7,7 @@ from app.selection import bar, compared, settled
 from app.selection.settled import Settled
 from app.ui import format as fmt
 from app.ui import page as ui
+from app.ui.titles import titles as report_titles
 from app.views.compare import chart, tables, words
 from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.studies.compare import matching
@@ -53,8 +52,7 @@ def page() -> None:
 def _choose(manifest: Manifest) -> Manifest | None:
     """The report that the address names; the selector writes it there."""
     known = {one.id: one for one in session.reports() if TIMELINE in one.subjects}
-    titles = {key: _title(one, manifest.id) for key, one in known.items()}
-    repeated = {title for title, number in Counter(titles.values()).items() if number > 1}
+    titles = report_titles(known, manifest.id)
     named = st.query_params.get(compared.OTHER)
     key = "compare-other"
     st.session_state[key] = named if named in known else None
@@ -66,8 +64,7 @@ def _choose(manifest: Manifest) -> Manifest | None:
         index=None,
         key=key,
         placeholder="Choose a report",
-        # Streamlit tells options apart by what they are called
-        format_func=lambda key: f"{titles[key]}  ·  {key[:8]}" if titles[key] in repeated else titles[key],
+        format_func=titles.__getitem__,
         on_change=_chosen,
         args=(key,),
         width=620,
@@ -83,12 +80,6 @@ def _chosen(key: str) -> None:
         st.query_params.pop(compared.OTHER, None)
     else:
         st.query_params[compared.OTHER] = st.session_state[key]
-
-
-def _title(manifest: Manifest, own: str) -> str:
-    when = fmt.when(manifest.captured_at) if manifest.captured_at else None
-    parts = [manifest.name, "this report" if manifest.id == own else None, manifest.gpu, when]
-    return "  ·  ".join(fmt.visible(part) for part in parts if part)
 
 
 def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
