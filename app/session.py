@@ -148,7 +148,7 @@ def under(report_id: str, name: str, chosen: Mapping[str, Any], /, **params: Any
     asked = header.get(name)
     if asked.by_part:
         params = dict(chosen) | params
-        if not params.get("range") and not asked.by_mode:
+        if not params.get("range") and not params.get("within") and not asked.by_mode:
             params.pop("mode", None)  # it changes nothing: one answer for both
     return whole(report_id, name, **params)
 

@@ -54,7 +54,8 @@ def ready(
     )
     values = header.bind(analysis, given)
     partner = _partner(library, report_id, values.pop("ncu")) if analysis.joins else None
-    with library.cursor(report_id, partner, views.needed(analysis.includes)) as cursor:
+    includes = (*analysis.includes, *(["ranges"] if chosen.within != "all" else []))
+    with library.cursor(report_id, partner, views.needed(includes)) as cursor:
         needs.check(cursor, analysis, alone=partner is None)
         apply.apply(cursor, chosen)
         if analysis.by_phases:

@@ -18,12 +18,18 @@ HELP = {
     "warmup": "exclude leaves out what ranges hold that look like a warm-up, unless they are chosen themselves",
     "mode": "which ranges a launch belongs to: those of its thread and of the thread that drives it (process), or only"
     " those of its thread; analyses that carry the name of an nsys report count by thread unless told otherwise",
+    "within": "keeps what lies in the steps that count (steps), or in any range (ranges); by the steps of `iterations`"
+    " that were closed and do not look like a warm-up",
     "device": "keeps operations of the GPU with this number",
     "stream": "keeps operations of the CUDA stream with this number",
     "from_ns": "keeps what begins at this time after the begin of the capture, or later",
     "to_ns": "keeps what begins before this time after the begin of the capture",
 }
-CHOICES = {"warmup": ("include", "exclude"), "mode": ("process", "thread")}
+CHOICES = {
+    "warmup": ("include", "exclude"),
+    "mode": ("process", "thread"),
+    "within": ("all", "steps", "ranges"),
+}
 """Values of parameters that take no others; the first one is the default."""
 INSTANCE = re.compile(r"(?P<path>.*)#(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
 """A range with the instances of it: ``step#3``, ``step#2-5``. A name that ends so is tried as it stands first."""
@@ -37,6 +43,7 @@ class Selection:
     skip_first: int = 0
     warmup: str = "include"
     mode: str = CHOICES["mode"][0]
+    within: str = CHOICES["within"][0]
     device: int | None = None
     stream: int | None = None
     from_ns: int | None = None

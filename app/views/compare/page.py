@@ -13,10 +13,10 @@ from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.studies.compare import matching
 from profiledb.studies.compare.matching import Basis, Side
 
-BASES = {"total": "Totals", "step": "A step", "share": "Shares"}
+BASES = {"total": "Totals", "step": "Per step", "share": "Shares"}
 BASIS_HELP = (
-    "**Totals**: sums over the selection. **A step**: these over the steps, or over the instances of one chosen range."
-    " **Shares**: of the kernel time of each side, as on different GPUs."
+    "**Totals**: sums over the selection. **Per step**: of what lies in the steps, or in the instances of one chosen"
+    " range, over their number. **Shares**: of the kernel time of each side, as on different GPUs."
 )
 
 
@@ -31,8 +31,8 @@ def page() -> None:
         return
     theirs = settled.read(other, mine)
     with st.container(gap="xxsmall"):
-        length = f" of {fmt.plain(fmt.duration(other.duration_ns))}" if other.duration_ns else ""
-        st.caption(f"The part of B{length} that is compared")
+        length = f" (report length {fmt.plain(fmt.duration(other.duration_ns))})" if other.duration_ns else ""
+        st.caption(f"Selection in B{length}")
         bar.show(theirs)
     a, b = compared.side(mine), compared.side(theirs)
     _row(a, b, mine, theirs)
@@ -45,7 +45,7 @@ def page() -> None:
     tables.kernels(found)
     tables.phases(found)
     tables.copies(found)
-    tables.totals(found)
+    tables.all_totals(found)
     _command(found, mine, theirs)
 
 
@@ -127,15 +127,15 @@ def _lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
 
 
 def _say(found: compared.Compared) -> None:
-    a, b, basis = found.a, found.b, found.basis
+    a, b = found.a, found.b
     if matching.other_gpus(a, b):
         st.warning(
             f"Different GPUs: A ran on {fmt.plain(', '.join(a.gpus))}, B on {fmt.plain(', '.join(b.gpus))}. What takes"
             " another time may do so for the GPU alone; shares tell what weighs more or less.",
             icon=":material/memory:",
         )
-    st.markdown(words.headline(a, b, basis))
-    st.markdown(words.causes(found.kernels, basis))
+    st.markdown("  \n".join(words.verdict_lines(a, b)))
+    st.markdown(words.causes(found.kernels, found.basis))
     st.caption(words.significance(found.kernels))
 
 
@@ -145,8 +145,8 @@ def _command(found: compared.Compared, mine: Settled, theirs: Settled) -> None:
         st.code(words.command(found.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),
                 language=None, wrap_lines=True)  # fmt: skip
         st.caption(
-            "With --fail-above 5% it exits with 1 where B's kernel time, of a step where both have steps, is more than"
-            " 5 % above A's, and with 2 after an error."
+            "With --fail-above 5% it exits with 1 where B's wall time, of a step where both have steps, is more than"
+            " 5 % above A's, and with 2 after an error. --metric judges another figure, such as kernels."
         )
 
 

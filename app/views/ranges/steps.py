@@ -76,7 +76,7 @@ def _label(row: "pd.Series[Any]", *, alone: bool) -> str:
 
 def _facts(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> list[tuple[str, str, str]]:
     side = "on the GPU, from first to last operation" if gpu else "on the host"
-    found = [("Steps", fmt.count(row["count"]), "")]
+    found = [("Steps", fmt.count(row["count"]), "Those that count: without warm-up, and closed.")]
     if gpu:
         found.append(("GPU time a step", fmt.duration(row["median_ns"]), f"Median {side}, without warm-up."))
     return [
@@ -107,10 +107,11 @@ def _sentence(row: "pd.Series[Any]", *, gpu: bool) -> str:
             if far
             else "The first step is as long as the rest."
         )
-    warmup, count = int(row["warmup"]), int(row["count"])
+    warmup = int(row["warmup"])
+    recognized = warmup + int(row["count"])
     if warmup:
         verb, be = ("looks", "is") if warmup == 1 else ("look", "are")
-        said.append(f"{fmt.count(warmup)} of {fmt.count(count)} steps {verb} like warm-up and {be} left out.")
+        said.append(f"{fmt.count(warmup)} of {fmt.count(recognized)} steps {verb} like warm-up and {be} left out.")
     else:
         said.append("None looks like warm-up.")
     if unclosed := int(row["unclosed"]):

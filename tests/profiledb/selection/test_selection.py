@@ -141,6 +141,11 @@ def kept(library: Library, params: Mapping[str, Any]) -> set[str]:
         ({"warmup": "exclude", "range": "warmup", "mode": "process"}, {"w1", "w2"}),
         ({"warmup": "exclude", "range": "warmup/forward"}, {"w1"}),
         ({"warmup": "exclude", "range": "backward", "mode": "process"}, BACKWARD),
+        ({"within": "steps"}, STEP1 | STEP2),
+        ({"within": "steps", "mode": "process"}, STEP1 | STEP2 | BACKWARD),
+        ({"within": "steps", "device": 1, "mode": "process"}, {"b2", "f2", "set"}),
+        ({"within": "ranges"}, STEP1 | STEP2 | {"w1", "e1", "e2", "e#"}),
+        ({"within": "ranges", "range": "step#2"}, STEP2),
         ({"device": 1}, {"b2", "f2", "set"}),
         ({"device": "1", "range": "step"}, {"f2", "set"}),
         ({"stream": 13}, {"b2", "set", "b3"}),
@@ -199,6 +204,8 @@ OF_MODES = {
         ({"to_ns": float("inf")}, "to_ns takes a whole number"),
         ({"warmup": "maybe"}, "warmup cannot be 'maybe'"),
         ({"mode": "core"}, "mode cannot be 'core'"),
+        ({"within": "loop"}, "within cannot be 'loop'"),
+        ({"within": "steps", "range": "eval"}, "The selection has no steps."),
         ({"colour": "red"}, "no parameter 'colour'"),
     ],
     ids=lambda value: str(value)[:40],
@@ -244,6 +251,14 @@ def test_the_time_that_a_selection_covers(library: Library) -> None:
         *[(0, 122, 127), (0, 152, 157), (0, 165, 170)],
         *[(1, 175, 180), (1, 222, 227), (1, 252, 257)],
     ]
+
+
+def test_the_time_that_steps_cover(library: Library) -> None:
+    """From the begin of a step to the end of its range, or of all that it ran where that is later."""
+    with library.cursor("made", views=views.everything()) as db:
+        apply.apply(db, model.parse({"within": "steps"}))
+        rows = db.execute("FROM selected_window").fetchall()
+    assert [(start - BEGIN, end - BEGIN) for start, end in rows] == [(100, 307)], "its graph ends after its range"
 
 
 def run(library: Library, capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:

@@ -2,26 +2,29 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pandas as pd
 import pytest
 
+from profiledb.cli import compare as cli_compare
 from profiledb.errors import AnalysisError
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from profiledb.studies.compare import columns as compare_columns
-from profiledb.studies.compare import matching
+from profiledb.studies.compare import matching, verdict
 from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare import totals as compare_summary
 from profiledb.studies.compare.matching import Basis, Side
-from tests.conftest import ROOT, SAMPLES
+from tests.conftest import ROOT, SAMPLES, Ingest
 from tests.support.page_reports import (
     H100,
     V100,
@@ -52,13 +55,14 @@ OTHERS = NAMES | {  # the same kernels as another profiler writes them, with oth
 def filled(
     kernels: Sequence[tuple[str, int]], names: dict[str, dict[str, Any]], gpu: Any = H100, steps: int = 0
 ) -> Fill:
-    """A report of kernels (name, duration in ns) that begin every 1,000 ns, and of steps around nothing."""
+    """A report of kernels (name, duration in ns) that begin every 1,000 ns, and of steps around the first of them."""
 
     def fill(db: duckdb.DuckDBPyConnection) -> None:
         insert(db, "report", [{"kind": "nsys", "start_ns": 0, "stop_ns": 100_000, "duration_ns": 100_000}])
         insert(db, "gpu", [gpu])
         insert(db, "kernel_name", [names[one] for one in {one: 0 for one, _ in kernels}])
         rows = [kernel(n, names[one]["name_id"], 1000 * n, 1000 * n + ns) for n, (one, ns) in enumerate(kernels)]
+        rows = [row | {"thread_range": n, "process_range": n} if n < steps else row for n, row in enumerate(rows)]
         insert(db, "kernel", rows)
         insert(db, "busy", [{"device_id": 0, "start_ns": r["start_ns"], "end_ns": r["end_ns"]} for r in rows])
         if steps:
@@ -66,15 +70,21 @@ def filled(
             insert(db, "range_path", [{"path_id": 1, "name": "step", "path": "step", "level": 0}])
             place = {"path_id": 1, "name_id": 1, "global_tid": 1, "closed": True, "level": 0, "style": "PushPop"}
             insert(db, "range", [
-                place | {"range_id": n, "pre": n, "post": n, "start_ns": 100 * n, "end_ns": 100 * n + 90}
+                place | {"range_id": n, "pre": n, "post": n, "start_ns": 1000 * n, "end_ns": 1000 * n + 500}
                 for n in range(steps)
             ])  # fmt: skip
+            ran = [
+                {"range_id": n, "mode": mode, "start_ns": 1000 * n, "end_ns": 1000 * n + ns, "busy_ns": ns,
+                 "kernel_ns": ns, "operations": 1}
+                for n, (_, ns) in enumerate(kernels[:steps]) for mode in ("thread", "process")
+            ]  # fmt: skip
+            insert(db, "projection", ran)
 
     return fill
 
 
 def side(library: Library, report_id: str, **params: Any) -> Side:
-    return matching.gather(lambda one: analysis.run(library, report_id, one, params))
+    return matching.gather(lambda one, **more: analysis.run(library, report_id, one, {**params, **more}))
 
 
 BEFORE = [("gemm", 100), ("gemm", 300), ("relu", 50), ("old", 70)]
@@ -151,17 +161,54 @@ def test_swapped_sides_are_the_mirror_image(pair: tuple[Side, Side], basis: Basi
             assert list(left) == list(right), column
 
 
-def test_unequal_steps_compare_a_step(library: Library, publish: Publish) -> None:
-    a = side(library, publish(filled([("gemm", 100)] * 4, NAMES, steps=4)))
-    b = side(library, publish(filled([("gemm", 120)] * 8, NAMES, steps=8)))
+def test_a_step_holds_only_what_lies_inside_steps(library: Library, publish: Publish) -> None:
+    a = side(library, publish(filled([("gemm", 100)] * 4 + [("relu", 50), ("gemm", 900)], NAMES, steps=4)))
+    b = side(library, publish(filled([("gemm", 120)] * 8 + [("old", 7000)], NAMES, steps=8)))
     assert (a.steps, b.steps, matching.choose_basis(a, b)) == (4, 8, "step")
     (row,) = records(compare_rows.kernels(a, b, "step"))
     assert (row["a_total_ns"], row["b_total_ns"], row["change_ns"], row["b_calls"]) == (100, 120, 20, 1)
+    assert (row["a_avg_ns"], row["b_avg_ns"], row["a_share_pct"]) == (100, 120, 100), "of the calls inside"
+    drawn = compare_rows.samples(a, b, "step", compare_rows.kernels(a, b, "step").iloc[0])
+    assert [sorted(one) for one in drawn] == [[100] * 4, [120] * 8]
     (phase,) = records(compare_rows.phases(a, b, "step"))
-    assert (phase["pattern"], phase["a_instances"], phase["b_cpu_ns"]) == ("step", 1, 90)
+    assert (phase["pattern"], phase["a_instances"], phase["b_cpu_ns"]) == ("step", 1, 500)
     totals = compare_summary.summary(a, b).set_index("measure")
-    assert (totals["a"]["kernel_ns_per_step"], totals["b"]["kernel_ns_per_step"]) == (100, 120)
-    assert (totals["a"]["busy_pct"], totals["a"]["idle_ns"]) == (pytest.approx(0.4), 99_600)
+    assert list(totals.loc["kernel_ns_per_step", ["a", "b"]]) == [100, 120]
+    assert list(totals.loc["launches_per_step", ["a", "b"]]) == [1, 1]
+    assert list(totals.loc["kernel_ns_outside_steps", ["a", "b"]]) == [950, 7000]
+    assert list(totals.loc["launches_outside_steps", ["a", "b"]]) == [2, 1]
+    assert list(totals.loc["kernel_ns", ["a", "b"]]) == [1350, 7960]
+    assert verdict.outside(a, b).startswith("Outside steps: kernels 950 ns in A, 7.00 µs in B.")
+
+
+def test_wall_time_is_idle_time_and_busy_time(library: Library, publish: Publish) -> None:
+    a = side(library, publish(filled([("gemm", 100)] * 4, NAMES, steps=4)))
+    b = side(library, publish(filled([("gemm", 900)] * 4, NAMES, steps=4)))
+    found = verdict.changes(a, b)
+    assert (found["wall"].a, found["busy"].a, found["idle"].a) == (500, 100, 400)
+    assert (found["wall"].b, found["busy"].b, found["idle"].b) == (900, 900, 0), "until its last operation has ended"
+    assert verdict.headline(a, b) == (
+        "B is slower (1.8×): 900 ns of wall time per step instead of 500 ns, +80.0 %."
+    )  # fmt: skip
+    assert verdict.moved(a, b) == "+400 ns of wall time: kernels +800 ns, idle −400 ns."
+    assert verdict.headline(a, a) == "B takes as long as A: 500 ns per step."
+    assert verdict.moved(a, a) == ""
+
+
+def test_without_steps_the_time_of_the_selection_decides(pair: tuple[Side, Side]) -> None:
+    assert verdict.changes(*pair)["wall"] == verdict.Change("wall", 100_000, 100_000)
+    assert verdict.headline(*pair) == "B takes as long as A: 100 µs of the selection."
+    assert verdict.outside(*pair) == ""
+    above, words = verdict.limit(*pair, 5, "kernels")
+    assert (above, words) == (
+        True,
+        "Kernel time of the selection: 520 ns in A, 720 ns in B, +38.46 %: above the limit of +5 % (--metric kernels).",
+    )
+
+
+def test_the_command_line_offers_all_metrics() -> None:
+    assert tuple(verdict.METRICS) == cli_compare.METRICS
+    assert {sums for sums, _ in verdict.METRICS.values()} <= set(compare_summary.SUMS)
 
 
 def test_different_gpus_compare_shares(library: Library, publish: Publish) -> None:
@@ -180,7 +227,7 @@ def test_kernels_of_one_normal_name_are_one_row(library: Library, publish: Publi
     b = side(library, publish(filled([("x", 40)], after)))
     (row,) = records(compare_rows.kernels(a, b, "total"))
     assert (row["a_kernels"], row["a_total_ns"], row["a_calls"], row["change_ns"]) == (2, 70, 3, -30)
-    drawn, _ = compare_rows.samples(a, b, compare_rows.kernels(a, b, "total").iloc[0])
+    drawn, _ = compare_rows.samples(a, b, "total", compare_rows.kernels(a, b, "total").iloc[0])
     assert sorted(drawn) == [10, 30, 30]
 
 
@@ -224,12 +271,30 @@ def test_the_sample_pair_against_the_exports(nsys_samples: Library) -> None:
         assert (row["a_total_ns"] or 0, row["a_calls"] or 0) == a.get(text, (0, 0))
         assert (row["b_total_ns"] or 0, row["b_calls"] or 0) == b.get(text, (0, 0))
         assert row["status"] == ("same" if text in a and text in b else "gone" if text in a else "new")
-    copies = "SELECT sum(end - start), sum(bytes), count(*) FROM CUPTI_ACTIVITY_KIND_{}"
+    query = "SELECT sum(end - start), sum(bytes), count(*) FROM CUPTI_ACTIVITY_KIND_{}"
     totals = compare_summary.summary(sides[0], sides[1]).set_index("measure")
     for column, report in (("a", TRAINING), ("b", INFERENCE)):
-        parts = [raw(report, copies.format(kind))[0] for kind in ("MEMCPY", "MEMSET")]
-        found = [totals[column][measure] for measure in ("copy_ns", "copy_bytes", "copies")]
-        assert found == [sum(part[n] for part in parts) for n in range(3)]
+        for kind, names in (("MEMCPY", ("copy_ns", "copy_bytes", "copies")), ("MEMSET", MEMSETS)):
+            assert [totals[column][one] for one in names] == list(raw(report, query.format(kind))[0])
+
+
+MEMSETS = ("memset_ns", "memset_bytes", "memsets")
+
+
+@pytest.mark.parametrize("report", [TRAINING, "dataloader_starved.nsys-rep", "streams_serial.nsys-rep"])
+def test_copies_are_copies_and_memsets_are_memsets(nsys_samples: Library, report: str) -> None:
+    report_id = find(nsys_samples, report)
+    for analysis_name, label in (("copies", "direction"), ("memory_copies", "operation")):
+        rows = analysis.run(nsys_samples, report_id, analysis_name)
+        sets = rows[rows[label] == "memset"]
+        for part, table in ((rows.drop(sets.index), "MEMCPY"), (sets, "MEMSET")):
+            if not has(report, f"CUPTI_ACTIVITY_KIND_{table}"):
+                assert part.empty
+                continue
+            ((ns, count, size),) = raw(
+                report, f"SELECT sum(end-start), count(*), sum(bytes) FROM CUPTI_ACTIVITY_KIND_{table}"
+            )
+            assert (part["total_ns"].sum(), part["count"].sum(), part["bytes"].sum()) == (ns, count, size)
 
 
 def find(library: Library, report: str) -> str:
@@ -242,18 +307,153 @@ def command(library: Library, *argv: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=ROOT, env=os.environ | {}, capture_output=True, text=True, check=False)
 
 
+def has(report: str, table: str) -> bool:
+    return bool(raw(report, f"SELECT 1 FROM sqlite_master WHERE name = '{table}'"))
+
+
+def spans(report: str) -> list[tuple[int, int]]:
+    """Begin and end of the steps of a sample, whose programs wait for the GPU at their end."""
+    query = """
+    SELECT e.start, e.end FROM NVTX_EVENTS e LEFT JOIN StringIds s ON s.id = e.textId
+    WHERE coalesce(e.text, s.value) GLOB 'step_[0-9]*' ORDER BY e.start
+    """
+    return [(int(start), int(end)) for start, end in raw(report, query)]
+
+
+def inside(report: str, table: str) -> list[tuple[int, int]]:
+    """Operations that begin in a step, by time: by their launch they are the same ones in these samples."""
+    steps = spans(report)
+    rows = raw(report, f"SELECT start, end FROM CUPTI_ACTIVITY_KIND_{table}")
+    return [(start, end) for start, end in rows if any(low <= start < high for low, high in steps)]
+
+
+def union_ns(spans: Sequence[tuple[int, int]]) -> int:
+    total = reached = 0
+    for start, end in sorted(spans):
+        total, reached = total + max(0, end - max(start, reached)), max(reached, end)
+    return total
+
+
+SERIAL, OVERLAPPED = "streams_serial.nsys-rep", "streams_overlapped.nsys-rep"
+
+
+@pytest.mark.skipif(not (SAMPLES / SERIAL).exists(), reason="no sample reports here")
+@pytest.mark.parametrize("pair", [(SERIAL, OVERLAPPED), (TRAINING, INFERENCE)])
+def test_the_verdict_on_samples_against_the_exports(nsys_samples: Library, pair: tuple[str, str]) -> None:
+    found = verdict.changes(*(side(nsys_samples, find(nsys_samples, report)) for report in pair))
+    for letter, report in zip("ab", pair, strict=True):
+        steps = spans(report)
+        kernels, copies = inside(report, "KERNEL"), inside(report, "MEMCPY")
+        sets = inside(report, "MEMSET") if has(report, "CUPTI_ACTIVITY_KIND_MEMSET") else []
+        right = {
+            "wall": sum(end - start for start, end in steps),
+            "kernels": sum(end - start for start, end in kernels),
+            "copies": sum(end - start for start, end in copies),
+            "memsets": sum(end - start for start, end in sets),
+            "busy": union_ns([*kernels, *copies, *sets]),
+            "launches": len(kernels),
+        }
+        right["idle"] = right["wall"] - right["busy"]
+        for metric, total in right.items():
+            assert getattr(found[metric], letter) == pytest.approx(total / len(steps)), (metric, report)
+
+
+@pytest.mark.skipif(not (SAMPLES / SERIAL).exists(), reason="no sample reports here")
+def test_a_program_that_is_four_times_faster_passes(nsys_samples: Library) -> None:
+    pair = [find(nsys_samples, report) for report in (SERIAL, OVERLAPPED)]
+    (before, after) = (sum(end - start for start, end in spans(one)) / 6 for one in (SERIAL, OVERLAPPED))
+    assert before > 4 * after
+    done = command(nsys_samples, *pair, "--fail-above", "5%", "--table", "summary")
+    assert done.returncode == 0
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith(
+        f"B is faster ({before / after:.3g}×): {after / 1e6:.1f} ms of wall time per step instead"
+    )
+    change = 100 * (after / before - 1)
+    assert lines[-1] == (
+        f"Wall time per step: {before / 1e6:.1f} ms in A, {after / 1e6:.1f} ms in B, {change:+.2f} %:"
+        " within the limit of +5 % (--metric wall)."
+    )
+    kernels = command(nsys_samples, *pair, "--fail-above", "5%", "--metric", "kernels", "--table", "summary")
+    assert (kernels.returncode, "(--metric kernels)" in kernels.stderr) == (1, True)
+    assert "of wall time: copies −29.2 ms, more overlap −13.3 ms" in done.stderr
+
+
+TINY = "launches_tiny.nsys-rep"
+
+
+@pytest.mark.skipif(not (SAMPLES / TINY).exists(), reason="no sample reports here")
+def test_half_of_the_steps_deleted_changes_no_figure_of_a_step(
+    empty_library: Library, inbox: Path, ingest: Ingest
+) -> None:
+    """What was launched in the deleted steps stays in the report, outside steps."""
+    kept = spans(TINY)[::2]
+    low = [start for start, _ in kept]
+    for copied in ("whole", "half"):
+        shutil.copyfile(SAMPLES / TINY.replace(".nsys-rep", ".sqlite"), inbox / f"{copied}.sqlite")
+    with closing(sqlite3.connect(inbox / "half.sqlite")) as db:
+        marks = ", ".join("?" * len(low))
+        steps = "SELECT e.rowid FROM NVTX_EVENTS e LEFT JOIN StringIds s ON s.id = e.textId"
+        steps += " WHERE coalesce(e.text, s.value) GLOB 'step_[0-9]*'"
+        db.execute(f"DELETE FROM NVTX_EVENTS WHERE rowid IN ({steps}) AND start NOT IN ({marks})", low)
+        db.commit()
+    assert ingest(inbox, empty_library.folder).status == 0
+    a, b = (side(empty_library, empty_library.find(f"{one}.sqlite").id) for one in ("whole", "half"))
+    assert (a.steps, b.steps) == (len(spans(TINY)), len(kept)) == (6, 3)
+    kernels = raw(TINY, "SELECT start, end FROM CUPTI_ACTIVITY_KIND_KERNEL")
+    right = {
+        letter: sum(end - start for start, end in kernels if any(one <= start < till for one, till in within))
+        / len(within)
+        for letter, within in (("a", spans(TINY)), ("b", kept))
+    }
+    found = verdict.changes(a, b)["kernels"]
+    assert found.a == pytest.approx(right["a"])
+    assert found.b == pytest.approx(right["b"])
+    argv = ("whole.sqlite", "half.sqlite", "--fail-above", "5%", "--metric")
+    for metric in ("wall", "kernels", "busy", "launches"):
+        assert command(empty_library, *argv, metric).returncode == 0
+    change = f"{100 * (right['b'] / right['a'] - 1):+.2f} %: within"
+    assert change in command(empty_library, *argv, "kernels").stderr
+
+
+@pytest.mark.skipif(not (SAMPLES / TRAINING).exists(), reason="no sample reports here")
+@pytest.mark.parametrize("report", ["transformer_steps.nsys-rep", TRAINING, SERIAL])
+def test_the_number_of_steps_is_the_same_everywhere(nsys_samples: Library, report: str) -> None:
+    """One step of transformer_steps looks like a warm-up: the first takes longer than the rest by a tenth."""
+    report_id = find(nsys_samples, report)
+    run = {name: analysis.run(nsys_samples, report_id, name) for name in (*BY_STEP, "iteration_summary", "iterations")}
+    steps = len(spans(report)) - run["iteration_summary"]["warmup"].iloc[0]
+    assert steps == {"transformer_steps.nsys-rep": 4}.get(report, len(spans(report)))
+    assert run["iteration_summary"]["count"].iloc[0] == steps
+    assert (~run["iterations"]["is_warmup"] & run["iterations"]["closed"]).sum() == steps
+    assert [run[name][column].max() for name, column in BY_STEP.items()] == [steps] * len(BY_STEP)
+    assert len(analysis.run(nsys_samples, report_id, "rank_split")) == steps
+    assert side(nsys_samples, report_id).steps == steps
+    inside = analysis.run(nsys_samples, report_id, "iteration_summary", {"within": "steps"})
+    assert list(inside.loc[0, ["count", "warmup"]]) == [steps, 0]
+
+
+BY_STEP = {"mfu": "steps", "phase_split": "passes", "matmul_split": "passes", "top_kernels": "passes"}
+
+
 def test_the_limit_and_its_exit_status(library: Library, publish: Publish) -> None:
-    a = publish(filled([("gemm", 100)] * 4, NAMES, steps=4))
-    b = publish(filled([("gemm", 104)] * 8, NAMES, steps=8))
-    within = command(library, a, b, "--fail-above", "5%", "--format", "json")
+    a = publish(filled([("gemm", 1000)] * 4, NAMES, steps=4))
+    b = publish(filled([("gemm", 1040)] * 8, NAMES, steps=8))
+    argv = (a, b, "--metric", "kernels", "--fail-above")
+    within = command(library, *argv, "5%", "--format", "json")
     assert within.returncode == 0
     assert "+4.00 %: within the limit of +5 %" in within.stderr
     (row,) = json.loads(within.stdout)
-    assert (row["a_total_ns"], row["b_total_ns"]) == (100, 104)
-    above = command(library, a, b, "--fail-above", "3.5")
+    assert (row["a_total_ns"], row["b_total_ns"]) == (1000, 1040)
+    above = command(library, *argv, "3.5")
     assert above.returncode == 1
-    assert "Kernel time of a step: 0.000 ms in A, 0.000 ms in B, +4.00 %: above the limit" in above.stderr
+    assert "Kernel time per step: 1.00 µs in A, 1.04 µs in B, +4.00 %: above the limit" in above.stderr
     assert above.stdout.startswith("status,name,class,change_ns")
+    assert "copy time" not in above.stderr
+    lacking = command(library, a, b, "--metric", "copies", "--fail-above", "5")
+    assert (lacking.returncode, "Copy time of A is not in its report" in lacking.stderr) == (2, True)
+    alone = command(library, a, b, "--metric", "copies")
+    assert (alone.returncode, "--fail-above" in alone.stderr) == (2, True)
 
 
 def test_an_error_is_no_limit_that_was_not_held(library: Library, publish: Publish) -> None:

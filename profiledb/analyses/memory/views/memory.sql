@@ -62,6 +62,15 @@ LEFT JOIN (
 ) ON gpu_id = device_id
 WHERE operation IS NOT NULL;
 
+-- Copies and memory sets of the selection added up, a row an operation: `kind` tells copies (memcpy) from memsets.
+CREATE OR REPLACE VIEW selected_copy_sum AS
+SELECT kind, operation, direction, sum(duration_ns)::BIGINT AS total_ns, count(*) AS count, sum(bytes)::BIGINT AS bytes,
+    avg(bytes) AS avg_bytes, sum(bytes) * 1e9 / nullif(total_ns, 0) AS bytes_per_s,
+    sum(traffic_bytes) * 1e9 / nullif(total_ns, 0) AS traffic_bytes_per_s,
+    CASE WHEN count(peak_bytes_per_s) = count(*) AND min(peak_bytes_per_s) = max(peak_bytes_per_s)
+        THEN min(peak_bytes_per_s)::DOUBLE END AS peak_bytes_per_s
+FROM selected_copy GROUP BY kind, operation, direction;
+
 -- What the host did while a GPU was idle, a row a gap and reason; a GPU without work in the selection has none.
 -- The gaps are the stretches of selected_window without selected_busy; `longest` keeps so many of the longest ones, all
 -- where it is NULL. Gaps below `min_ns` are one row a GPU, with their number in `gaps` and without a gap_id.
