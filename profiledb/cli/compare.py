@@ -5,7 +5,7 @@ import math
 import sys
 from typing import Any
 
-from profiledb.cli.params import given
+from profiledb.cli.params import REPORT, given
 from profiledb.errors import AnalysisError
 from profiledb.report.library import Library
 
@@ -28,7 +28,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command: argparse.ArgumentParser = commands.add_parser(
         "compare", parents=[common], help="compare two Systems reports", description=_ABOUT
     )
-    command.add_argument("a", metavar="A", help="report as it was: id, unique prefix of one, or file name")
+    command.add_argument("a", metavar="A", help=f"report as it was: {REPORT}")
     command.add_argument("b", metavar="B", help="report as it is")
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="selection of both")
     command.add_argument(

@@ -71,7 +71,12 @@ def _choose(rows: pd.DataFrame) -> int:
 
 def _label(row: "pd.Series[Any]", *, alone: bool) -> str:
     thread = "" if alone else f", thread {row['thread']}"
-    return f"{fmt.plain(fmt.shortened(row['steps'], 60))}{thread} ({fmt.count(row['count'])} steps)"
+    return f"{fmt.plain(fmt.shortened(row['steps'], 60))}{thread} ({_number(row)})"
+
+
+def _number(row: "pd.Series[Any]") -> str:
+    """How many steps count; of a warm-up alone how many it has."""
+    return f"{fmt.count(row['count'])} steps" if row["count"] else f"{fmt.count(row['warmup'])} of warm-up"
 
 
 def _facts(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> list[tuple[str, str, str]]:
