@@ -1,7 +1,6 @@
 """The script behind every page: list of pages, report picker, one error boundary. ``main.py`` serves it."""
 
 import sys
-from collections import Counter
 from pathlib import Path
 
 import streamlit as st
@@ -17,6 +16,7 @@ from app.selection import settled as selecting
 from app.ui import format as fmt
 from app.ui import navigate
 from app.ui import page as ui
+from app.ui.titles import titles
 from app.web import access
 from profiledb.errors import ReportNotFoundError
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
@@ -119,7 +119,7 @@ def _pick(current: Manifest | None, view: pages.View | None) -> None:
         known = {manifest.id: manifest for manifest in session.reports()}
         if not known:
             return
-        labels = _labels(known)
+        labels = titles(known)
         shown = current.id if current and current.id in known else None
         key = f"{_PICKER}-{shown}"
         st.sidebar.selectbox(
@@ -142,18 +142,6 @@ def _choose(key: str, known: dict[str, Manifest]) -> None:
         session.remember(chosen)
         selecting.other_report()
         st.session_state[_CHOSEN] = True
-
-
-def _labels(known: dict[str, Manifest]) -> dict[str, str]:
-    """What the picker calls each report; the same name, GPU and minute are told apart by the begin of the id."""
-    labels = {key: _label(manifest) for key, manifest in known.items()}
-    number = Counter(labels.values())
-    return {key: f"{label}  ·  {key[:8]}" if number[label] > 1 else label for key, label in labels.items()}
-
-
-def _label(manifest: Manifest) -> str:
-    parts = [manifest.name, manifest.gpu, fmt.when(manifest.captured_at) if manifest.captured_at else None]
-    return "  ·  ".join(fmt.visible(part) for part in parts if part)
 
 
 def _current() -> Manifest | None:

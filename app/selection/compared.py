@@ -34,7 +34,7 @@ class Compared:
 def side(settled: Settled) -> Side:
     """One side, under its selection; each analysis is cached by itself."""
     params = settled.params
-    return matching.gather(lambda name: session.whole(settled.report_id, name, **params))
+    return matching.gather(lambda name, **more: session.whole(settled.report_id, name, **params | more))
 
 
 def compared(a: Side, b: Side, basis: Basis, mine: Settled, theirs: Settled) -> Compared:

@@ -10,12 +10,6 @@ from profiledb.query.header import Param
 from profiledb.report.library import Library
 from profiledb.selection import model
 
-_SELECTION = tuple(
-    Param(name, model.CHOICES.get(name, ("",))[0], model.CHOICES.get(name, ()), words)
-    for name, words in model.HELP.items()
-)
-"""Parameters of every analysis that looks at a part of a report."""
-
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
@@ -28,8 +22,7 @@ def run(_: Library, arguments: argparse.Namespace) -> None:
     """Prints all analyses."""
     listed = header.analyses().values()
     if arguments.format == "json":
-        shared = [asdict(p) for p in _SELECTION]
-        entries = [asdict(a) | {"selection": shared if a.by_part else []} for a in listed]
+        entries = [asdict(a) | {"selection": [asdict(p) for p in _selection(a.mode) if a.by_part]} for a in listed]
         print(json.dumps([{k: v for k, v in entry.items() if k != "sql"} for entry in entries], indent=1))
         return
     for a in listed:
@@ -38,7 +31,15 @@ def run(_: Library, arguments: argparse.Namespace) -> None:
         if a.by_part:
             print(f"{'':<24}   selection")
     print(f"{'selection':<24} What part of the report is looked at")
-    _print_params(_SELECTION)
+    _print_params(_selection(model.Selection().mode))
+
+
+def _selection(mode: str) -> tuple[Param, ...]:
+    """Parameters of an analysis that looks at a part of a report, and counts by ``mode`` unless told otherwise."""
+    defaults = {name: choices[0] for name, choices in model.CHOICES.items()} | {"mode": mode}
+    return tuple(
+        Param(name, defaults.get(name, ""), model.CHOICES.get(name, ()), words) for name, words in model.HELP.items()
+    )
 
 
 def _print_params(params: tuple[Param, ...]) -> None:

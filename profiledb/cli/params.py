@@ -2,7 +2,7 @@
 
 from profiledb.errors import AnalysisError
 
-REPORT = "id, unique prefix of one, or file name"
+REPORT = "id, unique prefix of one, or file name that no other report has"
 """What names a report."""
 
 

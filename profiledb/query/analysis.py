@@ -51,7 +51,7 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
     """A cursor on which a request can run, the SQL that answers it, and the values that this takes; raises as run."""
     analysis = asked.analysis
     partner = _compute(library, asked.partner) if asked.partner else None
-    with library.cursor(asked.report_id, partner, views.needed(analysis.includes)) as cursor:
+    with library.cursor(asked.report_id, partner, views.needed(asked.includes)) as cursor:
         needs.check(cursor, analysis, alone=partner is None)
         apply.apply(cursor, asked.selection)
         if analysis.by_phases:

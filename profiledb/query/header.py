@@ -33,6 +33,9 @@ part: the part of the report that is selected (selection/model.py). mode: the mo
 is chosen. phases: the phases of the settings (rules/phases.toml).
 """
 
+NSYS_STATS = "nsys_stats"
+"""The topic of analyses that carry the name of an nsys report and print its numbers."""
+
 _KEYS = ("title", "needs", "includes", "selects", "param", "stored", "joins", "column")
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _UNIT = re.compile(r"_(ns|pct|bytes|j|w)$")
@@ -86,6 +89,12 @@ class Analysis:
     joins: bool = False
     includes: tuple[str, ...] = ()
     selects: tuple[str, ...] = ()
+    topic: str = ""
+
+    @property
+    def mode(self) -> str:
+        """Which mode of attribution it counts by where nobody says: that of nsys where it carries a name of nsys."""
+        return "thread" if self.topic == NSYS_STATS else "process"
 
     @property
     def takes(self) -> frozenset[str]:
@@ -117,8 +126,11 @@ class Analysis:
 def analyses() -> dict[str, Analysis]:
     """All analyses by name, sorted."""
     topics = [topic for topic in resources.files("profiledb").joinpath("analyses").iterdir() if topic.is_dir()]
-    files = [file for topic in topics for file in topic.iterdir() if file.name.endswith(".sql")]
-    return {f.name[:-4]: parse(f.name[:-4], f.read_text(encoding="utf-8")) for f in sorted(files, key=lambda f: f.name)}
+    files = [(file, topic.name) for topic in topics for file in topic.iterdir() if file.name.endswith(".sql")]
+    return {
+        file.name[:-4]: parse(file.name[:-4], file.read_text(encoding="utf-8"), topic)
+        for file, topic in sorted(files, key=lambda pair: pair[0].name)
+    }
 
 
 def get(name: str) -> Analysis:
@@ -132,8 +144,8 @@ def get(name: str) -> Analysis:
     return analyses()[name]
 
 
-def parse(name: str, text: str) -> Analysis:
-    """Reads the header of an analysis file; ``sql`` is the whole text."""
+def parse(name: str, text: str, topic: str = "") -> Analysis:
+    """Reads the header of an analysis file, which lies in the folder ``topic``; ``sql`` is the whole text."""
     lines = read(text, _LINE)
     return Analysis(
         name=name,
@@ -147,6 +159,7 @@ def parse(name: str, text: str) -> Analysis:
         joins=bool(lines.get("joins")),
         includes=listed(lines.get("includes", [])),
         selects=listed(lines.get("selects", [])),
+        topic=topic,
     )
 
 

@@ -30,9 +30,14 @@ class Request:
     partner: str | None
 
     @property
+    def includes(self) -> tuple[str, ...]:
+        """The files of views that its answer builds on: those of the analysis, and where it keeps units, of ranges."""
+        return (*self.analysis.includes, *(["ranges"] if self.selection.within != "all" else []))
+
+    @property
     def plain(self) -> bool:
         """Whether it asks for the whole report with all parameters at their defaults, as stored answers do."""
-        return self.selection == Selection() and self.values == header.bind(self.analysis, {})
+        return self.selection == Selection(mode=self.analysis.mode) and self.values == header.bind(self.analysis, {})
 
     def key(self, library: Library) -> tuple[Any, ...]:
         """What differs wherever answers may differ.
@@ -57,9 +62,9 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
     """
     analysis, given = header.get(name), dict(params or {})
     part = {key: given.pop(key) for key in tuple(given) if analysis.by_part and key in model.HELP}
-    selection = model.parse(part)
-    if not selection.ranges and not analysis.by_mode:
-        selection = replace(selection, mode=Selection.mode)
+    selection = model.parse(part, analysis.mode)
+    if not selection.ranges and selection.within == "all" and not analysis.by_mode:
+        selection = replace(selection, mode=analysis.mode)
     values = header.bind(analysis, given)
     partner = (values.pop("ncu") or library.linked(report_id)) if analysis.joins else None
     return Request(report_id, analysis, values, selection, partner)

@@ -14,6 +14,7 @@ from profiledb.query.header import Analysis
 from profiledb.query.request import Request, fingerprint
 from profiledb.report.schema import identifier, quote
 from profiledb.report.store import CATALOG
+from profiledb.selection import apply
 
 DEEP = 30
 """Ranges around a kernel, on average, that make an answer too expensive to store where there are many kernels."""
@@ -34,6 +35,7 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
             continue
         if ("range",) in analysis.needs and _nested_too_deep(db):
             continue
+        apply.count_by(db, analysis.mode)
         db.execute(f"CREATE TABLE {CATALOG}.{_table(analysis.name)} AS {_with_defaults(analysis)}")
         db.execute(f"INSERT INTO stored_result VALUES ({quote(analysis.name)}, {quote(fingerprint(analysis))})")
     db.execute(f"USE {CATALOG}")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from profiledb import words
 from profiledb.errors import AnalysisError, DamagedError, ReportNotFoundError
 from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
@@ -25,15 +26,18 @@ def report_path(library: Path, report_id: str) -> Path:
 
 
 def find(reports: Iterable[Manifest], name: str) -> Manifest:
-    """The one of some reports that an id, a unique prefix of one, or a file name means (of equal names the first).
+    """The one of some reports that an id, a unique prefix of one, or a file name means.
 
     Raises:
         ReportNotFoundError: none does, or several do.
     """
     known = list(reports)
     exact = [r for r in known if r.id == name] or [r for r in known if r.name == name]
-    if exact:
+    if len(exact) == 1:
         return exact[0]
+    if exact:
+        told = ", ".join(f"{r.id} ({_moment(r)})" for r in exact[:5]) + (" ..." if exact[5:] else "")
+        raise ReportNotFoundError(f"{len(exact)} reports are called {name!r}: {told}.", hint="Name one by its id.")
     begins = [r for r in known if name and r.id.startswith(name)]
     if len(begins) == 1:
         return begins[0]
@@ -43,6 +47,13 @@ def find(reports: Iterable[Manifest], name: str) -> Manifest:
     raise ReportNotFoundError(
         f"No report is called {name!r}.", hint="python -m profiledb list shows the reports of this library."
     )
+
+
+def _moment(report: Manifest) -> str:
+    """When a report was captured, else when it was taken in."""
+    if report.captured_at:
+        return f"captured {words.when(report.captured_at)}"
+    return f"taken in {words.when(report.ingested_at)}"
 
 
 class Library:
@@ -74,7 +85,7 @@ class Library:
         return self.reports / f"{report_id}.v{SCHEMA_VERSION}.json"
 
     def find(self, name: str) -> Manifest:
-        """The report that a name means, as ``find`` above has it; of equal file names the newest."""
+        """The report that a name means, as ``find`` above has it."""
         return find(self.list(), name)
 
     def publish(self, database: Path, manifest: Manifest) -> None:

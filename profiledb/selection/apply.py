@@ -3,7 +3,7 @@
 import duckdb
 
 from profiledb.errors import AnalysisError
-from profiledb.report.schema import count_rows
+from profiledb.report.schema import count_rows, quote
 from profiledb.selection import views
 from profiledb.selection.model import INSTANCE, Selection
 
@@ -12,11 +12,11 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
     """Makes the views ``selected_*`` of this cursor show the selection, and ``selected_mode`` and ``_device`` tell it.
 
     Raises:
-        AnalysisError: the report has no such range, or no such instance of it.
+        AnalysisError: the report has no such range, or no such instance of it, or no steps.
     """
     if selection == Selection():
         return  # what the views show anyway
-    cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS '{selection.mode}'")
+    count_by(cursor, selection.mode)
     if selection.everything:
         return
     if selection.device is not None:
@@ -26,6 +26,14 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
     chosen = _choose(cursor, selection)
     skipped = selection.warmup == "exclude" and _skip(cursor)
     views.create_views(cursor, selection, chosen=chosen, skipped=skipped)
+    if selection.within != "all":
+        _keep_within(cursor, selection)
+        views.create_views(cursor, selection, chosen=chosen, skipped=skipped, within=True)
+
+
+def count_by(cursor: duckdb.DuckDBPyConnection, mode: str) -> None:
+    """Makes ``selected_mode`` of this cursor tell a mode of attribution."""
+    cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_mode() AS {quote(mode)}")
 
 
 def _choose(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> bool:
@@ -73,6 +81,16 @@ def _paths(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int]
         if rows:
             return column, [path_id for (path_id,) in rows]
     return None
+
+
+def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
+    """Collects the steps, or all ranges, of what is selected so far in ``unit`` (with times) and ``unit_range``."""
+    kind, mode = quote(selection.within), quote(selection.mode)
+    cursor.execute(f"CREATE OR REPLACE TEMP TABLE unit AS FROM selected_unit({kind}, {mode})")
+    if not count_rows(cursor, "unit"):
+        raise AnalysisError(f"The selection has no {selection.within}.", hint="Leave within out.")
+    views.collect_inside(cursor, "unit", "unit_range")
+    cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_within() AS {kind}")
 
 
 def _skip(cursor: duckdb.DuckDBPyConnection) -> bool:

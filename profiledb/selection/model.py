@@ -16,13 +16,21 @@ HELP = {
     " #3 or #2-5 behind it picks instances of each thread; may be given several times",
     "skip_first": "leaves out as many first instances of each chosen range",
     "warmup": "exclude leaves out what ranges hold that look like a warm-up, unless they are chosen themselves",
-    "mode": "who a launch belongs to: the ranges of its thread, or also those of the thread that drives it",
+    "mode": "which ranges a launch belongs to: those of its thread and of the thread that drives it (process), or only"
+    " those of its thread; analyses that carry the name of an nsys report count by thread unless told otherwise",
+    "within": "keeps what lies in the steps that count (steps), or in any range (ranges); by the steps of `iterations`"
+    " that were closed and do not look like a warm-up",
     "device": "keeps operations of the GPU with this number",
     "stream": "keeps operations of the CUDA stream with this number",
     "from_ns": "keeps what begins at this time after the begin of the capture, or later",
     "to_ns": "keeps what begins before this time after the begin of the capture",
 }
-CHOICES = {"warmup": ("include", "exclude"), "mode": ("thread", "process")}
+CHOICES = {
+    "warmup": ("include", "exclude"),
+    "mode": ("process", "thread"),
+    "within": ("all", "steps", "ranges"),
+}
+"""Values of parameters that take no others; the first one is the default."""
 INSTANCE = re.compile(r"(?P<path>.*)#(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
 """A range with the instances of it: ``step#3``, ``step#2-5``. A name that ends so is tried as it stands first."""
 
@@ -34,7 +42,8 @@ class Selection:
     ranges: tuple[str, ...] = ()
     skip_first: int = 0
     warmup: str = "include"
-    mode: str = "thread"
+    mode: str = CHOICES["mode"][0]
+    within: str = CHOICES["within"][0]
     device: int | None = None
     stream: int | None = None
     from_ns: int | None = None
@@ -48,16 +57,16 @@ class Selection:
 
 def usual(*, warmup: bool) -> Selection:
     """What the pages show where nobody chose anything; ``warmup`` says that the report has ranges of a warm-up."""
-    return Selection(mode="process", warmup="exclude" if warmup else "include")
+    return Selection(warmup="exclude" if warmup else "include")
 
 
-def parse(values: Mapping[str, Any]) -> Selection:
-    """The selection that parameters describe; a missing or empty one means its default.
+def parse(values: Mapping[str, Any], mode: str = CHOICES["mode"][0]) -> Selection:
+    """The selection that parameters describe; a missing or empty one means its default, of the mode ``mode``.
 
     Raises:
         AnalysisError: a value that cannot be, such as a device that is no number.
     """
-    given = {name: value for name, value in values.items() if value not in (None, "", ())}
+    given = {"mode": mode} | {name: value for name, value in values.items() if value not in (None, "", ())}
     if unknown := sorted(set(given) - set(HELP)):
         raise AnalysisError(f"A selection has no parameter {unknown[0]!r}.")
     for name, choices in CHOICES.items():

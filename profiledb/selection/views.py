@@ -1,5 +1,7 @@
 """The views of a selection: the rows of each table that belong to it, under the name ``selected_`` and the table's."""
 
+from collections.abc import Sequence
+
 import duckdb
 
 from profiledb.selection.model import Selection
@@ -65,7 +67,9 @@ def collect_inside(cursor: duckdb.DuckDBPyConnection, instances: str, inside: st
     """)
 
 
-def create_views(cursor: duckdb.DuckDBPyConnection, selection: Selection, *, chosen: bool, skipped: bool) -> None:
+def create_views(
+    cursor: duckdb.DuckDBPyConnection, selection: Selection, *, chosen: bool, skipped: bool, within: bool = False
+) -> None:
     """Hides the views of the whole report (selected.sql) behind views of the selection, for this cursor only.
 
     Args:
@@ -73,18 +77,21 @@ def create_views(cursor: duckdb.DuckDBPyConnection, selection: Selection, *, cho
         selection: GPU, stream, times and mode.
         chosen: only what lies in ``chosen_range``.
         skipped: nothing that lies in ``skipped_range``.
+        within: only what lies in ``unit_range``, and of the time only that of ``unit``.
     """
+    kept = [name for name, asked in (("chosen_range", chosen), ("unit_range", within)) if asked]
     times = _times(selection)
     for table in OPERATIONS:
-        _view(cursor, table, [*times, *_hardware(selection), *_ranges(table, selection.mode, chosen, skipped)])
+        _view(cursor, table, [*times, *_hardware(selection), *_ranges(table, selection.mode, kept, skipped)])
     for table in CALLS:
         mode = selection.mode if table == "api_call" else "thread"
-        _view(cursor, table, [*times, *([] if table == "sync" else _ranges(table, mode, chosen, skipped))])
-    inside = ["range_id IN (FROM chosen_range_id)"] * chosen + ["range_id NOT IN (FROM skipped_range_id)"] * skipped
+        _view(cursor, table, [*times, *([] if table == "sync" else _ranges(table, mode, kept, skipped))])
+    inside = [f"range_id IN (FROM {name}_id)" for name in kept]
+    inside += ["range_id NOT IN (FROM skipped_range_id)"] * skipped
     _view(cursor, "range", [*times, *inside])
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_busy AS {busy('selected_')}")
-    cursor.execute(_window(selection, chosen, skipped))
-    cursor.execute(_active(selection, chosen, skipped))
+    cursor.execute(_window(selection, chosen=chosen, skipped=skipped, within=within))
+    cursor.execute(_active(selection, kept, skipped))
 
 
 def _view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) -> None:
@@ -102,7 +109,7 @@ def _hardware(selection: Selection) -> list[str]:
     return conditions + ([f"stream_id = {selection.stream}"] if selection.stream is not None else [])
 
 
-def _ranges(table: str, mode: str, chosen: bool, skipped: bool) -> list[str]:
+def _ranges(table: str, mode: str, kept: Sequence[str], skipped: bool) -> list[str]:
     """Conditions on the innermost range of a row, and on further ranges around its call where some cross.
 
     Left out is by process in either mode: a warm-up is one for the threads that it drives, too.
@@ -117,26 +124,33 @@ def _ranges(table: str, mode: str, chosen: bool, skipped: bool) -> list[str]:
         further = f"call_id IN (SELECT call_id FROM call_range WHERE {column} IN (FROM {name}))"
         return f"({own} OR coalesce({further}, false))"
 
-    return [inside("chosen_range", column)] * chosen + [f"NOT {inside('skipped_range', left_out)}"] * skipped
+    return [inside(name, column) for name in kept] + [f"NOT {inside('skipped_range', left_out)}"] * skipped
 
 
-def _window(selection: Selection, chosen: bool, skipped: bool) -> str:
-    """The stretches of time that a selection covers: those of its ranges on the GPU without those left out."""
+def _window(selection: Selection, *, chosen: bool, skipped: bool, within: bool) -> str:
+    """The stretches of time that a selection covers: those of its ranges on the GPU without those left out.
+
+    Of units, such as steps, it covers what lies in them: from the begin of a range to the end of all that it ran.
+    """
     low = f"{selection.from_ns} + {_BEGIN}" if selection.from_ns is not None else "start_ns"
     high = f"{selection.to_ns} + {_BEGIN}" if selection.to_ns is not None else "end_ns"
     kept = _projected("chosen", selection.mode) if chosen else "SELECT start_ns, end_ns FROM capture_window"
     gone = _projected("skipped", "process") if skipped else "SELECT start_ns, end_ns FROM busy LIMIT 0"
+    units = "FROM unit" if within else kept
     return f"""
 CREATE OR REPLACE TEMP VIEW selected_window AS
 WITH edge AS (
-    SELECT start_ns AS t, 1 AS kept, 0 AS gone FROM ({kept}) UNION ALL SELECT end_ns, -1, 0 FROM ({kept})
-    UNION ALL SELECT start_ns, 0, 1 FROM ({gone}) UNION ALL SELECT end_ns, 0, -1 FROM ({gone})
+    SELECT start_ns AS t, 1 AS kept, 0 AS gone, 0 AS units FROM ({kept})
+    UNION ALL SELECT end_ns, -1, 0, 0 FROM ({kept})
+    UNION ALL SELECT start_ns, 0, 1, 0 FROM ({gone}) UNION ALL SELECT end_ns, 0, -1, 0 FROM ({gone})
+    UNION ALL SELECT start_ns, 0, 0, 1 FROM ({units}) UNION ALL SELECT end_ns, 0, 0, -1 FROM ({units})
 ), depth AS (
     SELECT t AS start_ns, lead(t) OVER (ORDER BY t) AS end_ns, sum(sum(kept)) OVER (ORDER BY t) AS kept,
-        sum(sum(gone)) OVER (ORDER BY t) AS gone
+        sum(sum(gone)) OVER (ORDER BY t) AS gone, sum(sum(units)) OVER (ORDER BY t) AS units
     FROM edge GROUP BY t
 ), piece AS (
-    SELECT greatest(start_ns, {low}) AS start_ns, least(end_ns, {high}) AS end_ns FROM depth WHERE kept > 0 AND gone = 0
+    SELECT greatest(start_ns, {low}) AS start_ns, least(end_ns, {high}) AS end_ns
+    FROM depth WHERE kept > 0 AND gone = 0 AND units > 0
 ), swept AS (
     SELECT *, (start_ns IS DISTINCT FROM lag(end_ns) OVER (ORDER BY start_ns))::INTEGER AS begins
     FROM piece WHERE end_ns > start_ns
@@ -147,11 +161,11 @@ SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM island GROUP BY isl
 """
 
 
-def _active(selection: Selection, chosen: bool, skipped: bool) -> str:
+def _active(selection: Selection, kept: Sequence[str], skipped: bool) -> str:
     """The stretches of the window from the first to the last operation of each GPU, whatever times are selected."""
 
     def work(table: str) -> str:
-        conditions = [*_hardware(selection), *_ranges(table, selection.mode, chosen, skipped)]
+        conditions = [*_hardware(selection), *_ranges(table, selection.mode, kept, skipped)]
         return f"SELECT device_id, start_ns, end_ns FROM {table} WHERE {' AND '.join(['true', *conditions])}"
 
     return f"""

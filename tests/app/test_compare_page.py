@@ -4,12 +4,11 @@ import duckdb
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from profiledb.query import analysis
 from profiledb.report import store
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from profiledb.studies.compare import matching
+from profiledb.studies.compare import answer, verdict
 from profiledb.studies.compare import rows as compare_rows
 from tests.app.conftest import CORPUS, SAMPLES, Dashboard
 from tests.support.page_reports import insert, kernel, name
@@ -54,14 +53,18 @@ def _fill(db: duckdb.DuckDBPyConnection, durations: tuple[int, ...], label: str)
 
 def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Library, pair: tuple[str, str]) -> None:
     at = open_(dashboard, report=pair[0], other=pair[1])
-    a, b = (matching.gather(lambda n, r=one: analysis.run(library, r, n, OPENED)) for one in pair)  # type: ignore[misc]
-    less = 100 * (1 - b.kernel_ns / a.kernel_ns)
-    assert f"B has {less:.1f} % less kernel time than A" in said(at)
-    rows = compare_rows.kernels(a, b, "total")
+    a, b = (answer.side(library, library.find(one), OPENED) for one in pair)
+    lines = (verdict.headline(a, b), verdict.figures(a, b), verdict.moved(a, b))
+    assert all(line and line in said(at) for line in lines), "as on the command line"
+    assert verdict.outside(a, b) == "", "the rest was the warm-up, which is left out"
+    whole = open_(dashboard, report=pair[0], other=pair[1], warmup="include")
+    assert "Outside steps: kernels 22.4 ms in A, 6.91 ms in B" in said(whole)
+    assert lines[0].startswith("B is faster (3.53×): 2.97 ms of wall time per step instead of 10.5 ms")
+    rows = compare_rows.kernels(a, b, "step")
     assert list(at.dataframe[0].value["name"]) == list(rows["name"])
     assert f"{(rows['status'] == 'gone').sum()} gone" in said(at)
     told = "python -m profiledb compare"
-    assert f"{told} {pair[0]} {pair[1]} --param warmup=exclude --param mode=process --basis total" in said(at)
+    assert f"{told} {pair[0]} {pair[1]} --param warmup=exclude --basis step" in said(at)
 
 
 def test_swap_is_the_mirror_image(dashboard: Dashboard, pair: tuple[str, str]) -> None:
@@ -97,7 +100,7 @@ def test_a_report_is_chosen_on_the_page(dashboard: Dashboard, library: Library, 
     assert "Choose a report to compare this one with" in said(at)
     at = at.selectbox(key="compare-other").set_value(pair[0]).run()
     assert at.query_params["other"] == pair[0]
-    assert "B has as much kernel time as A" in said(at)
+    assert "B takes as long as A" in said(at)
     gone = open_(dashboard, report=pair[0], other="0123")
     assert "not in the library" in said(gone)
     ncu = library.find("transformer_training.ncu-rep").id
@@ -131,7 +134,7 @@ def test_names_are_text(dashboard: Dashboard, library: Library) -> None:
     a = publish(library, "1" * 16, 100, label=bad)
     b = publish(library, "2" * 16, 200, label=bad)
     at = open_(dashboard, report=a, other=b)
-    sentence = next(str(one.value) for one in at.markdown if "Largest part" in str(one.value))
+    sentence = next(str(one.value) for one in at.markdown if "Largest changes" in str(one.value))
     assert "<img" not in sentence.replace("\\<", "")
     assert "\\*\\*b" in sentence
     assert "\\$x\\$" in sentence

@@ -11,6 +11,8 @@ from app.views.split import changes, side
 from app.views.split import words as split_words
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
+from profiledb.studies.compare import matching
+from profiledb.studies.compare import rows as compare_rows
 from tests.app.conftest import Dashboard
 from tests.app.test_nvtx_page import metric, of, said
 
@@ -127,30 +129,51 @@ def test_without_phases_a_class_is_the_reason() -> None:
     assert words.endswith("because softmax takes 20.0 % instead of 0.0 %.")
 
 
-def top(*kernels: tuple[str, float, float, float]) -> pd.DataFrame:
-    """``top_kernels``: name, share, calls of a pass, mean duration."""
-    frame = pd.DataFrame(kernels, columns=["demangled", "share_pct", "pass_calls", "avg_ns"])
-    more: dict[str, Any] = {
-        "name": frame["demangled"],
-        "class": "other",
-        "passes": 2,
-        "pass_ns": frame["pass_calls"] * frame["avg_ns"],
-    }
-    return frame.assign(**more)
+def part(calls: dict[str, tuple[int, int]], spelled: str = "{}") -> matching.Part:
+    """What ran in a part of a report: calls and mean duration of each kernel, by the names that one profiler writes."""
+    kernels = pd.DataFrame(
+        [
+            {"kernel": str(n), "name": one, "class": "other", "mangled": None, "demangled": spelled.format(one),
+             "normal_name": one, "total_ns": count * ns, "calls": count, "threads": count}
+            for n, (one, (count, ns)) in enumerate(calls.items())
+        ]
+    ).astype({"total_ns": "Int64", "calls": "Int64", "threads": "Int64"})  # fmt: skip
+    drawn = [(str(n), ns) for n, (count, ns) in enumerate(calls.values()) for _ in range(count)]
+    sample = pd.DataFrame(drawn, columns=["kernel", "duration_ns"])
+    return matching.Part(kernels, sample, *[pd.DataFrame()] * 3)
+
+
+def of_steps(inside: matching.Part, steps: int) -> matching.Side:
+    """A side whose whole is its steps."""
+    frames = {name: getattr(inside, name) for name in matching.ANALYSES}
+    told = pd.DataFrame([{"count": steps, "steps": "step_*"}])
+    return matching.Side(**frames, iteration_summary=told, inside=inside, lacks=None)
 
 
 def test_why_kernels_change() -> None:
-    first = top(("a", 10, 2, 100), ("b", 10, 2, 100), ("c", 10, 2, 100), ("d", 10, 2, 100), ("e", 10, 2, 100))
-    second = top(("a", 10, 4, 100), ("b", 10, 2, 90), ("c", 10, 2, 101), ("d", 10, 3, 150), ("f", 5, 1, 50))
-    found = changes.kernels(first, second).set_index("name")
-    assert dict(found["why"]) == {
+    first = of_steps(part({"a": (4, 100), "b": (4, 100), "c": (4, 100), "d": (4, 100), "e": (4, 100)}), 2)
+    second = of_steps(part({"a": (8, 100), "b": (4, 90), "c": (4, 101), "d": (6, 150), "f": (2, 50)}, "void {}()"), 2)
+    rows = changes.kernels(compare_rows.kernels(first, second, "step"), by_pass=True).set_index("name")
+    assert dict(rows["why"]) == {
         "a": "more calls", "b": "faster", "c": "same", "d": "slower", "e": "gone", "f": "new",
-    }  # fmt: skip
-    assert found["change_ns"].to_dict() == {"a": 200, "b": -20, "c": 2, "d": 250, "e": -200, "f": 50}
-    assert list(found.index[:2]) == ["d", "a"]
-    shares = changes.kernels(first.assign(passes=None), second).set_index("name")
+    }, "kernels that profilers write differently are the same ones, as on Compare"  # fmt: skip
+    assert rows["change_ns"].to_dict() == {"a": 200, "b": -20, "c": 2, "d": 250, "e": -200, "f": 50}
+    assert set(rows.index[:3]) == {"d", "a", "e"}
+    more = rows.loc["a"]
+    assert (more["a_pass_calls"], more["b_pass_calls"], more["a_pass_ns"]) == (2, 4, 200)
+    shares = changes.kernels(compare_rows.kernels(first, second, "share"), by_pass=False).set_index("name")
     assert shares["change_ns"].isna().all()
-    assert dict(shares["why"]) == dict(found["why"]) | {"a": "same"}
+    assert dict(shares["why"]) == dict(rows["why"]) | {"a": "same"}
+
+
+def test_kernels_are_those_of_compare(dashboard: Dashboard, library: Library) -> None:
+    pair = [of(library, f"transformer_{name}.nsys-rep") for name in ("inference", "training")]
+    split = dashboard("split", report=pair[0], other=pair[1])
+    compare = dashboard("compare", report=pair[0], other=pair[1])
+    mine = next(frame.value for frame in split.dataframe if "why" in frame.value)
+    theirs = next(frame.value for frame in compare.dataframe if "told" in frame.value)
+    assert list(mine["name"]) == list(theirs["name"])
+    assert mine["change_ns"].to_list() == pytest.approx(theirs["change_ns"].to_list())
 
 
 def test_names_that_tell_reports_apart() -> None:

@@ -9,6 +9,7 @@ from app.ui import format as fmt
 from app.views.compare import charts as charts_compare
 from app.views.compare import words as compare_words
 from app.views.compare.charts import End, Part
+from profiledb.studies.compare.verdict import signed
 
 SHOWN = 10
 """Kernels of their own; all others are one bar."""
@@ -33,7 +34,7 @@ def show(found: compared.Compared) -> None:
 
 
 def _parts(rows: pd.DataFrame, column: str) -> list[Part]:
-    words = compare_words.signed_points if column == "share_change_points" else compare_words.signed
+    words = compare_words.signed_points if column == "share_change_points" else signed
     colors, titles = theme.class_colors(), theme.class_titles()
     parts = [
         Part(

@@ -1,7 +1,5 @@
 """Two Systems reports, each under its own selection: what changed from A, the page's report, to B."""
 
-from collections import Counter
-
 import streamlit as st
 
 from app import session
@@ -9,15 +7,16 @@ from app.selection import bar, compared, settled
 from app.selection.settled import Settled
 from app.ui import format as fmt
 from app.ui import page as ui
+from app.ui.titles import titles as report_titles
 from app.views.compare import chart, tables, words
 from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.studies.compare import matching
 from profiledb.studies.compare.matching import Basis, Side
 
-BASES = {"total": "Totals", "step": "A step", "share": "Shares"}
+BASES = {"total": "Totals", "step": "Per step", "share": "Shares"}
 BASIS_HELP = (
-    "**Totals**: sums over the selection. **A step**: these over the steps, or over the instances of one chosen range."
-    " **Shares**: of the kernel time of each side, as on different GPUs."
+    "**Totals**: sums over the selection. **Per step**: of what lies in the steps, or in the instances of one chosen"
+    " range, over their number. **Shares**: of the kernel time of each side, as on different GPUs."
 )
 
 
@@ -32,8 +31,8 @@ def page() -> None:
         return
     theirs = settled.read(other, mine)
     with st.container(gap="xxsmall"):
-        length = f" of {fmt.plain(fmt.duration(other.duration_ns))}" if other.duration_ns else ""
-        st.caption(f"The part of B{length} that is compared")
+        length = f" (report length {fmt.plain(fmt.duration(other.duration_ns))})" if other.duration_ns else ""
+        st.caption(f"Selection in B{length}")
         bar.show(theirs)
     a, b = compared.side(mine), compared.side(theirs)
     _row(a, b, mine, theirs)
@@ -46,15 +45,14 @@ def page() -> None:
     tables.kernels(found)
     tables.phases(found)
     tables.copies(found)
-    tables.totals(found)
+    tables.all_totals(found)
     _command(found, mine, theirs)
 
 
 def _choose(manifest: Manifest) -> Manifest | None:
     """The report that the address names; the selector writes it there."""
     known = session.about(TIMELINE)
-    titles = {key: _title(one, manifest.id) for key, one in known.items()}
-    repeated = {title for title, number in Counter(titles.values()).items() if number > 1}
+    titles = report_titles(known, manifest.id)
     named = next(iter(session.named(compared.OTHER, known)), None)
     key = "compare-other"
     st.session_state[key] = named
@@ -66,8 +64,7 @@ def _choose(manifest: Manifest) -> Manifest | None:
         index=None,
         key=key,
         placeholder="Choose a report",
-        # Streamlit tells options apart by what they are called
-        format_func=lambda key: f"{titles[key]}  ·  {key[:8]}" if titles[key] in repeated else titles[key],
+        format_func=titles.__getitem__,
         on_change=_chosen,
         args=(key,),
         width=620,
@@ -83,12 +80,6 @@ def _chosen(key: str) -> None:
         st.query_params.pop(compared.OTHER, None)
     else:
         st.query_params[compared.OTHER] = st.session_state[key]
-
-
-def _title(manifest: Manifest, own: str) -> str:
-    when = fmt.when(manifest.captured_at) if manifest.captured_at else None
-    parts = [manifest.name, "this report" if manifest.id == own else None, manifest.gpu, when]
-    return "  ·  ".join(fmt.visible(part) for part in parts if part)
 
 
 def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
@@ -136,15 +127,15 @@ def _lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
 
 
 def _say(found: compared.Compared) -> None:
-    a, b, basis = found.a, found.b, found.basis
+    a, b = found.a, found.b
     if matching.other_gpus(a, b):
         st.warning(
             f"Different GPUs: A ran on {fmt.plain(', '.join(a.gpus))}, B on {fmt.plain(', '.join(b.gpus))}. What takes"
             " another time may do so for the GPU alone; shares tell what weighs more or less.",
             icon=":material/memory:",
         )
-    st.markdown(words.headline(a, b, basis))
-    st.markdown(words.causes(found.kernels, basis))
+    st.markdown("  \n".join(words.verdict_lines(a, b)))
+    st.markdown(words.causes(found.kernels, found.basis))
     st.caption(words.significance(found.kernels))
 
 
@@ -154,8 +145,8 @@ def _command(found: compared.Compared, mine: Settled, theirs: Settled) -> None:
         st.code(words.command(found.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),
                 language=None, wrap_lines=True)  # fmt: skip
         st.caption(
-            "With --fail-above 5% it exits with 1 where B's kernel time, of a step where both have steps, is more than"
-            " 5 % above A's, and with 2 after an error."
+            "With --fail-above 5% it exits with 1 where B's wall time, of a step where both have steps, is more than"
+            " 5 % above A's, and with 2 after an error. --metric judges another figure, such as kernels."
         )
 
 

@@ -11,9 +11,10 @@ from app.ui import draw, heads, tables, theme
 from app.ui import format as fmt
 from app.views.compare import charts as charts_compare
 from app.views.compare import words
-from profiledb.studies.compare import matching
+from profiledb.studies.compare import matching, totals
 from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, names
+from profiledb.studies.compare.verdict import signed_percent
 
 KERNEL_COLUMNS = heads.of(
     KERNELS,
@@ -85,44 +86,45 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "count": lambda n: f"{n:,.1f}".removesuffix(".0"),
 }
 TITLES = {
-    "window_ns": "Time that the selection covers",
-    "steps": "Steps",
-    "step_ns": "Step on the host, median",
-    "kernel_ns": "Kernel time",
-    "kernel_ns_per_step": "Kernel time a step",
-    "launches": "Kernel launches",
-    "launches_per_step": "Kernel launches a step",
-    "kernels": "Different kernels",
+    "wall_ns": "Wall time",
     "busy_ns": "GPU busy",
-    "busy_pct": "GPU busy, share",
     "idle_ns": "GPU idle",
-    "copies": "Copies and memory sets",
-    "copy_ns": "Time of copies and sets",
-    "copy_bytes": "Size of copies and sets",
+    "kernel_ns": "Kernel time",
+    "launches": "Kernel launches",
+    "copy_ns": "Copy time",
+    "copies": "Copies",
+    "copy_bytes": "Size of copies",
+    "memset_ns": "Memset time",
+    "memsets": "Memsets",
+    "memset_bytes": "Size of memsets",
+    "steps": "Steps",
+    "step_median_ns": "Step on the host, median",
+    "between_steps_ns": "Time between steps",
+    "busy_pct": "GPU busy, share",
+    "kernels": "Different kernels",
 }
-FACTS = (
-    "kernel_ns",
-    "kernel_ns_per_step",
-    "launches",
-    "launches_per_step",
-    "step_ns",
-    "busy_pct",
-    "idle_ns",
-    "copy_ns",
-)
+FACTS = ("wall_ns", "busy_ns", "kernel_ns", "launches", "copy_ns", "memset_ns", "idle_ns")
+
+
+def title(measure: str) -> str:
+    """What people read for a measure (``totals.MEASURES``)."""
+    for ending, words_of in ((totals.PER_STEP, " per step"), (totals.OUTSIDE, " outside steps")):
+        if measure.endswith(ending):
+            return TITLES[measure.removesuffix(ending)] + words_of
+    return TITLES[measure]
 
 
 def facts(found: compared.Compared) -> None:
-    """Key figures of B, each with its change from A below it."""
-    left_out = ("kernel_ns", "launches") if _by_step(found) else ("kernel_ns_per_step", "launches_per_step")
+    """Key figures of B, of a step where both have steps, each with its change from A below it."""
+    ending = totals.PER_STEP if matching.units(found.a, found.b) else ""
     rows = {str(row["measure"]): row for _, row in found.summary.iterrows()}
     with st.container(horizontal=True, gap="large"):
-        for row in (rows[name] for name in FACTS if name in rows and name not in left_out):
+        for row in (rows[name + ending] for name in FACTS if name + ending in rows):
             form = FORMS[row["unit"]]
             a, b = fmt.number(row["a"]), fmt.number(row["b"])
             change = _change(row)
             st.metric(
-                TITLES[row["measure"]],
+                title(row["measure"]),
                 fmt.plain(fmt.MISSING if b is None else form(b)),
                 delta=change or None,
                 delta_color="off",
@@ -132,15 +134,10 @@ def facts(found: compared.Compared) -> None:
             )
 
 
-def _by_step(found: compared.Compared) -> bool:
-    both = matching.units(found.a, found.b) if found.basis == "step" else None
-    return both is not None and not both.name
-
-
 def _change(row: "pd.Series[Any]") -> str:
     if row["unit"] == "%":
         return words.signed_points(row["change"]) if pd.notna(row["change"]) else ""
-    return words.signed_percent(row["change_pct"]) if pd.notna(row["change_pct"]) else ""
+    return signed_percent(row["change_pct"]) if pd.notna(row["change_pct"]) else ""
 
 
 def kernels(found: compared.Compared) -> None:
@@ -166,7 +163,7 @@ def kernels(found: compared.Compared) -> None:
 
 
 def _spread(found: compared.Compared, row: "pd.Series[Any]") -> None:
-    a, b = compare_rows.samples(found.a, found.b, row)
+    a, b = compare_rows.samples(found.a, found.b, found.basis, row)
     st.markdown(f"**Durations of {fmt.plain(fmt.shortened(row['name'], 100))}**")
     figure = charts_compare.distributions(a, b, theme.theme())
     draw.chart(figure, "compare-spread")
@@ -194,22 +191,22 @@ def phases(found: compared.Compared) -> None:
 
 
 def copies(found: compared.Compared) -> None:
-    """Copies and memory sets by direction."""
-    st.subheader("Copies", anchor=False)
+    """Copies by direction, and memsets."""
+    st.subheader("Copies and memsets", anchor=False)
     if found.copies.empty:
-        st.caption("No copy or memory set in either selection.")
+        st.caption("No copy or memset in either selection.")
         return
     rates = {f"{letter}_gb_per_s": found.copies[f"{letter}_bytes_per_s"] / 1e9 for letter in "ab"}
     shown = found.copies.assign(**rates)
     tables.table(shown, heads.filled(shown, COPY_COLUMNS), key="compare-copies", download="compare_copies.csv")
 
 
-def totals(found: compared.Compared) -> None:
+def all_totals(found: compared.Compared) -> None:
     """Everything that is one number a report."""
     with st.expander("All totals", icon=":material/functions:"):
         cells = [
             [
-                TITLES[row["measure"]],
+                title(row["measure"]),
                 *(fmt.MISSING if pd.isna(row[side]) else FORMS[row["unit"]](row[side]) for side in "ab"),
                 _change(row),
             ]

@@ -8,8 +8,9 @@ import pandas as pd
 
 from app.ui import format as fmt
 from profiledb.selection import model
-from profiledb.studies.compare import matching
+from profiledb.studies.compare import verdict
 from profiledb.studies.compare.matching import Basis, Side
+from profiledb.studies.compare.verdict import sign, signed, signed_percent
 
 NAMED = 3
 """Kernels that the headline names on either side."""
@@ -17,56 +18,19 @@ _MAINLY = 0.8
 _STATUS = {"new": "new", "gone": "gone"}
 
 
-def signed(ns: Any) -> str:
-    """A difference of times with its sign: ``+1.23 ms``."""
-    value = fmt.number(ns)
-    return fmt.MISSING if value is None else f"{_sign(value)}{fmt.duration(abs(value))}"
-
-
-def signed_percent(x: Any) -> str:
-    """A relative difference with its sign: ``−12.3 %``; what rounds to nothing has none."""
-    value = fmt.number(x)
-    if value is None:
-        return fmt.MISSING
-    return f"{_sign(value) if abs(value) >= 0.05 else '±'}{abs(value):,.1f} %"
-
-
 def signed_points(x: Any) -> str:
     """A difference of shares: ``+1.2 points``."""
     value = fmt.number(x)
     if value is None:
         return fmt.MISSING
-    return f"{_sign(value) if abs(value) >= 0.05 else '±'}{abs(value):.1f} points"
+    return f"{sign(value) if abs(value) >= 0.05 else '±'}{abs(value):.1f} points"
 
 
-def _sign(value: float) -> str:
-    return "+" if value > 0 else "−" if value < 0 else ""
-
-
-def per(a: Side, b: Side, basis: Basis) -> str:
-    """What sums are of: ``" a step"``, ``" an instance of forward"`` (escaped), or nothing."""
-    both = matching.units(a, b) if basis == "step" else None
-    if both is None:
-        return ""
-    return f" per instance of {fmt.plain(both.name)}" if both.name else " a step"
-
-
-def headline(a: Side, b: Side, basis: Basis) -> str:
-    """How the kernel time of B compares with that of A (Markdown)."""
-    numbers = matching.divisors(a, b, basis)
-    before, after = a.kernel_ns / numbers[0], b.kernel_ns / numbers[1]
-    what = f"kernel time{per(a, b, basis)}"
-    change = 100 * (after / before - 1) if before else None
-    if change is None:
-        return f"**B has {fmt.duration(after)} of {what}, A none.**"
-    if abs(change) < 0.05:
-        return f"**B has as much {what} as A: {fmt.duration(after)}.**"
-    times = f", {after / before:.3g} times as much" if change > 100 else ""
-    more = "more" if change > 0 else "less"
-    return (
-        f"**B has {abs(change):,.1f} % {more} {what} than A: {fmt.duration(after)} instead of {fmt.duration(before)},"
-        f" {signed(after - before)}{times}.**"
-    )
+def verdict_lines(a: Side, b: Side) -> list[str]:
+    """What the command line says of the two sides, for a page (Markdown): which is faster, by what, and what moved."""
+    headline = f"**{verdict.headline(a, b, fmt.plain)}**"
+    told = [headline, verdict.figures(a, b, fmt.plain), verdict.moved(a, b), verdict.outside(a, b)]
+    return [line for line in told if line]
 
 
 def causes(rows: pd.DataFrame, basis: Basis) -> str:
@@ -84,10 +48,9 @@ def causes(rows: pd.DataFrame, basis: Basis) -> str:
         sum_ns = float(ahead[column].sum())
         top = ahead.head(NAMED)
         part = float(top[column].sum())
-        rest = (
-            f"; {fmt.count(len(ahead) - len(top))} more make {signed(sum_ns - part)}" if len(ahead) > len(top) else ""
-        )
-        sentences.append(f"Largest part: {', '.join(_named(row, column) for _, row in top.iterrows())}{rest}.")
+        rest = f"; {fmt.count(len(ahead) - len(top))} others {signed(sum_ns - part)}" if len(ahead) > len(top) else ""
+        named_parts = ", ".join(_named(row, column) for _, row in top.iterrows())
+        sentences.append(f"Largest changes of kernel time: {named_parts}{rest}.")
     if len(against) and abs(float(against[column].sum())) >= 0.02 * abs(net):
         top = against.head(1)
         rest = f", in all {signed(against[column].sum())} of {fmt.count(len(against))}" if len(against) > 1 else ""
@@ -134,7 +97,7 @@ def interval(row: "pd.Series[Any]") -> str:
     low, high = fmt.number(row["low_pct"]), fmt.number(row["high_pct"])
     if low is None or high is None:
         return ""
-    return f"{_sign(low)}{abs(low):,.1f} to {_sign(high)}{abs(high):,.1f}"
+    return f"{sign(low)}{abs(low):,.1f} to {sign(high)}{abs(high):,.1f}"
 
 
 def significance(rows: pd.DataFrame) -> str:

@@ -56,7 +56,7 @@ def _notes(report_id: str, facts: "pd.Series[Any]") -> list[str]:
     if fmt.number(facts["operations"]) is None:
         return [*notes, "No range launched anything on a GPU, so there are only times on the host."]
     chosen = session.selected(report_id)
-    if chosen.get("mode") == "process" and int(facts["operations"]) > int(work["attributed"] + work["inferred"]):
+    if chosen.get("mode") != "thread" and int(facts["operations"]) > int(work["attributed"] + work["inferred"]):
         notes.append("Ranges of two threads hold some operations both: those count in each.")
     if {"device", "stream"} & set(chosen):
         notes.append("What ranges ran on the GPU is told for all GPUs and streams together.")

@@ -71,12 +71,17 @@ def _choose(rows: pd.DataFrame) -> int:
 
 def _label(row: "pd.Series[Any]", *, alone: bool) -> str:
     thread = "" if alone else f", thread {row['thread']}"
-    return f"{fmt.plain(fmt.shortened(row['steps'], 60))}{thread} ({fmt.count(row['count'])} steps)"
+    return f"{fmt.plain(fmt.shortened(row['steps'], 60))}{thread} ({_number(row)})"
+
+
+def _number(row: "pd.Series[Any]") -> str:
+    """How many steps count; of a warm-up alone how many it has."""
+    return f"{fmt.count(row['count'])} steps" if row["count"] else f"{fmt.count(row['warmup'])} of warm-up"
 
 
 def _facts(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> list[tuple[str, str, str]]:
     side = "on the GPU, from first to last operation" if gpu else "on the host"
-    facts = [("Steps", fmt.count(row["count"]), "")]
+    facts = [("Steps", fmt.count(row["count"]), "Those that count: without warm-up, and closed.")]
     if gpu:
         facts.append(("GPU time a step", fmt.duration(row["median_ns"]), f"Median {side}, without warm-up."))
     return [
@@ -107,10 +112,11 @@ def _sentence(row: "pd.Series[Any]", *, gpu: bool) -> str:
             if far
             else "The first step is as long as the rest."
         )
-    warmup, count = int(row["warmup"]), int(row["count"])
+    warmup = int(row["warmup"])
+    recognized = warmup + int(row["count"])
     if warmup:
         verb, be = ("looks", "is") if warmup == 1 else ("look", "are")
-        sentences.append(f"{fmt.count(warmup)} of {fmt.count(count)} steps {verb} like warm-up and {be} left out.")
+        sentences.append(f"{fmt.count(warmup)} of {fmt.count(recognized)} steps {verb} like warm-up and {be} left out.")
     else:
         sentences.append("None looks like warm-up.")
     if unclosed := int(row["unclosed"]):

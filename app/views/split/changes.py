@@ -1,5 +1,7 @@
 """What differs between two reports, class by class and kernel by kernel: frames to frames, no Streamlit."""
 
+from typing import Any
+
 import pandas as pd
 
 NEW, GONE, SAME = "new", "gone", "same"
@@ -21,29 +23,26 @@ def classes(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     return both.sort_values("points", key=abs, ascending=False, kind="stable").reset_index(names="class")
 
 
-def kernels(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Kernels of two reports side by side by their full name, with the change and why; the farthest change first.
-
-    Where both have passes the change is that of the time in a pass, and only kernels inside passes count; else it is
-    that of the share of all kernel time.
+def kernels(rows: pd.DataFrame, *, by_pass: bool) -> pd.DataFrame:
+    """Kernels of two reports side by side as Compare matches them, in its order, with why each changed.
 
     Args:
-        first: rows of ``top_kernels`` of one phase.
-        second: those of the other report.
+        rows: the kernels of a comparison (``profiledb.studies.compare.rows.kernels``).
+        by_pass: whether they are of what lies in the passes, with their times and calls in one.
     """
-    by_pass = _has_passes(first) and _has_passes(second)
-    if by_pass:
-        first, second = (rows[rows["pass_calls"] > 0] for rows in (first, second))
-    columns = ["share_pct", "pass_ns", "pass_calls", "avg_ns"]
-    keyed = [rows.drop_duplicates("demangled").set_index("demangled") for rows in (first, second)]
-    both = _beside(*(rows[columns] for rows in keyed))
-    for column in ("name", "class"):
-        both[column] = keyed[0][column].reindex(both.index).fillna(keyed[1][column].reindex(both.index))
-    both["points"] = both["b_share_pct"].fillna(0) - both["a_share_pct"].fillna(0)
-    both["change_ns"] = _change(both, "pass_ns", first, second)
-    both["why"] = [_why(row, by_pass=by_pass) for _, row in both.iterrows()]
-    order = "change_ns" if by_pass else "points"
-    return both.sort_values(order, key=abs, ascending=False, kind="stable").reset_index(names="demangled")
+    found = rows.rename(columns={"share_change_points": "points"})
+    for letter in "ab":
+        for pass_column, column in (("pass_ns", "total_ns"), ("pass_calls", "calls")):
+            found[f"{letter}_{pass_column}"] = found[f"{letter}_{column}"] if by_pass else float("nan")
+    if not by_pass:
+        found["change_ns"] = float("nan")
+    return found.assign(why=[_why(row, by_pass=by_pass) for _, row in rows.iterrows()])[KERNEL_COLUMNS]
+
+
+KERNEL_COLUMNS = [
+    "name", "class", "why", "change_ns", "points", "demangled",
+    *(f"{letter}_{name}" for name in ("share_pct", "pass_ns", "pass_calls", "avg_ns") for letter in "ab"),
+]  # fmt: skip
 
 
 def _beside(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
@@ -61,18 +60,15 @@ def _has_passes(rows: pd.DataFrame) -> bool:
     return bool(rows["passes"].notna().any())
 
 
-def _why(row: "pd.Series[float]", *, by_pass: bool) -> str:
+def _why(row: "pd.Series[Any]", *, by_pass: bool) -> str:
     """new, gone, same, or what changes the time more: how often it is called or how long a call takes."""
-    if pd.isna(row["a_share_pct"]):
-        return NEW
-    if pd.isna(row["b_share_pct"]):
-        return GONE
+    if row["status"] in (NEW, GONE):
+        return str(row["status"])
     if not by_pass:
         longer = row["b_avg_ns"] - row["a_avg_ns"]
         return _word(longer, max(row["a_avg_ns"], row["b_avg_ns"]), "slower", "faster")
-    more = (row["b_pass_calls"] - row["a_pass_calls"]) * row["a_avg_ns"]
-    longer = row["b_pass_ns"] - row["a_pass_ns"] - more
-    whole = max(row["a_pass_ns"], row["b_pass_ns"])
+    more, longer = row["more_calls_ns"], row["longer_ns"]
+    whole = max(row["a_total_ns"], row["b_total_ns"])
     return (
         _word(more, whole, "more calls", "fewer calls")
         if abs(more) >= abs(longer)

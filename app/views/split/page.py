@@ -6,6 +6,7 @@ from app import session
 from app.selection import settled
 from app.ui import format as fmt
 from app.ui import page as ui
+from app.ui.titles import titles
 from app.views.split import detected, mfu, top
 from app.views.split import one as split_one
 from app.views.split import pair as split_pair
@@ -55,7 +56,7 @@ def _choose(manifest: Manifest) -> Manifest | None:
         return None
     st.selectbox(
         "Compare with", order, index=None, key=_PICKER, placeholder="Compare with another report", width=420,
-        format_func=lambda key: _name(known[key]), on_change=_write, label_visibility="collapsed",
+        format_func=titles(known).__getitem__, on_change=_write, label_visibility="collapsed",
     )  # fmt: skip
     return known[chosen] if chosen else None
 
@@ -65,10 +66,6 @@ def _write() -> None:
         st.query_params[OTHER] = chosen
     else:
         st.query_params.pop(OTHER, None)
-
-
-def _name(manifest: Manifest) -> str:
-    return "  ·  ".join(fmt.visible(part) for part in (manifest.name, manifest.gpu) if part)
 
 
 def _pair(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side] | None:

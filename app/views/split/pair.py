@@ -10,6 +10,8 @@ from app.ui import heads, tables, theme
 from app.views.split import changes, parts, words
 from app.views.split.side import Side
 from profiledb.rules.phases import ALL
+from profiledb.studies.compare import matching
+from profiledb.studies.compare import rows as compared
 
 
 def show(first: Side, second: Side) -> None:
@@ -72,19 +74,17 @@ def _classes(first: Side, second: Side) -> None:
 def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
     """Which kernels are new or gone, which take longer, which are called more often."""
     st.subheader("By kernel", anchor=False)
-    tops = [side.run("top_kernels") for side in (first, second)]
-    rows = changes.kernels(*(top[top["phase"] == ALL] for top in tops))
-    if in_shares:
-        rows = rows.sort_values("points", key=abs, ascending=False, kind="stable").reset_index(drop=True)
+    by_pass = bool(first.passes and second.passes) and not in_shares
+    a, b = matching.gather(first.run), matching.gather(second.run)
+    rows = changes.kernels(compared.kernels(a, b, "step" if by_pass else "share"), by_pass=by_pass)
     counts = rows["why"].value_counts()
     st.caption(
         "  ·  ".join(f"{word} {fmt.count(counts[word])}" for word in _ORDER if word in counts)
-        + f".  New is only in {fmt.plain(second.label)}, gone only in {fmt.plain(first.label)}; kernels are the same"
-        " by their full name."
+        + f".  New is only in {fmt.plain(second.label)}, gone only in {fmt.plain(first.label)}; kernels are matched"
+        " as on the page Compare." + (" Times and calls are those inside passes." if by_pass else "")
     )
     source = "top_kernels"
     shares = [*_sides(first, second, source, "share_pct"), heads.Col("points", "Change", "points", kind="percent")]
-    by_pass = bool(first.passes and second.passes)
     why = heads.Col("why", "Why", help="What changes its time more: the number of calls, or their length", width=90)
     tables.table(
         rows,

@@ -88,7 +88,7 @@ def _piece(row: "pd.Series[Any]", side: Side, *, time: bool, column: str) -> Pie
 
 def mode_words(side: Side) -> str:
     """Which attribution the phases go by."""
-    if side.params.get("mode") == "process":
+    if side.params.get("mode") != "thread":
         return "Launches count by process: the backward pass has those that PyTorch's autograd threads make."
     return "Launches count by thread, as in nsys stats: a backward pass that other threads launch is in no phase."
 

@@ -13,6 +13,7 @@ from app.ui import format as fmt
 from profiledb.errors import AnalysisError
 from profiledb.report.catalog import Manifest
 from profiledb.rules.phases import ALL
+from profiledb.selection import model
 
 LABEL = 20
 """Characters of a report's name in a heading."""
@@ -66,7 +67,7 @@ def this(manifest: Manifest, label: str = "") -> Side:
 def other(manifest: Manifest, label: str, chosen: Mapping[str, Any]) -> Side:
     """A second report, by the mode and the ranges of the page's selection, without its own warm-up."""
     paths = settled.optional(manifest.id, "range_paths", ["is_warmup"])
-    params = {"mode": chosen.get("mode", "thread")}
+    params = {"mode": chosen.get("mode", model.Selection().mode)}
     if bool(paths["is_warmup"].any()) and chosen.get("warmup") != "include":
         params["warmup"] = "exclude"
     notes = []

@@ -39,7 +39,7 @@ WITH written AS (
         CASE WHEN $items::DOUBLE IS NULL THEN (SELECT item FROM written) END AS item
 ), step AS (
     SELECT rank AS key, any_value(label) AS steps, count(*) AS instances
-    FROM selected_step(selected_mode()) WHERE closed AND NOT is_warmup GROUP BY rank
+    FROM selected_counted_step(selected_mode()) GROUP BY rank
 ), energy AS (
     SELECT key, any_value(asked_ns) AS asked_ns, sum(known_ns) AS known_ns, sum(joules) AS joules, sum(low_j) AS low_j,
         sum(high_j) AS high_j, count(*) AS gpus

@@ -7,6 +7,7 @@
 -- includes: memory
 -- selects: part
 -- column: direction | text | | direction of the copy, or memset
+-- column: kind | text | | memcpy or memset
 -- column: total_ns | ns | | sum of durations on the GPU
 -- column: count = Operations | count | | number of operations
 -- column: bytes = Size | bytes | | sum of sizes
@@ -15,13 +16,7 @@
 -- column: traffic_bytes_per_s | bytes/s | .0f | the same of what was read and written in the memory that limits
 -- column: peak_bytes_per_s = Peak | bytes/s | .0f | GPU memory as the report states it; the link to the host as the GPU's data sheet states it, for no report of nsys does: a slot or a machine may be slower
 -- column: peak_pct = Of the peak | % | .1f | of the GPU's memory for copies inside it, which read and write and so move twice their size, and for memory sets; else of one direction of the link to the host
-WITH summary AS (
-    SELECT direction, sum(duration_ns)::BIGINT AS total_ns, count(*) AS count, sum(bytes)::BIGINT AS bytes,
-        avg(bytes) AS avg_bytes, sum(bytes) * 1e9 / nullif(total_ns, 0) AS bytes_per_s,
-        sum(traffic_bytes) * 1e9 / nullif(total_ns, 0) AS traffic_bytes_per_s,
-        CASE WHEN count(peak_bytes_per_s) = count(*) AND min(peak_bytes_per_s) = max(peak_bytes_per_s)
-            THEN min(peak_bytes_per_s)::DOUBLE END AS peak_bytes_per_s
-    FROM selected_copy GROUP BY direction
-)
-SELECT *, 100.0 * traffic_bytes_per_s / peak_bytes_per_s AS peak_pct FROM summary
+SELECT direction, kind, total_ns, count, bytes, avg_bytes, bytes_per_s, traffic_bytes_per_s, peak_bytes_per_s,
+    100.0 * traffic_bytes_per_s / peak_bytes_per_s AS peak_pct
+FROM selected_copy_sum
 ORDER BY total_ns DESC, direction;

@@ -1,6 +1,7 @@
 -- title: Steps in numbers
 -- A row a pattern of steps (`iterations` says how they are told): the first step against the rest, that is all but
--- those that look like a warm-up, and how many the program makes a second. What was never closed is left out.
+-- those that look like a warm-up, and how many the program makes a second. What was never closed is left out. The rest are
+-- the steps that count, on every page and in every analysis that tells something of a step.
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
@@ -8,8 +9,8 @@
 -- column: rank | count | | rank of the pattern, from 1
 -- column: steps | text | | pattern: path with a star for the number that changes
 -- column: thread | text | | thread that opened them: process and thread id
--- column: count | count | | steps
--- column: warmup | count | | how many of them look like a warm-up
+-- column: count = Steps | count | | steps that count: closed, and none that looks like a warm-up
+-- column: warmup | count | | further steps, which look like a warm-up
 -- column: first_ns | ns | | the first step
 -- column: median_ns | ns | .1f | median of the rest
 -- column: mean_ns | ns | .1f | mean of the rest
@@ -19,7 +20,7 @@
 -- column: stddev_ns | ns | .1f | sample deviation of the rest (n - 1), empty for a single one
 -- column: cv_pct | % | .1f | that over the mean: coefficient of variation
 -- column: per_second | 1/s | .2f | steps a second on the host, from the begin of the first of the rest to the end of the last
--- column: total_ns | ns | | sum over all steps
+-- column: total_ns | ns | | sum over the steps that count
 -- column: unclosed | count | | steps that were never closed
 -- column: has_gpu | bool | | whether any of them ran anything on a GPU
 WITH step AS (
@@ -27,7 +28,7 @@ WITH step AS (
     FROM selected_step(selected_mode())
 )
 SELECT rank, any_value(label) AS steps, thread_label(any_value(global_tid)) AS thread,
-    count(*) FILTER (closed) AS count,
+    count(*) FILTER (closed AND rest) AS count,
     count(*) FILTER (closed AND is_warmup) AS warmup, arg_min(ns, number) FILTER (closed) AS first_ns,
     median(ns) FILTER (closed AND rest) AS median_ns, avg(ns) FILTER (closed AND rest) AS mean_ns,
     min(ns) FILTER (closed AND rest) AS min_ns, quantile_cont(ns, 0.95) FILTER (closed AND rest) AS p95_ns,
@@ -35,6 +36,6 @@ SELECT rank, any_value(label) AS steps, thread_label(any_value(global_tid)) AS t
     100 * stddev_samp(ns) FILTER (closed AND rest) / nullif(avg(ns) FILTER (closed AND rest), 0) AS cv_pct,
     1e9 * count(*) FILTER (closed AND rest)
         / nullif(max(end_ns) FILTER (closed AND rest) - min(start_ns) FILTER (closed AND rest), 0) AS per_second,
-    sum(ns) FILTER (closed)::BIGINT AS total_ns, count(*) FILTER (NOT closed) AS unclosed,
+    coalesce(sum(ns) FILTER (closed AND rest), 0)::BIGINT AS total_ns, count(*) FILTER (NOT closed) AS unclosed,
     count(gpu_ns) > 0 AS has_gpu
 FROM step GROUP BY rank ORDER BY rank;

@@ -5,7 +5,7 @@
 -- warm-up; its time is the median on the host or on the GPU, whichever is longer: a host that does not wait for the GPU
 -- is done early. What is not known leaves the figure empty.
 -- needs: kernel
--- includes: selection, sidecar, phase, peak
+-- includes: selection, sidecar, ranges, peak
 -- selects: part, mode
 -- param: flops =  FLOPs of a step on all GPUs together
 -- param: precision =  fp64, fp32, tf32, bf16, fp16 or fp8; where nobody tells bf16

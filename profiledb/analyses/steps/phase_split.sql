@@ -1,6 +1,6 @@
 -- title: GPU time by phase and kernel class
 -- How the kernel time of each phase (forward, backward, optimizer: phases.toml) divides among classes. A kernel belongs
--- to the innermost range around its launch whose name has a phase; the mode `process` counts the backward pass that
+-- to the innermost range around its launch whose name has a phase; the mode `thread` leaves out the backward pass that
 -- PyTorch launches from threads of its own. A pass is a step of the loop as `iterations` finds it (rank 1) that does
 -- not look like a warm-up; what is told of a pass is the mean over them, of the kernels inside them.
 -- needs: kernel

@@ -62,6 +62,7 @@ PHASES = (
 COPIES = (
     _STATUS,
     Column("direction", "text", "", "direction of the copy, or memset"),
+    Column("kind", "text", "", "memcpy or memset"),
     *_both("total_ns", "ns", "", "sum of durations, a step where steps are compared", "Total"),
     Column("change_total_ns", "ns", "", "that of B less that of A"),
     Column("change_total_pct", "%", ".2f", "B against A", "Total"),
@@ -70,7 +71,7 @@ COPIES = (
     *_both("bytes_per_s", "bytes/s", ".0f", "sum of sizes over sum of durations", "Bandwidth"),
 )
 SUMMARY = (
-    Column("measure", "text", "", "what is compared"),
+    Column("measure", "text", "", "what is compared; per step: inside the steps that count, or the outermost ranges"),
     Column("unit", "text", "", "unit of the values"),
     Column("a", "", "", "value of A"),
     Column("b", "", "", "value of B"),

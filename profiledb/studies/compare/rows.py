@@ -1,7 +1,7 @@
 """The rows of a comparison: kernels, phases and copies of two sides, matched. A change is that of B less that of A.
 
-The same kernel in both is the one with the same mangled name, else the same full name, else the same normal name
-(pair.sql); kernels that only A has are gone, those that only B has are new.
+Which kernels are the same ``matching.kernel_keys`` says; those that only A has are gone, those that only B has are new.
+With the basis ``step`` all figures are of what lies in the steps of both sides.
 """
 
 from typing import Any
@@ -11,10 +11,9 @@ import pandas as pd
 
 from profiledb.query.header import Column
 from profiledb.studies.compare.columns import COPIES, KERNELS, PHASES, names
-from profiledb.studies.compare.matching import Basis, Side, divisors
+from profiledb.studies.compare.matching import Basis, Part, Side, kernel_keys, parts
 from profiledb.studies.compare.significance import ratio_intervals
 
-_TELLING = ("mangled", "demangled", "normal_name")
 _RANKED = {"total": "change_ns", "step": "change_ns", "share": "share_change_points"}
 
 
@@ -23,27 +22,28 @@ def kernels(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
 
     With the basis ``step`` sums of times and numbers of calls are those of a step.
     """
-    if a.kernel_totals.empty or b.kernel_totals.empty:
+    sides = parts(a, b, basis)
+    if any(part.kernel_totals.empty for part, _ in sides):
         return pd.DataFrame(columns=names(KERNELS))
-    totals = [side.kernel_totals.assign(key=key) for side, key in zip((a, b), _keys(a, b), strict=True)]
-    parts = [_grouped(rows, number) for rows, number in zip(totals, divisors(a, b, basis), strict=True)]
-    rows = _joined(parts[0], parts[1], ["key"])
+    totals = _keyed(sides[0][0], sides[1][0])
+    grouped = [_grouped(rows, number) for rows, (_, number) in zip(totals, sides, strict=True)]
+    rows = _joined(grouped[0], grouped[1], ["key"])
     for column in ("name", "class", "demangled"):
         rows[column] = rows[f"b_{column}"].combine_first(rows[f"a_{column}"])
     _add_changes(rows)
-    samples = [_samples(side, keyed) for side, keyed in zip((a, b), totals, strict=True)]
-    _add_spread(rows, samples[0], samples[1])
+    drawn = [_samples(part, keyed) for (part, _), keyed in zip(sides, totals, strict=True)]
+    _add_spread(rows, drawn[0], drawn[1])
     order = rows.assign(size=rows[_RANKED[basis]].abs()).sort_values(["size", "demangled"], ascending=[False, True])
     return order.reset_index(drop=True)[names(KERNELS)]
 
 
-def samples(a: Side, b: Side, row: "pd.Series[Any]") -> tuple[pd.Series, pd.Series]:
+def samples(a: Side, b: Side, basis: Basis, row: "pd.Series[Any]") -> tuple[pd.Series, pd.Series]:
     """Sampled durations in ns, of both sides, of a row of ``kernels``; empty where it is new or gone."""
     found = []
-    for letter, side, key in zip("ab", (a, b), _keys(a, b), strict=True):
-        keyed = side.kernel_totals.assign(key=key)
+    sides = [part for part, _ in parts(a, b, basis)]
+    for letter, part, keyed in zip("ab", sides, _keyed(sides[0], sides[1]), strict=True):
         wanted = keyed.loc[keyed["kernel"] == row[f"{letter}_kernel"], "key"]
-        chosen = _samples(side, keyed[keyed["key"].isin(wanted)])
+        chosen = _samples(part, keyed[keyed["key"].isin(wanted)])
         found.append(pd.Series(next(iter(chosen.values()), np.empty(0)), dtype=float))
     return found[0], found[1]
 
@@ -55,29 +55,22 @@ def phases(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
 
 
 def copies(a: Side, b: Side, basis: Basis) -> pd.DataFrame:
-    """A row a direction of copies (``COPIES``), the order as for phases."""
+    """A row a direction of copies, and one for memsets (``COPIES``), the order as for phases."""
     rows = _side_by_side(a, b, basis, "copies", "direction", ("total_ns", "count", "bytes"), COPIES)
+    results = [part.copies for part, _ in parts(a, b, basis) if len(part.copies)]
+    rows["kind"] = rows["direction"].map(
+        {way: kind for one in results for way, kind in zip(one["direction"], one["kind"], strict=True)}
+    )
     for letter in "ab":
         nanoseconds = rows[f"{letter}_total_ns"].astype("Float64")
         rows[f"{letter}_bytes_per_s"] = rows[f"{letter}_bytes"] * 1e9 / nanoseconds.where(nanoseconds > 0)
     return rows
 
 
-def _keys(a: Side, b: Side) -> list[pd.Series]:
-    """For each kernel of both sides a text that is the same where the kernel is."""
-    sides = (a.kernel_totals, b.kernel_totals)
-    keys = [pd.Series(pd.NA, index=rows.index, dtype="object") for rows in sides]
-    for column in _TELLING:
-        left = [rows[column].where(key.isna()) for rows, key in zip(sides, keys, strict=True)]
-        if column == "mangled":  # exports were seen in which it is a short name, which many kernels share
-            left = [texts.where(~texts.duplicated(keep=False)) for texts in left]
-        shared = set(left[0].dropna()) & set(left[1].dropna())
-        keys = [
-            key.where(~texts.isin(shared), f"{column} " + texts.fillna(""))
-            for key, texts in zip(keys, left, strict=True)
-        ]
-    letters = zip("ab", sides, keys, strict=True)
-    return [key.where(key.notna(), f"{letter} " + rows["kernel"].astype(str)) for letter, rows, key in letters]
+def _keyed(a: Part, b: Part) -> list[pd.DataFrame]:
+    """The kernels of both, with the ``key`` that tells which are the same."""
+    keys = kernel_keys(a.kernel_totals, b.kernel_totals)
+    return [part.kernel_totals.assign(key=key) for part, key in zip((a, b), keys, strict=True)]
 
 
 def _grouped(rows: pd.DataFrame, steps: int) -> pd.DataFrame:
@@ -127,7 +120,7 @@ def _relative_pct(after: pd.Series, before: pd.Series) -> pd.Series:
     return 100 * (after.astype("Float64") - before) / before.where(before > 0)
 
 
-def _samples(side: Side, keyed: pd.DataFrame) -> dict[str, np.ndarray]:
+def _samples(side: Part, keyed: pd.DataFrame) -> dict[str, np.ndarray]:
     """Sampled durations by key. Of kernels that are one row, each gives as large a part as it has of their calls."""
     by_kernel = {
         kernel: group.to_numpy(dtype=float) for kernel, group in side.kernel_sample.groupby("kernel")["duration_ns"]
@@ -165,8 +158,8 @@ def _side_by_side(
     """Rows of one analysis of both sides, matched by a text: sums over the steps, and their changes."""
     wanted = names(columns)
     frames = []
-    for side, number in zip((a, b), divisors(a, b, basis), strict=True):
-        rows = getattr(side, name)
+    for part, number in parts(a, b, basis):
+        rows = getattr(part, name)
         rows = rows if len(rows) else pd.DataFrame(columns=[key, *sums], dtype="Int64").astype({key: "str"})
         frames.append(rows[[key]].assign(**{s: _divided(rows[s], number) for s in sums}))
     order = {text: number for number, text in enumerate(dict.fromkeys([*frames[0][key], *frames[1][key]]))}

@@ -1,34 +1,45 @@
-"""The totals of a comparison: how much each side ran, how busy its GPUs were, and what a step took."""
+"""What a side of a comparison comes to: sums of all that is selected, of what lies in its steps, and of the rest."""
 
 from typing import Any
 
 import pandas as pd
 
-from profiledb.studies.compare.matching import Side
+from profiledb.studies.compare.matching import Part, Side
 
-MEASURES = {
-    "window_ns": "ns",
-    "steps": "count",
-    "step_ns": "ns",
-    "kernel_ns": "ns",
-    "kernel_ns_per_step": "ns",
-    "launches": "count",
-    "launches_per_step": "count",
-    "kernels": "count",
+SUMS = {
+    "wall_ns": "ns",
     "busy_ns": "ns",
-    "busy_pct": "%",
     "idle_ns": "ns",
-    "copies": "count",
+    "kernel_ns": "ns",
+    "launches": "count",
     "copy_ns": "ns",
+    "copies": "count",
     "copy_bytes": "bytes",
+    "memset_ns": "ns",
+    "memsets": "count",
+    "memset_bytes": "bytes",
 }
-"""What is compared, with its unit. ``window_ns`` is the time that the selection covers, ``step_ns`` the median step on
-the host; ``busy_ns`` and ``idle_ns`` add up over the GPUs that worked, ``busy_pct`` is their mean."""
+"""What adds up, with its unit. ``wall_ns`` is the time that the selection, or its steps, cover; ``busy_ns`` and
+``idle_ns`` add up over the GPUs that worked. Copies are copies: memsets count by themselves."""
+
+PER_STEP = "_per_step"
+OUTSIDE = "_outside_steps"
+
+MEASURES = (
+    {"steps": "count"}
+    | {f"{name}{PER_STEP}": unit for name, unit in SUMS.items()}
+    | {"step_median_ns": "ns", "between_steps_ns": "ns"}
+    | SUMS
+    | {"busy_pct": "%", "kernels": "count"}
+    | {f"{name}{OUTSIDE}": SUMS[name] for name in ("wall_ns", "kernel_ns", "launches", "copy_ns", "memset_ns")}
+)
+"""What is compared, with its unit. ``step_median_ns`` is the median step on the host; ``between_steps_ns`` is what
+passes from the end of one step to the begin of the next, the mean; ``busy_pct`` is that of the GPUs that worked."""
 
 
 def summary(a: Side, b: Side) -> pd.DataFrame:
-    """A row a measure of either side (``compare_columns.SUMMARY``); missing where the report does not tell."""
-    sides = (_measures(a), _measures(b))
+    """A row a measure of either side (``columns.SUMMARY``); missing where the report does not tell."""
+    sides = (measures(a), measures(b))
     rows = pd.DataFrame({"measure": list(MEASURES), "unit": list(MEASURES.values())})
     for letter, found in zip("ab", sides, strict=True):
         rows[letter] = pd.array([found.get(name) for name in MEASURES], dtype="Float64")
@@ -37,36 +48,61 @@ def summary(a: Side, b: Side) -> pd.DataFrame:
     return rows[rows["a"].notna() | rows["b"].notna()].reset_index(drop=True)
 
 
-def _measures(side: Side) -> dict[str, float | None]:
-    steps, launches = side.steps, None
-    found: dict[str, float | None] = {}
-    if len(side.kernel_totals):
-        launches = int(side.kernel_totals["calls"].sum())
-        found |= {"kernel_ns": side.kernel_ns, "launches": launches, "kernels": len(side.kernel_totals)}
-    if steps:
-        found |= {"steps": steps, "step_ns": _known(side.iteration_summary["median_ns"].iloc[0])}
-        if launches is not None:
-            found |= {"kernel_ns_per_step": side.kernel_ns / steps, "launches_per_step": launches / steps}
-    return found | _busy(side) | _copies(side)
+def measures(side: Side) -> dict[str, float]:
+    """``MEASURES`` of a side, as far as its report tells them; steps are its outermost ranges where it has no steps."""
+    whole = sums(side)
+    found = whole | _shares(side)
+    if side.unit is None or side.inside is None:
+        return found
+    inside, (_, count) = sums(side.inside), side.unit
+    found |= {"steps": count} | {f"{name}{PER_STEP}": value / count for name, value in inside.items()}
+    outside = {name: whole[name] - value for name, value in inside.items() if f"{name}{OUTSIDE}" in MEASURES}
+    return found | {f"{name}{OUTSIDE}": value for name, value in outside.items()} | _pace(side, inside.get("wall_ns"))
 
 
-def _busy(side: Side) -> dict[str, float | None]:
-    if side.gpu_busy.empty:
+def sums(part: Part) -> dict[str, float]:
+    """``SUMS`` of a part of a report; what was not captured is missing, and not 0."""
+    found: dict[str, float] = {}
+    if len(part.gpu_busy):
+        worked = part.gpu_busy[part.gpu_busy["operations"] > 0]
+        window = _known(part.gpu_busy["capture_ns"].max())
+        found |= {} if window is None else {"wall_ns": window}
+        if window is not None and len(worked):
+            busy = worked["busy_ns"]
+            found |= {"busy_ns": float(busy.sum()), "idle_ns": float((window - busy).clip(lower=0).sum())}
+    if len(part.kernel_totals.columns):
+        found |= {"kernel_ns": part.kernel_ns, "launches": int(part.kernel_totals["calls"].sum())}
+    if len(part.copies.columns):
+        for kind, names in _KINDS.items():
+            rows = part.copies[part.copies["kind"] == kind]
+            found |= {name: int(rows[column].sum()) for column, name in names.items()}
+    return found
+
+
+_KINDS = {
+    "memcpy": {"total_ns": "copy_ns", "count": "copies", "bytes": "copy_bytes"},
+    "memset": {"total_ns": "memset_ns", "count": "memsets", "bytes": "memset_bytes"},
+}
+
+
+def _shares(side: Side) -> dict[str, float]:
+    found: dict[str, float] = {}
+    worked = side.gpu_busy[side.gpu_busy["operations"] > 0] if len(side.gpu_busy) else side.gpu_busy
+    if len(worked) and (share := _known(worked["busy_pct"].mean())) is not None:
+        found["busy_pct"] = share
+    return found | ({"kernels": len(side.kernel_totals)} if len(side.kernel_totals) else {})
+
+
+def _pace(side: Side, inside_ns: float | None) -> dict[str, float]:
+    """The median step on the host, and the time between steps: that from first to last without that in them."""
+    if side.steps is None:
         return {}
-    rows = side.gpu_busy[side.gpu_busy["operations"] > 0]
-    window = _known(side.gpu_busy["capture_ns"].max())
-    if rows.empty or not window:
-        return {"window_ns": window}
-    busy = float(rows["busy_ns"].sum())
-    idle = float((window - rows["busy_ns"]).clip(lower=0).sum())
-    return {"window_ns": window, "busy_ns": busy, "busy_pct": float(rows["busy_pct"].mean()), "idle_ns": idle}
-
-
-def _copies(side: Side) -> dict[str, float | None]:
-    if side.copies.empty:
-        return {}
-    sums = side.copies[["count", "total_ns", "bytes"]].sum()
-    return {"copies": int(sums["count"]), "copy_ns": int(sums["total_ns"]), "copy_bytes": int(sums["bytes"])}
+    row = side.iteration_summary.iloc[0]
+    median, rate = _known(row["median_ns"]), _known(row["per_second"])
+    found = {} if median is None else {"step_median_ns": median}
+    if rate and inside_ns is not None and side.steps > 1:
+        found["between_steps_ns"] = max(0.0, side.steps / rate * 1e9 - inside_ns) / (side.steps - 1)
+    return found
 
 
 def _known(value: Any) -> float | None:

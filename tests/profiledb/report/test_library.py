@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from profiledb.cli import main as cli
 from profiledb.errors import AnalysisError, NotCapturedError, ReportNotFoundError
 from profiledb.query import analysis
 from profiledb.report import attached, store
@@ -36,12 +37,35 @@ def test_find_by_id_prefix_and_name(empty_library: Library) -> None:
     newest = publish(empty_library, "bbbb000000000003", "one.nsys-rep")
     assert empty_library.find("aaaa000000000001").name == "one.nsys-rep"
     assert empty_library.find("b").id == newest.id
-    assert empty_library.find("one.nsys-rep").id == newest.id, "of equal names the newest"
+    assert empty_library.find("two.nsys-rep").id == "aaaa000000000002"
     with pytest.raises(ReportNotFoundError, match="beginning of 2 reports"):
         empty_library.find("aaaa")
     for unknown in ("zzz", ""):
         with pytest.raises(ReportNotFoundError, match="No report is called"):
             empty_library.find(unknown)
+
+
+def test_a_name_that_two_reports_have_is_refused(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = ("aaaa000000000001", "bbbb000000000002")
+    for one in ids:
+        publish(empty_library, one, "one.nsys-rep")
+    for argv in (
+        ("compare", "one.nsys-rep", "one.nsys-rep"),
+        ("run", "kernels", "one.nsys-rep"),
+        ("summary", "one.nsys-rep"),
+        ("export_stats", "one.nsys-rep", str(empty_library.folder / "stats")),
+        ("link", "one.nsys-rep", ids[0]),
+        ("features", "one.nsys-rep"),
+        ("crossover", "one.nsys-rep"),
+        ("scaling", "one.nsys-rep", ids[0]),
+    ):
+        status = cli.main([*argv, "--library", str(empty_library.folder)])
+        printed = capsys.readouterr()
+        assert (status, printed.out) == (2 if argv[0] == "compare" else 1, ""), argv
+        assert printed.err.startswith("2 reports are called 'one.nsys-rep': "), argv
+        assert all(f"{one} (taken in 2026-01-01 00:00 UTC)" in printed.err for one in ids)
+        assert printed.err.endswith("Name one by its id.\n")
+    assert cli.main(["compare", *ids, "--library", str(empty_library.folder)]) == 0
 
 
 def test_delete_removes_files_and_labels(empty_library: Library) -> None:

@@ -76,7 +76,7 @@ def test_the_split_by_phase_and_class(library: Library, training: str) -> None:
 
 
 def test_by_thread_the_backward_pass_is_empty(library: Library, training: str) -> None:
-    rows = run(library, training, "matmul_split")
+    rows = run(library, training, "matmul_split", mode="thread")
     assert picked(rows, "phase", "total_ns", "matmul_ns") == [
         ("all", 1100, 600), ("forward", 300, 200), ("optimizer", 160, 0), ("none", 640, 400),
     ]  # fmt: skip

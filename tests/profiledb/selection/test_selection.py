@@ -94,10 +94,10 @@ def manifest() -> Manifest:
 
 
 def kept(library: Library, params: Mapping[str, Any]) -> set[str]:
-    """Labels of the operations that a selection keeps."""
+    """Labels of the operations that a selection keeps, by thread where it names no mode."""
     label = {BEGIN + work[0] + 10: name for name, work in WORK.items()} | {BEGIN + 440: "lost"}
     with library.cursor("made", views=views.everything()) as db:
-        apply.apply(db, model.parse(params))
+        apply.apply(db, model.parse(params, "thread"))
         rows = db.execute(
             "SELECT start_ns FROM selected_kernel UNION ALL SELECT start_ns FROM selected_memop"
             " UNION ALL SELECT start_ns FROM selected_graph_launch"
@@ -141,6 +141,11 @@ def kept(library: Library, params: Mapping[str, Any]) -> set[str]:
         ({"warmup": "exclude", "range": "warmup", "mode": "process"}, {"w1", "w2"}),
         ({"warmup": "exclude", "range": "warmup/forward"}, {"w1"}),
         ({"warmup": "exclude", "range": "backward", "mode": "process"}, BACKWARD),
+        ({"within": "steps"}, STEP1 | STEP2),
+        ({"within": "steps", "mode": "process"}, STEP1 | STEP2 | BACKWARD),
+        ({"within": "steps", "device": 1, "mode": "process"}, {"b2", "f2", "set"}),
+        ({"within": "ranges"}, STEP1 | STEP2 | {"w1", "e1", "e2", "e#"}),
+        ({"within": "ranges", "range": "step#2"}, STEP2),
         ({"device": 1}, {"b2", "f2", "set"}),
         ({"device": "1", "range": "step"}, {"f2", "set"}),
         ({"stream": 13}, {"b2", "set", "b3"}),
@@ -157,6 +162,25 @@ def kept(library: Library, params: Mapping[str, Any]) -> set[str]:
 )
 def test_what_is_kept(library: Library, params: Mapping[str, Any], expected: set[str]) -> None:
     assert kept(library, params) == expected
+
+
+def test_the_mode_is_by_process_unless_an_analysis_carries_a_name_of_nsys(library: Library) -> None:
+    assert model.parse({}).mode == model.usual(warmup=False).mode == "process", "pages and command line alike"
+    by = {name: [header.get(one).mode for one in names] for name, names in OF_MODES.items()}
+    assert by == {"process": ["process"] * 3, "thread": ["thread"] * 3}
+    for name, columns in (("nvtx_tree", ["path", "operations"]), ("nvtx_gpu_proj_sum", ["Range", "Total GPU Ops"])):
+        told = {
+            mode: analysis.run(library, "made", name, {"mode": mode} if mode else {})[columns].values.tolist()
+            for mode in ("", "process", "thread")
+        }
+        assert told["process"] != told["thread"], "the report tells the modes apart"
+        assert told[""] == told[header.get(name).mode]
+
+
+OF_MODES = {
+    "process": ["nvtx_tree", "phase_split", "iteration_summary"],
+    "thread": ["nvtx_gpu_proj_sum", "nvtx_gpu_proj_trace", "nvtx_kern_sum"],
+}
 
 
 @pytest.mark.parametrize(
@@ -180,6 +204,8 @@ def test_what_is_kept(library: Library, params: Mapping[str, Any], expected: set
         ({"to_ns": float("inf")}, "to_ns takes a whole number"),
         ({"warmup": "maybe"}, "warmup cannot be 'maybe'"),
         ({"mode": "core"}, "mode cannot be 'core'"),
+        ({"within": "loop"}, "within cannot be 'loop'"),
+        ({"within": "steps", "range": "eval"}, "The selection has no steps."),
         ({"colour": "red"}, "no parameter 'colour'"),
     ],
     ids=lambda value: str(value)[:40],
@@ -227,6 +253,14 @@ def test_the_time_that_a_selection_covers(library: Library) -> None:
     ]
 
 
+def test_the_time_that_steps_cover(library: Library) -> None:
+    """From the begin of a step to the end of its range, or of all that it ran where that is later."""
+    with library.cursor("made", views=views.everything()) as db:
+        apply.apply(db, model.parse({"within": "steps"}))
+        rows = db.execute("FROM selected_window").fetchall()
+    assert [(start - BEGIN, end - BEGIN) for start, end in rows] == [(100, 307)], "its graph ends after its range"
+
+
 def run(library: Library, capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
     capsys.readouterr()
     status = cli.main([*argv, "--library", str(library.folder)])
@@ -237,7 +271,7 @@ def test_the_command_line_takes_several_ranges(library: Library, capsys: pytest.
     argv = ("run", "class_split", "made", "--format", "json", "--param", "range=eval")
     for more, calls in (
         ((), 2),
-        (("--param", "range=step#1"), 3),
+        (("--param", "range=step#1"), 5),  # its backward pass too
         (("--param", "range=eval#2", "--param", "device=0"), 3),
     ):
         status, out, _ = run(library, capsys, *argv, *more)

@@ -1,27 +1,23 @@
 """Two reports side by side: small cases by hand, the sample pair against SQL over the exports, the command line."""
 
 import json
-import os
-import sqlite3
-import subprocess
-import sys
 from collections.abc import Sequence
-from contextlib import closing
 from typing import Any
 
 import duckdb
 import pandas as pd
 import pytest
 
+from profiledb.cli import compare as cli_compare
 from profiledb.errors import AnalysisError
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from profiledb.studies.compare import columns as compare_columns
-from profiledb.studies.compare import matching
+from profiledb.studies.compare import matching, verdict
 from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare import totals as compare_summary
 from profiledb.studies.compare.matching import Basis, Side
-from tests.conftest import ROOT, SAMPLES
+from tests.support.compared import command, side
 from tests.support.page_reports import (
     H100,
     V100,
@@ -52,13 +48,14 @@ OTHERS = NAMES | {  # the same kernels as another profiler writes them, with oth
 def filled(
     kernels: Sequence[tuple[str, int]], names: dict[str, dict[str, Any]], gpu: Any = H100, steps: int = 0
 ) -> Fill:
-    """A report of kernels (name, duration in ns) that begin every 1,000 ns, and of steps around nothing."""
+    """A report of kernels (name, duration in ns) that begin every 1,000 ns, and of steps around the first of them."""
 
     def fill(db: duckdb.DuckDBPyConnection) -> None:
         insert(db, "report", [{"kind": "nsys", "start_ns": 0, "stop_ns": 100_000, "duration_ns": 100_000}])
         insert(db, "gpu", [gpu])
         insert(db, "kernel_name", [names[one] for one in {one: 0 for one, _ in kernels}])
         rows = [kernel(n, names[one]["name_id"], 1000 * n, 1000 * n + ns) for n, (one, ns) in enumerate(kernels)]
+        rows = [row | {"thread_range": n, "process_range": n} if n < steps else row for n, row in enumerate(rows)]
         insert(db, "kernel", rows)
         insert(db, "busy", [{"device_id": 0, "start_ns": r["start_ns"], "end_ns": r["end_ns"]} for r in rows])
         if steps:
@@ -66,15 +63,17 @@ def filled(
             insert(db, "range_path", [{"path_id": 1, "name": "step", "path": "step", "level": 0}])
             place = {"path_id": 1, "name_id": 1, "global_tid": 1, "closed": True, "level": 0, "style": "PushPop"}
             insert(db, "range", [
-                place | {"range_id": n, "pre": n, "post": n, "start_ns": 100 * n, "end_ns": 100 * n + 90}
+                place | {"range_id": n, "pre": n, "post": n, "start_ns": 1000 * n, "end_ns": 1000 * n + 500}
                 for n in range(steps)
             ])  # fmt: skip
+            ran = [
+                {"range_id": n, "mode": mode, "start_ns": 1000 * n, "end_ns": 1000 * n + ns, "busy_ns": ns,
+                 "kernel_ns": ns, "operations": 1}
+                for n, (_, ns) in enumerate(kernels[:steps]) for mode in ("thread", "process")
+            ]  # fmt: skip
+            insert(db, "projection", ran)
 
     return fill
-
-
-def side(library: Library, report_id: str, **params: Any) -> Side:
-    return matching.gather(lambda one: analysis.run(library, report_id, one, params))
 
 
 BEFORE = [("gemm", 100), ("gemm", 300), ("relu", 50), ("old", 70)]
@@ -151,17 +150,54 @@ def test_swapped_sides_are_the_mirror_image(pair: tuple[Side, Side], basis: Basi
             assert list(left) == list(right), column
 
 
-def test_unequal_steps_compare_a_step(library: Library, publish: Publish) -> None:
-    a = side(library, publish(filled([("gemm", 100)] * 4, NAMES, steps=4)))
-    b = side(library, publish(filled([("gemm", 120)] * 8, NAMES, steps=8)))
+def test_a_step_holds_only_what_lies_inside_steps(library: Library, publish: Publish) -> None:
+    a = side(library, publish(filled([("gemm", 100)] * 4 + [("relu", 50), ("gemm", 900)], NAMES, steps=4)))
+    b = side(library, publish(filled([("gemm", 120)] * 8 + [("old", 7000)], NAMES, steps=8)))
     assert (a.steps, b.steps, matching.choose_basis(a, b)) == (4, 8, "step")
     (row,) = records(compare_rows.kernels(a, b, "step"))
     assert (row["a_total_ns"], row["b_total_ns"], row["change_ns"], row["b_calls"]) == (100, 120, 20, 1)
+    assert (row["a_avg_ns"], row["b_avg_ns"], row["a_share_pct"]) == (100, 120, 100), "of the calls inside"
+    drawn = compare_rows.samples(a, b, "step", compare_rows.kernels(a, b, "step").iloc[0])
+    assert [sorted(one) for one in drawn] == [[100] * 4, [120] * 8]
     (phase,) = records(compare_rows.phases(a, b, "step"))
-    assert (phase["pattern"], phase["a_instances"], phase["b_cpu_ns"]) == ("step", 1, 90)
+    assert (phase["pattern"], phase["a_instances"], phase["b_cpu_ns"]) == ("step", 1, 500)
     totals = compare_summary.summary(a, b).set_index("measure")
-    assert (totals["a"]["kernel_ns_per_step"], totals["b"]["kernel_ns_per_step"]) == (100, 120)
-    assert (totals["a"]["busy_pct"], totals["a"]["idle_ns"]) == (pytest.approx(0.4), 99_600)
+    assert list(totals.loc["kernel_ns_per_step", ["a", "b"]]) == [100, 120]
+    assert list(totals.loc["launches_per_step", ["a", "b"]]) == [1, 1]
+    assert list(totals.loc["kernel_ns_outside_steps", ["a", "b"]]) == [950, 7000]
+    assert list(totals.loc["launches_outside_steps", ["a", "b"]]) == [2, 1]
+    assert list(totals.loc["kernel_ns", ["a", "b"]]) == [1350, 7960]
+    assert verdict.outside(a, b).startswith("Outside steps: kernels 950 ns in A, 7.00 µs in B.")
+
+
+def test_wall_time_is_idle_time_and_busy_time(library: Library, publish: Publish) -> None:
+    a = side(library, publish(filled([("gemm", 100)] * 4, NAMES, steps=4)))
+    b = side(library, publish(filled([("gemm", 900)] * 4, NAMES, steps=4)))
+    found = verdict.changes(a, b)
+    assert (found["wall"].a, found["busy"].a, found["idle"].a) == (500, 100, 400)
+    assert (found["wall"].b, found["busy"].b, found["idle"].b) == (900, 900, 0), "until its last operation has ended"
+    assert verdict.headline(a, b) == (
+        "B is slower (1.8×): 900 ns of wall time per step instead of 500 ns, +80.0 %."
+    )  # fmt: skip
+    assert verdict.moved(a, b) == "+400 ns of wall time: kernels +800 ns, idle −400 ns."
+    assert verdict.headline(a, a) == "B takes as long as A: 500 ns per step."
+    assert verdict.moved(a, a) == ""
+
+
+def test_without_steps_the_time_of_the_selection_decides(pair: tuple[Side, Side]) -> None:
+    assert verdict.changes(*pair)["wall"] == verdict.Change("wall", 100_000, 100_000)
+    assert verdict.headline(*pair) == "B takes as long as A: 100 µs of the selection."
+    assert verdict.outside(*pair) == ""
+    above, words = verdict.limit(*pair, 5, "kernels")
+    assert (above, words) == (
+        True,
+        "Kernel time of the selection: 520 ns in A, 720 ns in B, +38.46 %: above the limit of +5 % (--metric kernels).",
+    )
+
+
+def test_the_command_line_offers_all_metrics() -> None:
+    assert tuple(verdict.METRICS) == cli_compare.METRICS
+    assert {sums for sums, _ in verdict.METRICS.values()} <= set(compare_summary.SUMS)
 
 
 def test_different_gpus_compare_shares(library: Library, publish: Publish) -> None:
@@ -180,7 +216,7 @@ def test_kernels_of_one_normal_name_are_one_row(library: Library, publish: Publi
     b = side(library, publish(filled([("x", 40)], after)))
     (row,) = records(compare_rows.kernels(a, b, "total"))
     assert (row["a_kernels"], row["a_total_ns"], row["a_calls"], row["change_ns"]) == (2, 70, 3, -30)
-    drawn, _ = compare_rows.samples(a, b, compare_rows.kernels(a, b, "total").iloc[0])
+    drawn, _ = compare_rows.samples(a, b, "total", compare_rows.kernels(a, b, "total").iloc[0])
     assert sorted(drawn) == [10, 30, 30]
 
 
@@ -202,58 +238,24 @@ def test_columns_are_documented(pair: tuple[Side, Side]) -> None:
         assert all(column.help for column in columns)
 
 
-TRAINING, INFERENCE = "transformer_training.nsys-rep", "transformer_inference.nsys-rep"
-RAW = """
-SELECT s.value, sum(k.end - k.start), count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k
-JOIN StringIds s ON s.id = k.demangledName GROUP BY s.value
-"""
-
-
-def raw(report: str, query: str = RAW) -> list[Any]:
-    with closing(sqlite3.connect(SAMPLES / report.replace(".nsys-rep", ".sqlite"))) as db:
-        return db.execute(query).fetchall()
-
-
-@pytest.mark.skipif(not (SAMPLES / TRAINING).exists(), reason="no sample reports here")
-def test_the_sample_pair_against_the_exports(nsys_samples: Library) -> None:
-    sides = [side(nsys_samples, find(nsys_samples, report)) for report in (TRAINING, INFERENCE)]
-    rows = {row["demangled"]: row for row in records(compare_rows.kernels(sides[0], sides[1], "total"))}
-    a, b = ({text: (ns, calls) for text, ns, calls in raw(report)} for report in (TRAINING, INFERENCE))
-    assert set(rows) == set(a) | set(b)
-    for text, row in rows.items():
-        assert (row["a_total_ns"] or 0, row["a_calls"] or 0) == a.get(text, (0, 0))
-        assert (row["b_total_ns"] or 0, row["b_calls"] or 0) == b.get(text, (0, 0))
-        assert row["status"] == ("same" if text in a and text in b else "gone" if text in a else "new")
-    copies = "SELECT sum(end - start), sum(bytes), count(*) FROM CUPTI_ACTIVITY_KIND_{}"
-    totals = compare_summary.summary(sides[0], sides[1]).set_index("measure")
-    for column, report in (("a", TRAINING), ("b", INFERENCE)):
-        parts = [raw(report, copies.format(kind))[0] for kind in ("MEMCPY", "MEMSET")]
-        found = [totals[column][measure] for measure in ("copy_ns", "copy_bytes", "copies")]
-        assert found == [sum(part[n] for part in parts) for n in range(3)]
-
-
-def find(library: Library, report: str) -> str:
-    names = (report, report.replace(".nsys-rep", ".sqlite"))
-    return next(one.id for one in library.list() if one.name in names)
-
-
-def command(library: Library, *argv: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "profiledb", "compare", *argv, "--library", str(library.folder)]
-    return subprocess.run(words, cwd=ROOT, env=os.environ | {}, capture_output=True, text=True, check=False)
-
-
 def test_the_limit_and_its_exit_status(library: Library, publish: Publish) -> None:
-    a = publish(filled([("gemm", 100)] * 4, NAMES, steps=4))
-    b = publish(filled([("gemm", 104)] * 8, NAMES, steps=8))
-    within = command(library, a, b, "--fail-above", "5%", "--format", "json")
+    a = publish(filled([("gemm", 1000)] * 4, NAMES, steps=4))
+    b = publish(filled([("gemm", 1040)] * 8, NAMES, steps=8))
+    argv = (a, b, "--metric", "kernels", "--fail-above")
+    within = command(library, *argv, "5%", "--format", "json")
     assert within.returncode == 0
     assert "+4.00 %: within the limit of +5 %" in within.stderr
     (row,) = json.loads(within.stdout)
-    assert (row["a_total_ns"], row["b_total_ns"]) == (100, 104)
-    above = command(library, a, b, "--fail-above", "3.5")
+    assert (row["a_total_ns"], row["b_total_ns"]) == (1000, 1040)
+    above = command(library, *argv, "3.5")
     assert above.returncode == 1
-    assert "Kernel time of a step: 0.000 ms in A, 0.000 ms in B, +4.00 %: above the limit" in above.stderr
+    assert "Kernel time per step: 1.00 µs in A, 1.04 µs in B, +4.00 %: above the limit" in above.stderr
     assert above.stdout.startswith("status,name,class,change_ns")
+    assert "copy time" not in above.stderr
+    lacking = command(library, a, b, "--metric", "copies", "--fail-above", "5")
+    assert (lacking.returncode, "Copy time of A is not in its report" in lacking.stderr) == (2, True)
+    alone = command(library, a, b, "--metric", "copies")
+    assert (alone.returncode, "--fail-above" in alone.stderr) == (2, True)
 
 
 def test_an_error_is_no_limit_that_was_not_held(library: Library, publish: Publish) -> None:

@@ -62,7 +62,7 @@ WITH known AS MATERIALIZED (
     FROM selected_timed_range(mode_of_gpu) JOIN range_key(what) USING (path_id)
     UNION ALL
     SELECT rank, coalesce(gpu_start_ns, start_ns), coalesce(gpu_start_ns + gpu_ns, end_ns)
-    FROM selected_step(mode_of_gpu) WHERE what = 'step' AND closed AND NOT is_warmup
+    FROM selected_counted_step(mode_of_gpu) WHERE what = 'step'
 ), swept AS (
     SELECT key, a, b,
         max(b) OVER (PARTITION BY key ORDER BY a ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached

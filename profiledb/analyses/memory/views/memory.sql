@@ -63,6 +63,15 @@ LEFT JOIN (
 ) ON gpu_id = device_id
 WHERE operation IS NOT NULL;
 
+-- Copies and memory sets of the selection added up, a row an operation: `kind` tells copies (memcpy) from memsets.
+CREATE OR REPLACE VIEW selected_copy_sum AS
+SELECT kind, operation, direction, sum(duration_ns)::BIGINT AS total_ns, count(*) AS count, sum(bytes)::BIGINT AS bytes,
+    avg(bytes) AS avg_bytes, sum(bytes) * 1e9 / nullif(total_ns, 0) AS bytes_per_s,
+    sum(traffic_bytes) * 1e9 / nullif(total_ns, 0) AS traffic_bytes_per_s,
+    CASE WHEN count(peak_bytes_per_s) = count(*) AND min(peak_bytes_per_s) = max(peak_bytes_per_s)
+        THEN min(peak_bytes_per_s)::DOUBLE END AS peak_bytes_per_s
+FROM selected_copy GROUP BY kind, operation, direction;
+
 -- Device memory that the program held after each event, by GPU: allocations less releases of kinds 2 device, 3 array
 -- and 5 static (enum CUDA_MEM_KIND). What was released but never seen allocated was held from the begin on.
 CREATE OR REPLACE VIEW memory_held AS

@@ -69,7 +69,8 @@ FROM instance LEFT JOIN steady USING (global_tid, path_id);
 -- says so, it is the one pattern of the thread with at least three instances that cover at least half of the time of
 -- the ranges around them, or of all outermost ranges of the thread but warm-ups; with one range around it at most, and
 -- not called a layer, block or stage, which are parts of a model. Rank 1 is no warm-up, has a name that says so, not
--- one of a batch where there are others (a batch may be a size, or a part of a step), and the most time on the GPU.
+-- one of a batch where there are others (a batch may be a size, or a part of a step), and the most time on the GPU. Of
+-- a selection that keeps what lies in the steps that count, none is looked at as a warm-up again.
 CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
 WITH RECURSIVE pattern AS (
     SELECT path_id, name, level, path, NULL::VARCHAR AS parent,
@@ -123,4 +124,25 @@ WITH RECURSIVE pattern AS (
     WHERE number > steps // 3 OR NOT (coalesce(cpu_ns > cpu_limit, false) OR coalesce(gpu_ns > gpu_limit, false))
     GROUP BY rank
 )
-SELECT placed.*, warmup OR coalesce(number < steady_from, false) AS is_warmup FROM placed LEFT JOIN steady USING (rank);
+SELECT placed.*, selected_within() <> 'steps' AND (warmup OR coalesce(number < steady_from, false)) AS is_warmup
+FROM placed LEFT JOIN steady USING (rank);
+
+-- The steps that count: those that were closed and do not look like a warm-up. Whatever tells how many steps there are, or
+-- what one takes, goes by these.
+CREATE OR REPLACE MACRO selected_counted_step(mode_of_gpu) AS TABLE
+FROM selected_step(mode_of_gpu) WHERE closed AND NOT is_warmup;
+
+-- The passes of the selection: the steps of rank 1 that count. A pass lasts until its range and its last operation on the
+-- GPU have ended (`until_ns`).
+CREATE OR REPLACE MACRO selected_pass(mode_of_gpu) AS TABLE
+SELECT range_id, range.pre, range.post, step.start_ns, step.cpu_ns, step.gpu_ns,
+    greatest(step.end_ns, coalesce(gpu_start_ns + gpu_ns, step.end_ns)) AS until_ns
+FROM selected_counted_step(mode_of_gpu) AS step JOIN range USING (range_id) WHERE rank = 1;
+
+-- The ranges that a selection keeps alone what lies in: its passes (`within` is steps), or all of its ranges.
+CREATE OR REPLACE MACRO selected_unit(within, mode_of_gpu) AS TABLE
+SELECT range_id, pre, post, start_ns, until_ns AS end_ns FROM selected_pass(mode_of_gpu) WHERE within = 'steps'
+UNION ALL
+SELECT range_id, range.pre, range.post, range.start_ns,
+    greatest(range.end_ns, coalesce(gpu_start_ns + gpu_ns, range.end_ns))
+FROM selected_timed_range(mode_of_gpu) AS timed JOIN range USING (range_id) WHERE within = 'ranges';

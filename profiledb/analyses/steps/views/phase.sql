@@ -9,12 +9,6 @@ CREATE OR REPLACE MACRO phase_place(phase) AS 0;
 -- Classes that are matrix products. Fused attention and convolutions are not: much of their work is, but not all.
 CREATE OR REPLACE MACRO is_matmul(class) AS coalesce(class = 'matmul', false);
 
--- The passes of the selection: the steps of rank 1 (`selected_step`) that were closed and do not look like a warm-up.
-CREATE OR REPLACE MACRO selected_pass(mode_of_range) AS TABLE
-SELECT step.range_id, range.pre, range.post, cpu_ns, gpu_ns
-FROM selected_step(mode_of_range) AS step JOIN range USING (range_id)
-WHERE rank = 1 AND step.closed AND NOT step.is_warmup;
-
 -- Kernel time of the selection by phase and name: a row a phase, name and whether it lies in a pass. A kernel belongs
 -- to the innermost range on the path of its launch whose name has a phase. Where that path has none, to that of a
 -- further range around the call (call_range): libraries open ranges of their own on the threads of a backward pass.

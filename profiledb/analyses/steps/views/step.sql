@@ -52,17 +52,17 @@ SELECT row_number() OVER (ORDER BY low) AS number, low AS start_ns, high AS end_
 FROM iteration CROSS JOIN marker CROSS JOIN lane LEFT JOIN kernel_key USING (name_id)
 WHERE high IS NOT NULL;
 
--- The steps of each process as stretches of time that do not overlap, told by `ranges` (selected_step: the best loop of
--- the process, no warm-up), by `kernels` (selected_iteration, a guess), or by `nothing`: one, from its first to its
--- last kernel. One of ranges begins with its range on the host, or later, when the GPU is done with the steps before;
--- it ends with its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as
--- their ranges, and steps that only launch as long as the GPU takes. Only what is asked for is computed.
+-- The steps of each process as stretches of time that do not overlap, told by `ranges` (selected_counted_step: the best
+-- loop of the process), by `kernels` (selected_iteration, a guess), or by `nothing`: one, from its first to its last
+-- kernel. One of ranges begins with its range on the host, or later, when the GPU is done with the steps before; it ends
+-- with its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as their
+-- ranges, and steps that only launch as long as the GPU takes. Only what is asked for is computed.
 CREATE OR REPLACE MACRO selected_step_time(told_by) AS TABLE
 WITH step AS (
     SELECT pid_of(global_tid) AS pid, number, name, pre, post, start_ns,
         greatest(end_ns, coalesce(gpu_start_ns + gpu_ns, end_ns)) AS until_ns
-    FROM selected_step('process') JOIN (SELECT range_id, post FROM range) USING (range_id)
-    WHERE told_by = 'ranges' AND closed AND NOT is_warmup
+    FROM selected_counted_step('process') JOIN (SELECT range_id, post FROM range) USING (range_id)
+    WHERE told_by = 'ranges'
     QUALIFY rank = min(rank) OVER (PARTITION BY pid_of(global_tid))
 ), told AS (
     SELECT pid, number, name, pre, post, greatest(start_ns, coalesce(max(until_ns) OVER before, start_ns)) AS start_ns,

@@ -1,0 +1,200 @@
+"""Comparisons of the samples: what they say against SQL and plain arithmetic over the exports beside them."""
+
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profiledb.query import analysis
+from profiledb.report.library import Library
+from profiledb.studies.compare import rows as compare_rows
+from profiledb.studies.compare import totals as compare_summary
+from profiledb.studies.compare import verdict
+from tests.conftest import SAMPLES, Ingest
+from tests.support.compared import command, side
+from tests.support.page_reports import records
+
+TRAINING, INFERENCE = "transformer_training.nsys-rep", "transformer_inference.nsys-rep"
+RAW = """
+SELECT s.value, sum(k.end - k.start), count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k
+JOIN StringIds s ON s.id = k.demangledName GROUP BY s.value
+"""
+
+
+def raw(report: str, query: str = RAW) -> list[Any]:
+    with closing(sqlite3.connect(SAMPLES / report.replace(".nsys-rep", ".sqlite"))) as db:
+        return db.execute(query).fetchall()
+
+
+@pytest.mark.skipif(not (SAMPLES / TRAINING).exists(), reason="no sample reports here")
+def test_the_sample_pair_against_the_exports(nsys_samples: Library) -> None:
+    sides = [side(nsys_samples, find(nsys_samples, report)) for report in (TRAINING, INFERENCE)]
+    rows = {row["demangled"]: row for row in records(compare_rows.kernels(sides[0], sides[1], "total"))}
+    a, b = ({text: (ns, calls) for text, ns, calls in raw(report)} for report in (TRAINING, INFERENCE))
+    assert set(rows) == set(a) | set(b)
+    for text, row in rows.items():
+        assert (row["a_total_ns"] or 0, row["a_calls"] or 0) == a.get(text, (0, 0))
+        assert (row["b_total_ns"] or 0, row["b_calls"] or 0) == b.get(text, (0, 0))
+        assert row["status"] == ("same" if text in a and text in b else "gone" if text in a else "new")
+    query = "SELECT sum(end - start), sum(bytes), count(*) FROM CUPTI_ACTIVITY_KIND_{}"
+    totals = compare_summary.summary(sides[0], sides[1]).set_index("measure")
+    for column, report in (("a", TRAINING), ("b", INFERENCE)):
+        for kind, names in (("MEMCPY", ("copy_ns", "copy_bytes", "copies")), ("MEMSET", MEMSETS)):
+            assert [totals[column][one] for one in names] == list(raw(report, query.format(kind))[0])
+
+
+MEMSETS = ("memset_ns", "memset_bytes", "memsets")
+
+
+@pytest.mark.parametrize("report", [TRAINING, "dataloader_starved.nsys-rep", "streams_serial.nsys-rep"])
+def test_copies_are_copies_and_memsets_are_memsets(nsys_samples: Library, report: str) -> None:
+    report_id = find(nsys_samples, report)
+    for analysis_name, label in (("copies", "direction"), ("memory_copies", "operation")):
+        rows = analysis.run(nsys_samples, report_id, analysis_name)
+        sets = rows[rows[label] == "memset"]
+        for part, table in ((rows.drop(sets.index), "MEMCPY"), (sets, "MEMSET")):
+            if not has(report, f"CUPTI_ACTIVITY_KIND_{table}"):
+                assert part.empty
+                continue
+            ((ns, count, size),) = raw(
+                report, f"SELECT sum(end-start), count(*), sum(bytes) FROM CUPTI_ACTIVITY_KIND_{table}"
+            )
+            assert (part["total_ns"].sum(), part["count"].sum(), part["bytes"].sum()) == (ns, count, size)
+
+
+def find(library: Library, report: str) -> str:
+    names = (report, report.replace(".nsys-rep", ".sqlite"))
+    return next(one.id for one in library.list() if one.name in names)
+
+
+def has(report: str, table: str) -> bool:
+    return bool(raw(report, f"SELECT 1 FROM sqlite_master WHERE name = '{table}'"))
+
+
+def spans(report: str) -> list[tuple[int, int]]:
+    """Begin and end of the steps of a sample, whose programs wait for the GPU at their end."""
+    query = """
+    SELECT e.start, e.end FROM NVTX_EVENTS e LEFT JOIN StringIds s ON s.id = e.textId
+    WHERE coalesce(e.text, s.value) GLOB 'step_[0-9]*' ORDER BY e.start
+    """
+    return [(int(start), int(end)) for start, end in raw(report, query)]
+
+
+def inside(report: str, table: str) -> list[tuple[int, int]]:
+    """Operations that begin in a step, by time: by their launch they are the same ones in these samples."""
+    steps = spans(report)
+    rows = raw(report, f"SELECT start, end FROM CUPTI_ACTIVITY_KIND_{table}")
+    return [(start, end) for start, end in rows if any(low <= start < high for low, high in steps)]
+
+
+def union_ns(spans: Sequence[tuple[int, int]]) -> int:
+    total = reached = 0
+    for start, end in sorted(spans):
+        total, reached = total + max(0, end - max(start, reached)), max(reached, end)
+    return total
+
+
+SERIAL, OVERLAPPED = "streams_serial.nsys-rep", "streams_overlapped.nsys-rep"
+
+
+@pytest.mark.skipif(not (SAMPLES / SERIAL).exists(), reason="no sample reports here")
+@pytest.mark.parametrize("pair", [(SERIAL, OVERLAPPED), (TRAINING, INFERENCE)])
+def test_the_verdict_on_samples_against_the_exports(nsys_samples: Library, pair: tuple[str, str]) -> None:
+    found = verdict.changes(*(side(nsys_samples, find(nsys_samples, report)) for report in pair))
+    for letter, report in zip("ab", pair, strict=True):
+        steps = spans(report)
+        kernels, copies = inside(report, "KERNEL"), inside(report, "MEMCPY")
+        sets = inside(report, "MEMSET") if has(report, "CUPTI_ACTIVITY_KIND_MEMSET") else []
+        right = {
+            "wall": sum(end - start for start, end in steps),
+            "kernels": sum(end - start for start, end in kernels),
+            "copies": sum(end - start for start, end in copies),
+            "memsets": sum(end - start for start, end in sets),
+            "busy": union_ns([*kernels, *copies, *sets]),
+            "launches": len(kernels),
+        }
+        right["idle"] = right["wall"] - right["busy"]
+        for metric, total in right.items():
+            assert getattr(found[metric], letter) == pytest.approx(total / len(steps)), (metric, report)
+
+
+@pytest.mark.skipif(not (SAMPLES / SERIAL).exists(), reason="no sample reports here")
+def test_a_program_that_is_four_times_faster_passes(nsys_samples: Library) -> None:
+    pair = [find(nsys_samples, report) for report in (SERIAL, OVERLAPPED)]
+    (before, after) = (sum(end - start for start, end in spans(one)) / 6 for one in (SERIAL, OVERLAPPED))
+    assert before > 4 * after
+    done = command(nsys_samples, *pair, "--fail-above", "5%", "--table", "summary")
+    assert done.returncode == 0
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith(
+        f"B is faster ({before / after:.3g}×): {after / 1e6:.1f} ms of wall time per step instead"
+    )
+    change = 100 * (after / before - 1)
+    assert lines[-1] == (
+        f"Wall time per step: {before / 1e6:.1f} ms in A, {after / 1e6:.1f} ms in B, {change:+.2f} %:"
+        " within the limit of +5 % (--metric wall)."
+    )
+    kernels = command(nsys_samples, *pair, "--fail-above", "5%", "--metric", "kernels", "--table", "summary")
+    assert (kernels.returncode, "(--metric kernels)" in kernels.stderr) == (1, True)
+    assert "of wall time: copies −29.2 ms, more overlap −13.3 ms" in done.stderr
+
+
+TINY = "launches_tiny.nsys-rep"
+
+
+@pytest.mark.skipif(not (SAMPLES / TINY).exists(), reason="no sample reports here")
+def test_half_of_the_steps_deleted_changes_no_figure_of_a_step(
+    empty_library: Library, inbox: Path, ingest: Ingest
+) -> None:
+    """What was launched in the deleted steps stays in the report, outside steps."""
+    kept = spans(TINY)[::2]
+    low = [start for start, _ in kept]
+    for copied in ("whole", "half"):
+        shutil.copyfile(SAMPLES / TINY.replace(".nsys-rep", ".sqlite"), inbox / f"{copied}.sqlite")
+    with closing(sqlite3.connect(inbox / "half.sqlite")) as db:
+        marks = ", ".join("?" * len(low))
+        steps = "SELECT e.rowid FROM NVTX_EVENTS e LEFT JOIN StringIds s ON s.id = e.textId"
+        steps += " WHERE coalesce(e.text, s.value) GLOB 'step_[0-9]*'"
+        db.execute(f"DELETE FROM NVTX_EVENTS WHERE rowid IN ({steps}) AND start NOT IN ({marks})", low)
+        db.commit()
+    assert ingest(inbox, empty_library.folder).status == 0
+    a, b = (side(empty_library, empty_library.find(f"{one}.sqlite").id) for one in ("whole", "half"))
+    assert (a.steps, b.steps) == (len(spans(TINY)), len(kept)) == (6, 3)
+    kernels = raw(TINY, "SELECT start, end FROM CUPTI_ACTIVITY_KIND_KERNEL")
+    right = {
+        letter: sum(end - start for start, end in kernels if any(one <= start < till for one, till in within))
+        / len(within)
+        for letter, within in (("a", spans(TINY)), ("b", kept))
+    }
+    found = verdict.changes(a, b)["kernels"]
+    assert found.a == pytest.approx(right["a"])
+    assert found.b == pytest.approx(right["b"])
+    argv = ("whole.sqlite", "half.sqlite", "--fail-above", "5%", "--metric")
+    for metric in ("wall", "kernels", "busy", "launches"):
+        assert command(empty_library, *argv, metric).returncode == 0
+    change = f"{100 * (right['b'] / right['a'] - 1):+.2f} %: within"
+    assert change in command(empty_library, *argv, "kernels").stderr
+
+
+@pytest.mark.skipif(not (SAMPLES / TRAINING).exists(), reason="no sample reports here")
+@pytest.mark.parametrize("report", ["transformer_steps.nsys-rep", TRAINING, SERIAL])
+def test_the_number_of_steps_is_the_same_everywhere(nsys_samples: Library, report: str) -> None:
+    """One step of transformer_steps looks like a warm-up: the first takes longer than the rest by a tenth."""
+    report_id = find(nsys_samples, report)
+    run = {name: analysis.run(nsys_samples, report_id, name) for name in (*BY_STEP, "iteration_summary", "iterations")}
+    steps = len(spans(report)) - run["iteration_summary"]["warmup"].iloc[0]
+    assert steps == {"transformer_steps.nsys-rep": 4}.get(report, len(spans(report)))
+    assert run["iteration_summary"]["count"].iloc[0] == steps
+    assert (~run["iterations"]["is_warmup"] & run["iterations"]["closed"]).sum() == steps
+    assert [run[name][column].max() for name, column in BY_STEP.items()] == [steps] * len(BY_STEP)
+    assert len(analysis.run(nsys_samples, report_id, "rank_split")) == steps
+    assert side(nsys_samples, report_id).steps == steps
+    inside = analysis.run(nsys_samples, report_id, "iteration_summary", {"within": "steps"})
+    assert list(inside.loc[0, ["count", "warmup"]]) == [steps, 0]
+
+
+BY_STEP = {"mfu": "steps", "phase_split": "passes", "matmul_split": "passes", "top_kernels": "passes"}
