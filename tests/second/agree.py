@@ -15,25 +15,29 @@ def keyed(rows: Sequence[Mapping[str, Any]], *columns: str) -> dict[Key, Mapping
     return found
 
 
-def same(ours: Any, second: Any) -> bool:
-    """Whether two values are the same; numbers may differ in the last digits of a double."""
+LAST_DIGITS = 1e-9
+"""How far sums of doubles may lie apart that were added in another order."""
+
+
+def same(ours: Any, second: Any, tolerance: float = LAST_DIGITS) -> bool:
+    """Whether two values are the same; of numbers with decimals, nearly."""
     if isinstance(ours, float) and isinstance(second, int | float):
-        return math.isclose(ours, second, rel_tol=1e-9, abs_tol=1e-9)
+        return math.isclose(ours, second, rel_tol=tolerance, abs_tol=LAST_DIGITS)
     return bool(ours == second)
 
 
-def differences(ours: Table, second: Table) -> list[str]:
+def differences(ours: Table, second: Table, tolerance: float = LAST_DIGITS) -> list[str]:
     """A line for each row that only one side has, and for each cell of the second one that differs in ours."""
     found = [f"only ours: {key} {dict(ours[key])}" for key in ours if key not in second]
     found += [f"only second: {key} {dict(second[key])}" for key in second if key not in ours]
     for key in ours.keys() & second.keys():
         for column, value in second[key].items():
-            if not same(ours[key][column], value):
+            if not same(ours[key][column], value, tolerance):
                 found.append(f"{key} {column}: {ours[key][column]!r} in ours, {value!r} in the second")
     return sorted(found)
 
 
-def agree(ours: Table, second: Table) -> None:
+def agree(ours: Table, second: Table, *, tolerance: float = LAST_DIGITS) -> None:
     """Fails with the first differences."""
-    found = differences(ours, second)
+    found = differences(ours, second, tolerance)
     assert not found, "\n".join([f"{len(found)} differences", *found[:12]])
