@@ -16,13 +16,16 @@ def keyed(rows: Sequence[Mapping[str, Any]], *columns: str) -> dict[Key, Mapping
 
 
 LAST_DIGITS = 1e-9
-"""How far sums of doubles may lie apart that were added in another order."""
+"""How far sums of doubles may lie apart that were added in another order, as a part of them."""
+
+SMALLEST = 1e-6
+"""And how far, in any unit, where differences of large numbers are next to nothing."""
 
 
 def same(ours: Any, second: Any, tolerance: float = LAST_DIGITS) -> bool:
     """Whether two values are the same; of numbers with decimals, nearly."""
     if isinstance(ours, float) and isinstance(second, int | float):
-        return math.isclose(ours, second, rel_tol=tolerance, abs_tol=LAST_DIGITS)
+        return math.isclose(ours, second, rel_tol=tolerance, abs_tol=SMALLEST)
     return bool(ours == second)
 
 
