@@ -1,7 +1,7 @@
 """All samples of nsys with what lies beside them, as a library and as raw exports."""
 
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,13 +27,17 @@ EXPORTS = {
 EVERY = pytest.mark.parametrize("sample", EXPORTS, indirect=True)
 """Marks tests that hold for each of them."""
 
+ONE_A_RUN = [name for name in EXPORTS if "_rank" not in name or name.endswith("_rank0")]
+"""Without the further ranks of a run, which did the same."""
 
-def but(names: Collection[str], reason: str) -> pytest.MarkDecorator:
+FIRST_RANKS = pytest.mark.parametrize("sample", ONE_A_RUN, indirect=True)
+
+
+def but(wrong: Collection[str], reason: str, names: Iterable[str] = EXPORTS) -> pytest.MarkDecorator:
     """Marks tests that hold for each sample but these, of which our answer is known to be wrong."""
-    wrong = pytest.mark.xfail(strict=True, reason=reason)
-    return pytest.mark.parametrize(
-        "sample", [pytest.param(name, marks=[wrong] if name in names else []) for name in EXPORTS], indirect=True
-    )
+    mark = pytest.mark.xfail(strict=True, reason=reason)
+    samples = [pytest.param(name, marks=[mark] if name in wrong else []) for name in names]
+    return pytest.mark.parametrize("sample", samples, indirect=True)
 
 
 class Sample:

@@ -4,11 +4,11 @@ from typing import Any
 
 from tests.second import attention
 from tests.second.agree import Table, agree
-from tests.second.conftest import EVERY, EXPORTS, Sample, but
+from tests.second.conftest import FIRST_RANKS, ONE_A_RUN, Sample, but
 
 ITEMS = "items_per_step.tokens, the tokens of all sequences, is taken for the tokens of a sequence"
 SIZES = ("batch", "heads", "tokens", "head_size")
-WRONG_SIZE = {name for name in EXPORTS if name.startswith(("ddp_", "transformer_steps"))}
+WRONG_SIZE = {name for name in ONE_A_RUN if name.startswith(("ddp_", "transformer_steps"))}
 
 
 def ours(sample: Sample, second: Table) -> dict[tuple[Any, ...], Any]:
@@ -20,7 +20,7 @@ def ours(sample: Sample, second: Table) -> dict[tuple[Any, ...], Any]:
     }
 
 
-@EVERY
+@FIRST_RANKS
 def test_time_of_parts(sample: Sample) -> None:
     if not sample.capture.kernels and not sample.capture.ranges:
         return
@@ -28,7 +28,7 @@ def test_time_of_parts(sample: Sample) -> None:
     agree(ours(sample, second), second)
 
 
-@but(WRONG_SIZE, ITEMS)
+@but(WRONG_SIZE, ITEMS, ONE_A_RUN)
 def test_sizes(sample: Sample) -> None:
     """Our answer tells the right size of an attention, or that nobody tells it."""
     second = attention.work(sample.capture, attention.size(sample.facts))
@@ -37,7 +37,7 @@ def test_sizes(sample: Sample) -> None:
     agree(rows, told)
 
 
-@EVERY
+@FIRST_RANKS
 def test_work_of_parts(sample: Sample) -> None:
     """Work, traffic and shares of the peak, where the size of all parts is told and right."""
     second = attention.work(sample.capture, attention.size(sample.facts))

@@ -13,7 +13,7 @@ from profiledb.report.catalog import LAUNCHES, TIMELINE
 from profiledb.report.library import Library
 from tests.parity.test_every_report import FILES
 from tests.second import phases
-from tests.second.conftest import EVERY, EXPORTS, Rows, Sample, but, known
+from tests.second.conftest import EXPORTS, FIRST_RANKS, ONE_A_RUN, Rows, Sample, but, known
 
 WHOLES: dict[str, dict[str, tuple[str, ...]]] = {
     "class_split": {"share_pct": ()},
@@ -165,13 +165,13 @@ def test_no_part_is_longer_than_its_whole(asked: Asked) -> None:
     assert all(row["busy_ns"] is None or row["busy_ns"] <= row["active_ns"] for row in gpus)
 
 
-@but(ABOVE_A_PEAK, "TF32 work held against FP32; attention with the tokens of all sequences as those of one")
+@but(ABOVE_A_PEAK, "TF32 work held against FP32; attention with the tokens of all sequences as those of one", ONE_A_RUN)
 def test_shares_of_a_peak_that_programs_tell(sample: Sample) -> None:
     names = TOLD if sample.capture.kernels else {}
     assert not [line for name in names for line in too_high(TOLD, name, sample.ask(name))]
 
 
-@EVERY
+@FIRST_RANKS
 def test_kernels_of_a_stream_fit_into_what_holds_them(sample: Sample) -> None:
     """What runs on one stream runs one after the other."""
     if len({one.stream for one in sample.capture.operations}) > 1:
@@ -198,12 +198,12 @@ def counts(sample: Sample) -> dict[str, int | None]:
     return found
 
 
-@EVERY
+@FIRST_RANKS
 def test_steps_are_counted_the_same_everywhere(sample: Sample) -> None:
     assert len(set(counts(sample).values())) == 1, counts(sample)
 
 
-@EVERY
+@FIRST_RANKS
 def test_a_step_times_the_steps_is_what_they_hold(sample: Sample) -> None:
     """Kernel time and launches a pass, over classes and phases, against the kernels inside the steps."""
     if not sample.capture.kernels:

@@ -5,11 +5,9 @@ import pytest
 from profiledb.errors import NotCapturedError
 from tests.second import kernels
 from tests.second.agree import agree, keyed
-from tests.second.conftest import EVERY, Sample
+from tests.second.conftest import EVERY, FIRST_RANKS, Sample
 from tests.second.nesting import MODES, Mode, nest, ran
 from tests.second.raw import Capture
-
-pytestmark = EVERY
 
 
 def wide(capture: Capture, most: int = 2) -> list[str]:
@@ -22,6 +20,7 @@ def wide(capture: Capture, most: int = 2) -> list[str]:
     return sorted((name for name in gained if gained[name]), key=lambda name: (-gained[name], name))[:most]
 
 
+@EVERY
 def test_kernels_of_the_report(sample: Sample) -> None:
     if not sample.capture.kernels:
         with pytest.raises(NotCapturedError):
@@ -31,6 +30,7 @@ def test_kernels_of_the_report(sample: Sample) -> None:
     agree(keyed(sample.ask("class_split"), "class"), kernels.by_class(sample.capture.operations))
 
 
+@FIRST_RANKS
 @pytest.mark.parametrize("mode", MODES)
 def test_kernels_by_range(sample: Sample, mode: Mode) -> None:
     names = wide(sample.capture)
@@ -42,6 +42,7 @@ def test_kernels_by_range(sample: Sample, mode: Mode) -> None:
         agree(keyed(sample.ask("class_split", range=name, mode=mode), "class"), kernels.by_class(held))
 
 
+@EVERY
 @pytest.mark.parametrize("mode", MODES)
 def test_what_each_range_ran(sample: Sample, mode: Mode) -> None:
     """Every path of ranges: its time on the host, and its operations, kernels, span and busy time on the GPU."""
@@ -64,6 +65,7 @@ def test_what_each_range_ran(sample: Sample, mode: Mode) -> None:
     agree(keyed(sample.ask("nvtx_tree", mode=mode), "path"), second)
 
 
+@EVERY
 def test_launches(sample: Sample) -> None:
     second = kernels.launches(sample.capture)
     if not sample.capture.kernels:

@@ -4,9 +4,9 @@ import pytest
 
 from tests.second import timings
 from tests.second.agree import agree, keyed
-from tests.second.conftest import EXPORTS, Sample
+from tests.second.conftest import EXPORTS, ONE_A_RUN, Sample
 
-TIMED = [name for name, path in EXPORTS.items() if path.with_suffix(".timings.csv").exists()]
+TIMED = [name for name in ONE_A_RUN if EXPORTS[name].with_suffix(".timings.csv").exists()]
 WRONG = {
     "energy": "the number of batch_64 is taken for that of a step",
     "tasks": "a range with a slash in its name is not found in the label of what lies in it",
