@@ -9,9 +9,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from ingest.sidecars.files import read as read_sidecar
 from profiledb.query import analysis
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES, Once, ingest_files
+from tests.conftest import SAMPLES, Once
 from tests.second.raw import Capture, read
 from tests.support import ddp_samples
 from tests.support.ddp_samples import make_ddp
@@ -82,7 +83,11 @@ def with_sidecars(once: Once, nsys_samples: Library) -> Library:
 
     def fill(folder: Path) -> None:
         shutil.copytree(nsys_samples.folder, folder / "library", ignore=shutil.ignore_patterns("worker.lock"))
-        ingest_files(folder, [path for path in SAMPLES.glob("*.*") if path.suffix not in (".sh", ".md", ".ncu-rep")])
+        library = Library(folder / "library")
+        for report in library.list():
+            for ending in (".meta.json", ".timings.csv", ".nvml.csv", ".tasks.csv"):
+                if (path := (SAMPLES / report.name).with_suffix(ending)).exists():
+                    library.put_sidecar(report.id, (found := read_sidecar(path)).kind, found.text)
 
     return Library(once("second_samples", fill) / "library")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tests.second.names import kernel_class
-from tests.second.nesting import Mode, nest
-from tests.second.raw import Capture, Operation
+from tests.second.nesting import Mode, nest, ran
+from tests.second.raw import Capture, Operation, Range
 from tests.second.stats import deviation
 
 Table = dict[tuple[Any, ...], dict[str, Any]]
@@ -68,6 +68,27 @@ def by_class(operations: Iterable[Operation]) -> Table:
         (name,): {"total_ns": sum(ns), "share_pct": 100 * sum(ns) / whole, "calls": len(ns)}
         for name, ns in times.items()
     }
+
+
+def by_path(capture: Capture, mode: Mode) -> Table:
+    """A row a path of ranges: its time on the host, and what its ranges ran; None where none ran anything."""
+    nesting, held = nest(capture), ran(capture, mode)
+    ranges: dict[str, list[Range]] = defaultdict(list)
+    for one in capture.ranges:
+        ranges[nesting.path(one)].append(one)
+    found: Table = {}
+    for path, there in ranges.items():
+        work = [held[one] for one in there if one in held]
+        found[path,] = {
+            "instances": len(there),
+            "cpu_ns": sum(one.end - one.start for one in there),
+            "operations": sum(len(one.operations) for one in work),
+            "launched_in": len(work),
+            "gpu_ns": sum(one.ns for one in work) if work else None,
+            "busy_ns": sum(one.busy for one in work) if work else None,
+            "kernel_ns": sum(one.kernel_ns for one in work) if work else None,
+        }
+    return found
 
 
 def launches(capture: Capture, idle_ns: int = 5000) -> Table:

@@ -6,7 +6,7 @@ from tests.second import attention
 from tests.second.agree import Table, agree
 from tests.second.conftest import FIRST_RANKS, ONE_A_RUN, Sample, but
 
-ITEMS = "items_per_step.tokens, the tokens of all sequences, is taken for the tokens of a sequence"
+ITEMS = "the tokens of all sequences are taken for those of one, and the sequences of all ranks for those of this one"
 SIZES = ("batch", "heads", "tokens", "head_size")
 WRONG_SIZE = {name for name in ONE_A_RUN if name.startswith(("ddp_", "transformer_steps"))}
 

@@ -6,7 +6,7 @@ from profiledb.errors import NotCapturedError
 from tests.second import kernels
 from tests.second.agree import agree, keyed
 from tests.second.conftest import EVERY, FIRST_RANKS, Sample
-from tests.second.nesting import MODES, Mode, nest, ran
+from tests.second.nesting import MODES, Mode, ran
 from tests.second.raw import Capture
 
 
@@ -46,23 +46,7 @@ def test_kernels_by_range(sample: Sample, mode: Mode) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_what_each_range_ran(sample: Sample, mode: Mode) -> None:
     """Every path of ranges: its time on the host, and its operations, kernels, span and busy time on the GPU."""
-    nesting, held = nest(sample.capture), ran(sample.capture, mode)
-    second: dict[tuple[str], dict[str, int | None]] = {}
-    for one in sample.capture.ranges:
-        row = second.setdefault((nesting.path(one),), {"instances": 0, "cpu_ns": 0, "operations": 0, "launched_in": 0})
-        row["instances"] += 1  # type: ignore[operator]
-        row["cpu_ns"] += one.end - one.start  # type: ignore[operator]
-        there = held.get(one)
-        sums = (
-            {"gpu_ns": there.ns, "busy_ns": there.busy, "kernel_ns": there.kernel_ns}
-            if there
-            else dict.fromkeys(("gpu_ns", "busy_ns", "kernel_ns"))
-        )
-        row["operations"] += len(there.operations) if there else 0  # type: ignore[operator]
-        row["launched_in"] += bool(there)  # type: ignore[operator]
-        for name, value in sums.items():
-            row[name] = value if row.get(name) is None else (row[name] or 0) + (value or 0)
-    agree(keyed(sample.ask("nvtx_tree", mode=mode), "path"), second)
+    agree(keyed(sample.ask("nvtx_tree", mode=mode), "path"), kernels.by_path(sample.capture, mode))
 
 
 @EVERY
