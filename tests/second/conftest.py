@@ -1,0 +1,104 @@
+"""All samples of nsys with what lies beside them, as a library and as raw exports."""
+
+import shutil
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from ingest.sidecars.files import read as read_sidecar
+from profiledb.query import analysis
+from profiledb.report.library import Library
+from tests.conftest import SAMPLES, Once
+from tests.second.raw import Capture, read
+from tests.support import ddp_samples
+from tests.support.ddp_samples import make_ddp
+
+__all__ = ["make_ddp"]
+
+Rows = list[dict[str, Any]]
+EXPORTS = {
+    path.stem: path for path in (*sorted(SAMPLES.glob("*.sqlite")), *sorted(ddp_samples.FOLDER.glob("*.sqlite")))
+}
+"""Export of each sample by the name of its report."""
+
+EVERY = pytest.mark.parametrize("sample", EXPORTS, indirect=True)
+"""Marks tests that hold for each of them."""
+
+ONE_A_RUN = [name for name in EXPORTS if "_rank" not in name or name.endswith("_rank0")]
+"""Without the further ranks of a run, which did the same."""
+
+FIRST_RANKS = pytest.mark.parametrize("sample", ONE_A_RUN, indirect=True)
+
+
+def but(wrong: Collection[str], reason: str, names: Iterable[str] = EXPORTS) -> pytest.MarkDecorator:
+    """Marks tests that hold for each sample but these, of which our answer is known to be wrong."""
+    mark = pytest.mark.xfail(strict=True, reason=reason)
+    samples = [pytest.param(name, marks=[mark] if name in wrong else []) for name in names]
+    return pytest.mark.parametrize("sample", samples, indirect=True)
+
+
+class Sample:
+    """A sample: its raw export, and what analyses answer of its report."""
+
+    def __init__(self, library: Library, name: str) -> None:
+        self.name, self.library = name, library
+        self._asked: dict[tuple[Any, ...], Rows] = {}
+        self.report = next(one for one in library.list() if one.name in (f"{name}.nsys-rep", f"{name}.sqlite"))
+
+    @property
+    def capture(self) -> Capture:
+        return read(EXPORTS[self.name])
+
+    @property
+    def facts(self) -> Path:
+        """What the program says of itself."""
+        return EXPORTS[self.name].with_suffix(".meta.json")
+
+    def ask(self, name: str, **params: Any) -> Rows:
+        """The rows of an analysis; None where a cell is missing."""
+        key = (name, *sorted(params.items()))
+        if key not in self._asked:
+            frame = analysis.run(self.library, self.report.id, name, params)
+            rows = frame.to_dict("records")
+            self._asked[key] = [{str(column): known(value) for column, value in row.items()} for row in rows]
+        return self._asked[key]
+
+
+def known(value: Any) -> Any:
+    """The value as Python has it; None for any of the ways to say that there is none."""
+    if isinstance(value, list | tuple | dict):
+        return value
+    if pd.isna(value):
+        return None
+    return value.item() if hasattr(value, "item") else value
+
+
+@pytest.fixture(scope="session")
+def with_sidecars(once: Once, nsys_samples: Library) -> Library:
+    """The library of the samples, to which what lies beside them has come."""
+
+    def fill(folder: Path) -> None:
+        shutil.copytree(nsys_samples.folder, folder / "library", ignore=shutil.ignore_patterns("worker.lock"))
+        library = Library(folder / "library")
+        for report in library.list():
+            for ending in (".meta.json", ".timings.csv", ".nvml.csv", ".tasks.csv"):
+                if (path := (SAMPLES / report.name).with_suffix(ending)).exists():
+                    library.put_sidecar(report.id, (found := read_sidecar(path)).kind, found.text)
+
+    return Library(once("second_samples", fill) / "library")
+
+
+@pytest.fixture(scope="session")
+def sample_of(with_sidecars: Library, ddp: Library) -> Callable[[str], Sample]:
+    """Answers a sample by its name, which keeps what it has been asked."""
+    return cache(lambda name: Sample(ddp if name in ddp_samples.NAMES else with_sidecars, name))
+
+
+@pytest.fixture
+def sample(request: pytest.FixtureRequest, sample_of: Callable[[str], Sample]) -> Sample:
+    """The sample that a test is parametrized with, by its name."""
+    return sample_of(request.param)

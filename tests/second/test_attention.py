@@ -1,0 +1,46 @@
+"""Attention against the second computation: the time of its parts, and the work that its size tells."""
+
+from typing import Any
+
+from tests.second import attention
+from tests.second.agree import Table, agree
+from tests.second.conftest import FIRST_RANKS, ONE_A_RUN, Sample, but
+
+ITEMS = "the tokens of all sequences are taken for those of one, and the sequences of all ranks for those of this one"
+SIZES = ("batch", "heads", "tokens", "head_size")
+WRONG_SIZE = {name for name in ONE_A_RUN if name.startswith(("ddp_", "transformer_steps"))}
+
+
+def ours(sample: Sample, second: Table) -> dict[tuple[Any, ...], Any]:
+    """Our rows under the keys of the second ones, whose length is what the names of ranges tell."""
+    named = {(variant, part) for variant, tokens, part in second if tokens is None}
+    return {
+        (row["variant"], None if (row["variant"], row["part"]) in named else row["tokens"], row["part"]): row
+        for row in sample.ask("attention_parts")
+    }
+
+
+@FIRST_RANKS
+def test_time_of_parts(sample: Sample) -> None:
+    if not sample.capture.kernels and not sample.capture.ranges:
+        return
+    second = attention.rows(sample.capture)
+    agree(ours(sample, second), second)
+
+
+@but(WRONG_SIZE, ITEMS, ONE_A_RUN)
+def test_sizes(sample: Sample) -> None:
+    """Our answer tells the right size of an attention, or that nobody tells it."""
+    second = attention.work(sample.capture, attention.size(sample.facts))
+    rows = ours(sample, second)
+    told = {key: {name: second[key][name] for name in SIZES if row[name] is not None} for key, row in rows.items()}
+    agree(rows, told)
+
+
+@FIRST_RANKS
+def test_work_of_parts(sample: Sample) -> None:
+    """Work, traffic and shares of the peak, where the size of all parts is told and right."""
+    second = attention.work(sample.capture, attention.size(sample.facts))
+    rows = ours(sample, second)
+    if all(row[name] == second[key][name] for key, row in rows.items() for name in SIZES):
+        agree(rows, second)
