@@ -35,11 +35,11 @@ class Totals:
 
 
 def in_steps(capture: Capture) -> tuple[list[Operation], int]:
-    """The operations inside the steps of rank 1 that were closed, and how many steps these are; all and 0 without."""
+    """The operations inside the steps of rank 1 that count, and how many steps these are; all and 0 without."""
     best = next(iter(loops(capture, MODE)), None)
     if best is None:
         return capture.operations, 0
-    chosen: Collection[Range] = {one for one in best.steps if one.closed}
+    chosen: Collection[Range] = set(best.counted)
     nesting = nest(capture)
     held = [one for one in capture.operations if any(r in chosen for r in nesting.of(one, MODE))]
     return held, len(chosen)
@@ -110,7 +110,7 @@ def summary(capture: Capture) -> dict[str, float]:
     low, high = capture.window
     busy = [union(spans) for spans in by_device(capture.operations).values()]
     found: dict[str, float] = {
-        "window_ns": high - low,
+        "wall_ns": high - low,
         "busy_ns": sum(busy),
         "busy_pct": statistics.fmean(100 * ns / (high - low) for ns in busy),
         "idle_ns": sum(high - low - ns for ns in busy),
@@ -124,7 +124,7 @@ def summary(capture: Capture) -> dict[str, float]:
         }
     best = next(iter(loops(capture, MODE)), None)
     if best:
-        found["step_ns"] = statistics.median(one.end - one.start for one in best.counted)
+        found["step_median_ns"] = statistics.median(one.end - one.start for one in best.counted)
     return found
 
 

@@ -31,7 +31,7 @@ class Gap:
     device: int
     start: int
     end: int
-    follower: Operation | None
+    follower: Operation
     parts: Counter[tuple[str, str | None]]
 
     @property
@@ -71,8 +71,7 @@ def reason_of(call: Call, *, of_system: bool) -> str:
 
 @cache
 def gaps(capture: Capture) -> list[Gap]:
-    """All gaps of the GPUs that worked, in the order of devices and time."""
-    low, high = capture.window
+    """All gaps of the GPUs that worked, between the first and the last operation of each, in the order of time."""
     outermost = _outermost(capture)
     found = []
     for device, spans in by_device(capture.operations).items():
@@ -80,13 +79,15 @@ def gaps(capture: Capture) -> list[Gap]:
         for one in capture.operations:
             if one.device == device and (one.start not in first or _row(one) < _row(first[one.start])):
                 first[one.start] = one
-        reached = low
-        for start, end in [*merged(spans), (high, high)]:
-            if start > reached:
-                follower = first.get(start)
-                found.append(Gap(device, reached, start, follower, _parts(reached, start, follower, outermost)))
-            reached = max(reached, end)
+        for (_, reached), (start, _) in pairwise(merged(spans)):
+            found.append(Gap(device, reached, start, first[start], _parts(reached, start, first[start], outermost)))
     return found
+
+
+def spans_ns(capture: Capture) -> int:
+    """From the first to the last operation, over all GPUs that worked."""
+    every = [merged(spans) for spans in by_device(capture.operations).values()]
+    return sum(spans[-1][1] - spans[0][0] for spans in every)
 
 
 def _row(one: Operation) -> int:
@@ -109,14 +110,9 @@ def _outermost(capture: Capture) -> dict[int, Calls]:
     return dict(found)
 
 
-def _parts(
-    start: int, end: int, follower: Operation | None, outermost: dict[int, Calls]
-) -> Counter[tuple[str, str | None]]:
+def _parts(start: int, end: int, follower: Operation, outermost: dict[int, Calls]) -> Counter[tuple[str, str | None]]:
     """The time of a gap: by what the thread was in until the call of the next operation returned, then the rest."""
     found: Counter[tuple[str, str | None]] = Counter()
-    if follower is None:
-        found["until the end", None] = end - start
-        return found
     if follower.call is None:
         found["unknown", None] = end - start
         return found
@@ -137,10 +133,8 @@ def _parts(
 
 def by_reason(capture: Capture) -> dict[tuple[str], dict[str, Any]]:
     """Idle time by reason over all GPUs that worked."""
-    low, high = capture.window
     every = gaps(capture)
-    whole = sum(gap.ns for gap in every)
-    window = (high - low) * len({gap.device for gap in every})
+    whole, window = sum(gap.ns for gap in every), spans_ns(capture)
     ns: Counter[str] = Counter()
     main: dict[str, list[int]] = defaultdict(list)
     functions: dict[str, Counter[str]] = defaultdict(Counter)
@@ -175,8 +169,8 @@ def longest(capture: Capture, limit: int = 50) -> dict[tuple[int, int], dict[str
             "duration_ns": gap.ns,
             "reason": gap.main[0],
             "covered_pct": 100 * gap.main[1] / gap.ns,
-            "launched_ns": gap.follower.call.start - gap.start if gap.follower and gap.follower.call else None,
-            "launch": re.sub(r"_v\d{4,5}$", "", gap.follower.call.name) if gap.follower and gap.follower.call else None,
+            "launched_ns": gap.follower.call.start - gap.start if gap.follower.call else None,
+            "launch": re.sub(r"_v\d{4,5}$", "", gap.follower.call.name) if gap.follower.call else None,
         }
         for gap in every[:limit]
     }
@@ -190,7 +184,7 @@ def ranges_of_longest(capture: Capture, limit: int = 10) -> dict[tuple[int, int]
     nesting = nest(capture)
     found: dict[tuple[int, int], dict[str, Any]] = {}
     for gap in sorted(gaps(capture), key=lambda gap: (-gap.ns, gap.start, gap.device))[:limit]:
-        if gap.ns < SHORT or gap.follower is None or gap.follower.call is None:
+        if gap.ns < SHORT or gap.follower.call is None:
             continue
         tid = gap.follower.call.tid
         threads = {tid, nesting.drivers.get(tid)}

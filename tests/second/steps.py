@@ -146,7 +146,7 @@ def row(loop: Loop) -> dict[str, Any]:
     span = max(one.end for one in rest) - min(one.start for one in rest) if rest else 0
     return {
         "steps": loop.label,
-        "count": len(closed),
+        "count": len(rest),
         "warmup": len(closed) - len(rest),
         "first_ns": closed[0].end - closed[0].start if closed else None,
         "median_ns": float(statistics.median(times)) if times else None,
@@ -157,7 +157,7 @@ def row(loop: Loop) -> dict[str, Any]:
         "stddev_ns": deviation,
         "cv_pct": 100 * deviation / mean if deviation is not None and mean else None,
         "per_second": 1e9 * len(rest) / span if span else None,
-        "total_ns": sum(one.end - one.start for one in closed),
+        "total_ns": sum(times),
         "unclosed": len(loop.steps) - len(closed),
         "has_gpu": bool(loop.ran),
     }

@@ -20,8 +20,6 @@ PAIRS = (
     ("transformer_training", "transformer_steps"),
     ("ddp_strong_2_rank0", "ddp_strong_4_rank0"),
 )
-OUTSIDE = "all kernels of the selection are divided by the steps, also those outside of them"
-MEMSETS = "memory sets count as copies"
 
 
 def side(sample: Sample) -> Side:
@@ -61,11 +59,7 @@ def pair(request: pytest.FixtureRequest, pair_of: Callable[[tuple[str, str]], Pa
     return pair_of(request.param)
 
 
-def pairs(wrong: Collection[int] = (), reason: str = "") -> pytest.MarkDecorator:
-    """Marks tests of all pairs but those whose numbers are given, of which our answer is known to be wrong."""
-    mark = pytest.mark.xfail(strict=True, reason=reason)
-    found = [pytest.param(p, marks=[mark] if n in wrong else [], id="-".join(p)) for n, p in enumerate(PAIRS)]
-    return pytest.mark.parametrize("pair", found, indirect=True)
+EVERY_PAIR = pytest.mark.parametrize("pair", PAIRS, indirect=True, ids="-".join)
 
 
 def both(second: Callable[[Any], dict[str, float]], pair: Pair) -> dict[tuple[Any, ...], dict[str, float]]:
@@ -77,14 +71,14 @@ def both(second: Callable[[Any], dict[str, float]], pair: Pair) -> dict[tuple[An
     }
 
 
-@pairs()
+@EVERY_PAIR
 def test_kernels(pair: Pair) -> None:
     if pair.a.capture.kernels and pair.b.capture.kernels:
         second = compared.kernels(pair.a.capture, pair.b.capture)
         agree(keyed(pair.rows("kernels"), "demangled"), second)
 
 
-@pairs((0, 1, 2, 3, 5, 6), OUTSIDE)
+@EVERY_PAIR
 def test_kernels_of_a_step(pair: Pair) -> None:
     if pair.a.capture.kernels and pair.b.capture.kernels:
         second = compared.kernels_of_a_step(pair.a.capture, pair.b.capture)
@@ -96,24 +90,24 @@ def test_kernels_of_a_step(pair: Pair) -> None:
         agree(rows, second)
 
 
-@pairs()
+@EVERY_PAIR
 def test_copies(pair: Pair) -> None:
     agree(keyed(pair.rows("copies"), "direction"), compared.copies(pair.a.capture, pair.b.capture))
 
 
-@pairs()
+@EVERY_PAIR
 def test_summary(pair: Pair) -> None:
     second = both(compared.summary, pair)
     agree(pair.measures({name for (name,) in second}), second)
 
 
-@pairs(range(7), OUTSIDE)
+@EVERY_PAIR
 def test_summary_of_a_step(pair: Pair) -> None:
     second = both(compared.of_a_step, pair)
     agree(pair.measures({name for (name,) in second}), second)
 
 
-@pairs((1, 2, 5, 6), MEMSETS)
+@EVERY_PAIR
 def test_copies_of_the_summary(pair: Pair) -> None:
     second = both(compared.moved, pair)
     agree(pair.measures({name for (name,) in second}), second)

@@ -188,7 +188,7 @@ def counts(sample: Sample) -> dict[str, int | None]:
     summary = sample.ask("iteration_summary", mode="process")[:1]
     found: dict[str, int | None] = {
         "iterations": sum(row["closed"] and not row["is_warmup"] for row in steps),
-        "iteration_summary": sum(row["count"] - row["warmup"] for row in summary),
+        "iteration_summary": sum(row["count"] for row in summary),
     }
     if sample.capture.kernels:
         found["phase_split"] = next(row["passes"] or 0 for row in sample.ask("phase_split", mode="process"))
