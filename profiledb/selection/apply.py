@@ -9,7 +9,7 @@ from profiledb.selection.model import INSTANCE, Selection
 
 
 def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
-    """Makes the views ``selected_*`` of this cursor show the selection; ``selected_mode``, ``_warmup`` and ``_device`` tell it.
+    """Makes the views ``selected_*`` of this cursor show the selection, and its macros tell mode, warm-up and GPU.
 
     Raises:
         AnalysisError: the report has no such range, or no such instance of it.
