@@ -102,8 +102,8 @@ def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str =
             part = rows[(rows["is_warmup"].fillna(False).astype(bool) == warmup) & rows[name].notna()]
             if len(part):
                 color = ACCENT[theme] if name == "gpu_ns" else _NEUTRAL[theme]
-                title = _TITLES[name] + (", looks like warm-up" if warmup else "")
-                figure.add_trace(_series(part, name, title, color, size=size, bars=bars, warmup=warmup))
+                series = _TITLES[name] + (", looks like warm-up" if warmup else "")
+                figure.add_trace(_series(part, name, series, color, size=size, bars=bars, warmup=warmup))
     frame(figure, theme, height=250, left=58, top=34, bottom=38)
     _axes(figure, values, unit, size, log=log)
     _places(figure, rows["nth"].astype(int), title)

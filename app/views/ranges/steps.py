@@ -114,21 +114,21 @@ def _ratio(row: "pd.Series[Any]") -> float | None:
     return first / median if first and median else None
 
 
-def _first(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> str:
-    """The first step against the rest, on the side on which it differs: a warm-up may be one on the host alone."""
+def _first(row: "pd.Series[Any]", host: "pd.Series[Any]") -> str:
+    """The first step against the rest; of a warm-up on the side that makes it one, which may be the host alone."""
     ratio, on_host = _ratio(row), _ratio(host)
     if ratio is None:
         return ""
-    if ratio >= 1.1 or ratio <= 1 / 1.1:
-        return f"The first step takes {ratio:.2f} times the median of the rest."
-    if gpu and on_host is not None and (on_host >= 1.1 or on_host <= 1 / 1.1):
-        return f"The first step takes {on_host:.2f} times the median of the rest on the host, {ratio:.2f} times on the GPU."
-    return "" if int(row["warmup"]) else "The first step is as long as the rest."
+    if not int(row["warmup"]) and 1 / 1.1 < ratio < 1.1:
+        return "The first step is as long as the rest."
+    if on_host is not None and ratio < 1.1 and on_host > ratio:
+        return f"The first step takes {on_host:.2f} times the median of the rest on the host."
+    return f"The first step takes {ratio:.2f} times the median of the rest."
 
 
 def _sentence(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> str:
     """The first step against the rest, and what looks like warm-up."""
-    said = [first] if (first := _first(row, host, gpu=gpu)) else []
+    said = [first] if (first := _first(row, host)) else []
     warmup, count = int(row["warmup"]), int(row["count"])
     if warmup:
         verb, be = ("looks", "is") if warmup == 1 else ("look", "are")
