@@ -45,16 +45,16 @@ def text(library: Library, names: Sequence[str], form: str, assumed: str) -> str
     if form == "csv":
         return formatted.csv_text(rows, scaling_rows.RUNS).rstrip("\n")
     if form == "json":
-        return json.dumps(_everything(found, rows, left_out), indent=1)
-    return "\n".join(_lines(found, rows, left_out))
+        return json.dumps(_everything(found, rows, left_out, assumed), indent=1)
+    return "\n".join(_lines(found, rows, left_out, assumed))
 
 
-def _everything(found: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> dict[str, Any]:
+def _everything(found: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> dict[str, Any]:
     return {
         "runs": _records(rows),
         "nccl": {one.name: _records(nccl.operations(one)) for one in found},
         "waits": {one.name: _records(nccl.waits(one)) for one in found},
-        "notes": _notes(found, left_out),
+        "notes": _notes(found, left_out, assumed),
     }
 
 
@@ -62,12 +62,12 @@ def _records(frame: pd.DataFrame) -> Any:
     return json.loads(frame.to_json(orient="records", double_precision=15))
 
 
-def _notes(found: Sequence[Run], left_out: list[str]) -> list[str]:
-    notes = [*scaling_words.missing(found), *left_out]
+def _notes(found: Sequence[Run], left_out: list[str], assumed: str) -> list[str]:
+    notes = [*scaling_words.missing(found), *scaling_words.kinds(found, assumed), *left_out]
     return [*notes, scaling_words.SIZES] if nccl.unknown_bytes(found) else notes
 
 
-def _lines(found: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> list[str]:
+def _lines(found: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> list[str]:
     """What a person reads: the sentence, a line a run, a line an operation, who waits."""
     said = scaling_words.efficiency(rows) or scaling_words.split(found[-1])
     table = [list(_SHORT.values())] + [[_cell(row[name], name) for name in _SHORT] for _, row in rows.iterrows()]
@@ -78,7 +78,7 @@ def _lines(found: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> lis
             mean = f"{row['count']} a rank, {words.duration(row['mean_ns'])} each with waits"
             lines.append(f"{one.name}: {row['operation']}, {mean}{bus}")
         lines.append(scaling_words.skew(one, nccl.waits(one)))
-    return [words.visible(line) if line else line for line in [*lines, *_notes(found, left_out)]]
+    return [words.visible(line) if line else line for line in [*lines, *_notes(found, left_out, assumed)]]
 
 
 def _cell(value: Any, name: str) -> str:
