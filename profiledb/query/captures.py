@@ -38,7 +38,7 @@ TRACED = {
     "sched_event": "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE=true",
 }
 """The setting of a capture (name=value, as nsys writes it) that says that a table was asked for."""
-RECORDED_NONE = "The capture asked for it, and the profiler recorded none."
+RECORDED_NONE = "The capture asked for it, and nothing was recorded."
 _PAGE_FAULTS = "nsys profile --trace=cuda --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"
 
 CAPTURES = (

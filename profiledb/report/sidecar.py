@@ -66,8 +66,10 @@ def select(kind: Kind, file: Path) -> str:
     )
     if kind != "timings":
         return rows
-    is_warmup = f"coalesce(step = {quote(WARMUP)}, false) AS is_warmup"
-    return f"SELECT label, TRY_CAST(step AS BIGINT) AS step, seconds, {is_warmup} {rows}"
+    number = f"CAST(nullif(nullif(step, {quote(WARMUP)}), '') AS BIGINT) AS step"
+    return (
+        f"SELECT label, {number}, seconds, coalesce(timing.step = {quote(WARMUP)}, false) AS is_warmup {rows} AS timing"
+    )
 
 
 @dataclass(frozen=True)

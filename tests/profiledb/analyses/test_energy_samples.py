@@ -80,7 +80,9 @@ def counted() -> dict[int, tuple[int, float]]:
         rows = db.execute(f"SELECT * FROM ({names}) WHERE end IS NOT NULL ORDER BY start").fetchall()
         ((begin,),) = db.execute("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME").fetchall()
     with (SAMPLES / "energy.nvml.csv").open() as file:
-        readings = [(int(row["time_ns"]) - begin, float(row["energy_mj"]) / 1000) for row in csv.DictReader(file)]
+        readings: list[tuple[int, float]] = [
+            (int(row["time_ns"]) - begin, float(row["energy_mj"]) / 1000) for row in csv.DictReader(file)
+        ]
     changes = [readings[0], *(now for before, now in pairwise(readings) if now[1] != before[1])]
 
     def at(ns: int) -> float:

@@ -67,7 +67,7 @@ def row_of(label: str, step: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("warmup", ["include", "exclude"])
 def test_every_measurement_has_its_range(samples: Library, name: str, warmup: str) -> None:
-    expected = defaultdict(list)
+    expected: dict[str, list[float]] = defaultdict(list)
     ran = ranges(name)
     for (label, step), measured in timers(name).items():
         if warmup == "include" or step != "warmup":
