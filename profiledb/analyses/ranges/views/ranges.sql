@@ -114,15 +114,16 @@ FROM starred LEFT JOIN apart USING (above, star);
 -- and not called a layer, block or stage, which are parts of a model. Rank 1 is no warm-up, has a name that says so, not
 -- one of a batch where there are others (a batch may be a size, or a part of a step), and the most time on the GPU.
 CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
-WITH RECURSIVE pattern AS (
+WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
+    SELECT range_path.*, title FROM range_path JOIN step_name USING (path_id)
+), pattern AS (
     SELECT path_id, name, level, path, NULL::VARCHAR AS parent, replace(title, '/', '\/') AS pattern,
         is_warmup(name) AS warmup
-    FROM range_path JOIN step_name USING (path_id) WHERE parent_id IS NULL
+    FROM titled WHERE parent_id IS NULL
     UNION ALL
-    SELECT range_path.path_id, range_path.name, range_path.level, range_path.path, pattern.pattern,
-        concat(pattern.pattern, '/', replace(title, '/', '\/')), warmup OR is_warmup(range_path.name)
-    FROM pattern JOIN range_path ON range_path.parent_id = pattern.path_id
-    JOIN step_name ON step_name.path_id = range_path.path_id
+    SELECT titled.path_id, titled.name, titled.level, titled.path, pattern.pattern,
+        concat(pattern.pattern, '/', replace(title, '/', '\/')), warmup OR is_warmup(titled.name)
+    FROM pattern JOIN titled ON titled.parent_id = pattern.path_id
 ), kind AS (
     SELECT pattern, CASE WHEN count(*) = 1 THEN any_value(path) ELSE pattern END AS label, any_value(parent) AS parent,
         max(step_likeness(name)) AS likeness, bool_or(warmup) AS warmup, any_value(level) AS level,
