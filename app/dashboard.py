@@ -62,7 +62,7 @@ def _page(current: Manifest | None, offered: Manifest | None) -> None:
             title=view.title,
             icon=view.icon,
             url_path=view.url,
-            visibility="visible" if offered and view.fits(offered) and view.listed else "hidden",
+            visibility="visible" if offered and view.offers(offered, session.has_sidecar) else "hidden",
         )
         for view in pages.VIEWS
     }

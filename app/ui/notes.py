@@ -7,6 +7,7 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
+from profiledb.query import captures
 
 OURS = "warpdeck"
 ICONS = {"error": ":material/error:", "warning": ":material/warning:"}
@@ -44,14 +45,19 @@ def _line(row: "pd.Series[Any]") -> str:
 
 
 def lacks(report_id: str, told: str = "") -> None:
-    """What the capture does not have, what it would be good for, and the flag; nothing where it is complete.
+    """What the capture does not have, what it would be good for, and the flag unless it was used; nothing where it is
+    complete.
 
-    ``said`` is a table whose absence the page has already told.
+    ``told`` is a table whose absence the page has already told.
     """
     missing = [capture for capture in session.missing(report_id) if capture.table != told]
     if not missing:
         return
     with st.expander(f"Not in this capture: {', '.join(fmt.plain(c.title) for c in missing)}"):
         for capture in missing:
-            st.caption(f"**{fmt.plain(capture.title)}** would show {fmt.plain(capture.use)}. Capture with")
+            shows = f"**{fmt.plain(capture.title)}** would show {fmt.plain(capture.use)}."
+            if not capture.flag:
+                st.caption(f"{shows} {captures.RECORDED_NONE}")
+                continue
+            st.caption(f"{shows} Capture with")
             st.code(capture.flag, language=None)

@@ -16,7 +16,7 @@ from typing import Any
 
 from ingest.sidecars.logs import read_log
 from profiledb.errors import ConversionError
-from profiledb.report.sidecar import PLAIN, SUFFIX, UNITS, Columns, Kind
+from profiledb.report.sidecar import PLAIN, SUFFIX, UNITS, WARMUP, Columns, Kind
 
 MOST_BYTES = 32 << 20
 """Largest file that is read: a step takes some 20 bytes."""
@@ -126,8 +126,7 @@ def _timings(name: str, names: Sequence[str], rows: Iterable[tuple[int, list[str
     counts: dict[str, int] = {}
     try:
         for line, row in rows:
-            if not _is_warmup(row, places):
-                writer.writerow(_row(f"{name}, row {line}", row, places, chosen, counts))
+            writer.writerow(_row(f"{name}, row {line}", row, places, chosen, counts))
     except csv.Error as error:
         raise ConversionError(f"{name} is no CSV.", hint=_EXAMPLE, detail=type(error).__name__) from error
     if not counts:
@@ -161,12 +160,6 @@ def _row(where: str, row: list[str], places: dict[str, int], columns: Columns, c
     return [label, str(step), repr(seconds)]
 
 
-def _is_warmup(row: list[str], places: dict[str, int]) -> bool:
-    """Whether the step of a row is called a warm-up: such rows are left out, as the pages leave out the ranges."""
-    place = places.get(PLAIN.step, len(row))
-    return place < len(row) and _WARMUP.search(row[place]) is not None
-
-
 def _number(where: str, column: str, cell: str) -> float:
     try:
         value = float(cell)
@@ -178,9 +171,11 @@ def _number(where: str, column: str, cell: str) -> float:
 
 
 def _step(where: str, cell: str) -> int | str:
-    """The number of a step; an empty text where a row belongs to none."""
+    """The number of a step; ``WARMUP`` in a warm-up; an empty text where a row belongs to none."""
     if not cell.strip():
         return ""
+    if _WARMUP.search(cell):
+        return WARMUP
     try:
         value = float(cell)
         if value == int(value) and abs(value) < 2**53:

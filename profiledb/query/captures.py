@@ -7,11 +7,15 @@ import duckdb
 
 from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Subject
+from profiledb.report.schema import quote
 
 
 @dataclass(frozen=True)
 class Capture:
-    """Something that can be captured: the table it fills, its name for people, the flag, what it is good for."""
+    """Something that can be captured: the table it fills, its name for people, the flag, what it is good for.
+
+    The flag is empty where it was used, and nothing came of it.
+    """
 
     table: str
     subject: Subject
@@ -20,6 +24,21 @@ class Capture:
     use: str
 
 
+TRACED = {
+    "kernel": "CAPTURE_EVENT_TYPE=Cuda",
+    "memop": "CAPTURE_EVENT_TYPE=Cuda",
+    "api_call": "CAPTURE_EVENT_TYPE=Cuda",
+    "range": "CAPTURE_EVENT_TYPE=NvtxEvents",
+    "osrt_call": "CAPTURE_EVENT_TYPE=OSRuntime",
+    "openacc_event": "CAPTURE_EVENT_TYPE=OpenACC",
+    "memory_event": "PROCESS_0:COLLECT_GPU_MEMORY_USAGE=true",
+    "um_cpu_page_fault": "PROCESS_0:COLLECT_UVM_CPU_PAGE_FAULTS=true",
+    "um_gpu_page_fault": "PROCESS_0:COLLECT_UVM_GPU_PAGE_FAULTS=true",
+    "cpu_sample": "LINUX_PERF_OPTIONS:COLLECT_IP_BACKTRACE_SAMPLES=true",
+    "sched_event": "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE=true",
+}
+"""The setting of a capture (name=value, as nsys writes it) that says that a table was asked for."""
+RECORDED_NONE = "The capture asked for it, and nothing was recorded."
 _PAGE_FAULTS = "nsys profile --trace=cuda --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"
 
 CAPTURES = (
@@ -75,13 +94,25 @@ def has_rows(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
     return cursor.execute(f'SELECT 1 FROM "{table}" LIMIT 1').fetchone() is not None
 
 
+def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
+    """Whether the settings of the capture say that what fills this table was traced."""
+    if table not in TRACED:
+        return False
+    asked = f"SELECT 1 FROM capture_setting WHERE concat(name, '=', value) = {quote(TRACED[table])} LIMIT 1"
+    return cursor.execute(asked).fetchone() is not None
+
+
 def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
     """What a report lacks of what reports about the same have, in the order of importance."""
     subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
     found = [one for one in CAPTURES if one.subject == subject and not has_rows(cursor, one.table)]
-    if not has_rows(cursor, "graph_launch"):
-        return found
-    return [replace(one, flag=f"nsys profile {NODES}") if one.table == "kernel" else one for one in found]
+    graphs = has_rows(cursor, "graph_launch")
+    return [
+        replace(one, flag=f"nsys profile {NODES}") if graphs and one.table == "kernel"
+        else replace(one, flag="") if was_asked_for(cursor, one.table)
+        else one
+        for one in found
+    ]  # fmt: skip
 
 
 NODES = "--cuda-graph-trace=node"
@@ -107,13 +138,16 @@ OF_SIDECARS = {
 """What a report lacks that no profiler writes (sidecar.py)."""
 
 
-def how_to_capture(table: str, *, calls_traced: bool = False, graphs_traced: bool = False) -> NotCapturedError:
+def how_to_capture(
+    table: str, *, calls_traced: bool = False, graphs_traced: bool = False, asked_for: bool = False
+) -> NotCapturedError:
     """The answer to a question that needs a table which this report does not have.
 
     Args:
         table: the table without rows.
         calls_traced: whether CUDA calls were recorded, so that only the GPU's side of them is missing.
         graphs_traced: whether CUDA graphs were recorded as wholes.
+        asked_for: whether the capture used the flag already, so that it is no advice.
     """
     if graphs_traced and table in GPU_SIDE:
         return NotCapturedError(
@@ -123,13 +157,17 @@ def how_to_capture(table: str, *, calls_traced: bool = False, graphs_traced: boo
     if calls_traced and table in GPU_SIDE:
         return NotCapturedError(
             "CUDA calls were traced, but nothing of what ran on the GPU: not in this report.",
-            why="Where kernels ran, the driver did not report them (WSL2, for one).",
-            command="nsys profile --trace=cuda",
+            why="The flag was used: where kernels ran, the profiler recorded none. WSL2, for one, does not support it;"
+            " profile on native Linux.",
             tables=GPU_SIDE,
         )
     if table in OF_SIDECARS:
         return copy(OF_SIDECARS[table])
     for capture in CAPTURES:
+        if capture.table == table and asked_for:
+            return NotCapturedError(
+                f"{capture.title}: not in this report.", why=RECORDED_NONE, use=capture.use, tables=(table,)
+            )
         if capture.table == table:
             return NotCapturedError(
                 f"{capture.title}: not in this report.", command=capture.flag, use=capture.use, tables=(table,)

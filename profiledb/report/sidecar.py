@@ -1,10 +1,10 @@
 """Files that a program wrote about its own run, kept beside its report: what it computed, what its timers measured.
 
 A report of the library may have, beside ``reports/<id>.v*.duckdb``, files of the same id: ``.meta.json`` (one object,
-texts by name), ``.timings.csv`` (label, step, seconds), ``.nvml.csv`` (readings of power and clocks) and
-``.tasks.csv`` (times of the same work on CPU and GPU). On a cursor they answer as ``meta``, ``timing``, ``power_log``
-and ``task_time`` (sidecar.sql); the report itself never changes. ``ingest.sidecars.files`` makes them from what was
-dropped.
+texts by name), ``.timings.csv`` (label, step, seconds; the step of a warm-up is ``WARMUP``),
+``.nvml.csv`` (readings of power and clocks) and ``.tasks.csv`` (times of the same work on CPU and GPU). On a cursor
+they answer as ``meta``, ``timing``, ``power_log`` and ``task_time`` (sidecar.sql); the report itself never changes.
+``ingest.sidecars.files`` makes them from what was dropped.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ UNITS = {"seconds": 1.0, "milliseconds": 1e-3, "microseconds": 1e-6, "nanosecond
 """What a column of times may be in, in seconds."""
 
 TABLES: dict[Kind, dict[str, str]] = {
-    "timings": {"label": "VARCHAR", "step": "BIGINT", "seconds": "DOUBLE"},
+    "timings": {"label": "VARCHAR", "step": "VARCHAR", "seconds": "DOUBLE"},
     "power": {
         "time_ns": "BIGINT",
         "device": "INTEGER",
@@ -49,6 +49,9 @@ TABLES: dict[Kind, dict[str, str]] = {
 }
 """Columns of the tables, with the type of each."""
 
+WARMUP = "warmup"
+"""The step of measurements in a warm-up; other steps are whole numbers, or empty."""
+
 _NAMES: dict[Kind, str] = {"meta": "meta", "timings": "timing", "power": "power_log", "tasks": "task_time"}
 
 
@@ -57,9 +60,15 @@ def select(kind: Kind, file: Path) -> str:
     if kind == "meta":
         return f"SELECT key, value ->> '$' AS value FROM read_text({quote(str(file))}), json_each(content)"
     types = ", ".join(f"{quote(name)}: {quote(kind)}" for name, kind in TABLES[kind].items())
-    return (
+    rows = (
         f"FROM read_csv({quote(str(file))}, header = true, auto_detect = false, delim = ',',"
         f" quote = '\"', escape = '\"', columns = {{{types}}})"
+    )
+    if kind != "timings":
+        return rows
+    number = f"CAST(nullif(nullif(step, {quote(WARMUP)}), '') AS BIGINT) AS step"
+    return (
+        f"SELECT label, {number}, seconds, coalesce(timing.step = {quote(WARMUP)}, false) AS is_warmup {rows} AS timing"
     )
 
 

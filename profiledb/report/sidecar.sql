@@ -4,9 +4,9 @@
 -- What it computed: batch, heads, tokens ... Names of nested values are joined by dots.
 CREATE OR REPLACE VIEW meta AS SELECT NULL::VARCHAR AS key, NULL::VARCHAR AS value WHERE false;
 
--- What its own timers measured, a row a measurement.
-CREATE OR REPLACE VIEW timing AS SELECT NULL::VARCHAR AS label, NULL::BIGINT AS step, NULL::DOUBLE AS seconds
-WHERE false;
+-- What its own timers measured, a row a measurement. One of a warm-up has no step.
+CREATE OR REPLACE VIEW timing AS
+SELECT NULL::VARCHAR AS label, NULL::BIGINT AS step, NULL::DOUBLE AS seconds, NULL::BOOLEAN AS is_warmup WHERE false;
 
 -- What NVML told of the GPUs of the machine, a row a reading and GPU (workloads.nvml says what each column is).
 -- time_ns counts from 1970, in UTC.

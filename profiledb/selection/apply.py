@@ -9,7 +9,7 @@ from profiledb.selection.model import INSTANCE, Selection
 
 
 def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
-    """Makes the views ``selected_*`` of this cursor show the selection, and ``selected_mode`` and ``_device`` tell it.
+    """Makes the views ``selected_*`` of this cursor show the selection, and its macros tell mode, warm-up and GPU.
 
     Raises:
         AnalysisError: the report has no such range, or no such instance of it, or no steps.
@@ -19,6 +19,7 @@ def apply(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> None:
     count_by(cursor, selection.mode)
     if selection.everything:
         return
+    cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_warmup() AS '{selection.warmup}'")
     if selection.device is not None:
         cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_device() AS {selection.device}")
     if selection.skip_first and not selection.ranges:

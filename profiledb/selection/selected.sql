@@ -9,6 +9,7 @@ CREATE OR REPLACE MACRO thread_label(global_tid) AS pid_of(global_tid) || ' / ' 
 
 -- What a selection keeps of each table; without one all of it. views.py puts others in front of these views.
 CREATE OR REPLACE MACRO selected_mode() AS 'process';
+CREATE OR REPLACE MACRO selected_warmup() AS 'include';
 CREATE OR REPLACE MACRO selected_device() AS NULL::INTEGER;
 CREATE OR REPLACE MACRO selected_within() AS 'all';
 CREATE OR REPLACE VIEW selected_kernel AS FROM kernel;

@@ -1,5 +1,6 @@
 """The page "Energy": a real log, one that is too short, none, and a hand-made one with odd names and two GPUs."""
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -50,14 +51,20 @@ def sample(library: Library, name: str) -> str:
 
 @needs_samples
 def test_a_log_of_seconds(dashboard: Dashboard, library: Library) -> None:
-    at = dashboard("energy", report=sample(library, "energy"))
+    report_id = sample(library, "energy")
+    at = dashboard("energy", report=report_id)
     assert not at.exception
     assert not at.error
     shown = facts(at)
     assert shown["Energy"] == "3.07 ± 0.14 kJ"
     assert shown["A step"].endswith(" J")
-    assert float(shown["TFLOP/J"]) == pytest.approx(0.97, abs=0.05)
+    with (SAMPLES / "energy.energy.csv").open() as file:
+        counted = {row["batch"]: 512 * float(row["joules_per_sample"]) for row in csv.DictReader(file)}
+    flops = json.loads((SAMPLES / "energy.meta.json").read_text())["flops_per_step"]
+    assert float(shown["TFLOP/J"]) == pytest.approx(flops / 1e12 / counted["1"], rel=0.02), "each size is a loop"
     assert "how many items a step has" in texts(at)
+    largest = facts(dashboard("energy", report=report_id, steps="batch_512/step_*"))
+    assert float(largest["TFLOP/J"]) == pytest.approx(flops / 1e12 / counted["512"], rel=0.05)
     ranges = at.dataframe[1].value
     assert list(ranges["range"][:2]) == ["batch_1", "batch_1/step_*"], "loops are one row by default"
     assert ranges["energy_j"][0] == pytest.approx(948.8, abs=0.1)

@@ -1,16 +1,20 @@
 """The page of ranges: what it says of real reports, of one without the GPU's side, and of hostile names."""
 
+import base64
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.ranges import charts, icicle
+from app.views.ranges import charts, icicle, steps
 from app.views.ranges.charts import Node
+from profiledb.query import analysis
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
@@ -19,6 +23,10 @@ from tests.conftest import CORPUS, Ingest
 from tests.support import exports
 
 HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
+STEPS = """
+    SELECT end_ns - start_ns AS ns FROM range JOIN range_name USING (name_id)
+    WHERE regexp_full_match(name, 'step_[0-9]+') ORDER BY start_ns
+"""
 Publish = Callable[..., str]
 
 
@@ -177,6 +185,39 @@ def test_the_icicle_keeps_to_its_number() -> None:
     found = icicle.nodes(rows, facts, "cpu_ns")
     assert len(found) <= icicle.MOST + 2
     assert sum(node.own for node in found) == pytest.approx(10_000)
+
+
+def test_bars_stand_at_the_numbers_of_the_program(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("nvtx", report=of(library, "transformer_steps.nsys-rep"), path="step_1/forward")
+    chart = json.loads(next(one.proto.spec for one in at.get("plotly_chart") if one.proto.id.endswith("steps-pace")))
+    assert {place for trace in chart["data"] for place in base64.b64decode(trace["x"]["bdata"])} == {0, 1, 2, 3, 4}
+    assert chart["layout"]["xaxis"]["title"]["text"] == "Step"
+    assert "number" not in at.dataframe[2].value.columns, "the name says it: step_0"
+
+
+@pytest.mark.parametrize(
+    ("names", "numbers"),
+    [
+        (["step_7", "step_9"], [7, 9]),
+        (["step 1/20", "step 2/20"], [1, 2]),
+        (["step", "step"], None),
+        (["step_1", "step_1"], None),
+        (["step_1", "other"], None),
+        (["step_1234567890"], None),
+    ],
+)
+def test_numbers_of_steps_are_those_of_their_names(names: list[str], numbers: list[int] | None) -> None:
+    assert steps.own_numbers(pd.Series(names)) == numbers
+
+
+def test_a_warm_up_is_not_called_as_long_as_the_rest(dashboard: Dashboard, library: Library) -> None:
+    """The first step of the sample is left out for a tenth on the host; on the GPU it is a little below that."""
+    report = of(library, "transformer_steps.nsys-rep")
+    at = dashboard("nvtx", report=report)
+    first, *rest = analysis.query(library, report, STEPS)["ns"]
+    assert f"The first step takes {first / median(rest):.2f} times the median of the rest on the host." in said(at)
+    assert "1 of 5 steps looks like warm-up" in said(at)
+    assert "as long as the rest" not in said(at)
 
 
 def test_charts_escape_names_and_scale() -> None:

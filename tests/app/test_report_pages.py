@@ -210,3 +210,15 @@ def test_ticks_are_few_and_inside(low: float, high: float, log: bool) -> None:
     assert len(ticks) <= 10
     assert all(low <= tick <= high for tick in ticks)
     assert len(charts.duration_ticks(100, 200_000, log=True)) >= 4
+
+
+def test_calls_of_a_report_without_kernels_are_on_the_overview(page: Open, library: Library) -> None:
+    found = [one for one in library.list() if one.name == "wsl2_no_kernels.nsys-rep"]
+    if not found:
+        pytest.skip("no ../shared/corpus here")
+    at = page("overview", found[0].id)
+    assert "CUDA API calls" in [element.value for element in at.subheader]
+    assert at.dataframe[0].value["total_ns"].is_monotonic_decreasing
+    assert f"{found[0].rows['api_call']:,} calls were recorded" in texts(at)
+    assert not [code.value for code in at.code if code.value == "nsys profile --trace=cuda"], "it was used"
+    assert "profile on native Linux" in texts(at)

@@ -158,15 +158,18 @@ def test_json_tabs_and_odd_labels(tmp_path: Path, name: str) -> None:
     assert read(tmp_path / name).text == 'label,step,seconds\n"x, ""y""",1,0.002\n'
 
 
-def test_rows_of_a_warm_up_are_left_out_and_a_row_may_belong_to_no_step(
+def test_rows_of_a_warm_up_are_kept_and_a_row_may_belong_to_no_step(
     ingest: Ingest, inbox: Path, empty_library: Library
 ) -> None:
-    (inbox / "a.timings.csv").write_text("label,step,seconds\nforward,warmup,9\nforward,0,0.5\nwhole,,0.75\n")
+    (inbox / "a.timings.csv").write_text("label,step,seconds\nforward,Warm-up,9\nforward,0,0.5\nwhole,,0.75\n")
     made(inbox / "a.sqlite")
     assert ingest(inbox, empty_library.folder, "--strict").status == 0
-    (first, last) = timings(empty_library)
-    assert first == ("forward", 0, 0.5)
-    assert (last[0], pd.isna(last[1]), last[2]) == ("whole", True, 0.75)
+    (report,) = empty_library.list()
+    frame = analysis.query(empty_library, report.id, "FROM timing ORDER BY seconds")
+    assert list(frame["label"]) == ["forward", "whole", "forward"]
+    assert list(frame["is_warmup"]) == [False, False, True]
+    assert [None if pd.isna(step) else step for step in frame["step"]] == [0, None, None]
+    assert list(frame["seconds"]) == [0.5, 0.75, 9]
 
 
 def test_tables_of_a_capture_that_no_page_reads_are_left_alone(

@@ -34,10 +34,13 @@ def page() -> None:
 def _nothing(report_id: str, ranges: pd.DataFrame) -> None:
     """Says what was looked for, and offers what there is."""
     if ranges.empty:
-        st.info(
+        none = (
             "This report has no NVTX ranges, and no kernel of it is a fused attention. Put ranges around the parts of"
-            " attention, and capture with:"
         )
+        if any(one.table == "range" and not one.flag for one in session.missing(report_id)):
+            st.info(f"{none} attention, and capture again: the flag for ranges was used.")
+            return
+        st.info(f"{none} attention, and capture with:")
         st.code(_CAPTURE, language=None)
         return
     looked = "; ".join(f"{title}: {fmt.plain(names)}" for title, names in sizes.looked_for())

@@ -42,8 +42,8 @@ def page() -> None:
                 told[error.hint] = error.message
             elif told.get(error.hint) != error.message:
                 quiet.append(error)
-    for lack in quiet:
-        st.caption(f"{fmt.plain(lack.message)} {fmt.plain(lack.hint)}")
+    for words in dict.fromkeys(f"{fmt.plain(lack.message)} {fmt.plain(lack.hint)}" for lack in quiet):
+        st.caption(words)
 
 
 page()

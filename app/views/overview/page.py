@@ -21,6 +21,7 @@ def page() -> None:
     except NotCapturedError as error:
         ui.not_captured(error)
         told = "kernel"
+        tables.calls(manifest.id)
     tables.copies(manifest.id)
     tables.ranges(manifest.id)
     notes.diagnostics(manifest.id)

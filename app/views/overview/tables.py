@@ -17,6 +17,16 @@ COPY_COLUMNS = heads.of(
     heads.use("avg_bytes", kind="count", unit="B"),
     heads.use("bytes_per_s", name="mb_per_s", unit="MB/s"),
 )
+CALL_COLUMNS = heads.of(
+    "api_calls",
+    heads.use("function", width=380),
+    "total_ns",
+    "calls",
+    "avg_ns",
+    heads.use("median_ns", like="avg_ns"),
+    heads.use("max_ns", like="avg_ns"),
+)
+CALL_HIDDEN = ("category", "share_pct", "min_ns", "failed")
 RANGE_COLUMNS = heads.of(
     "range_summary",
     heads.use("name", width=380),
@@ -27,6 +37,20 @@ RANGE_COLUMNS = heads.of(
     heads.use("max_ns", like="avg_ns"),
     "style",
 )
+
+
+def calls(report_id: str) -> None:
+    """Draws the CUDA calls that took the longest, for reports without the GPU's side of them; nothing without any."""
+    try:
+        rows = session.run(report_id, "api_calls")
+    except NotCapturedError:
+        return
+    if rows.empty:
+        return
+    st.subheader("CUDA API calls", anchor=False)
+    number = f"{fmt.count(rows['calls'].sum())} calls were recorded"
+    st.caption(f"{number}; the {TOP} longest of {fmt.count(len(rows))} functions." if len(rows) > TOP else f"{number}.")
+    tables.table(rows.head(TOP), CALL_COLUMNS, key="calls", download="cuda_api_calls.csv", hidden=CALL_HIDDEN)
 
 
 def copies(report_id: str) -> None:

@@ -27,6 +27,8 @@ BARS = 40
 LOG_FROM = 50
 """From which ratio of the longest to the shortest on durations are drawn on a logarithmic scale."""
 
+IN_ORDER = "Number, in the order of time"
+"""What instances are counted by that have no number of their own."""
 _GROUND = {"light": "#ffffff", "dark": "#13161b"}
 _NEUTRAL = {"light": "#8a929e", "dark": "#8b95a3"}
 _ROOT = {"light": "#dfe3e8", "dark": "#2d343e"}
@@ -82,11 +84,11 @@ def _ramp(level: int, deepest: int, theme: Theme) -> str:
     return "#" + "".join(f"{round(share * high + (1 - share) * low):02X}" for high, low in pairs)
 
 
-def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme) -> go.Figure:
-    """How long each instance took, in the order of time, on the host and where the report has it on the GPU.
+def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str = IN_ORDER) -> go.Figure:
+    """How long each instance took, on the host and where the report has it on the GPU.
 
-    ``rows`` have nth, number, thread, start_ns, cpu_ns, gpu_ns, is_warmup and closed (``range_instances``,
-    ``iterations``); ``median_ns`` is drawn as a line.
+    ``rows`` have nth, thread, start_ns, cpu_ns, gpu_ns, is_warmup and closed (``range_instances``, ``iterations``);
+    ``nth`` is the place on the axis with this title, ``median_ns`` is drawn as a line.
     """
     known = [name for name in ("gpu_ns", "cpu_ns") if bool(rows[name].notna().any())]
     values = pd.concat([rows[name].dropna().astype(float) for name in known])
@@ -100,10 +102,11 @@ def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme) -> go.Figure
             part = rows[(rows["is_warmup"].fillna(False).astype(bool) == warmup) & rows[name].notna()]
             if len(part):
                 color = ACCENT[theme] if name == "gpu_ns" else _NEUTRAL[theme]
-                title = _TITLES[name] + (", looks like warm-up" if warmup else "")
-                figure.add_trace(_series(part, name, title, color, size=size, bars=bars, warmup=warmup))
+                series = _TITLES[name] + (", looks like warm-up" if warmup else "")
+                figure.add_trace(_series(part, name, series, color, size=size, bars=bars, warmup=warmup))
     frame(figure, theme, height=250, left=58, top=34, bottom=38)
-    _axes(figure, values, int(rows["nth"].max()), unit, size, log=log)
+    _axes(figure, values, unit, size, log=log)
+    _places(figure, rows["nth"].astype(int), title)
     if median_ns:
         _median(figure, median_ns, size, theme, log=log)
     return figure
@@ -131,7 +134,8 @@ def _series(
 
 
 def _hover(row: dict[Any, Any]) -> str:
-    lines = [f"<b>{fmt.plotly_text(row.get('name') or 'Instance')}</b>, number {fmt.count(row['number'])}"]
+    title = row.get("name") or f"Instance {fmt.count(row['number'])}"
+    lines = [f"<b>{fmt.plotly_text(title)}</b>"]
     if fmt.number(row["gpu_ns"]) is not None:
         lines.append(f"GPU {fmt.duration(row['gpu_ns'])}, busy {fmt.duration(row['busy_ns'])}")
     lines.append(f"Host {fmt.duration(row['cpu_ns'])}" + ("" if row["closed"] else ", never closed"))
@@ -141,7 +145,15 @@ def _hover(row: dict[Any, Any]) -> str:
     return "<br>".join(lines)
 
 
-def _axes(figure: go.Figure, values: "pd.Series[Any]", last: int, unit: str, size: float, *, log: bool) -> None:
+def _places(figure: go.Figure, nth: "pd.Series[int]", title: str) -> None:
+    """The axis of the instances, from the first number to the last."""
+    first, last = int(nth.min()), int(nth.max())
+    edge = max(0.5, 0.01 * (last - first))
+    figure.update_xaxes(title=title, tickformat=",d", range=[first - edge, last + edge])
+    figure.update_xaxes(**({"dtick": 1} if last - first < 20 else {"nticks": 12}))
+
+
+def _axes(figure: go.Figure, values: "pd.Series[Any]", unit: str, size: float, *, log: bool) -> None:
     legend: dict[str, Any] = {
         "orientation": "h",
         "x": 0,
@@ -153,9 +165,6 @@ def _axes(figure: go.Figure, values: "pd.Series[Any]", last: int, unit: str, siz
     legend |= {"font": {"size": FONT_PX}, "itemsizing": "constant"}
     figure.update_layout(showlegend=True, legend=legend, bargap=0.25, bargroupgap=0)
     figure.update_layout(hovermode="closest", barmode="group")
-    edge = max(0.5, 0.01 * last)
-    figure.update_xaxes(title="Number, in the order of time", tickformat=",d", range=[1 - edge, last + edge])
-    figure.update_xaxes(**({"dtick": 1} if last <= 20 else {"nticks": 12}))
     if not log:
         figure.update_yaxes(title=f"Duration ({unit})", rangemode="tozero", nticks=6)
         return

@@ -27,9 +27,9 @@ def show(report_id: str, path: str) -> None:
     chart(rows, _steady(spread), key="pace")
 
 
-def chart(rows: pd.DataFrame, median_ns: float | None, *, key: str) -> None:
-    """Draws the instances, and says so where only some are drawn."""
-    figure = charts_nvtx.pace(rows, median_ns, theme.theme())
+def chart(rows: pd.DataFrame, median_ns: float | None, *, key: str, title: str = charts_nvtx.IN_ORDER) -> None:
+    """Draws the instances by their ``nth``, which ``title`` says what it is, and says so where only some are drawn."""
+    figure = charts_nvtx.pace(rows, median_ns, theme.theme(), title)
     draw.chart(figure, key)
     total = int(rows["instances"].iloc[0])
     if total > len(rows):

@@ -1,5 +1,6 @@
 """Steps of a loop that the ranges tell: time a step, the first against the rest, how much they vary."""
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -8,12 +9,13 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import heads, page, tables
-from app.views.ranges import pace
+from app.views.ranges import charts, pace
 
 NONE = (
     "No steps were recognised. Ranges count as steps that are called step, iter, batch or epoch, with or without a"
     " number, or that fill most of the range around them at least three times."
 )
+_NUMBER = re.compile(r"(?<!\d)(\d{1,9})(?: ?(?:/|of) ?\d+)?\D*$", re.ASCII)
 COLUMNS = heads.of(
     "iterations",
     "number",
@@ -40,15 +42,27 @@ def show(report_id: str, path: str) -> None:
     gpu = fmt.number(own["median_ns"]) is not None and bool(other["has_gpu"])
     main = own if gpu else other
     page.facts(_facts(main, other, gpu=gpu))
-    st.caption(_sentence(main, gpu=gpu), help=pace.RULE)
+    st.caption(_sentence(main, other, gpu=gpu), help=pace.RULE)
     rows = session.run(report_id, "iterations", rank=rank)
     if set(rows["path"]) == {path}:
         st.caption("They are the instances of the range above, where their chart is.")
     else:
-        pace.chart(rows.assign(nth=rows["number"]), fmt.number(main["median_ns"]), key="steps-pace")
+        numbers = own_numbers(rows["name"])
+        drawn = rows.assign(nth=rows["number"] if numbers is None else numbers)
+        title = charts.IN_ORDER if numbers is None else "Step"
+        pace.chart(drawn, fmt.number(main["median_ns"]), key="steps-pace", title=title)
     with st.expander("All steps" if int(rows["instances"].iloc[0]) == len(rows) else "Steps that are drawn"):
-        shown = heads.filled(rows, COLUMNS)
-        tables.table(rows, shown, key="steps", download="steps.csv", hidden=("path", "thread", "is_warmup", "closed"))
+        told = rows["name"].is_unique  # then the name says which step it is, and a place beside it would say another
+        shown = [column for column in heads.filled(rows, COLUMNS) if not (told and column.name == "number")]
+        hidden = ("path", "thread", "is_warmup", "closed", *(["number"] if told else []))
+        tables.table(rows, shown, key="steps", download="steps.csv", hidden=hidden)
+
+
+def own_numbers(names: "pd.Series[str]") -> list[int] | None:
+    """The numbers that the program gave its steps (step_7, "step 7/100"); None unless each has one of its own."""
+    found = [_NUMBER.search(name) for name in names]
+    numbers = [int(match[1]) for match in found if match]
+    return numbers if len(set(numbers)) == len(found) else None
 
 
 def _choose(rows: pd.DataFrame) -> int:
@@ -100,18 +114,26 @@ def _rate(per_second: Any) -> str:
     return fmt.MISSING if value is None else f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f} / s"
 
 
-def _sentence(row: "pd.Series[Any]", *, gpu: bool) -> str:
-    """The first step against the rest, and what looks like warm-up."""
+def _ratio(row: "pd.Series[Any]") -> float | None:
     first, median = fmt.number(row["first_ns"]), fmt.number(row["median_ns"])
-    sentences = []
-    if first and median:
-        ratio = first / median
-        far = ratio >= 1.1 or ratio <= 1 / 1.1
-        sentences.append(
-            f"The first step takes {ratio:.2f} times the median of the rest."
-            if far
-            else "The first step is as long as the rest."
-        )
+    return first / median if first and median else None
+
+
+def _first(row: "pd.Series[Any]", host: "pd.Series[Any]") -> str:
+    """The first step against the rest; of a warm-up on the side that makes it one, which may be the host alone."""
+    ratio, on_host = _ratio(row), _ratio(host)
+    if ratio is None:
+        return ""
+    if not int(row["warmup"]) and 1 / 1.1 < ratio < 1.1:
+        return "The first step is as long as the rest."
+    if on_host is not None and ratio < 1.1 and on_host > ratio:
+        return f"The first step takes {on_host:.2f} times the median of the rest on the host."
+    return f"The first step takes {ratio:.2f} times the median of the rest."
+
+
+def _sentence(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> str:
+    """The first step against the rest, and what looks like warm-up."""
+    sentences = [first] if (first := _first(row, host)) else []
     warmup = int(row["warmup"])
     recognized = warmup + int(row["count"])
     if warmup:

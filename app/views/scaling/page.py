@@ -14,7 +14,7 @@ from app.views.scaling import family, nccl, tables
 from profiledb.errors import NotCapturedError
 from profiledb.studies.scaling import rows as scaling_rows
 from profiledb.studies.scaling import words
-from profiledb.studies.scaling.runs import Run, base_of
+from profiledb.studies.scaling.runs import Run, base_of, scaling_of
 
 KIND = "scaling"  # the parameter of the address that says what scaling is where no program tells
 _MEASURES = {"Efficiency": "efficiency_pct", "Speed-up": "speedup"}
@@ -41,20 +41,21 @@ def page() -> None:
     if own is None:
         session.whole(manifest.id, "rank_split")  # says what it lacks
         raise NotCapturedError("Steps: not in this report.", command="nsys profile --trace=cuda,nvtx")
-    rows = scaling_rows.runs(runs, _assumed(runs))
+    assumed = _assumed(runs)
+    rows = scaling_rows.runs(runs, assumed)
     sentence = words.efficiency(rows) or words.split(own)
     st.markdown(fmt.plain(sentence))
     _facts(own, rows[rows["run"] == own.name].iloc[0])
     _charts(runs, rows)
     tables.runs(rows)
-    _notes(runs, rows, left_out, cut)
+    _notes([*words.missing(runs), *words.kinds(runs, assumed), *left_out], rows, cut)
     nccl.show(manifest, runs, own)
 
 
 def _assumed(runs: Sequence[Run]) -> str:
     """Strong or weak, as the reader says; asked only where neither programs nor items tell."""
     bases = [(run, base) for run in runs if (base := base_of(run, runs))]
-    if all(run.scaling or (run.items and base.items) for run, base in bases):
+    if all(scaling_of(run, base, "strong").told_by != "nothing" for run, base in bases):
         return "strong"
     chosen = st.segmented_control(
         "Scaling", ["strong", "weak"], default="strong", key=KIND, bind="query-params", required=True,
@@ -107,10 +108,9 @@ def _charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
         draw.chart(figure, "steps-chart")
 
 
-def _notes(runs: Sequence[Run], rows: pd.DataFrame, left_out: Sequence[str], cut: int) -> None:
-    notes = [*words.missing(runs), *left_out]
-    if cut:
-        notes.append(f"{cut} more reports of this family are left out; choose them above.")
+def _notes(said: Sequence[str], rows: pd.DataFrame, cut: int) -> None:
+    more = [f"{cut} more reports of this family are left out; choose them above."] if cut else []
+    notes = [*said, *more]
     for note in notes[:8]:
         st.caption(fmt.plain(note))
     if len(notes) > 8:

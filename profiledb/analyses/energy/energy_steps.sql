@@ -3,8 +3,9 @@
 -- warm-up or were never closed: a row a pattern. A step is its time on the GPU, else that on the host; what lies
 -- between two steps is not part of it. The FLOPs of a step are those given, else those that the program wrote beside
 -- the report, as are its items (keys flops_per_step and items_per_step of NAME.meta.json, the latter also as {"tokens":
--- 4096}). They are those of one of the patterns, and every row takes them for its own. What is not known stays empty,
--- and so does all that is told of a step where the log does not cover them all.
+-- 4096}). What the program wrote holds for the steps of rank 1 and for patterns that differ from it by numbers alone
+-- (batch_8/step_*, batch_64/step_*), not for other loops, such as epochs; what is given holds for each. What is not
+-- known stays empty, and so does all that is told of a step where the log does not cover them all.
 -- needs: power_log
 -- needs: range
 -- includes: selection, sidecar, ranges, power, energy
@@ -34,11 +35,11 @@ WITH written AS (
     FROM meta WHERE regexp_matches(key, '(^|\.)items_per_step(\.[^.]+)?$')
     ORDER BY len(string_split(key, '.')), key LIMIT 1
 ), told AS (
-    SELECT coalesce($flops::DOUBLE, TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE)) AS flops,
-        coalesce($items::DOUBLE, (SELECT items FROM written)) AS items,
+    SELECT TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE) AS flops, (SELECT items FROM written) AS items,
         CASE WHEN $items::DOUBLE IS NULL THEN (SELECT item FROM written) END AS item
 ), step AS (
-    SELECT rank AS key, any_value(label) AS steps, count(*) AS instances
+    SELECT rank AS key, any_value(label) AS steps, count(*) AS instances,
+        regexp_replace(any_value(label), '\d+', '*', 'g') AS alike
     FROM selected_counted_step(selected_mode()) GROUP BY rank
 ), energy AS (
     SELECT key, any_value(asked_ns) AS asked_ns, sum(known_ns) AS known_ns, sum(joules) AS joules, sum(low_j) AS low_j,
@@ -48,13 +49,18 @@ WITH written AS (
     SELECT *, CASE WHEN known_ns > 0.999 * asked_ns * gpus THEN instances END AS covered,
         energy_measurable(joules, low_j, high_j) AS measurable
     FROM step LEFT JOIN energy USING (key)
+), described AS (
+    SELECT measured.*, alike = first(alike) OVER (ORDER BY key) AS is_described,
+        coalesce($flops::DOUBLE, CASE WHEN is_described THEN flops END) AS flops,
+        coalesce($items::DOUBLE, CASE WHEN is_described THEN items END) AS items,
+        CASE WHEN is_described THEN item END AS item
+    FROM measured CROSS JOIN told
 )
 SELECT key AS rank, steps, instances, asked_ns / 1e9 AS seconds,
     100.0 * coalesce(known_ns, 0) / (asked_ns * gpus) AS covered_pct, joules, low_j, high_j, joules / covered AS step_j,
     low_j / covered AS step_low_j, high_j / covered AS step_high_j, joules / known_ns * 1e9 * gpus AS mean_w,
     measurable,
     flops AS flops_per_step, CASE WHEN measurable THEN flops / 1e12 / (joules / covered) END AS tflop_per_j,
-    items AS items_per_step, item,
-    CASE WHEN measurable THEN items / (joules / covered) END AS items_per_j
-FROM measured CROSS JOIN told
+    items AS items_per_step, item, CASE WHEN measurable THEN items / (joules / covered) END AS items_per_j
+FROM described
 ORDER BY rank;

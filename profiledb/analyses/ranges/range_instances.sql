@@ -20,7 +20,7 @@
 -- column: gpu_ns | ns | | from its first operation on the GPU to the end of its last, holes included
 -- column: busy_ns | ns | | time in which its operations ran
 -- column: operations | count | | kernels, copies, memory sets and whole graphs; empty where the report has none of ranges
--- column: gap_ns | ns | | from the end of the instance before it on its thread; negative where they overlap
+-- column: gap_ns | ns | | from the end of the instance before it on its thread, in the selection or not; negative where they overlap
 -- column: is_warmup | bool | | whether it looks like a warm-up
 -- column: closed | bool | | false where the capture ended inside
 -- column: instances | count | | instances in all, shown or not

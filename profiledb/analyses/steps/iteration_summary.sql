@@ -1,7 +1,7 @@
 -- title: Steps in numbers
 -- A row a pattern of steps (`iterations` says how they are told): the first step against the rest, that is all but
--- those that look like a warm-up, and how many the program makes a second. What was never closed is left out. The rest are
--- the steps that count, on every page and in every analysis that tells something of a step.
+-- those that look like a warm-up, and how many the program makes a second. What was never closed is left out. The rest
+-- are the steps that count, on every page and in every analysis that tells something of a step.
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

@@ -1,6 +1,8 @@
 -- title: Steps
 -- The steps of loops, as ranges tell them: on each thread the ranges whose paths differ by no more than the last number
--- of each name (step_0, step_1; the pattern is step_*), or that have one path. They count as steps where the name
+-- of each name (step_0, step_1; the pattern is step_*), or that have one path. Numbers with a hole in a batch or around
+-- steps are sizes and tell loops apart (batch_1/step_*, batch_8/step_*), and so do those around steps that run other
+-- kernels from number to number. They count as steps where the name
 -- says so (step, iter, iteration, batch, epoch, ProfilerStep#5) and there are two or more. Where none says so, it is
 -- on each thread the pattern of the most GPU time with at least three instances that cover at least half of the time
 -- of the ranges around them, or of the outermost ranges of the thread; at most one range is around them, and they are

@@ -1,14 +1,17 @@
 -- title: Timers against NVTX ranges
 -- A row a label of the timings that lie beside the report: what a timer of the program measured, beside the ranges of
--- that label. A label means the ranges of that path, else those whose path ends so, else of that name with a number
--- behind it. They are paired by step, where the ranges or those around them are called like one (step_3); else by their
--- order, where there are as many of both. The figures are those of the pairs; where nothing pairs, those of all
--- measurements and of all ranges, and then nothing is said of the overhead. Ranges that were never closed do not count.
+-- that label. A label means the ranges of that path, with or without the name of their step, else those whose path ends
+-- so, else of that name with a number behind it. They are paired by step, where a range around them or the range itself
+-- is called like one (step_3) and the label does not hold that name; else by their order, where there are as many of
+-- both. A label with measurements of a range and of the steps inside it, such as batch_8, has a second row for these:
+-- batch_8/step_*. Measurements of a warm-up (step warmup) pair with ranges in one, and are left out with them. The
+-- figures are those of the pairs; where nothing pairs, those of all measurements and of all ranges, and then nothing is
+-- said of the overhead. Ranges that were never closed do not count.
 -- needs: timing
 -- needs: range
 -- includes: selection, sidecar, timing
 -- selects: part, mode
--- column: label | text | | label of the measurements
+-- column: label | text | | label of the measurements; of those of the steps inside its range with their pattern behind it
 -- column: timings = Measured | count | | measurements of this label
 -- column: ranges | count | | ranges of this label in the selection
 -- column: pairs | count | | measurements with their range

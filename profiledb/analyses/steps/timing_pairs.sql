@@ -6,10 +6,11 @@
 -- needs: range
 -- includes: selection, sidecar, timing
 -- selects: part, mode
--- param: label =  keeps this label
+-- param: label =  keeps this label, as `timing_compare` has it
 -- param: points = 2000 how many rows of a label at most
--- column: label | text | | label of the measurement
--- column: step | count | | step of the measurement; of a range without one its own
+-- column: label | text | | label of the measurement, as `timing_compare` has it
+-- column: step | count | | step of the measurement; of a range without one its own; empty in a warm-up
+-- column: is_warmup | bool | | whether the measurement is one of a warm-up
 -- column: timer_ns | ns | | what the timer measured
 -- column: cpu_ns | ns | | duration of the range on the host
 -- column: gpu_ns | ns | | time of the range on the GPU, from the first operation to the end of the last
@@ -21,7 +22,8 @@ WITH pair AS (
         row_number() OVER (PARTITION BY label ORDER BY step, start_ns, range_id) - 1 AS number
     FROM selected_timing_pair(selected_mode()) WHERE $label::VARCHAR IS NULL OR label = $label::VARCHAR
 )
-SELECT label, step, timer_ns, cpu_ns, gpu_ns, pair.start_ns - capture_window.start_ns AS start_ns, is_pair, total
+SELECT label, step, is_warmup, timer_ns, cpu_ns, gpu_ns, pair.start_ns - capture_window.start_ns AS start_ns, is_pair,
+    total
 FROM pair CROSS JOIN capture_window
 WHERE number % (total // (1 + $points::INTEGER) + 1) = 0
 ORDER BY label, number;

@@ -45,16 +45,16 @@ def text(library: Library, names: Sequence[str], form: str, assumed: str) -> str
     if form == "csv":
         return formatted.csv_text(rows, scaling_rows.RUNS).rstrip("\n")
     if form == "json":
-        return json.dumps(_everything(gathered, rows, left_out), indent=1)
-    return "\n".join(_lines(gathered, rows, left_out))
+        return json.dumps(_everything(gathered, rows, left_out, assumed), indent=1)
+    return "\n".join(_lines(gathered, rows, left_out, assumed))
 
 
-def _everything(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> dict[str, Any]:
+def _everything(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> dict[str, Any]:
     return {
         "runs": _records(rows),
         "nccl": {run.name: _records(nccl.operations(run)) for run in gathered},
         "waits": {run.name: _records(nccl.waits(run)) for run in gathered},
-        "notes": _notes(gathered, left_out),
+        "notes": _notes(gathered, left_out, assumed),
     }
 
 
@@ -62,12 +62,12 @@ def _records(frame: pd.DataFrame) -> Any:
     return json.loads(frame.to_json(orient="records", double_precision=15))
 
 
-def _notes(gathered: Sequence[Run], left_out: list[str]) -> list[str]:
-    notes = [*scaling_words.missing(gathered), *left_out]
+def _notes(gathered: Sequence[Run], left_out: list[str], assumed: str) -> list[str]:
+    notes = [*scaling_words.missing(gathered), *scaling_words.kinds(gathered, assumed), *left_out]
     return [*notes, scaling_words.SIZES] if nccl.unknown_bytes(gathered) else notes
 
 
-def _lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> list[str]:
+def _lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], assumed: str) -> list[str]:
     """What a person reads: the sentence, a line a run, a line an operation, who waits."""
     sentence = scaling_words.efficiency(rows) or scaling_words.split(gathered[-1])
     table = [list(_SHORT.values())] + [[_cell(row[name], name) for name in _SHORT] for _, row in rows.iterrows()]
@@ -78,7 +78,7 @@ def _lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str]) -> 
             mean = f"{row['count']} a rank, {words.duration(row['mean_ns'])} each with waits"
             lines.append(f"{run.name}: {row['operation']}, {mean}{bus}")
         lines.append(scaling_words.skew(run, nccl.waits(run)))
-    return [words.visible(line) if line else line for line in [*lines, *_notes(gathered, left_out)]]
+    return [words.visible(line) if line else line for line in [*lines, *_notes(gathered, left_out, assumed)]]
 
 
 def _cell(value: Any, name: str) -> str:

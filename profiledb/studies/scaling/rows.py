@@ -66,7 +66,7 @@ def _row(run: Run, base: Run | None, assumed: str) -> dict[str, object]:
             row |= {"items_per_s": run.total_items / run.step_ns * NS_PER_S, "items": run.items[1]}
     if base is None:
         return row
-    kind = scaling.scaling_of(run, base, assumed)
+    kind = scaling.scaling_of(run, base, assumed).kind
     share = base.size / run.size if kind == "strong" else 1.0
     row |= {
         "scaling": kind,

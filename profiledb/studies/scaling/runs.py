@@ -171,14 +171,25 @@ def _split(run: RunAnalysis) -> tuple[str, pd.DataFrame]:
     raise NotCapturedError("No kernel of it ran.", command="nsys profile --trace=cuda,nvtx")
 
 
-def scaling_of(run: Run, base: Run, assumed: str) -> str:
-    """Whether a run is of strong or weak scaling against its base: as its program says, as its items tell, else as
-    ``assumed``."""
-    if run.scaling:
-        return run.scaling
-    if run.items and base.items and run.size != base.size:
-        return "weak" if abs(run.items[0] / base.items[0] - 1) < 0.01 else "strong"
-    return assumed
+@dataclass(frozen=True)
+class Scaling:
+    """Strong or weak, and what tells it: the ``work`` of a step, the ``program`` in a word, or ``nothing``."""
+
+    kind: str
+    told_by: str
+
+
+def scaling_of(run: Run, base: Run, assumed: str) -> Scaling:
+    """Of which scaling a run is against its base: by the work of a step where it is known, as its program says, else
+    as ``assumed``.
+
+    Weak is where a rank has as many items in a step as one of the base, strong where all ranks together have.
+    """
+    if run.size != base.size and run.items and base.items and run.items[1] == base.items[1]:
+        for kind in ("weak", "strong"):
+            if same_work(run, base, kind):
+                return Scaling(kind, "work")
+    return Scaling(run.scaling, "program") if run.scaling else Scaling(assumed, "nothing")
 
 
 def same_work(run: Run, base: Run, scaling: str) -> bool:
@@ -205,6 +216,6 @@ def base_of(run: Run, runs: Sequence[Run], assumed: str = "strong") -> Run | Non
         for other in runs
         if other.comparable and run.comparable and other.size < run.size
         and (other.curve == run.curve or other.size == 1)
-        and same_work(run, other, scaling_of(run, other, assumed))
+        and same_work(run, other, scaling_of(run, other, assumed).kind)
     ]  # fmt: skip
     return min(fitting, key=lambda other: (other.size, other.curve != run.curve, other.name), default=None)

@@ -109,5 +109,28 @@ def missing(runs: Sequence[Run]) -> list[str]:
     return sentences
 
 
+def kinds(runs: Sequence[Run], assumed: str) -> list[str]:
+    """What makes the scaling of runs strong or weak, where it is not their program's own word; a sentence each."""
+    bases = [(run, base) for run in runs if (base := scaling.base_of(run, runs, assumed))]
+    told = [(run, base, scaling.scaling_of(run, base, assumed)) for run, base in bases]
+    said = [_by_work(run, base, one.kind) for run, base, one in told if one.told_by == "work" and run.items]
+    names = ", ".join(run.name for run, _, one in told if one.told_by == "nothing")
+    if names:
+        other = "weak" if assumed == "strong" else "strong"
+        said.append(
+            f"{assumed.capitalize()} scaling is assumed for {names}: neither the program nor the items of a step"
+            f" (items_per_step in NAME.meta.json) tell. Where it is {other}, choose so (--scaling {other})."
+        )
+    return said
+
+
+def _by_work(run: Run, base: Run, kind: str) -> str:
+    number, unit = run.items or (0.0, "items")
+    if kind == "weak":
+        return f"{run.name} scales weakly: each rank has {number:,.10g} {unit} a step, as in {base.name}."
+    every = f"{number * run.size:,.10g} {unit}"
+    return f"{run.name} scales strongly: its ranks together have {every} a step, as in {base.name}."
+
+
 def _percent(value: Any) -> str:
     return words.percent(float(value))

@@ -101,5 +101,9 @@ def _lacks(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
         missing = captures.missing(cursor)
     told = {table for error in errors for table in error.tables}
     reasons = list(dict.fromkeys(map(_reason, errors)))
-    lines = [f"- {one.title}, for {one.use}: {words.code(one.flag)}" for one in missing if one.table not in told]
+    lines = [
+        f"- {one.title}, for {one.use}: {words.code(one.flag) if one.flag else captures.RECORDED_NONE}"
+        for one in missing
+        if one.table not in told
+    ]
     return "\n".join(["## Not in this capture", "", *reasons, *lines]) if reasons or lines else ""

@@ -183,6 +183,18 @@ def test_steps_with_what_the_program_says_of_them(library: Library, publish: Pub
     assert (row["step_j"], row["tflop_per_j"]) == (None, None)
 
 
+def test_what_the_program_says_of_a_step_is_not_said_of_other_loops(library: Library, publish: Publish) -> None:
+    one = report(publish, [("epoch_0", 100, 300), ("epoch_1", 300, 450), ("step_0", 100, 200), ("step_1", 200, 300)])
+    put_log(library, one, at_once(CHANGES, 50, 500))
+    library.put_sidecar(one, "meta", json.dumps({"flops_per_step": "7e13", "items_per_step.tokens": "4096"}))
+    rows = {row["steps"]: row for row in run(library, one, "energy_steps")}
+    assert [rows["step_*"][n] for n in ("flops_per_step", "items_per_step", "item")] == [7e13, 4096, "tokens"]
+    assert [rows["epoch_*"][n] for n in ("flops_per_step", "tflop_per_j", "items_per_step", "item")] == [None] * 4
+    assert rows["epoch_*"]["measurable"]
+    given = {row["steps"]: row for row in run(library, one, "energy_steps", flops="1e15")}
+    assert given["epoch_*"]["flops_per_step"] == 1e15, "what a reader gives holds for the loop that the reader looks at"
+
+
 def test_without_a_log_it_says_how_to_get_one(library: Library, publish: Publish) -> None:
     one = report(publish, [("whole", 100, 300)])
     for name in ("energy_summary", "energy_ranges", "energy_classes", "energy_steps", "power_over_time"):

@@ -204,6 +204,18 @@ def test_thinning_keeps_the_extremes(library: Library, report: Report) -> None:
     assert len(steps) <= 12
 
 
+def test_gaps_of_a_name_that_stands_in_several_paths(library: Library, report: Report) -> None:
+    """Each step has one forward: what came before it on the thread is that of the step before, selected or not."""
+    steps = [(1000 * i, 1000 * i + 900, f"step_{i}", MAIN) for i in range(3)]
+    ranges = [*steps, *[(1000 * i + 100, 1000 * i + 200 + 10 * i, "forward", MAIN) for i in range(3)]]
+    report_id = report(ranges)
+    rows = run(library, report_id, "range_instances", path="forward")
+    assert picked(rows, "path", "number", "gap_ns") == [
+        ("step_0/forward", 1, None), ("step_1/forward", 1, 900), ("step_2/forward", 1, 890)
+    ]  # fmt: skip
+    assert picked(run(library, report_id, "range_instances", path="forward", range="step_2"), "gap_ns") == [(890,)]
+
+
 def test_numbered_steps(library: Library, training: str) -> None:
     rows = run(library, training, "iterations")
     assert {row["steps"] for row in rows} == {"train/step_*"}

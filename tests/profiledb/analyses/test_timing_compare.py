@@ -15,7 +15,7 @@ from tests.support.ranged import Capture, Range, make_capture
 
 __all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
 
-Timings = Callable[[str, Sequence[tuple[str, int, float]]], None]
+Timings = Callable[[str, Sequence[tuple[str, int | str, float]]], None]
 RANGES: list[Range] = [
     *[(1000 * i, 1000 * i + 900, f"step_{i}") for i in range(4)],
     *[(1000 * i + 10, 1000 * i + 510 + 10 * i, "forward") for i in range(4)],
@@ -29,7 +29,7 @@ RANGES: list[Range] = [
 def timings(library: Library) -> Timings:
     """Lays timings (label, step, ns) beside a report."""
 
-    def lay(report_id: str, rows: Sequence[tuple[str, int, float]]) -> None:
+    def lay(report_id: str, rows: Sequence[tuple[str, int | str, float]]) -> None:
         text = "".join(f"{label},{step},{ns / 1e9!r}\n" for label, step, ns in rows)
         library.put_sidecar(report_id, "timings", f"label,step,seconds\n{text}")
 
@@ -83,6 +83,50 @@ def test_two_of_both_in_a_step_are_pairs(library: Library, capture: Capture, tim
     rows = by_label(library, one)
     assert picked([rows["twice"]], "pairs", "over_cpu_ns") == [(2, 15)]
     assert rows["step_1"]["pairs"] == 1
+
+
+def test_a_number_in_the_label_is_no_step(library: Library, capture: Capture, timings: Timings) -> None:
+    sizes: list[Range] = [(1000 * n, 1000 * n + 900, f"batch_{n}") for n in (1, 2)]
+    steps: list[Range] = [
+        (1000 * n + 100 * k, 1000 * n + 100 * k + 50, f"step_{k}") for n in (1, 2) for k in range(n + 1)
+    ]
+    one = capture([*sizes, *steps])
+    timings(one, [*[("batch_1", k, 60) for k in (0, 1)], ("batch_1", "", 910), *[("batch_2", k, 70) for k in range(3)]])
+    rows = list(by_label(library, one).values())
+    assert sorted(picked(rows, "label", "timings", "ranges", "pairs", "over_cpu_ns")) == [
+        ("batch_1", 1, 1, 1, 10),
+        ("batch_1/step_*", 2, 2, 2, 10),
+        ("batch_2", 0, 1, 0, None),
+        ("batch_2/step_*", 3, 3, 3, 20),
+    ]
+
+
+def test_one_measurement_of_a_loop_is_of_its_range(library: Library, capture: Capture, timings: Timings) -> None:
+    """Tables without steps count from 0, which is then no step inside the range."""
+    one = capture([(0, 1000, "train"), *[(100 * k, 100 * k + 50, f"step_{k}") for k in range(3)]])
+    timings(one, [("train", 0, 1007)])
+    rows = by_label(library, one)
+    assert picked(list(rows.values()), "label", "ranges", "pairs", "over_cpu_ns") == [("train", 1, 1, 7)]
+
+
+def test_measurements_of_a_warm_up_belong_to_its_ranges(library: Library, capture: Capture, timings: Timings) -> None:
+    warm: list[Range] = [(0, 500, "warmup"), (10, 110, "forward"), (200, 300, "forward")]
+    one = capture([*warm, *[(1000 * n, 1000 * n + 100, "forward") for n in (1, 2)]])
+    timings(one, [("forward", "warmup", 150), ("forward", "warmup", 150), ("forward", 0, 107), ("forward", 1, 107)])
+    every = by_label(library, one)["forward"]
+    assert (every["timings"], every["ranges"], every["pairs"], every["over_cpu_ns"]) == (4, 4, 4, 28.5)
+    steady = by_label(library, one, warmup="exclude")["forward"]
+    assert (steady["timings"], steady["ranges"], steady["pairs"], steady["over_cpu_ns"]) == (2, 2, 2, 7)
+    assert [(p["step"], p["is_warmup"]) for p in run(library, one, "timing_pairs", label="forward")] == [
+        (0, False), (1, False), (None, True), (None, True)
+    ]  # fmt: skip
+
+
+def test_names_with_slashes_are_found_below_a_range(library: Library, capture: Capture, timings: Timings) -> None:
+    one = capture([(0, 1000, "step_0"), (10, 500, "matmul_8/gpu"), (20, 100, "compute")])
+    timings(one, [("matmul_8/gpu", 0, 495), ("matmul_8/gpu/compute", 0, 81)])
+    rows = by_label(library, one)
+    assert {label: row["over_cpu_ns"] for label, row in rows.items()} == {"matmul_8/gpu": 5, "matmul_8/gpu/compute": 1}
 
 
 def test_the_selection_holds(library: Library, capture: Capture, timings: Timings) -> None:

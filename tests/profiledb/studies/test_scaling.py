@@ -130,6 +130,26 @@ def test_items_tell_the_kind_and_else_the_reader_does() -> None:
         assert (row["scaling"], row["efficiency_pct"]) == (assumed, pytest.approx(efficiency))
 
 
+def test_what_tells_the_kind_is_said() -> None:
+    """The work of a step goes before the word of the program; without both it is told that one is assumed."""
+    for items, kind, words_ in (("20", "strong", "have 40 t a step, as in a_1."), ("40", "weak", "has 40 t a step")):
+        meta = {
+            "a_1": {"items_per_step.t": "40"},
+            "a_2": {"items_per_step.t": items, "ranks": "2", "scaling": "strong"},
+        }
+        runs, _ = gather(report("a_1"), report("a_2", 60), meta=meta)
+        assert scaling_rows.runs(runs)["scaling"].iloc[1] == kind
+        (said,) = words.kinds(runs, "strong")
+        assert said.startswith(f"a_2 scales {kind}ly: ")
+        assert words_ in said
+    runs, _ = gather(report("a_1"), report("a_2", 60), meta={"a_2": {"ranks": "2", "scaling": "weak"}})
+    assert (scaling_rows.runs(runs)["scaling"].iloc[1], words.kinds(runs, "strong")) == ("weak", [])
+    runs, _ = gather(report("a_1"), report("a_2", 60), meta={"a_2": {"ranks": "2"}})
+    (said,) = words.kinds(runs, "weak")
+    assert said.startswith("Weak scaling is assumed for a_2: ")
+    assert "--scaling strong" in said
+
+
 def test_ranks_that_are_missing_twice_or_in_one_report() -> None:
     runs, left = gather(
         report("a_4_rank1"), report("b_rank0"), report("b.rank0"), report("multi", lanes=3),

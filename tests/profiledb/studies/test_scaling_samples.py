@@ -104,6 +104,14 @@ def test_command_line(ddp: Library, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith("On 2 ranks: ddp_strong_2 88.")
     assert "ddp_strong_2: AllReduce, 4 a rank" in text
+    tokens = {
+        name: 2 ** (name != "ddp_1") * json.loads((FOLDER / file).read_text())["items_per_step"]["tokens"]
+        for name, file in (("ddp_1", "ddp_1.meta.json"), ("ddp_strong_2", "ddp_strong_2_rank0.meta.json"))
+    }
+    assert tokens["ddp_1"] == tokens["ddp_strong_2"]
+    assert (
+        f"ddp_strong_2 scales strongly: its ranks together have {tokens['ddp_1']:,} tokens a step, as in ddp_1." in text
+    )
     assert main(["scaling", *library, *names, "--format", "csv"]) == 0
     first, *lines = csv.reader(capsys.readouterr().out.splitlines())
     assert first == [column.name for column in scaling_rows.RUNS]

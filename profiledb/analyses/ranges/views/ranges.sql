@@ -30,7 +30,8 @@ SELECT range.range_id, parent_id, path_id, pre, global_tid, style, closed, range
 FROM selected_range AS range LEFT JOIN (FROM projection WHERE mode = mode_of_gpu) AS ran USING (range_id);
 
 -- Instances of the paths that a text means (a path, or a name wherever it stands), each with its number on its thread,
--- as a selection counts. `place` is that among those of the selection. Of the first third of these a warm-up are those
+-- as a selection counts, and the gap to the one before on its thread, of whichever path. `place` is the number among
+-- those of the selection. Of the first third of these a warm-up are those
 -- that lead, one after the other, above `warmup_limit` in their time on the host or on the GPU; a range that was never
 -- closed says nothing of the others.
 CREATE OR REPLACE MACRO selected_instances(chosen, mode_of_gpu) AS TABLE
@@ -40,7 +41,8 @@ WITH meant AS (
     WHERE name = chosen AND NOT EXISTS (FROM range_path WHERE path = chosen)
 ), placed AS (
     SELECT range_id, number, before_ns, place FROM (
-        SELECT range_id, kept.id, row_number() OVER lane AS number, lag(end_ns) OVER lane AS before_ns,
+        SELECT range_id, kept.id, row_number() OVER lane AS number,
+            lag(end_ns) OVER (PARTITION BY global_tid ORDER BY start_ns, pre) AS before_ns,
             count(kept.id) OVER (lane ROWS UNBOUNDED PRECEDING) AS place
         FROM range SEMI JOIN meant USING (path_id)
         LEFT JOIN (SELECT range_id AS id FROM selected_range) AS kept ON id = range_id
@@ -64,7 +66,50 @@ WITH meant AS (
 SELECT instance.*, coalesce(place < steady_from, false) AS is_warmup
 FROM instance LEFT JOIN steady USING (global_tid, path_id);
 
--- Steps of loops: on each thread the ranges whose paths differ by no more than the last number of each name. Such a
+-- Names as they stand in patterns of steps: with a star for the number that counts, so that loops are one. A number
+-- that tells one loop from another stays: batch_1, batch_8, batch_64 are sizes. So is every batch whose numbers have a
+-- hole, and every name around steps whose numbers have one (resnet18, resnet50), or that runs other kernels from number
+-- to number: fewer than half of the kernels' names are the same in all. Steps, iterations and epochs always count.
+CREATE OR REPLACE VIEW step_name AS
+WITH RECURSIVE starred AS (
+    SELECT path_id, parent_id, name, without_number(name) AS star, '' AS above FROM range_path WHERE parent_id IS NULL
+    UNION ALL
+    SELECT own.path_id, own.parent_id, own.name, without_number(own.name), concat(parent.above, '/', parent.star)
+    FROM starred AS parent JOIN range_path AS own ON own.parent_id = parent.path_id
+), around_step AS (
+    SELECT parent_id AS path_id FROM range_path WHERE step_likeness(name) = 2
+    UNION
+    SELECT parent_id FROM range_path JOIN around_step USING (path_id)
+), numbered AS (
+    SELECT *, TRY_CAST(regexp_extract(name, '(\d{1,9})(?: ?(?:/|of) ?\d+)?\D*$', 1) AS BIGINT) AS number,
+        regexp_matches(name, 'batch', 'i') AS of_batch
+    FROM starred WHERE star <> name
+), size AS (
+    SELECT above, star, max(number) - min(number) + 1 > count(DISTINCT number) AS has_hole
+    FROM numbered LEFT JOIN (SELECT path_id AS held FROM around_step) ON held = path_id
+    GROUP BY above, star
+    HAVING count(DISTINCT name) > 1 AND bool_or(of_batch OR held IS NOT NULL AND step_likeness(name) = 0)
+), held AS (
+    SELECT path_id, above, star, name FROM numbered SEMI JOIN (FROM size WHERE NOT has_hole) USING (above, star)
+    SEMI JOIN around_step USING (path_id)
+    UNION
+    SELECT own.path_id, above, star, held.name FROM held JOIN range_path AS own ON own.parent_id = held.path_id
+), ran AS (
+    SELECT above, star, kernel.name_id, count(DISTINCT held.name) AS sizes
+    FROM kernel JOIN range ON pre = coalesce(process_range, thread_range) JOIN held USING (path_id)
+    GROUP BY above, star, kernel.name_id
+), unlike AS (
+    SELECT above, star
+    FROM ran
+    JOIN (SELECT above, star, count(DISTINCT name) AS all_sizes FROM held GROUP BY above, star) USING (above, star)
+    GROUP BY above, star HAVING 2 * count(*) FILTER (sizes = all_sizes) < count(*)
+), apart AS (
+    SELECT above, star FROM size WHERE has_hole UNION SELECT above, star FROM unlike
+)
+SELECT path_id, CASE WHEN apart.star IS NULL THEN starred.star ELSE name END AS title
+FROM starred LEFT JOIN apart USING (above, star);
+
+-- Steps of loops: on each thread the ranges whose paths differ by no more than numbers that count (`step_name`). Such a
 -- pattern counts as steps where its last name says so (`step_likeness`) and it has two instances or more. Where none
 -- says so, it is the one pattern of the thread with at least three instances that cover at least half of the time of
 -- the ranges around them, or of all outermost ranges of the thread but warm-ups; with one range around it at most, and
@@ -72,15 +117,16 @@ FROM instance LEFT JOIN steady USING (global_tid, path_id);
 -- one of a batch where there are others (a batch may be a size, or a part of a step), and the most time on the GPU. Of
 -- a selection that keeps what lies in the steps that count, none is looked at as a warm-up again.
 CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
-WITH RECURSIVE pattern AS (
-    SELECT path_id, name, level, path, NULL::VARCHAR AS parent,
-        replace(without_number(name), '/', '\/') AS pattern, is_warmup(name) AS warmup
-    FROM range_path WHERE parent_id IS NULL
+WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
+    SELECT range_path.*, title FROM range_path JOIN step_name USING (path_id)
+), pattern AS (
+    SELECT path_id, name, level, path, NULL::VARCHAR AS parent, replace(title, '/', '\/') AS pattern,
+        is_warmup(name) AS warmup
+    FROM titled WHERE parent_id IS NULL
     UNION ALL
-    SELECT range_path.path_id, range_path.name, range_path.level, range_path.path, pattern.pattern,
-        concat(pattern.pattern, '/', replace(without_number(range_path.name), '/', '\/')),
-        warmup OR is_warmup(range_path.name)
-    FROM pattern JOIN range_path ON range_path.parent_id = pattern.path_id
+    SELECT titled.path_id, titled.name, titled.level, titled.path, pattern.pattern,
+        concat(pattern.pattern, '/', replace(title, '/', '\/')), warmup OR is_warmup(titled.name)
+    FROM pattern JOIN titled ON titled.parent_id = pattern.path_id
 ), kind AS (
     SELECT pattern, CASE WHEN count(*) = 1 THEN any_value(path) ELSE pattern END AS label, any_value(parent) AS parent,
         max(step_likeness(name)) AS likeness, bool_or(warmup) AS warmup, any_value(level) AS level,
@@ -127,13 +173,13 @@ WITH RECURSIVE pattern AS (
 SELECT placed.*, selected_within() <> 'steps' AND (warmup OR coalesce(number < steady_from, false)) AS is_warmup
 FROM placed LEFT JOIN steady USING (rank);
 
--- The steps that count: those that were closed and do not look like a warm-up. Whatever tells how many steps there are, or
--- what one takes, goes by these.
+-- The steps that count: those that were closed and do not look like a warm-up. Whatever tells how many steps there are,
+-- or what one takes, goes by these.
 CREATE OR REPLACE MACRO selected_counted_step(mode_of_gpu) AS TABLE
 FROM selected_step(mode_of_gpu) WHERE closed AND NOT is_warmup;
 
--- The passes of the selection: the steps of rank 1 that count. A pass lasts until its range and its last operation on the
--- GPU have ended (`until_ns`).
+-- The passes of the selection: the steps of rank 1 that count. A pass lasts until its range and its last operation on
+-- the GPU have ended (`until_ns`).
 CREATE OR REPLACE MACRO selected_pass(mode_of_gpu) AS TABLE
 SELECT range_id, range.pre, range.post, step.start_ns, step.cpu_ns, step.gpu_ns,
     greatest(step.end_ns, coalesce(gpu_start_ns + gpu_ns, step.end_ns)) AS until_ns

@@ -54,9 +54,9 @@ WHERE high IS NOT NULL;
 
 -- The steps of each process as stretches of time that do not overlap, told by `ranges` (selected_counted_step: the best
 -- loop of the process), by `kernels` (selected_iteration, a guess), or by `nothing`: one, from its first to its last
--- kernel. One of ranges begins with its range on the host, or later, when the GPU is done with the steps before; it ends
--- with its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as their
--- ranges, and steps that only launch as long as the GPU takes. Only what is asked for is computed.
+-- kernel. One of ranges begins with its range on the host, or later, when the GPU is done with the steps before; it
+-- ends with its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as
+-- their ranges, and steps that only launch as long as the GPU takes. Only what is asked for is computed.
 CREATE OR REPLACE MACRO selected_step_time(told_by) AS TABLE
 WITH step AS (
     SELECT pid_of(global_tid) AS pid, number, name, pre, post, start_ns,

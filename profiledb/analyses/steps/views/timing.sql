@@ -1,51 +1,108 @@
 -- NVTX ranges against what a timer of the program measured (sidecar.sql).
--- includes: sidecar, ranges
+-- includes: selection, sidecar, ranges
 
 -- The number at the end of a name, and what stands before it: step_12, "iter 12", batch#12.
 CREATE OR REPLACE MACRO last_number(name) AS TRY_CAST(regexp_extract(name, '(\d{1,9})$', 1) AS BIGINT);
 CREATE OR REPLACE MACRO before_number(name) AS regexp_extract(name, '^(.*?)[ _.:#-]*\d+$', 1);
 
--- Ranges of the selection that a label of the timings means: by their path, else by the end of their path, such as
--- forward/layer_0 in step_3/forward/layer_0, else by their name without the number at its end. Their step is that
--- number, or the number of the innermost range around them that is called like a step (`step_likeness`), themselves
--- included.
+-- The last name of a text such as forward/layer_0, and whether a path ends with such a text. No name is escaped in
+-- them.
+CREATE OR REPLACE MACRO last_part(text) AS regexp_extract(text, '[^/]*$');
+CREATE OR REPLACE MACRO ends_in(path, label) AS ends_with(concat('/', path), concat('/', label));
+
+-- Where in a path a name stands that tells the step: one like step_3 (`step_likeness`), or one of a warm-up, which has
+-- no number. `first` and `last` are its characters in the path; an empty list for every other name.
+CREATE OR REPLACE MACRO step_part(name, above, path) AS CASE
+    WHEN is_warmup(name) OR step_likeness(name) = 2 AND last_number(name) IS NOT NULL
+        THEN [{
+            'first': length(above) + 2, 'last': length(path),
+            'number': CASE WHEN NOT is_warmup(name) THEN last_number(name) END
+        }]
+    ELSE []
+END;
+
+-- Paths that a label of the timings means, as good as any: the whole path, or the path without the name that tells its
+-- step (forward for step_3/forward, batch_8 for batch_8/step_3); else the end of either, such as forward/layer_0 in
+-- step_3/forward/layer_0; else a name with a number behind it. A path with slashes in its names is told by them as they
+-- are. `step` is the number of the innermost name like a step that the label does not hold itself: step_1 and batch_1
+-- are labels whose number is no step. `inside` names the steps inside what the label means: batch_8/step_*.
 CREATE OR REPLACE VIEW timed_label_range AS
-WITH RECURSIVE numbered AS (
-    SELECT path_id, parent_id, name, path, CASE WHEN step_likeness(name) = 2 THEN last_number(name) END AS step
+WITH RECURSIVE walked AS (
+    SELECT path_id, name, replace(path, '\/', '/') AS path, is_warmup(name) AS in_warmup,
+        step_part(name, '', concat('/', replace(path, '\/', '/'))) AS parts
     FROM range_path WHERE parent_id IS NULL
     UNION ALL
-    SELECT own.path_id, own.parent_id, own.name, own.path,
-        coalesce(CASE WHEN step_likeness(own.name) = 2 THEN last_number(own.name) END, numbered.step)
-    FROM numbered JOIN range_path AS own ON own.parent_id = numbered.path_id
+    SELECT own.path_id, own.name, replace(own.path, '\/', '/'), in_warmup OR is_warmup(own.name), list_concat(
+        parts, step_part(own.name, concat('/', walked.path), concat('/', replace(own.path, '\/', '/'))))
+    FROM walked JOIN range_path AS own ON own.parent_id = walked.path_id
 ), label AS (
     SELECT DISTINCT label FROM timing
+), shortened AS (  -- one of the names left out
+    SELECT path_id, in_warmup, part.number AS step, nth,
+        CASE WHEN part.last = length(path) + 1 THEN name END AS inside_name,
+        concat('/', path)[:part.first - 2] || concat('/', path)[part.last + 1:] AS rooted
+    FROM (SELECT *, unnest(parts) AS part, generate_subscripts(parts, 1) AS nth FROM walked)
 ), meant AS (
-    SELECT label, path_id, step, 1 AS place FROM label JOIN numbered ON path = label
-    UNION ALL SELECT label, path_id, step, 2 FROM label JOIN numbered ON name = label OR ends_with(path, '/' || label)
-    UNION ALL SELECT label, path_id, last_number(name), 3 FROM label JOIN numbered ON before_number(name) = label
+    SELECT label, path_id, in_warmup, CASE WHEN path = label THEN 1 ELSE 2 END AS place, 0 AS nth, NULL AS inside,
+        list_last(list_filter(
+            parts, lambda part: part.number IS NOT NULL AND part.first <= length(path) - length(label) + 1
+        )).number
+            AS step
+    FROM label JOIN walked ON last_part(path) = last_part(label) AND ends_in(path, label)
+    UNION ALL
+    SELECT label, path_id, in_warmup, CASE WHEN rooted[2:] = label THEN 1 ELSE 2 END, nth,
+        label || '/' || without_number(inside_name), step
+    FROM label JOIN shortened ON last_part(rooted) = last_part(label) AND ends_in(rooted[2:], label)
+    UNION ALL
+    SELECT label, path_id, in_warmup, 3, 0, NULL, last_number(name)
+    FROM label JOIN walked ON before_number(name) = label
 )
-SELECT label, step, path_id FROM meant QUALIFY place = min(place) OVER (PARTITION BY label);
+SELECT label, path_id, in_warmup, step, inside
+FROM (SELECT * FROM meant QUALIFY place = min(place) OVER (PARTITION BY label))
+QUALIFY row_number() OVER (PARTITION BY label, path_id ORDER BY nth > 0, nth DESC) = 1;
 
--- Measurements and ranges of the same label, a row a pair or one of them without the other. Where the ranges tell
+-- Measurements and ranges of the same label, a row a pair or one of them without the other. Measurements of a warm-up
+-- are those of ranges in a warm-up, where the timings tell any, and are left out with them. Where the ranges tell
 -- steps, those of the same step are a pair, the first with the first; else, where there are as many of both, all in
 -- their order. A step with more of one than of the other pairs nothing: the timer may have been around several ranges.
+--
+-- A label may stand for a range and for the steps inside it. Where its ranges tell no step, and are not as many as its
+-- measurements, those with a step are of the steps inside, and have a label of their own (batch_8/step_*).
 CREATE OR REPLACE MACRO selected_timing_pair(mode_of_gpu) AS TABLE
-WITH ran AS (
-    SELECT label, step, range_id, start_ns, cpu_ns, gpu_ns
-    FROM selected_timed_range(mode_of_gpu) JOIN timed_label_range USING (path_id) WHERE closed
+WITH measured AS MATERIALIZED (
+    SELECT label, step, is_warmup, round(seconds * 1e9)::BIGINT AS timer_ns, row_number() OVER () AS row FROM timing
+), told AS (
+    SELECT label, bool_or(is_warmup) AS tells_warmup, count(*) FILTER (NOT is_warmup) AS timings
+    FROM measured GROUP BY label
+), ran AS MATERIALIZED (
+    SELECT label, step, inside, in_warmup AND tells_warmup AS is_warmup, range_id, start_ns, cpu_ns, gpu_ns
+    FROM selected_timed_range(mode_of_gpu) JOIN timed_label_range USING (path_id) JOIN told USING (label) WHERE closed
+), divided AS (
+    SELECT label, min(inside) AS inside FROM ran JOIN told USING (label) GROUP BY label
+    HAVING count(inside) > 0 AND count(step) FILTER (inside IS NULL AND NOT ran.is_warmup) = 0
+        AND count(*) FILTER (inside IS NULL AND NOT ran.is_warmup) <> any_value(timings)
+), own_timing AS (
+    SELECT CASE WHEN step IS NULL THEN label ELSE coalesce(inside, label) END AS label, step, is_warmup, timer_ns, row
+    FROM measured LEFT JOIN divided USING (label)
+    WHERE NOT is_warmup OR selected_warmup() = 'include' OR EXISTS (FROM ran WHERE is_warmup)
+), own_range AS (
+    SELECT coalesce(ran.inside, label) AS label, CASE WHEN NOT is_warmup THEN step END AS step, is_warmup, range_id,
+        start_ns, cpu_ns, gpu_ns
+    FROM ran LEFT JOIN divided USING (label) WHERE ran.inside IS NULL OR ran.inside = divided.inside
 ), way AS (
-    SELECT label, count(step) > 0 AS by_step FROM ran GROUP BY label
+    SELECT label, is_warmup, count(step) > 0 AS by_step FROM own_range GROUP BY label, is_warmup
 ), placed_timing AS (
-    SELECT label, timing.step, round(seconds * 1e9)::BIGINT AS timer_ns,
-        CASE WHEN coalesce(by_step, false) THEN timing.step END AS key,
-        row_number() OVER (lane ORDER BY timing.step, row) AS nth, count(*) OVER lane AS many
-    FROM (SELECT *, row_number() OVER () AS row FROM timing) AS timing LEFT JOIN way USING (label)
-    WINDOW lane AS (PARTITION BY label, CASE WHEN coalesce(by_step, false) THEN timing.step END)
+    SELECT label, own_timing.step, is_warmup, timer_ns, CASE WHEN by_step THEN own_timing.step END AS key,
+        row_number() OVER (lane ORDER BY own_timing.step, row) AS nth, count(*) OVER lane AS many
+    FROM own_timing LEFT JOIN way USING (label, is_warmup)
+    WINDOW lane AS (PARTITION BY label, is_warmup, CASE WHEN by_step THEN own_timing.step END)
 ), placed_range AS (
     SELECT *, step AS key, row_number() OVER (lane ORDER BY start_ns, range_id) AS nth, count(*) OVER lane AS many
-    FROM ran WINDOW lane AS (PARTITION BY label, step)
+    FROM own_range WINDOW lane AS (PARTITION BY label, is_warmup, step)
 )
-SELECT coalesce(t.label, r.label) AS label, coalesce(t.step, r.step) AS step, timer_ns, range_id,
-    start_ns, cpu_ns, gpu_ns, timer_ns IS NOT NULL AND range_id IS NOT NULL AS is_pair
+SELECT coalesce(t.label, r.label) AS label, coalesce(t.step, r.step) AS step,
+    coalesce(t.is_warmup, r.is_warmup) AS is_warmup,
+    timer_ns, range_id, start_ns, cpu_ns, gpu_ns, timer_ns IS NOT NULL AND range_id IS NOT NULL AS is_pair
 FROM placed_timing AS t FULL JOIN placed_range AS r
-    ON t.label = r.label AND t.key IS NOT DISTINCT FROM r.key AND t.nth = r.nth AND t.many = r.many;
+    ON t.label = r.label AND t.is_warmup = r.is_warmup AND t.key IS NOT DISTINCT FROM r.key AND t.nth = r.nth
+    AND t.many = r.many;
