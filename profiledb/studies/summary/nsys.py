@@ -164,19 +164,31 @@ def copies(answers: Answers) -> str:
     rows = answers.rows_or_none("copies")  # a program may copy nothing; the end tells that there are none
     if rows.empty:
         return ""
-    return "## Copies\n\n" + table(
-        [
-            {
-                "Direction": name(row["direction"]),
-                "Total": words.duration(row["total_ns"]),
-                "Operations": words.count(row["count"]),
-                "Size": words.bytes_(row["bytes"]),
-                "Rate": words.rate(row["bytes_per_s"]),
-                "Of the peak": words.percent(row["peak_pct"]),
-            }
-            for _, row in rows.iterrows()
-        ]
+    return (
+        "## Copies\n\n"
+        + table(
+            [
+                {
+                    "Direction": name(row["direction"]),
+                    "Total": words.duration(row["total_ns"]),
+                    "Operations": words.count(row["count"]),
+                    "Size": words.bytes_(row["bytes"]),
+                    "Copied": words.rate(row["bytes_per_s"]),
+                    "Traffic, read + write": words.rate(row["traffic_bytes_per_s"]),
+                    "Traffic of peak": words.percent(row["peak_pct"]),
+                }
+                for _, row in rows.iterrows()
+            ]
+        )
+        + _contradictions(rows, "direction")
     )
+
+
+def _contradictions(rows: pd.DataFrame, name: str) -> str:
+    """A line for each share of a peak that cannot be, and so is not in the table."""
+    wrong = rows.dropna(subset=["contradiction"])
+    lines = [f"- {words.code(row[name])}: {words.plain(row['contradiction'])}" for _, row in wrong.iterrows()]
+    return "\n\n" + "\n".join(lines) if lines else ""
 
 
 def attention(answers: Answers) -> str:
@@ -184,21 +196,37 @@ def attention(answers: Answers) -> str:
     rows = answers.rows_or_none("attention_parts")
     if rows.empty:
         return ""
-    return "## Attention\n\n" + table(
-        [
-            {
-                "Attention": name(row["variant"]),
-                "Tokens": words.count(row["tokens"]),
-                "Part": words.plain(row["part"]),
-                "Calls": words.count(row["calls"]),
-                "Kernel time": words.duration(row["kernel_ns"]),
-                "Share": words.percent(row["share_pct"]),
-                "Of the GPU's peak": words.percent(row["pct_of_peak"]),
-                "Of the memory's peak": words.percent(row["pct_of_bandwidth"]),
-            }
-            for _, row in rows.iterrows()
-        ]
+    return (
+        "## Attention\n\n"
+        + table(
+            [
+                {
+                    "Attention": name(row["variant"]),
+                    "Tokens": words.count(row["tokens"]),
+                    "Part": words.plain(row["part"]),
+                    "Calls": words.count(row["calls"]),
+                    "Kernel time": words.duration(row["kernel_ns"]),
+                    "Share": words.percent(row["share_pct"]),
+                    "Of the GPU's peak": words.percent(row["pct_of_peak"]),
+                    "Of the memory's peak": words.percent(row["pct_of_bandwidth"]),
+                }
+                for _, row in rows.iterrows()
+            ]
+        )
+        + _peaks(rows)
+        + _contradictions(rows, "part")
     )
+
+
+def _peaks(rows: pd.DataFrame) -> str:
+    """The peaks that the parts of attention are held against, with where each is from."""
+    known = rows.dropna(subset=["peak_flops_per_s"]).drop_duplicates("peak_precision")
+    told = [
+        f"{words.flops(row['peak_flops_per_s'], digits=False)} in {words.code(row['peak_precision'])}"
+        f" ({words.plain(row['peak_from'])})"
+        for _, row in known.iterrows()
+    ]
+    return f"\n\nPeak: {', '.join(told)}." if told else ""
 
 
 def timings(answers: Answers) -> str:
@@ -223,6 +251,8 @@ def timings(answers: Answers) -> str:
 def mfu(answers: Answers) -> str:
     """Model FLOPs utilization, where the FLOPs of a step, its time and the peak are known."""
     row = answers.rows("mfu").iloc[0]
+    if isinstance(row["contradiction"], str):
+        return f"## Model FLOPs utilization\n\n{words.plain(row['contradiction'])}"
     if words.number(row["mfu_pct"]) is None:
         return ""
     return (
