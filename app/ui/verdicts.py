@@ -37,6 +37,8 @@ def sentence(row: Mapping[Any, Any]) -> str:
     if not isinstance(row["verdict"], str):
         return ""
     light = f"compute runs at {fmt.percent(row['compute_pct'])} of its peak, memory at {fmt.percent(row['memory_pct'])}"
+    if row["verdict"] == "small grid":
+        light += f", in {row['waves_per_sm']:.2f} waves"
     parts = [f"{row['verdict'].capitalize()}: {light}", _roof(row), _stall(row)]
     return "; ".join(part for part in parts if part) + "."
 

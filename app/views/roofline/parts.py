@@ -145,7 +145,8 @@ def roofs(everything: pd.DataFrame, shown: pd.DataFrame, level: str) -> tuple[li
         level: the level that was chosen.
     """
     known = everything.dropna(subset=["peak_flops_per_s", "peak_bytes_per_s"])
-    clocks = known.groupby(_titles(known), observed=True)["sm_clock_hz"].median()
+    measured = known.groupby(_titles(known), observed=True)["sm_clock_hz"].median()
+    clocks = {str(name): fmt.number(clock) for name, clock in measured.items()}
     memory = known.groupby("level", observed=True)["peak_bytes_per_s"].median()
     # Peaks of tensor cores differ by the type of the inputs: each type that is used has a roof.
     busy = known[known["types"].notna() | ((known["precision"] == "tensor") & (known["flops_per_s"] > 0))]
@@ -155,7 +156,7 @@ def roofs(everything: pd.DataFrame, shown: pd.DataFrame, level: str) -> tuple[li
     used = set(_titles(shown))
     return (
         [Roof(LEVELS[str(name)], float(peak), name == level) for name, peak in memory.items()],
-        [Roof(str(name), float(peak), name in used, fmt.number(clocks[name])) for name, peak in compute.items()],
+        [Roof(str(name), float(peak), name in used, clocks[str(name)]) for name, peak in compute.items()],
     )
 
 

@@ -123,7 +123,7 @@ def test_low_occupancy_is_limited_by_what_it_was_built_to_be_limited_by(every_re
 
 
 def test_l2_traffic_of_an_addition_of_vectors_is_what_it_reads(every_report: Library) -> None:
-    (found,) = [one for one in every_report.list() if one.name == "vec_add_1660s_full.ncu-rep"] or [None]
+    found = next((one for one in every_report.list() if one.name == "vec_add_1660s_full.ncu-rep"), None)
     if found is None:
         pytest.skip("no corpus here")
     rows = records(analysis.run(every_report, found.id, "ncu_roofline", {"level": "l2", "precision": "fp32"}))
