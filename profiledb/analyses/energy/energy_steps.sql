@@ -60,7 +60,7 @@ WITH written AS (
             upper(precision), CASE WHEN gpus > 1 THEN ' of ' || gpus || ' GPUs' END, ', ', peak_from
         ),
             format('From {:.4g} FLOP in a step of {:.4g} ms: these are not the FLOPs of this step, or its precision is'
-                || ' another one', flops, step_ms)) AS contradiction
+                || ' another one', flops, step_ms) || CASE precision WHEN 'fp32' THEN ', as where FP32 work ran as TF32' ELSE '' END) AS contradiction
     FROM measured CROSS JOIN told
 )
 SELECT key AS rank, steps, instances, asked_ns / 1e9 AS seconds,

@@ -123,5 +123,7 @@ def test_a_share_that_cannot_be_is_a_contradiction(library: Library, publish: Pu
     assert row["flops_per_s"] == pytest.approx(1e13 / 2e-3), "what it is made of is still told"
     for told in (f"{pct:.0f} % of the peak", "5 PFLOP/s", "1.979 PFLOP/s", "BF16 of 2 GPUs, data sheet", "2 ms"):
         assert told in row["contradiction"]
+    (tf32,) = run(library, report(publish, H200), "mfu", flops=1e12, precision="fp32")
+    assert "or FP32 work ran as TF32" in tf32["contradiction"]
     (fine,) = run(library, report(publish, H200, H200), "mfu", flops=1e12, precision="bf16")
     assert fine["contradiction"] is None
