@@ -1,4 +1,9 @@
-"""The verdicts of the speed of light, and the colour that each keeps on every page."""
+"""The verdict of a launch: its colour, and the one sentence that every page tells it in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.ui import format as fmt
 
 COLORS = {
     "memory bound": "#0072B2",
@@ -8,6 +13,8 @@ COLORS = {
     "latency bound": "#B5569B",
     "small grid": "#E84B5F",
 }
+MEMORY_STALLS = ("long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle")
+"""Reasons of ``ncu_stalls`` that are waits for global memory or the queue to it."""
 UNKNOWN_COLOR = "#9A9A9A"
 UNKNOWN = "no verdict"
 
@@ -20,3 +27,44 @@ def title(verdict: object) -> str:
 def color(verdict: object) -> str:
     """The colour of a verdict."""
     return COLORS.get(title(verdict), UNKNOWN_COLOR)
+
+
+def sentence(row: Mapping[Any, Any]) -> str:
+    """The verdict of a row of ``ncu_limits`` with what roofline and warps say beside it (plain text).
+
+    Nothing where there is no verdict. Where the three point at different sides, it says why that is no contradiction.
+    """
+    if not isinstance(row["verdict"], str):
+        return ""
+    light = f"compute runs at {fmt.percent(row['compute_pct'])} of its peak, memory at {fmt.percent(row['memory_pct'])}"
+    if row["verdict"] == "small grid":
+        light += f", in {row['waves_per_sm']:.2f} waves"
+    parts = [f"{row['verdict'].capitalize()}: {light}", _roof(row), _stall(row)]
+    return "; ".join(part for part in parts if part) + "."
+
+
+def _roof(row: Mapping[Any, Any]) -> str:
+    """What the roofline says beside the verdict."""
+    verdict, share = row["verdict"], fmt.number(row["pct_of_roof"])
+    if share is None:
+        return ""
+    if row["flops_per_s"] == 0:
+        said = f"it does no floating-point work, so the roofline tells only its traffic, {fmt.percent(share)} of DRAM"
+        return said + (", and other instructions keep the SMs busy" if verdict == "compute bound" else "")
+    said = f"on the roofline it reaches {fmt.percent(share)} of the {row['roof']} roof"
+    if (verdict, row["roof"]) == ("compute bound", "memory"):
+        return f"{said}, for most of what keeps the SMs busy is no floating-point work"
+    if (verdict, row["roof"]) == ("memory bound", "compute"):
+        return f"{said}, for caches rather than DRAM are the busy memory"
+    return said
+
+
+def _stall(row: Mapping[Any, Any]) -> str:
+    """What warps wait for, beside the verdict."""
+    share = fmt.number(row["stall_pct"])
+    if share is None or not isinstance(row["stall"], str):
+        return ""
+    said = f"a warp waits {fmt.percent(share)} of its time for {row['stall'].replace('_', ' ')}"
+    if row["stall"] in MEMORY_STALLS and row["verdict"] == "compute bound":
+        return f"{said} (memory), which the other warps cover in part"
+    return said

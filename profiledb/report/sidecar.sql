@@ -21,8 +21,12 @@ CREATE OR REPLACE VIEW task_time AS
 SELECT NULL::VARCHAR AS task, NULL::BIGINT AS size, NULL::VARCHAR AS device, NULL::VARCHAR AS part,
     NULL::DOUBLE AS seconds WHERE false;
 
--- A fact under one of several names, wherever it is nested; the outermost one first. NULL where there is none.
-CREATE OR REPLACE MACRO meta_value(names) AS (
-    SELECT value FROM meta WHERE list_contains(names, lower(regexp_extract(key, '[^.]*$')))
-    ORDER BY len(string_split(key, '.')), key LIMIT 1
-);
+-- Facts under one of several names, wherever they are nested. Figures per step, iteration or second
+-- (items_per_step.tokens) are sums over a group of work: they are none of these.
+CREATE OR REPLACE MACRO meta_fact(names) AS TABLE
+SELECT key, value, len(string_split(key, '.')) AS depth FROM meta
+WHERE list_contains(names, lower(regexp_extract(key, '[^.]*$')))
+    AND NOT regexp_matches(key, '((^|[_.])per_|[a-z0-9]Per[A-Z])[^.]*\.');
+
+-- The outermost such fact. NULL where there is none.
+CREATE OR REPLACE MACRO meta_value(names) AS (SELECT value FROM meta_fact(names) ORDER BY depth, key LIMIT 1);

@@ -62,7 +62,7 @@ def test_causal_and_sizes_beside_the_report(dashboard: Dashboard, data: Path) ->
     library.put_sidecar(report, "meta", json.dumps(facts))
     at = dashboard("attention", report=report)
     assert not at.exception
-    assert "Causal: half of it is useful." in texts(at)
+    assert "Causal: half of it is useful, and rates count the useful half" in texts(at)
     assert f"{2 * MATMUL_FLOPS:,}" in texts(at)
     assert "One length alone shows no growth" in texts(at)
     parts = at.dataframe[1].value

@@ -86,7 +86,7 @@ def test_a_full_report(page: Open, library: Library) -> None:
     at = page(of(library, "transformer_inference.ncu-rep"), launch="0")
     said = texts(at)
     assert all(f"**{part}**" in said for part in PARTS)
-    assert "Latency bound**: compute 17.5 %, memory 59.8 %." in said
+    assert "**Latency bound: compute runs at 17.5 % of its peak, memory at 59.8 %;" in said
     assert "Limited by registers (168 a thread) and by shared memory (214 KB a block): 1 block fits on an SM" in said
     assert "Long scoreboard**: Warps wait for data" in said
     assert "Share of the 12.7 cycles" in said
@@ -105,7 +105,7 @@ def test_a_partial_report_says_which_sections_it_lacks(page: Open, stranger: Cal
 
 def test_printed_text(page: Open, stranger: Callable[[str], str]) -> None:
     said = texts(page(stranger("details_page_v100.csv"), launch="0"))
-    assert "Small grid**: compute 3.7 %, memory 3.4 %, 0.07 waves." in said
+    assert "**Small grid: compute runs at 3.7 % of its peak, memory at 3.4 %, in 0.07 waves" in said
     assert "Limited by registers (40 a thread): 6 blocks fit on an SM, 48 of the 64 warps that it can hold." in said
     for section in ("WarpStateStats", "Occupancy", "MemoryWorkloadAnalysis_Tables", "ComputeWorkloadAnalysis"):
         assert f"ncu --section {section} -o report" in said

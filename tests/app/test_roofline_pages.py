@@ -92,6 +92,36 @@ def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboar
     assert "ncu --set roofline" in texts(at)
 
 
+@needs_samples
+def test_a_compute_report_that_covers_nothing_is_not_chosen_by_itself(dashboard: Dashboard, library: Library) -> None:
+    report = library.find("dataloader_starved.nsys-rep").id
+    shapes = "SELECT count(*) AS n FROM kernel"
+    assert analysis.query(library, report, shapes)["n"].iloc[0] > 0
+    at = dashboard("roofline_time", report=report)
+    assert not at.exception
+    assert "No Compute report of this library covers the kernel time of this report" in texts(at)
+    assert "in other launch shapes only" in texts(at)
+    (select,) = [box for box in at.selectbox if box.label == "Compute report"]
+    assert select.value is None
+    assert "ncu" not in at.query_params
+    assert not at.metric
+
+
+@needs_samples
+def test_a_peak_names_the_clock_that_was_measured(dashboard: Dashboard, library: Library) -> None:
+    from app.views.roofline import parts
+
+    report = library.find("attention.ncu-rep").id
+    rows = analysis.run(library, report, "ncu_roofline", {"precision": "main", "level": "dram"})
+    _, compute = parts.roofs(rows, rows, "dram")
+    (bf16,) = [roof for roof in compute if "bf16" in roof.title]
+    assert bf16.clock_hz is not None
+    assert bf16.peak == pytest.approx(132 * 4096 * bf16.clock_hz, rel=1e-3)  # SMs, FLOPs a cycle of each
+    figure = roofline(Roofline([point(64, 2e14)], [Roof("DRAM", 4.8e12, True)], compute), "light")
+    labels = " ".join(note.text for note in figure.layout.annotations)
+    assert f"{bf16.peak / 1e12:,.4g} TFLOP/s at {bf16.clock_hz / 1e9:.2f} GHz, the clock measured" in labels
+
+
 def test_too_few_metrics_show_the_speed_of_light_and_the_flags(dashboard: Dashboard, data: Path) -> None:
     import duckdb  # the report is made by hand: none of the samples has so little
 

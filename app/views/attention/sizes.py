@@ -15,7 +15,10 @@ TITLES = {"scores": "Scores QKᵀ", "softmax": "Softmax", "output": "Output PV"}
 PRECISIONS = ("bf16", "fp16", "fp8", "tf32", "fp32", "fp64")
 _SIZES = {"batch": "Batch", "heads": "Heads", "tokens": "Tokens", "head_size": "Head size"}
 _MOST = 10**7
-CAUSAL = "No token looks at a later one: half of the work of a full attention is useful, whatever the kernels compute."
+CAUSAL = (
+    "No token looks at a later one: half of the work of a full attention is useful and counts in rates, whatever the"
+    " kernels compute."
+)
 _CAUSAL = {"yes": "true", "no": "false"}
 
 

@@ -166,20 +166,23 @@ def parts(rows: pd.DataFrame) -> None:
             "flops_per_s",
             "bytes_per_s",
             "peak_flops_per_s",
+            "peak_precision",
             "precision",
+            "contradiction",
         ),
     )
+    contradictions(rows)
 
 
 def counted(rows: pd.DataFrame) -> None:
     """The formulas with the numbers of the first row that has them, or what is missing for them."""
-    known = rows.dropna(subset=["flops"])
+    known = rows.dropna(subset=["flops", "batch", "heads", "tokens", "head_size"])
     sentences = [_FORMULA]
     sentences.append(_unknown(rows) if known.empty else _example(known))
     if "fused" in set(rows["part"]):
         sentences.append("A fused attention takes all three.")
     if bool(rows["causal"].any()):
-        sentences.append("Causal: half of it is useful.")
+        sentences.append("Causal: half of it is useful, and rates count the useful half, as FlashAttention does.")
     sentences.append(_traffic(rows))
     st.caption(" ".join(fmt.plain(text) for text in sentences))
 
@@ -208,4 +211,21 @@ def _traffic(rows: pd.DataFrame) -> str:
     )
     if fmt.number(first["peak_flops_per_s"]) is None:
         return f"{formulas} The peak of this GPU in {first['precision']} is not known."
-    return f"{formulas} Peak: {fmt.flops(first['peak_flops_per_s'])}, {first['peak_from']}."
+    return f"{formulas} {_peaks(rows)}"
+
+
+def _peaks(rows: pd.DataFrame) -> str:
+    """Each peak that a part is held against, with where it is from."""
+    told = []
+    for row in rows.dropna(subset=["peak_flops_per_s"]).drop_duplicates("peak_precision").to_dict("records"):
+        unit = "CUDA cores, for the softmax" if row["part"] == "softmax" else "dense"
+        peak = fmt.flops(row["peak_flops_per_s"], digits=False)
+        told.append(f"{peak} in {row['peak_precision'].upper()} ({unit}; {row['peak_from']})")
+    return f"Peaks: {', '.join(told)}."
+
+
+def contradictions(rows: pd.DataFrame) -> None:
+    """Says where a share of a peak cannot be, and which sizes it came from."""
+    for _, row in rows.dropna(subset=["contradiction"]).iterrows():
+        name = fmt.shortened(row["variant"], 60) if isinstance(row["variant"], str) else "attention"
+        st.warning(fmt.plain(f"{PARTS[row['part']]} of {name}: {row['contradiction']}"), icon=":material/warning:")

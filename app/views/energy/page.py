@@ -35,6 +35,8 @@ def page() -> None:
         return
     step = _step(manifest.id)
     ui.facts(_facts(energy_words.total(rows), step))
+    if step is not None and isinstance(step.get("contradiction"), str):
+        st.warning(fmt.plain(step["contradiction"]), icon=":material/warning:")
     for words in (energy_words.coverage(rows), energy_words.source(rows), _step_words(step)):
         if words:
             st.caption(words)

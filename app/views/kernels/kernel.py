@@ -7,10 +7,11 @@ import streamlit as st
 
 from app import session
 from app.selection import links, settled
-from app.ui import charts, columns, draw, theme
+from app.ui import charts, columns, draw, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.kernels import tables
+from profiledb.errors import WarpdeckError
 from profiledb.report.catalog import Manifest
 
 
@@ -23,6 +24,7 @@ def page() -> None:
         return
     _heading(manifest, summary)
     _facts(summary)
+    _limits(manifest.id, int(summary["kernel"]))
     _charts(manifest.id, summary)
     tables.shapes(manifest.id, int(summary["kernel"]))
     tables.longest(manifest.id, int(summary["kernel"]), int(summary["calls"]))
@@ -96,6 +98,24 @@ def _facts(summary: "pd.Series[Any]") -> None:
             ("Deviation", fmt.duration(deviation), "Sample deviation (n - 1)."),
         ]
     )
+
+
+def _limits(report_id: str, kernel: int) -> None:
+    """What limits the kernel by the linked Compute report, in the sentence that its pages show, too."""
+    linked = session.links().get(report_id)
+    if linked is None:
+        return
+    try:
+        rows = session.run(report_id, "time_weighted_roofline", ncu=linked)
+        same = rows[(rows["kernel"] == kernel) & (rows["match"] == "exact")]
+        if same.empty:
+            return
+        limits = session.whole(linked, "ncu_limits", launch=int(same["launch_id"].iloc[0])).iloc[0]
+    except WarpdeckError as error:
+        st.caption(f"The linked Compute report tells nothing here: {fmt.plain(error.message)}")
+        return
+    if told := verdicts.sentence(limits.to_dict()):
+        st.caption(f"Measured by Nsight Compute, grid {fmt.plain(same['grid'].iloc[0])}: {fmt.plain(told)}")
 
 
 def _charts(report_id: str, summary: "pd.Series[Any]") -> None:

@@ -17,6 +17,7 @@ COLUMNS = heads.of(
     heads.use("bytes", kind="count", unit="B"),
     heads.use("avg_bytes", kind="count", unit="B"),
     heads.use("bytes_per_s", name="gb_per_s", unit="GB/s"),
+    heads.use("traffic_bytes_per_s", name="traffic_gb_per_s", unit="GB/s"),
     heads.bar("peak_pct", width=130),
     heads.use("peak_bytes_per_s", name="peak_gb_per_s", unit="GB/s"),
 )
@@ -53,8 +54,14 @@ def show(report_id: str) -> None:
     if rows.empty:
         st.caption("No copy or memory set here.")
         return
-    rates = rows.assign(gb_per_s=rows["bytes_per_s"] / 1e9, peak_gb_per_s=rows["peak_bytes_per_s"] / 1e9)
-    tables.table(rates, heads.filled(rates, COLUMNS), key="copies", download="copies.csv")
+    giga = {"gb_per_s": "bytes_per_s", "traffic_gb_per_s": "traffic_bytes_per_s", "peak_gb_per_s": "peak_bytes_per_s"}
+    rates = rows.assign(**{name: rows[column] / 1e9 for name, column in giga.items()})
+    tables.table(
+        rates, heads.filled(rates, COLUMNS), key="copies", download="copies.csv",
+        hidden=("contradiction",),
+    )  # fmt: skip
+    for _, row in rows.dropna(subset=["contradiction"]).iterrows():
+        st.warning(fmt.plain(f"{row['direction']}: {row['contradiction']}"), icon=":material/warning:")
     if rows["peak_bytes_per_s"].isna().any():
         st.caption(
             "No peak is given where it is not known: neither the report nor this GPU's data sheet tells the link."

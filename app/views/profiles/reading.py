@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.ui import columns, draw, theme
+from app.ui import columns, draw, theme, verdicts
 from app.ui import format as fmt
 from app.views.profiles import charts, occupancy, words
 from app.views.profiles import parts as ncu_parts
@@ -21,6 +21,9 @@ def show(report_id: str, launch: "pd.Series[Any]") -> None:
     """Draws one row of ``ncu_speed_of_light`` and what belongs to it."""
     number = int(launch["launch_id"])
     st.caption("What Warpdeck reads from the numbers. What ncu's own rules say stands under Rules.")
+    limits = ncu_parts.of_launch(report_id, "ncu_limits", number).iloc[0]
+    if told := verdicts.sentence(limits.to_dict()):
+        st.markdown(f"**{fmt.plain(told)}**")
     left, right = columns.pair()
     with left:
         _light(report_id, launch)
@@ -47,7 +50,6 @@ def _light(report_id: str, launch: "pd.Series[Any]") -> None:
     if rows:
         draw.chart(charts.bars(rows, theme.theme(), ticks=THRESHOLDS), "light")
     if isinstance(launch["verdict"], str):
-        st.markdown(f"**{launch['verdict'].capitalize()}**: {fmt.plain(launch['reason'])}.")
         st.caption(words.VERDICTS[launch["verdict"]])
     else:
         ncu_parts.lacking(f"No verdict: {fmt.plain(launch['reason'])}.", "light")

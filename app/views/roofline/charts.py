@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -23,11 +23,15 @@ _GRID = {"light": "#31333F", "dark": "#FAFAFA"}
 
 @dataclass(frozen=True)
 class Roof:
-    """A peak: its title, FLOP/s or bytes/s, whether points on the chart are held against it."""
+    """A peak: its title, FLOP/s or bytes/s, whether points on the chart are held against it.
+
+    ``clock_hz`` is the SM clock in the measurement, at which a peak of work holds; None where it is not known.
+    """
 
     title: str
     peak: float
     used: bool
+    clock_hz: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,9 +102,15 @@ def _draw_roofs(
     for roof in _merged(chart.compute):
         begin = max(roof.peak / widest, 10 ** x[0]) if widest else 10 ** x[0]
         _line(figure, roof, (begin, 10 ** x[1]), (roof.peak, roof.peak), theme)
-        _label(figure, roof, fmt.flops(roof.peak), 10 ** x[1], roof.peak, theme)
+        _label(figure, roof, _at_clock(roof), 10 ** x[1], roof.peak, theme)
         if widest and roof.used:
             _ridge(figure, roof, roof.peak / widest, theme)
+
+
+def _at_clock(roof: Roof) -> str:
+    """A peak of work with the clock that it holds at, which is not that of the data sheet."""
+    peak = fmt.flops(roof.peak, digits=False)
+    return peak if roof.clock_hz is None else f"{peak} at {roof.clock_hz / 1e9:.2f} GHz, the clock measured"
 
 
 def _merged(roofs: Sequence[Roof]) -> list[Roof]:
@@ -112,7 +122,7 @@ def _merged(roofs: Sequence[Roof]) -> list[Roof]:
             merged.append(roof)
         else:
             title = f"{near.title}, {roof.title}"
-            merged[merged.index(near)] = Roof(title, near.peak, near.used or roof.used)
+            merged[merged.index(near)] = replace(near, title=title, used=near.used or roof.used)
     return merged
 
 
@@ -152,7 +162,9 @@ def _ridge(figure: go.Figure, roof: Roof, at: float, theme: Theme) -> None:
         y=[roof.peak],
         mode="markers",
         marker={"symbol": "line-ns-open", "size": 12, "color": _LINE[theme], "line": {"width": 1.5}},
-        text=[f"Ridge point of {fmt.plotly_text(roof.title)}<br><b>{at:,.3g} FLOP/byte</b>: memory bound left of it"],
+        text=[
+            f"Ridge point of {fmt.plotly_text(roof.title)}<br><b>{at:,.3g} FLOP/byte</b>: memory is the roof left of it"
+        ],
         hovertemplate="%{text}<extra></extra>",
         showlegend=False,
     )

@@ -1,5 +1,7 @@
 """Roofline of a Systems report: why its kernels take the time they take, by what ncu measured of the same kernels."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
@@ -16,6 +18,8 @@ from app.web import access
 from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import Manifest
 
+LEAST_PCT = 0.05
+"""Share of the kernel time below which a report covers 0.0 %, as people read it, and is not chosen by itself."""
 NCU = "ncu"  # the parameter of the address that names the Compute report, where it is not the linked one
 
 MATCHES = {"exact": "measured", "name": "other shapes", "none": "not measured"}
@@ -77,7 +81,7 @@ def page() -> None:
 
 def _rows(report_id: str, compute: str, choice: Choice) -> pd.DataFrame:
     rows = session.run(report_id, "time_weighted_roofline", ncu=compute, level=choice.level, precision=choice.precision)
-    return rows.rename(columns={"demangled": "full_name"})
+    return parts.with_readings(rows.rename(columns={"demangled": "full_name"}), session.whole(compute, "ncu_limits"))
 
 
 def _compute_report(manifest: Manifest) -> str | None:
@@ -98,19 +102,39 @@ def _compute_report(manifest: Manifest) -> str | None:
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         named = session.named(NCU, {key: one.report for key, one in useful.items()})
-        asked = next((key for key in (*named, linked) if key in useful), next(iter(useful)))
+        asked = next((key for key in (*named, linked) if key in useful), _best(useful))
         chosen = st.selectbox(
             "Compute report",
             list(useful),
-            index=list(useful).index(asked),
+            index=None if asked is None else list(useful).index(asked),
             key="compute-report",
             format_func=lambda key: _title(useful[key], key == linked),
+            placeholder="Choose a Compute report",
             width=520,
         )
-        if st.query_params.get(NCU, linked) != chosen:
-            st.query_params[NCU] = chosen
-        _offer_link(manifest, chosen, linked)
+        if chosen is not None:
+            if st.query_params.get(NCU, linked) != chosen:
+                st.query_params[NCU] = chosen
+            _offer_link(manifest, chosen, linked)
+    if chosen is None:
+        _covers_nothing(next(iter(useful.values())))
     return chosen
+
+
+def _best(useful: Mapping[str, Candidate]) -> str | None:
+    """The first candidate, which covers most; None where that is nothing that a percentage shows."""
+    key, first = next(iter(useful.items()))
+    return key if first.covered_pct >= LEAST_PCT else None
+
+
+def _covers_nothing(nearest: Candidate) -> None:
+    """Says that no Compute report covers these kernels, and how near the nearest one comes."""
+    name, other = fmt.plain(nearest.report.name), fmt.percent(nearest.other_pct)
+    st.info(
+        f"No Compute report of this library covers the kernel time of this report. The nearest, {name}, measured"
+        f" kernels of {other} of it, in other launch shapes only. Choose one above all the same, or capture one:"
+    )
+    st.code(f"{parts.FLAGS} -o report PROGRAM", language=None)
 
 
 def _offer_link(manifest: Manifest, chosen: str, linked: str | None) -> None:
@@ -141,7 +165,7 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
             ("Kernel time", fmt.duration(row["total_ns"]), "Sum of all kernel durations of the selection."),
             ("ncu covers", fmt.percent(row["covered_pct"]), "Share of it in kernels that ncu measured."),
             ("Of the roof", fmt.percent(share), "Mean of what is covered, weighted by the time in this report."),
-            ("Memory bound", fmt.percent(memory), "Share of the covered time left of the ridge point."),
+            ("Under the memory roof", fmt.percent(memory), "Share of the covered time left of the ridge point."),
             ("Below the roof", fmt.duration(saved), "Time that the covered kernels would save at their roofs."),
         ]
     )  # fmt: skip

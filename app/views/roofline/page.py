@@ -64,7 +64,8 @@ def page() -> None:
 
 
 def _rows(report_id: str) -> pd.DataFrame:
-    return session.run(report_id, "ncu_roofline").rename(columns={"kernel": "full_name"})
+    rows = session.run(report_id, "ncu_roofline").rename(columns={"kernel": "full_name"})
+    return parts.with_readings(rows, session.run(report_id, "ncu_limits"))
 
 
 def _of(everything: pd.DataFrame, choice: Choice) -> pd.DataFrame:
@@ -111,16 +112,17 @@ def _others(report_id: str) -> list[str]:
 
 
 def _facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
-    time = kept["duration_ns"].sum()
-    share = (kept["pct_of_roof"] * kept["duration_ns"]).sum() / time if time else None
-    memory = 100 * kept.loc[kept["bound"] == "memory", "duration_ns"].sum() / time if time else None
-    saved = (kept["duration_ns"] * (1 - kept["pct_of_roof"].clip(upper=100) / 100)).sum()
+    known = kept.dropna(subset=["pct_of_roof"])
+    time = known["duration_ns"].sum()
+    share = (known["pct_of_roof"] * known["duration_ns"]).sum() / time if time else None
+    memory = 100 * known.loc[known["bound"] == "memory", "duration_ns"].sum() / time if time else None
+    saved = (known["duration_ns"] * (1 - known["pct_of_roof"].clip(upper=100) / 100)).sum() if time else None
     ui.facts(
         [
             ("Launches", f"{fmt.count(len(kept))} of {fmt.count(launches)}", "Measured, and as chosen above."),
-            ("Time", fmt.duration(time), "Sum of their durations under ncu's clock control."),
-            ("Of the roof", fmt.percent(share), "Mean of all launches, weighted by their time."),
-            ("Memory bound", fmt.percent(memory), "Share of the time left of the ridge point."),
+            ("Time", fmt.duration(kept["duration_ns"].sum()), "Sum of their durations under ncu's clock control."),
+            ("Of the roof", fmt.percent(share), "Mean of the launches whose roof is known, weighted by their time."),
+            ("Under the memory roof", fmt.percent(memory), "Share of the time left of the ridge point."),
             ("Below the roof", fmt.duration(saved), "Time that would be saved if every launch reached its roof."),
         ]
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """What the roofline of a Compute report and that of a Systems report share: choices, points, roofs, table."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,10 @@ PRECISIONS = {
 }
 CLASS, LIMIT = "Class", "Limit"
 TERA = 1e12
+_HOVER_CHARS = 72
 FLAGS = "ncu --set roofline"
+ABOVE = 3
+"""Kernels above their roof that are named."""
 MEASURES = (
     heads.bar("pct_of_roof", width=110),
     heads.use("bound", width=90),
@@ -32,6 +36,7 @@ MEASURES = (
     heads.use("bytes_per_s", name="tbytes", unit="TB/s"),
     heads.use("precision", name="precision_title", width=150),
     heads.use("verdict", width=120),
+    heads.Col("reading", "What limits it", help="The verdict, with what roofline and warps say beside it", width=420),
     heads.use("note", width=220),
 )
 """Columns that both rooflines show, of ``figures``."""
@@ -94,15 +99,27 @@ def point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[
         *more,
         f"{fmt.flops(row['flops_per_s'])} {fmt.plotly_text(precision_title(row))}",
         f"{fmt.rate(row['bytes_per_s'])} {LEVELS[row['level']]}, {row['intensity']:,.3g} FLOP/byte",
-        f"<b>{fmt.percent(row['pct_of_roof'])}</b> of the {row['bound']} roof" if isinstance(row["bound"], str) else "",
-        f"Speed of light: {verdicts.title(row['verdict'])}",
+        _of_roof(row),
+        "<br>".join(fmt.plotly_text(line) for line in textwrap.wrap(row["reading"] or "No verdict", _HOVER_CHARS)),
         fmt.plotly_text(row["note"]) if isinstance(row.get("note"), str) else "",
     ]
     return Point(
         key=str(row["launch_id"]), name=row["name"], group=group, color=color, x=float(row["intensity"]),
         y=float(row["flops_per_s"]), weight=weight, hover="<br>".join(line for line in lines if line),
-        estimated=bool(row["estimated"]), impossible=(fmt.number(row["pct_of_roof"]) or 0) > 102, **look,
+        estimated=bool(row["estimated"]), impossible=isinstance(row["above_roof"], str), **look,
     )  # fmt: skip
+
+
+def _of_roof(row: Mapping[Any, Any]) -> str:
+    """The share of the roof for hovering; nothing where it is not known or cannot be."""
+    share = fmt.number(row["pct_of_roof"])
+    return "" if share is None else f"<b>{fmt.percent(share)}</b> of the {row['bound']} roof"
+
+
+def with_readings(rows: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the sentence of each launch (column ``reading``); ``limits`` are those of ``ncu_limits``."""
+    told = {row["launch_id"]: verdicts.sentence(row) for row in limits.to_dict("records")}
+    return rows.assign(reading=[told.get(launch, "") for launch in rows["launch_id"]])
 
 
 def colored(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
@@ -128,6 +145,8 @@ def roofs(everything: pd.DataFrame, shown: pd.DataFrame, level: str) -> tuple[li
         level: the level that was chosen.
     """
     known = everything.dropna(subset=["peak_flops_per_s", "peak_bytes_per_s"])
+    measured = known.groupby(_titles(known), observed=True)["sm_clock_hz"].median()
+    clocks = {str(name): fmt.number(clock) for name, clock in measured.items()}
     memory = known.groupby("level", observed=True)["peak_bytes_per_s"].median()
     # Peaks of tensor cores differ by the type of the inputs: each type that is used has a roof.
     busy = known[known["types"].notna() | ((known["precision"] == "tensor") & (known["flops_per_s"] > 0))]
@@ -137,7 +156,7 @@ def roofs(everything: pd.DataFrame, shown: pd.DataFrame, level: str) -> tuple[li
     used = set(_titles(shown))
     return (
         [Roof(LEVELS[str(name)], float(peak), name == level) for name, peak in memory.items()],
-        [Roof(str(name), float(peak), name in used) for name, peak in compute.items()],
+        [Roof(str(name), float(peak), name in used, clocks[str(name)]) for name, peak in compute.items()],
     )
 
 
@@ -151,6 +170,10 @@ def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
     """Draws the chart; answers the key of the point that was clicked."""
     clicked = draw.clicked(charts_roofline.roofline(chart, theme.theme()), key)
     _signs(chart.points)
+    if any(roof.clock_hz is not None for roof in chart.compute):
+        st.caption(
+            "Peaks of work hold at the SM clock that ncu measured, which can differ from that of the data sheet."
+        )
     return clicked
 
 
@@ -164,15 +187,14 @@ def _signs(points: Sequence[Point]) -> None:
 
 
 def above(rows: pd.DataFrame) -> None:
-    """Names what lies above its roof, with the likely cause."""
-    for cause, group in rows.dropna(subset=["above_roof"]).groupby("above_roof", observed=True):
-        names = ", ".join(f"{row['name']} ({fmt.percent(row['pct_of_roof'])})" for _, row in group.head(3).iterrows())
-        further = f" and {len(group) - 3} more" if len(group) > 3 else ""
-        reason = str(cause).removeprefix("above the roof: ")
-        st.warning(
-            f"Above the roof, which cannot be: {fmt.plain(names)}{further}. Likely cause: {fmt.plain(reason)}.",
-            icon=":material/warning:",
-        )
+    """Names what would lie above its roof, with what that is computed from and the likely cause."""
+    wrong = rows.dropna(subset=["above_roof"])
+    if wrong.empty:
+        return
+    told = [f"- {fmt.plain(row['name'])}: {fmt.plain(row['above_roof'])}" for _, row in wrong.head(ABOVE).iterrows()]
+    if len(wrong) > ABOVE:
+        told.append(f"- and {fmt.count(len(wrong) - ABOVE)} more")
+    st.warning("Above the roof, which cannot be:\n" + "\n".join(told), icon=":material/warning:")
 
 
 def without_arithmetic(kept: pd.DataFrame, weight: str, precision: str) -> None:

@@ -37,6 +37,8 @@ def show(side: Side) -> None:
     params |= {"step_ns": step_ms * 1e6} if step_ms else {}
     row = side.run("mfu", **params).iloc[0] if params else told
     page.facts(_facts(row))
+    if isinstance(row["contradiction"], str):
+        st.warning(fmt.plain(row["contradiction"]), icon=":material/warning:")
     st.caption(words(row))
 
 
@@ -45,16 +47,21 @@ def _facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
     return [
         ("MFU", fmt.percent(row["mfu_pct"]), "FLOPs of a step over its time and the peak."),
         ("Achieved", fmt.flops(row["flops_per_s"]), "FLOPs of a step over its time."),
-        ("Peak", fmt.flops(row["peak_flops_per_s"], digits=False), "Dense, without sparsity."),
+        ("Peak", fmt.flops(row["peak_flops_per_s"], digits=False), _peak_help(row)),
         ("Step", fmt.duration(row["step_ns"]), f"Median {side[row['step_from']]}." if row["step_from"] in side else ""),
     ]
+
+
+def _peak_help(row: "pd.Series[Any]") -> str:
+    source = f": {row['peak_from']}" if isinstance(row["peak_from"], str) else ""
+    return f"Dense, without sparsity{source}."
 
 
 def words(row: "pd.Series[Any]") -> str:
     """The formula with its numbers, or what is missing for it (Markdown, escaped)."""
     flops, step, peak = (fmt.number(row[name]) for name in ("flops_per_step", "step_ns", "peak_flops_per_s"))
     said = []
-    if flops and step and peak:
+    if flops and step and peak and fmt.number(row["mfu_pct"]) is not None:
         said.append(
             f"MFU = {fmt.plain(f'{flops:,.4g}')} FLOP ÷ {fmt.duration(step)} ÷ {fmt.flops(peak, digits=False)}"
             f" = {fmt.percent(row['mfu_pct'])}."

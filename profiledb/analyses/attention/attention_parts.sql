@@ -3,14 +3,16 @@
 -- PV, each a range whose whole name fits a pattern; and fused, which are kernels of the class `attention` outside of
 -- these: one kernel, that cannot be split. With b sequences, h heads, t tokens and d numbers a head, an attention takes
 -- 2bhttd FLOPs for the scores, 5bhtt for the softmax, 2bhttd for the output; a fused one all three. The backward pass
--- of a fused one is not counted. Bytes are the least that can move: scores read Q, K and write S (2bhtd + bhtt
--- numbers), the softmax reads and writes them (2bhtt), the output reads P, V and writes O (bhtt + 2bhtd), a fused
--- attention reads Q, K, V and writes O (4bhtd). The number of tokens is that of a payload, else that in the name of a
--- range (tokens_512), else the given one, else that beside the report; the other sizes are the given ones, else those
--- of a payload, else those beside the report. The peak is that of the data sheet, else SMs times FLOPs a cycle times
--- the highest clock, dense.
+-- of a fused one is not counted. Of causal attention half of it is useful, and rates and shares of the peak count the
+-- useful half alone, as FlashAttention does, whatever the kernels compute. Bytes are the least that can move: scores
+-- read Q, K and write S (2bhtd + bhtt numbers), the softmax reads and writes them (2bhtt), the output reads P, V and
+-- writes O (bhtt + 2bhtd), a fused attention reads Q, K, V and writes O (4bhtd). The number of tokens is that of a
+-- payload, else that in the name of a range (tokens_512), else the given one, else that beside the report, but never a
+-- figure per step; the other sizes are the given ones, else those of a payload, else those beside the report. The peak
+-- is that of the data sheet, else SMs times FLOPs a cycle times the highest clock, dense; a softmax is held against
+-- that of the CUDA cores. A share above 105 % is not told: `contradiction` says what it was computed from.
 -- needs: range or kernel
--- includes: sidecar, peak, attention
+-- includes: sidecar, peak, attention, share
 -- selects: part
 -- param: scores = computing_attention_scores|attention_scores|attn_scores|qk_matmul|qk name of the ranges of the scores, a pattern (RE2, whole name, in capitals or not)
 -- param: softmax = computing_softmax|attention_softmax|attn_softmax|softmax name of the ranges of the softmax, a pattern
@@ -36,18 +38,20 @@
 -- column: flops = Work | FLOP | .0f | FLOPs of all calls
 -- column: useful_flops = Useful | FLOP | .0f | work that counts: half of it where attention is causal
 -- column: bytes | bytes | | least that all calls move: each of Q, K, V, scores and output once
--- column: flops_per_s = Rate | FLOP/s | .0f | work by kernel time
--- column: pct_of_peak = Of peak | % | .2f | of what the GPU reaches in this precision
+-- column: flops_per_s = Rate | FLOP/s | .0f | useful work by kernel time
+-- column: pct_of_peak = Of peak | % | .2f | of what the GPU reaches in this precision, of a softmax on its CUDA cores; empty where it cannot be
 -- column: bytes_per_s = Rate | bytes/s | .0f | the least bytes by kernel time
--- column: pct_of_bandwidth = Of memory | % | .2f | of the peak of the memory; what is in the caches can be faster
+-- column: pct_of_bandwidth = Of memory | % | .2f | the least bytes by the peak of the memory, though caches may serve them; empty where it cannot be
 -- column: time_to_matmuls = To matmuls | ratio | .3f | time of the softmax by that of both other ranges, scaling and masking included
 -- column: time_to_products = To products | ratio | .3f | time of the softmax by that of the matrix products in these ranges alone
 -- column: flops_to_matmuls | ratio | .4f | softmax only: its FLOPs by those of scores and output
 -- column: peak_flops_per_s | FLOP/s | .0f | peak of the GPU at this precision
 -- column: peak_from | text | | where that is from
 -- column: peak_bytes_per_s | bytes/s | .0f | peak of its memory
--- column: precision | text | | precision that peak and bytes are for
+-- column: peak_precision | text | | precision of the peak: fp32 or fp64 of a softmax, else that of the attention
+-- column: precision | text | | precision of the attention, which the bytes are for
 -- column: causal | bool | | whether half of the work counts as useful
+-- column: contradiction | text | | why a share of a peak is empty though all is known: what it would be, and of which sizes
 WITH fact AS (
     SELECT coalesce(short_precision($precision::VARCHAR),
         short_precision(meta_value(['precision', 'dtype']))) AS precision,
@@ -61,26 +65,37 @@ WITH fact AS (
 ), work AS (
     SELECT part.*, precision, causal, calls::DOUBLE * rows_ * tokens * CASE part WHEN 'softmax' THEN 5
             WHEN 'fused' THEN 4 * head_size + 5 WHEN 'fused backward' THEN NULL ELSE 2 * head_size END AS flops,
-        calls * rows_ * element_bytes(precision) * CASE part WHEN 'scores' THEN 2 * head_size + tokens
-            WHEN 'softmax' THEN 2 * tokens
-            WHEN 'output' THEN tokens + 2 * head_size WHEN 'fused' THEN 4 * head_size END AS bytes
+        CASE WHEN causal THEN flops / 2 ELSE flops END AS useful_flops,
+        calls * rows_ * element_bytes(precision) * CASE part WHEN 'scores' THEN 2 * head_size + tokens WHEN 'softmax'
+            THEN 2 * tokens
+            WHEN 'output' THEN tokens + 2 * head_size WHEN 'fused' THEN 4 * head_size END AS bytes,
+        1e9 * useful_flops / nullif(kernel_ns, 0) AS flops_per_s, 1e9 * bytes / nullif(kernel_ns, 0) AS bytes_per_s,
+        peak_precision(part, precision) AS peak_precision,
+        'From batch ' || batch || ', ' || heads || ' heads, ' || tokens || ' tokens' AS sizes
     FROM part CROSS JOIN fact
 ), lane AS (
     SELECT *, sum(kernel_ns) OVER w AS all_ns, sum(kernel_ns) FILTER (part IN ('scores', 'output')) OVER w AS both_ns,
         sum(matmul_ns) FILTER (part IN ('scores', 'output')) OVER w AS products_ns,
         sum(flops) FILTER (part IN ('scores', 'output')) OVER w AS both_flops
     FROM work WINDOW w AS (PARTITION BY variant, tokens, batch, heads, head_size)
+), peak AS (
+    FROM attention_peak((SELECT precision FROM fact))
+    UNION FROM attention_peak((SELECT peak_precision('softmax', precision) FROM fact))
 )
-SELECT variant, tokens, part, calls, kernels, cpu_ns, kernel_ns, matmul_ns,
-    100.0 * kernel_ns / nullif(all_ns, 0) AS share_pct,
-    batch, heads, head_size, flops, CASE WHEN causal THEN flops / 2 ELSE flops END AS useful_flops, bytes,
-    1e9 * flops / nullif(kernel_ns, 0) AS flops_per_s,
-    1e11 * flops / nullif(kernel_ns, 0) / peak_flops_per_s AS pct_of_peak,
-    1e9 * bytes / nullif(kernel_ns, 0) AS bytes_per_s,
-    1e11 * bytes / nullif(kernel_ns, 0) / peak_bytes_per_s AS pct_of_bandwidth,
+SELECT variant, tokens, part, calls, kernels, cpu_ns, kernel_ns, matmul_ns, 100.0 * kernel_ns / nullif(all_ns,
+    0) AS share_pct,
+    batch, heads, head_size, flops, useful_flops, bytes,
+    flops_per_s, share_of_peak(flops_per_s, peak_flops_per_s) AS pct_of_peak,
+    bytes_per_s, share_of_peak(bytes_per_s, peak_bytes_per_s) AS pct_of_bandwidth,
     CASE part WHEN 'softmax' THEN kernel_ns / nullif(both_ns, 0) END AS time_to_matmuls,
     CASE part WHEN 'softmax' THEN kernel_ns / nullif(products_ns, 0) END AS time_to_products,
     CASE part WHEN 'softmax' THEN flops / nullif(both_flops, 0) END AS flops_to_matmuls,
-    peak_flops_per_s, peak_from, peak_bytes_per_s, precision, causal
-FROM lane CROSS JOIN attention_peak((SELECT precision FROM fact))
+    peak_flops_per_s, peak_from, peak_bytes_per_s, peak_precision, precision, causal,
+    nullif(concat_ws(' ',
+        peak_contradiction(flops_per_s, peak_flops_per_s, 'FLOP', upper(peak_precision) || ', ' || peak_from,
+            sizes || coalesce(', head size ' || head_size, '') || ': a size, the precision or the peak is wrong'),
+        peak_contradiction(bytes_per_s, peak_bytes_per_s, 'B', 'memory bandwidth',
+            sizes || ' of ' || precision || ': the caches served these bytes, or a size or the precision is wrong')),
+        '') AS contradiction
+FROM lane LEFT JOIN peak USING (peak_precision)
 ORDER BY tokens, variant, batch, heads, head_size, place;

@@ -5,10 +5,12 @@
 -- the report, as are its items (keys flops_per_step and items_per_step of NAME.meta.json, the latter also as {"tokens":
 -- 4096}). What the program wrote holds for the steps of rank 1 and for patterns that differ from it by numbers alone
 -- (batch_8/step_*, batch_64/step_*), not for other loops, such as epochs; what is given holds for each. What is not
--- known stays empty, and so does all that is told of a step where the log does not cover them all.
+-- known stays empty, and so does all that is told of a step where the log does not cover them all. FLOPs
+-- that are above 105 % of the peak of the GPUs in the precision that the program tells cannot be those of this step:
+-- `contradiction` then says so instead of TFLOP/J.
 -- needs: power_log
 -- needs: range
--- includes: selection, sidecar, ranges, power, energy
+-- includes: selection, sidecar, ranges, power, energy, peak, share
 -- selects: part, mode
 -- param: flops =  FLOPs of a step on all GPUs together
 -- param: items =  items of a step, such as samples, on all GPUs together
@@ -26,41 +28,58 @@
 -- column: mean_w | W | .1f | mean power of all GPUs together
 -- column: measurable | bool | | false where half of the bar is more than half of the energy, or there is none
 -- column: flops_per_step | FLOP | | FLOPs of a step
--- column: tflop_per_j | TFLOP/J | .4f | FLOPs of a step over its energy
+-- column: tflop_per_j | TFLOP/J | .4f | FLOPs of a step over its energy; empty where they cannot be those of this step
 -- column: items_per_step | count | | items of a step
 -- column: item | text | | what they are, where the program tells
 -- column: items_per_j | 1/J | .4f | items of a step over its energy
+-- column: contradiction | text | | why TFLOP/J is empty though all is known: the share of the peak that it would need, and of what
 WITH written AS (
     SELECT TRY_CAST(value AS DOUBLE) AS items, nullif(regexp_extract(key, 'items_per_step\.([^.]+)$', 1), '') AS item
     FROM meta WHERE regexp_matches(key, '(^|\.)items_per_step(\.[^.]+)?$')
     ORDER BY len(string_split(key, '.')), key LIMIT 1
 ), told AS (
     SELECT TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE) AS flops, (SELECT items FROM written) AS items,
-        CASE WHEN $items::DOUBLE IS NULL THEN (SELECT item FROM written) END AS item
+        CASE WHEN $items::DOUBLE IS NULL THEN (SELECT item FROM written) END AS item,
+        short_precision(meta_value(['precision', 'dtype'])) AS precision
 ), step AS (
     SELECT rank AS key, any_value(label) AS steps, count(*) AS instances,
         regexp_replace(any_value(label), '\d+', '*', 'g') AS alike
     FROM selected_counted_step(selected_mode()) GROUP BY rank
 ), energy AS (
     SELECT key, any_value(asked_ns) AS asked_ns, sum(known_ns) AS known_ns, sum(joules) AS joules, sum(low_j) AS low_j,
-        sum(high_j) AS high_j, count(*) AS gpus
-    FROM selected_energy('step', selected_mode(), 1000) GROUP BY key
+        sum(high_j) AS high_j, count(*) AS gpus, string_agg(DISTINCT peak_from, ', ' ORDER BY peak_from) AS peak_from,
+        CASE WHEN count(peak_flops_per_s) = count(*) THEN sum(peak_flops_per_s) END AS peak_flops_per_s
+    FROM selected_energy('step', selected_mode(), 1000)
+    LEFT JOIN (SELECT gpu_id, peak_flops_per_s, source AS peak_from FROM gpu_peak((SELECT precision FROM told)))
+        USING (gpu_id)
+    GROUP BY key
 ), measured AS (
     SELECT *, CASE WHEN known_ns > 0.999 * asked_ns * gpus THEN instances END AS covered,
         energy_measurable(joules, low_j, high_j) AS measurable
     FROM step LEFT JOIN energy USING (key)
 ), described AS (
-    SELECT measured.*, alike = first(alike) OVER (ORDER BY key) AS is_described,
+    SELECT measured.*, precision, alike = first(alike) OVER (ORDER BY key) AS is_described,
         coalesce($flops::DOUBLE, CASE WHEN is_described THEN flops END) AS flops,
         coalesce($items::DOUBLE, CASE WHEN is_described THEN items END) AS items,
         CASE WHEN is_described THEN item END AS item
     FROM measured CROSS JOIN told
+), checked AS (
+    SELECT *, asked_ns / instances / 1e6 AS step_ms, flops / step_ms * 1e3 AS flops_per_s,
+        peak_contradiction(flops_per_s, peak_flops_per_s, 'FLOP', concat(
+                upper(precision), CASE WHEN gpus > 1 THEN ' of ' || gpus || ' GPUs' END, ', ', peak_from
+            ),
+            format('From {:.4g} FLOP in a step of {:.4g} ms: these are not the FLOPs of this step, or its precision is'
+                || ' another one', flops, step_ms)
+            || CASE precision WHEN 'fp32' THEN ', as where FP32 work ran as TF32' ELSE '' END) AS contradiction
+    FROM described
 )
 SELECT key AS rank, steps, instances, asked_ns / 1e9 AS seconds,
     100.0 * coalesce(known_ns, 0) / (asked_ns * gpus) AS covered_pct, joules, low_j, high_j, joules / covered AS step_j,
     low_j / covered AS step_low_j, high_j / covered AS step_high_j, joules / known_ns * 1e9 * gpus AS mean_w,
-    measurable,
-    flops AS flops_per_step, CASE WHEN measurable THEN flops / 1e12 / (joules / covered) END AS tflop_per_j,
-    items AS items_per_step, item, CASE WHEN measurable THEN items / (joules / covered) END AS items_per_j
-FROM described
+        measurable,
+    flops AS flops_per_step,
+    CASE WHEN measurable AND contradiction IS NULL THEN flops / 1e12 / (joules / covered) END AS tflop_per_j,
+    items AS items_per_step, item, CASE WHEN measurable THEN items / (joules / covered) END AS items_per_j,
+        contradiction
+FROM checked
 ORDER BY rank;

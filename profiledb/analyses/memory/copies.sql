@@ -2,9 +2,10 @@
 -- Copies and memory sets on the GPU by direction, the longest total first, with the bandwidth that they reached: bytes
 -- over the time in which they ran, each for itself. The peak is that of what limits them: the memory of the GPU for
 -- copies inside it and for memory sets, else the link to the host as the data sheet of the GPU states it; no row where
--- operations have different peaks has one. A copy inside a GPU reads and writes, so its traffic is twice its bytes.
+-- operations have different peaks has one. A copy inside a GPU reads and writes, so its traffic is twice its bytes. A
+-- share above 105 % of the peak cannot be: `contradiction` says what it would be and of what.
 -- needs: memop
--- includes: memory
+-- includes: memory, share
 -- selects: part
 -- column: direction | text | | direction of the copy, or memset
 -- column: kind | text | | memcpy or memset
@@ -12,11 +13,15 @@
 -- column: count = Operations | count | | number of operations
 -- column: bytes = Size | bytes | | sum of sizes
 -- column: avg_bytes = Average size | bytes | .1f | mean size of an operation
--- column: bytes_per_s = Bandwidth | bytes/s | .0f | sum of sizes over sum of durations
--- column: traffic_bytes_per_s | bytes/s | .0f | the same of what was read and written in the memory that limits
+-- column: bytes_per_s = Copied | bytes/s | .0f | sum of sizes over sum of durations: each byte counts once
+-- column: traffic_bytes_per_s = Traffic, read + write | bytes/s | .0f | what the memory or link that limits moved: a copy inside a GPU reads and writes each byte, so twice what was copied; else the same as that
 -- column: peak_bytes_per_s = Peak | bytes/s | .0f | GPU memory as the report states it; the link to the host as the GPU's data sheet states it, for no report of nsys does: a slot or a machine may be slower
--- column: peak_pct = Of the peak | % | .1f | of the GPU's memory for copies inside it, which read and write and so move twice their size, and for memory sets; else of one direction of the link to the host
+-- column: peak_pct = Traffic of peak | % | .1f | the traffic as a share of the peak: reads and writes both count for copies inside a GPU; empty where it cannot be
+-- column: contradiction | text | | why the share is empty though both are known
 SELECT direction, kind, total_ns, count, bytes, avg_bytes, bytes_per_s, traffic_bytes_per_s, peak_bytes_per_s,
-    100.0 * traffic_bytes_per_s / peak_bytes_per_s AS peak_pct
+    share_of_peak(traffic_bytes_per_s, peak_bytes_per_s) AS peak_pct,
+    peak_contradiction(traffic_bytes_per_s, peak_bytes_per_s, 'B', direction,
+        format('From {} bytes in {:.4g} ms: the times, the sizes or the peak is wrong', bytes, total_ns / 1e6))
+        AS contradiction
 FROM selected_copy_sum
 ORDER BY total_ns DESC, direction;

@@ -19,19 +19,20 @@
 -- column: flops_per_s = Work | FLOP/s | .0f | work, an FMA counts as two
 -- column: bytes_per_s = Traffic | bytes/s | .0f | traffic of the level
 -- column: intensity | FLOP/B | .3f | arithmetic intensity at this level
--- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision at the measured clock
+-- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision at the measured clock, sm_clock_hz
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of the level at the measured clock
--- column: pct_of_roof = Of the roof | % | .1f | work over the roof
--- column: bound | text | | by memory left of the ridge point, by arithmetic right of it
+-- column: pct_of_roof = Of the roof | % | .1f | work over the roof, empty where it cannot be
+-- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it; what limits the launch is the verdict
 -- column: estimated | text | | true where something was not measured as such; note says what
 -- column: note = Estimated | text | | what was estimated and how
--- column: above_roof | text | | why a launch can lie above the roof, which is impossible; empty where it does not
+-- column: above_roof | text | | why the share of the roof is not told: it would be above 105 %, which is impossible
 -- column: is_main | text | | whether this is the precision in which the launch comes nearest to a peak; any where it does no arithmetic
 -- column: types | text | | types of the inputs of tensor work, the most work first
 -- column: ridge | FLOP/byte | .3f | intensity of the ridge point
 -- column: name = Kernel | text | | readable name: without templates and arguments
 -- column: class | class | | kernel class
 -- column: verdict = Speed of light | text | | what limits the launch, by the thresholds of ncu's speed-of-light rule
+-- column: sm_clock_hz | Hz | .0f | clock of the SMs in the measurement, at which the peak of the work holds
 -- column: nvtx | text | | NVTX ranges open at the launch
 WITH name AS (
     SELECT demangled, any_value(class) AS class, any_value(short) AS short FROM kernel_name GROUP BY demangled
@@ -41,7 +42,7 @@ SELECT launch_id, kernel, coalesce(dimensions(grid_x, grid_y, grid_z), grid_size
     flops_per_s, bytes_per_s, intensity, peak_flops_per_s, peak_bytes_per_s, pct_of_roof, bound, estimated, note,
     above_roof, is_main, types,
     peak_flops_per_s / peak_bytes_per_s AS ridge, readable_name(coalesce(short, kernel), kernel) AS name, class,
-    ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict, nvtx
+    ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict, sm_clock_hz, nvtx
 FROM ncu_roofline_point JOIN ncu_launch USING (launch_id) LEFT JOIN name ON demangled = kernel
 WHERE ($launch::INTEGER IS NULL OR launch_id = $launch::INTEGER)
     AND ($precision IN ('all', precision) OR ($precision = 'main' AND is_main))

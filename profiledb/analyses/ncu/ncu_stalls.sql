@@ -14,30 +14,6 @@
 -- column: latency_cycles | text | .2f | cycles between two instructions of a warp: all states together
 -- column: samples | count | .0f | samples of this state
 -- column: samples_pct | % | .1f | share of all samples of the launch
-WITH metric AS MATERIALIZED (
-    SELECT launch_id, name, value, regexp_extract(name, '_stalled_(\w+?)(_per_issue_active)?(\.ratio)?$', 1) AS state
-    FROM launch_metric(
-        'smsp__average_warps_issue_stalled_\w+_per_issue_active\.ratio|smsp__pcsamp_warps_issue_stalled_\w+'
-        || '|smsp__average_warp_latency_per_inst_issued\.ratio')
-    WHERE value IS NOT NULL AND NOT ends_with(name, '_not_issued')
-        AND ($launch::INTEGER IS NULL OR launch_id = $launch::INTEGER)
-), named AS (
-    SELECT launch_id,
-        CASE state WHEN 'no_instructions' THEN 'no_instruction' WHEN 'warpgroup_arrive' THEN 'gmma' ELSE state
-        END AS reason, max(value) FILTER (name LIKE '%average%') AS cycles_per_issue,
-        max(value) FILTER (name LIKE '%pcsamp%') AS samples
-    FROM metric WHERE state <> '' GROUP BY launch_id, reason
-), latency AS (
-    SELECT launch_id, value AS latency_cycles FROM metric WHERE state = ''
-), share AS (
-    SELECT *, 100 * cycles_per_issue / nullif(latency_cycles, 0) AS share_pct,
-        100 * samples / nullif(sum(samples) OVER (PARTITION BY launch_id), 0) AS samples_pct
-    FROM named LEFT JOIN latency USING (launch_id)
-)
-SELECT launch_id,
-    row_number() OVER (PARTITION BY launch_id
-        ORDER BY coalesce(share_pct, samples_pct, cycles_per_issue) DESC NULLS LAST, reason)
-        AS rank,
-    reason, cycles_per_issue, share_pct, latency_cycles, samples, samples_pct
-FROM share
+SELECT launch_id, rank, reason, cycles_per_issue, share_pct, latency_cycles, samples, samples_pct FROM launch_stall
+WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER
 ORDER BY launch_id, rank;

@@ -36,14 +36,15 @@
 -- column: intensity | FLOP/B | .3f | arithmetic intensity at this level
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of this level
--- column: pct_of_roof = Of the roof | % | .1f | work over the roof, of the launch that ncu measured
--- column: bound | text | | by memory left of the ridge point, by arithmetic right of it
+-- column: pct_of_roof = Of the roof | % | .1f | work over the roof, empty where it cannot be, of the launch that ncu measured
+-- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it; what limits the launch is the verdict
 -- column: estimated | text | | whether work, traffic or a peak is an estimate
 -- column: covered_pct | % | .2f | share of all kernel durations that exact matches cover up to this row
 -- column: demangled | text | | full name with template arguments
 -- column: note = Estimated | text | | what was estimated and how
--- column: above_roof | text | | why it can lie above the roof, which is impossible; empty where it does not
+-- column: above_roof | text | | why the share of the roof is not told: it would be above 105 %, which is impossible
 -- column: types | text | | types of the inputs of tensor work
+-- column: sm_clock_hz | Hz | .0f | clock of the SMs in the measurement, at which the peak of the work holds
 SELECT kernel, name, class, dimensions(grid_x, grid_y, grid_z) AS grid,
     dimensions(block_x, block_y, block_z) AS block, calls, total_ns,
     100.0 * total_ns / nullif(sum(total_ns) OVER (), 0) AS share_pct, total_ns / calls AS avg_ns, match, launches,
@@ -51,7 +52,7 @@ SELECT kernel, name, class, dimensions(grid_x, grid_y, grid_z) AS grid,
     duration_ns AS ncu_duration_ns, ambiguous, verdict, precision, level, flops_per_s, bytes_per_s, intensity,
     peak_flops_per_s, peak_bytes_per_s, pct_of_roof, bound, estimated,
     100.0 * coalesce(sum(total_ns) FILTER (match = 'exact') OVER (ORDER BY place), 0) / nullif(sum(total_ns) OVER (), 0)
-        AS covered_pct, demangled, note, above_roof, types
+        AS covered_pct, demangled, note, above_roof, types, sm_clock_hz
 FROM selected_pair($level, $precision)
 ORDER BY place
 LIMIT $limit::BIGINT;

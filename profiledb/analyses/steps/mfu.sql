@@ -3,9 +3,10 @@
 -- ran kernels. FLOPs and precision are those given, else those that the program wrote beside the report (keys
 -- flops_per_step and precision of NAME.meta.json). A step is one of rank 1 of `iterations` that does not look like a
 -- warm-up; its time is the median on the host or on the GPU, whichever is longer: a host that does not wait for the GPU
--- is done early. What is not known leaves the figure empty.
+-- is done early. What is not known leaves the figure empty. So does a share above 105 %, which cannot be:
+-- `contradiction` says what it would be and of what.
 -- needs: kernel
--- includes: selection, sidecar, ranges, peak
+-- includes: selection, sidecar, ranges, peak, share
 -- selects: part, mode
 -- param: flops =  FLOPs of a step on all GPUs together
 -- param: precision =  fp64, fp32, tf32, bf16, fp16 or fp8; where nobody tells bf16
@@ -23,6 +24,7 @@
 -- column: gpu | text | | their product names
 -- column: peak_flops_per_s | FLOP/s | | their dense peaks together; empty where one is unknown
 -- column: peak_from | text | | where a peak is from: the data sheet, or SMs x FLOPs a cycle x highest clock
+-- column: contradiction | text | | why MFU is empty though all is known: what it would be, and of which FLOPs, step and precision
 WITH told AS (
     SELECT $flops::DOUBLE AS given_flops, TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE) AS meta_flops,
         short_precision($precision::VARCHAR) AS given, short_precision(meta_value(['precision', 'dtype'])) AS of_meta
@@ -49,8 +51,14 @@ WITH told AS (
         CASE WHEN count(peak_flops_per_s) = count(*) THEN sum(peak_flops_per_s) END AS peak_flops_per_s,
         string_agg(DISTINCT source, ', ' ORDER BY source) AS peak_from
     FROM used LEFT JOIN gpu_peak((SELECT precision FROM asked)) USING (gpu_id)
+), whole AS (
+    SELECT *, flops / nullif(step_ns, 0) * 1e9 AS flops_per_s FROM asked CROSS JOIN step CROSS JOIN peak
 )
-SELECT 100 * flops / nullif(step_ns, 0) * 1e9 / nullif(peak_flops_per_s, 0) AS mfu_pct, flops AS flops_per_step,
-    flops_from, step_ns, step_from, steps, flops / nullif(step_ns, 0) * 1e9 AS flops_per_s, precision, precision_from,
-    gpus, gpu, peak_flops_per_s, peak_from
-FROM asked CROSS JOIN step CROSS JOIN peak;
+SELECT share_of_peak(flops_per_s, peak_flops_per_s) AS mfu_pct, flops AS flops_per_step, flops_from, step_ns, step_from,
+    steps, flops_per_s, precision, precision_from, gpus, gpu, peak_flops_per_s, peak_from,
+    peak_contradiction(flops_per_s, peak_flops_per_s, 'FLOP', concat(
+            upper(precision), CASE WHEN gpus > 1 THEN ' of ' || gpus || ' GPUs' END, ', ', peak_from
+        ),
+        format('From {:.4g} FLOP in a step of {:.4g} ms: the FLOPs, the step or the precision is wrong', flops,
+            step_ns / 1e6) || CASE precision WHEN 'fp32' THEN ', or FP32 work ran as TF32' ELSE '' END) AS contradiction
+FROM whole;

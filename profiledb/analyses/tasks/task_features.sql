@@ -4,7 +4,7 @@
 -- nothing. Counts, bytes and sums of durations of the profile are means of a repetition, what is called median is one.
 -- What the report does not tell is empty: without such ranges all that comes from the profile.
 -- needs: task_time
--- includes: selection, sidecar, memory, peak, task
+-- includes: selection, sidecar, memory, peak, task, share
 -- column: gpu_name | text | | product name of the GPU that worked most
 -- column: compute_capability | text | | its compute capability, major.minor
 -- column: sm_count | count | | its streaming multiprocessors
@@ -12,6 +12,7 @@
 -- column: memory_bandwidth_bytes_per_s | bytes/s | | peak of its memory
 -- column: precision | text | | precision of the program, as NAME.meta.json tells: fp32 ...
 -- column: peak_flops_per_s | FLOP/s | | dense peak of the GPU in that precision
+-- column: peak_from | text | | where the peak is from: the data sheet, or SMs x FLOPs a cycle x highest clock
 -- column: cpu_name | text | | processor
 -- column: cpu_backend | text | | who computed on the CPU (backends.cpu of NAME.meta.json)
 -- column: gpu_backend | text | | who computed on the GPU (backends.gpu of NAME.meta.json)
@@ -71,7 +72,8 @@
 -- column: static_shared_bytes | bytes | | shared memory of its blocks, declared
 -- column: dynamic_shared_bytes | bytes | | shared memory of its blocks, asked for at launch
 -- column: kernel_flops_per_s | FLOP/s | | flops over the median of the sum of the durations of the kernels
--- column: kernel_peak_pct | % | | that of the peak
+-- column: kernel_peak_pct | % | | that of the peak; empty above 105 %, which cannot be
+-- column: kernel_peak_contradiction | text | | why that share is empty though all is known: what it would be, and of what
 WITH program AS (
     SELECT short_precision(meta_value(['precision', 'dtype'])) AS precision,
         (SELECT any_value(value) FROM meta WHERE key = 'backends.cpu') AS cpu_backend,
@@ -83,7 +85,8 @@ WITH program AS (
 ), board AS (
     SELECT gpu.name AS gpu_name, compute_capability, sm_count, nullif(clock_hz, 0) AS sm_clock_hz,
         nullif(memory_bandwidth_bytes_per_s, 0) AS memory_bandwidth_bytes_per_s, program.* EXCLUDE (gpu_id),
-        peak_flops_per_s
+            peak_flops_per_s,
+        source AS peak_from
     FROM program LEFT JOIN gpu USING (gpu_id) LEFT JOIN gpu_peak((SELECT precision FROM program)) AS peak USING (gpu_id)
 ), traced AS (
     SELECT EXISTS (FROM kernel) OR EXISTS (FROM memop) OR EXISTS (FROM graph_launch) AS gpu,
@@ -154,7 +157,8 @@ WITH program AS (
         block_x, block_y, block_z, registers_per_thread, static_shared_bytes, dynamic_shared_bytes) = 1
 )
 SELECT board.gpu_name, board.compute_capability, board.sm_count, board.sm_clock_hz, board.memory_bandwidth_bytes_per_s,
-    board.precision, board.peak_flops_per_s, board.cpu_name, board.cpu_backend, board.gpu_backend, task, size, flops,
+    board.precision, board.peak_flops_per_s, board.peak_from, board.cpu_name, board.cpu_backend, board.gpu_backend,
+        task, size, flops,
     cpu_repetitions, gpu_repetitions, cpu_median_ns AS cpu_total_median_ns, cpu_std_ns AS cpu_total_std_ns,
     cpu_compute_median_ns, cpu_allocate_ns AS cpu_allocate_median_ns, gpu_median_ns AS gpu_total_median_ns,
     gpu_std_ns AS gpu_total_std_ns, gpu_compute_median_ns, gpu_allocate_ns AS gpu_allocate_median_ns,
@@ -167,6 +171,10 @@ SELECT board.gpu_name, board.compute_capability, board.sm_count, board.sm_clock_
     bytes_other, copy_ns, top_kernel_name, top_kernel_class, top_kernel_share_pct, top_kernel_median_ns,
     top_kernel_launches, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, static_shared_bytes,
     dynamic_shared_bytes, 1e9 * flops / nullif(kernel_median_ns, 0) AS kernel_flops_per_s,
-    100 * kernel_flops_per_s / nullif(board.peak_flops_per_s, 0) AS kernel_peak_pct
+    share_of_peak(kernel_flops_per_s, board.peak_flops_per_s) AS kernel_peak_pct,
+    peak_contradiction(kernel_flops_per_s, board.peak_flops_per_s, 'FLOP', upper(board.precision) || ', '
+        || board.peak_from,
+        format('From {:.4g} FLOP in kernels of {:.4g} ms: the FLOPs or the precision is wrong', flops,
+            kernel_median_ns / 1e6)) AS kernel_peak_contradiction
 FROM task_figure LEFT JOIN profile USING (task, size) LEFT JOIN top USING (task, size) CROSS JOIN board
 ORDER BY task_row, size;

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pandas as pd
+
 from profiledb import words
 from profiledb.studies.summary.answers import Answers, Section, Shown, table
 
@@ -34,9 +36,19 @@ def top(answers: Answers) -> str:
     rows = answers.rows("ncu_speed_of_light").sort_values("duration_ns", ascending=False, kind="stable").head(TOP)
     points = answers.rows_or_none("ncu_roofline", precision="main", level="dram")
     roofs = {} if points.empty else points.drop_duplicates("launch_id").set_index("launch_id")["pct_of_roof"].to_dict()
-    return f"## Top launches\n\nThe {TOP} longest, with times under ncu's clock control:\n\n" + table(
+    shown = f"## Top launches\n\nThe {TOP} longest, with times under ncu's clock control:\n\n" + table(
         "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs)), _LAUNCHES
     )
+    return shown + ("" if points.empty else _above_roof(points[points["launch_id"].isin(rows["launch_id"])]))
+
+
+def _above_roof(points: pd.DataFrame) -> str:
+    """A line for each launch whose share of the roof cannot be, and so is not in the table."""
+    lines = [
+        f"- Launch {words.code(row['launch_id'])}: {words.plain(row['above_roof'])}"
+        for _, row in points.dropna(subset=["above_roof"]).iterrows()
+    ]
+    return "\n\n" + "\n".join(lines) if lines else ""
 
 
 def roofline(answers: Answers) -> str:

@@ -43,8 +43,8 @@ _IDLE: Shown = {
     "Share of the time": "window_pct", "Function": "function", "NVTX range": "range",
 }  # fmt: skip
 _COPIES: Shown = {
-    "Direction": "direction", "Total": "total_ns", "Operations": "count", "Size": "bytes", "Rate": "bytes_per_s",
-    "Of the peak": "peak_pct",
+    "Direction": "direction", "Total": "total_ns", "Operations": "count", "Size": "bytes", "Copied": "bytes_per_s",
+    "Traffic, read + write": "traffic_bytes_per_s", "Traffic of peak": "peak_pct",
 }  # fmt: skip
 _ATTENTION: Shown = {
     "Attention": "variant", "Tokens": "tokens", "Part": ("part", words.plain), "Calls": "calls",
@@ -143,7 +143,14 @@ def copies(answers: Answers) -> str:
     rows = answers.rows_or_none("copies")  # a program may copy nothing; the end tells that there are none
     if rows.empty:
         return ""
-    return "## Copies\n\n" + table("copies", rows, _COPIES)
+    return "## Copies\n\n" + table("copies", rows, _COPIES) + _contradictions(rows, "direction")
+
+
+def _contradictions(rows: pd.DataFrame, name: str) -> str:
+    """A line for each share of a peak that cannot be, and so is not in the table."""
+    wrong = rows.dropna(subset=["contradiction"])
+    lines = [f"- {words.code(row[name])}: {words.plain(row['contradiction'])}" for _, row in wrong.iterrows()]
+    return "\n\n" + "\n".join(lines) if lines else ""
 
 
 def attention(answers: Answers) -> str:
@@ -151,7 +158,20 @@ def attention(answers: Answers) -> str:
     rows = answers.rows_or_none("attention_parts")
     if rows.empty:
         return ""
-    return "## Attention\n\n" + table("attention_parts", rows, _ATTENTION)
+    return (
+        "## Attention\n\n" + table("attention_parts", rows, _ATTENTION) + _peaks(rows) + _contradictions(rows, "part")
+    )
+
+
+def _peaks(rows: pd.DataFrame) -> str:
+    """The peaks that the parts of attention are held against, with where each is from."""
+    known = rows.dropna(subset=["peak_flops_per_s"]).drop_duplicates("peak_precision")
+    told = [
+        f"{words.flops(row['peak_flops_per_s'], digits=False)} in {words.code(row['peak_precision'])}"
+        f" ({words.plain(row['peak_from'])})"
+        for _, row in known.iterrows()
+    ]
+    return f"\n\nPeak: {', '.join(told)}." if told else ""
 
 
 def timings(answers: Answers) -> str:
@@ -163,6 +183,8 @@ def timings(answers: Answers) -> str:
 def mfu(answers: Answers) -> str:
     """Model FLOPs utilization, where the FLOPs of a step, its time and the peak are known."""
     row = answers.rows("mfu").iloc[0]
+    if isinstance(row["contradiction"], str):
+        return f"## Model FLOPs utilization\n\n{words.plain(row['contradiction'])}"
     if words.number(row["mfu_pct"]) is None:
         return ""
     return (

@@ -1,5 +1,6 @@
 """Attention by its parts: work and rates by hand, where sizes come from, samples against SQL of their export."""
 
+import json
 import math
 import sqlite3
 from contextlib import closing
@@ -10,11 +11,13 @@ import pytest
 from app.ui.size_charts import fit
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, Once, ingest_files
+from tests.support import ddp_samples
+from tests.support.ddp_samples import make_ddp, needs_ddp
 from tests.support.page_reports import H100, Publish, make_library, make_publish, picked, run
 from tests.support.ranged import Capture, Range, Work, make_capture
 
-__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
+__all__ = ["make_capture", "make_ddp", "make_library", "make_publish"]  # fixtures
 
 CLASSES = {"one": "matmul", "two": "softmax", "three": "attention"}
 GPU = H100 | {"name": "NVIDIA H200", "clock_hz": 1_980_000_000, "memory_bandwidth_bytes_per_s": 4_800_000_000_000}
@@ -52,12 +55,13 @@ def test_work_rates_and_ratios(library: Library, capture: Capture) -> None:
     assert softmax["flops_to_matmuls"] == SOFTMAX_FLOPS / (2 * MATMUL_FLOPS)
     assert (scores["time_to_matmuls"], scores["share_pct"]) == (None, 40)
     assert scores["flops_per_s"] == pytest.approx(MATMUL_FLOPS / 40e-9)
-    assert scores["pct_of_peak"] == pytest.approx(100 * MATMUL_FLOPS / 40e-9 / 989.5e12)
     elements = 4 * 12 * 512
     assert [row["bytes"] for row in rows.values()] == [
         2 * elements * (2 * 64 + 512), 2 * elements * 2 * 512, 2 * elements * (512 + 2 * 64)
     ]  # fmt: skip
-    assert scores["pct_of_bandwidth"] == pytest.approx(100 * scores["bytes"] / 40e-9 / 4.8e12)
+    slow = parts(library, capture(*naive(0, scale=1000), CLASSES, [GPU]), **SIZE, precision="bf16")["scores"]
+    assert slow["pct_of_peak"] == pytest.approx(100 * MATMUL_FLOPS / 40e-6 / 989.5e12)
+    assert slow["pct_of_bandwidth"] == pytest.approx(100 * scores["bytes"] / 40e-6 / 4.8e12)
 
 
 def test_causal_halves_what_is_useful(library: Library, capture: Capture) -> None:
@@ -68,6 +72,54 @@ def test_causal_halves_what_is_useful(library: Library, capture: Capture) -> Non
     library.put_sidecar(report, "meta", '{"model.causal": "True"}')
     assert parts(library, report)["scores"]["causal"]
     assert not parts(library, report, causal="false")["scores"]["causal"]
+
+
+def test_causal_rates_count_the_useful_half(library: Library, capture: Capture) -> None:
+    report = capture(*naive(0, scale=1000), CLASSES, [GPU])
+    scores = parts(library, report, **SIZE, precision="bf16", causal="true")["scores"]
+    assert scores["flops_per_s"] == pytest.approx(MATMUL_FLOPS / 2 / 40e-6)
+    assert scores["pct_of_peak"] == pytest.approx(100 * MATMUL_FLOPS / 2 / 40e-6 / 989.5e12)
+
+
+def test_a_softmax_is_held_against_the_cuda_cores(library: Library, capture: Capture) -> None:
+    ranges, work = naive(0, scale=2000)
+    report = capture(ranges, work, CLASSES, [GPU])
+    rows = parts(library, report, **SIZE, precision="bf16")
+    peak = 132 * 128 * 2 * 1.98e9  # SMs, FMAs a cycle of each, FLOPs of one, highest clock
+    assert (rows["softmax"]["peak_precision"], rows["softmax"]["peak_flops_per_s"]) == ("fp32", pytest.approx(peak))
+    assert rows["softmax"]["pct_of_peak"] == pytest.approx(100 * SOFTMAX_FLOPS / 40e-6 / peak)
+    assert rows["scores"]["peak_precision"] == "bf16"
+    assert parts(library, report, **SIZE, precision="fp64")["softmax"]["peak_precision"] == "fp64"
+
+
+def test_a_share_above_the_peak_is_told_as_a_contradiction(library: Library, capture: Capture) -> None:
+    report = capture(*naive(0), CLASSES, [GPU])  # 1.6 GFLOP in 40 ns
+    scores = parts(library, report, **SIZE, precision="bf16")["scores"]
+    rate, traffic = MATMUL_FLOPS / 40e-9, scores["bytes"] / 40e-9
+    assert (scores["pct_of_peak"], scores["pct_of_bandwidth"]) == (None, None)
+    assert scores["flops_per_s"] == pytest.approx(rate)
+    for told in (
+        f"{100 * rate / 989.5e12:,.0f} % of the peak", "989.5 TFLOP/s (BF16, data sheet)", "512 tokens, head size 64",
+        f"{100 * traffic / 4.8e12:,.0f} % of the peak", "the caches served these bytes",
+    ):  # fmt: skip
+        assert told in scores["contradiction"]
+    slow = capture(*naive(0, scale=20_000), CLASSES, [GPU])
+    assert parts(library, slow, **SIZE, precision="bf16")["scores"]["contradiction"] is None
+
+
+def test_no_size_of_a_sequence_is_a_figure_per_step(library: Library, capture: Capture) -> None:
+    report = capture(*naive(0), CLASSES)
+    for group in ("items_per_step", "throughput.per_second", "work_per_iteration", "itemsPerBatch"):
+        library.put_sidecar(
+            report, "meta", json.dumps({f"{group}.{name}": "7" for name in ("tokens", "batch", "heads")})
+        )
+        scores = parts(library, report)["scores"]
+        assert (scores["tokens"], scores["batch"], scores["heads"]) == (None, None, None), group
+    facts = {"items_per_step.tokens": "32768", "hyper_params.seq_len": "512", "options.batch": "64"}
+    library.put_sidecar(report, "meta", json.dumps(facts))
+    assert picked([parts(library, report)["scores"]], "tokens", "batch") == [(512, 64)]
+    library.put_sidecar(report, "meta", json.dumps(facts | {"shapes.tokens.0": "16", "shapes.tokens.1": "513"}))
+    assert parts(library, report)["scores"]["batch"] == 16, "this process has 16 of the 64 sequences"
 
 
 def test_sizes_are_given_or_in_payloads_names_and_beside_the_report(library: Library, capture: Capture) -> None:
@@ -193,6 +245,39 @@ def test_the_samples_are_as_their_exports_say(nsys_samples: Library) -> None:
             (row["kernel_ns"], row["kernels"])
             for row in rows
         } == raw, name  # fmt: skip
+
+
+SOFTMAX_ROWS = """
+SELECT DISTINCT gridX * blockY FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName
+WHERE value = 'softmax_warp_forward'
+"""
+
+
+@needs_ddp
+@pytest.mark.parametrize("name", ["ddp_1", "ddp_overlap_4_rank0"])
+def test_the_samples_of_training_have_the_rows_that_their_softmax_launched(ddp: Library, name: str) -> None:
+    told = json.loads((ddp_samples.FOLDER / f"{name}.meta.json").read_text())
+    rows = parts(ddp, ddp.find(f"{name}.sqlite").id)
+    softmax, context = rows["softmax"], told["shapes"]["context"]
+    ((launched,),) = ddp_samples.rows(name, SOFTMAX_ROWS)
+    assert softmax["tokens"] == context != told["items_per_step"]["tokens"]
+    assert softmax["batch"] * softmax["heads"] * softmax["tokens"] == launched
+    assert softmax["flops_per_s"] == pytest.approx(
+        5 * launched * context * softmax["calls"] / softmax["kernel_ns"] * 1e9
+    )
+    assert 0 < softmax["pct_of_peak"] < 105
+    assert 0 < softmax["pct_of_bandwidth"] < 105
+    assert [row["contradiction"] for row in rows.values()] == [None] * 3
+
+
+@needs_samples
+def test_a_step_of_the_sample_is_not_a_sequence(once: Once) -> None:
+    files = [SAMPLES / f"transformer_steps.{kind}" for kind in ("sqlite", "meta.json")]
+    library = Library(once("steps_with_meta", lambda folder: ingest_files(folder, files)) / "library")
+    told = json.loads(files[1].read_text())
+    softmax = parts(library, library.find("transformer_steps.sqlite").id)["softmax"]
+    assert (softmax["tokens"], softmax["batch"]) == (told["shapes"]["context"], told["shapes"]["tokens"][0])
+    assert 0 < softmax["pct_of_bandwidth"] < 105
 
 
 @needs_samples

@@ -50,6 +50,14 @@ def test_copies_reach_a_share_of_what_limits_them(library: Library, publish: Pub
     assert up["peak_bytes_per_s"] == pytest.approx(63.015e9, rel=1e-4)
     assert up["peak_pct"] == pytest.approx(10, rel=1e-3)
     assert (peer["peak_bytes_per_s"], peer["peak_pct"]) == (None, None)
+    assert [row["contradiction"] for row in rows] == [None] * 3
+
+
+def test_a_copy_faster_than_its_link_is_a_contradiction(library: Library, publish: Publish) -> None:
+    copies = [copy(0, 0, 1_000, 630_150_000, (0, 2))]  # 630.15 TB/s over a link of 512 Gbit/s · 128 / 130
+    (row,) = run(library, publish(lambda db: fill(db, gpu=[gpu()], memop=copies)), "copies")
+    assert row["peak_pct"] is None
+    assert "999,994 % of the peak, 630.1 TB/s against 63.02 GB/s" in row["contradiction"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,9 @@ from tests.support.page_reports import H100, V100, Publish, insert, kernel, make
 __all__ = ["make_library", "make_publish"]  # fixtures
 
 H200 = H100 | {"name": "NVIDIA H200", "clock_hz": 1_980_000_000}
+A100 = H100 | {"compute_capability": "8.0", "sm_count": 108, "clock_hz": 1_410_000_000}
+ADA = H100 | {"compute_capability": "8.9", "sm_count": 142, "clock_hz": 2_490_000_000}
+BLACKWELL = H100 | {"compute_capability": "10.0", "sm_count": 148, "clock_hz": 1_965_000_000}
 RTX4090 = H100 | {
     "name": "NVIDIA GeForce RTX 4090", "compute_capability": "8.9", "sm_count": 128, "clock_hz": 2_520_000_000
 }  # fmt: skip
@@ -53,6 +56,22 @@ def test_over_time_and_peak(library: Library, publish: Publish) -> None:
         (H200, "fp8", 1979, "data sheet"),
         (H100 | {"name": "NVIDIA H100 PCIe"}, "fp16", 756.5, "data sheet"),
         (H200, "fp32", 132 * 256 * 1.98e-3, "132 SMs × 256 FLOP × 1.98 GHz"),
+        (H100 | {"name": "NVIDIA H20"}, "bf16", 148, "data sheet"),
+        (H100 | {"name": "NVIDIA H20-3e"}, "tf32", 74, "data sheet"),
+        (H100 | {"name": "NVIDIA H20"}, "fp8", 296, "data sheet"),
+        (H100 | {"name": "NVIDIA H800"}, "bf16", 989.5, "data sheet"),
+        (H100 | {"name": "NVIDIA H800 PCIe"}, "bf16", 756.5, "data sheet"),
+        (H100 | {"name": "NVIDIA GH200 480GB"}, "bf16", 989.5, "data sheet"),
+        (A100 | {"name": "NVIDIA A800-SXM4-80GB"}, "bf16", 312, "data sheet"),
+        (A100 | {"name": "NVIDIA A800-SXM4-80GB"}, "fp8", None, None),
+        (ADA | {"name": "NVIDIA L40"}, "bf16", 181.05, "data sheet"),
+        (ADA | {"name": "NVIDIA L40S"}, "bf16", 362.05, "data sheet"),
+        (ADA | {"name": "NVIDIA L20"}, "bf16", 119.5, "data sheet"),
+        (ADA | {"name": "NVIDIA L4"}, "bf16", 121, "data sheet"),
+        (BLACKWELL | {"name": "NVIDIA B300 SXM6 AC"}, "fp8", 4500, "data sheet"),
+        (BLACKWELL | {"name": "NVIDIA GB300"}, "bf16", 2500, "data sheet"),
+        (BLACKWELL | {"name": "NVIDIA GB200"}, "bf16", 2500, "data sheet"),
+        (BLACKWELL | {"name": "NVIDIA B200"}, "bf16", 2250, "data sheet"),
         (RTX4090, "bf16", 128 * 512 * 2.52e-3, "128 SMs × 512 FLOP × 2.52 GHz"),
         (V100 | {"clock_hz": 1_530_000_000}, "fp16", 80 * 1024 * 1.53e-3, "80 SMs × 1024 FLOP × 1.53 GHz"),
         (V100 | {"clock_hz": 1_530_000_000}, "bf16", None, None),
@@ -64,7 +83,7 @@ def test_over_time_and_peak(library: Library, publish: Publish) -> None:
 def test_peaks(
     library: Library, publish: Publish, gpu: dict[str, Any], precision: str, tflops: float | None, source: str | None
 ) -> None:
-    (row,) = run(library, report(publish, gpu), "mfu", flops=1e12, precision=precision)
+    (row,) = run(library, report(publish, gpu), "mfu", flops=1e10, precision=precision)
     assert row["peak_flops_per_s"] == (tflops and pytest.approx(tflops * 1e12))
     assert row["peak_from"] == source
     assert (row["mfu_pct"] is None) == (tflops is None)
@@ -94,3 +113,17 @@ def test_what_the_program_says(library: Library, publish: Publish) -> None:
     assert (row["precision"], row["precision_from"], row["peak_flops_per_s"]) == ("fp16", "meta", 989.5e12)
     (given,) = run(library, report_id, "mfu", flops=1e12, precision="tf32")
     assert (given["flops_from"], given["precision"], given["peak_flops_per_s"]) == ("given", "tf32", 494.7e12)
+
+
+def test_a_share_that_cannot_be_is_a_contradiction(library: Library, publish: Publish) -> None:
+    (row,) = run(library, report(publish, H200, H200), "mfu", flops=1e13, precision="bf16")
+    pct = 100 * 1e13 / 2e-3 / (2 * 989.5e12)
+    assert pct > 105
+    assert row["mfu_pct"] is None
+    assert row["flops_per_s"] == pytest.approx(1e13 / 2e-3), "what it is made of is still told"
+    for told in (f"{pct:.0f} % of the peak", "5 PFLOP/s", "1.979 PFLOP/s", "BF16 of 2 GPUs, data sheet", "2 ms"):
+        assert told in row["contradiction"]
+    (tf32,) = run(library, report(publish, H200), "mfu", flops=1e12, precision="fp32")
+    assert "or FP32 work ran as TF32" in tf32["contradiction"]
+    (fine,) = run(library, report(publish, H200, H200), "mfu", flops=1e12, precision="bf16")
+    assert fine["contradiction"] is None

@@ -196,8 +196,34 @@ def test_a_point_above_the_roof_is_marked_with_a_cause(points: Any) -> None:
     measured = points(CLOCKS | WORK | {"dram__bytes.sum.per_second": 20e9, "dram__bytes.sum.peak_sustained": 8.0})
     assert "different clocks" in measured["fp32", "dram"]["above_roof"]
     guessed = points(CLOCKS | DRAM | rates("f", 0, 0, 300))  # of 256 FMAs by the compute capability
-    assert "estimate (peak from the compute capability)" in guessed["fp32", "dram"]["above_roof"]
+    assert "estimate may be off (peak from the compute capability)" in guessed["fp32", "dram"]["above_roof"]
+    for row, pct in ((measured["fp32", "dram"], 100 * 20 / 16), (guessed["fp32", "dram"], 100 * 600 / 512)):
+        assert row["pct_of_roof"] is None, "what cannot be is no fact"
+        assert f"{pct:.0f} % of the peak" in row["above_roof"]
     assert points(CLOCKS | WORK | DRAM)["fp32", "dram"]["above_roof"] is None
+
+
+def test_without_a_peak_nothing_is_above_the_roof(points: Any) -> None:
+    row = points(CLOCKS | rates("f", 0, 0, 10) | {TAGS: 1e6}, memory_bandwidth_bytes_per_s=None)["fp32", "l2"]
+    assert (row["peak_bytes_per_s"], row["pct_of_roof"], row["bound"], row["above_roof"]) == (None, None, None, None)
+
+
+def test_peaks_name_the_clock_at_which_they_hold(points: Any) -> None:
+    row = points(CLOCKS | WORK | DRAM | {"sm__cycles_elapsed.avg.per_second": 0.5e9})["fp32", "dram"]
+    assert (row["sm_clock_hz"], row["peak_flops_per_s"]) == (0.5e9, 64e9), "64 FMAs a cycle at half of the clock"
+
+
+def test_l2_is_what_the_sms_receive_where_ncu_does_not_count_what_it_sends(points: Any) -> None:
+    received = {"l1tex__m_xbar2l1tex_read_bytes.sum.per_second": 3e9, f"l1tex__m_xbar2l1tex_read_bytes.sum{PCT}": 10.0}
+    tags = {f"{TAGS}{RATE}": 1e9, f"{TAGS}{PEAK}": 4.0}  # 32 GB/s
+    row = points(CLOCKS | WORK | DRAM | tags | received)["fp32", "l2"]
+    assert (row["bytes_per_s"], row["peak_bytes_per_s"], row["estimated"]) == (3e9, 30e9, True)
+    other = {"l1tex__m_xbar2l1tex_read_bytes_mem_dshared.sum.per_second": 1e9}
+    own = {"lts__lts2xbar_cycles_active.avg.pct_of_peak_sustained_elapsed": 20.0}
+    row = points(CLOCKS | WORK | DRAM | tags | received | other | own)["fp32", "l2"]
+    assert (row["bytes_per_s"], row["peak_bytes_per_s"]) == (2e9, 10e9)
+    row = points(CLOCKS | WORK | DRAM | tags | received | {f"{XBAR}{RATE}": 0.1e9, f"{XBAR}{PEAK}": 1.0})["fp32", "l2"]
+    assert (row["bytes_per_s"], row["peak_bytes_per_s"], row["estimated"]) == (3.2e9, 32e9, False)
 
 
 def test_parameters_keep_a_launch_a_precision_and_a_level(library: Library, publish: Publish) -> None:

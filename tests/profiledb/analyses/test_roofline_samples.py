@@ -120,3 +120,23 @@ def test_low_occupancy_is_limited_by_what_it_was_built_to_be_limited_by(every_re
     assert row["limiter"] == "shared_mem"
     assert row["theoretical_pct"] == pytest.approx(100 * 2 * 2 / 64)  # 2 blocks of 2 warps of the 64 that an SM holds
     assert row["achieved_pct"] <= row["theoretical_pct"] + 0.1
+
+
+def test_l2_traffic_of_an_addition_of_vectors_is_what_it_reads(every_report: Library) -> None:
+    found = next((one for one in every_report.list() if one.name == "vec_add_1660s_full.ncu-rep"), None)
+    if found is None:
+        pytest.skip("no corpus here")
+    rows = records(analysis.run(every_report, found.id, "ncu_roofline", {"level": "l2", "precision": "fp32"}))
+    (row,) = rows
+    assert row["intensity"] == pytest.approx(1 / 8, rel=0.005), "one addition for two floats that L2 sends"
+    assert row["bytes_per_s"] * row["duration_ns"] / 1e9 == pytest.approx(4096 * 256 * 8, rel=0.01)
+    assert "L1 caches received" in row["note"]
+
+
+def test_what_the_sms_receive_is_what_l2_sends(every_report: Library, kernels: Any) -> None:
+    report = every_report.find("kernels.ncu-rep").id
+    name = "l1tex__m_xbar2l1tex_read_bytes.sum.per_second"
+    received = analysis.query(every_report, report, CLOCK, {"name": name}).set_index("launch_id")["hz"]
+    for kernel in ("vector_add", "reduction", "coalesced"):
+        row = kernels[kernel, "fp32", "l2"]
+        assert received[row["launch_id"]] == pytest.approx(row["bytes_per_s"], rel=0.01), kernel

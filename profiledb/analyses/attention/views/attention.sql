@@ -26,14 +26,33 @@ CREATE OR REPLACE MACRO size_names() AS ['head_size', 'head_dim', 'd_head', 'hea
 CREATE OR REPLACE MACRO whole(text) AS
 CASE WHEN TRY_CAST(text AS DOUBLE) BETWEEN 1 AND 1e9 THEN TRY_CAST(text AS DOUBLE)::BIGINT END;
 
+-- The outermost fact under one of several names that is a whole number.
+CREATE OR REPLACE MACRO meta_whole(names) AS (
+    SELECT whole(value) FROM meta_fact(names) WHERE whole(value) IS NOT NULL ORDER BY depth, key LIMIT 1
+);
+
+-- Sequences that this process computed: the first number of the shape of its tokens, [16, 513]. A batch that the
+-- program was asked for may be that of all ranks together.
+CREATE OR REPLACE MACRO meta_sequences() AS coalesce((
+    SELECT whole(first.value) FROM meta AS first JOIN meta AS second ON second.key = regexp_replace(first.key, '0$',
+        '1')
+    WHERE regexp_matches(first.key, '(^|\.)(tokens|input_ids)\.0$') ORDER BY first.key LIMIT 1
+), meta_whole(batch_names()));
+
 -- Bytes of a number.
 CREATE OR REPLACE MACRO element_bytes(kind) AS
 CASE kind WHEN 'fp8' THEN 1 WHEN 'bf16' THEN 2 WHEN 'fp16' THEN 2 WHEN 'tf32' THEN 4 WHEN 'fp32' THEN 4
     WHEN 'fp64' THEN 8 END;
 
+-- The precision whose peak a part is held against: a softmax runs on the CUDA cores, in FP32 or FP64, whatever the
+-- precision of the products.
+CREATE OR REPLACE MACRO peak_precision(part, kind) AS
+CASE WHEN part = 'softmax' AND kind <> 'fp64' THEN 'fp32' ELSE kind END;
+
 -- What the GPU of the report reaches at most in a precision (`gpu_peak`): of several that worked, the slowest.
 CREATE OR REPLACE MACRO attention_peak(kind) AS TABLE
-SELECT min(peak_flops_per_s) AS peak_flops_per_s, arg_min(source, peak_flops_per_s) AS peak_from,
+SELECT kind AS peak_precision, min(peak_flops_per_s) AS peak_flops_per_s, arg_min(source,
+    peak_flops_per_s) AS peak_from,
     min(memory_bandwidth_bytes_per_s) AS peak_bytes_per_s
 FROM gpu_peak(kind) JOIN gpu USING (gpu_id)
 WHERE gpu_id IN (SELECT device_id FROM busy) OR NOT EXISTS (FROM busy);
@@ -121,10 +140,8 @@ FROM every_part LEFT JOIN size USING (range_id);
 -- Its parts by variant and size: what is not told by the ranges is given, or is a fact beside the report.
 CREATE OR REPLACE MACRO selected_attention_part(of_scores, of_softmax, of_output, b, h, t, d) AS TABLE
 WITH fact AS (
-    SELECT coalesce(whole(b), whole(meta_value(batch_names()))) AS b,
-        coalesce(whole(h), whole(meta_value(head_names()))) AS h,
-        coalesce(whole(t), whole(meta_value(token_names()))) AS t,
-        coalesce(whole(d), whole(meta_value(size_names()))) AS d
+    SELECT coalesce(whole(b), meta_sequences()) AS b, coalesce(whole(h), meta_whole(head_names())) AS h,
+        coalesce(whole(t), meta_whole(token_names())) AS t, coalesce(whole(d), meta_whole(size_names())) AS d
 ), whole_part AS (
     SELECT variant, coalesce(tokens, fact.t) AS tokens, coalesce(whole(b), batch, fact.b) AS batch,
         coalesce(whole(h), heads, fact.h) AS heads, coalesce(whole(d), head_size, fact.d) AS head_size, part,

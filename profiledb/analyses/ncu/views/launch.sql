@@ -32,3 +32,29 @@ WITH metric AS (
 SELECT launch_id, theoretical AS theoretical_warps,
     coalesce(stated, max_warps_per_sm, round(100 * theoretical / nullif(theoretical_occupancy_pct, 0))) AS max_warps
 FROM ncu_launch LEFT JOIN metric USING (launch_id) LEFT JOIN ncu_gpu ON gpu_id = coalesce(device_id, 0);
+
+-- States of the warps of a launch (see the analysis ncu_stalls), ranked from the largest share on.
+CREATE OR REPLACE VIEW launch_stall AS
+WITH metric AS (
+    SELECT launch_id, name, value, regexp_extract(name, '_stalled_(\w+?)(_per_issue_active)?(\.ratio)?$', 1) AS state
+    FROM launch_metric(
+        'smsp__average_warps_issue_stalled_\w+_per_issue_active\.ratio|smsp__pcsamp_warps_issue_stalled_\w+'
+        || '|smsp__average_warp_latency_per_inst_issued\.ratio')
+    WHERE value IS NOT NULL AND NOT ends_with(name, '_not_issued')
+), named AS (
+    SELECT launch_id,
+        CASE state WHEN 'no_instructions' THEN 'no_instruction' WHEN 'warpgroup_arrive' THEN 'gmma' ELSE state
+        END AS reason, max(value) FILTER (name LIKE '%average%') AS cycles_per_issue,
+        max(value) FILTER (name LIKE '%pcsamp%') AS samples
+    FROM metric WHERE state <> '' GROUP BY launch_id, reason
+), latency AS (
+    SELECT launch_id, value AS latency_cycles FROM metric WHERE state = ''
+), share AS (
+    SELECT *, 100 * cycles_per_issue / nullif(latency_cycles, 0) AS share_pct,
+        100 * samples / nullif(sum(samples) OVER (PARTITION BY launch_id), 0) AS samples_pct
+    FROM named LEFT JOIN latency USING (launch_id)
+)
+SELECT *, row_number() OVER (
+        PARTITION BY launch_id ORDER BY coalesce(share_pct, samples_pct, cycles_per_issue) DESC NULLS LAST, reason
+    ) AS rank
+FROM share;

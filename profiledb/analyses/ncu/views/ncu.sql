@@ -1,5 +1,6 @@
 -- Work, traffic and roofs of the launches that ncu measured, from whichever metrics a report has. The formulas are
 -- those of the SpeedOfLight_*RooflineChart.section files of Nsight Compute 2024.1 and 2025.3.
+-- includes: share
 
 -- The GPU of a Compute report. Where one is joined to a Systems report, the library puts its own in front.
 CREATE OR REPLACE VIEW ncu_gpu AS FROM gpu;
@@ -24,7 +25,7 @@ LEFT JOIN sm_rate ON sm_rate.cc = coalesce(ncu_launch.cc, compute_capability);
 
 -- What the metrics of the roofline count, per second: in the launch and at most. A report has a sum, a rate by second
 -- or by cycle, a peak by cycle, a percentage of the peak: any of them will do. Cycles are those of the unit while this
--- was measured. A percentage below 1 is too coarse to tell the peak.
+-- was measured; that of the SMs is a row of its own, `sm_clock`. A percentage below 1 is too coarse to tell the peak.
 CREATE OR REPLACE VIEW ncu_rate AS
 WITH named AS (
     SELECT metric_id,
@@ -32,10 +33,11 @@ WITH named AS (
     FROM ncu_metric_name
     WHERE regexp_matches(name,
         '__(sass_thread_inst_executed_op_[dfh](add|mul|fma)_pred_on|ops_path_tensor_\w+|inst_executed_pipe_tensor'
-            || '|bytes(_read|_write)?|sectors_(read|write)|lts2xbar_cycles_active|t_sectors'
-            || '|lsu_writeback_active\w*)\.sum(\.|$)')
+            || '|bytes(_read|_write)?|m_xbar2l1tex_read_bytes(_mem_dshared)?|sectors_(read|write)|lts2xbar_cycles_active'
+            || '|t_sectors|lsu_writeback_active\w*)\.sum(\.|$)')
         OR regexp_matches(name, '__cycles_elapsed\.avg(\.per_second)?$')
-        OR name = 'sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed'
+        OR name IN ('sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed',
+            'lts__lts2xbar_cycles_active.avg.pct_of_peak_sustained_elapsed')
 ), value AS (
     SELECT launch_id, part.unit AS unit, part.what AS what, max(value) FILTER (part.form = '') AS total,
         max(value) FILTER (part.form = 'per_second') AS per_second,
@@ -53,6 +55,7 @@ WITH named AS (
         coalesce(per_second, per_cycle * hz, total / seconds) AS per_s
     FROM value JOIN ncu_launch_device USING (launch_id) LEFT JOIN clock USING (launch_id, unit)
     WHERE value.what <> 'cycles_elapsed'
+    UNION ALL SELECT launch_id, unit, 'sm_clock', NULL, NULL, hz, hz FROM clock WHERE unit = 'sm'
 )
 SELECT launch_id, what, max(per_s) AS per_s, max(pct) AS pct,
     coalesce(max(peak_per_cycle * hz), max(per_s / pct * 100) FILTER (pct >= 1)) AS peak_per_s
@@ -151,8 +154,10 @@ FROM counted FULL JOIN guessed USING (launch_id)
 WHERE coalesce(flops_per_s, volta_per_s, busy_pct / 100 * dense_per_s) IS NOT NULL;
 
 -- Bytes per second of a launch by level of the memory, and the most that the level can move. L1 is what loads and
--- stores of global memory write back, L2 what it sends to the SMs; where ncu has only L2's tag lookups they are an
--- estimate.
+-- stores of global memory write back, L2 what it sends to the SMs: as L2 counts it, else as the L1 caches receive it
+-- without what comes from the shared memory of other SMs, which is the same but for data that goes to several SMs at
+-- once. The share of the peak is L2's own where it was captured. Where ncu has only L2's tag lookups they are an
+-- estimate: they count stores and repeated lookups, too, up to three times what is sent.
 CREATE OR REPLACE VIEW ncu_traffic AS
 WITH wide AS (
     SELECT launch_id, first(per_s) FILTER (what = 'bytes') AS dram,
@@ -163,6 +168,10 @@ WITH wide AS (
             + first(per_s) FILTER (what = 'sectors_write')) AS dram_sectors,
         32 * first(per_s) FILTER (what = 'lts2xbar_cycles_active') AS l2,
         32 * first(peak_per_s) FILTER (what = 'lts2xbar_cycles_active') AS l2_peak,
+        first(pct) FILTER (what = 'lts2xbar_cycles_active') AS l2_pct,
+        first(per_s) FILTER (what = 'm_xbar2l1tex_read_bytes')
+            - coalesce(first(per_s) FILTER (what = 'm_xbar2l1tex_read_bytes_mem_dshared'), 0) AS l2_received,
+        first(peak_per_s) FILTER (what = 'm_xbar2l1tex_read_bytes') AS l2_received_peak,
         32 * first(per_s) FILTER (what = 't_sectors') AS l2_tags,
         32 * first(peak_per_s) FILTER (what = 't_sectors') AS l2_tags_peak,
         128 * coalesce(first(per_s) FILTER (what = 'lsu_writeback_active_mem_lgds'),
@@ -184,8 +193,13 @@ WITH wide AS (
             WHEN coalesce(dram_peak, dram_sum_peak) IS NULL THEN 'peak of the memory at its highest clock' END AS note
     FROM launch
     UNION ALL
-    SELECT launch_id, 'l2', coalesce(l2, l2_tags), CASE WHEN l2 IS NULL THEN l2_tags_peak ELSE l2_peak END,
-        CASE WHEN l2 IS NULL THEN 'L2 traffic from tag lookups' END
+    SELECT launch_id, 'l2', coalesce(l2, l2_received, l2_tags),
+        CASE WHEN l2 IS NOT NULL THEN l2_peak
+            WHEN l2_received IS NOT NULL THEN coalesce(CASE WHEN l2_pct >= 1 THEN l2_received / l2_pct * 100 END,
+                l2_received_peak)
+            ELSE l2_tags_peak END,
+        CASE WHEN l2 IS NOT NULL THEN NULL WHEN l2_received IS NOT NULL THEN 'L2 traffic as the L1 caches received it'
+            ELSE 'L2 traffic from tag lookups, which can be three times what L2 sends' END
     FROM launch
     UNION ALL
     SELECT launch_id, 'l1', coalesce(l1, l1_all),
@@ -197,9 +211,10 @@ SELECT launch_id, level, bytes_per_s, peak_bytes_per_s, note IS NOT NULL AS esti
 WHERE bytes_per_s IS NOT NULL;
 
 -- The roofline: a row a launch, precision and level for which both work and traffic were measured. The share of the
--- roof, work over min(peak work, intensity * peak traffic), is the larger one of the two shares of a peak. is_main
--- marks the precision in which a launch comes nearest to a peak; of a launch without arithmetic any one, with no work
--- and intensity 0.
+-- roof, work over min(peak work, intensity * peak traffic), is the larger one of the two shares of a peak; there is
+-- none unless both are known, and one above 105 % is a contradiction instead (above_roof). is_main marks the precision
+-- in which a launch comes nearest to a peak; of a launch without arithmetic any one, with no work and intensity 0.
+-- Peaks of work hold at sm_clock_hz, the clock of the SMs while the launch was measured.
 CREATE OR REPLACE VIEW ncu_roofline_point AS
 WITH work AS (
     SELECT *, flops_per_s / peak_flops_per_s AS share FROM (
@@ -215,17 +230,21 @@ WITH work AS (
 ), point AS (
     SELECT launch_id, precision, level, flops_per_s, bytes_per_s, flops_per_s / nullif(bytes_per_s, 0) AS intensity,
         peak_flops_per_s, peak_bytes_per_s,
-        CASE WHEN peak_flops_per_s IS NOT NULL AND peak_bytes_per_s IS NOT NULL
-            THEN 100 * greatest(flops_per_s / peak_flops_per_s, bytes_per_s / peak_bytes_per_s) END AS pct_of_roof,
         CASE WHEN flops_per_s / peak_flops_per_s > bytes_per_s / peak_bytes_per_s THEN 'compute'
             WHEN flops_per_s / peak_flops_per_s <= bytes_per_s / peak_bytes_per_s THEN 'memory' END AS bound,
         ranked.estimated OR traffic.estimated AS estimated, is_main,
-        nullif(concat_ws('; ', ranked.note, traffic.note), '') AS note, types
-    FROM ranked JOIN ncu_traffic AS traffic USING (launch_id)
+        nullif(concat_ws('; ', ranked.note, traffic.note), '') AS note, types,
+        coalesce(clock.per_s, sm_frequency_hz) AS sm_clock_hz
+    FROM ranked JOIN ncu_traffic AS traffic USING (launch_id) JOIN ncu_launch_device USING (launch_id)
+    LEFT JOIN ncu_rate AS clock ON clock.launch_id = ranked.launch_id AND clock.what = 'sm_clock'
+), roof AS (
+    SELECT *, CASE bound WHEN 'compute' THEN flops_per_s WHEN 'memory' THEN bytes_per_s END AS reached,
+        CASE bound WHEN 'compute' THEN peak_flops_per_s ELSE peak_bytes_per_s END AS roof,
+        CASE WHEN estimated THEN 'An estimate may be off (' || note || ')'
+            ELSE 'The passes ran at different clocks, or time and traffic come from different passes' END AS cause
+    FROM point
 )
-SELECT *, CASE WHEN pct_of_roof <= 102 THEN NULL
-    WHEN estimated THEN 'above the roof: an estimate (' || note || ')'
-    WHEN pct_of_roof > 102
-        THEN 'above the roof: the passes ran at different clocks, or time and traffic come from different passes'
-        END AS above_roof
-FROM point;
+SELECT * EXCLUDE (reached, roof, cause), share_of_peak(reached, roof) AS pct_of_roof,
+    peak_contradiction(reached, roof, CASE bound WHEN 'compute' THEN 'FLOP' ELSE 'B' END,
+        CASE bound WHEN 'compute' THEN precision ELSE upper(level) END || ' at the measured clock', cause) AS above_roof
+FROM roof;

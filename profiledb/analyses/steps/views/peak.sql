@@ -1,15 +1,19 @@
 -- What GPUs can compute at most; without sparsity.
 -- includes: ncu
 
--- Tensor cores of GPUs whose data sheet counts with a lower clock than the highest one that reports state: TFLOP/s as
--- NVIDIA's data sheets of H100, H200 and HGX B200 have them, halved where they count sparsity. The first pattern that
--- fits the product name holds.
+-- Tensor cores of GPUs whose data sheet counts with another clock than the highest one that reports state, or with a
+-- lower rate than their chip has: dense TFLOP/s as NVIDIA's data sheets have them, halved where they count sparsity.
+-- The first pattern that fits the product name holds; H20 is no H200, and L4 no L40. H800 computes as H100, and A800 as
+-- A100.
 CREATE OR REPLACE VIEW sheet_peak AS
 SELECT place, pattern, unnest(['fp16', 'bf16', 'tf32', 'fp8']) AS precision, unnest([half, half, tf32, fp8]) AS tflops
 FROM (VALUES
-    (1, 'H100.*PCIe', 756.5, 378.0, 1513.0), (2, 'H[12]00.*NVL', 835.5, 417.5, 1670.5),
-    (3, 'H[12]00|GH200', 989.5, 494.7, 1979.0), (4, 'GB200', 2500.0, 1250.0, 5000.0),
-    (5, 'B200', 2250.0, 1100.0, 4500.0)
+    (1, '\bH[18]00\b.*PCIe', 756.5, 378.0, 1513.0), (2, '\bH[12]00\b.*NVL', 835.5, 417.5, 1670.5),
+    (3, '\b(H[128]00|GH200)\b', 989.5, 494.7, 1979.0), (4, '\bH20\b', 148.0, 74.0, 296.0),
+    (5, '\bGB[23]00\b', 2500.0, 1250.0, 5000.0), (6, '\bB200\b', 2250.0, 1100.0, 4500.0),
+    (7, '\bB300\b', 2250.0, 1125.0, 4500.0), (8, '\bA[18]00\b', 312.0, 156.0, NULL),
+    (9, '\bL40S\b', 362.05, 183.0, 733.0), (10, '\bL40\b', 181.05, 90.5, 362.0),
+    (11, '\bL20\b', 119.5, 59.8, 239.0), (12, '\bL4\b', 121.0, 60.0, 242.5)
 ) AS sheet (place, pattern, half, tf32, fp8);
 
 -- FLOPs per SM and cycle by precision: as many times the rate of tensor cores or of FMAs (`sm_rate`), from a compute

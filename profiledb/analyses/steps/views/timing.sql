@@ -45,7 +45,7 @@ WITH RECURSIVE walked AS (
 ), meant AS (
     SELECT label, path_id, in_warmup, CASE WHEN path = label THEN 1 ELSE 2 END AS place, 0 AS nth, NULL AS inside,
         list_last(list_filter(
-            parts, lambda part: part.number IS NOT NULL AND part.first <= length(path) - length(label) + 1
+            parts, LAMBDA part: part.number IS NOT NULL AND part.first <= length(path) - length(label) + 1
         )).number
             AS step
     FROM label JOIN walked ON last_part(path) = last_part(label) AND ends_in(path, label)
