@@ -33,8 +33,8 @@ WITH named AS (
     FROM ncu_metric_name
     WHERE regexp_matches(name,
         '__(sass_thread_inst_executed_op_[dfh](add|mul|fma)_pred_on|ops_path_tensor_\w+|inst_executed_pipe_tensor'
-            || '|bytes(_read|_write)?|m_xbar2l1tex_read_bytes(_mem_dshared)?|sectors_(read|write)|lts2xbar_cycles_active'
-            || '|t_sectors|lsu_writeback_active\w*)\.sum(\.|$)')
+            || '|bytes(_read|_write)?|m_xbar2l1tex_read_bytes(_mem_dshared)?|sectors_(read|write)'
+            || '|lts2xbar_cycles_active|t_sectors|lsu_writeback_active\w*)\.sum(\.|$)')
         OR regexp_matches(name, '__cycles_elapsed\.avg(\.per_second)?$')
         OR name IN ('sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed',
             'lts__lts2xbar_cycles_active.avg.pct_of_peak_sustained_elapsed')
