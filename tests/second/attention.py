@@ -17,6 +17,8 @@ BACKWARD = re.compile("bwd|backward|bprop", re.IGNORECASE)
 HELPS = re.compile("combine|convert|dot_do_o|reduce|preprocess", re.IGNORECASE)
 PEAK = {"bf16": 989.5e12}
 """Dense FLOP/s of an H200 by its data sheet, on which all samples were captured."""
+VECTOR_PEAK = 132 * 128 * 2 * 1.98e9
+"""FP32 FLOP/s of its CUDA cores: SMs, lanes, two FLOPs an FMA, highest clock. A softmax uses no tensor core."""
 BYTES = {"bf16": 2}
 
 
@@ -143,7 +145,9 @@ def work(capture: Capture, told: Size) -> dict[Key, dict[str, Any]]:
             "output": 2 * length * d + length**2,
             "fused": 4 * length * d,
         }
+        peak = VECTOR_PEAK if key[2] == "softmax" else PEAK[told.precision or "bf16"]
         done, moved = (part.calls * rows_ * table[key[2]] for table in (flops, numbers))
+        useful = done / 2 if told.causal else float(done)  # no token looks at a later one
         found[key] = {
             "batch": told.batch,
             "heads": told.heads,
@@ -151,9 +155,9 @@ def work(capture: Capture, told: Size) -> dict[Key, dict[str, Any]]:
             "head_size": told.head_size,
             "causal": told.causal,
             "flops": float(done),
-            "useful_flops": done / 2 if told.causal else float(done),
+            "useful_flops": useful,
             "bytes": moved * BYTES[told.precision or "bf16"],
-            "flops_per_s": 1e9 * done / part.ns,
-            "pct_of_peak": 1e11 * done / part.ns / PEAK[told.precision or "bf16"],
+            "flops_per_s": 1e9 * useful / part.ns,
+            "pct_of_peak": 1e11 * useful / part.ns / peak,
         }
     return found

@@ -107,9 +107,13 @@ def loops(capture: Capture, mode: Mode) -> list[Loop]:
 
 def _candidates(capture: Capture, mode: Mode) -> list[Loop]:
     nesting, held = nest(capture), ran(capture, mode)
+    sizes = _sizes(capture)
     found: dict[tuple[str, int], Loop] = {}
     for one in sorted(capture.ranges, key=lambda r: (r.start, -r.end, r.row)):
-        names = [starred(r.name).replace("/", "\\/") for r in nesting.chain(one)]
+        chain = nesting.chain(one)
+        stars = tuple(starred(r.name) for r in chain)
+        titles = [r.name if stars[: n + 1] in sizes else stars[n] for n, r in enumerate(chain)]
+        names = [title.replace("/", "\\/") for title in titles]
         pattern, around = "/".join(names), "/".join(names[:-1]) or None
         loop = found.setdefault((pattern, one.tid), Loop(pattern, one.tid, len(names) - 1, around))
         loop.steps.append(one)
@@ -117,6 +121,26 @@ def _candidates(capture: Capture, mode: Mode) -> list[Loop]:
         if one in held:
             loop.ran[one] = held[one]
     return list(found.values())
+
+
+def _sizes(capture: Capture) -> set[tuple[str, ...]]:
+    """The starred names, from the outermost on, whose numbers are sizes and do not count: 1, 8, 64 of batches.
+
+    They are batches, or names around steps, whose numbers have a hole. (That other kernels run from number to number
+    tells sizes, too; no sample has such.)
+    """
+    nesting = nest(capture)
+    around = {r for one in capture.ranges if likeness(one.name) == 2 for r in nesting.chain(one)[:-1]}
+    numbers: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    told: set[tuple[str, ...]] = set()
+    for one in capture.ranges:
+        stars = tuple(starred(r.name) for r in nesting.chain(one))
+        if stars[-1] == one.name:
+            continue
+        numbers[stars].add(int(re.findall(r"\d+", one.name)[-1]))
+        if "batch" in one.name.lower() or (one in around and likeness(one.name) == 0):
+            told.add(stars)
+    return {stars for stars in told if max(numbers[stars]) - min(numbers[stars]) + 1 > len(numbers[stars])}
 
 
 def _unnamed(every: Sequence[Loop]) -> list[Loop]:

@@ -4,11 +4,9 @@ from typing import Any
 
 from tests.second import attention
 from tests.second.agree import Table, agree
-from tests.second.conftest import FIRST_RANKS, ONE_A_RUN, Sample, but
+from tests.second.conftest import FIRST_RANKS, Sample
 
-ITEMS = "the tokens of all sequences are taken for those of one, and the sequences of all ranks for those of this one"
 SIZES = ("batch", "heads", "tokens", "head_size")
-WRONG_SIZE = {name for name in ONE_A_RUN if name.startswith(("ddp_", "transformer_steps"))}
 
 
 def ours(sample: Sample, second: Table) -> dict[tuple[Any, ...], Any]:
@@ -28,7 +26,7 @@ def test_time_of_parts(sample: Sample) -> None:
     agree(ours(sample, second), second)
 
 
-@but(WRONG_SIZE, ITEMS, ONE_A_RUN)
+@FIRST_RANKS
 def test_sizes(sample: Sample) -> None:
     """Our answer tells the right size of an attention, or that nobody tells it."""
     second = attention.work(sample.capture, attention.size(sample.facts))

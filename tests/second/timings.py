@@ -4,9 +4,11 @@ import csv
 import re
 import statistics
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.second.names import is_warmup, starred
 from tests.second.nesting import Held, nest
 from tests.second.raw import Capture, Range
 from tests.second.steps import likeness
@@ -42,29 +44,51 @@ def step_of(chain: Held, label: str) -> int | None:
 
 
 def rows(capture: Capture, path: Path) -> dict[tuple[str], dict[str, Any]]:
-    """A row a label: how many measurements, ranges and pairs, and what the timer saw and the range did not."""
+    """A row a label: how many measurements, ranges and pairs, and what the timer saw and the range did not.
+
+    Without a warm-up. A label whose ranges tell no step, and are not as many as its measurements, stands for these
+    ranges and for the steps inside them: those are rows of their own.
+    """
     nesting = nest(capture)
+    warm = {one for one in capture.ranges if any(is_warmup(r.name) for r in nesting.chain(one))}
     found = {}
-    for label, times in measured(path).items():
-        ranges = sorted((one for one in meant(capture, label) if one.closed), key=lambda one: one.start)
-        by_step: dict[int | None, list[Range]] = defaultdict(list)
-        for one in ranges:
-            by_step[step_of(nesting.chain(one), label)].append(one)
-        timed: dict[int | None, list[float]] = defaultdict(list)
-        for step, ns in times:
-            timed[step].append(ns)
-        if set(by_step) <= {None} and None not in timed:  # no range tells a step: all of them by their order
-            timed[None] = [ns for _, ns in times]
-        pairs = [
-            (ns, one)
-            for step in timed
-            if step is not None or len(timed[step]) == len(by_step[step])
-            for ns, one in zip(timed[step], by_step[step], strict=False)
-        ]
-        found[label,] = {
-            "timings": len(times),
-            "ranges": len(ranges),
-            "pairs": len(pairs),
-            "over_cpu_ns": statistics.fmean(ns - (one.end - one.start) for ns, one in pairs) if pairs else None,
-        }
+    for label, every in measured(path).items():
+        times = every
+        ranges = [one for one in meant(capture, label) if one.closed and one not in warm]
+        steps = {one: step_of(nesting.chain(one), label) for one in ranges}
+        if set(steps.values()) <= {None} and len(ranges) != len(every):
+            inside = {
+                one: step_of(nesting.chain(one), label)
+                for one in capture.ranges
+                if one.closed and likeness(one.name) == 2 and nesting.chain(one)[-2:-1] in [(r,) for r in ranges]
+            }
+            names = {starred(one.name) for one in inside}
+            if names:
+                title = f"{label}/{names.pop()}"
+                found[title,] = _row([time for time in every if time[0] is not None], inside)
+                times = [time for time in every if time[0] is None]
+        found[label,] = _row(times, steps)
     return found
+
+
+def _row(times: Sequence[tuple[int | None, float]], steps: Mapping[Range, int | None]) -> dict[str, Any]:
+    by_step: dict[int | None, list[Range]] = defaultdict(list)
+    for one in sorted(steps, key=lambda one: one.start):
+        by_step[steps[one]].append(one)
+    timed: dict[int | None, list[float]] = defaultdict(list)
+    for step, ns in times:
+        timed[step].append(ns)
+    if set(by_step) <= {None}:  # no range tells a step: all of them by their order
+        timed = {None: [ns for _, ns in times]}
+    pairs = [
+        (ns, one)
+        for step in timed
+        if len(timed[step]) == len(by_step[step])
+        for ns, one in zip(timed[step], by_step[step], strict=True)
+    ]
+    return {
+        "timings": len(times),
+        "ranges": len(steps),
+        "pairs": len(pairs),
+        "over_cpu_ns": statistics.fmean(ns - (one.end - one.start) for ns, one in pairs) if pairs else None,
+    }
