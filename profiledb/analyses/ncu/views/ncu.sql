@@ -179,7 +179,8 @@ WITH wide AS (
         128 * coalesce(first(peak_per_s) FILTER (what = 'lsu_writeback_active_mem_lgds'),
             first(peak_per_s) FILTER (what = 'lsu_writeback_active_mem_lg')) AS l1_peak,
         128 * first(per_s) FILTER (what = 'lsu_writeback_active') AS l1_all,
-        128 * first(peak_per_s) FILTER (what = 'lsu_writeback_active') AS l1_all_peak
+        128 * first(peak_per_s) FILTER (what = 'lsu_writeback_active') AS l1_all_peak,
+        first(per_s) FILTER (what = 'sm_clock') AS measured_sm_hz
     FROM ncu_rate GROUP BY launch_id
 ), launch AS (
     SELECT wide.*, launch.*, dram_throughput_pct / 100 * memory_bandwidth_bytes_per_s AS dram_share
@@ -203,7 +204,8 @@ WITH wide AS (
     FROM launch
     UNION ALL
     SELECT launch_id, 'l1', coalesce(l1, l1_all),
-        coalesce(CASE WHEN l1 IS NULL THEN l1_all_peak ELSE l1_peak END, 128 * sm_count * sm_frequency_hz),
+        coalesce(CASE WHEN l1 IS NULL THEN l1_all_peak ELSE l1_peak END,
+            128 * sm_count * coalesce(measured_sm_hz, sm_frequency_hz)),
         CASE WHEN l1 IS NULL AND cc::DOUBLE > 7.2 THEN 'L1 traffic with that of shared memory' END
     FROM launch
 )
