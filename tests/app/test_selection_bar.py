@@ -145,7 +145,8 @@ def test_a_link_gives_the_selection_on_every_page(page: Open, library: Library) 
     assert asked(at, "range") == ["step_1", "step_2/forward#1"]
     assert at.segmented_control(key="selection-mode").value == "thread"
     assert at.number_input(key="selection-to_ns").value == 1000.5
-    kernels = analysis.run(library, report_id, "kernels", {"range": ("step_1", "step_2/forward"), "warmup": "exclude"})
+    part = {"range": ("step_1", "step_2/forward"), "warmup": "exclude", "mode": "thread"}
+    kernels = analysis.run(library, report_id, "kernels", part)
     assert len(at.dataframe[0].value) == len(kernels)
 
 

@@ -363,9 +363,10 @@ def test_ranges_in_numbers(library: Library, training: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_in_every_report_parts_add_up(every_report: Library, name: str) -> None:
+    """By thread: by process a range of a thread and one of its driver may both hold an operation."""
     report_id = every_report.find(name).id
     try:
-        tree = run(every_report, report_id, "nvtx_tree")
+        tree = run(every_report, report_id, "nvtx_tree", mode="thread")
     except NotCapturedError:
         pytest.skip("no NVTX ranges")
     roots = [row for row in tree if row["parent_id"] is None]
@@ -378,7 +379,7 @@ def test_in_every_report_parts_add_up(every_report: Library, name: str) -> None:
         totals[top] += row["self_ns"]
     assert totals == {row["path_id"]: row["cpu_ns"] for row in roots}
     assert sum(row["instances"] for row in tree) == every_report.find(name).rows["range"]
-    (facts,) = run(every_report, report_id, "range_facts")
+    (facts,) = run(every_report, report_id, "range_facts", mode="thread")
     assert facts["cpu_ns"] == sum(row["cpu_ns"] for row in roots)
     assert (facts["operations"] or 0) == sum(row["operations"] or 0 for row in roots)
     captured = every_report.find(name).rows
@@ -387,12 +388,14 @@ def test_in_every_report_parts_add_up(every_report: Library, name: str) -> None:
             run(every_report, report_id, "attribution")
         work = {"attributed": 0}
     else:
-        work = {row["category"]: row["operations"] for row in run(every_report, report_id, "attribution")}
+        work = {
+            row["category"]: row["operations"] for row in run(every_report, report_id, "attribution", mode="thread")
+        }
     crossing = analysis.query(every_report, report_id, "SELECT count(thread_range) AS n FROM call_range")["n"][0]
     if not crossing:
         assert (facts["operations"] or 0) == work["attributed"]
     for row in sorted(tree, key=lambda row: -row["cpu_ns"])[:20]:
-        rows = run(every_report, report_id, "range_instances", path=row["path"])
+        rows = run(every_report, report_id, "range_instances", path=row["path"], mode="thread")
         assert (len(rows), sum(one["cpu_ns"] for one in rows)) == (row["instances"], row["cpu_ns"])
         assert sum(one["busy_ns"] or 0 for one in rows) == (row["busy_ns"] or 0)
         assert sum(one["is_warmup"] for one in rows) <= len(rows) / 3
