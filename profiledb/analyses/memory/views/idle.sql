@@ -1,10 +1,11 @@
 -- Building blocks of the analyses of idle time: what a host thread was in at any moment, and the gaps of GPUs.
 -- includes: selection, memory, ranges
 
--- What these threads were in, from `t` on until the next row of the thread: `call` is the outermost CUDA or OS runtime
--- call (its name and `source`, 0 CUDA, 1 OS runtime; source NULL outside all calls), `pre` the innermost range that the
--- thread had open, else that of the thread that drives it; 0 where neither had one. `threads` is a list of their ids.
-CREATE OR REPLACE MACRO thread_timeline(threads, low, high) AS TABLE
+-- When what these threads were in changes, a row a thread, moment and kind. Of kind `call` it is from then on the
+-- outermost CUDA or OS runtime call (its name and `source`, 0 CUDA, 1 OS runtime; source NULL outside all calls); of kind
+-- `own` the number `pre` of the innermost range that the thread has open, of kind `driver` that of the thread that
+-- drives it; 0 without one. `threads` is a list of their ids.
+CREATE OR REPLACE MACRO thread_edge(threads, low, high) AS TABLE
 WITH asked AS MATERIALIZED (SELECT unnest(threads) AS tid
 ), call AS (
     SELECT global_tid AS tid, start_ns, end_ns, name_id, 0 AS source FROM api_call
@@ -16,36 +17,28 @@ WITH asked AS MATERIALIZED (SELECT unnest(threads) AS tid
     SELECT tid, greatest(start_ns, coalesce(max(end_ns) OVER (
             PARTITION BY tid ORDER BY start_ns, end_ns DESC, source, name_id
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ), start_ns)) AS s, end_ns AS e, {name_id: name_id, source: source} AS call
+        ), start_ns)) AS s, end_ns AS e, name_id, source
     FROM call QUALIFY e > s
 ), owner AS (  -- whose ranges count: the thread's own before those of the thread that drives it
-    SELECT tid, tid AS range_tid, true AS own FROM asked
-    UNION ALL SELECT tid, driver_tid, false FROM asked JOIN thread_driver ON global_tid = tid
+    SELECT tid, tid AS range_tid, 'own' AS kind FROM asked
+    UNION ALL SELECT tid, driver_tid, 'driver' FROM asked JOIN thread_driver ON global_tid = tid
 ), open AS (
-    SELECT owner.tid, own, range.start_ns AS s, range.end_ns AS e, range.pre, coalesce(up.pre, 0) AS outer_pre
+    SELECT owner.tid, kind, range.start_ns AS s, range.end_ns AS e, range.pre, coalesce(up.pre, 0) AS outer_pre
     FROM owner JOIN range ON range.global_tid = range_tid
     LEFT JOIN (SELECT range_id, pre FROM range) AS up ON up.range_id = range.parent_id
     WHERE range.end_global_tid IS NULL AND range.end_ns > range.start_ns
         AND range.start_ns < high AND range.end_ns > low
-), moved AS (  -- of the ranges that begin in a moment the innermost, else what is around those that end
-    SELECT tid, own, t, coalesce(max(begun), arg_min(ended, pre)) AS pre
-    FROM (
-        SELECT tid, own, s AS t, pre AS begun, NULL AS ended, pre FROM open
-        UNION ALL SELECT tid, own, e, NULL, outer_pre, pre FROM open
-    )
-    GROUP BY tid, own, t
-), edge AS (
-    SELECT tid, s AS t, call, NULL AS own_pre, NULL AS driver_pre FROM outermost
-    UNION ALL
-    SELECT tid, e, {name_id: NULL, source: NULL}, NULL, NULL FROM outermost
-    QUALIFY lead(s) OVER (PARTITION BY tid ORDER BY s) IS DISTINCT FROM e
-    UNION ALL
-    SELECT tid, t, NULL, CASE WHEN own THEN pre END, CASE WHEN NOT own THEN pre END FROM moved
 )
-SELECT tid, t, last_value(any_value(call) IGNORE NULLS) OVER until_here AS call,
-    coalesce(nullif(last_value(any_value(own_pre) IGNORE NULLS) OVER until_here, 0),
-        last_value(any_value(driver_pre) IGNORE NULLS) OVER until_here, 0) AS pre
-FROM edge GROUP BY tid, t WINDOW until_here AS (PARTITION BY tid ORDER BY t);
+SELECT tid, 'call' AS kind, s AS t, name_id, source, NULL AS pre FROM outermost
+UNION ALL
+SELECT tid, 'call', e, NULL, NULL, NULL FROM outermost QUALIFY lead(s) OVER (PARTITION BY tid ORDER BY s) IS DISTINCT FROM e
+UNION ALL  -- of the ranges that begin in a moment the innermost, else what is around those that end
+SELECT tid, kind, t, NULL, NULL, coalesce(max(begun), arg_min(ended, pre))
+FROM (
+    SELECT tid, kind, s AS t, pre AS begun, NULL AS ended, pre FROM open
+    UNION ALL SELECT tid, kind, e, NULL, outer_pre, pre FROM open
+)
+GROUP BY tid, kind, t;
 
 -- The gaps of each GPU: the stretches of selected_active without selected_busy, of at least `min_ns`, from `a` to `b`,
 -- numbered from the longest on. `next` is the operation that follows, also where the selection does not hold it.
@@ -88,20 +81,29 @@ WITH host AS MATERIALIZED (
     FROM selected_gap(min_ns) AS gap
     LEFT JOIN (SELECT call_id, global_tid, end_ns FROM api_call) AS launch ON launch.call_id = next.call_id
     WHERE longest IS NULL OR gap_id <= longest
-), state AS MATERIALIZED (
-    FROM thread_timeline(
-        (SELECT list(DISTINCT tid) FROM host), (SELECT min(a) FROM host), (SELECT max(b) FROM host)
-    )
+), edge AS MATERIALIZED (
+    FROM thread_edge((SELECT list(DISTINCT tid) FROM host), (SELECT min(a) FROM host), (SELECT max(b) FROM host))
 ), watched AS (SELECT DISTINCT tid, device_id FROM host WHERE tid IS NOT NULL
-), slice AS (
-    SELECT gap_id, a AS s, call, pre FROM (FROM host WHERE tid IS NOT NULL) AS host
-    ASOF LEFT JOIN state ON state.tid = host.tid AND host.a >= state.t
+), at_edge AS (  -- what holds when a gap begins, and what changes in it: few rows, however long the capture is
+    SELECT gap_id, a AS s, host.kind, name_id, source, pre
+    FROM (SELECT host.*, unnest(['call', 'own', 'driver']) AS kind FROM host WHERE tid IS NOT NULL) AS host
+    ASOF LEFT JOIN edge ON edge.tid = host.tid AND edge.kind = host.kind AND host.a >= edge.t
     UNION ALL
-    SELECT gap_id, t, call, state.pre
-    FROM (SELECT state.*, device_id FROM state JOIN watched USING (tid)) AS state
-    ASOF JOIN host ON host.tid = state.tid AND host.device_id = state.device_id AND state.t > host.a WHERE t < b
+    SELECT gap_id, t, kind, name_id, source, pre
+    FROM (SELECT edge.*, device_id FROM edge JOIN watched USING (tid)) AS edge
+    ASOF JOIN host ON host.tid = edge.tid AND host.device_id = edge.device_id AND edge.t > host.a WHERE t < b
+), moment AS (
+    SELECT gap_id, s, any_value({name_id: name_id, source: source}) FILTER (kind = 'call') AS call,
+        any_value(coalesce(pre, 0)) FILTER (kind = 'own') AS own_pre,
+        any_value(coalesce(pre, 0)) FILTER (kind = 'driver') AS driver_pre
+    FROM at_edge GROUP BY gap_id, s
+), slice AS (
+    SELECT gap_id, s, last_value(call IGNORE NULLS) OVER until_here AS call,
+        coalesce(nullif(last_value(own_pre IGNORE NULLS) OVER until_here, 0),
+            last_value(driver_pre IGNORE NULLS) OVER until_here) AS pre
+    FROM moment WINDOW until_here AS (PARTITION BY gap_id ORDER BY s)
 ), part AS (
-    SELECT gap_id, call, coalesce(pre, 0) AS pre, cut, s,
+    SELECT gap_id, call, pre, cut, s,
         lead(s, 1, b) OVER (PARTITION BY gap_id ORDER BY s) AS e
     FROM slice JOIN host USING (gap_id)
 ), spent AS (
