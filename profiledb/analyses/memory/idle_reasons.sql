@@ -23,7 +23,7 @@
 WITH idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)
 ), short AS (
     SELECT 'between operations' AS reason, sum(b - a)::BIGINT AS ns, count(*) AS gaps, max(b - a) AS longest_ns
-    FROM selected_gap(1) WHERE b - a < $min_ns::BIGINT HAVING count(*) > 0
+    FROM selected_hole(1) WHERE b - a < $min_ns::BIGINT HAVING count(*) > 0
 ), by_gap AS (
     SELECT gap_id, reason, any_value(duration_ns) AS duration_ns, sum(ns) AS ns FROM idle GROUP BY gap_id, reason
 ), main AS (

@@ -1,25 +1,12 @@
 -- Building blocks of the analyses of idle time: what a host thread was in at any moment, and the gaps of GPUs.
 -- includes: selection, memory, ranges
 
--- When what these threads were in changes, a row a thread, moment and kind. Of kind `call` it is from then on the
--- outermost CUDA or OS runtime call (its name and `source`, 0 CUDA, 1 OS runtime; source NULL outside all calls); of kind
--- `own` the number `pre` of the innermost range that the thread has open, of kind `driver` that of the thread that
--- drives it; 0 without one. `threads` is a list of their ids.
-CREATE OR REPLACE MACRO thread_edge(threads, low, high) AS TABLE
+-- When the innermost range changes that these threads have open, a row a thread and moment: of kind `own` the number
+-- `pre` of the one that the thread has open from then on, of kind `driver` that of the thread that drives it; 0 without
+-- one. `threads` is a list of their ids.
+CREATE OR REPLACE MACRO range_edge(threads, low, high) AS TABLE
 WITH asked AS MATERIALIZED (SELECT unnest(threads) AS tid
-), call AS (
-    SELECT global_tid AS tid, start_ns, end_ns, name_id, 0 AS source FROM api_call
-    WHERE start_ns < high AND end_ns > low AND global_tid IN (FROM asked)
-    UNION ALL
-    SELECT global_tid, start_ns, end_ns, name_id, 1 FROM osrt_call
-    WHERE event_class = 27 AND start_ns < high AND end_ns > low AND global_tid IN (FROM asked)
-), outermost AS (  -- a call inside another one counts with it; where two cross, the first one goes on to its end
-    SELECT tid, greatest(start_ns, coalesce(max(end_ns) OVER (
-            PARTITION BY tid ORDER BY start_ns, end_ns DESC, source, name_id
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ), start_ns)) AS s, end_ns AS e, name_id, source
-    FROM call QUALIFY e > s
-), owner AS (  -- whose ranges count: the thread's own before those of the thread that drives it
+), owner AS (
     SELECT tid, tid AS range_tid, 'own' AS kind FROM asked
     UNION ALL SELECT tid, driver_tid, 'driver' FROM asked JOIN thread_driver ON global_tid = tid
 ), open AS (
@@ -29,20 +16,16 @@ WITH asked AS MATERIALIZED (SELECT unnest(threads) AS tid
     WHERE range.end_global_tid IS NULL AND range.end_ns > range.start_ns
         AND range.start_ns < high AND range.end_ns > low
 )
-SELECT tid, 'call' AS kind, s AS t, name_id, source, NULL AS pre FROM outermost
-UNION ALL
-SELECT tid, 'call', e, NULL, NULL, NULL FROM outermost QUALIFY lead(s) OVER (PARTITION BY tid ORDER BY s) IS DISTINCT FROM e
-UNION ALL  -- of the ranges that begin in a moment the innermost, else what is around those that end
-SELECT tid, kind, t, NULL, NULL, coalesce(max(begun), arg_min(ended, pre))
+-- of the ranges that begin in a moment the innermost, else what is around those that end
+SELECT tid, kind, t, coalesce(max(begun), arg_min(ended, pre)) AS pre
 FROM (
     SELECT tid, kind, s AS t, pre AS begun, NULL AS ended, pre FROM open
     UNION ALL SELECT tid, kind, e, NULL, outer_pre, pre FROM open
 )
 GROUP BY tid, kind, t;
 
--- The gaps of each GPU: the stretches of selected_active without selected_busy, of at least `min_ns`, from `a` to `b`,
--- numbered from the longest on. `next` is the operation that follows, also where the selection does not hold it.
-CREATE OR REPLACE MACRO selected_gap(min_ns) AS TABLE
+-- The gaps of each GPU: the stretches of selected_active without selected_busy, of at least `min_ns`, from `a` to `b`.
+CREATE OR REPLACE MACRO selected_hole(min_ns) AS TABLE
 WITH stretch AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_active
 ), edge AS (SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM stretch GROUP BY device_id
 ), taken AS (
@@ -54,9 +37,14 @@ WITH stretch AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_a
             PARTITION BY device_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ), low)) AS a
     FROM taken JOIN edge USING (device_id)
-), gap AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY b - a DESC, a, device_id) AS gap_id, device_id, a, b
-    FROM hole WHERE b > a AND b - a >= min_ns
+)
+SELECT device_id, a, b FROM hole WHERE b > a AND b - a >= min_ns;
+
+-- These gaps, numbered from the longest on. `next` is the operation that follows, whether the selection holds it or
+-- not.
+CREATE OR REPLACE MACRO selected_gap(min_ns) AS TABLE
+WITH gap AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY b - a DESC, a, device_id) AS gap_id, device_id, a, b FROM selected_hole(min_ns)
 ), operation AS (
     SELECT device_id, start_ns, call_id, name_id, NULL AS operation, process_range FROM kernel
     UNION ALL SELECT device_id, start_ns, call_id, NULL, operation, process_range FROM memop
@@ -81,9 +69,29 @@ WITH host AS MATERIALIZED (
     FROM selected_gap(min_ns) AS gap
     LEFT JOIN (SELECT call_id, global_tid, end_ns FROM api_call) AS launch ON launch.call_id = next.call_id
     WHERE longest IS NULL OR gap_id <= longest
-), edge AS MATERIALIZED (
-    FROM thread_edge((SELECT list(DISTINCT tid) FROM host), (SELECT min(a) FROM host), (SELECT max(b) FROM host))
 ), watched AS (SELECT DISTINCT tid, device_id FROM host WHERE tid IS NOT NULL
+), call AS (
+    SELECT global_tid AS tid, start_ns, end_ns, name_id, 0 AS source FROM api_call
+    UNION ALL SELECT global_tid, start_ns, end_ns, name_id, 1 FROM osrt_call WHERE event_class = 27
+), met AS (  -- calls that reach into a gap: gaps of a GPU do not overlap, so that the last one that begins before tells
+    SELECT DISTINCT call.tid, start_ns, end_ns, name_id, source
+    FROM (SELECT call.*, device_id FROM call JOIN watched USING (tid)) AS call
+    ASOF JOIN host ON host.tid = call.tid AND host.device_id = call.device_id AND call.end_ns > host.a
+    WHERE b > start_ns
+), outermost AS (  -- a call inside another one counts with it; where two cross, the first one goes on to its end
+    SELECT tid, greatest(start_ns, coalesce(max(end_ns) OVER (
+            PARTITION BY tid ORDER BY start_ns, end_ns DESC, source, name_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), start_ns)) AS s, end_ns AS e, name_id, source
+    FROM met QUALIFY e > s
+), edge AS MATERIALIZED (
+    SELECT tid, 'call' AS kind, s AS t, name_id, source, NULL AS pre FROM outermost
+    UNION ALL
+    SELECT tid, 'call', e, NULL, NULL, NULL FROM outermost
+    QUALIFY lead(s) OVER (PARTITION BY tid ORDER BY s) IS DISTINCT FROM e
+    UNION ALL
+    SELECT tid, kind, t, NULL, NULL, pre
+    FROM range_edge((SELECT list(DISTINCT tid) FROM host), (SELECT min(a) FROM host), (SELECT max(b) FROM host))
 ), at_edge AS (  -- what holds when a gap begins, and what changes in it: few rows, however long the capture is
     SELECT gap_id, a AS s, host.kind, name_id, source, pre
     FROM (SELECT host.*, unnest(['call', 'own', 'driver']) AS kind FROM host WHERE tid IS NOT NULL) AS host
