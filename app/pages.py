@@ -60,7 +60,7 @@ VIEWS = (
         TIMELINE,
         ":material/swap_horiz:",
         "memory/page.py",
-        tables=(*_WORK[:-1], "osrt_call", "memory_event", "gpu_metric"),
+        tables=(*_GPU, "api_call", "osrt_call", "memory_event", "gpu_metric"),
     ),
     View("split", "Split", TIMELINE, ":material/stacked_bar_chart:", "split/page.py", tables=_KERNELS),
     View("attention", "Attention", TIMELINE, ":material/grid_view:", "attention/page.py", tables=(*_KERNELS, "range")),

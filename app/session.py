@@ -11,7 +11,7 @@ import streamlit as st
 from app.web import access
 from profiledb import config
 from profiledb.config import Settings
-from profiledb.errors import ReportNotFoundError
+from profiledb.errors import NotCapturedError, ReportNotFoundError
 from profiledb.query import analysis, captures, header, request, views
 from profiledb.query.captures import Capture
 from profiledb.query.request import Request
@@ -157,6 +157,14 @@ def run(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     See profiledb.query.analysis.run for the result and the errors, and ``whole`` for the cache.
     """
     return whole(report_id, name, **header.get(name).taken(selected(report_id)) | params)
+
+
+def run_or_none(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
+    """The same; no rows and no columns where the report does not have the data."""
+    try:
+        return run(report_id, name, **params)
+    except NotCapturedError:
+        return pd.DataFrame()
 
 
 def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:

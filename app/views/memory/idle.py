@@ -7,7 +7,6 @@ from app import session
 from app.ui import format as fmt
 from app.ui import heads, page, tables
 from app.views.memory import words as memory_words
-from profiledb.errors import NotCapturedError
 from profiledb.studies.idle import place
 from profiledb.words import code
 
@@ -56,7 +55,7 @@ def show(report_id: str) -> None:
     if reasons.empty:
         st.caption("No GPU was idle between its first and its last operation here.")
         return
-    gaps, ranges = session.run(report_id, "idle_gaps"), _ranges(report_id)
+    gaps, ranges = session.run(report_id, "idle_gaps"), session.run_or_none(report_id, "idle_ranges")
     longest = None if gaps.empty else gaps["duration_ns"].iloc[0]
     page.facts(
         [
@@ -85,14 +84,6 @@ def show(report_id: str) -> None:
         )
     if len(gaps):
         _gaps(_worded(gaps))
-
-
-def _ranges(report_id: str) -> pd.DataFrame:
-    """Idle time by range; no rows where the report has no ranges."""
-    try:
-        return session.run(report_id, "idle_ranges")
-    except NotCapturedError:
-        return pd.DataFrame()
 
 
 def _why(reasons: pd.DataFrame, ranges: pd.DataFrame) -> str:

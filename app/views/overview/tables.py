@@ -5,7 +5,6 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import heads, tables
-from profiledb.errors import NotCapturedError
 
 TOP = 10
 COPY_COLUMNS = heads.of(
@@ -41,10 +40,7 @@ RANGE_COLUMNS = heads.of(
 
 def calls(report_id: str) -> None:
     """Draws the CUDA calls that took the longest, for reports without the GPU's side of them; nothing without any."""
-    try:
-        rows = session.run(report_id, "api_calls")
-    except NotCapturedError:
-        return
+    rows = session.run_or_none(report_id, "api_calls")
     if rows.empty:
         return
     st.subheader("CUDA API calls", anchor=False)
@@ -55,10 +51,7 @@ def calls(report_id: str) -> None:
 
 def copies(report_id: str) -> None:
     """Draws the copies by direction; nothing where there are none."""
-    try:
-        rows = session.run(report_id, "memory_copies")
-    except NotCapturedError:
-        return
+    rows = session.run_or_none(report_id, "memory_copies")
     if rows.empty:
         return
     st.subheader("Memory copies", anchor=False)
@@ -68,10 +61,7 @@ def copies(report_id: str) -> None:
 
 def ranges(report_id: str) -> None:
     """Draws the NVTX ranges that took the longest; nothing where there are none."""
-    try:
-        rows = session.run(report_id, "range_summary")
-    except NotCapturedError:
-        return
+    rows = session.run_or_none(report_id, "range_summary")
     if rows.empty:
         return
     st.subheader("NVTX ranges", anchor=False)

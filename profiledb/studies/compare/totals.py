@@ -1,10 +1,9 @@
 """What a side of a comparison comes to: sums of all that is selected, of what lies in its steps, and of the rest."""
 
-from typing import Any
-
 import pandas as pd
 
 from profiledb.studies.compare.matching import Part, Side
+from profiledb.words import number
 
 SUMS = {
     "wall_ns": "ns",
@@ -65,7 +64,7 @@ def sums(part: Part) -> dict[str, float]:
     found: dict[str, float] = {}
     if len(part.gpu_busy):
         worked = part.gpu_busy[part.gpu_busy["operations"] > 0]
-        window = _known(part.gpu_busy["capture_ns"].max())
+        window = number(part.gpu_busy["capture_ns"].max())
         found |= {} if window is None else {"wall_ns": window}
         if window is not None and len(worked):
             busy = worked["busy_ns"]
@@ -88,7 +87,7 @@ _KINDS = {
 def _shares(side: Side) -> dict[str, float]:
     found: dict[str, float] = {}
     worked = side.gpu_busy[side.gpu_busy["operations"] > 0] if len(side.gpu_busy) else side.gpu_busy
-    if len(worked) and (share := _known(worked["busy_pct"].mean())) is not None:
+    if len(worked) and (share := number(worked["busy_pct"].mean())) is not None:
         found["busy_pct"] = share
     return found | ({"kernels": len(side.kernel_totals)} if len(side.kernel_totals) else {})
 
@@ -98,12 +97,8 @@ def _pace(side: Side, inside_ns: float | None) -> dict[str, float]:
     if side.steps is None:
         return {}
     row = side.iteration_summary.iloc[0]
-    median, rate = _known(row["median_ns"]), _known(row["per_second"])
+    median, rate = number(row["median_ns"]), number(row["per_second"])
     found = {} if median is None else {"step_median_ns": median}
     if rate and inside_ns is not None and side.steps > 1:
         found["between_steps_ns"] = max(0.0, side.steps / rate * 1e9 - inside_ns) / (side.steps - 1)
     return found
-
-
-def _known(value: Any) -> float | None:
-    return None if pd.isna(value) else float(value)

@@ -55,6 +55,21 @@ _TEXTS: dict[str, Text] = {
 }  # fmt: skip
 
 
+def contradictions(rows: pd.DataFrame, name: str, told: str = "contradiction", kind: str = "") -> str:
+    """A line for each share of a peak that cannot be, and so is not in the table above.
+
+    Args:
+        rows: of an analysis.
+        name: the column that names what the share is of.
+        told: the column that says why it cannot be.
+        kind: what the names are of, before each.
+    """
+    lines = [
+        f"- {kind}{words.code(row[name])}: {words.plain(row[told])}" for _, row in rows.dropna(subset=[told]).iterrows()
+    ]
+    return "\n\n" + "\n".join(lines) if lines else ""
+
+
 Shown = Mapping[str, str | tuple[str, Text]]
 """What stands under each heading of a table: a column, which its unit words, or a column and who words it."""
 

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import pandas as pd
-
 from profiledb import words
-from profiledb.studies.summary.answers import Answers, Section, Shown, table
+from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
 
 TOP = 10
 
@@ -39,16 +37,11 @@ def top(answers: Answers) -> str:
     shown = f"## Top launches\n\nThe {TOP} longest, with times under ncu's clock control:\n\n" + table(
         "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs)), _LAUNCHES
     )
-    return shown + ("" if points.empty else _above_roof(points[points["launch_id"].isin(rows["launch_id"])]))
-
-
-def _above_roof(points: pd.DataFrame) -> str:
-    """A line for each launch whose share of the roof cannot be, and so is not in the table."""
-    lines = [
-        f"- Launch {words.code(row['launch_id'])}: {words.plain(row['above_roof'])}"
-        for _, row in points.dropna(subset=["above_roof"]).iterrows()
-    ]
-    return "\n\n" + "\n".join(lines) if lines else ""
+    if points.empty:
+        return shown
+    return shown + contradictions(
+        points[points["launch_id"].isin(rows["launch_id"])], "launch_id", "above_roof", "Launch "
+    )
 
 
 def roofline(answers: Answers) -> str:

@@ -9,7 +9,7 @@ from profiledb.rules import phases
 from profiledb.rules.phases import ALL
 from profiledb.studies import split as split_words
 from profiledb.studies.idle import place
-from profiledb.studies.summary.answers import Answers, Section, Shown, table
+from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
 
 TOP = 5
 
@@ -143,14 +143,7 @@ def copies(answers: Answers) -> str:
     rows = answers.rows_or_none("copies")  # a program may copy nothing; the end tells that there are none
     if rows.empty:
         return ""
-    return "## Copies\n\n" + table("copies", rows, _COPIES) + _contradictions(rows, "direction")
-
-
-def _contradictions(rows: pd.DataFrame, name: str) -> str:
-    """A line for each share of a peak that cannot be, and so is not in the table."""
-    wrong = rows.dropna(subset=["contradiction"])
-    lines = [f"- {words.code(row[name])}: {words.plain(row['contradiction'])}" for _, row in wrong.iterrows()]
-    return "\n\n" + "\n".join(lines) if lines else ""
+    return "## Copies\n\n" + table("copies", rows, _COPIES) + contradictions(rows, "direction")
 
 
 def attention(answers: Answers) -> str:
@@ -158,9 +151,7 @@ def attention(answers: Answers) -> str:
     rows = answers.rows_or_none("attention_parts")
     if rows.empty:
         return ""
-    return (
-        "## Attention\n\n" + table("attention_parts", rows, _ATTENTION) + _peaks(rows) + _contradictions(rows, "part")
-    )
+    return "## Attention\n\n" + table("attention_parts", rows, _ATTENTION) + _peaks(rows) + contradictions(rows, "part")
 
 
 def _peaks(rows: pd.DataFrame) -> str:
