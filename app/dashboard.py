@@ -1,9 +1,11 @@
 """The script behind every page: list of pages, report picker, one error boundary. ``main.py`` serves it."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 # Streamlit puts this file's folder on the path; the packages stand beside it.
 ROOT = str(Path(__file__).resolve().parent.parent)
@@ -11,20 +13,18 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from app import pages, session
+from app.frame import menu, top
 from app.selection import bar
 from app.selection import settled as selecting
 from app.ui import format as fmt
 from app.ui import navigate
 from app.ui import page as ui
-from app.ui.titles import titles
 from app.web import access
 from profiledb.errors import ReportNotFoundError
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 
 LOGO = Path(__file__).with_name("static") / "logo.svg"
 ICON = LOGO.with_name("icon.png")
-_PICKER = "report-picker"
-_CHOSEN = "report-chosen"
 # What pages are about, as the end of a sentence; no text below, Streamlit would draw it.
 _SHOWS = {TIMELINE: "what ran when", LAUNCHES: "what was measured of single launches"}
 
@@ -57,49 +57,61 @@ def _page(current: Manifest | None, offered: Manifest | None) -> None:
     """Chooses the page by the address and draws it; the menu has those that fit the report on offer."""
     library = st.Page(pages.LIBRARY, title="Library", icon=":material/folder_open:", default=True)
     scripts = {
-        view: st.Page(
-            view.path,
-            title=view.title,
-            icon=view.icon,
-            url_path=view.url,
-            visibility="visible" if offered and view.offers(offered, session.has_sidecar) else "hidden",
-        )
+        view: st.Page(view.path, title=view.title, icon=view.icon, url_path=view.url, visibility="hidden")
         for view in pages.VIEWS
     }
-    chosen = st.navigation({"": [library], "Report": list(scripts.values())}, position="sidebar", expanded=True)
+    former = {
+        st.Page(partial(_moved, view), title=view.title, url_path=url, visibility="hidden"): view
+        for view in pages.VIEWS
+        for url in view.was
+    }
+    chosen = st.navigation([library, *scripts.values(), *former], position="hidden")
+    if chosen in former:
+        chosen.run()
     navigate.arrived(chosen.url_path)
     ui.say_escaped()
     view = next((view for view, page in scripts.items() if page is chosen), None)
     if view is None:
-        _pick(current, None)
+        with ui.boundary():
+            menu.show(library, scripts, offered)
+        with ui.boundary():
+            top.show(current, None)
         chosen.run()
-    elif _offer(view, current):
+    elif _offer(view, library, scripts):
         chosen.run()
 
 
-def _offer(view: pages.View, current: Manifest | None) -> bool:
+def _moved(view: pages.View) -> None:
+    """Leads from an address that a page had before to the one that it has."""
+    navigate.to(view.path, {name: st.query_params.get_all(name) for name in st.query_params})
+
+
+def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> bool:
     """Settles which report a page shows; False where it fits none, which is then said."""
     try:
         manifest = session.report(view.subject)
     except ReportNotFoundError as error:
+        with ui.boundary():
+            menu.show(library, scripts, None)
+        with ui.boundary():
+            top.show(None, view)
         st.header(view.title, anchor=False)
         ui.problem(ReportNotFoundError(error.message))
         st.page_link(pages.LIBRARY, label="See what is in the Library")
-        _pick(None, view)
         return False
     selecting.restore(manifest)
     session.remember(manifest)
-    if current is None or manifest.id != current.id:
-        st.rerun()  # the menu above was drawn for another report
-    _pick(manifest, view)
+    settled = selecting.settle(manifest) if view.fits(manifest) and view.subject == TIMELINE else None
+    with ui.boundary():
+        menu.show(library, scripts, manifest)
+    with ui.boundary():
+        top.show(manifest, view)
+    ui.header(manifest, view.title)
     if view.fits(manifest):
         st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.name)}")
-        if view.subject == TIMELINE:
-            settled = selecting.settle(manifest)
-            if view.selects:
-                bar.show(settled)
+        if settled and view.selects:
+            bar.show(settled)
         return True
-    st.header(view.title, anchor=False)
     st.info(
         f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(manifest.kind)} and does not hold"
         f" {_SHOWS[view.subject]}, which this page shows."
@@ -107,41 +119,6 @@ def _offer(view: pages.View, current: Manifest | None) -> bool:
     fitting = pages.first(manifest)
     st.page_link(fitting.path, label=f"Open its {fitting.title}", query_params={session.PARAMETER: manifest.id})
     return False
-
-
-def _pick(current: Manifest | None, view: pages.View | None) -> None:
-    """The report picker; a chosen report stays on the page where it fits, and otherwise opens on its own first page.
-
-    Each report has a picker of its own: a browser that still shows the one of another report sends what that one
-    says with whatever else happens there, and nobody has chosen that.
-    """
-    with ui.boundary():
-        known = {manifest.id: manifest for manifest in session.reports()}
-        if not known:
-            return
-        labels = titles(known)
-        shown = current.id if current and current.id in known else None
-        key = f"{_PICKER}-{shown}"
-        st.sidebar.selectbox(
-            "Report",
-            list(known),
-            index=list(known).index(shown) if shown else None,
-            key=key,
-            format_func=labels.__getitem__,
-            on_change=_choose,
-            args=(key, known),
-            placeholder="Choose a report",
-            label_visibility="collapsed",
-        )
-    if current and st.session_state.pop(_CHOSEN, False) and (view is None or not view.fits(current)):
-        ui.open_report(current)
-
-
-def _choose(key: str, known: dict[str, Manifest]) -> None:
-    if chosen := known.get(st.session_state[key]):
-        session.remember(chosen)
-        selecting.other_report()
-        st.session_state[_CHOSEN] = True
 
 
 def _current() -> Manifest | None:

@@ -1,8 +1,8 @@
 """Which pages there are: a line each. Their scripts stand in ``views``, a folder a page."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest, Subject
 from profiledb.report.sidecar import Kind
@@ -12,37 +12,56 @@ _KERNELS = ("kernel", "graph_launch")
 _GPU = (*_KERNELS, "memop")
 _WORK = (*_GPU, "api_call", "range")
 
+GPU, PROGRAM, COMPARE, SPECIAL = "GPU", "Program", "Compare", "Special"
+"""Groups of the menu; what has none stands above them."""
+
+
+class Shelf(Protocol):
+    """What the menu asks about a report beside its manifest (``session`` knows it)."""
+
+    def has_sidecar(self, report_id: str, kind: Kind) -> bool:
+        """Whether the program left a file of this kind beside the report."""
+
+    def has_answer(self, report_id: str, name: str) -> bool:
+        """Whether this analysis has a row for the report."""
+
 
 @dataclass(frozen=True)
 class View:
-    """A page of a report: its address, its title, what of a report it shows, its script below ``views``.
+    """A page of a report: its address, its title, its group in the menu, what of a report it shows, its script.
 
     ``listed``: in the menu. ``selects``: it shows the part of the report that is selected; others show the whole.
-    ``tables``: what it shows comes from these; where none of them has a row, nor a file beside the report of the kind
-    ``beside`` is there, the page holds nothing and is not offered. Without any it always is.
+    ``tables``: what it shows comes from these; where none of them has a row the page holds nothing, and the menu
+    grays it with ``lack``, the end of a sentence. A page of the group SPECIAL is in the menu only where its data is: a
+    file ``beside`` the report, or a row of the analysis ``answer``. ``was``: addresses that it had before.
     """
 
     url: str
     title: str
+    group: str
     subject: Subject
     icon: str
     script: str
     listed: bool = True
     selects: bool = True
     tables: tuple[str, ...] = ()
+    lack: str = ""
     beside: Kind | None = None
+    answer: str = ""
+    was: tuple[str, ...] = ()
 
     def fits(self, manifest: Manifest) -> bool:
         """Whether the report has what the page shows."""
         return self.subject in manifest.subjects
 
-    def offers(self, manifest: Manifest, has_sidecar: Callable[[str, Kind], bool]) -> bool:
-        """Whether the menu offers the page for a report; a page of the report's address says itself what it lacks."""
+    def offers(self, manifest: Manifest, shelf: Shelf) -> bool:
+        """Whether the page holds anything of a report; one that is opened by its address says itself what it lacks."""
         if not (self.listed and self.fits(manifest)):
             return False
-        if not self.tables or not manifest.rows or any(map(manifest.rows.get, self.tables)):
-            return True
-        return self.beside is not None and has_sidecar(manifest.id, self.beside)
+        if self.beside:
+            return shelf.has_sidecar(manifest.id, self.beside)
+        rows = not self.tables or not manifest.rows or any(map(manifest.rows.get, self.tables))
+        return rows and (not self.answer or shelf.has_answer(manifest.id, self.answer))
 
     @property
     def path(self) -> Path:
@@ -51,46 +70,73 @@ class View:
 
 
 VIEWS = (
-    View("overview", "Overview", TIMELINE, ":material/dashboard:", "overview/page.py"),
-    View("kernels", "Kernels", TIMELINE, ":material/table_rows:", "kernels/page.py", tables=_KERNELS),
-    View("nvtx", "Ranges", TIMELINE, ":material/account_tree:", "ranges/page.py", tables=("range",)),
+    View("overview", "Summary", "", TIMELINE, ":material/dashboard:", "overview/page.py"),
     View(
-        "memory",
-        "Memory & API",
-        TIMELINE,
-        ":material/swap_horiz:",
-        "memory/page.py",
-        tables=(*_GPU, "api_call", "osrt_call", "memory_event", "gpu_metric"),
+        "kernels", "Kernels", GPU, TIMELINE, ":material/table_rows:", "kernels/page.py",
+        tables=_KERNELS, lack="no GPU kernels",
     ),
-    View("split", "Split", TIMELINE, ":material/stacked_bar_chart:", "split/page.py", tables=_KERNELS),
-    View("attention", "Attention", TIMELINE, ":material/grid_view:", "attention/page.py", tables=(*_KERNELS, "range")),
-    View("timings", "Timings", TIMELINE, ":material/timer:", "timings/page.py", tables=("range",)),
     View(
-        "crossover",
-        "Crossover",
-        TIMELINE,
-        ":material/compare:",
-        "crossover/page.py",
-        selects=False,
-        tables=_WORK,
-        beside="tasks",
+        "roofline_time", "Roofline", GPU, TIMELINE, ":material/show_chart:", "roofline/over_time.py",
+        tables=_KERNELS, lack="no GPU kernels",
     ),
-    View("energy", "Energy", TIMELINE, ":material/bolt:", "energy/page.py", tables=(*_GPU, "range"), beside="power"),
-    View("roofline_time", "Roofline", TIMELINE, ":material/show_chart:", "roofline/over_time.py", tables=_KERNELS),
-    View("compare", "Compare", TIMELINE, ":material/compare_arrows:", "compare/page.py", tables=_WORK),
-    View("scaling", "Scaling", TIMELINE, ":material/hub:", "scaling/page.py", selects=False, tables=_KERNELS),
-    View("kernel", "Kernel", TIMELINE, ":material/memory:", "kernels/kernel.py", listed=False),
-    View("ncu", "Kernel profiles", LAUNCHES, ":material/speed:", "profiles/page.py"),
-    View("roofline", "Roofline", LAUNCHES, ":material/show_chart:", "roofline/page.py"),
-)
+    View(
+        "idle", "Idle & launch", GPU, TIMELINE, ":material/hourglass_empty:", "idle/page.py",
+        tables=(*_GPU, "gpu_metric"), lack="no GPU activity",
+    ),
+    View(
+        "nvtx", "Ranges & steps", PROGRAM, TIMELINE, ":material/account_tree:", "ranges/page.py",
+        tables=("range",), lack="no NVTX ranges",
+    ),
+    View(
+        "phases", "Phases", PROGRAM, TIMELINE, ":material/stacked_bar_chart:", "phases/page.py",
+        tables=_KERNELS, lack="no GPU kernels", was=("split",),
+    ),
+    View(
+        "memory", "Memory & copies", PROGRAM, TIMELINE, ":material/swap_horiz:", "memory/page.py",
+        tables=(*_GPU, "memory_event"), lack="no GPU activity and no memory use",
+    ),
+    View(
+        "api", "CUDA API", PROGRAM, TIMELINE, ":material/terminal:", "api/page.py",
+        tables=("api_call", "osrt_call"), lack="no CUDA or OS calls",
+    ),
+    View(
+        "compare", "Two reports", COMPARE, TIMELINE, ":material/compare_arrows:", "compare/page.py",
+        tables=_WORK, lack="nothing to compare: no GPU activity, calls or ranges",
+    ),
+    View(
+        "scaling", "Scaling", COMPARE, TIMELINE, ":material/hub:", "scaling/page.py",
+        selects=False, tables=_KERNELS, lack="no GPU kernels",
+    ),
+    View(
+        "attention", "Attention", SPECIAL, TIMELINE, ":material/grid_view:", "attention/page.py",
+        tables=(*_KERNELS, "range"), answer="attention_parts",
+    ),
+    View("energy", "Energy", SPECIAL, TIMELINE, ":material/bolt:", "energy/page.py", beside="power"),
+    View(
+        "cpu_gpu", "CPU vs GPU", SPECIAL, TIMELINE, ":material/compare:", "cpu_gpu/page.py",
+        selects=False, beside="tasks", was=("crossover",),
+    ),
+    View(
+        "timer_check", "Timer check", SPECIAL, TIMELINE, ":material/timer:", "timer_check/page.py",
+        beside="timings", was=("timings",),
+    ),
+    View("kernel", "Kernel", GPU, TIMELINE, ":material/memory:", "kernels/kernel.py", listed=False),
+    View("ncu", "Kernel profiles", GPU, LAUNCHES, ":material/speed:", "profiles/page.py"),
+    View("roofline", "Roofline", GPU, LAUNCHES, ":material/show_chart:", "roofline/page.py"),
+)  # fmt: skip
 """Every page of a report; the first that fits is the one that opens."""
 
 LIBRARY = FOLDER / "library" / "page.py"
 
 
+def at(url: str) -> View:
+    """The page at this address."""
+    return next(view for view in VIEWS if view.url == url)
+
+
 def script(url: str) -> Path:
     """The script of the page at this address."""
-    return next(view.path for view in VIEWS if view.url == url)
+    return at(url).path
 
 
 def first(manifest: Manifest) -> View:

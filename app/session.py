@@ -11,7 +11,7 @@ import streamlit as st
 from app.web import access
 from profiledb import config
 from profiledb.config import Settings
-from profiledb.errors import NotCapturedError, ReportNotFoundError
+from profiledb.errors import NotCapturedError, ReportNotFoundError, WarpdeckError
 from profiledb.query import analysis, captures, header, request, views
 from profiledb.query.captures import Capture
 from profiledb.query.request import Request
@@ -177,6 +177,14 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
 def has_sidecar(report_id: str, kind: sidecar.Kind) -> bool:
     """Whether the program of a report left a file of this kind beside it."""
     return sidecar.path(library().reports, report_id, kind).exists()
+
+
+def has_answer(report_id: str, name: str) -> bool:
+    """Whether an analysis of the whole report, asked nothing in particular, has a row."""
+    try:
+        return not whole(report_id, name).empty
+    except WarpdeckError:
+        return False
 
 
 def stamp(report_id: str) -> int:

@@ -30,8 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LAUNCHES = 1000
 """Launches of the large Compute report, of 2,184 metrics each."""
 PAGES = (
-    *(f"/{page}?report={{id}}" for page in ("overview", "kernels", "nvtx", "memory")),
-    *(f"/{page}?report={{id}}" for page in ("split", "attention", "timings", "energy", "scaling")),
+    *(f"/{page}?report={{id}}" for page in ("overview", "kernels", "nvtx", "idle", "memory", "api")),
+    *(f"/{page}?report={{id}}" for page in ("phases", "attention", "timer_check", "energy", "scaling")),
     "/compare?report={id}&other={other}",
 )
 NCU_PAGES = ("/roofline?report={id}", "/ncu?report={id}", "/ncu?report={id}&launch=5")

@@ -67,7 +67,7 @@ class NotCapturedError(WarpdeckError):
     def __init__(
         self, message: str, *, why: str = "", command: str = "", use: str = "", tables: tuple[str, ...] = ()
     ) -> None:
-        super().__init__(message, hint=f"{why} Capture with: {command}".strip() if command else why)
+        super().__init__(message, hint=f"{why} Capture with: `{command}`".strip() if command else why)
         self.why = why
         self.command = command
         self.use = use

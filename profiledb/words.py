@@ -107,6 +107,17 @@ def code(text: Any, *, cell: bool = False) -> str:
     return f"{fence}{space}{shown.replace('|', chr(92) + '|') if cell else shown}{space}{fence}"
 
 
+def sentence(text: Any) -> str:
+    """A sentence as Markdown, with the commands that stand between backticks as code, from where they can be copied.
+
+    The rest shows as ``plain`` has it, which breaks up two dashes.
+    """
+    parts = visible(text).split("`")
+    if len(parts) % 2 == 0:
+        return plain(text)
+    return "".join(code(part) if at % 2 and part.strip() else plain(part) for at, part in enumerate(parts))
+
+
 def number(value: Any) -> float | None:
     """A number as a float; None where it is missing (None, NaN, NA) or infinite."""
     try:

@@ -21,11 +21,12 @@ PAGES = {
     "overview": f"/overview?report={TRAINING}.nsys-rep",
     "kernels": f"/kernels?report={TRAINING}.nsys-rep",
     "nvtx": f"/nvtx?report={TRAINING}.nsys-rep",
+    "idle": f"/idle?report={TRAINING}.nsys-rep",
     "memory": f"/memory?report={TRAINING}.nsys-rep",
     "ncu": "/ncu?report=kernels.ncu-rep&launch=5",
     "roofline": f"/roofline?report={TRAINING}.ncu-rep",
-    "split": f"/split?report=transformer_inference.nsys-rep&other={{{TRAINING}.nsys-rep}}",  # other: an id, no name
-    "crossover": "/crossover?report=tasks.nsys-rep",
+    "phases": f"/phases?report=transformer_inference.nsys-rep&other={{{TRAINING}.nsys-rep}}",  # other: an id, no name
+    "cpu_gpu": "/cpu_gpu?report=tasks.nsys-rep",
     "energy": "/energy?report=energy.nsys-rep",
     "scaling": "/scaling?report=ddp_strong_4_rank0.sqlite",
 }

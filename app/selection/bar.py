@@ -12,13 +12,19 @@ from app.selection.settled import Settled
 from app.ui import format as fmt
 from profiledb.errors import NotCapturedError
 
-MODES = {"process": "Process", "thread": "Thread"}
+MODES = {"process": "All threads", "thread": "This thread only"}
 MODE_HELP = (
-    "Who a launch belongs to. **Process** adds what other threads launch for the thread of a range, as PyTorch's"
-    " autograd threads do in a backward pass. **Thread** counts what the range's own thread launches, as"
-    " `nsys stats` does."
+    "Which launches count for a range. **All threads** includes what helper threads launch for the thread of the range,"
+    " as PyTorch's autograd threads do in a backward pass. **This thread only** counts what the range's own thread"
+    " launches, as `nsys stats` does."
 )
-TIME_HELP = "What begins at the first time or later, and before the second; from the begin of the capture."
+TIME_HELP = "Operations that start in this window. Times count from the start of the capture."
+ATTRIBUTION = {
+    "attributed": "launched inside a range, on the thread of that range.",
+    "inferred": "launched by a helper thread; the range is that of the thread that drives it.",
+    "unattributed": "launched outside all ranges.",
+}
+"""What each category of ``attribution`` means."""
 _CHIP = 44
 
 
@@ -33,6 +39,7 @@ def show(settled: Settled) -> None:
                 _warmup(settled)
             _places(settled)
             _time(settled)
+            _attribution(settled)
             if settled.partly or settled.problems:
                 st.button(
                     "Clear",
@@ -41,10 +48,10 @@ def show(settled: Settled) -> None:
                     args=(settled.prefix,),
                     type="tertiary",
                     icon=":material/close:",
-                    help="Shows the report as it opens: no range, GPU, stream or time chosen",
+                    help="Clears the range, GPU, stream and time. The page shows the report as it opens.",
                 )
         for problem in settled.problems:
-            st.markdown(f":orange[:material/warning:] {problem} The page shows the selection without it.")
+            st.markdown(f":orange[:material/warning:] {problem} It is ignored.")
         with st.container(key=f"{settled.key}{'part' if settled.partly else 'whole'}"):
             _facts(settled)
 
@@ -58,7 +65,7 @@ def _chips(settled: Settled) -> None:
             key=f"{settled.key}chip-{number}",
             icon=":material/close:",
             icon_position="right",
-            help=f"{fmt.plain(text)}: a click takes it out",
+            help=f"{fmt.plain(text)}: click to remove it.",
             on_click=selecting.write,
             args=(settled,),
             kwargs={"ranges": rest} | ({} if rest else {"skip_first": 0}),
@@ -69,7 +76,7 @@ def _mode(settled: Settled) -> None:
     key = f"{settled.key}mode"
     st.session_state[key] = settled.chosen.mode
     st.segmented_control(
-        "Launches by",
+        "Count launches from",
         list(MODES),
         key=key,
         format_func=MODES.__getitem__,
@@ -85,9 +92,9 @@ def _warmup(settled: Settled) -> None:
     key = f"{settled.key}warmup"
     st.session_state[key] = settled.chosen.warmup == "exclude"
     st.toggle(
-        "Leave out warm-up",
+        "Exclude warm-up",
         key=key,
-        help="Ranges whose name says warm-up, and all inside them; one that is chosen itself stays",
+        help="Excludes ranges whose name says warm-up, with everything inside them. A range that you select stays.",
         on_change=lambda: selecting.write(settled, warmup="exclude" if st.session_state[key] else "include"),
         width="content",
     )
@@ -159,7 +166,7 @@ def _time_input(settled: Settled, field: str, title: str, value: int | None) -> 
         step=1.0,
         format="%.3f",
         key=key,
-        placeholder="begin" if field == "from_ns" else "end",
+        placeholder="start" if field == "from_ns" else "end",
         on_change=changed,
         width=150,
     )
@@ -170,11 +177,11 @@ def _ms(ns: int | None) -> str:
 
 
 def _facts(settled: Settled) -> None:
-    """How much of the report that is, and how its time comes to its ranges."""
+    """How much of the report that is, and what is excluded."""
     try:
         row = session.whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
     except NotCapturedError:
-        st.caption("Nothing ran on a GPU in this report; the selection holds for its calls and ranges.")
+        st.caption("This report has no GPU activity. The selection still applies to CUDA calls and NVTX ranges.")
         return
     part = int(row["operations"]) < int(row["report_operations"])
     whole = f" of {fmt.count(row['report_operations'])}" if part else ""
@@ -183,21 +190,25 @@ def _facts(settled: Settled) -> None:
     lines = [
         f"**{fmt.count(row['operations'])}**{whole} operations, **{fmt.duration(row['gpu_ns'])}**{time} of GPU time"
         + (f" ({fmt.percent(share)})" if share is not None else ""),
-        _attribution(settled),
         _left_out(settled, row),
     ]
     if not int(row["operations"]):
-        lines[:2] = ["**Nothing ran on a GPU in this selection.**"]
+        lines[0] = "**Nothing ran on a GPU in this selection.**"
     st.caption("  ·  ".join(line for line in lines if line))
 
 
-def _attribution(settled: Settled) -> str:
+def _attribution(settled: Settled) -> None:
     """The shares of GPU time by what tells its range; nothing without NVTX, or where there is no time."""
     if settled.paths.empty:
-        return ""
-    rows = session.whole(settled.report_id, "attribution", **settled.params)
+        return
+    rows = selecting.optional(settled.report_id, "attribution", ["operations", "share_pct"], **settled.params)
     told = rows[(rows["operations"] > 0) & rows["share_pct"].notna()]
-    return ", ".join(f"{row.category} {fmt.percent(row.share_pct)}" for row in told.itertuples())
+    if told.empty:
+        return
+    with st.popover("Details", type="tertiary", key=f"{settled.key}details"):
+        st.markdown("**How GPU time comes to NVTX ranges**")
+        for row in told.itertuples():
+            st.markdown(f"{fmt.percent(row.share_pct)} **{row.category}**: {ATTRIBUTION.get(str(row.category), '')}")
 
 
 def _left_out(settled: Settled, row: "pd.Series[Any]") -> str:
@@ -209,9 +220,9 @@ def _left_out(settled: Settled, row: "pd.Series[Any]") -> str:
     with_it = session.whole(settled.report_id, "selection_summary", **settled.params | {"warmup": "include"}).iloc[0]
     count = int(with_it["operations"]) - int(row["operations"])
     if not count:
-        return "" if settled.chosen.ranges else f"warm-up left out: {told}, which ran nothing on a GPU"
+        return "" if settled.chosen.ranges else f"Warm-up excluded: {told} ran nothing on a GPU"
     time = fmt.duration(int(with_it["gpu_ns"]) - int(row["gpu_ns"]))
-    return f"warm-up left out: {told}, {fmt.count(count)} operation{'s'[: count != 1]}, {time} of GPU time"
+    return f"Warm-up excluded: {time} ({fmt.count(count)} operation{'s'[: count != 1]}) in {told}"
 
 
 def _code(name: str) -> str:

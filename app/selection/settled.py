@@ -8,6 +8,7 @@ selection of its own under the same names with ``other_`` in front; what these d
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
@@ -170,6 +171,11 @@ def stretch_button(label: str, key: str, from_ns: int, to_ns: int) -> None:
 def link(report_id: str, **more: str) -> dict[str, str | list[str]]:
     """The query of a link to another page of this report: the selection goes along."""
     return {session.PARAMETER: report_id, **_asked(), **more}
+
+
+def encoded() -> str:
+    """The query of the address as text, all that this run has settled in it."""
+    return urlencode([(name, value) for name in st.query_params for value in st.query_params.get_all(name)])
 
 
 def is_part(report_id: str) -> bool:

@@ -70,9 +70,16 @@ def not_captured(error: NotCapturedError) -> None:
             st.code(error.command, language=None)
 
 
+def lacking(error: NotCapturedError, before: str = "") -> None:
+    """The same as one quiet line, for a part of a page that goes on without, and the command to copy."""
+    st.caption(f"{before}{fmt.plain(f'{error.message} {error.why}'.strip())}")
+    if error.command:
+        st.code(error.command, language=None)
+
+
 def problem(error: WarpdeckError) -> None:
     """An error: what is wrong, what to do, and below it the words of the program that said so."""
-    st.error(f"{fmt.plain(error.message)}  \n{fmt.plain(error.hint)}".strip(), icon=":material/error:")
+    st.error(f"{fmt.plain(error.message)}  \n{fmt.sentence(error.hint)}".strip(), icon=":material/error:")
     words(error.detail)
 
 

@@ -6,10 +6,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 from streamlit.util import calc_hash
 
 from profiledb.report.library import Library
@@ -28,6 +30,11 @@ def at_page(at: AppTest, url: str) -> AppTest:
     """Turns to the page at an address, as a browser that opens its link: ``switch_page`` goes by names of files."""
     at._page_hash = calc_hash(url)
     return at
+
+
+def picker(at: AppTest) -> Selectbox[Any]:
+    """The report switcher above the page."""
+    return next(box for box in at.selectbox if str(box.key).startswith("report-picker"))
 
 
 @pytest.fixture(scope="session")

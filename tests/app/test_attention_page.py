@@ -105,13 +105,13 @@ def test_without_such_ranges_they_are_chosen(dashboard: Dashboard, data: Path) -
 
 @needs_corpus
 @pytest.mark.nsight
-@pytest.mark.parametrize("page", ["attention", "timings"])
+@pytest.mark.parametrize("page", ["attention", "timer_check"])
 def test_a_report_without_ranges(dashboard: Dashboard, data: Path, page: str) -> None:
     at = dashboard(page, report=stored(data).find("streams_4090.nsys-rep").id)
     assert not at.exception
     assert ("the flag for ranges was used" in texts(at)) == (page == "attention")
     assert "nsys profile --trace" not in texts(at)
-    assert ("streams_4090.timings.csv" in texts(at)) == (page == "timings")
+    assert ("streams_4090.timings.csv" in texts(at)) == (page == "timer_check")
 
 
 def test_ranges_without_kernels_tell_the_host(
@@ -140,7 +140,7 @@ def test_timings_and_what_did_not_match(dashboard: Dashboard, data: Path) -> Non
     rows = [("step", n, 0.003) for n in range(5)] + [("attention", 0, 0.1), ("<b>nowhere</b>", 0, 1.0)]
     text = "".join(f"{label},{step},{seconds}\n" for label, step, seconds in rows)
     library.put_sidecar(report, "timings", f"label,step,seconds\n{text}")
-    at = dashboard("timings", report=report)
+    at = dashboard("timer_check", report=report)
     assert not at.exception
     assert metrics(at)["With their range"] == "5 of 7"
     assert metrics(at)["Labels matched"] == "1 of 3"

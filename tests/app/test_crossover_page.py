@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.ui import theme
-from app.views.crossover import charts
+from app.views.cpu_gpu import charts
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from profiledb.studies.crossover import crossing
@@ -30,7 +30,7 @@ def sample(library: Library) -> str:
 
 
 def test_the_sample(dashboard: Dashboard, sample: str) -> None:
-    at = dashboard("crossover", report=sample)
+    at = dashboard("cpu_gpu", report=sample)
     assert not at.exception
     words = said(at)
     assert "With transfers: **Use the GPU from 1,024 on.**" in words
@@ -44,7 +44,7 @@ def test_the_sample(dashboard: Dashboard, sample: str) -> None:
 
 
 def test_without_times_it_says_how_to_get_some(dashboard: Dashboard, library: Library) -> None:
-    at = dashboard("crossover", report=of(library, "tasks.nsys-rep"))
+    at = dashboard("cpu_gpu", report=of(library, "tasks.nsys-rep"))
     assert not at.exception
     assert "No times of the same work on CPU and GPU lie beside this report." in said(at)
     assert "python -m workloads profile tasks" in [code.value for code in at.code]
@@ -60,21 +60,21 @@ def test_many_odd_tasks(dashboard: Dashboard, library: Library) -> None:
     rows += ["only,1,gpu,compute,1", "zero,0,cpu,compute,0", "zero,0,gpu,compute,0", "last,8,cpu,compute,2"]
     rows += ["last,8,gpu,compute,1", "last,8,gpu,compute,1", "last,8,gpu,allocate,1"]
     library.put_sidecar(report_id, "tasks", HEADER + "\n".join(rows) + "\n")
-    at = dashboard("crossover", report=report_id)
+    at = dashboard("cpu_gpu", report=report_id)
     assert not at.exception
     for element in [*at.markdown, *at.caption]:
         assert "<script>" not in element.value
         assert ":red[" not in element.value
     assert len(at.dataframe) == 2
     assert "1 repetition lacks a part" in said(at)
-    zero = dashboard("crossover", report=report_id, task="zero")
+    zero = dashboard("cpu_gpu", report=report_id, task="zero")
     assert zero.selectbox(key="crossover-task").value == "2"
     assert "No time is above 0" in zero.info[0].value
     last = zero.selectbox(key="crossover-task").select("3").run()
     assert not last.exception
     assert last.query_params["task"] == "last"
     assert "the only size measured on both" in said(last)
-    assert not dashboard("crossover", report=report_id, task="no such task").exception
+    assert not dashboard("cpu_gpu", report=report_id, task="no such task").exception
 
 
 def test_the_charts(library: Library, sample: str) -> None:

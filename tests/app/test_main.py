@@ -15,7 +15,7 @@ from app.pages import VIEWS
 from app.ui import heads, tables
 from profiledb import config
 from profiledb.report.library import Library
-from tests.app.conftest import MAIN, Dashboard
+from tests.app.conftest import MAIN, Dashboard, picker
 
 
 def of_kind(library: Library, kind: str) -> str:
@@ -35,7 +35,7 @@ def test_a_page_opens_on_the_newest_report(dashboard: Dashboard, library: Librar
     at = dashboard("kernels")
     assert not at.exception
     assert shown(at) == of_kind(library, "nsys")
-    assert at.sidebar.selectbox[0].value == of_kind(library, "nsys")
+    assert picker(at).value == of_kind(library, "nsys")
 
 
 def test_the_picker_changes_the_address(dashboard: Dashboard, library: Library) -> None:
@@ -43,19 +43,19 @@ def test_the_picker_changes_the_address(dashboard: Dashboard, library: Library) 
     if len(ids) < 2:
         pytest.skip("one report only")
     at = dashboard("overview")
-    at.sidebar.selectbox[0].select(ids[1]).run()
+    picker(at).select(ids[1]).run()
     assert shown(at) == ids[1]
 
 
 def test_the_picker_tells_reports_apart(dashboard: Dashboard, library: Library) -> None:
     first, *others = library.list()
     library.catalog.add_report(replace(first, id="0123456789abcdef", source_sha256="twin"))
-    options = dashboard().sidebar.selectbox[0].options
+    options = picker(dashboard()).options
     assert len(set(options)) == len(options) == len(others) + 2
     assert sum(option.endswith(("0123456789abcdef"[:8], first.id[:8])) for option in options) == 2
 
 
-@pytest.mark.parametrize("url", ["energy", "crossover", "scaling"])
+@pytest.mark.parametrize("url", ["energy", "cpu_gpu", "scaling"])
 def test_only_pages_of_a_part_offer_to_choose_one(dashboard: Dashboard, library: Library, url: str) -> None:
     at = dashboard(url, report=library.find("tasks.nsys-rep").id)
     assert not at.exception

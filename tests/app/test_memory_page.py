@@ -1,51 +1,73 @@
-"""The page "Memory and API": what it says of real reports, and of those that lack most of it."""
+"""The pages "Idle & launch", "Memory & copies" and "CUDA API": real reports, and those that lack most of it."""
 
 import duckdb
 import pandas as pd
 import pytest
 
-from app.views.memory.launch import meaning
-from app.views.memory.words import advice
+from app.views.idle.launch import meaning
+from app.views.idle.words import advice
 from profiledb.report.library import Library
 from tests.app.test_report_pages import HOSTILE, Open, Publish, nothing, of, page, publish, texts
 
 __all__ = ["page", "publish"]  # fixtures
 
-SECTIONS = ("Copies", "CUDA API calls", "Launch, queue and execution", "GPU idle", "OS runtime calls", "GPU memory")
-
 
 def test_a_report_with_everything(page: Open, library: Library) -> None:
-    at = page("memory", of(library, "transformer_training.nsys-rep"), warmup="include")
-    headings = [element.value for element in at.subheader]
-    assert headings == list(SECTIONS)
-    said = texts(at)
+    report_id = of(library, "transformer_training.nsys-rep")
+    headings = {
+        "memory": ["Copies", "GPU memory"],
+        "idle": ["GPU idle", "Launch, queue and execution"],
+        "api": ["CUDA API calls", "OS runtime calls"],
+    }
+    said, shares, idle = "", [], 0.0
+    for url, expected in headings.items():
+        at = page(url, report_id, warmup="include")
+        assert [element.value for element in at.subheader] == expected
+        said += texts(at)
+        parts = [table.value for table in at.dataframe if "share_pct" in table.value and "self_ns" not in table.value]
+        shares += [part["share_pct"].sum() for part in parts]
+        for metric in at.metric:
+            if metric.label == "GPU idle":
+                idle = float(metric.value.replace("\\", "").removesuffix(" %"))
     for part in ("held the host", "loading modules", "of the idle time", "GPU metrics\\: not in this report"):
         assert part in said
-    parts = [table.value for table in at.dataframe if "share_pct" in table.value and "self_ns" not in table.value]
-    shares = [part["share_pct"].sum() for part in parts]
     assert shares == [pytest.approx(100)] * 3
-    idle = next(metric for metric in at.metric if metric.label == "GPU idle")
-    assert 0 < float(idle.value.replace("\\", "").removesuffix(" %")) <= 100
+    assert 0 < idle <= 100
 
 
 def test_metrics_are_chosen_in_the_address(page: Open, library: Library) -> None:
     report_id = of(library, "transformer_inference.nsys-rep")
-    first = page("memory", report_id)
+    first = page("idle", report_id)
     assert [name.partition(" [")[0] for name in first.multiselect[0].value] == [
         "SMs Active", "Tensor Active", "DRAM Read Bandwidth", "DRAM Write Bandwidth",
     ]  # fmt: skip
-    chosen = page("memory", report_id, metrics="GR Active")
+    chosen = page("idle", report_id, metrics="GR Active")
     assert chosen.multiselect[0].value == ["GR Active [Throughput %]"]
-    assert len(page("memory", report_id, metrics="nonsense").multiselect[0].value) == 4
+    assert len(page("idle", report_id, metrics="nonsense").multiselect[0].value) == 4
 
 
-def test_a_report_with_nothing_says_so_once(page: Open, publish: Publish) -> None:
-    at = page("memory", publish(nothing))
-    assert [element.value for element in at.subheader] == ["Copies"]
+@pytest.mark.parametrize(
+    ("url", "first", "parts"),
+    [
+        ("memory", "Copies", ("Memory copies\\: not in", "GPU memory use\\: not in")),
+        ("idle", "GPU idle", ("not in this report", "GPU metrics\\: not in")),
+        ("api", "CUDA API calls", ("CUDA API calls\\: not in", "OS runtime calls\\: not in")),
+    ],
+)
+def test_a_report_with_nothing_says_so_once(
+    page: Open, publish: Publish, url: str, first: str, parts: tuple[str, ...]
+) -> None:
+    at = page(url, publish(nothing))
+    assert [element.value for element in at.subheader] == [first]
     said = texts(at)
-    for part in ("Memory copies\\: not in", "CUDA API calls\\: not in", "GPU metrics\\: not in"):
+    for part in parts:
         assert part in said
     assert not at.metric
+    commands = [element.value for element in at.code if "report=" not in element.value]  # without the link to copy
+    assert commands
+    assert len(commands) == len(set(commands))
+    assert all("nsys profile" in command and "\u2060" not in command for command in commands)
+    assert "--" not in said.replace("\n".join(commands), "")
 
 
 def test_calls_without_what_ran_on_the_gpu(page: Open, publish: Publish) -> None:
@@ -53,9 +75,12 @@ def test_calls_without_what_ran_on_the_gpu(page: Open, publish: Publish) -> None
         db.execute("INSERT INTO string VALUES (1, ?)", [HOSTILE])
         db.execute("INSERT INTO api_call (call_id, start_ns, end_ns, global_tid, name_id) VALUES (0, 5, 10, 1, 1)")
 
-    at = page("memory", publish(calls))
-    assert [element.value for element in at.subheader] == ["Copies", "CUDA API calls"]
+    report_id = publish(calls)
+    at = page("memory", report_id)
+    assert [element.value for element in at.subheader] == ["Copies"]
     assert texts(at).count("CUDA calls were traced, but nothing of what ran on the GPU") == 1
+    at = page("api", report_id)
+    assert [element.value for element in at.subheader] == ["CUDA API calls"]
     assert at.dataframe[0].value["function"].iloc[0] == HOSTILE
 
 
@@ -69,7 +94,7 @@ def test_kernels_without_copies_calls_and_ranges(page: Open, publish: Publish) -
             )
             db.execute("INSERT INTO busy VALUES (0, ?, ?)", [start, start + 500])
 
-    at = page("memory", publish(kernels))
+    at = page("idle", publish(kernels))
     assert "GPU idle" in [element.value for element in at.subheader]
     gaps = next(table.value for table in at.dataframe if "covered_pct" in table.value)
     assert list(gaps["words"]) == ["Unknown"]
@@ -78,7 +103,7 @@ def test_kernels_without_copies_calls_and_ranges(page: Open, publish: Publish) -
 
 def test_why_the_gpu_is_idle(page: Open, library: Library) -> None:
     """The range that holds the host stands in the sentence, and what to do is about data loading."""
-    said = texts(page("memory", of(library, "dataloader_starved.nsys-rep")))
+    said = texts(page("idle", of(library, "dataloader_starved.nsys-rep")))
     assert "The host was in `step_*/next_batch/transform_image` during 95.9 % of it" in said
     assert "This looks like data loading" in said
     assert "CUDA graph" not in said
@@ -87,7 +112,7 @@ def test_why_the_gpu_is_idle(page: Open, library: Library) -> None:
 
 @pytest.mark.parametrize("name", ["wsl2_no_kernels.nsys-rep", "streams_4090.nsys-rep"])
 def test_reports_of_strangers(page: Open, library: Library, name: str) -> None:
-    assert "CUDA API calls" in [element.value for element in page("memory", of(library, name)).subheader]
+    assert "CUDA API calls" in [element.value for element in page("api", of(library, name)).subheader]
 
 
 @pytest.mark.parametrize(

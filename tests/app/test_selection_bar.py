@@ -13,11 +13,11 @@ from profiledb.report import store
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.app.conftest import MAIN, at_page
+from tests.app.conftest import MAIN, at_page, picker
 
 TRAINING = "transformer_training.nsys-rep"
 INFERENCE = "transformer_inference.nsys-rep"
-PAGES = ("overview", "kernels", "kernel", "nvtx", "memory")
+PAGES = ("overview", "kernels", "kernel", "nvtx", "memory", "idle", "api")
 Open = Callable[..., AppTest]
 
 # Kernels, copies and memory sets inside ranges of a name, by either column; without what lies in a warm-up. A call has
@@ -110,7 +110,7 @@ def numbers(library: Library, report_id: str, column: str) -> tuple[int, int]:
 
 def test_the_warm_up_is_left_out_and_the_bar_says_so(page: Open, library: Library) -> None:
     at = page("kernels", of(library, TRAINING))
-    assert "warm-up left out: `warmup`, 1,338 operations, 23.2 ms of GPU time" in said(at)
+    assert "Warm-up excluded: 23.2 ms (1,338 operations) in `warmup`" in said(at)
     kept, whole = selected(at)
     assert whole - kept == 1338
     assert at.toggle(key="selection-warmup").value is True
@@ -118,7 +118,7 @@ def test_the_warm_up_is_left_out_and_the_bar_says_so(page: Open, library: Librar
     at = at.toggle(key="selection-warmup").set_value(False).run()
     assert asked(at, "warmup") == ["include"]
     assert selected(at) == (whole, whole)
-    assert "left out" not in said(at)
+    assert "excluded" not in said(at)
 
 
 @pytest.mark.parametrize(("mode", "column"), [("process", "process_range"), ("thread", "thread_range")])
@@ -191,7 +191,7 @@ WRONG: list[dict[str, str | list[str]]] = [
 @pytest.mark.parametrize("query", WRONG, ids=str)
 def test_what_the_report_does_not_have_is_said_and_breaks_nothing(page: Open, library: Library, query: Any) -> None:
     at = page("kernels", of(library, TRAINING), **query)
-    assert "The page shows the selection without it." in said(at)
+    assert "It is ignored." in said(at)
     assert len(at.dataframe)
     assert "](http" not in at.markdown[0].value
     at = at.button(key="selection-clear").click().run()
@@ -252,13 +252,13 @@ def test_a_report_without_ranges_has_the_rest_of_the_bar(page: Open, library: Li
 
 def test_an_empty_report_has_a_bar(page: Open, library: Library) -> None:
     at = page("kernels", publish(library, lambda _: None))
-    assert "Nothing ran on a GPU in this report" in said(at)
+    assert "This report has no GPU activity." in said(at)
 
 
 def test_changing_the_report_keeps_what_applies(page: Open, library: Library) -> None:
     at = page("kernels", of(library, TRAINING), range=["step_1/forward", "backward"], mode="thread")
     other = of(library, INFERENCE)
-    at = at.sidebar.selectbox[0].set_value(other).run()
+    at = picker(at).set_value(other).run()
     assert asked(at, "report") == [other]
     assert asked(at, "range") == ["step_1/forward"]
     assert asked(at, "mode") == ["thread"]

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.split import changes, side
-from app.views.split import words as split_words
+from app.views.phases import changes, side
+from app.views.phases import words as split_words
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.studies.compare import matching
@@ -20,7 +20,7 @@ TITLES = {"forward": "Forward", "backward": "Backward", "optimizer": "Optimizer"
 
 
 def test_one_report(dashboard: Dashboard, library: Library) -> None:
-    at = dashboard("split", report=of(library, "transformer_training.nsys-rep"), flops="1e12")
+    at = dashboard("phases", report=of(library, "transformer_training.nsys-rep"), flops="1e12")
     assert not at.exception
     assert not at.error
     (matmul,) = metric(at, "Matmul")
@@ -38,14 +38,14 @@ def test_one_report(dashboard: Dashboard, library: Library) -> None:
 
 
 def test_by_thread(dashboard: Dashboard, library: Library) -> None:
-    at = dashboard("split", report=of(library, "transformer_training.nsys-rep"), mode="thread", top="optimizer")
+    at = dashboard("phases", report=of(library, "transformer_training.nsys-rep"), mode="thread", top="optimizer")
     assert "Launches count by thread" in said(at)
     assert "No phase" in list(at.dataframe[0].value["title"])
 
 
 def test_two_reports(dashboard: Dashboard, library: Library) -> None:
     first, second = (of(library, f"transformer_{name}.nsys-rep") for name in ("inference", "training"))
-    at = dashboard("split", report=first, other=second)
+    at = dashboard("phases", report=first, other=second)
     assert not at.exception
     assert not at.warning
     assert "(inference) to **" in said(at)
@@ -62,7 +62,7 @@ def test_the_address_names_the_other_report_as_it_names_the_first(
     dashboard: Dashboard, library: Library, name: Callable[[Manifest], str]
 ) -> None:
     first, second = (library.find(f"transformer_{which}.nsys-rep") for which in ("inference", "training"))
-    at = dashboard("split", report=name(first), other=name(second))
+    at = dashboard("phases", report=name(first), other=name(second))
     assert not at.warning
     assert at.selectbox(key="split-other").value == second.id
     assert "(inference) to **" in said(at)
@@ -70,7 +70,7 @@ def test_the_address_names_the_other_report_as_it_names_the_first(
 
 def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> None:
     first, second = of(library, "transformer_training.nsys-rep"), of(library, "streams_4090.nsys-rep")
-    at = dashboard("split", report=first, other=second)
+    at = dashboard("phases", report=first, other=second)
     assert not at.exception
     assert "compare shares, not times" in at.warning[0].value
     assert "Only one of the reports tells steps" in said(at)
@@ -78,7 +78,7 @@ def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> No
 
 
 def test_without_ranges(dashboard: Dashboard, library: Library) -> None:
-    at = dashboard("split", report=of(library, "streams_4090.nsys-rep"), other="nothing")
+    at = dashboard("phases", report=of(library, "streams_4090.nsys-rep"), other="nothing")
     assert "This report has no NVTX ranges" in said(at)
     assert "There is no other report nothing" in at.warning[0].value
     assert "No steps were found" in said(at)
@@ -168,7 +168,7 @@ def test_why_kernels_change() -> None:
 
 def test_kernels_are_those_of_compare(dashboard: Dashboard, library: Library) -> None:
     pair = [of(library, f"transformer_{name}.nsys-rep") for name in ("inference", "training")]
-    split = dashboard("split", report=pair[0], other=pair[1])
+    split = dashboard("phases", report=pair[0], other=pair[1])
     compare = dashboard("compare", report=pair[0], other=pair[1])
     mine = next(frame.value for frame in split.dataframe if "why" in frame.value)
     theirs = next(frame.value for frame in compare.dataframe if "told" in frame.value)
@@ -186,7 +186,7 @@ def test_names_that_tell_reports_apart() -> None:
 
 
 def test_hostile_names(dashboard: Dashboard, library: Library) -> None:
-    at: AppTest = dashboard("split", report=of(library, "kernels.nsys-rep"), other="<b>$x$ [c](http://d)")
+    at: AppTest = dashboard("phases", report=of(library, "kernels.nsys-rep"), other="<b>$x$ [c](http://d)")
     assert not at.exception
     assert "<b>" not in at.warning[0].value
     assert "](http" not in at.warning[0].value

@@ -1,6 +1,6 @@
 """The summary to download, and the iterations that kernels tell, on their pages."""
 
-from app.views.split import detected
+from app.views.phases import detected
 from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
 from tests.app.test_nvtx_page import of, said
@@ -14,12 +14,12 @@ def test_the_button_is_on_the_first_page_of_each_kind(dashboard: Dashboard, libr
 
 
 def test_iterations_that_kernels_tell(dashboard: Dashboard, library: Library) -> None:
-    at = dashboard("split", report=of(library, "attention.nsys-rep"))
+    at = dashboard("phases", report=of(library, "attention.nsys-rep"))
     assert not at.exception
     assert "Iterations that the kernels tell: 3" in [one.label for one in at.expander]
     assert "It is a guess" in said(at)
     shown = next(frame.value for frame in at.dataframe if "busy_ns" in frame.value)
     assert list(shown.columns) == [column.name for column in detected.COLUMNS]
     assert list(shown["number"]) == [1, 2, 3]
-    none = dashboard("split", report=of(library, "kernels.nsys-rep"))
+    none = dashboard("phases", report=of(library, "kernels.nsys-rep"))
     assert not any("Iterations" in one.label for one in none.expander)

@@ -19,9 +19,9 @@ from tests.support.page_reports import of_kind
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
 
-NOT_HERE = {"crossover", "energy", "scaling"} - {view.url for view in VIEWS}
+NOT_HERE = {"cpu_gpu", "energy", "scaling"} - {view.url for view in VIEWS}
 """Pages that a checkout may lack; the tour then leaves them out."""
-BESIDE = {"crossover", "energy"}
+BESIDE = {"cpu_gpu", "energy"}
 """Pages of what lies beside a report, which the library of these tests does not have."""
 
 

@@ -43,7 +43,7 @@ def oldest(library: Library) -> Manifest:
 
 
 def picker(page: Page) -> Locator:
-    return page.get_by_test_id("stSidebar").get_by_role("combobox")
+    return page.locator(".st-key-top-bar").get_by_role("combobox").first
 
 
 def open_row(page: Page, row: int) -> None:
@@ -53,13 +53,13 @@ def open_row(page: Page, row: int) -> None:
 
 
 def expect_overview(page: Page, report: Manifest) -> None:
-    """The whole Overview of a report is there, and stays there."""
+    """The whole Summary of a report is there, and stays there."""
     here = re.compile(rf"/overview\?report={report.id}$")
     expect(page.get_by_text("Top kernels").first).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     page.wait_for_timeout(2500)  # longer than the Library's timer: what it still asked for has been answered
     expect(page).to_have_url(here)
-    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    expect(page.get_by_role("heading", name="Summary")).to_be_visible()
     expect(page.get_by_test_id("stMain")).to_contain_text(report.name)
 
 
@@ -114,7 +114,7 @@ def test_the_library_goes_on_where_the_report_of_the_picker_is_deleted(
 @pytest.mark.parametrize("url", ["overview", "roofline", ""])
 def test_a_link_to_no_report_says_so_and_leaves_the_menu(page: Page, address: str, reports: Library, url: str) -> None:
     page.goto(f"{address}/{url}?report=nonsense")
-    menu = page.get_by_test_id("stSidebarNav")
+    menu = page.locator(".st-key-menu")
     expect(menu.get_by_role("link", name="Library")).to_be_visible()
     if url:
         expect(page.get_by_text("No report is called 'nonsense'.")).to_be_visible()

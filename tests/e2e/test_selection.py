@@ -44,7 +44,7 @@ def test_a_selection_goes_from_page_to_page_and_with_a_link(page: Page, tmp_path
         page.goto(f"{address}/kernels?report={report}")
         expect(rows(page, every)).to_be_visible()
         whole = facts(page).inner_text()
-        assert "warm-up left out" in whole
+        assert "Warm-up excluded" in whole
         choose(page, RANGE)
         expect(page).to_have_url(CHOSEN)
         expect(rows(page, some)).to_be_visible()
@@ -53,8 +53,8 @@ def test_a_selection_goes_from_page_to_page_and_with_a_link(page: Page, tmp_path
         part = facts(page).inner_text()
         assert part != whole
 
-        page.get_by_test_id("stSidebarNav").get_by_text("Overview").click()
-        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        page.locator(".st-key-menu").get_by_text("Summary").click()
+        expect(page.get_by_role("heading", name="Summary")).to_be_visible()
         expect(page).to_have_url(CHOSEN)
         expect(page.get_by_text("that the selection covers").first).to_be_visible()
         expect(facts(page)).to_have_text(part)

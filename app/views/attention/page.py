@@ -6,7 +6,6 @@ import streamlit as st
 from app import session
 from app.selection import settled
 from app.ui import format as fmt
-from app.ui import page as ui
 from app.views.attention import length, sizes, tables
 from profiledb.errors import NotCapturedError
 
@@ -16,7 +15,6 @@ _CAPTURE = "nsys profile --trace=cuda,nvtx"
 def page() -> None:
     """Draws the page; raises NotCapturedError where the report has neither ranges nor kernels."""
     manifest = session.report()
-    ui.header(manifest, "Attention")
     ranges = settled.optional(manifest.id, "range_paths", ["path", "name", "instances"])
     bare = session.run(manifest.id, "attention_parts", **sizes.patterns())
     if bare.empty:
@@ -58,7 +56,7 @@ def _missing(rows: pd.DataFrame) -> None:
             session.whole(session.report().id, "kernels")
             reason = "These ranges ran no kernel."
         except NotCapturedError as error:
-            reason = f"{fmt.plain(error.message)} {fmt.plain(error.hint)}"
+            reason = f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
         st.info(f"Only times on the host, from the ranges; ratios, rates and bytes need kernels. {reason}")
     present = set(rows["part"])
     lacking = [title for part, title in tables.PARTS.items() if part in sizes.KEYS and part not in present]

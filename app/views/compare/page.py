@@ -23,7 +23,6 @@ BASIS_HELP = (
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    ui.header(manifest, "Compare")
     mine = settled.read(manifest)
     other = _choose(manifest)
     if other is None:

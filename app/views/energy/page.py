@@ -25,7 +25,6 @@ _ITEMS_HELP = "Samples or tokens of a step, on all GPUs together; `items_per_ste
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    ui.header(manifest, "Energy")
     if not session.has_sidecar(manifest.id, "power"):
         _how()
         return

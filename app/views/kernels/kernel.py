@@ -34,7 +34,8 @@ def _nothing(manifest: Manifest) -> None:
     """Says why there is nothing to show: the report has no such kernel, or the selection does not."""
     named = st.query_params.get("kernel")
     whole = session.whole(manifest.id, "kernel_summary", kernel=named) if named else pd.DataFrame()
-    ui.header(manifest, whole["name"].iloc[0] if len(whole) else "Kernel")
+    if len(whole):
+        st.subheader(fmt.plain(whole["name"].iloc[0]), anchor=False)
     if named and whole.empty:
         st.info("This report has no such kernel. The address may belong to another report.")
     elif named:
@@ -61,7 +62,7 @@ def _summary(manifest: Manifest) -> "pd.Series[Any] | None":
 
 
 def _heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
-    ui.header(manifest, summary["name"])
+    st.subheader(fmt.plain(summary["name"]), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         links.to_list(manifest.id, "All kernels")
         for column, label, icon in (

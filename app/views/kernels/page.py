@@ -6,7 +6,6 @@ from app import session
 from app.selection import links, settled
 from app.ui import format as fmt
 from app.ui import heads, tables, theme
-from app.ui import page as ui
 
 ALL = "All classes"
 COLUMNS = heads.of(
@@ -30,7 +29,6 @@ COLUMNS = heads.of(
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    ui.header(manifest, "Kernels")
     rows = session.run(manifest.id, "kernels")
     if rows.empty:
         st.info("No kernel runs in this selection.")

@@ -93,9 +93,8 @@ def _deferred(jobs: Sequence[Job]) -> None:
     if jobs:
         first = jobs[0]
         more = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
-        sentence = (
-            f"**{fmt.plain(first.name)}**{more} cannot be read now: {fmt.plain(first.message)} {fmt.plain(first.hint)}"
-        )
+        reason = f"{fmt.plain(first.message)} {fmt.sentence(first.hint)}"
+        sentence = f"**{fmt.plain(first.name)}**{more} cannot be read now: {reason}"
         st.warning(sentence, icon=":material/hourglass_top:")
 
 
@@ -115,7 +114,7 @@ def _failure(job: Job) -> None:
     with text.container(gap="xxsmall"):
         st.markdown(_sentence(job))
         if job.hint:
-            st.caption(fmt.plain(job.hint))
+            st.caption(fmt.sentence(job.hint))
         page.words(job.detail)
     if not access.may_edit():
         return

@@ -1,1 +1,1 @@
-"""Memory and API: copies, memory in use, calls of the host, why the GPU is idle."""
+"""Memory & copies: copies, and memory in use."""

@@ -4,10 +4,9 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import draw, heads, tables, theme
+from app.ui import draw, heads, shares, tables, theme
 from app.ui import format as fmt
 from app.views.memory import charts as charts_memory
-from app.views.memory import words
 
 COLUMNS = heads.of(
     "copies",
@@ -75,7 +74,7 @@ def _sizes(report_id: str, rows: pd.DataFrame) -> None:
     cells = session.run(report_id, "copy_sizes")
     if cells.empty:
         return
-    colors = dict(zip(rows["direction"], _repeated(words.palette(), len(rows)), strict=True))
+    colors = dict(zip(rows["direction"], _repeated(shares.palette(), len(rows)), strict=True))
     order = {direction: number for number, direction in enumerate(rows["direction"])}
     cells = cells.sort_values("direction", key=lambda names: names.map(order), kind="stable")
     figure = charts_memory.copy_sizes(cells, _peaks(rows), colors, theme.theme())
@@ -115,4 +114,4 @@ def _kinds(rows: pd.DataFrame) -> None:
         st.caption("No copy held the host: none was synchronous, and none asynchronous with pageable memory.")
     shown = rows.assign(held=rows["held"].map(HELD), gb_per_s=rows["bytes_per_s"] / 1e9)
     columns = heads.filled(shown, KIND_COLUMNS)
-    tables.table(shown, columns, key="copy-kinds", download="copies_by_kind.csv", height=words.height(len(shown)))
+    tables.table(shown, columns, key="copy-kinds", download="copies_by_kind.csv", height=shares.height(len(shown)))

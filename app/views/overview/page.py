@@ -3,18 +3,16 @@
 from app import session
 from app.ui import about, notes, summary_button
 from app.ui import page as ui
-from app.views.overview import gpu, kernels, tables
+from app.views.overview import gpu, kernels, statements, tables
 from profiledb.errors import NotCapturedError
 
 
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    ui.header(manifest, "Overview")
-    about.show(manifest.id)
-    notes.reading(manifest.id)
-    summary_button.show(manifest)
+    statements.show(manifest.id)
     told = ""
+    notes.reading(manifest.id)
     try:
         gpu.show(manifest.id)
         kernels.show(manifest)
@@ -26,6 +24,8 @@ def page() -> None:
     tables.ranges(manifest.id)
     notes.diagnostics(manifest.id)
     notes.lacks(manifest.id, told)
+    about.show(manifest.id)
+    summary_button.show(manifest)
 
 
 page()

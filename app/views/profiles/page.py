@@ -8,7 +8,6 @@ import streamlit as st
 from app import session
 from app.ui import about, charts, draw, heads, notes, summary_button, tables, theme, verdicts
 from app.ui import format as fmt
-from app.ui import page as ui
 from app.views.profiles import launch as ncu_launch
 
 FLAGS = "ncu --section SpeedOfLight --section LaunchStats --section Occupancy"
@@ -37,7 +36,6 @@ COLUMNS = heads.of(
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    ui.header(manifest, "Kernel profiles")
     about.show(manifest.id)
     notes.reading(manifest.id)
     summary_button.show(manifest)

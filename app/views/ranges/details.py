@@ -76,7 +76,7 @@ def _kernels(report_id: str, path: str) -> tuple[pd.DataFrame, str]:
     try:
         rows = session.run(report_id, "kernels", **_inside(report_id, path))
     except NotCapturedError as error:
-        return pd.DataFrame(), f"{fmt.plain(error.message)} {fmt.plain(error.hint)}"
+        return pd.DataFrame(), f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
     except AnalysisError as error:
         return pd.DataFrame(), fmt.plain(error.message)
     return rows, "" if len(rows) else "No kernel was launched in this range."

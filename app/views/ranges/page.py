@@ -16,7 +16,6 @@ from profiledb.errors import NotCapturedError
 def page() -> None:
     """Draws the page; raises NotCapturedError where the report has no ranges."""
     manifest = session.report()
-    ui.header(manifest, "Ranges")
     facts = session.run(manifest.id, "range_facts").iloc[0]
     if not int(facts["ranges"]):
         st.info("No NVTX range lies in this selection.")
@@ -52,7 +51,7 @@ def _notes(report_id: str, facts: "pd.Series[Any]") -> list[str]:
     try:
         work = session.run(report_id, "attribution").set_index("category")["operations"]
     except NotCapturedError as error:
-        return [*notes, f"Only times on the host: {fmt.plain(error.message)} {fmt.plain(error.hint)}"]
+        return [*notes, f"Only times on the host: {fmt.plain(error.message)} {fmt.sentence(error.hint)}"]
     if fmt.number(facts["operations"]) is None:
         return [*notes, "No range launched anything on a GPU, so there are only times on the host."]
     chosen = session.selected(report_id)

@@ -53,7 +53,6 @@ REST_COLUMNS = heads.of(
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    ui.header(manifest, "Roofline")
     if session.run(manifest.id, "kernels").empty:
         st.info("No kernel runs in this selection.")
         settled.clear_button("roofline-clear")

@@ -34,7 +34,6 @@ WITH = "with"  # the parameter of the address that names the baselines
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    ui.header(manifest, "Roofline")
     try:
         everything = _rows(manifest.id)
     except NotCapturedError:

@@ -34,7 +34,6 @@ _HOW = (
 def page() -> None:
     """Draws the page; raises NotCapturedError where no kernel ran in the page's report."""
     manifest = session.report()
-    ui.header(manifest, "Scaling")
     named, cut = family.choose(manifest)
     runs, left_out = family.gather(named)
     own = next((run for run in runs if run.name == named[0].run), None)

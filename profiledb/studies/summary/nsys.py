@@ -7,6 +7,7 @@ import pandas as pd
 from profiledb import words
 from profiledb.rules import phases
 from profiledb.rules.phases import ALL
+from profiledb.studies import headline
 from profiledb.studies import split as split_words
 from profiledb.studies.idle import place
 from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
@@ -55,6 +56,12 @@ _TIMINGS: Shown = {
     "Label": "label", "Pairs": "pairs", "Timer, mean": "timer_mean_ns", "Host, mean": "cpu_mean_ns",
     "GPU, mean": "gpu_mean_ns", "Timer − host": "over_cpu_ns", "Timer − GPU": "over_gpu_ns",
 }  # fmt: skip
+
+
+def short(answers: Answers) -> str:
+    """What matters most, as the dashboard's page says it."""
+    told = headline.statements(answers.rows)
+    return "\n".join(["## In short", "", *headline.lines(told)]) if told else ""
 
 
 def gpu(answers: Answers) -> str:
@@ -186,4 +193,4 @@ def mfu(answers: Answers) -> str:
     )
 
 
-SECTIONS: tuple[Section, ...] = (gpu, split, top, steps, idle, copies, attention, timings, mfu)
+SECTIONS: tuple[Section, ...] = (short, gpu, split, top, steps, idle, copies, attention, timings, mfu)

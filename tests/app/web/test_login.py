@@ -83,7 +83,7 @@ def press(page: Session, button: str, view: str = "") -> str:
 def told(page: Session, data: Path) -> list[str]:
     """What of the library stands in what the server said."""
     report = Library(data / "library").list()[0]
-    words = [report.name, report.id, report.name.partition(".")[0], "broken.nsys-rep", str(data), "Kernels", "Overview"]
+    words = [report.name, report.id, report.name.partition(".")[0], "broken.nsys-rep", str(data), "Kernels", "Idle"]
     words += [report.gpu] if report.gpu else []
     return [word for word in words if word in page.text()]
 
@@ -185,7 +185,7 @@ def test_a_viewer_sees_but_cannot_change(address: str, data: Path, cookies: dict
             press(page, button)
         assert page.put(b"x").status == 403
         assert {job.path: job.state for job in catalog.jobs()} == before
-        assert "Overview" in told(page, data)
+        assert "Summary" in told(page, data)
 
 
 def test_an_editor_changes(address: str, data: Path, cookies: dict[str, dict[str, str]]) -> None:

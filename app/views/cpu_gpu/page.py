@@ -7,10 +7,9 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import page as ui
 from app.ui import theme
-from app.views.crossover import parts as crossover_parts
-from app.views.crossover.charts import Panel
+from app.views.cpu_gpu import parts as crossover_parts
+from app.views.cpu_gpu.charts import Panel
 from profiledb.report.catalog import Manifest
 from profiledb.studies.crossover import crossing
 
@@ -26,7 +25,6 @@ COMMAND = "python -m workloads profile tasks"
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    ui.header(manifest, "Crossover")
     if not session.has_sidecar(manifest.id, "tasks"):
         _how(manifest)
         return

@@ -10,8 +10,8 @@ from app import pages, session
 from app.selection import settled
 from app.ui import charts, draw, heads, spreadsheet, tables
 from app.ui import format as fmt
-from app.views.crossover import charts as charts_crossover
-from app.views.crossover.charts import Colors, Panel
+from app.views.cpu_gpu import charts as charts_crossover
+from app.views.cpu_gpu.charts import Colors, Panel
 from profiledb.report.catalog import Manifest
 from profiledb.studies.crossover import crossing, features, words
 from profiledb.studies.crossover.crossing import Crossover

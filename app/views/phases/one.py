@@ -4,8 +4,8 @@ import streamlit as st
 
 from app.ui import format as fmt
 from app.ui import heads, page, tables
-from app.views.split import parts, words
-from app.views.split.side import Side
+from app.views.phases import parts, words
+from app.views.phases.side import Side
 from profiledb.rules.phases import ALL
 
 PHASE_COLUMNS = heads.of(

@@ -6,10 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import draw, page, theme
+from app.ui import draw, page, shares, theme
 from app.ui import format as fmt
-from app.views.memory import charts as charts_memory
-from app.views.memory import words
+from app.views.idle import charts as charts_idle
 
 KEY = "metrics"
 FIRST = (r"^SMs? Active", r"^Tensor Active", r"^DRAM Read", r"^DRAM Write")
@@ -26,7 +25,7 @@ def show(report_id: str) -> None:
     if not chosen or rows.empty:
         st.caption("Choose metrics to draw." if len(rows) else "No sample lies in the capture.")
         return
-    colors = dict(zip(chosen, words.palette() * (1 + len(chosen) // 8), strict=False))
+    colors = dict(zip(chosen, shares.palette() * (1 + len(chosen) // 8), strict=False))
     end_ns = float(rows["capture_ns"].max())
     gpus = list(rows["gpu_id"].unique())
     for gpu in gpus[:MOST_GPUS]:
@@ -39,7 +38,7 @@ def show(report_id: str) -> None:
 
 
 def _choose(names: list[str]) -> list[str]:
-    written = {charts_memory.short_metric(name) for name in names}  # the address has what people read
+    written = {charts_idle.short_metric(name) for name in names}  # the address has what people read
     if not written.issuperset(st.query_params.get_all(KEY)):
         del st.query_params[KEY]  # a link to metrics that this report does not have
     first = [name for pattern in FIRST for name in names if re.match(pattern, name)]
@@ -49,7 +48,7 @@ def _choose(names: list[str]) -> list[str]:
         default=first or names[:3],
         key=KEY,
         bind="query-params",
-        format_func=charts_memory.short_metric,
+        format_func=charts_idle.short_metric,
     )
 
 
@@ -58,7 +57,7 @@ def _facts(means: pd.DataFrame, chosen: list[str]) -> None:
     page.facts(
         [
             (
-                charts_memory.short_metric(name),
+                charts_idle.short_metric(name),
                 _value(known[name].mean, known[name].unit),
                 f"Mean of {fmt.count(known[name].samples)}; at most {_value(known[name].largest, known[name].unit)}.",
             )
@@ -81,5 +80,5 @@ def _lines(rows: pd.DataFrame, means: pd.DataFrame, colors: dict[str, str], end_
     units = {row.metric: row.unit if isinstance(row.unit, str) else "" for row in means.itertuples()}
     for unit in dict.fromkeys(units.get(name, "") for name in colors):
         drawn = {name: color for name, color in colors.items() if units.get(name, "") == unit}
-        figure = charts_memory.metric_lines(rows[rows["metric"].isin(drawn)], unit, drawn, end_ns, theme.theme())
+        figure = charts_idle.metric_lines(rows[rows["metric"].isin(drawn)], unit, drawn, end_ns, theme.theme())
         draw.chart(figure, f"metrics-{key}-{unit or 'other'}")

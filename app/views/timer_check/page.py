@@ -34,7 +34,6 @@ COLUMNS = heads.of(
 def page() -> None:
     """Draws the page; raises NotCapturedError where the report has no ranges."""
     manifest = session.report()
-    ui.header(manifest, "Timings")
     if not session.has_sidecar(manifest.id, "timings"):
         _how(manifest)
         return

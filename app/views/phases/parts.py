@@ -9,9 +9,9 @@ import streamlit as st
 
 from app.ui import draw, theme
 from app.ui import format as fmt
-from app.views.split import charts as charts_split
-from app.views.split.charts import Bar, Piece
-from app.views.split.side import Side
+from app.views.phases import charts as charts_split
+from app.views.phases.charts import Bar, Piece
+from app.views.phases.side import Side
 from profiledb.rules import phases
 from profiledb.rules.classes import OTHER
 from profiledb.rules.phases import ALL

@@ -7,8 +7,8 @@ import streamlit as st
 
 from app.ui import format as fmt
 from app.ui import heads, tables, theme
-from app.views.split import changes, parts, words
-from app.views.split.side import Side
+from app.views.phases import changes, parts, words
+from app.views.phases.side import Side
 from profiledb.rules.phases import ALL
 from profiledb.studies.compare import matching
 from profiledb.studies.compare import rows as compared

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.ui import format as fmt
 from app.ui import number_input, page
-from app.views.split.side import Side
+from app.views.phases.side import Side
 
 PRECISIONS = {"bf16": "BF16", "fp16": "FP16", "tf32": "TF32", "fp8": "FP8", "fp32": "FP32", "fp64": "FP64"}
 _HELP = (

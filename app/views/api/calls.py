@@ -5,8 +5,7 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import heads, tables
-from app.views.memory import words as memory_words
+from app.ui import heads, shares, tables
 
 CUDA = heads.of(
     "api_calls",
@@ -32,6 +31,17 @@ OS_RUNTIME = heads.of(
     heads.use("max_ns", like="median_ns"),
     "threads",
 )
+CATEGORIES = {
+    "launch": "Launch",
+    "synchronisation": "Synchronisation",
+    "blocking copy": "Blocking copy",
+    "queued copy": "Queued copy or set",
+    "allocation": "Allocation",
+    "module loading": "Module loading",
+    "other": "Other",
+}
+"""What people read for each category of ``api_categories``."""
+
 WAITING = ("synchronisation", "blocking copy")
 
 
@@ -42,12 +52,12 @@ def show(report_id: str) -> None:
     if categories.empty:
         st.caption("No CUDA call here.")
         return
-    memory_words.share_bar(categories, "category", "total_ns", memory_words.CATEGORIES, key="api-bar")
+    shares.share_bar(categories, "category", "total_ns", CATEGORIES, key="api-bar")
     st.caption(_sentence(categories))
     calls = session.run(report_id, "api_calls")
-    calls = calls.assign(**{"for": calls["category"].map(memory_words.CATEGORIES)})
+    calls = calls.assign(**{"for": calls["category"].map(CATEGORIES)})
     columns = [column for column in CUDA if column.name != "failed" or int(calls["failed"].sum())]
-    tables.table(calls, columns, key="api", download="cuda_api_calls.csv", height=memory_words.height(len(calls)))
+    tables.table(calls, columns, key="api", download="cuda_api_calls.csv", height=shares.height(len(calls)))
 
 
 def _sentence(rows: pd.DataFrame) -> str:
@@ -79,4 +89,4 @@ def os_runtime(report_id: str) -> None:
         f"{fmt.duration(calls['total_ns'].sum())} in {fmt.count(calls['calls'].sum())} calls, summed over threads: one"
         " that waits for work all the time counts in full."
     )
-    tables.table(calls, OS_RUNTIME, key="osrt", download="os_runtime_calls.csv", height=memory_words.height(len(calls)))
+    tables.table(calls, OS_RUNTIME, key="osrt", download="os_runtime_calls.csv", height=shares.height(len(calls)))

@@ -7,8 +7,7 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import heads, page, tables
-from app.views.memory import words
+from app.ui import heads, page, shares, tables
 
 COLUMNS = heads.of(
     "launch_times",
@@ -59,7 +58,7 @@ def show(report_id: str) -> None:
         COLUMNS,
         key="launches",
         download="launch_times.csv",
-        height=words.height(len(kernels)),
+        height=shares.height(len(kernels)),
     )
 
 

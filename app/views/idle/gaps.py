@@ -5,8 +5,8 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import heads, page, tables
-from app.views.memory import words as memory_words
+from app.ui import heads, page, shares, tables
+from app.views.idle import words as idle_words
 from profiledb.studies.idle import place
 from profiledb.words import code
 
@@ -69,7 +69,7 @@ def show(report_id: str) -> None:
             ("Gaps", fmt.count(reasons["gaps"].sum()), "Stretches of time in which nothing ran."),
         ]
     )
-    memory_words.share_bar(reasons, "reason", "idle_ns", memory_words.REASONS, key="idle-bar")
+    shares.share_bar(reasons, "reason", "idle_ns", idle_words.REASONS, key="idle-bar")
     st.markdown(_why(reasons, ranges))
     tables.table(_worded(reasons), REASON_COLUMNS, key="idle-reasons", download="idle_reasons.csv", hidden=("reason",))
     if len(ranges):
@@ -79,7 +79,7 @@ def show(report_id: str) -> None:
             RANGE_COLUMNS,
             key="idle-ranges",
             download="idle_ranges.csv",
-            height=memory_words.height(len(ranges)),
+            height=shares.height(len(ranges)),
             hidden=("reason",),
         )
     if len(gaps):
@@ -89,13 +89,13 @@ def show(report_id: str) -> None:
 def _why(reasons: pd.DataFrame, ranges: pd.DataFrame) -> str:
     """What took most of the idle time, in which range, and what to do about it, as Markdown."""
     top = reasons.iloc[0]
-    name = memory_words.REASONS.get(top["reason"], top["reason"])
+    name = idle_words.REASONS.get(top["reason"], top["reason"])
     sentence = f"{name} takes {fmt.percent(top['share_pct'])} of the idle time."
     where = place(ranges) if len(ranges) else None
     if where is not None:
         sentence += f" The host was in {code(where['range'])} during {fmt.percent(where['share_pct'])} of it."
     gap_ns = top["idle_ns"] / top["gaps"] if top["gaps"] else top["idle_ns"]
-    return f"{sentence} {memory_words.advice(top['reason'], gap_ns, None if where is None else where['range'])}".strip()
+    return f"{sentence} {idle_words.advice(top['reason'], gap_ns, None if where is None else where['range'])}".strip()
 
 
 def _gaps(gaps: pd.DataFrame) -> None:
@@ -107,11 +107,11 @@ def _gaps(gaps: pd.DataFrame) -> None:
         columns,
         key="gaps",
         download="gpu_gaps.csv",
-        height=memory_words.height(len(gaps)),
+        height=shares.height(len(gaps)),
         hidden=("reason",),
     )
     st.caption("Gaps below 2 µs are not looked into one by one: above they count as “Between operations”.")
 
 
 def _worded(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.assign(words=rows["reason"].map(lambda reason: memory_words.REASONS.get(reason, reason)))
+    return rows.assign(words=rows["reason"].map(lambda reason: idle_words.REASONS.get(reason, reason)))

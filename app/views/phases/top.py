@@ -8,8 +8,8 @@ import streamlit as st
 from app.selection import links
 from app.ui import format as fmt
 from app.ui import heads, tables
-from app.views.split import parts
-from app.views.split.side import Side
+from app.views.phases import parts
+from app.views.phases.side import Side
 from profiledb.rules.phases import ALL
 
 TOP = 12

@@ -5,13 +5,12 @@ import streamlit as st
 from app import session
 from app.selection import settled
 from app.ui import format as fmt
-from app.ui import page as ui
 from app.ui.titles import titles
-from app.views.split import detected, mfu, top
-from app.views.split import one as split_one
-from app.views.split import pair as split_pair
-from app.views.split import side as split_side
-from app.views.split.side import Side
+from app.views.phases import detected, mfu, top
+from app.views.phases import one as split_one
+from app.views.phases import pair as split_pair
+from app.views.phases import side as split_side
+from app.views.phases.side import Side
 from profiledb.errors import NotCapturedError, WarpdeckError
 from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.rules.phases import ALL, NONE
@@ -24,7 +23,6 @@ _CAPTURE = "nsys profile --trace=cuda,nvtx"
 def page() -> None:
     """Draws the page; raises NotCapturedError where the report has no kernels."""
     manifest = session.report()
-    ui.header(manifest, "Split")
     whole = split_side.this(manifest)
     if whole.phases.empty:
         st.info("No kernel runs in this selection.")
@@ -77,7 +75,7 @@ def _pair(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side
             return Side(manifest, first, whole.params), other
         said = "No kernel of it runs in this selection."
     except NotCapturedError as error:
-        said = f"{fmt.plain(error.message)} {fmt.plain(error.hint)}"
+        said = f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
     except WarpdeckError as error:
         said = fmt.plain(error.message)
     st.warning(f"{fmt.plain(fmt.visible(chosen.name))} cannot stand beside this report. {said}")

@@ -1,26 +1,6 @@
-"""Words and colours of the page "Memory and API": categories of calls, reasons for idle time, kinds of waits."""
+"""Words of the page "Idle & launch": reasons for idle time and what to do about each."""
 
 import re
-
-import pandas as pd
-
-from app.ui import charts, draw, tables, theme
-from app.ui import format as fmt
-from profiledb.rules.classes import OTHER
-
-SHORT = 10
-"""Rows of a table before it scrolls by itself: this page has many."""
-
-CATEGORIES = {
-    "launch": "Launch",
-    "synchronisation": "Synchronisation",
-    "blocking copy": "Blocking copy",
-    "queued copy": "Queued copy or set",
-    "allocation": "Allocation",
-    "module loading": "Module loading",
-    "other": "Other",
-}
-"""What people read for each category of ``api_categories``."""
 
 REASONS = {
     "host code": "Host code",
@@ -89,38 +69,3 @@ def advice(reason: str, gap_ns: float, path: str | None) -> str:
     if gap_ns < LONG_NS:
         return BETWEEN_LAUNCHES
     return LOADING if path and _LOADING.search(path.rpartition("/")[2]) else OWN_WORK
-
-
-_BORROWED = ("matmul", "attention", "convolution", "normalization", "reduction", "elementwise", "softmax", "copy")
-_FIXED = {
-    "launch": 0, "launch call": 0, "synchronisation": 1, "blocking copy": 2, "copy call": 2, "queued copy": 3,
-    "launched, not begun": 3, "allocation": 4, "host code": 5, "OS runtime call": 6, "module loading": 7,
-}  # fmt: skip
-"""Which of the colours each has; what is not here is grey."""
-
-
-def color(name: str) -> str:
-    """The colour of a category or reason in this visitor's theme; grey for what says little."""
-    return palette()[_FIXED[name]] if name in _FIXED else theme.class_colors()[OTHER]
-
-
-def palette() -> list[str]:
-    """Colours that stay apart with each kind of colour blindness: those of kernel classes, which no chart here has."""
-    known = theme.class_colors()
-    return [known[name] for name in _BORROWED if name in known] or list(known.values())
-
-
-def share_bar(rows: pd.DataFrame, column: str, amount: str, titles: dict[str, str], *, key: str) -> None:
-    """Shares of categories or reasons as one bar; ``amount`` is the column of the time of each."""
-    parts = [
-        charts.Part(
-            titles.get(row[column], row[column]), float(row["share_pct"]), fmt.duration(row[amount]), color(row[column])
-        )
-        for _, row in rows.iterrows()
-    ]
-    draw.chart(charts.share_bar(parts, theme.theme()), key)
-
-
-def height(rows: int) -> int | None:
-    """The height of a table that scrolls after a few rows; None where all fit."""
-    return (SHORT + 1) * tables.ROW_PX + 2 if rows > SHORT else None

@@ -1,0 +1,1 @@
+"""What stands around every page: the menu, the bar with the report, the title."""

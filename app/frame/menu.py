@@ -1,0 +1,42 @@
+"""The menu: pages in groups. A link carries the report and its selection, so it can be opened beside or sent."""
+
+from collections.abc import Mapping
+from itertools import groupby
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from app import pages, session
+from app.selection import settled
+from app.ui import format as fmt
+from profiledb.report.catalog import Manifest
+
+Scripts = Mapping[pages.View, StreamlitPage]
+
+
+def show(library: StreamlitPage, scripts: Scripts, report: Manifest | None) -> None:
+    """Draws it for a report; without one it has the Library alone."""
+    with st.sidebar.container(key="menu", gap="xxsmall"):
+        st.page_link(library, icon=":material/folder_open:")
+        if report is None:
+            return
+        query = settled.link(report.id)
+        fitting = [view for view in scripts if view.listed and view.fits(report)]
+        for group, views in groupby(fitting, lambda view: view.group):
+            _group(group, list(views), scripts, report, query)
+
+
+def _group(
+    group: str,
+    views: list[pages.View],
+    scripts: Scripts,
+    report: Manifest,
+    query: dict[str, str | list[str]],
+) -> None:
+    offered = {view: view.offers(report, session) for view in views}
+    shown = [view for view in views if offered[view] or group != pages.SPECIAL]
+    if group and shown:
+        st.caption(group)
+    for view in shown:
+        lack = "" if offered[view] else f"{fmt.plain(report.name)} has {view.lack}."
+        st.page_link(scripts[view], icon=view.icon, query_params=query, disabled=bool(lack), help=lack or None)

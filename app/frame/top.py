@@ -1,0 +1,80 @@
+"""The bar above every page: which report it is, its Compute report, what to compare it with, the link to send."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from app import pages, session
+from app.frame import switcher
+from app.selection import compared, settled
+from app.ui import format as fmt
+from app.ui import navigate, report_links
+from app.ui.titles import titles
+from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
+
+COMPARE = pages.script("compare")
+_WITH = "compare-with"
+
+
+def show(current: Manifest | None, view: pages.View | None) -> None:
+    """Draws it; nothing where there is no report to choose."""
+    known = {manifest.id: manifest for manifest in session.reports()}
+    if not known:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="top-bar"):
+        switcher.show(known, current, view)
+        if current is None or current.id not in known or view is None:
+            return
+        _partner(current, known)
+        if TIMELINE in current.subjects:
+            _compare(current)
+        _link(current)
+    report_links.dialog()
+
+
+def _partner(current: Manifest, known: Mapping[str, Manifest]) -> None:
+    """The way to the report that this one is linked to; for a Systems report without one, the way to link it."""
+    links = session.links()
+    if LAUNCHES in current.subjects and TIMELINE not in current.subjects:
+        systems = [known[one] for one, other in links.items() if other == current.id and one in known]
+        for report in systems[:1]:
+            _go(report, "Systems report")
+        return
+    if (linked := known.get(links.get(current.id, ""))) is not None:
+        _go(linked, "Compute report")
+    report_links.action(current)
+
+
+def _go(report: Manifest, label: str) -> None:
+    st.page_link(
+        pages.first(report).path, label=label, icon=":material/arrow_outward:", width="content",
+        query_params={session.PARAMETER: report.id}, help=fmt.plain(report.name),
+    )  # fmt: skip
+
+
+def _compare(current: Manifest) -> None:
+    others = session.about(TIMELINE, without=current.id)
+    if not others:
+        return
+    labels = titles(others)
+    with st.popover("Compare with", icon=":material/compare_arrows:", key="top-compare"):
+        chosen = st.selectbox(
+            "Compare this report with", list(others), index=None, key=f"{_WITH}-{current.id}", width=520,
+            format_func=labels.__getitem__, placeholder="Type a part of a name, GPU or date",
+        )  # fmt: skip
+    if chosen:
+        del st.session_state[f"{_WITH}-{current.id}"]
+        navigate.to(COMPARE, settled.link(current.id) | {compared.OTHER: chosen})
+
+
+def _link(current: Manifest) -> None:
+    """The address of what is shown, complete: whoever opens it sees the same."""
+    with st.popover("Copy link", icon=":material/link:", key="top-link"):
+        st.caption(f"Opens {fmt.plain(current.name)} on this page, with this selection.")
+        st.code(_address(), language=None)
+
+
+def _address() -> str:
+    """What the browser shows, with the parameters that this run has settled."""
+    base = (st.context.url or "").split("?")[0]
+    return f"{base}?{settled.encoded()}"

@@ -1,0 +1,39 @@
+"""A page of several sections, each of which a report may lack: what several lack is said once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.ui import page
+from profiledb.errors import NotCapturedError
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page: its title, and how it is drawn for a report's id.
+
+    ``loud``: its absence gets a box of its own; else one quiet line below all others.
+    """
+
+    title: str
+    draw: Callable[[str], None]
+    loud: bool = True
+
+
+def show(report_id: str, sections: Sequence[Section]) -> None:
+    """Draws them in order."""
+    told: dict[str, str] = {}
+    quiet: dict[str, NotCapturedError] = {}
+    for section in sections:
+        try:
+            section.draw(report_id)
+        except NotCapturedError as error:
+            if section.loud and error.hint not in told:
+                st.subheader(section.title, anchor=False)
+                page.not_captured(error)
+                told[error.hint] = error.message
+            elif told.get(error.hint) != error.message:
+                quiet[error.message] = error
+    for lack in quiet.values():
+        page.lacking(lack)

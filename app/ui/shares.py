@@ -1,0 +1,44 @@
+"""Shares of time by category of calls or reason of idle time: one bar, in colors that each keeps on every page."""
+
+import pandas as pd
+
+from app.ui import charts, draw, tables, theme
+from app.ui import format as fmt
+from profiledb.rules.classes import OTHER
+
+SHORT = 10
+"""Rows of a table before it scrolls by itself: this page has many."""
+
+_BORROWED = ("matmul", "attention", "convolution", "normalization", "reduction", "elementwise", "softmax", "copy")
+_FIXED = {
+    "launch": 0, "launch call": 0, "synchronisation": 1, "blocking copy": 2, "copy call": 2, "queued copy": 3,
+    "launched, not begun": 3, "allocation": 4, "host code": 5, "OS runtime call": 6, "module loading": 7,
+}  # fmt: skip
+"""Which of the colors each has; what is not here is gray."""
+
+
+def color(name: str) -> str:
+    """The color of a category or reason in this visitor's theme; gray for what says little."""
+    return palette()[_FIXED[name]] if name in _FIXED else theme.class_colors()[OTHER]
+
+
+def palette() -> list[str]:
+    """Colours that stay apart with each kind of color blindness: those of kernel classes, which no chart here has."""
+    known = theme.class_colors()
+    return [known[name] for name in _BORROWED if name in known] or list(known.values())
+
+
+def share_bar(rows: pd.DataFrame, column: str, amount: str, titles: dict[str, str], *, key: str) -> None:
+    """Shares of categories or reasons as one bar; ``amount`` is the column of the time of each."""
+    parts = [
+        charts.Part(
+            titles.get(row[column], row[column]), float(row["share_pct"]), fmt.duration(row[amount]), color(row[column])
+        )
+        for _, row in rows.iterrows()
+    ]
+    draw.chart(charts.share_bar(parts, theme.theme()), key)
+
+
+def height(rows: int) -> int | None:
+    """The height of a table that scrolls after a few rows; None where all fit."""
+    return (SHORT + 1) * tables.ROW_PX + 2 if rows > SHORT else None

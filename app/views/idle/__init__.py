@@ -1,0 +1,1 @@
+"""Idle & launch: why the GPU is idle, what launches cost, GPU metrics."""

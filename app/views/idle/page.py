@@ -1,0 +1,19 @@
+"""Idle & launch: why the GPU is idle, what launches cost, and GPU metrics where they were sampled."""
+
+from app import session
+from app.ui import sections
+from app.ui.sections import Section
+from app.views.idle import gaps, launch, metrics
+
+
+def page() -> None:
+    """Draws the page."""
+    shown = (
+        Section("GPU idle", gaps.show),
+        Section("Launch, queue and execution", launch.show),
+        Section("GPU metrics", metrics.show, loud=False),
+    )
+    sections.show(session.report().id, shown)
+
+
+page()

@@ -1,0 +1,24 @@
+"""The three most important statements about the report, each with a way to the page that shows more of it."""
+
+from functools import partial
+
+import streamlit as st
+
+from app import pages, session
+from app.selection import settled
+from profiledb.studies import headline
+
+
+def show(report_id: str) -> None:
+    """Draws them beside each other; nothing where there is nothing to say."""
+    told = headline.statements(partial(session.run, report_id))
+    if not told:
+        return
+    with st.container(key="statements"):
+        for statement in told:
+            with st.container(border=True, gap="xxsmall"):
+                st.markdown(statement.text)
+                st.page_link(
+                    pages.script(statement.page), label=f":primary[{statement.label}]", icon=":material/arrow_forward:",
+                    query_params=settled.link(report_id, **statement.query), width="content",
+                )  # fmt: skip

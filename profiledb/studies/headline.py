@@ -1,0 +1,155 @@
+"""The most important statements about a Systems report, each with the page that shows more of it.
+
+A statement weighs what it could be worth, in nanoseconds: idle time, time of the largest kernel, time that copies block
+the CPU, time that one step takes more than the median. Pages and the summary in Markdown say the same.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from profiledb import config, words
+from profiledb.errors import NotCapturedError
+from profiledb.rules.classes import load
+from profiledb.studies.idle import place
+
+Ask = Callable[..., pd.DataFrame]
+"""Runs an analysis by its name, on what is selected; raises NotCapturedError."""
+
+MATMUL = "matmul"
+IDLE_PCT = 10.0
+"""Share of the time from which on an idle GPU is the first thing to say."""
+SLOW = 1.2
+"""A step this many times as long as the median is worth a word."""
+LEAST = 0.01
+"""A statement that is worth less than this part of another is not made."""
+MOST = 3
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence (Markdown, names as code), what it is worth in ns, and where to read on.
+
+    ``page`` is an address of the dashboard, ``query`` what its address says beside report and selection.
+    """
+
+    text: str
+    worth_ns: float
+    label: str
+    page: str
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+def statements(ask: Ask) -> list[Statement]:
+    """The three that matter most; an idle GPU first, then by what they are worth. Fewer where there is less to say."""
+    told = [statement for topic in (idle, classes, kernel, copies, steps) if (statement := _or_none(topic, ask))]
+    least = LEAST * max((statement.worth_ns for statement in told), default=0.0)
+    told = [statement for statement in told if statement.worth_ns >= least]
+    first = told[:1] if told and told[0].page == "idle" else []
+    rest = sorted((one for one in told if one not in first), key=lambda one: -one.worth_ns)
+    return [*first, *rest][:MOST]
+
+
+def _or_none(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | None:
+    try:
+        return topic(ask)
+    except NotCapturedError:
+        return None
+
+
+def idle(ask: Ask) -> Statement | None:
+    """How much of the time the GPU is idle, and where the CPU is meanwhile (idle_reasons, idle_ranges)."""
+    reasons = ask("idle_reasons")
+    share = words.number(reasons["window_pct"].sum()) if len(reasons) else None
+    if share is None or share < IDLE_PCT:
+        return None
+    worth = float(reasons["idle_ns"].sum())
+    text = f"**The GPU is idle {words.percent(share)} of the time** ({words.duration(worth)})."
+    try:
+        where = place(ask("idle_ranges"))
+    except NotCapturedError:
+        where = None
+    if where is not None:
+        text += f" For {words.percent(where['share_pct'])} of that the CPU is in {words.code(where['range'])}."
+    else:
+        top = reasons.iloc[0]
+        text += f" Main reason: {words.plain(top['reason'])} ({words.percent(top['share_pct'])})."
+    return Statement(text, worth, "Why the GPU is idle", "idle")
+
+
+def classes(ask: Ask) -> Statement | None:
+    """The class of kernels that takes most of the time, and how much is matmul (class_split)."""
+    rows = ask("class_split")
+    if len(rows) < 2:
+        return None
+    top = rows.iloc[0]
+    text = f"**{_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**"
+    matmul = rows[rows["class"] == MATMUL]
+    if top["class"] == MATMUL:
+        second = rows.iloc[1]
+        text += f", then {_title(second['class'])} with {words.percent(second['share_pct'])}."
+    elif len(matmul):
+        text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}."
+    else:
+        text += ". No kernel is a matmul."
+    return Statement(text, float(top["total_ns"]), "Matmul and other work by phase", "phases")
+
+
+def _title(name: str) -> str:
+    return words.plain(next((one.title for one in load(config.load().classes) if one.name == name), name))
+
+
+def kernel(ask: Ask) -> Statement | None:
+    """The kernel that takes most of the time (kernels)."""
+    rows = ask("kernels", limit=1)
+    if rows.empty:
+        return None
+    top = rows.iloc[0]
+    calls = f"{words.count(top['calls'])} launch{'es'[: 2 * (int(top['calls']) != 1)]}"
+    name = words.code(words.shortened(top["name"], 60))
+    share, total = words.percent(top["share_pct"]), words.duration(top["total_ns"])
+    text = f"**{name} takes {share} of kernel time**: {total} in {calls}."
+    return Statement(text, float(top["total_ns"]), "Dominant kernel", "kernel", {"kernel": str(top["kernel"])})
+
+
+def copies(ask: Ask) -> Statement | None:
+    """The time that copies block the CPU, by the kind that blocks it longest (copy_kinds)."""
+    rows = ask("copy_kinds")
+    held = rows[rows["held"].notna()] if len(rows) else rows
+    if held.empty or not (worth := float(held["call_ns"].sum())):
+        return None
+    top = held.groupby("held")["call_ns"].sum().idxmax()
+    why = {"pageable": "use pageable memory", "synchronous": "are synchronous"}.get(str(top), words.plain(top))
+    of = held[held["held"] == top]
+    count = int(of["count"].sum())
+    text = (
+        f"**Copies block the CPU for {words.duration(worth)}.** {words.count(count)} of them {why}"
+        f" ({words.duration(of['call_ns'].sum())})."
+    )
+    return Statement(text, worth, "Copies that block", "memory")
+
+
+def steps(ask: Ask) -> Statement | None:
+    """The slowest of the steps that count, where it is much slower than the median (iterations)."""
+    rows = ask("iterations", rank=1)
+    rows = rows[rows["closed"].astype(bool) & ~rows["is_warmup"].astype(bool)] if len(rows) else rows
+    if len(rows) < 3:
+        return None
+    times = rows["gpu_ns"] if rows["gpu_ns"].notna().all() else rows["cpu_ns"]
+    median, longest = float(times.median()), float(times.max())
+    slowest = rows.iloc[int(times.astype(float).to_numpy().argmax())]
+    if not median or longest < SLOW * median:
+        return None
+    path = str(slowest["path"])
+    selected = path if rows["path"].is_unique else f"{path}#{int(slowest['number'])}"
+    text = (
+        f"**The slowest step takes {words.duration(longest)}**, {longest / median:.3g} times the median: "
+        f"{words.code(words.shortened(selected, 60))}."
+    )
+    return Statement(text, longest - median, "Kernels of that step", "kernels", {"range": selected})
+
+
+def lines(told: list[Statement]) -> list[str]:
+    """The statements as lines of a list in Markdown."""
+    return [f"- {statement.text}" for statement in told]
