@@ -134,9 +134,9 @@ def named(parameter: str, among: Mapping[str, Manifest]) -> list[str]:
 
 
 def remember(manifest: Manifest) -> None:
-    """Makes a report the session's last one and writes it into the address."""
+    """Makes a report the session's last one and writes it into the address, unless that names it in another way."""
     st.session_state[_LAST] = manifest.id
-    if st.query_params.get(PARAMETER) != manifest.id:
+    if named(PARAMETER, {manifest.id: manifest}) != [manifest.id]:
         st.query_params[PARAMETER] = manifest.id
 
 

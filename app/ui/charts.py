@@ -61,6 +61,10 @@ def share_bar(parts: Sequence[Part], theme: Theme) -> go.Figure:
     return figure
 
 
+NS_PER_X = "ns_per_x"
+"""Where the ``layout.meta`` of a figure over the time of the capture says how long one unit of its x axis is, in ns."""
+
+
 def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     """How busy one GPU was over the capture: columns start_ns, end_ns, busy_ns, busy_pct of ``busy_timeline``."""
     unit, size = fmt.unit_for(_top(rows["end_ns"]), fmt.DURATION_UNITS)
@@ -82,7 +86,7 @@ def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
         )
     )
     frame(figure, theme, height=84, left=40, top=6, bottom=22)
-    figure.update_layout(hovermode="x")
+    figure.update_layout(hovermode="x", meta={NS_PER_X: size})
     figure.update_xaxes(range=[0, _top(rows["end_ns"]) / size], ticksuffix=f" {unit}", nticks=8)
     figure.update_yaxes(range=[0, 105], tickvals=[0, 50, 100], ticktext=["0", "50", "100 %"])
     return figure
@@ -144,7 +148,8 @@ def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
         )
     )
     frame(figure, theme, height=280, left=52, top=26, bottom=40)
-    figure.update_xaxes(title=f"Begin, from the start of the capture ({x_unit})", nticks=7)
+    figure.update_layout(meta={NS_PER_X: x_size})
+    figure.update_xaxes(title=f"Start time in capture ({x_unit})", nticks=7)
     figure.update_yaxes(title=f"Duration ({y_unit})")
     figure.update_yaxes(**({"type": "log", "dtick": "D2"} if log else {"rangemode": "tozero"}))
     return figure

@@ -14,6 +14,19 @@ def chart(figure: go.Figure, key: str) -> None:
     st.plotly_chart(figure, config=_CONFIG, width="stretch", key=key)
 
 
+def dragged(figure: go.Figure, key: str) -> tuple[float, float] | None:
+    """Draws a chart over which a stretch of the x axis can be dragged; answers its ends, in units of the axis."""
+    figure.update_layout(dragmode="select", selectdirection="h")
+    event: Any = st.plotly_chart(
+        figure, config=_CONFIG, width="stretch", key=key, on_select="rerun", selection_mode="box"
+    )
+    boxes = event.selection.box if event else []
+    if not boxes or not boxes[0].get("x"):
+        return None
+    ends = [float(end) for end in boxes[0]["x"]]
+    return min(ends), max(ends)
+
+
 def clicked(figure: go.Figure, key: str) -> str | None:
     """Draws a chart whose points can be clicked; answers the ``customdata`` of the one that was."""
     event: Any = st.plotly_chart(

@@ -6,7 +6,7 @@ this server, ask for something that is served, come from somebody who may, and a
 
 from starlette.middleware import Middleware
 
-from app.web import closed, headers, hosts, login, uploads
+from app.web import closed, headers, hosts, login, probes, uploads
 
 
 def stack() -> list[Middleware]:
@@ -15,6 +15,7 @@ def stack() -> list[Middleware]:
         Middleware(headers.SecurityHeaders),
         Middleware(hosts.KnownHosts),
         Middleware(closed.Closed),
+        Middleware(probes.Probes),
         Middleware(login.LoginGuard),
         Middleware(uploads.UploadsToDisk),
     ]

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app.ui import bound
 from app.ui import format as fmt
 from profiledb.query import header
 
@@ -45,11 +46,11 @@ def choose(ranges: pd.DataFrame, bare: pd.DataFrame) -> dict[str, Any]:
             key: _size(key, bare) for key in _SIZES if key != "tokens" or bare["tokens"].isna().any() or _typed(key)
         }
         precision = st.selectbox(
-            "Precision", PRECISIONS, index=None, key="precision", bind="query-params", width=120,
+            "Precision", PRECISIONS, index=None, width=120, **bound.option("precision", PRECISIONS),
             placeholder=_known(bare["precision"]) or "Unknown", help="For the peak, and for the bytes of a number",
         )  # fmt: skip
         causal = st.selectbox(
-            "Causal", list(_CAUSAL), index=None, key="causal", bind="query-params", width=100, help=CAUSAL,
+            "Causal", list(_CAUSAL), index=None, width=100, help=CAUSAL, **bound.option("causal", list(_CAUSAL)),
             placeholder="yes" if bool(bare["causal"].iloc[0]) else "no",
         )  # fmt: skip
         if len(ranges):
@@ -90,7 +91,7 @@ def _typed(key: str) -> bool:
 def _size(key: str, bare: pd.DataFrame) -> int | None:
     known = _known(bare[key])
     value: int | None = st.number_input(
-        _SIZES[key], min_value=1, max_value=_MOST, value=None, step=1, key=key, bind="query-params", width=130,
+        _SIZES[key], min_value=1, max_value=_MOST, value=None, step=1, width=130, **bound.number(key, _MOST),
         placeholder=known or "Unknown",
     )  # fmt: skip
     return value

@@ -29,7 +29,7 @@ def power(rows: pd.DataFrame, bands: pd.DataFrame, limit_w: float | None, theme:
     if len(bands):
         _bands(figure, bands, low, high, size, theme)
     charts.frame(figure, theme, height=430 if len(bands) else 390, left=58, right=52, top=10, bottom=26)
-    figure.update_layout(hovermode="closest", barmode="overlay")
+    figure.update_layout(hovermode="closest", barmode="overlay", meta={charts.NS_PER_X: size})
     figure.update_xaxes(range=[low / size, high / size], nticks=9)
     figure.update_xaxes(ticksuffix=f" {unit}", row=3, col=1)
     figure.update_xaxes(showticklabels=False, row=1, col=1)

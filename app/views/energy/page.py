@@ -6,7 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import draw, number_input, theme
+from app.selection import drag
+from app.ui import bound, number_input, theme
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.energy import charts as charts_power
@@ -73,13 +74,11 @@ def _step(report_id: str) -> "pd.Series[Any] | None":
     names = list(rows["steps"])
     if not names:
         return pd.Series(dtype=object)
-    if st.query_params.get(STEPS) not in (None, *names):
-        del st.query_params[STEPS]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = names[0]
         if len(names) > 1:
             chosen = st.selectbox(
-                "A step is", names, key=STEPS, bind="query-params", width=280,
+                "A step is", names, **bound.option(STEPS, names, names[0]), width=280,
                 format_func=lambda text: fmt.shortened(text, 60),
             )  # fmt: skip
         flops = number_input.ask("FLOPs of a step", FLOPS, "for example 1.2e12", _FLOPS_HELP)
@@ -151,7 +150,7 @@ def _chart(report_id: str, rows: pd.DataFrame) -> None:
             bands = session.run(report_id, "power_ranges", level=level)
     limit = fmt.number(rows.loc[rows["gpu_id"] == gpu, "limit_w"].max())
     figure = charts_power.power(power[power["gpu_id"] == gpu], bands, limit, theme.theme())
-    draw.chart(figure, "energy-power")
+    drag.chart(figure, "energy-power")
     st.caption(_chart_words(rows, gpu, bands))
 
 
@@ -165,9 +164,7 @@ def _levels(report_id: str) -> tuple[int, pd.DataFrame]:
 
 
 def _choice(label: str, options: list[str], key: str) -> str:
-    if st.query_params.get(key) not in (None, *options):
-        del st.query_params[key]
-    return str(st.segmented_control(label, options, default=options[0], key=key, bind="query-params", required=True))
+    return str(st.segmented_control(label, options, required=True, **bound.option(key, options, options[0])))
 
 
 def _chart_words(rows: pd.DataFrame, gpu: int, bands: pd.DataFrame) -> str:

@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import charts, draw, heads, tables, theme
+from app.ui import bound, charts, draw, heads, tables, theme
 from app.ui import format as fmt
 from app.ui.charts import Part
 from app.views.energy import words
@@ -72,7 +72,7 @@ def ranges(report_id: str) -> None:
     """Draws the table of ranges; raises NotCapturedError where the report has none."""
     st.subheader("Ranges", anchor=False)
     by = st.segmented_control(
-        "Rows", list(_BY), default="loop", format_func=_BY.__getitem__, key=BY, bind="query-params", required=True,
+        "Rows", list(_BY), format_func=_BY.__getitem__, required=True, **bound.option(BY, list(_BY), "loop"),
         label_visibility="collapsed", help="Loops as one: step_* for all numbered steps",
     )  # fmt: skip
     rows = session.run(report_id, "energy_ranges", by=by)

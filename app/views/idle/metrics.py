@@ -6,7 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import draw, page, shares, theme
+from app.selection import drag
+from app.ui import bound, page, shares, theme
 from app.ui import format as fmt
 from app.views.idle import charts as charts_idle
 
@@ -38,16 +39,11 @@ def show(report_id: str) -> None:
 
 
 def _choose(names: list[str]) -> list[str]:
-    written = {charts_idle.short_metric(name) for name in names}  # the address has what people read
-    if not written.issuperset(st.query_params.get_all(KEY)):
-        del st.query_params[KEY]  # a link to metrics that this report does not have
     first = [name for pattern in FIRST for name in names if re.match(pattern, name)]
     return st.multiselect(
         "Metrics",
         names,
-        default=first or names[:3],
-        key=KEY,
-        bind="query-params",
+        **bound.options(KEY, names, first or names[:3], charts_idle.short_metric),
         format_func=charts_idle.short_metric,
     )
 
@@ -81,4 +77,4 @@ def _lines(rows: pd.DataFrame, means: pd.DataFrame, colors: dict[str, str], end_
     for unit in dict.fromkeys(units.get(name, "") for name in colors):
         drawn = {name: color for name, color in colors.items() if units.get(name, "") == unit}
         figure = charts_idle.metric_lines(rows[rows["metric"].isin(drawn)], unit, drawn, end_ns, theme.theme())
-        draw.chart(figure, f"metrics-{key}-{unit or 'other'}")
+        drag.chart(figure, f"metrics-{key}-{unit or 'other'}")

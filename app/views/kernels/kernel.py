@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.selection import links, settled
+from app.selection import drag, links, settled
 from app.ui import charts, columns, draw, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
@@ -135,7 +135,7 @@ def _charts(report_id: str, summary: "pd.Series[Any]") -> None:
     with right:
         st.subheader("Over the capture", anchor=False)
         figure = charts.over_time(points, theme.theme(), log=bins["scale"].iloc[0] == "log")
-        draw.chart(figure, "over-time")
+        drag.chart(figure, "over-time")
     if len(points) < int(summary["calls"]):
         st.caption(
             f"{fmt.count(len(points))} of {fmt.count(summary['calls'])} launches are drawn:"

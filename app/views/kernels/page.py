@@ -4,8 +4,8 @@ import streamlit as st
 
 from app import session
 from app.selection import links, settled
+from app.ui import bound, heads, tables, theme
 from app.ui import format as fmt
-from app.ui import heads, tables, theme
 
 ALL = "All classes"
 COLUMNS = heads.of(
@@ -56,20 +56,15 @@ def page() -> None:
 def _filters(present: list[str]) -> tuple[str | None, str | None]:
     """The text and the class to keep; None for all."""
     titles = theme.class_titles()
-    if st.query_params.get("class") not in (None, *present):
-        del st.query_params["class"]  # a link to a class that this report does not have
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        search = st.text_input(
-            "Search", key="search", placeholder="Part of a full name", bind="query-params", width=360
-        )
+        search = st.text_input("Search", placeholder="Part of a full name", width=360, **bound.text("search"))
         chosen = st.selectbox(
             "Class",
             present,
             index=None,
-            key="class",
             placeholder=ALL,
             format_func=lambda name: titles.get(name, name),
-            bind="query-params",
+            **bound.option("class", present),
             width=240,
         )
     return search.strip() or None, chosen

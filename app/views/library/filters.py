@@ -3,15 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Literal
 
 import streamlit as st
 
+from app.ui import bound, page
 from app.ui import format as fmt
-from app.ui import page
 from profiledb.report.catalog import Manifest
-
-_URL: Literal["query-params"] = "query-params"
 
 
 @dataclass(frozen=True)
@@ -29,18 +26,19 @@ class Filters:
 def choose(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]]) -> Filters:
     """Draws the filters and returns what was chosen."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Search", key="q", placeholder="Name, GPU, command or label", bind=_URL, width=240)
+        text = st.text_input("Search", placeholder="Name, GPU, command or label", width=240, **bound.text("q"))
         kinds = _any_of("Kind", "kind", _sorted(r.kind for r in reports), page.kind_title)
         gpus = _any_of("GPU", "gpu", _sorted(r.gpu for r in reports), fmt.visible)
         chosen = _any_of("Label", "label", _sorted(name for names in labels.values() for name in names), fmt.visible)
-        nothing: list[Any] = []
-        days = st.date_input("Captured", value=nothing, key="captured", bind=_URL, width=250)
+        days = st.date_input("Captured", value=[], width=250, **bound.days("captured"))
     since, until = _span(days)
     return Filters(text, tuple(kinds), tuple(gpus), tuple(chosen), since, until)
 
 
 def _any_of(title: str, key: str, options: Sequence[str], shown: Callable[[str], str]) -> list[str]:
-    return st.multiselect(title, options, key=key, format_func=shown, bind=_URL, placeholder="Any", width=160)
+    return st.multiselect(
+        title, options, format_func=shown, placeholder="Any", width=160, **bound.options(key, options)
+    )
 
 
 def matching(reports: Iterable[Manifest], labels: Mapping[str, Sequence[str]], filters: Filters) -> list[Manifest]:

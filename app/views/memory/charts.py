@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, MARK, Theme, faded, frame
+from app.ui.charts import ACCENT, FONT_PX, MARK, NS_PER_X, Theme, faded, frame
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
 """A mark a direction besides its colour, for those who cannot tell the colours apart."""
@@ -111,7 +111,7 @@ def memory_steps(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
         )
     )
     frame(figure, theme, height=180, left=52, top=8, bottom=24)
-    figure.update_layout(hovermode="x")
+    figure.update_layout(hovermode="x", meta={NS_PER_X: x_size})
     figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
     figure.update_yaxes(rangemode="tozero", ticksuffix=f" {y_unit}", nticks=5)
     return figure

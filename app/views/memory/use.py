@@ -5,8 +5,9 @@ from typing import Any
 import streamlit as st
 
 from app import session
-from app.ui import draw, page, theme
+from app.selection import drag
 from app.ui import format as fmt
+from app.ui import page, theme
 from app.views.memory import charts as charts_memory
 
 MOST = 8
@@ -24,7 +25,7 @@ def show(report_id: str) -> None:
         steps = rows[rows["gpu_id"] == gpu.gpu_id]
         if len(steps) and (last := max(end_ns or 0.0, float(steps["time_ns"].max()))):
             figure = charts_memory.memory_steps(steps, last, theme.theme())
-            draw.chart(figure, f"memory-{gpu.gpu_id}")
+            drag.chart(figure, f"memory-{gpu.gpu_id}")
     if len(gpus) > MOST:
         st.caption(f"And {len(gpus) - MOST} more GPUs; the analysis memory_use lists them all.")
     st.caption(

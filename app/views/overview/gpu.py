@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.selection import settled
-from app.ui import charts, draw, page, theme
+from app.selection import drag, settled
+from app.ui import charts, page, theme
 from app.ui import format as fmt
 
 BUSY = "Time in which the GPU ran at least one kernel, copy or memory set; work that runs at the same time counts once."
@@ -52,7 +52,7 @@ def _gpu(report_id: str, row: Any, bins: pd.DataFrame, *, alone: bool) -> None:
     drawn = (fmt.number(bins["busy_pct"].max()) or 0) >= DRAWN_PCT
     if drawn:
         figure = charts.busy_strip(bins, theme.theme())
-        draw.chart(figure, f"busy-{row.gpu_id}")
+        drag.chart(figure, f"busy-{row.gpu_id}")
     st.caption(
         f"{fmt.percent(row.busy_pct)} is {fmt.duration(row.busy_ns)} of the {fmt.duration(row.capture_ns)} {covered};"
         f" {fmt.percent(row.busy_active_pct)} is of the {fmt.duration(row.active_ns)} from the GPU's first"

@@ -5,8 +5,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app.ui import bound, number_input, page
 from app.ui import format as fmt
-from app.ui import number_input, page
 from app.views.phases.side import Side
 
 PRECISIONS = {"bf16": "BF16", "fp16": "FP16", "tf32": "TF32", "fp8": "FP8", "fp32": "FP32", "fp64": "FP64"}
@@ -26,8 +26,8 @@ def show(side: Side) -> None:
         names = list(PRECISIONS)
         known = told["precision"] if told["precision"] in PRECISIONS else "bf16"
         precision = st.selectbox(
-            "Precision", names, index=names.index(known), format_func=PRECISIONS.__getitem__, key="precision",
-            bind="query-params", width=110, help="Whose dense peak it is held against",
+            "Precision", names, format_func=PRECISIONS.__getitem__, **bound.option("precision", names, known),
+            width=110, help="Whose dense peak it is held against",
         )  # fmt: skip
         step_ms = None
         if fmt.number(told["step_ns"]) is None:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.ui import draw, theme
+from app.ui import bound, draw, theme
 from app.ui import format as fmt
 from app.views.phases import charts as charts_split
 from app.views.phases.charts import Bar, Piece
@@ -35,7 +35,7 @@ def bars(sides: Sequence[Side], *, key: str) -> None:
     """Draws a bar a phase and side, cut by class, as shares or as times of a pass."""
     by_pass = all(side.passes for side in sides)
     what = st.segmented_control(
-        "Bars show", [SHARE, TIME], default=SHARE, key=key, bind="query-params", required=True,
+        "Bars show", [SHARE, TIME], required=True, **bound.option(key, [SHARE, TIME], SHARE),
         help="Shares of each bar, or the kernel time" + (" of a pass" if by_pass else " in all"),
         label_visibility="collapsed",
     )  # fmt: skip

@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from app.selection import links
+from app.ui import bound, heads, tables
 from app.ui import format as fmt
-from app.ui import heads, tables
 from app.views.phases import parts
 from app.views.phases.side import Side
 from profiledb.rules.phases import ALL
@@ -61,10 +61,10 @@ def _table(side: Side, rows: pd.DataFrame, titles: dict[str, str]) -> None:
         chosen = names[0]
         if len(names) > 1:
             chosen = st.segmented_control(
-                "Phase", names, default=names[0], key="top", bind="query-params", required=True,
+                "Phase", names, required=True, **bound.option("top", names, names[0]),
                 format_func=lambda name: titles.get(name, name), label_visibility="collapsed",
             )  # fmt: skip
-        without = st.toggle("Without matmul", key="top-rest", bind="query-params", width="content")
+        without = st.toggle("Without matmul", width="content", **bound.flag("top-rest"))
     part = rows[rows["phase"] == chosen]
     part = part[part["rest_rank"].notna()] if without else part[part["rank"] <= TOP]
     columns = heads.filled(part, COLUMNS)

@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from app import session
+from app.ui import bound, heads, tables
 from app.ui import format as fmt
-from app.ui import heads, tables
 from app.views.profiles import parts as ncu_parts
 from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import LAUNCHES, Manifest
@@ -138,9 +138,7 @@ def _text(value: object) -> str:
 
 
 def _metrics(report_id: str, launch: int, other_id: str, other: int) -> None:
-    search = st.text_input(
-        "Search", key="metric", placeholder="Part of a metric's name", bind="query-params", width=360
-    )
+    search = st.text_input("Search", placeholder="Part of a metric's name", width=360, **bound.text("metric"))
     mine, theirs = (
         ncu_parts.of_launch(report, "ncu_metrics", number)
         for report, number in ((report_id, launch), (other_id, other))

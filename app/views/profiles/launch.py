@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import columns, heads, page, tables
+from app.ui import bound, columns, heads, page, tables
 from app.ui import format as fmt
 from app.views.profiles import compare, reading, words
 from profiledb.errors import NotCapturedError
@@ -31,6 +31,9 @@ METRIC_COLUMNS = heads.of(
 )
 
 
+PARTS = (READING, RULES, SECTIONS, METRICS, COMPARE)
+
+
 def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
     """Draws one row of ``ncu_speed_of_light`` and what belongs to it; ``rows`` are those of all launches."""
     number = int(launch["launch_id"])
@@ -42,10 +45,8 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
     _facts(launch)
     part = st.segmented_control(
         "Show",
-        [READING, RULES, SECTIONS, METRICS, COMPARE],
-        default=READING,
-        key="show",
-        bind="query-params",
+        PARTS,
+        **bound.option("show", PARTS, READING),
         label_visibility="collapsed",
         required=True,
     )
@@ -122,9 +123,7 @@ def _rules(report_id: str, launch: int) -> None:
 
 
 def _metrics(report_id: str, launch: int) -> None:
-    search = st.text_input(
-        "Search", key="metric", placeholder="Part of a metric's name", bind="query-params", width=360
-    )
+    search = st.text_input("Search", placeholder="Part of a metric's name", width=360, **bound.text("metric"))
     rows = session.run(report_id, "ncu_metrics", launch=launch, search=search.strip() or None)
     if rows.empty:
         st.info("No metric's name contains this text.")

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.ui import draw, theme
+from app.ui import bound, draw, theme
 from app.ui import format as fmt
 from app.views.ranges import charts as charts_nvtx
 from app.views.ranges.charts import Node
@@ -33,11 +33,9 @@ def show(rows: pd.DataFrame, facts: "pd.Series[Any]") -> None:
             measure = st.segmented_control(
                 "Width",
                 known,
-                default=known[0],
                 required=True,
                 format_func=MEASURES.__getitem__,
-                key="width",
-                bind="query-params",
+                **bound.option("width", known, known[0]),
                 label_visibility="collapsed",
             )
     drawn = nodes(rows, facts, measure)

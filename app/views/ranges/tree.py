@@ -1,14 +1,15 @@
 """The tree of ranges as a table, and which range of it the page shows."""
 
 import zlib
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from app import session
+from app.ui import bound, heads, tables
 from app.ui import format as fmt
-from app.ui import heads, tables
 
 ROWS = 300
 """Rows that a reader may still scroll; more are told as a number."""
@@ -61,21 +62,23 @@ def _controls(top: pd.DataFrame) -> tuple[str, int | None]:
     levels = [int(level) for level in (top["level"] - top["level"].min() + 1).value_counts().sort_index().cumsum()]
     opens = max([depth for depth, count in enumerate(levels, 1) if count <= FEW], default=1)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        search = st.text_input("Search", key="find", placeholder="Part of a name", bind="query-params", width=360)
+        search = st.text_input("Search", placeholder="Part of a name", width=360, **bound.text("find"))
         depth = opens
         if len(levels) > 1:
             depth = st.selectbox(
                 "Levels",
                 list(range(1, len(levels) + 1)),
-                index=opens - 1,
-                key="levels",
-                format_func=lambda level: "All" if level == len(levels) else str(level),
+                format_func=partial(_level, len(levels)),
                 disabled=bool(search.strip()),
                 help="How deep the tree is shown; a search looks at every level",
-                bind="query-params",
+                **bound.option("levels", range(1, len(levels) + 1), opens, partial(_level, len(levels))),
                 width=140,
             )
     return search.strip(), None if depth == len(levels) and len(top) < int(top["paths"].iloc[0]) else depth
+
+
+def _level(deepest: int, level: int) -> str:
+    return "All" if level == deepest else str(level)
 
 
 def _worded(rows: pd.DataFrame, facts: "pd.Series[Any]", *, flat: bool) -> pd.DataFrame:

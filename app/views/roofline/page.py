@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import draw, heads, profile_links, tables, theme, verdicts
+from app.ui import bound, draw, heads, profile_links, tables, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.roofline import charts as charts_roofline
@@ -81,7 +81,7 @@ def _inside(rows: pd.DataFrame) -> pd.DataFrame:
     if not known:
         return rows
     chosen = st.selectbox(
-        "Range", known, index=None, key="inside", placeholder="All ranges", bind="query-params", width=360
+        "Range", known, index=None, placeholder="All ranges", width=360, **bound.option("inside", known)
     )
     if chosen is None:
         return rows

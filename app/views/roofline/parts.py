@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.ui import draw, heads, theme, verdicts
+from app.ui import bound, draw, heads, theme, verdicts
 from app.ui import format as fmt
 from app.views.roofline import charts as charts_roofline
 from app.views.roofline.charts import Roof
@@ -66,22 +66,21 @@ def choose(classes: Sequence[str]) -> Choice:
     titles = theme.class_titles()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         level = st.segmented_control(
-            "Memory level", list(LEVELS), default="dram", format_func=LEVELS.__getitem__, key="level",
-            bind="query-params", required=True, help="Which traffic the work is set against",
+            "Memory level", list(LEVELS), format_func=LEVELS.__getitem__, required=True,
+            help="Which traffic the work is set against", **bound.option("level", list(LEVELS), "dram"),
         )  # fmt: skip
         precision = st.selectbox(
-            "Precision", list(PRECISIONS), format_func=PRECISIONS.__getitem__, key="precision", bind="query-params",
+            "Precision", list(PRECISIONS), format_func=PRECISIONS.__getitem__,
+            **bound.option("precision", list(PRECISIONS), next(iter(PRECISIONS))),
             width=180, help="Its own is that in which a kernel comes nearest to a peak of the GPU",
         )  # fmt: skip
         color = st.segmented_control(
-            "Colour by", [CLASS, LIMIT], default=CLASS, key="color", bind="query-params", required=True
+            "Colour by", [CLASS, LIMIT], required=True, **bound.option("color", [CLASS, LIMIT], CLASS)
         )
-        search = st.text_input(
-            "Search", key="search", placeholder="Part of a kernel's name", bind="query-params", width=200
-        )
+        search = st.text_input("Search", placeholder="Part of a kernel's name", width=200, **bound.text("search"))
         chosen = st.multiselect(
-            "Classes", list(classes), format_func=lambda name: titles.get(name, name), key="classes",
-            bind="query-params", placeholder="All classes", width=240,
+            "Classes", list(classes), format_func=lambda name: titles.get(name, name),
+            **bound.options("classes", list(classes)), placeholder="All classes", width=240,
         )  # fmt: skip
     return Choice(level or "dram", precision or "main", color or CLASS, search.strip(), tuple(chosen))
 

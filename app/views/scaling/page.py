@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import draw, theme
+from app.ui import bound, draw, theme
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.scaling import charts as charts_scaling
@@ -57,7 +57,7 @@ def _assumed(runs: Sequence[Run]) -> str:
     if all(scaling_of(run, base, "strong").told_by != "nothing" for run, base in bases):
         return "strong"
     chosen = st.segmented_control(
-        "Scaling", ["strong", "weak"], default="strong", key=KIND, bind="query-params", required=True,
+        "Scaling", ["strong", "weak"], required=True, **bound.option(KIND, ["strong", "weak"], "strong"),
         help="Strong: one piece of work is divided among the ranks. Weak: every rank has as much. The programs do not"
         " tell which it is.",
     )  # fmt: skip
@@ -93,7 +93,7 @@ def _charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
     else:
         st.subheader("Against the ideal", anchor=False)
         measure = st.segmented_control(
-            "Chart shows", list(_MEASURES), default="Efficiency", key="measure", bind="query-params", required=True,
+            "Chart shows", list(_MEASURES), required=True, **bound.option("measure", list(_MEASURES), "Efficiency"),
             label_visibility="collapsed",
         )  # fmt: skip
         figure = charts_scaling.scaling(

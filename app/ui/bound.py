@@ -1,0 +1,75 @@
+"""Widgets whose value stands in the address: each function answers what a widget takes for it.
+
+Streamlit's own ``bind="query-params"`` leaves a page by way of an address that nobody opened: the old page without its
+parameter. It stays in the browser's history, and Back leads there. Here a value is written when it changes, and read
+from the address in each run, so that Back shows what was there. A value that is the default does not stand there.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+Text = Callable[[Any], str]
+"""What the address says for an option."""
+
+
+def text(key: str) -> dict[str, Any]:
+    """A text, for ``st.text_input``."""
+    return _bound(key, st.query_params.get(key, ""), lambda value: [value] if value else [])
+
+
+def flag(key: str) -> dict[str, Any]:
+    """A yes or no that is no by default, for ``st.toggle``."""
+    return _bound(key, st.query_params.get(key) == "true", lambda value: ["true"] if value else [])
+
+
+def number(key: str, most: int) -> dict[str, Any]:
+    """A whole number from 1 to ``most`` or none, for ``st.number_input``."""
+    asked = st.query_params.get(key, "")
+    value = int(asked) if asked.isdecimal() and len(asked) <= len(str(most)) and 1 <= int(asked) <= most else None
+    return _bound(key, value, lambda value: [] if value is None else [str(value)])
+
+
+def option(key: str, options: Sequence[Any], default: Any = None, text: Text = str) -> dict[str, Any]:
+    """One of some options, for ``st.selectbox`` (with ``index=None`` where there is no default) or a segmented control.
+
+    What the address asks for and does not exist counts as nothing.
+    """
+    known = {text(one): one for one in options}
+    chosen = known.get(st.query_params.get(key, ""), default)
+    return _bound(key, chosen, lambda value: [] if value == default else [text(value)])
+
+
+def options(key: str, every: Sequence[Any], default: Sequence[Any] = (), text: Text = str) -> dict[str, Any]:
+    """Some of some options, for ``st.multiselect``."""
+    known = {text(one): one for one in every}
+    asked = [known[one] for one in st.query_params.get_all(key) if one in known]
+    chosen = asked or list(default)
+    return _bound(key, chosen, lambda values: [] if list(values) == list(default) else [text(one) for one in values])
+
+
+def days(key: str) -> dict[str, Any]:
+    """The first and the last day of a stretch of days, or none, for ``st.date_input``."""
+    asked = []
+    for one in st.query_params.get_all(key)[:2]:
+        try:
+            asked.append(date.fromisoformat(one))
+        except ValueError:
+            asked = []
+            break
+    return _bound(key, sorted(asked), lambda ends: [day.isoformat() for day in ends])
+
+
+def _bound(key: str, value: Any, written: Callable[[Any], list[str]]) -> dict[str, Any]:
+    st.session_state[key] = value
+    return {"key": key, "on_change": partial(_write, key, written)}
+
+
+def _write(key: str, written: Callable[[Any], list[str]]) -> None:
+    if values := written(st.session_state[key]):
+        st.query_params[key] = values
+    else:
+        st.query_params.pop(key, None)
