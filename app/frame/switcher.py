@@ -42,7 +42,7 @@ def show(known: Mapping[str, Manifest], current: Manifest | None, view: pages.Vi
         args=(key, known),
         placeholder="Choose a report: type a part of its name, GPU, date or label",
         label_visibility="collapsed",
-        width=620,
+        width=480,
     )
     if current and st.session_state.pop(_CHOSEN, False) and (view is None or not view.fits(current)):
         page.open_report(current)

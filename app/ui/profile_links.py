@@ -1,11 +1,49 @@
-"""Ways to the page of a launch that ncu measured; each is an address that can be sent."""
+"""Ways between a kernel of a Systems report and its launches in a Compute report; each is an address to send."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
 
 from app import pages, session
+from app.ui import format as fmt
 from app.ui import navigate
+from profiledb.errors import WarpdeckError
 
 LAUNCHES = pages.script("ncu")
+KERNEL = pages.script("kernel")
+_ICON = ":material/arrow_outward:"
 
 
 def open_launch(report_id: str, launch: int) -> None:
     """Goes to a launch of a Compute report."""
     navigate.to(LAUNCHES, {session.PARAMETER: report_id, "launch": str(launch)})
+
+
+def to_launch(report_id: str, row: "pd.Series[Any]") -> None:
+    """A link to the launch that Nsight Compute measured of a kernel; ``row`` is one of ``time_weighted_roofline``."""
+    shape = "" if row["match"] == "exact" else " (another launch shape)"
+    st.page_link(
+        LAUNCHES, label=f"Stalls, roofline and rules in Nsight Compute{shape}", icon=_ICON, width="content",
+        query_params={session.PARAMETER: report_id, "launch": str(int(row["launch_id"]))},
+    )  # fmt: skip
+
+
+def to_kernels(report_id: str, launch: "pd.Series[Any]") -> None:
+    """Links to the kernel of a launch (a row of ``ncu_speed_of_light``) in the Systems reports linked to its report."""
+    known = {report.id: report for report in session.reports()}
+    linked = [known[one] for one, other in session.links().items() if other == report_id and one in known]
+    for systems in linked[:3]:
+        try:
+            rows = session.whole(systems.id, "time_weighted_roofline", ncu=report_id)
+        except WarpdeckError:
+            continue
+        same = rows[(rows["name"] == launch["name"]) & (rows["grid"] == launch["grid"])]
+        row = next((found.iloc[0] for found in (same[same["block"] == launch["block"]], same) if len(found)), None)
+        if row is None:
+            continue
+        share = f"{fmt.percent(row['share_pct'])} of kernel time"
+        st.page_link(
+            KERNEL, label=f"This kernel in {fmt.plain(systems.name)}: {share}", icon=_ICON, width="content",
+            query_params={session.PARAMETER: systems.id, "kernel": str(row["kernel"])},
+        )  # fmt: skip

@@ -45,7 +45,9 @@ def action(report: Manifest) -> None:
     if not report.rows.get("kernel"):
         return
     linked = report.id in session.links()
-    if st.button("Compute report" if linked else "Link a Compute report", icon=":material/link:"):
+    label = "Change link" if linked else "Link a Compute report"
+    about = "Change or remove the linked Compute report." if linked else None
+    if st.button(label, icon=":material/link:", help=about):
         st.session_state[_OPEN] = report.id
 
 

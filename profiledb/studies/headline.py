@@ -24,6 +24,8 @@ SLOW = 1.2
 """A step this many times as long as the median is worth a word."""
 LEAST = 0.01
 """A statement that is worth less than this part of another is not made."""
+ENOUGH = 3
+"""Steps from which on the slowest says something."""
 MOST = 3
 
 
@@ -130,24 +132,38 @@ def copies(ask: Ask) -> Statement | None:
     return Statement(text, worth, "Copies that block", "memory")
 
 
-def steps(ask: Ask) -> Statement | None:
-    """The slowest of the steps that count, where it is much slower than the median (iterations)."""
-    rows = ask("iterations", rank=1)
+@dataclass(frozen=True)
+class Slowest:
+    """The slowest step: how a selection names it, its time and the median of all, ns."""
+
+    selected: str
+    longest_ns: float
+    median_ns: float
+
+
+def slowest(rows: pd.DataFrame) -> Slowest | None:
+    """The slowest of the steps that count among rows of ``iterations`` of one loop; None where fewer than three do."""
     rows = rows[rows["closed"].astype(bool) & ~rows["is_warmup"].astype(bool)] if len(rows) else rows
-    if len(rows) < 3:
+    if len(rows) < ENOUGH:
         return None
-    times = rows["gpu_ns"] if rows["gpu_ns"].notna().all() else rows["cpu_ns"]
-    median, longest = float(times.median()), float(times.max())
-    slowest = rows.iloc[int(times.astype(float).to_numpy().argmax())]
-    if not median or longest < SLOW * median:
+    times = (rows["gpu_ns"] if rows["gpu_ns"].notna().all() else rows["cpu_ns"]).astype(float)
+    step = rows.iloc[int(times.to_numpy().argmax())]
+    path = str(step["path"])
+    selected = path if rows["path"].is_unique else f"{path}#{int(step['number'])}"
+    return Slowest(selected, float(times.max()), float(times.median()))
+
+
+def steps(ask: Ask) -> Statement | None:
+    """The slowest step, where it is much slower than the median (iterations)."""
+    step = slowest(ask("iterations", rank=1))
+    if step is None or not step.median_ns or step.longest_ns < SLOW * step.median_ns:
         return None
-    path = str(slowest["path"])
-    selected = path if rows["path"].is_unique else f"{path}#{int(slowest['number'])}"
     text = (
-        f"**The slowest step takes {words.duration(longest)}**, {longest / median:.3g} times the median: "
-        f"{words.code(words.shortened(selected, 60))}."
+        f"**The slowest step takes {words.duration(step.longest_ns)}**, {step.longest_ns / step.median_ns:.3g} times"
+        f" the median: {words.code(words.shortened(step.selected, 60))}."
     )
-    return Statement(text, longest - median, "Kernels of that step", "kernels", {"range": selected})
+    worth = step.longest_ns - step.median_ns
+    return Statement(text, worth, "Kernels of that step", "kernels", {"range": step.selected})
 
 
 def lines(told: list[Statement]) -> list[str]:

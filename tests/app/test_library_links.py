@@ -19,7 +19,7 @@ NSYS, NCU, LESS = "transformer_training.nsys-rep", "transformer_training.ncu-rep
 def open_dialog(dashboard: Dashboard) -> AppTest:
     at = dashboard()
     at = select(at, table(at).index(NSYS))
-    return button(at, "Link a Compute report", "Compute report").click().run()
+    return button(at, "Link a Compute report", "Change link").click().run()
 
 
 def button(at: AppTest, *labels: str) -> Button:

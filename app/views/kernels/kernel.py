@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import session
 from app.selection import drag, links, settled
-from app.ui import charts, columns, draw, theme, verdicts
+from app.ui import charts, columns, draw, profile_links, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.kernels import tables
@@ -108,7 +108,11 @@ def _limits(report_id: str, kernel: int) -> None:
         return
     try:
         rows = session.run(report_id, "time_weighted_roofline", ncu=linked)
-        same = rows[(rows["kernel"] == kernel) & (rows["match"] == "exact")]
+        matched = rows[(rows["kernel"] == kernel) & rows["launch_id"].notna()]
+        if matched.empty:
+            return
+        profile_links.to_launch(linked, matched.sort_values("match", kind="stable").iloc[0])
+        same = matched[matched["match"] == "exact"]
         if same.empty:
             return
         limits = session.whole(linked, "ncu_limits", launch=int(same["launch_id"].iloc[0])).iloc[0]

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import bound, columns, heads, page, tables
+from app.ui import bound, columns, heads, page, profile_links, tables
 from app.ui import format as fmt
 from app.views.profiles import compare, reading, words
 from profiledb.errors import NotCapturedError
@@ -42,6 +42,7 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
         st.code(fmt.visible(launch["kernel"]), language=None, wrap_lines=True)
     if isinstance(launch["nvtx"], str):
         st.caption(f"In {fmt.plain(launch['nvtx'])}")
+    profile_links.to_kernels(report_id, launch)
     _facts(launch)
     part = st.segmented_control(
         "Show",

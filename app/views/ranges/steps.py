@@ -6,10 +6,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import session
+from app import pages, session
+from app.selection import settled
 from app.ui import format as fmt
 from app.ui import heads, page, tables
 from app.views.ranges import charts, pace
+from profiledb.studies import headline
 
 NONE = (
     "No steps were recognised. Ranges count as steps that are called step, iter, batch or epoch, with or without a"
@@ -51,6 +53,11 @@ def show(report_id: str, path: str) -> None:
         drawn = rows.assign(nth=rows["number"] if numbers is None else numbers)
         title = charts.IN_ORDER if numbers is None else "Step"
         pace.chart(drawn, fmt.number(main["median_ns"]), key="steps-pace", title=title)
+    if step := headline.slowest(rows):
+        st.page_link(
+            pages.script("kernels"), label=f":primary[Kernels of the slowest step: {fmt.plain(step.selected)}]",
+            icon=":material/table_rows:", query_params=settled.link(report_id, range=step.selected), width="content",
+        )  # fmt: skip
     with st.expander("All steps" if int(rows["instances"].iloc[0]) == len(rows) else "Steps that are drawn"):
         told = rows["name"].is_unique  # then the name says which step it is, and a place beside it would say another
         shown = [column for column in heads.filled(rows, COLUMNS) if not (told and column.name == "number")]

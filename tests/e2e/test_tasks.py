@@ -1,0 +1,274 @@
+"""What people come for, with the clicks that it takes from a report's Summary, and what the browser's Back does."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import ConsoleMessage, Locator, Page, Response, expect
+
+from bench.pages import dashboard
+from profiledb.query import analysis
+from profiledb.report.library import Library
+from profiledb.studies import headline
+from tests.conftest import SAMPLES, Once, copy_data, ingest_files
+from tests.e2e.test_drop import cell, click_first_row
+
+pytestmark = pytest.mark.browser
+NAMES = (
+    "transformer_training.sqlite", "transformer_training.ncu-rep", "transformer_inference.sqlite",
+    "dataloader_starved.sqlite",
+)  # fmt: skip
+TRAINING = "transformer_training.sqlite"
+
+
+@pytest.fixture(scope="module")
+def data(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with reports of training, inference and a slow data loader; training has its Compute report."""
+    made = once("tasks", lambda folder: ingest_files(folder, [SAMPLES / name for name in NAMES]))
+    folder = tmp_path_factory.mktemp("tasks") / "data"
+    copy_data(made, folder)
+    library = Library(folder / "library")
+    library.link(library.find(TRAINING).id, library.find("transformer_training.ncu-rep").id)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(data: Path) -> Iterator[str]:
+    settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
+    with dashboard(settings) as running:
+        yield running
+
+
+@pytest.fixture
+def library(data: Path) -> Library:
+    return Library(data / "library")
+
+
+def menu(page: Page, title: str) -> Locator:
+    return page.locator(".st-key-menu").get_by_text(title, exact=True)
+
+
+def at_rest(page: Page, heading: str) -> None:
+    """The page with this title is drawn."""
+    expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def summary(page: Page, address: str, name: str) -> None:
+    page.goto(f"{address}/overview?report={name}")
+    at_rest(page, "Summary")
+
+
+def test_the_dominant_kernel_in_one_click(page: Page, address: str, library: Library) -> None:
+    summary(page, address, TRAINING)
+    top = analysis.run(library, library.find(TRAINING).id, "kernels", {"warmup": "exclude"}).iloc[0]
+    page.get_by_text("Dominant kernel").click()
+    at_rest(page, "Kernel")
+    expect(page.get_by_role("heading", name=str(top["name"]))).to_be_visible()
+
+
+def test_matmul_forward_and_backward_in_one_click(page: Page, address: str) -> None:
+    summary(page, address, TRAINING)
+    menu(page, "Phases").click()
+    at_rest(page, "Phases")
+    for phase in ("Forward", "Backward"):
+        expect(page.get_by_test_id("stMain").get_by_text(phase).first).to_be_visible()
+
+
+def test_why_the_gpu_is_idle_in_one_click(page: Page, address: str) -> None:
+    summary(page, address, "dataloader_starved.sqlite")
+    page.get_by_text("Why the GPU is idle").click()
+    at_rest(page, "Idle & launch")
+    expect(page.get_by_text("step_*/next_batch/transform_image").first).to_be_visible()
+    expect(page.get_by_text("This looks like data loading").first).to_be_visible()
+
+
+def test_the_largest_time_above_the_roof_in_one_click(page: Page, address: str) -> None:
+    summary(page, address, TRAINING)
+    menu(page, "Roofline").click()
+    at_rest(page, "Roofline")
+    expect(page.locator('[role="columnheader"]', has_text="above the roof").first).to_be_attached()
+
+
+def test_training_against_inference_in_two_clicks(page: Page, address: str, library: Library) -> None:
+    summary(page, address, TRAINING)
+    page.get_by_role("button", name="Compare with").click()
+    page.get_by_role("combobox", name="Compare this report with").fill("inference")
+    page.get_by_role("option", name=re.compile("inference")).click()
+    at_rest(page, "Two reports")
+    expect(page).to_have_url(re.compile(f"other={library.find('transformer_inference.sqlite').id}"))
+    expect(page.get_by_text(re.compile("B is (faster|slower)")).first).to_be_visible()
+
+
+def test_a_link_shows_what_its_sender_saw(page: Page, address: str) -> None:
+    summary(page, address, TRAINING)
+    page.goto(f"{address}/kernels?report={TRAINING}&range=step_2&search=gemm")
+    at_rest(page, "Kernels")
+    shown = page.get_by_text("in 1").first  # launches of the selection
+    page.get_by_role("button", name="Copy link").click()
+    link = page.get_by_test_id("stCode").first.inner_text().strip()
+    assert {"range=step_2", "search=gemm"} <= set(link.partition("?")[2].split("&"))
+    assert link.startswith(address)
+    page.goto("about:blank")
+    page.goto(link)
+    at_rest(page, "Kernels")
+    expect(page.get_by_test_id("stTextInputField")).to_have_value("gemm")
+    expect(shown).to_be_visible()
+
+
+def test_the_kernels_of_the_slowest_step_in_two_clicks(page: Page, address: str, library: Library) -> None:
+    rows = analysis.run(library, library.find(TRAINING).id, "iterations", {"rank": 1, "warmup": "exclude"})
+    step = headline.slowest(rows)
+    assert step is not None
+    summary(page, address, TRAINING)
+    menu(page, "Ranges & steps").click()
+    at_rest(page, "Ranges & steps")
+    page.get_by_text(f"Kernels of the slowest step: {step.selected}").click()
+    at_rest(page, "Kernels")
+    expect(page).to_have_url(re.compile(rf"range={step.selected}(&|$)"))
+
+
+def test_stalls_of_a_kernel_and_back(page: Page, address: str, library: Library) -> None:
+    """From a kernel of a Systems report one click leads to its Compute launch, and one back."""
+    systems, compute = library.find(TRAINING).id, library.find("transformer_training.ncu-rep").id
+    rows = analysis.run(library, systems, "time_weighted_roofline", {"ncu": compute, "warmup": "exclude"})
+    row = rows[rows["match"] == "exact"].iloc[0]
+    page.goto(f"{address}/kernel?report={systems}&kernel={row['kernel']}")
+    at_rest(page, "Kernel")
+    page.get_by_text("Stalls, roofline and rules in Nsight Compute").click()
+    at_rest(page, "Kernel profiles")
+    expect(page).to_have_url(re.compile(rf"report={compute}&launch={int(row['launch_id'])}"))
+    expect(page.get_by_text("stall").first).to_be_attached()
+    page.get_by_text(re.compile(r"This kernel in .*of kernel time")).click()
+    at_rest(page, "Kernel")
+    expect(page).to_have_url(re.compile(rf"report={systems}&kernel={row['kernel']}"))
+
+
+def test_back_and_forward_lead_through_what_was_open(page: Page, address: str) -> None:
+    """No entry of the history is one that nobody opened, also where a page had a search."""
+    summary(page, address, TRAINING)
+    opened = [page.url]
+    menu(page, "Kernels").click()
+    at_rest(page, "Kernels")
+    opened.append(page.url)
+    page.get_by_test_id("stTextInputField").fill("gemm")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("search=gemm"))
+    opened.append(page.url)
+    menu(page, "Phases").click()
+    at_rest(page, "Phases")
+    opened.append(page.url)
+    menu(page, "Library").click()
+    at_rest(page, "Library")
+    for url in reversed(opened):
+        page.go_back()
+        expect(page).to_have_url(url)
+    for url in opened[1:]:
+        page.go_forward()
+        expect(page).to_have_url(url)
+    page.go_back()
+    expect(page.get_by_test_id("stTextInputField")).to_have_value("gemm")
+
+
+def test_back_to_the_library_keeps_its_search(page: Page, address: str) -> None:
+    page.goto(address)
+    at_rest(page, "Library")
+    page.get_by_role("textbox", name="Search").fill("inference")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 of 4 reports")).to_be_visible()
+    menu(page, "Summary").click()
+    at_rest(page, "Summary")
+    page.go_back()
+    at_rest(page, "Library")
+    expect(page.get_by_role("textbox", name="Search")).to_have_value("inference")
+    expect(page.get_by_text("1 of 4 reports")).to_be_visible()
+
+
+def test_a_page_opens_without_an_error_in_the_console(page: Page, address: str) -> None:
+    wrong: list[str] = []
+
+    def response(answer: Response) -> None:
+        if answer.status >= 400:
+            wrong.append(f"{answer.status} {answer.url}")
+
+    def console(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            wrong.append(message.text)
+
+    page.on("response", response)
+    page.on("console", console)
+    for url in ("overview", "kernels", "compare"):
+        page.goto(f"{address}/{url}?report={TRAINING}")
+        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        expect(page.locator(".st-key-menu")).to_be_visible()
+    assert not wrong
+
+
+def test_dragging_over_a_chart_selects_its_time(page: Page, address: str) -> None:
+    summary(page, address, TRAINING)
+    chart = page.locator(".st-key-statements ~ * .js-plotly-plot, .js-plotly-plot").first
+    place = chart.locator(".nsewdrag").first
+    expect(place).to_be_visible()
+    box = place.bounding_box()
+    assert box
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.90 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.95 * box["width"], middle, steps=8)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+"))
+    times = dict(part.split("=") for part in page.url.partition("?")[2].split("&"))
+    end_ms = chart.evaluate("chart => chart._fullLayout.xaxis.range[1] * chart.layout.meta.ns_per_x / 1e6")
+    assert float(times["from"]) == pytest.approx(0.90 * end_ms, rel=0.02)
+    assert float(times["to"]) == pytest.approx(0.95 * end_ms, rel=0.02)
+
+
+def test_commands_are_copied_as_they_stand(page: Page, address: str) -> None:
+    page.goto(f"{address}/idle?report={TRAINING}")
+    at_rest(page, "Idle & launch")
+    commands = page.get_by_test_id("stCode").all_inner_texts()
+    assert any("--gpu-metrics-devices" in command for command in commands)
+    assert not [command for command in commands if not command.isascii()]
+
+
+def test_old_addresses_lead_to_the_pages(page: Page, address: str) -> None:
+    for old, new, title in (("split", "phases", "Phases"), ("crossover", "cpu_gpu", "CPU vs GPU")):
+        page.goto(f"{address}/{old}?report={TRAINING}&range=step_2")
+        at_rest(page, title)
+        expect(page).to_have_url(re.compile(rf"/{new}\?report={TRAINING}&range=step_2$"))
+
+
+def test_the_menu_folds_on_a_narrow_window(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 800, "height": 900})
+    summary(page, address, TRAINING)
+    sidebar = page.get_by_test_id("stSidebar").bounding_box()
+    assert sidebar
+    assert sidebar["width"] < 80
+    page.locator(".st-key-menu a", has_text="Kernels").click()
+    at_rest(page, "Kernels")
+    click_first_row(page)
+    at_rest(page, "Kernel")
+
+
+def test_reports_are_found_by_typing(page: Page, address: str, library: Library) -> None:
+    summary(page, address, TRAINING)
+    page.locator(".st-key-top-bar").get_by_role("combobox").first.fill("starved")
+    page.get_by_role("option", name=re.compile("dataloader_starved")).click()
+    expect(page).to_have_url(re.compile(library.find("dataloader_starved.sqlite").id))
+    expect(page.get_by_text("The GPU is idle").first).to_be_visible()
+
+
+def test_a_report_is_labeled_and_deleted_in_five_clicks(page: Page, tmp_path: Path) -> None:
+    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}) as address:
+        page.goto(address)
+        page.locator('input[type="file"]').set_input_files(SAMPLES / "dataloader_starved.sqlite")  # 1: dropped
+        expect(cell(page, "dataloader_starved.sqlite")).to_be_attached()
+        page.get_by_test_id("stDataFrame").first.click(position={"x": 18, "y": 51})  # 2: selected
+        labels = page.get_by_role("combobox", name="Labels")
+        labels.fill("slow")
+        page.get_by_role("option", name=re.compile("slow")).click()  # 3: labeled
+        expect(cell(page, "slow")).to_be_attached()
+        page.get_by_role("button", name="Delete").click()  # 4
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()  # 5
+        expect(page.get_by_text("No reports yet").first).to_be_visible()
