@@ -1,0 +1,83 @@
+"""What stands around every page: the menu and what it grays, the report switcher, addresses that pages had before."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.frame import switcher
+from app.pages import SPECIAL, VIEWS
+from profiledb.report.library import Library
+from tests.app.conftest import Dashboard, picker
+
+
+def elements(block: Any) -> Iterator[Any]:
+    for child in block.children.values():
+        yield from elements(child) if hasattr(child, "children") else (child,)
+
+
+def links(at: AppTest) -> dict[str, Any]:
+    """The links of the menu by their labels."""
+    return {one.proto.label: one.proto for one in elements(at.sidebar) if one.type == "page_link"}
+
+
+def find(library: Library, name: str) -> str:
+    found = [report.id for report in library.list() if report.name == name]
+    if not found:
+        pytest.skip(f"no {name} here")
+    return found[0]
+
+
+def test_the_menu_has_groups_and_carries_the_report_with_its_selection(dashboard: Dashboard, library: Library) -> None:
+    report = find(library, "transformer_training.nsys-rep")
+    at = dashboard("kernels", report=report, range="step_2")
+    groups = [one.value for one in at.sidebar.caption]
+    assert groups == ["GPU", "Program", "Compare", "Special"]
+    menu = links(at)
+    assert list(menu)[:3] == ["Library", "Summary", "Kernels"]
+    assert menu["Roofline"].query_string == f"report={report}&range=step_2"
+    assert not [label for label, link in menu.items() if link.disabled]
+
+
+def test_pages_without_data_are_gray_with_the_reason(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("overview", report=find(library, "wsl2_no_kernels.nsys-rep"))
+    menu = links(at)
+    gray = {label: link.help for label, link in menu.items() if link.disabled}
+    assert {"Kernels", "Roofline", "Idle & launch", "Phases", "Memory & copies"} <= set(gray)
+    assert all(reason.endswith(".") and "has no" in reason for reason in gray.values())
+    assert "CUDA API" not in gray
+    special = {view.title for view in VIEWS if view.group == SPECIAL}
+    assert not special & set(menu), "what is special is there only where its data is"
+
+
+def test_a_compute_report_has_its_own_pages(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("ncu", report=next(report.id for report in library.list() if report.kind == "ncu"))
+    assert list(links(at)) == ["Library", "Kernel profiles", "Roofline"]
+
+
+@pytest.mark.parametrize(
+    ("old", "title"), [("split", "Phases"), ("timings", "Timer check"), ("crossover", "CPU vs GPU")]
+)
+def test_old_addresses_lead_to_the_page(dashboard: Dashboard, library: Library, old: str, title: str) -> None:
+    at = dashboard(old, report=find(library, "transformer_training.nsys-rep"))
+    assert not at.exception
+    assert [one.value for one in at.header] == [title]
+
+
+def test_reports_pinned_and_seen_stand_first(dashboard: Dashboard, library: Library) -> None:
+    assert switcher.ordered("abcd", ["c"], ["d", "x", "c"]) == ["c", "d", "a", "b"]
+    first, second, *_, last = [report for report in library.list() if report.kind == "nsys"]
+    library.catalog.set_labels(last.id, ["pinned", "nightly"])
+    at = dashboard("overview", report=first.id)
+    box = picker(at)
+    assert box.options[0].startswith(f"★ {last.name}")
+    assert box.options[0].endswith("nightly"), "a label is found by typing it"
+    box.set_value(box.options[[o.startswith(second.name) for o in box.options].index(True)]).run()
+    assert any(option.startswith(f"↺ {first.name}") for option in picker(at).options)
+
+
+def test_the_link_to_copy_holds_all_that_is_settled(dashboard: Dashboard, library: Library) -> None:
+    report = find(library, "transformer_training.nsys-rep")
+    at = dashboard("kernels", report=report, range="step_2", search="gemm")
+    assert [one.value for one in at.code if "report=" in one.value] == [f"?report={report}&range=step_2&search=gemm"]

@@ -1,0 +1,115 @@
+"""The three statements: what each says of hand-made rows, which ones are chosen, and what they say of samples."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from profiledb.errors import NotCapturedError
+from profiledb.query import analysis, header
+from profiledb.studies import headline
+from tests.conftest import SAMPLES, Library
+
+IDLE = pd.DataFrame({"reason": ["host code", "launch call"], "window_pct": [30.0, 10.0], "share_pct": [75.0, 25.0],
+                     "idle_ns": [3_000_000, 1_000_000]})  # fmt: skip
+KERNELS = pd.DataFrame({"kernel": [7], "name": ["a`b"], "share_pct": [61.25], "total_ns": [2_000_000], "calls": [1]})
+KINDS = pd.DataFrame(
+    {"held": ["pageable", "synchronous", None, "pageable"], "call_ns": [4e5, 3e5, 9e9, 2e5], "count": [2, 5, 1, 1]}
+)
+
+
+def steps(*times: float, paths: bool = True) -> pd.DataFrame:
+    rows = [
+        {"path": f"step_{at}" if paths else "step", "number": at + 1, "gpu_ns": ns, "cpu_ns": 1.0, "closed": True,
+         "is_warmup": False}
+        for at, ns in enumerate(times)
+    ]  # fmt: skip
+    return pd.DataFrame(
+        [*rows, {**rows[0], "gpu_ns": 9e9, "is_warmup": True}, {**rows[0], "gpu_ns": 9e9, "closed": False}]
+    )
+
+
+def told(**answers: pd.DataFrame) -> list[headline.Statement]:
+    """The statements where these analyses have rows and all others lack their data."""
+
+    def ask(name: str, **_: Any) -> pd.DataFrame:
+        if name not in answers:
+            raise NotCapturedError("It is not in this report.")
+        return answers[name]
+
+    return headline.statements(ask)
+
+
+def test_an_idle_gpu_comes_first_whatever_else_is_larger() -> None:
+    first, second = told(idle_reasons=IDLE, kernels=KERNELS.assign(total_ns=99_000_000))
+    assert first.text == "**The GPU is idle 40.0 % of the time** (4.00 ms). Main reason: host code (75.0 %)."
+    assert (first.page, second.page) == ("idle", "kernel")
+    assert second.query == {"kernel": "7"}
+    assert "``a`b`` takes 61.2 % of kernel time**: 99.0 ms in 1 launch." in second.text
+
+
+def test_little_idle_time_is_not_worth_a_statement() -> None:
+    assert [one.page for one in told(idle_reasons=IDLE.assign(window_pct=[5.0, 4.9]), kernels=KERNELS)] == ["kernel"]
+
+
+def test_copies_that_block_are_added_up_by_their_reason() -> None:
+    (only,) = told(copy_kinds=KINDS)
+    assert only.text == "**Copies block the CPU for 900 µs.** 3 of them use pageable memory (600 µs)."
+    assert only.worth_ns == 900_000
+    assert not told(copy_kinds=KINDS[KINDS["held"].isna()])
+
+
+def test_what_is_worth_a_hundredth_of_another_is_not_said() -> None:
+    assert [one.page for one in told(copy_kinds=KINDS, kernels=KERNELS.assign(total_ns=100_000_000))] == ["kernel"]
+    assert len(told(copy_kinds=KINDS, kernels=KERNELS)) == 2
+
+
+def test_the_slowest_step_that_counts() -> None:
+    found = headline.slowest(steps(10.0, 10.0, 13.0))
+    assert found == headline.Slowest("step_2", 13.0, 10.0)
+    (only,) = told(iterations=steps(10e6, 10e6, 13e6))
+    assert only.query == {"range": "step_2"}
+    assert "takes 13.0 ms**, 1.3 times the median" in only.text
+    assert headline.slowest(steps(1.0, 3.0, 2.0, paths=False)) == headline.Slowest("step#2", 3.0, 2.0)
+    assert headline.slowest(steps(1.0, 2.0)) is None
+    assert not told(iterations=steps(10e6, 10e6, 11e6)), "a tenth more is no news"
+
+
+def test_the_class_that_takes_most_beside_matmul() -> None:
+    rows = pd.DataFrame({"class": ["copy", "matmul"], "share_pct": [60.0, 40.0], "total_ns": [6e6, 4e6]})
+    assert "takes 60.0 % of kernel time**, matmul 40.0 %." in told(class_split=rows)[0].text
+    assert told(class_split=rows[::-1].reset_index(drop=True))[0].text.startswith("**Matmul takes 40.0 %")
+    assert not told(class_split=rows.head(1)), "one class is no split"
+
+
+def test_three_at_most_and_none_without_data() -> None:
+    rows = pd.DataFrame({"class": ["copy", "matmul"], "share_pct": [60.0, 40.0], "total_ns": [6e6, 4e6]})
+    every: Mapping[str, pd.DataFrame] = {
+        "idle_reasons": IDLE, "kernels": KERNELS, "copy_kinds": KINDS, "class_split": rows,
+        "iterations": steps(10e6, 10e6, 19e6),
+    }  # fmt: skip
+    assert [one.page for one in told(**every)] == ["idle", "kernels", "phases"]
+    assert told() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "said"),
+    [
+        ("dataloader_starved.sqlite", "idle", "step_*/next_batch/transform_image"),
+        ("idle_host_bound.sqlite", "idle", "step_*/host_bookkeeping"),
+        ("streams_serial.sqlite", "memory", "use pageable memory"),
+    ],
+)
+def test_samples(every_report: Library, name: str, first: str, said: str) -> None:
+    if not (SAMPLES / name).exists():
+        pytest.skip("no sample reports here")
+    report = every_report.find(name.replace(".sqlite", ".nsys-rep"))
+
+    def ask(asked: str, **params: Any) -> pd.DataFrame:
+        whole = header.get(asked).taken({"warmup": "exclude"}) | params
+        return analysis.run(every_report, report.id, asked, whole)
+
+    statement = headline.statements(ask)[0]
+    assert statement.page == first
+    assert said in statement.text
