@@ -54,11 +54,13 @@ class Worker:
         library: where reports go.
         settings: folders, time limits, converters.
         on_done: called with the final state of each file.
+        on_step: called with a file and how far its conversion is, as the job's message.
     """
 
     library: Library
     settings: Settings
     on_done: Callable[[Job], None]
+    on_step: Callable[[Job], None] = lambda _: None
     runner: Runner = field(default_factory=Runner)
     _deferrals: deferral.Deferrals = field(default_factory=deferral.Deferrals)
 
@@ -192,7 +194,9 @@ class Worker:
         return replace(_done(job, outcome), seconds=round(time.monotonic() - started, 3))
 
     def _tell(self, job: Job, step: str) -> None:
-        self.library.catalog.put_job(replace(job, message=step))
+        told = replace(job, message=step)
+        self.library.catalog.put_job(told)
+        self.on_step(told)
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
