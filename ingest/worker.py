@@ -26,6 +26,7 @@ from profiledb.report import catalog
 from profiledb.report.catalog import Job, Manifest
 from profiledb.report.library import Library
 from profiledb.report.sidecar import DROPPED
+from profiledb.words import visible
 
 SAMPLES = (*NSYS_SUFFIXES, ".sqlite", ".ncu-rep", ".ncu-repz")
 """Endings of samples; other things lie beside them, too."""
@@ -238,7 +239,7 @@ class Worker:
 def _done(job: Job, outcome: dict[str, Any]) -> Job:
     """What became of a file; where in this program an error came about goes to the log."""
     if outcome.get("trace"):
-        print(f"{job.name}: {outcome['trace']}", file=sys.stderr, flush=True)
+        print(f"{visible(job.name)}: {outcome['trace']}", file=sys.stderr, flush=True)
     state, message, hint, detail = (str(outcome.get(key) or "") for key in ("state", "message", "hint", "detail"))
     return replace(job, report_id=outcome.get("report_id"), state=state, message=message, hint=hint, detail=detail)
 

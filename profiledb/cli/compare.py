@@ -86,11 +86,11 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     else:
         print(formatted.csv_text(rows, columns.TABLES[arguments.table]), end="")
     if matching.other_gpus(a, b):
-        print(f"Different GPUs: {', '.join(a.gpus)} and {', '.join(b.gpus)}.", file=sys.stderr)
+        terminal.say(f"Different GPUs: {', '.join(a.gpus)} and {', '.join(b.gpus)}.", sys.stderr)
     for sentence in (verdict.headline(a, b), verdict.figures(a, b), verdict.moved(a, b), verdict.outside(a, b)):
         if sentence:
-            print(sentence, file=sys.stderr)
+            terminal.say(sentence, sys.stderr)
     if held is None:
         return 0
-    print(held[1], file=sys.stderr)
+    terminal.say(held[1], sys.stderr)
     return ABOVE if held[0] else 0

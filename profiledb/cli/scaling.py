@@ -30,4 +30,9 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Prints the rows of the runs that the named reports are of; raises AnalysisError as ``printed.text``."""
     from profiledb.studies.scaling import printed  # it takes pandas along, which the other commands do without
 
-    print(printed.text(library, arguments.reports, arguments.format, arguments.scaling))
+    text = printed.text(library, arguments.reports, arguments.format, arguments.scaling)
+    if arguments.format != "table":
+        print(text)
+        return
+    for line in text.split("\n"):
+        terminal.say(line)
