@@ -70,8 +70,9 @@ def require_free(address: str, number: int) -> None:
         ConfigError: another program listens on the port, or nobody may.
     """
     try:
-        family, kind, protocol, _, target = socket.getaddrinfo(address, number, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as probe:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET  # as Streamlit chooses
+        *_, target = socket.getaddrinfo(address, number, family, socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(target)
     except OSError as error:

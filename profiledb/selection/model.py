@@ -12,17 +12,18 @@ from typing import Any
 from profiledb.errors import AnalysisError
 
 HELP = {
-    "range": "keeps what this range contains: a path as nvtx_tree prints it, or a name at any level; append #3 or #2-5"
-    " to pick instances per thread; may be repeated",
-    "skip_first": "excludes this many first instances of each chosen range",
-    "warmup": "exclude: without ranges that look like a warm-up, unless they are chosen themselves",
-    "mode": "process: a launch belongs to the ranges of its thread and of the thread that drives it; thread: of its own"
-    " thread alone, the default of analyses that carry the name of an nsys report",
-    "within": "steps: keeps what lies in steps that count (closed, no warm-up, see `iterations`); ranges: in any range",
+    "range": "keeps what this range holds: its path as nvtx_tree prints it, or its name wherever it stands;"
+    " #3 or #2-5 behind it picks instances of each thread; may be given several times",
+    "skip_first": "leaves out as many first instances of each chosen range",
+    "warmup": "exclude leaves out what ranges hold that look like a warm-up, unless they are chosen themselves",
+    "mode": "which ranges a launch belongs to: those of its thread and of the thread that drives it (process), or only"
+    " those of its thread; analyses that carry the name of an nsys report count by thread unless told otherwise",
+    "within": "keeps what lies in the steps that count (steps), or in any range (ranges); by the steps of `iterations`"
+    " that were closed and do not look like a warm-up",
     "device": "keeps operations of the GPU with this number",
     "stream": "keeps operations of the CUDA stream with this number",
-    "from_ns": "keeps what starts at this time or later, counted from the start of the capture",
-    "to_ns": "keeps what starts before this time, counted from the start of the capture",
+    "from_ns": "keeps what begins at this time after the begin of the capture, or later",
+    "to_ns": "keeps what begins before this time after the begin of the capture",
 }
 CHOICES = {
     "warmup": ("include", "exclude"),
