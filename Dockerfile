@@ -16,7 +16,7 @@ WORKDIR /srv/warpdeck
 
 # What changes seldom comes first, so that a changed view does not install everything again.
 COPY --chown=warpdeck:warpdeck pyproject.toml constraints.txt Makefile README.md LICENSE ./
-RUN mkdir app ingest profiledb workloads && make setup EXTRAS='[auth]'
+RUN mkdir app ingest profiledb warpdeck workloads && make setup EXTRAS='[auth]'
 COPY --chown=warpdeck:warpdeck . .
 
 ENV PATH=/srv/warpdeck/.venv/bin:/opt/nsight/bin:$PATH \

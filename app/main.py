@@ -17,7 +17,7 @@ if ROOT not in sys.path:
 
 from app import web, worker
 from app.ui import page
-from app.web import headers, start
+from app.web import headers, serving, start
 from app.web.store import store
 from profiledb.errors import ConfigError
 
@@ -26,11 +26,14 @@ from profiledb.errors import ConfigError
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     """Looks after the worker as long as the server runs, so that files are read before anybody opens a page."""
     store().start()
-    task = asyncio.create_task(worker.keep())
+    announced.begin()
+    tasks = [asyncio.create_task(worker.keep()), asyncio.create_task(announced.keep())]
     try:
         yield {}
     finally:
-        task.cancel()
+        for task in tasks:
+            task.cancel()
+        announced.end()
         store().end()
 
 
@@ -39,9 +42,11 @@ try:
 except ConfigError as error:
     sys.exit(f"Warpdeck does not start: {error}")
 
+announced = serving.Announced()
 app = st.App(
     Path(__file__).with_name("dashboard.py"),
     lifespan=lifespan,
+    routes=[announced.route()],
     middleware=web.stack(),
     exception_handlers={Exception: headers.server_error},
     on_script_error=page.escaped,

@@ -26,6 +26,7 @@ from profiledb.report import catalog
 from profiledb.report.catalog import Job, Manifest
 from profiledb.report.library import Library
 from profiledb.report.sidecar import DROPPED
+from profiledb.words import visible
 
 SAMPLES = (*NSYS_SUFFIXES, ".sqlite", ".ncu-rep", ".ncu-repz")
 """Endings of samples; other things lie beside them, too."""
@@ -54,11 +55,13 @@ class Worker:
         library: where reports go.
         settings: folders, time limits, converters.
         on_done: called with the final state of each file.
+        on_step: called with a file and how far its conversion is, as the job's message.
     """
 
     library: Library
     settings: Settings
     on_done: Callable[[Job], None]
+    on_step: Callable[[Job], None] = lambda _: None
     runner: Runner = field(default_factory=Runner)
     _deferrals: deferral.Deferrals = field(default_factory=deferral.Deferrals)
 
@@ -192,7 +195,9 @@ class Worker:
         return replace(_done(job, outcome), seconds=round(time.monotonic() - started, 3))
 
     def _tell(self, job: Job, step: str) -> None:
-        self.library.catalog.put_job(replace(job, message=step))
+        told = replace(job, message=step)
+        self.library.catalog.put_job(told)
+        self.on_step(told)
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
@@ -234,7 +239,7 @@ class Worker:
 def _done(job: Job, outcome: dict[str, Any]) -> Job:
     """What became of a file; where in this program an error came about goes to the log."""
     if outcome.get("trace"):
-        print(f"{job.name}: {outcome['trace']}", file=sys.stderr, flush=True)
+        print(f"{visible(job.name)}: {outcome['trace']}", file=sys.stderr, flush=True)
     state, message, hint, detail = (str(outcome.get(key) or "") for key in ("state", "message", "hint", "detail"))
     return replace(job, report_id=outcome.get("report_id"), state=state, message=message, hint=hint, detail=detail)
 

@@ -9,6 +9,14 @@ from typing import Any
 from profiledb.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parent.parent
+CHECKOUT = (ROOT / "pyproject.toml").is_file()
+"""Whether this is a checkout. An installed Warpdeck has no sample reports and writes nothing beside its own files."""
+
+
+def user_data() -> Path:
+    """Where programs keep what belongs to a user (XDG Base Directory Specification, which ignores relative paths)."""
+    named = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return (named if named.is_absolute() else Path("~/.local/share").expanduser()) / "warpdeck"
 
 
 @dataclass(frozen=True)
@@ -22,10 +30,20 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("data", "WARPDECK_DATA", str(ROOT), "folder that holds inbox and library"),
+    Setting(
+        "data",
+        "WARPDECK_DATA",
+        str(ROOT if CHECKOUT else user_data()),
+        "folder that holds inbox and library (default: the checkout; if installed, ~/.local/share/warpdeck)",
+    ),
     Setting("inbox", "WARPDECK_INBOX", "", "folder that is watched for reports (default: DATA/inbox)"),
     Setting("library", "WARPDECK_LIBRARY", "", "folder of the converted reports (default: DATA/library)"),
-    Setting("samples", "WARPDECK_SAMPLES", str(ROOT / "sample_reports"), "sample reports to take in; 'off' for none"),
+    Setting(
+        "samples",
+        "WARPDECK_SAMPLES",
+        str(ROOT / "sample_reports") if CHECKOUT else "off",
+        "folder of sample reports to take in; 'off' for none (default: those of the checkout)",
+    ),
     Setting("worker", "WARPDECK_WORKER", "auto", "'auto': the dashboard starts a worker where none runs; 'off': never"),
     Setting("nsys", "WARPDECK_NSYS", "", "path of nsys; 'off' to do without (default: the newest found)"),
     Setting("ncu", "WARPDECK_NCU", "", "path of ncu; 'off' to do without (default: the newest found)"),
@@ -124,7 +142,7 @@ def _values(text: str) -> frozenset[str]:
 def _from_1(text: dict[str, str], field: str) -> float:
     number = _number(text, field)
     if number < 1:
-        raise ConfigError(f"{_variable(field)} must be a number from 1 on, not {text[field]!r}.")
+        raise ConfigError(f"{variable(field)} must be a number from 1 on, not {text[field]!r}.")
     return number
 
 
@@ -134,9 +152,10 @@ def _number(text: dict[str, str], field: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise ConfigError(f"{_variable(field)} must be a number from 0 up, not {text[field]!r}.")
+        raise ConfigError(f"{variable(field)} must be a number from 0 up, not {text[field]!r}.")
     return value
 
 
-def _variable(field: str) -> str:
+def variable(field: str) -> str:
+    """The environment variable of a field of Settings."""
     return next(s.variable for s in SETTINGS if s.field == field)

@@ -15,8 +15,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from app.web import paths
+from profiledb.report import serving
 
-_HEALTH = "/_stcore/health"
+_OF_MACHINE = ("/_stcore/health", serving.PATH)
+"""Answered to this machine whatever names the server has; neither tells anything of a report."""
 _MACHINE = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 _WORDS = {
     "host": "This server does not answer to that host name: it is not in server.allowedHosts.",
@@ -38,7 +40,7 @@ class KnownHosts:
         headers = Headers(scope=scope)
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         wrong = refused(hosts, origins)
-        if not wrong or (paths.below(scope) == _HEALTH and hosts and _machine(hosts[0]) and not origins):
+        if not wrong or (paths.below(scope) in _OF_MACHINE and hosts and _machine(hosts[0]) and not origins):
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})  # before it was accepted: the handshake gets a 403
@@ -59,7 +61,7 @@ def refused(hosts: list[str], origins: list[str]) -> str:
 
 
 def _machine(host: str) -> bool:
-    """Whether a host is this machine by its address: what looks after a server asks for its health like that."""
+    """Whether a host is this machine by its address: what looks after a server, or for it, asks like that."""
     return bool(_MACHINE.fullmatch(host))
 
 

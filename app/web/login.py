@@ -10,6 +10,7 @@ from app import pages
 from app.web import identity, paths, uploads
 from app.web.roles import Standing, standing
 from profiledb import config
+from profiledb.report import serving
 
 SHELL = {"/", *(f"/{view.url}" for view in pages.VIEWS)}
 """Pages: Streamlit answers each with the same file, which holds nothing; what a page shows comes by WebSocket."""
@@ -23,6 +24,7 @@ OPEN = SHELL | {
     "/auth/login",
     "/auth/logout",
     "/oauth2callback",
+    serving.PATH,
 }
 STATIC = "/static/"
 """Streamlit's own scripts, styles and fonts."""

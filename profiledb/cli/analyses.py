@@ -1,25 +1,31 @@
-"""``python -m profiledb analyses``: what can be asked, and the parameters of each."""
+"""``warpdeck analyses``: what can be asked, and the parameters of each."""
 
 import argparse
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from profiledb.query import header
-from profiledb.query.header import Param
-from profiledb.report.library import Library
+from profiledb import terminal
 from profiledb.selection import model
+
+if TYPE_CHECKING:
+    from profiledb.query.header import Param
+    from profiledb.report.library import Library
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
-    command = commands.add_parser("analyses", parents=[common], help="analyses that there are")
+    command = terminal.add(
+        commands, "analyses", "list the analyses and their parameters", "--format json", parents=[common]
+    )
     command.add_argument("--format", choices=("text", "json"), default="text")
     command.set_defaults(command=run)
 
 
-def run(_: Library, arguments: argparse.Namespace) -> None:
+def run(_: "Library", arguments: argparse.Namespace) -> None:
     """Prints all analyses."""
+    from profiledb.query import header
+
     listed = header.analyses().values()
     if arguments.format == "json":
         entries = [asdict(a) | {"selection": [asdict(p) for p in _selection(a.mode) if a.by_part]} for a in listed]
@@ -30,18 +36,20 @@ def run(_: Library, arguments: argparse.Namespace) -> None:
         _print_params(a.params)
         if a.by_part:
             print(f"{'':<24}   selection")
-    print(f"{'selection':<24} What part of the report is looked at")
+    print(f"{'selection':<24} Which part of the report counts")
     _print_params(_selection(model.Selection().mode))
 
 
-def _selection(mode: str) -> tuple[Param, ...]:
+def _selection(mode: str) -> "tuple[Param, ...]":
     """Parameters of an analysis that looks at a part of a report, and counts by ``mode`` unless told otherwise."""
+    from profiledb.query.header import Param
+
     defaults = {name: choices[0] for name, choices in model.CHOICES.items()} | {"mode": mode}
     return tuple(
         Param(name, defaults.get(name, ""), model.CHOICES.get(name, ()), words) for name, words in model.HELP.items()
     )
 
 
-def _print_params(params: tuple[Param, ...]) -> None:
+def _print_params(params: "tuple[Param, ...]") -> None:
     for p in params:
         print(f"{'':<24}   {p.name} = {p.default or '(none)'}  {p.help}")

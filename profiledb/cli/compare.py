@@ -1,21 +1,24 @@
-"""``python -m profiledb compare A B``: the rows of a comparison, and a limit that a continuous integration can hold."""
+"""``warpdeck compare A B``: the rows of a comparison, and a limit for continuous integration."""
 
 import argparse
 import math
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from profiledb import terminal
 from profiledb.cli.params import REPORT, given
 from profiledb.errors import AnalysisError
-from profiledb.report.library import Library
+
+if TYPE_CHECKING:
+    from profiledb.report.library import Library
 
 TABLES = ("kernels", "phases", "copies", "summary")
 BASES = ("auto", "total", "step", "share")
 METRICS = ("wall", "busy", "kernels", "copies", "memsets", "idle", "launches")
 _ABOUT = (
-    "Prints what changed from A to B: the verdict on standard error, each kernel beside the same one on standard"
-    " output. Exit status: 0; 1 where --fail-above is given and B's wall time, of a step where both have steps, is more"
-    " than that above A's (--metric judges another figure); 2 after an error."
+    "Prints what changed from A to B: the verdict on standard error, each kernel beside its match on standard output."
+    " Exit status: 0; 1 if --fail-above is given and B's wall time (per step if both have steps) exceeds A's by more"
+    " (--metric judges another figure); 2 after an error."
 )
 ABOVE = 1
 """Exit status where B is above the limit."""
@@ -25,30 +28,31 @@ TROUBLE = 2
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
-    command: argparse.ArgumentParser = commands.add_parser(
-        "compare", parents=[common], help="compare two Systems reports", description=_ABOUT
-    )
-    command.add_argument("a", metavar="A", help=f"report as it was: {REPORT}")
-    command.add_argument("b", metavar="B", help="report as it is")
-    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="selection of both")
+    command = terminal.add(
+        commands, "compare", "compare two Systems reports", "before.nsys-rep after.nsys-rep --fail-above 5%%",
+        parents=[common], description=_ABOUT,
+    )  # fmt: skip
+    command.add_argument("a", metavar="A", help=f"report before the change: {REPORT}")
+    command.add_argument("b", metavar="B", help="report after the change")
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="selection in both reports")
     command.add_argument(
-        "--other-param", action="append", default=[], metavar="NAME=VALUE", help="of B where it is another one"
+        "--other-param", action="append", default=[], metavar="NAME=VALUE", help="selection in B, if it differs"
     )
-    command.add_argument("--table", choices=TABLES, default="kernels", help="what to print")
+    command.add_argument("--table", choices=TABLES, default="kernels", help="rows to print (default: %(default)s)")
     command.add_argument(
         "--basis",
         choices=BASES,
         default="auto",
-        help="sums, what a step takes, or shares; auto: shares on different GPUs, else a step where both have steps",
+        help="totals, figures per step, or shares; auto: shares on different GPUs, else per step if both have steps",
     )
     command.add_argument("--format", choices=("csv", "json"), default="csv")
     command.add_argument(
-        "--fail-above", type=percent, metavar="PERCENT", help="exit with 1 where B is more than that above A"
+        "--fail-above", type=percent, metavar="PERCENT", help="exit with 1 if B exceeds A by more than this"
     )
     command.add_argument(
         "--metric",
         choices=METRICS,
-        help="what --fail-above judges, of a step where both have steps (default: wall, the figure of the headline)",
+        help="what --fail-above judges, per step if both have steps (default: wall, the figure of the headline)",
     )
     command.set_defaults(command=run, trouble=TROUBLE)
 
@@ -61,7 +65,7 @@ def percent(text: str) -> float:
     return value
 
 
-def run(library: Library, arguments: argparse.Namespace) -> int:
+def run(library: "Library", arguments: argparse.Namespace) -> int:
     """Prints the rows on standard output, verdict and limit on standard error; returns the exit status."""
     from profiledb.studies import formatted  # it takes pandas along, which the other commands do without
     from profiledb.studies.compare import answer, columns, matching, verdict
@@ -82,11 +86,11 @@ def run(library: Library, arguments: argparse.Namespace) -> int:
     else:
         print(formatted.csv_text(rows, columns.TABLES[arguments.table]), end="")
     if matching.other_gpus(a, b):
-        print(f"Different GPUs: {', '.join(a.gpus)} and {', '.join(b.gpus)}.", file=sys.stderr)
+        terminal.say(f"Different GPUs: {', '.join(a.gpus)} and {', '.join(b.gpus)}.", sys.stderr)
     for sentence in (verdict.headline(a, b), verdict.figures(a, b), verdict.moved(a, b), verdict.outside(a, b)):
         if sentence:
-            print(sentence, file=sys.stderr)
+            terminal.say(sentence, sys.stderr)
     if held is None:
         return 0
-    print(held[1], file=sys.stderr)
+    terminal.say(held[1], sys.stderr)
     return ABOVE if held[0] else 0

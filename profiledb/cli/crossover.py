@@ -1,15 +1,15 @@
-"""``python -m profiledb crossover REPORT``: from which size on the GPU beats the CPU."""
+"""``warpdeck crossover REPORT``: the size from which the GPU beats the CPU."""
 
 import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from profiledb import terminal
 from profiledb.cli.params import REPORT
-from profiledb.query import analysis
-from profiledb.report.library import Library
 from profiledb.words import visible
 
 if TYPE_CHECKING:
+    from profiledb.report.library import Library
     from profiledb.studies.crossover.crossing import Crossover
 
 
@@ -18,18 +18,21 @@ _HEADINGS = ("task", "basis", "crossing", "95 % interval", "use the GPU from")
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
-    command = commands.add_parser("crossover", parents=[common], help="from which size on the GPU beats the CPU")
+    command = terminal.add(
+        commands, "crossover", "find the size from which the GPU beats the CPU", "tasks.nsys-rep", parents=[common]
+    )
     command.add_argument("report", metavar="REPORT", help=REPORT)
     command.add_argument("--format", choices=("table", "csv", "json"), default="table")
     command.set_defaults(command=run)
 
 
-def run(library: Library, arguments: argparse.Namespace) -> None:
+def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Prints the crossovers of a report on standard output.
 
     Raises:
         NotCapturedError: no times of tasks lie beside the report.
     """
+    from profiledb.query import analysis
     from profiledb.studies import formatted
     from profiledb.studies.crossover import crossing
     from profiledb.studies.crossover import words as crossover_words

@@ -1,30 +1,32 @@
-"""``python -m profiledb features REPORT...``: a row a task and size for machine learning."""
+"""``warpdeck features REPORT...``: a table for machine learning, a row per report, task and size."""
 
 import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from profiledb.cli.params import REPORT
+from profiledb import terminal
+from profiledb.cli.params import OUTPUT, REPORT
 from profiledb.errors import WarpdeckError
-from profiledb.report.library import Library
 
 if TYPE_CHECKING:
+    from profiledb.report.library import Library
     from profiledb.studies.crossover.features import Format
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
-    command = commands.add_parser(
-        "features", parents=[common], help="a row a task and size for machine learning, as CSV or Parquet"
-    )
+    command = terminal.add(
+        commands, "features", "write a table for machine learning, a row per report, task and size",
+        "tasks.nsys-rep -o features.parquet", parents=[common],
+    )  # fmt: skip
     command.add_argument("reports", metavar="REPORT", nargs="+", help=REPORT)
-    command.add_argument("--format", choices=("csv", "parquet"), help="default: by the ending of FILE, else csv")
-    command.add_argument("-o", "--output", type=Path, metavar="FILE", help="writes there instead of printing")
+    command.add_argument("--format", choices=("csv", "parquet"), help="default: as FILE ends, else csv")
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
     command.set_defaults(command=run)
 
 
-def run(library: Library, arguments: argparse.Namespace) -> None:
+def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Writes the feature table of the reports; what is left out is said on standard error.
 
     Raises:
@@ -38,9 +40,9 @@ def run(library: Library, arguments: argparse.Namespace) -> None:
         "parquet" if output is not None and output.suffix.lower() == ".parquet" else "csv"
     )
     if form == "parquet" and output is None and sys.stdout.isatty():
-        raise WarpdeckError("A Parquet file is no text.", hint="Name a file: -o features.parquet")
+        raise WarpdeckError("Parquet cannot be printed on a terminal.", hint="Name a file: -o features.parquet")
     reports = [library.find(name) for name in arguments.reports]
-    rows = features.table(library, reports, lambda words: print(words, file=sys.stderr))
+    rows = features.table(library, reports, lambda words: terminal.say(words, sys.stderr))
     data = features.content(rows, form)
     if output is None:
         sys.stdout.buffer.write(data)

@@ -1,20 +1,23 @@
-"""``python -m profiledb list``: reports, and files that are on their way or failed."""
+"""``warpdeck list``: reports, and files that are being read or failed."""
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from profiledb.report.library import Library
+from profiledb import terminal
+
+if TYPE_CHECKING:
+    from profiledb.report.library import Library
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
-    command = commands.add_parser("list", parents=[common], help="reports of the library")
+    command = terminal.add(commands, "list", "list the reports of the library", "--format json", parents=[common])
     command.add_argument("--format", choices=("text", "json"), default="text")
     command.set_defaults(command=run)
 
 
-def run(library: Library, arguments: argparse.Namespace) -> None:
+def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Prints an entry a line, or as JSON."""
     entries = list_entries(library)
     if arguments.format == "json":
@@ -22,11 +25,11 @@ def run(library: Library, arguments: argparse.Namespace) -> None:
         return
     for e in entries:
         line = f"{e['status']:<9} {e['id'] or '-':<16}  {e['kind'] or '-':<5} {e['name']}  {', '.join(e['labels'])}"
-        print(line.rstrip())
+        terminal.say(line.rstrip())
 
 
-def list_entries(library: Library) -> list[dict[str, Any]]:
-    """Every report, and every file that is on its way or failed, with the keys of ``list --format json``."""
+def list_entries(library: "Library") -> list[dict[str, Any]]:
+    """Every report, and every file that is being read or failed, with the keys of ``list --format json``."""
     labels, links = library.catalog.labels(), library.catalog.links()
     entries = [
         {

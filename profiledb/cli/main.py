@@ -1,40 +1,43 @@
-"""``python -m profiledb``: the library from the command line."""
+"""``python -m profiledb``: the library from the command line. ``warpdeck`` offers the same commands."""
 
 import argparse
-import sys
 from pathlib import Path
+from typing import Any
 
-from profiledb import config
+from profiledb import config, terminal
 from profiledb.cli import analyses, compare, crossover, export_stats, features, link, run, scaling, summary
 from profiledb.cli import list as listing
-from profiledb.errors import CatalogError, DamagedError, WarpdeckError
-from profiledb.report.library import Library
 
 COMMANDS = (listing, run, summary, export_stats, link, compare, crossover, features, scaling, analyses)
-"""In the order of the help; each has ``add`` and ``run``."""
+"""In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command; exit status 0, or after an error in one line on standard error 1: 2 where a file of the library
-    is damaged, and of ``compare``."""
-    arguments = _parser().parse_args(argv)
-    status: int | None = 0
-    try:
-        status = arguments.command(Library(config.load(library=arguments.library).library), arguments)
-    except WarpdeckError as error:
-        print(f"{error.message} {error.hint}".strip(), file=sys.stderr)
-        return 2 if isinstance(error, (CatalogError, DamagedError)) else arguments.trouble
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        sys.stderr.close()
-    return status or 0
+    """Runs a command and returns its exit status, see ``terminal.guarded``; 2 after any error of ``compare``."""
+    parser = terminal.Parser(
+        prog="python -m profiledb", description="Ask the reports of the library.", epilog=terminal.EPILOG
+    )
+    add_all(parser.add_subparsers(required=True, metavar="COMMAND"))
+    arguments = parser.parse_args(argv)
+    return int(arguments.execute(arguments))
 
 
-def _parser() -> argparse.ArgumentParser:
+def add_all(commands: Any) -> None:
+    """Adds all commands to those of a parser; ``arguments.execute(arguments)`` runs what it reads."""
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--library", type=Path, help="folder of the converted reports")
-    common.set_defaults(trouble=1)
-    parser = argparse.ArgumentParser(prog="python -m profiledb", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    common.add_argument("--library", type=Path, metavar="DIR", help="folder of the converted reports")
+    common.set_defaults(trouble=terminal.FAILED, execute=execute)
     for command in COMMANDS:
         command.add(commands, common)
-    return parser
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Runs the command that was read."""
+
+    def action() -> int | None:
+        from profiledb.report.library import Library  # with the database, 0.2 s that --help does without
+
+        status: int | None = arguments.command(Library(config.load(library=arguments.library).library), arguments)
+        return status
+
+    return terminal.guarded(action, arguments.trouble, damaged=terminal.USAGE)

@@ -1,9 +1,11 @@
-"""``--param NAME=VALUE``, and the reports that commands name."""
+"""``--param NAME=VALUE``, and what arguments of several commands mean."""
 
 from profiledb.errors import AnalysisError
 
 REPORT = "id, unique prefix of one, or file name that no other report has"
 """What names a report."""
+PARAM = "parameter of the analysis or of the selection; may be repeated; the command analyses lists all"
+OUTPUT = "write to this file instead of printing"
 
 
 def given(texts: list[str]) -> dict[str, str | tuple[str, ...]]:

@@ -1,26 +1,33 @@
-"""``python -m profiledb run ANALYSIS REPORT``."""
+"""``warpdeck run ANALYSIS REPORT``."""
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from profiledb.cli.params import REPORT, given
-from profiledb.query import analysis, output
-from profiledb.report.library import Library
+from profiledb import terminal
+from profiledb.cli.params import PARAM, REPORT, given
+
+if TYPE_CHECKING:
+    from profiledb.report.library import Library
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
-    command = commands.add_parser("run", parents=[common], help="run an analysis on a report")
-    command.add_argument("analysis", metavar="ANALYSIS")
+    command = terminal.add(
+        commands, "run", "run an analysis on a report", "cuda_gpu_kern_sum my.nsys-rep --param range=step_2",
+        parents=[common],
+    )  # fmt: skip
+    command.add_argument("analysis", metavar="ANALYSIS", help="its name; the command analyses lists all")
     command.add_argument("report", metavar="REPORT", help=REPORT)
-    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE")
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=PARAM)
     command.add_argument("--format", choices=("csv", "json"), default="csv")
     command.set_defaults(command=run)
 
 
-def run(library: Library, arguments: argparse.Namespace) -> None:
+def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Prints the rows of the analysis as CSV or JSON."""
+    from profiledb.query import analysis, output
+
     report = library.find(arguments.report)
     params = given(arguments.param)
     if arguments.format == "json":

@@ -1,27 +1,38 @@
-"""``python -m profiledb scaling REPORT...``: steps, efficiency and waits of runs on several GPUs."""
+"""``warpdeck scaling REPORT...``: steps, efficiency and waits of runs on several GPUs."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from profiledb.report.library import Library
+from profiledb import terminal
+
+if TYPE_CHECKING:
+    from profiledb.report.library import Library
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
-    command = commands.add_parser("scaling", parents=[common], help="how well a program scales over GPUs")
-    command.add_argument("reports", metavar="REPORT", nargs="+", help="of every rank of every run, as list names them")
+    command = terminal.add(
+        commands, "scaling", "print how well a program scales over GPUs",
+        "ddp_1.sqlite ddp_strong_4_rank0.sqlite ddp_strong_4_rank1.sqlite", parents=[common],
+    )  # fmt: skip
+    command.add_argument("reports", metavar="REPORT", nargs="+", help="reports of every rank of every run")
     command.add_argument("--format", choices=("table", "csv", "json"), default="table")
     command.add_argument(
         "--scaling",
         choices=("strong", "weak"),
         default="strong",
-        help="what it is where neither program nor items tell",
+        help="kind of scaling if neither the program nor its items tell (default: strong)",
     )
     command.set_defaults(command=run)
 
 
-def run(library: Library, arguments: argparse.Namespace) -> None:
+def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Prints the rows of the runs that the named reports are of; raises AnalysisError as ``printed.text``."""
     from profiledb.studies.scaling import printed  # it takes pandas along, which the other commands do without
 
-    print(printed.text(library, arguments.reports, arguments.format, arguments.scaling))
+    text = printed.text(library, arguments.reports, arguments.format, arguments.scaling)
+    if arguments.format != "table":
+        print(text)
+        return
+    for line in text.split("\n"):
+        terminal.say(line)

@@ -1,25 +1,30 @@
-"""``python -m profiledb summary REPORT``: the answers of the pages as Markdown."""
+"""``warpdeck summary REPORT``: the answers of the pages as Markdown."""
 
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from profiledb.cli.params import REPORT, given
+from profiledb import terminal
+from profiledb.cli.params import OUTPUT, PARAM, REPORT, given
 from profiledb.errors import WarpdeckError
-from profiledb.report.library import Library
+
+if TYPE_CHECKING:
+    from profiledb.report.library import Library
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
-    command = commands.add_parser("summary", parents=[common], help="the answers of the pages as Markdown")
+    command = terminal.add(
+        commands, "summary", "print the answers of the pages as Markdown", "my.nsys-rep -o summary.md", parents=[common]
+    )
     command.add_argument("report", metavar="REPORT", help=REPORT)
-    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="of the selection")
-    command.add_argument("-o", "--output", type=Path, metavar="FILE", help="writes there instead of printing")
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=PARAM)
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
     command.set_defaults(command=run)
 
 
-def run(library: Library, arguments: argparse.Namespace) -> None:
+def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Prints the summary, or writes it to a file; raises WarpdeckError where that cannot be written."""
     from profiledb.studies.summary import document  # brings pandas, 0.3 s, which other commands do without
 

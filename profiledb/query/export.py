@@ -44,9 +44,7 @@ def write_all(
 def _check(params: Mapping[str, Any]) -> None:
     known = frozenset[str]().union(*(one.takes for one in header.analyses().values()))
     if unknown := sorted(set(params) - known):
-        raise AnalysisError(
-            f"No analysis has a parameter {unknown[0]!r}.", hint="python -m profiledb analyses lists them."
-        )
+        raise AnalysisError(f"No analysis has a parameter {unknown[0]!r}.", hint="warpdeck analyses lists them.")
 
 
 def _write(

@@ -140,7 +140,7 @@ def get(name: str) -> Analysis:
         AnalysisError: there is none of that name.
     """
     if name not in analyses():
-        raise AnalysisError(f"No analysis is called {name!r}.", hint="python -m profiledb analyses lists them.")
+        raise AnalysisError(f"No analysis is called {name!r}.", hint="warpdeck analyses lists them.")
     return analyses()[name]
 
 

@@ -16,7 +16,7 @@ def check(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, *, alone: bool 
         if analysis.joins and alone and tables[0].startswith("ncu_"):
             raise NotLinkedError(
                 "No Compute report is linked to this report.",
-                hint="Link one on the Library page, or: python -m profiledb link REPORT COMPUTE_REPORT",
+                hint="Link one on the Library page, or: warpdeck link REPORT COMPUTE_REPORT",
             )
         if not any(captures.has_rows(cursor, table) for table in tables):
             work = any(captures.has_rows(cursor, table) for table in captures.GPU_SIDE)

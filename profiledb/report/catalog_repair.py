@@ -29,7 +29,7 @@ def told(error: sqlite3.Error, path: Path) -> Exception:
     if code in _DAMAGED:
         return CatalogError(
             "The catalog of the library is damaged.",
-            hint="The worker rebuilds it from the reports when it starts: python -m ingest.",
+            hint="The worker rebuilds it from the reports when it starts: warpdeck ingest.",
         )
     if code in _BUSY:
         return CatalogError("Another program keeps the catalog of the library locked.", hint="Try again in a moment.")

@@ -43,10 +43,8 @@ def find(reports: Iterable[Manifest], name: str) -> Manifest:
         return begins[0]
     if begins:
         ids = ", ".join(r.id for r in begins[:5])
-        raise ReportNotFoundError(f"{name!r} is the beginning of {len(begins)} reports: {ids}.")
-    raise ReportNotFoundError(
-        f"No report is called {name!r}.", hint="python -m profiledb list shows the reports of this library."
-    )
+        raise ReportNotFoundError(f"{name!r} is the start of {len(begins)} reports: {ids}.")
+    raise ReportNotFoundError(f"No report is called {name!r}.", hint="warpdeck list shows the reports of this library.")
 
 
 def _moment(report: Manifest) -> str:

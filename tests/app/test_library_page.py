@@ -13,6 +13,7 @@ from app.views.library import upload
 from app.views.library.filters import Filters
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
+from profiledb.report.names import safe_name
 from tests.app.conftest import Dashboard
 
 
@@ -141,11 +142,11 @@ def test_filters(filters: Filters, ids: list[str]) -> None:
     ],
 )
 def test_names_of_uploads_are_harmless(given: str, name: str) -> None:
-    assert upload.safe_name(given) == name
+    assert safe_name(given) == name
 
 
 def test_a_long_name_keeps_its_suffix() -> None:
-    name = upload.safe_name("é" * 300 + ".nsys-rep")
+    name = safe_name("é" * 300 + ".nsys-rep")
     assert name.endswith(".nsys-rep")
     assert 250 <= len(name.encode()) <= 255
 

@@ -3,7 +3,7 @@
 import filecmp
 import shutil
 import tempfile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import BinaryIO
 
 import streamlit as st
@@ -16,9 +16,7 @@ from app.web import access
 from app.web.store import RECEIPT, store
 from profiledb.errors import ConversionError
 from profiledb.report import sidecar
-
-NAME_BYTES = 255
-FALLBACK = "report"
+from profiledb.report.names import safe_name, shortened
 
 
 def uploader(label: str) -> None:
@@ -111,26 +109,11 @@ def place(content: Path, name: str, inbox: Path) -> Path:
     return target
 
 
-def safe_name(name: str) -> str:
-    """A file name without folders, control characters or a leading dash or dot, of at most 255 bytes."""
-    last = PurePosixPath(fmt.visible(name).replace("\\", "/")).name
-    cleaned = last.strip().lstrip(".- ").rstrip(". ") or FALLBACK
-    return _shortened(cleaned)
-
-
-def _shortened(name: str, extra: str = "") -> str:
-    """The name with ``extra`` before its suffix, the stem cut so that it all fits."""
-    path = PurePosixPath(name)
-    suffix = path.suffix if len(path.suffix.encode()) <= 20 else ""
-    stem = name.removesuffix(suffix).encode()[: NAME_BYTES - len((extra + suffix).encode())]
-    return stem.decode(errors="ignore") + extra + suffix
-
-
 def _reserve(inbox: Path, name: str, content: Path) -> Path:
     """The first free path for a name, made as an empty file; or that of a file which may be replaced."""
     number = 1
     while True:
-        target = inbox / (name if number == 1 else _shortened(name, f"-{number}"))
+        target = inbox / (name if number == 1 else shortened(name, f"-{number}"))
         try:
             target.open("xb").close()
         except FileExistsError:

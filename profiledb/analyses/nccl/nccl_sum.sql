@@ -1,7 +1,7 @@
 -- title: NCCL by operation
 -- The kernels of NCCL by operation, as `nsys recipe nccl_sum` sums them, with the bytes that NCCL says they carried
 -- (nccl_ops) and the bandwidth that follows. Durations hold the wait for the ranks that came later, so the bandwidth is
--- a lower end: of all ranks together `python -m profiledb scaling` takes the waits out. It is that of the operations
+-- a lower end: of all ranks together `warpdeck scaling` takes the waits out. It is that of the operations
 -- whose bytes are known, `sized`; where there are none it is empty.
 -- needs: kernel
 -- includes: nccl

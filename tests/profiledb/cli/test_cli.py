@@ -3,10 +3,12 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
 from profiledb.cli import main as cli
+from profiledb.report.catalog import Job
 from profiledb.report.library import Library
 from tests.profiledb.report.test_library import publish
 
@@ -30,6 +32,18 @@ def test_list_as_json_and_as_text(empty_library: Library, capsys: pytest.Capture
     }
     assert entry["source_sha256"] == manifest.source_sha256
     assert "week 12" in run(empty_library, capsys, "list")[1]
+
+
+def test_a_name_does_nothing_on_the_terminal(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = publish(empty_library, "aaaa000000000001")
+    empty_library.catalog.add_report(replace(manifest, name="a\x1b]0;owned\x07\n\x9b31m.sqlite"))
+    empty_library.catalog.put_job(Job("/inbox/b", "b\x1b[2J\n.csv", "1", "failed", message="c\x1b[1m"))
+    out = run(empty_library, capsys, "list")[1]
+    assert out.count("\n") == 2
+    assert not set("\x1b\x07\x9b") & set(out)
+    for argv in (("run", "class_split", "\x1b[1mno\n"), ("link", "aaaa", "no\x1b[1m"), ("summary", "\x1b[1m")):
+        status, out, err = run(empty_library, capsys, *argv)
+        assert (status, out, err.count("\n"), "\x1b" in err) == (1, "", 1, False)
 
 
 def test_run_prints_csv_and_json(empty_library: Library, capsys: pytest.CaptureFixture[str]) -> None:

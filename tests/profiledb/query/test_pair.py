@@ -253,7 +253,7 @@ def test_which_compute_report(library: Library, publish: Publish) -> None:
     )
     with pytest.raises(NotLinkedError, match="No Compute report is linked") as caught:
         analysis.run(library, nsys, "ncu_coverage")
-    assert "profiledb link" in caught.value.hint
+    assert "warpdeck link" in caught.value.hint
     for named in (ncu, f"{ncu}.rep"):
         assert run(library, nsys, "ncu_coverage", ncu=named)[0]["covered_pct"] == 100
     with pytest.raises(AnalysisError, match="not a report of Nsight Compute"):

@@ -1,0 +1,145 @@
+"""The worker as a command: for good, or once over what is there."""
+
+import argparse
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import TypeVar
+
+from ingest import progress
+from ingest.conversion import processes
+from ingest.watch import Watch
+from ingest.worker import Worker, hold
+from profiledb import config, terminal
+from profiledb.errors import ConfigError, WarpdeckError
+from profiledb.report.catalog import Job
+from profiledb.report.library import Library
+from profiledb.terminal import FAILED
+
+BUSY = 3
+Result = TypeVar("Result")
+
+
+class End:
+    """Set once when the worker is to end, by a signal or by whoever started it; then does what was asked for."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._then: list[Callable[[], None]] = []
+        self.is_set = self._event.is_set
+        self.wait = self._event.wait
+
+    def set(self, *_: object) -> None:
+        """Ends the worker; may be called by a handler of signals, and from any thread."""
+        self._event.set()
+        for action in self._then:
+            action()
+
+    def then(self, *actions: Callable[[], None]) -> None:
+        """What to do when the end comes; at once where it has come."""
+        self._then += actions
+        if self.is_set():
+            self.set()
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the worker with the arguments of ``arguments.add``.
+
+    Returns:
+        Exit status 0; 1 with ``--strict`` if a file failed; 3 if another worker holds the library.
+    """
+    settings = config.load(inbox=arguments.inbox, library=arguments.library, samples=arguments.samples)
+    jobs: list[Job] = []
+    end = End()
+    if not arguments.once:
+        _listen(end, until_stdin_closes=arguments.until_stdin_closes)
+    library = _patiently(lambda: Library(settings.library), end, 0 if arguments.once else settings.scan_s)
+    if library is None:
+        return FAILED if arguments.once else 0
+    with hold(library) as mine, progress.shown() as shown:
+        if not mine:
+            terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
+            return BUSY
+
+        def done(job: Job) -> None:
+            jobs.append(job)
+            shown.done(job)
+
+        processes.adopt()
+        worker = Worker(library, settings, done, shown.step)
+        if arguments.once:
+            _once(worker)
+        else:
+            _forever(worker, end)
+    return FAILED if arguments.strict and any(job.state in ("failed", "deferred") for job in jobs) else 0
+
+
+def _once(worker: Worker) -> None:
+    """Only the inbox: a script that names its files is not asking for samples."""
+    worker.prepare()
+    watch = Watch(worker.settings.inbox, patience_s=0)
+    while worker.take(watch.finished()) or watch.restless:
+        time.sleep(0.05)  # between two looks; the second look decides, not this pause
+
+
+def _forever(worker: Worker, end: End) -> None:
+    watch, pause_s = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s), worker.settings.scan_s
+    end.then(worker.stop, watch.wake.set)
+    _patiently(worker.prepare, end, pause_s)
+    watch.start()
+    samples = worker.samples()  # once: they come with the product and are not dropped meanwhile
+
+    def look() -> None:
+        worker.take(samples + watch.finished())
+        worker.forget_removed()
+
+    while not end.is_set():
+        watch.wake.clear()
+        _patiently(look, end, pause_s)
+        watch.wake.wait(0.3 if watch.restless else pause_s)
+    watch.stop()
+
+
+def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result | None:
+    """Tries until it works, for example until the disk has room again; says once what is in the way.
+
+    What is wrong with a single file never gets here. Without a pause the first error counts.
+    """
+    reported = ""
+    while not end.is_set():
+        try:
+            return action()
+        except ConfigError:
+            raise
+        except Exception as error:
+            if not pause_s:
+                raise
+            if reported != (reported := f"{type(error).__name__}: {error}"):
+                _say(error)
+            end.wait(pause_s)
+    return None
+
+
+def _say(error: Exception) -> None:
+    if isinstance(error, WarpdeckError):
+        terminal.say(terminal.sentence(error), sys.stderr)
+    else:
+        traceback.print_exception(error)
+
+
+def _listen(end: End, *, until_stdin_closes: bool) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end.set)
+    if until_stdin_closes:
+        threading.Thread(target=_after_stdin, args=(end,), daemon=True).start()
+
+
+def _after_stdin(end: End) -> None:
+    """Ends the worker when the other end of standard input is closed, however the process that held it ended."""
+    while os.read(0, 4096):
+        pass
+    end.set()

@@ -1,0 +1,58 @@
+"""What the worker prints of the files that it takes: a line each, and on a terminal the one at hand as it goes."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from profiledb import terminal
+from profiledb.report.catalog import Job
+from profiledb.words import visible
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class Lines:
+    """A line a file on standard output; what was wrong with it goes to standard error."""
+
+    def step(self, job: Job) -> None:
+        """How far a file is: nothing to print."""
+
+    def done(self, job: Job) -> None:
+        """What became of a file."""
+        terminal.say(f"{job.state:<9} {job.name}  {job.report_id or '-'}  {job.seconds or 0:.2f} s")
+        for line in (job.message, job.hint) if job.state in ("failed", "deferred") else ():
+            terminal.say(f"          {line}", sys.stderr)
+
+
+class Drawn(Lines):
+    """The same lines, and below them the file at hand with its step and its time."""
+
+    def __init__(self, progress: "Progress") -> None:
+        self._progress = progress
+        self._task: TaskID | None = None
+
+    def step(self, job: Job) -> None:
+        """Shows how far a file is."""
+        words = visible(f"{job.name}  {job.message}")
+        if self._task is None:
+            self._task = self._progress.add_task(words, total=None)
+        self._progress.update(self._task, description=words)
+
+    def done(self, job: Job) -> None:
+        """Takes the file at hand away and prints what became of it; rich moves the line above what it draws."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+            self._task = None
+        super().done(job)
+
+
+@contextmanager
+def shown() -> Iterator[Lines]:
+    """Lines, or on a terminal also the file at hand."""
+    if not terminal.draws():
+        yield Lines()
+        return
+    with terminal.progress() as progress:
+        yield Drawn(progress)

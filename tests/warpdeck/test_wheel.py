@@ -1,0 +1,125 @@
+"""The built wheel in an environment of its own, away from the checkout: the command, the server, all that it needs."""
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.app.web.client import ask, session
+from tests.conftest import ROOT, SAMPLES
+from tests.test_packaging import PACKAGES, tracked
+from tests.warpdeck.started import Desk
+
+pytestmark = pytest.mark.slow
+NAME = "transformer_inference.sqlite"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built as ``pip install .`` does, with the hatchling that is installed."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT))
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture
+def desk(wheel: Path, tmp_path: Path) -> Iterator[Desk]:
+    """An environment that has the wheel, and the packages that it needs from here: nothing is downloaded."""
+    home, own = tmp_path / "home", tmp_path / "venv"
+    home.mkdir()
+    venv.create(own)
+    libraries = Path(sysconfig.get_path("purelib", vars={"base": str(own)}))
+    here = {sysconfig.get_path(kind) for kind in ("purelib", "platlib")}
+    (libraries / "libraries.pth").write_text("\n".join(sorted(here)))  # of these folders no .pth is read: no checkout
+    pip("install", "--no-deps", "--no-index", str(wheel), python=own / "bin" / "python")
+    before = {path for path in libraries.rglob("*") if "__pycache__" not in path.parts}
+    yield Installed(home, [str(own / "bin" / "warpdeck")], cwd=home)
+    after = {path for path in libraries.rglob("*") if "__pycache__" not in path.parts}
+    assert after == before, "an installed Warpdeck writes nothing beside its own files"
+
+
+class Installed(Desk):
+    """As a user has it: no variable of ours, no path of the checkout."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        ours = ("WARPDECK_", "PYTHON", "XDG_", "VIRTUAL_ENV")
+        kept = {name: value for name, value in super().environment.items() if not name.startswith(ours)}
+        return kept | {"HOME": str(self.folder)}
+
+    @property
+    def library(self) -> Path:
+        return self.folder / ".local" / "share" / "warpdeck" / "library"
+
+
+def pip(*argv: str, python: Path | None = None) -> None:
+    chosen = ["--python", str(python)] if python else []
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "--disable-pip-version-check", *chosen, *argv],
+        cwd=ROOT.anchor, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_wheel_has_every_file_of_the_packages(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    files = [path.relative_to(ROOT) for path in tracked()]
+    wanted = {path.as_posix() for path in files if path.parts[0] in PACKAGES}
+    assert len(wanted) > 400
+    assert wanted <= names
+    assert "app/.streamlit/config.toml" in names
+    assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == set(PACKAGES)
+
+
+def test_the_command_works_from_the_wheel(desk: Desk) -> None:
+    version = desk.run("--version")
+    assert (version.returncode, version.stderr) == (0, "")
+    assert re.fullmatch(r"warpdeck \d+\.\d+\.\d+\n", version.stdout)
+    empty = desk.run("list")
+    assert (empty.returncode, empty.stdout, empty.stderr) == (0, "", "")
+
+    inbox = desk.library.parent / "inbox"
+    inbox.mkdir()
+    shutil.copy(SAMPLES / "transformer_steps.sqlite", inbox)
+    taken = desk.run("ingest", "--once", "--strict")
+    assert (taken.returncode, taken.stderr) == (0, "")
+    assert taken.stdout.startswith("ready     transformer_steps.sqlite  ")
+    assert "transformer_steps.sqlite" in desk.run("list").stdout
+    table = desk.run("run", "cuda_gpu_kern_sum", "transformer_steps.sqlite")
+    assert (table.returncode, table.stderr) == (0, "")
+    assert table.stdout.startswith("Time (%),Total Time (ns),Instances")
+    summary = desk.run("summary", "transformer_steps.sqlite")
+    assert summary.stdout.startswith("# ")
+
+    sample = Path(shutil.copy(SAMPLES / NAME, desk.folder / NAME))
+    with desk.running("open", sample) as process:
+        (address,) = desk.opened()
+        parts = urlsplit(address)
+        home = f"http://127.0.0.1:{parts.port}"
+        assert ask(home, parts.path).status == 200
+        with session(home) as page:
+            page.run(parts.path.strip("/"), report=parse_qs(parts.query)["report"][0])
+            assert NAME in page.text()
+            page.run()
+            assert "transformer_steps.sqlite" in page.text()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+
+
+def test_without_a_checkout_there_are_no_samples_and_it_says_so(desk: Desk) -> None:
+    with desk.running("serve", "--port", "0") as process:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        assert desk.said()[0].startswith("No sample reports: they are part of a checkout")
+    assert desk.run("list").stdout == ""

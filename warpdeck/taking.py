@@ -1,0 +1,158 @@
+"""Puts files into the inbox: each into a folder named by its content, whole at once, with what lies beside it.
+
+So a file keeps its name, two files of one name do not meet, and the same file opened twice is in one place.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ingest.fingerprints import EXPORT_SUFFIX, NSYS_SUFFIXES
+from ingest.formats import nsys_parquet
+from ingest.state import contents
+from profiledb.errors import ConversionError
+from profiledb.report import sidecar
+from profiledb.report.catalog import OPEN_STATES
+from profiledb.report.library import Library
+from profiledb.report.names import safe_name
+
+FOLDER = "opened"
+_HALF = ".open-"
+_ABANDONED_S = 86_400.0
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A file that was taken.
+
+    Args:
+        name: its name for people.
+        report_id: the report that its content is, or becomes.
+        job: the path under which the worker knows it; None if the library has the report already.
+    """
+
+    name: str
+    report_id: str
+    job: Path | None
+
+
+def sources(paths: Sequence[Path]) -> list[Path]:
+    """The files to take, each once: what lies beside another one of them comes along with that."""
+    unique: dict[str, Path] = {}
+    for path in paths:
+        unique.setdefault(os.path.realpath(path), path)
+    along = {os.path.realpath(one) for path in unique.values() for one in beside(path)}
+    return [path for real, path in unique.items() if real not in along]
+
+
+def beside(path: Path) -> list[Path]:
+    """What belongs to a report: the export of the same capture, and what its program said of itself."""
+    if not os.path.isfile(path) or path.name.lower().endswith(sidecar.DROPPED):  # noqa: PTH113
+        return []
+    endings = [*sidecar.DROPPED, ".csv", *([EXPORT_SUFFIX] if path.suffix in NSYS_SUFFIXES else [])]
+    found = [path.with_name(path.stem + ending) for ending in endings]
+    return [one for one in found if one != path and os.path.isfile(one)]  # noqa: PTH113 (False for a name that is too long)
+
+
+def take(source: Path, library: Library, inbox: Path, begin: Callable[[str], None] = lambda _: None) -> Taken:
+    """Takes a file in, unless the library has its report already.
+
+    Args:
+        source: a file, or a folder of Parquet files.
+        library: where its report would be.
+        inbox: the folder that the worker watches, as the worker spells it.
+        begin: called with the file's name before it is read, which takes a while where it is large.
+
+    Raises:
+        ConversionError: there is no such file, it is no regular file, or it cannot be read or copied.
+    """
+    shown = source.name
+    _require(source)
+    begin(shown)
+    try:
+        report_id = contents(source)[:16]
+        extra = beside(source)
+        known = library.intact(report_id) and any(report.id == report_id for report in library.list())
+        if known and not extra:
+            return Taken(shown, report_id, None)
+        job = _in_inbox(source, inbox) or _copy(source, extra, inbox, report_id)
+    except OSError as error:
+        raise ConversionError(f"{source} cannot be taken in: {error.strerror}.") from error
+    if known:
+        return Taken(shown, report_id, None)
+    before = library.catalog.job(str(job))
+    if before and before.state not in OPEN_STATES:
+        library.catalog.forget_job(str(job))  # it failed or was deleted: whoever opens it again wants it again
+    return Taken(shown, report_id, job)
+
+
+def _require(source: Path) -> None:
+    """Raises ConversionError for what is no file, and for a folder that is no export."""
+    if not os.path.exists(source):  # noqa: PTH110 (a name that is too long is one of no file)
+        raise ConversionError(f"There is no file {source}.")
+    if source.is_dir() and not nsys_parquet.matches(source):
+        raise ConversionError(f"{source} is a folder.", hint="Name the reports in it.")
+    if not (source.is_dir() or source.is_file()):
+        raise ConversionError(f"{source} is not a regular file.")
+
+
+def _in_inbox(source: Path, inbox: Path) -> Path | None:
+    """The path of a file that lies in the inbox already, as the worker finds it."""
+    try:
+        below = source.resolve().relative_to(inbox.resolve())
+    except ValueError:
+        return None
+    return None if any(part.startswith(".") for part in below.parts) else inbox / below
+
+
+def _copy(source: Path, extra: Iterable[Path], inbox: Path, report_id: str) -> Path:
+    """Copies a file and what lies beside it, under a hidden name first, and returns where the file is."""
+    folder = inbox / FOLDER / report_id
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(inbox)
+    half = Path(tempfile.mkdtemp(prefix=_HALF, dir=inbox))
+    name = safe_name(source.name)
+    try:
+        _copy_one(source, half / name)
+        for one in extra:
+            _copy_one(one, half / (Path(name).stem + one.name[len(source.stem) :]))
+        half.chmod(0o755)
+        _publish(half, folder)
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+    return folder / name
+
+
+def _copy_one(source: Path, target: Path) -> None:
+    if source.is_dir():
+        target.mkdir()
+        for path in source.glob("*.parquet"):
+            shutil.copyfile(path, target / path.name)
+        return
+    shutil.copyfile(source, target)
+    target.chmod(0o644)
+
+
+def _publish(half: Path, folder: Path) -> None:
+    """Gives a finished folder its name; into one that is there already the files go one by one."""
+    try:
+        half.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+        for path in half.iterdir():
+            if not path.is_dir():  # a folder of the same content is the same
+                path.replace(folder / path.name)
+
+
+def _sweep(inbox: Path) -> None:
+    """Removes what a command that was killed left half a day ago or more."""
+    for path in inbox.glob(f"{_HALF}*"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _ABANDONED_S and os.access(path, os.W_OK):
+                shutil.rmtree(path, ignore_errors=True)
