@@ -15,10 +15,16 @@ import plotly.graph_objects as go
 from app.ui import format as fmt
 
 Theme = Literal["light", "dark"]
-ACCENT = {"light": "#0072B2", "dark": "#4FA8E0"}
-"""The colour of what a chart shows where it needs one only."""
+ACCENT = {"light": "#2F5FD0", "dark": "#6B97F0"}
+"""The colour of what a chart shows where it needs one only: the accent of the theme, primaryColor in config.toml."""
 MARK = {"light": "#B3261E", "dark": "#FF8A80"}
 """The colour of lines that mark a value."""
+GREY = {"light": "#5F6670", "dark": "#A9B0BB"}
+"""The colour of what stands beside that."""
+NEUTRAL = {"light": "#8A929E", "dark": "#8B95A3"}
+"""The colour of bars and boxes that stand beside it."""
+GROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#13161b"}
+"""The page's, as config.toml has it."""
 FONT_PX = 12
 _TEXT = {"light": "rgba(49, 51, 63, 0.85)", "dark": "rgba(250, 250, 250, 0.85)"}
 _MUTED = {"light": "rgba(49, 51, 63, 0.14)", "dark": "rgba(250, 250, 250, 0.16)"}

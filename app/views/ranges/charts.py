@@ -12,7 +12,9 @@ from app.ui import format as fmt
 from app.ui.charts import (
     ACCENT,
     FONT_PX,
+    GROUND,
     MARK,
+    NEUTRAL,
     Theme,
     channels,
     duration_ticks,
@@ -29,8 +31,6 @@ LOG_FROM = 50
 
 IN_ORDER = "Number, in the order of time"
 """What instances are counted by that have no number of their own."""
-_GROUND = {"light": "#ffffff", "dark": "#13161b"}
-_NEUTRAL = {"light": "#8a929e", "dark": "#8b95a3"}
 _ROOT = {"light": "#dfe3e8", "dark": "#2d343e"}
 _ROW_PX = 26
 _TITLES = {"gpu_ns": "GPU, first to last operation", "cpu_ns": "Host"}
@@ -63,7 +63,7 @@ def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
             branchvalues="remainder",
             customdata=[node.hover for node in nodes],
             hovertemplate="%{customdata}<extra></extra>",
-            marker={"colors": colors, "line": {"width": 1, "color": _GROUND[theme]}},
+            marker={"colors": colors, "line": {"width": 1, "color": GROUND[theme]}},
             textfont={"size": FONT_PX, "color": [readable_on(color) for color in colors]},
             textposition="middle left",
             tiling={"orientation": "v", "pad": 0},
@@ -80,7 +80,7 @@ def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
 def _ramp(level: int, deepest: int, theme: Theme) -> str:
     """The accent, the paler the deeper."""
     share = 0.85 - 0.6 * (level - 1) / max(deepest - 1, 1)
-    pairs = zip(channels(ACCENT[theme]), channels(_GROUND[theme]), strict=True)
+    pairs = zip(channels(ACCENT[theme]), channels(GROUND[theme]), strict=True)
     return "#" + "".join(f"{round(share * high + (1 - share) * low):02X}" for high, low in pairs)
 
 
@@ -101,7 +101,7 @@ def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str =
         for name in known:
             part = rows[(rows["is_warmup"].fillna(False).astype(bool) == warmup) & rows[name].notna()]
             if len(part):
-                color = ACCENT[theme] if name == "gpu_ns" else _NEUTRAL[theme]
+                color = ACCENT[theme] if name == "gpu_ns" else NEUTRAL[theme]
                 series = _TITLES[name] + (", looks like warm-up" if warmup else "")
                 figure.add_trace(_series(part, name, series, color, size=size, bars=bars, warmup=warmup))
     frame(figure, theme, height=250, left=58, top=34, bottom=38)
