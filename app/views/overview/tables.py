@@ -22,8 +22,8 @@ CALL_COLUMNS = heads.of(
     "total_ns",
     "calls",
     "avg_ns",
-    heads.use("median_ns", like="avg_ns"),
-    heads.use("max_ns", like="avg_ns"),
+    "median_ns",
+    "max_ns",
 )
 CALL_HIDDEN = ("category", "share_pct", "min_ns", "failed")
 RANGE_COLUMNS = heads.of(
@@ -32,8 +32,8 @@ RANGE_COLUMNS = heads.of(
     "total_ns",
     "instances",
     "avg_ns",
-    heads.use("median_ns", like="avg_ns"),
-    heads.use("max_ns", like="avg_ns"),
+    "median_ns",
+    "max_ns",
     "style",
 )
 

@@ -13,21 +13,20 @@ from app.ui import page as ui
 from profiledb.report.catalog import Manifest
 
 EXAMPLE = "label,step,seconds\nforward,0,0.01234\nforward,1,0.01198"
-_LIKE = "timer_mean_ns"
 COLUMNS = heads.of(
     "timing_compare",
-    heads.use("label", width=190, pinned=True),
+    heads.use("label", width=190),
     heads.use("timings", width=84),
     heads.use("ranges", width=72),
     heads.use("pairs", width=64),
     "timer_mean_ns",
-    heads.use("cpu_mean_ns", like=_LIKE),
-    heads.use("gpu_mean_ns", like=_LIKE),
+    "cpu_mean_ns",
+    "gpu_mean_ns",
     "over_cpu_ns",
     "over_cpu_pct",
-    heads.use("over_gpu_ns", like="over_cpu_ns"),
+    "over_gpu_ns",
     "over_gpu_pct",
-    *(heads.use(f"{side}_{name}_ns", like=_LIKE) for name in ("std", "p50", "p95") for side in ("timer", "cpu", "gpu")),
+    *(f"{side}_{name}_ns" for name in ("std", "p50", "p95") for side in ("timer", "cpu", "gpu")),
 )
 
 
