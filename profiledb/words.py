@@ -38,6 +38,11 @@ def rate(bytes_per_s: Any) -> str:
     return text if text == MISSING else f"{text}/s"
 
 
+def work(flops_: Any) -> str:
+    """A number of floating-point operations with three significant digits: ``1.23 TFLOP``."""
+    return _scaled(flops_, FLOP_UNITS)
+
+
 def flops(flops_per_s: Any, *, digits: bool = True) -> str:
     """A rate of work with three significant digits: ``1.23 TFLOP/s``; without ``digits`` as short as it can be."""
     value = number(flops_per_s)

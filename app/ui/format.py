@@ -21,6 +21,7 @@ from profiledb.words import (
     unit_for,
     visible,
     when,
+    work,
 )
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "unit_for",
     "visible",
     "when",
+    "work",
 ]
 
 

@@ -12,11 +12,14 @@ import pandas as pd
 from profiledb.query import header
 from profiledb.query.header import Column
 
-Kind = Literal["duration", "moment", "count", "bytes", "percent", "number", "text", "class", "bar"]
+Kind = Literal[
+    "duration", "moment", "count", "bytes", "rate", "work", "flops", "percent", "number", "text", "class", "bar"
+]
 Width = int | Literal["small", "medium", "large"] | None
 
 _KINDS: dict[str, Kind] = {
-    "ns": "duration", "bytes": "bytes", "%": "percent", "class": "class", "text": "text", "code": "text",
+    "ns": "duration", "bytes": "bytes", "bytes/s": "rate", "FLOP": "work", "FLOP/s": "flops",
+    "%": "percent", "class": "class", "text": "text", "code": "text",
     "bool": "text", "count": "count", "id": "count", "blocks": "count", "threads": "count",
 }  # fmt: skip
 _MOMENTS = ("start_ns", "end_ns")
@@ -32,7 +35,7 @@ class Col:
     Args:
         name: the column of the frame.
         label: its heading.
-        unit: shown behind the heading; cells of a ``duration`` (given in ns) or ``bytes`` column carry their own.
+        unit: shown behind the heading; cells of a ``duration`` (given in ns), of bytes and FLOP carry their own.
         help: what it means, on hovering over the heading.
         kind: how it is shown. A ``moment`` is a time on the report's clock, in one unit for all cells. ``percent`` and
             ``bar`` hold percent, 0 to 100; ``class`` the name of a kernel class.

@@ -20,6 +20,9 @@ SELECTION: list[Literal["single-row", "single-cell"]] = ["single-row", "single-c
 _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "duration": fmt.duration,
     "bytes": fmt.bytes_,
+    "rate": fmt.rate,
+    "work": fmt.work,
+    "flops": fmt.flops,
     "percent": lambda value: fmt.percent(value).removesuffix(" %"),
     "number": fmt.significant,
 }

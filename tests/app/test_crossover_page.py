@@ -40,7 +40,7 @@ def test_the_sample(dashboard: Dashboard, sample: str) -> None:
     assert len(at.get("plotly_chart")) == 2
     (times,) = (one.value for one in at.dataframe)
     assert len(times) == 30
-    assert "cpu_gflops" not in times.columns, "without flops_by_task there is no column of dashes"
+    assert "cpu_flops_per_s" not in times.columns, "without flops_by_task there is no column of dashes"
     assert {getattr(one, "label", "") for one in at.get("download_button")} == {"CSV", "Parquet"}
 
 

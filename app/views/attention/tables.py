@@ -51,12 +51,12 @@ PART_COLUMNS = heads.of(
     heads.use("kernel_ns", width=92),
     heads.bar("share_pct", width=104),
     heads.use("matmul_ns", width=92),
-    heads.use("flops", name="gflop", unit="GFLOP", help="By the formulas below, all calls", width=96),
-    heads.use("useful_flops", name="useful_gflop", unit="GFLOP", width=104),
-    heads.use("flops_per_s", name="tflops", unit="TFLOP/s", width=96),
+    heads.use("flops", help="By the formulas below, all calls", width=96),
+    heads.use("useful_flops", width=104),
+    heads.use("flops_per_s", width=104),
     heads.use("pct_of_peak", width=84),
     heads.use("bytes", width=84),
-    heads.use("bytes_per_s", name="tbytes", unit="TB/s", width=80),
+    heads.use("bytes_per_s", width=88),
     heads.use("pct_of_bandwidth", width=104),
     heads.use("kernels", width=80),
     "cpu_ns",
@@ -144,14 +144,8 @@ def _sentence(row: "pd.Series[Any]", *, alone: bool) -> str:
 def parts(rows: pd.DataFrame) -> None:
     """Work, rates and traffic, a row a part."""
     st.subheader("Parts", anchor=False)
-    shown = rows.assign(
-        title=rows["part"].map(PARTS),
-        gflop=rows["flops"] / 1e9,
-        useful_gflop=rows["useful_flops"] / 1e9,
-        tflops=rows["flops_per_s"] / 1e12,
-        tbytes=rows["bytes_per_s"] / 1e12,
-    )
-    columns = [c for c in heads.filled(shown, PART_COLUMNS) if c.name != "useful_gflop" or bool(rows["causal"].any())]
+    shown = rows.assign(title=rows["part"].map(PARTS))
+    columns = [c for c in heads.filled(shown, PART_COLUMNS) if c.name != "useful_flops" or bool(rows["causal"].any())]
     tables.table(
         shown,
         columns,

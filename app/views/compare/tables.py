@@ -75,8 +75,8 @@ COPY_COLUMNS = heads.of(
     "b_count",
     "a_bytes",
     "b_bytes",
-    heads.use("a_bytes_per_s", name="a_gb_per_s", unit="GB/s"),
-    heads.use("b_bytes_per_s", name="b_gb_per_s", unit="GB/s"),
+    "a_bytes_per_s",
+    "b_bytes_per_s",
 )
 IN = {"same": "both", "new": "only B", "gone": "only A"}
 FORMS: dict[str, Callable[[Any], str]] = {
@@ -196,9 +196,9 @@ def copies(found: compared.Compared) -> None:
     if found.copies.empty:
         st.caption("No copy or memset in either selection.")
         return
-    rates = {f"{letter}_gb_per_s": found.copies[f"{letter}_bytes_per_s"] / 1e9 for letter in "ab"}
-    shown = found.copies.assign(**rates)
-    tables.table(shown, heads.filled(shown, COPY_COLUMNS), key="compare-copies", download="compare_copies.csv")
+    tables.table(
+        found.copies, heads.filled(found.copies, COPY_COLUMNS), key="compare-copies", download="compare_copies.csv"
+    )
 
 
 def all_totals(found: compared.Compared) -> None:

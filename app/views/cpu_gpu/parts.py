@@ -30,8 +30,8 @@ TIMES = heads.of(
     "speedup_compute",
     heads.bar("transfer_share_pct"),
     *(f"gpu_{part}_ns" for part in ("allocate", "to_device", "to_host", "other")),
-    heads.use("cpu_flops_per_s", name="cpu_gflops", unit="GFLOP/s"),
-    heads.use("gpu_flops_per_s", name="gpu_gflops", unit="GFLOP/s"),
+    "cpu_flops_per_s",
+    "gpu_flops_per_s",
     *(f"{side}_{name}_ns" for name in ("mean", "std", "min") for side in ("cpu", "gpu")),
     heads.use("cpu_repetitions", width=84),
     heads.use("gpu_repetitions", width=84),
@@ -103,14 +103,10 @@ def crossings(crossovers: Sequence[Crossover], *, more: int) -> None:
 def times(report_id: str, rows: pd.DataFrame) -> None:
     """The table of all tasks and sizes; a click on a row offers its ranges."""
     st.subheader("Times", anchor=False)
-    shown = rows.assign(
-        cpu_gflops=rows["cpu_flops_per_s"].astype("Float64") / 1e9,
-        gpu_gflops=rows["gpu_flops_per_s"].astype("Float64") / 1e9,
-    )
-    columns = heads.filled(shown, TIMES)
+    columns = heads.filled(rows, TIMES)
     empty = {column.name for column in TIMES} - {column.name for column in columns}
     picked = tables.table(
-        shown, columns, key="crossover-rows", download="task_times.csv", select=True, hidden=(*HIDDEN, *sorted(empty))
+        rows, columns, key="crossover-rows", download="task_times.csv", select=True, hidden=(*HIDDEN, *sorted(empty))
     )
     paths = settled.optional(report_id, "range_paths", ["name"])
     if picked is None:

@@ -24,7 +24,6 @@ PRECISIONS = {
     "tensor": "Tensor cores",
 }
 CLASS, LIMIT = "Class", "Limit"
-TERA = 1e12
 _HOVER_CHARS = 72
 FLAGS = "ncu --set roofline"
 ABOVE = 3
@@ -34,8 +33,8 @@ GAP = (heads.use("roof_gap_ns", width=136), heads.bar("pct_of_roof", width=110))
 MEASURES = (
     heads.use("bound", width=90),
     "intensity",
-    heads.use("flops_per_s", name="tflops", unit="TFLOP/s"),
-    heads.use("bytes_per_s", name="tbytes", unit="TB/s"),
+    "flops_per_s",
+    "bytes_per_s",
     heads.use("precision", name="precision_title", width=150),
     heads.use("verdict", width=120),
     heads.Col("reading", "What limits it", help="The verdict, with what roofline and warps say beside it", width=420),
@@ -227,9 +226,7 @@ def above(rows: pd.DataFrame) -> None:
 
 
 def figures(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with work in TFLOP/s and traffic in TB/s, for a table."""
+    """The rows with the precision in words, for a table."""
     return rows.assign(
-        tflops=rows["flops_per_s"] / TERA,
-        tbytes=rows["bytes_per_s"] / TERA,
         precision_title=_titles(rows).where(rows["flops_per_s"] > 0),
     )
