@@ -52,7 +52,7 @@ def show(report_id: str) -> None:
             ),
         ]
     )
-    st.caption(meaning(total, _busy_pct(report_id)))
+    st.markdown(meaning(total, _busy_pct(report_id)))
     tables.table(
         kernels.reset_index(drop=True),
         COLUMNS,

@@ -69,7 +69,7 @@ def page() -> None:
     _chart(manifest.id, compute, shown, choice)
     parts.above(shown)
     if lacking := int(measured["flops_per_s"].isna().sum()):
-        st.caption(
+        st.markdown(
             f"{fmt.count(lacking)} measured kernels lack work or traffic of this kind."
             f" Capture them with `{parts.FLAGS}`."
         )

@@ -48,11 +48,11 @@ def _how(manifest: Manifest) -> None:
     name = f"{Path(fmt.visible(manifest.name)).stem}.timings.csv"
     with st.container(border=True):
         st.markdown("**No timings of the program lie beside this report.**")
-        st.caption(
+        st.markdown(
             "Their labels and steps are compared with the NVTX ranges of the same name: mean, spread, and what the"
             " timer saw and the ranges did not."
         )
-        st.caption(f"Drop {fmt.plain(name)} into the Library:")
+        st.markdown(f"Drop {fmt.plain(name)} into the Library:")
         st.code(EXAMPLE, language=None)
 
 
