@@ -113,7 +113,7 @@ def _trace(line: Line, theme: Theme) -> go.Scatter:
 
 def timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     """A label of ``timing_pairs`` over its steps: the timer, the range on the host and on the GPU."""
-    unit, size = fmt.unit_for(float(rows["timer_ns"].median()), fmt.DURATION_UNITS)
+    unit, size = fmt.unit_for(float(rows["timer_ns"].max()), fmt.DURATION_UNITS)
     figure = go.Figure()
     for column, name, color, dash in (
         ("gpu_ns", "range on the GPU", GREY[theme], "dot"),

@@ -17,11 +17,10 @@ from app.ui.charts import (
     NEUTRAL,
     Theme,
     channels,
-    duration_ticks,
     faded,
     frame,
+    log_durations,
     readable_on,
-    round_duration,
 )
 
 BARS = 40
@@ -94,7 +93,7 @@ def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str =
     values = pd.concat([rows[name].dropna().astype(float) for name in known])
     values = values[values > 0]
     log = len(values) > 0 and values.max() > LOG_FROM * values.min()
-    unit, size = fmt.unit_for(float(values.median()) if len(values) else 0.0, fmt.DURATION_UNITS)
+    unit, size = fmt.unit_for(float(values.max()) if len(values) else 0.0, fmt.DURATION_UNITS)
     bars = len(rows) <= BARS and rows["thread"].nunique() == 1 and not log
     figure = go.Figure()
     for warmup in (False, True):
@@ -168,13 +167,7 @@ def _axes(figure: go.Figure, values: "pd.Series[Any]", unit: str, size: float, *
     if not log:
         figure.update_yaxes(title=f"Duration ({unit})", rangemode="tozero", nticks=6)
         return
-    ticks = duration_ticks(float(values.min()), float(values.max()), log=True)
-    figure.update_yaxes(
-        type="log",
-        title="Duration, logarithmic",
-        tickvals=[tick / size for tick in ticks],
-        ticktext=[round_duration(tick) for tick in ticks],
-    )
+    log_durations(figure, float(values.min()), float(values.max()), size)
 
 
 def _median(figure: go.Figure, median_ns: float, size: float, theme: Theme, *, log: bool) -> None:
