@@ -6,7 +6,7 @@ from plotly.subplots import make_subplots
 
 from app.ui import charts
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, GREY, MARK, Theme, faded
+from app.ui.charts import ACCENT, FONT_PX, GREY, GROUND, MARK, Theme, faded
 
 _WIDE = 0.012
 """Share of the width that a character of a range's name takes."""
@@ -135,7 +135,7 @@ def _limit(figure: go.Figure, limit_w: float, theme: Theme) -> None:
         y=limit_w, line={"width": 1, "dash": "dash", "color": MARK[theme]}, row=1, col=1,
         annotation={
             "text": f"power limit {limit_w:,.0f} W", "xanchor": "right", "yanchor": "bottom", "showarrow": False,
-            "font": {"size": FONT_PX, "color": MARK[theme]},
+            "font": {"size": FONT_PX, "color": MARK[theme]}, "bgcolor": faded(GROUND[theme], 0.7),
         },
     )  # fmt: skip
 

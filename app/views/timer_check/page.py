@@ -95,7 +95,7 @@ def _lacks(row: "pd.Series[Any]") -> str:
 
 
 def _chart(report_id: str, rows: pd.DataFrame) -> None:
-    labels = list(rows.loc[rows["pairs"] > 0, "label"])
+    labels = list(rows.loc[rows["pairs"] > 1, "label"])  # one is a point without a line
     if not labels:
         return
     label = labels[0]
