@@ -236,10 +236,11 @@ def frame(
         font={"size": FONT_PX, "color": _TEXT[theme]},
         hoverlabel={"align": "left"},
     )
-    small: dict[str, Any] = {"tickfont": {"size": FONT_PX}, "fixedrange": True, "zeroline": False}
+    font = {"size": FONT_PX, "color": _TEXT[theme]}  # else Streamlit's template makes words of axes too pale to read
+    small: dict[str, Any] = {"tickfont": font, "fixedrange": True, "zeroline": False}
     small |= {"ticks": "outside", "ticklen": 5, "tickcolor": "rgba(0, 0, 0, 0)"}  # a little air before the labels
-    figure.update_xaxes(**small, showgrid=False, tickangle=0, title={"font": {"size": FONT_PX}, "standoff": 6})
-    figure.update_yaxes(**small, gridcolor=_MUTED[theme], title={"font": {"size": FONT_PX}, "standoff": 4})
+    figure.update_xaxes(**small, showgrid=False, tickangle=0, title={"font": font, "standoff": 6})
+    figure.update_yaxes(**small, gridcolor=_MUTED[theme], title={"font": font, "standoff": 4})
 
 
 def _top(values: "pd.Series[Any]") -> float:

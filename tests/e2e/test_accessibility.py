@@ -22,6 +22,7 @@ from tests.conftest import ROOT, SAMPLES
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.nsight("ncu"),
+    pytest.mark.timeout(1200),  # a page takes seconds, and half a minute on a machine that is busy
     pytest.mark.skipif(not (SAMPLES / "energy.sqlite").exists(), reason="no sample reports here"),
 ]
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
@@ -98,6 +99,7 @@ def broken(page: Page) -> list[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_page_breaks_a_rule(page: Page, address: str, data: Path, theme: Theme) -> None:
     library = Library(data / "library")
+    page.set_default_timeout(180_000)
     page.emulate_media(color_scheme=theme)
     found = {}
     for where in ["/", *(path(view, library) for view in VIEWS)]:

@@ -21,7 +21,7 @@ BAND = 0.7
 SAME = 0.04
 """How far two peaks are apart at most that are drawn as one."""
 
-_STEPS = 12
+_STEPS = 24
 """Places along a roof at which its label is tried."""
 Spots = Sequence[tuple[float, float, Spot]]
 _LINE = {"light": "rgba(49, 51, 63, 0.75)", "dark": "rgba(250, 250, 250, 0.75)"}
@@ -131,7 +131,7 @@ def _draw_roofs(figure: go.Figure, chart: Roofline, room: Room, theme: Theme) ->
     x, y = room.x, room.y
     top = max((roof.peak for roof in chart.compute), default=10 ** y[1])
     widest = max((roof.peak for roof in chart.memory if roof.used), default=None)
-    for roof in chart.memory:
+    for roof in sorted(chart.memory, key=lambda roof: not roof.used):  # the first label has the most room
         begin, end = 10 ** x[0], min(top / roof.peak, 10 ** x[1])
         if end > begin:
             _line(figure, roof, (begin, end), (begin * roof.peak, end * roof.peak), theme)
@@ -181,9 +181,10 @@ def _label(figure: go.Figure, roof: Roof, peak: str, wanted: Spots, room: Room, 
 
 
 def _below(begin: float, end: float, peak: float) -> Spots:
-    """Places below a slanted roof, from its left end on."""
+    """Places below and above a slanted roof, from its left end on."""
     at = [math.log10(begin) + math.log10(end / begin) * step / _STEPS for step in range(_STEPS)]
-    return [(x, x + math.log10(peak), Spot("right", right, -9)) for x in at for right in (6, 16)]
+    spots = (Spot("right", 6, -9), Spot("right", 16, -9), Spot("left", -6, 9))
+    return [(x, x + math.log10(peak), spot) for x in at for spot in spots]
 
 
 def _beside(begin: float, end: float, peak: float) -> Spots:
