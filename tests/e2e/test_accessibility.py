@@ -52,9 +52,9 @@ RUN = """async known => {
 PALE = """() => {
   const text = document.createElement('p');
   text.id = 'pale';
-  text.style = 'color: #bbbbbb; background: #ffffff';
+  text.style = 'color: #bbbbbb; background: #ffffff; position: fixed; top: 0; left: 0; z-index: 1000000';
   text.textContent = 'Who can read this?';
-  document.querySelector('[data-testid="stMainBlockContainer"]').append(text);
+  document.querySelector('[data-testid="stMainBlockContainer"]').prepend(text);
 }"""
 
 

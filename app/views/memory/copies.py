@@ -16,9 +16,9 @@ COLUMNS = heads.of(
     "bytes",
     "avg_bytes",
     "bytes_per_s",
-    "traffic_bytes_per_s",
     heads.bar("peak_pct", width=130),
     "peak_bytes_per_s",
+    "traffic_bytes_per_s",
 )
 KIND_COLUMNS = heads.of(
     "copy_kinds",
