@@ -154,10 +154,15 @@ def browser_page() -> Iterator[Page]:
             browser.close()
 
 
+def wait_at_rest(page: Page, selector: str = MAIN_ELEMENT, runs: int = 0) -> None:
+    """Wait until the script has run so often, nothing is drawn any more, and something of this kind is in sight."""
+    page.wait_for_function(_AT_REST, arg=[selector, runs])
+
+
 def _load(page: Page, address: str) -> float:
     began = time.monotonic()
     page.goto(address, wait_until="commit")
-    page.wait_for_function(_AT_REST, arg=[MAIN_ELEMENT, 0])
+    wait_at_rest(page)
     return time.monotonic() - began
 
 
@@ -165,8 +170,8 @@ def _change(page: Page, other: str, path: str) -> float:
     """Go to `other` and back to `path` within the open document; tell the seconds of the second change."""
     page.evaluate(_COUNT_RUNS)
     page.evaluate(_GO, other)
-    page.wait_for_function(_AT_REST, arg=[MAIN_ELEMENT, 1])
+    wait_at_rest(page, runs=1)
     began = time.monotonic()
     page.evaluate(_GO, path)
-    page.wait_for_function(_AT_REST, arg=[MAIN_ELEMENT, 1])
+    wait_at_rest(page, runs=1)
     return time.monotonic() - began

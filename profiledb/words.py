@@ -13,6 +13,8 @@ DURATION_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 FLOP_UNITS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3), ("FLOP", 1.0))
 BYTE_UNITS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3), ("B", 1.0))
 
+_MOST_DIGITS = 6
+"""Digits behind the point from which on a plain number is told as a power of ten."""
 _JOINER = "\u2060"  # invisible, takes no room and allows no line break
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&=^@:])")
@@ -36,6 +38,11 @@ def rate(bytes_per_s: Any) -> str:
     return text if text == MISSING else f"{text}/s"
 
 
+def work(flops_: Any) -> str:
+    """A number of floating-point operations with three significant digits: ``1.23 TFLOP``."""
+    return _scaled(flops_, FLOP_UNITS)
+
+
 def flops(flops_per_s: Any, *, digits: bool = True) -> str:
     """A rate of work with three significant digits: ``1.23 TFLOP/s``; without ``digits`` as short as it can be."""
     value = number(flops_per_s)
@@ -57,7 +64,29 @@ def percent(x: Any) -> str:
     value = number(x)
     if value is None:
         return MISSING
-    return "<0.1 %" if 0 < value < 0.05 else f"{value:.1f} %"
+    return "<0.1 %" if 0 < value < 0.05 else _decimals(value) + " %"
+
+
+def _decimals(value: float) -> str:
+    digits = 1 if abs(value) < 999.95 else 0
+    return f"{rounded(value, digits):,.{digits}f}"
+
+
+def significant(x: Any) -> str:
+    """A plain number with three significant digits, of a large one all before the point: ``0.0123``, ``21,590``."""
+    value = number(x)
+    if value is None:
+        return MISSING
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value)) + 0.0002))  # 9.996 rounds to 10.0
+    shown = rounded(value, min(digits, _MOST_DIGITS))
+    return f"{shown:,.{digits}f}" if digits <= _MOST_DIGITS else f"{value:.3g}"
+
+
+def rounded(value: float, digits: int) -> float:
+    """A number with so many digits behind the point; never the negative zero, which would show as ``-0.0``."""
+    return round(value, digits) + 0.0
 
 
 def when(iso: str | None) -> str:
@@ -141,7 +170,7 @@ def _scaled(value: Any, units: tuple[tuple[str, float], ...]) -> str:
         return MISSING
     name, size = unit_for(amount, units)
     if size == 1 and amount == round(amount):
-        return f"{amount:.0f} {name}"
+        return f"{amount + 0.0:.0f} {name}"
     shown = amount / size
     digits = 2 if abs(shown) < 9.995 else 1 if abs(shown) < 99.95 else 0
-    return f"{shown:,.{digits}f} {name}"
+    return f"{rounded(shown, digits):,.{digits}f} {name}"

@@ -22,7 +22,7 @@ COLUMNS = heads.of(
     "nvtx_tree",
     heads.use("name", name="shown", width=340),
     "gpu_ns",
-    heads.use("kernel_ns", like="gpu_ns"),
+    "kernel_ns",
     "instances",
 )
 

@@ -15,10 +15,16 @@ import plotly.graph_objects as go
 from app.ui import format as fmt
 
 Theme = Literal["light", "dark"]
-ACCENT = {"light": "#0072B2", "dark": "#4FA8E0"}
-"""The colour of what a chart shows where it needs one only."""
+ACCENT = {"light": "#2F5FD0", "dark": "#6B97F0"}
+"""The colour of what a chart shows where it needs one only: the accent of the theme, primaryColor in config.toml."""
 MARK = {"light": "#B3261E", "dark": "#FF8A80"}
 """The colour of lines that mark a value."""
+GREY = {"light": "#5F6670", "dark": "#A9B0BB"}
+"""The colour of what stands beside that."""
+NEUTRAL = {"light": "#8A929E", "dark": "#8B95A3"}
+"""The colour of bars and boxes that stand beside it."""
+GROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#13161b"}
+"""The page's, as config.toml has it."""
 FONT_PX = 12
 _TEXT = {"light": "rgba(49, 51, 63, 0.85)", "dark": "rgba(250, 250, 250, 0.85)"}
 _MUTED = {"light": "rgba(49, 51, 63, 0.14)", "dark": "rgba(250, 250, 250, 0.16)"}
@@ -131,7 +137,7 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
 def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
     """Each launch of ``kernel_over_time`` as a point: when it began, how long it took."""
     x_unit, x_size = fmt.unit_for(_top(rows["since_start_ns"]), fmt.DURATION_UNITS)
-    y_unit, y_size = fmt.unit_for(float(rows["duration_ns"].median() or 0), fmt.DURATION_UNITS)
+    y_unit, y_size = fmt.unit_for(_top(rows["duration_ns"]), fmt.DURATION_UNITS)
     hover = [
         f"<b>{fmt.duration(row.duration_ns)}</b> ({fmt.count(row.duration_ns)} ns)<br>"
         f"at {fmt.duration(row.since_start_ns)}<br>GPU {row.gpu_id}, stream {row.stream}"
@@ -150,9 +156,23 @@ def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
     frame(figure, theme, height=280, left=52, top=26, bottom=40)
     figure.update_layout(meta={NS_PER_X: x_size})
     figure.update_xaxes(title=f"Start time in capture ({x_unit})", nticks=7)
-    figure.update_yaxes(title=f"Duration ({y_unit})")
-    figure.update_yaxes(**({"type": "log", "dtick": "D2"} if log else {"rangemode": "tozero"}))
+    if not log:
+        figure.update_yaxes(title=f"Duration ({y_unit})", rangemode="tozero")
+        return figure
+    lowest = fmt.number(rows["duration_ns"][rows["duration_ns"] > 0].min()) or 1.0
+    log_durations(figure, lowest, _top(rows["duration_ns"]), y_size)
     return figure
+
+
+def log_durations(figure: go.Figure, low: float, high: float, size: float) -> None:
+    """A logarithmic axis of durations between two (ns), drawn in units of ``size`` ns; each tick has its unit."""
+    ticks = duration_ticks(low, high, log=True)
+    figure.update_yaxes(
+        type="log",
+        title="Duration, logarithmic",
+        tickvals=[tick / size for tick in ticks],
+        ticktext=[round_duration(tick) for tick in ticks],
+    )
 
 
 def duration_ticks(low: float, high: float, *, log: bool, most: int = 7) -> list[float]:
@@ -216,10 +236,11 @@ def frame(
         font={"size": FONT_PX, "color": _TEXT[theme]},
         hoverlabel={"align": "left"},
     )
-    small: dict[str, Any] = {"tickfont": {"size": FONT_PX}, "fixedrange": True, "zeroline": False}
+    font = {"size": FONT_PX, "color": _TEXT[theme]}  # else Streamlit's template makes words of axes too pale to read
+    small: dict[str, Any] = {"tickfont": font, "fixedrange": True, "zeroline": False}
     small |= {"ticks": "outside", "ticklen": 5, "tickcolor": "rgba(0, 0, 0, 0)"}  # a little air before the labels
-    figure.update_xaxes(**small, showgrid=False, tickangle=0, title={"font": {"size": FONT_PX}, "standoff": 6})
-    figure.update_yaxes(**small, gridcolor=_MUTED[theme], title={"font": {"size": FONT_PX}, "standoff": 4})
+    figure.update_xaxes(**small, showgrid=False, tickangle=0, title={"font": font, "standoff": 6})
+    figure.update_yaxes(**small, gridcolor=_MUTED[theme], title={"font": font, "standoff": 4})
 
 
 def _top(values: "pd.Series[Any]") -> float:
@@ -237,8 +258,12 @@ def faded(color: str, opacity: float) -> str:
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
-def readable_on(color: str) -> str:
-    """Black or white, whichever stands out more on a colour (relative luminance, WCAG 2)."""
+def luminance(color: str) -> float:
+    """The relative luminance of ``#RRGGBB``, 0 to 1 (WCAG 2)."""
     linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in channels(color)]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#000000" if luminance > 0.179 else "#FFFFFF"
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def readable_on(color: str) -> str:
+    """Black or white, whichever stands out more on a color."""
+    return "#000000" if luminance(color) > 0.179 else "#FFFFFF"

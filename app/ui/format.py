@@ -17,9 +17,11 @@ from profiledb.words import (
     rate,
     sentence,
     shortened,
+    significant,
     unit_for,
     visible,
     when,
+    work,
 )
 
 __all__ = [
@@ -38,9 +40,11 @@ __all__ = [
     "rate",
     "sentence",
     "shortened",
+    "significant",
     "unit_for",
     "visible",
     "when",
+    "work",
 ]
 
 

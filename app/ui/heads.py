@@ -12,13 +12,18 @@ import pandas as pd
 from profiledb.query import header
 from profiledb.query.header import Column
 
-Kind = Literal["duration", "count", "bytes", "percent", "number", "text", "class", "bar"]
+Kind = Literal[
+    "duration", "moment", "count", "bytes", "rate", "work", "flops", "percent", "number", "text", "class", "bar"
+]
 Width = int | Literal["small", "medium", "large"] | None
 
 _KINDS: dict[str, Kind] = {
-    "ns": "duration", "bytes": "bytes", "%": "percent", "class": "class", "text": "text", "code": "text",
+    "ns": "duration", "bytes": "bytes", "bytes/s": "rate", "FLOP": "work", "FLOP/s": "flops",
+    "%": "percent", "class": "class", "text": "text", "code": "text",
     "bool": "text", "count": "count", "id": "count", "blocks": "count", "threads": "count",
 }  # fmt: skip
+_MOMENTS = ("start_ns", "end_ns")
+"""How columns end that say when something was, not how long it took."""
 _SHOWN = {"": "", "number": "", "size": "", "x": "", "ratio": "×"}
 """What stands behind the heading for the unit of a plain number, where it is not the unit itself."""
 
@@ -30,12 +35,11 @@ class Col:
     Args:
         name: the column of the frame.
         label: its heading.
-        unit: shown behind the heading; a ``duration`` (given in ns) or ``bytes`` column chooses its own.
+        unit: shown behind the heading; cells of a ``duration`` (given in ns), of bytes and FLOP carry their own.
         help: what it means, on hovering over the heading.
-        kind: how it is shown. ``percent`` and ``bar`` hold percent, 0 to 100; ``class`` the name of a kernel class.
+        kind: how it is shown. A ``moment`` is a time on the report's clock, in one unit for all cells. ``percent`` and
+            ``bar`` hold percent, 0 to 100; ``class`` the name of a kernel class.
         width: pixels, or small, medium, large.
-        pinned: stays in sight when the table is scrolled sideways.
-        like: the name of another column whose unit this one shares, so that the two compare at a glance.
     """
 
     name: str
@@ -44,8 +48,6 @@ class Col:
     help: str = ""
     kind: Kind = "text"
     width: Width = None
-    pinned: bool = False
-    like: str = ""
 
 
 class Changes(TypedDict, total=False):
@@ -57,8 +59,6 @@ class Changes(TypedDict, total=False):
     help: str
     kind: Kind
     width: Width
-    pinned: bool
-    like: str
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,8 @@ def _col(known: dict[str, Column], wanted: str | Use) -> Col:
 
 def shown_as(column: Column) -> tuple[Kind, str]:
     """How a column is shown by its unit, and the unit behind its heading. A count with decimals is a mean of counts."""
+    if column.unit == "ns" and column.name.endswith(_MOMENTS):
+        return "moment", ""
     kind = _KINDS.get(column.unit, "number")
     if kind == "count" and column.format:
         return "number", ""

@@ -57,7 +57,7 @@ def lacks(report_id: str, told: str = "") -> None:
         for capture in missing:
             shows = f"**{fmt.plain(capture.title)}** would show {fmt.plain(capture.use)}."
             if not capture.flag:
-                st.caption(f"{shows} {captures.RECORDED_NONE}")
+                st.markdown(f"{shows} {captures.RECORDED_NONE}")
                 continue
-            st.caption(f"{shows} Capture with")
+            st.markdown(f"{shows} Capture with")
             st.code(capture.flag, language=None)

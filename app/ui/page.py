@@ -62,17 +62,17 @@ def not_captured(error: NotCapturedError) -> None:
     with st.container(border=True):
         st.markdown(f"**{fmt.plain(error.message)}**")
         if error.use:
-            st.caption(f"It would show {fmt.plain(error.use)}.")
+            st.markdown(f"It would show {fmt.plain(error.use)}.")
         if error.why:
-            st.caption(fmt.plain(error.why))
+            st.markdown(fmt.plain(error.why))
         if error.command:
-            st.caption("Capture again with")
+            st.markdown("Capture again with")
             st.code(error.command, language=None)
 
 
 def lacking(error: NotCapturedError, before: str = "") -> None:
-    """The same as one quiet line, for a part of a page that goes on without, and the command to copy."""
-    st.caption(f"{before}{fmt.plain(f'{error.message} {error.why}'.strip())}")
+    """The same as one line, for a part of a page that goes on without, and the command to copy."""
+    st.markdown(f"{before}{fmt.plain(f'{error.message} {error.why}'.strip())}")
     if error.command:
         st.code(error.command, language=None)
 

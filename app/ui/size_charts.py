@@ -11,12 +11,11 @@ from plotly.subplots import make_subplots
 
 from app.ui import charts
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, Theme
+from app.ui.charts import ACCENT, FONT_PX, GREY, Theme
 
 FEWEST = 3
 """Lengths that an exponent needs: two points lie on a line whatever happens."""
 
-_GREY = {"light": "#5F6670", "dark": "#A9B0BB"}
 _STROKES = {
     "softmax": ("solid", "circle"), "scores": ("solid", "square"), "output": ("dash", "diamond"),
     "fused": ("solid", "circle"), "fused backward": ("dot", "circle"),
@@ -89,7 +88,7 @@ def _short(tokens: int) -> str:
 
 
 def _trace(line: Line, theme: Theme) -> go.Scatter:
-    color = ACCENT[theme] if line.part in _ACCENTED else _GREY[theme]
+    color = ACCENT[theme] if line.part in _ACCENTED else GREY[theme]
     dash, symbol = _STROKES.get(line.part, ("solid", "circle"))
     order = sorted(range(len(line.tokens)), key=lambda i: (line.tokens[i], line.ns[i]))
     hover = [
@@ -114,11 +113,11 @@ def _trace(line: Line, theme: Theme) -> go.Scatter:
 
 def timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     """A label of ``timing_pairs`` over its steps: the timer, the range on the host and on the GPU."""
-    unit, size = fmt.unit_for(float(rows["timer_ns"].median()), fmt.DURATION_UNITS)
+    unit, size = fmt.unit_for(float(rows["timer_ns"].max()), fmt.DURATION_UNITS)
     figure = go.Figure()
     for column, name, color, dash in (
-        ("gpu_ns", "range on the GPU", _GREY[theme], "dot"),
-        ("cpu_ns", "range on the host", _GREY[theme], "solid"),
+        ("gpu_ns", "range on the GPU", GREY[theme], "dot"),
+        ("cpu_ns", "range on the host", GREY[theme], "solid"),
         ("timer_ns", "timer", ACCENT[theme], "solid"),
     ):
         known = rows.dropna(subset=[column])

@@ -1,4 +1,4 @@
-"""Tables: real numbers that sort, with their units in the headings, and the raw values as CSV."""
+"""Tables: real numbers that sort, each written in the unit that fits it, and the raw values as CSV."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.ui import format as fmt
 from app.ui import spreadsheet, theme
-from app.ui.heads import Col
+from app.ui.heads import Col, Kind
 
 ROW_PX = 32
 SCREEN = 20
@@ -17,7 +17,17 @@ SCREEN = 20
 SELECTION: list[Literal["single-row", "single-cell"]] = ["single-row", "single-cell"]
 """What a click may select: a row by its box, or by any of its cells."""
 
-_UNITS = {"duration": fmt.DURATION_UNITS, "bytes": fmt.BYTE_UNITS}
+_WRITTEN: dict[Kind, Callable[[Any], str]] = {
+    "duration": fmt.duration,
+    "bytes": fmt.bytes_,
+    "rate": fmt.rate,
+    "work": fmt.work,
+    "flops": fmt.flops,
+    "percent": lambda value: fmt.percent(value).removesuffix(" %"),
+    "number": fmt.significant,
+}
+"""How single cells are written, each with a unit that fits it: a column holds what takes seconds and what takes ns."""
+_FORMATS: dict[Kind, str] = {"count": "%,d", "moment": "%,.3f"}
 
 
 def table(
@@ -62,11 +72,11 @@ def table(
     return _chosen(event.selection, len(frame)) if select else None
 
 
-def drawn(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """What ``st.dataframe`` takes: the cells in their units, and the configuration of the columns."""
-    units = column_units(frame, columns)
-    shown = pd.DataFrame({c.name: _cells(frame[c.name], c, units) for c in columns})
-    return shown, {c.name: _config(c, frame[c.name], units) for c in columns}
+def drawn(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[Any, dict[str, Any]]:
+    """What ``st.dataframe`` takes: numbers, which sort, with the words of each cell, and how columns are shown."""
+    cells = pd.DataFrame({c.name: _cells(frame[c.name], c) for c in columns}).reset_index(drop=True)
+    words: Any = {c.name: written for c in columns if (written := _written(frame[c.name], c))}
+    return cells.style.format(words), {c.name: _config(c, frame[c.name]) for c in columns}
 
 
 def _chosen(selection: Any, rows: int) -> int | None:
@@ -91,40 +101,48 @@ def _below(rows: int, data: Callable[[], bytes], download: str, key: str) -> Non
         )
 
 
-def column_units(frame: pd.DataFrame, columns: Sequence[Col]) -> dict[str, tuple[str, float]]:
-    """The unit (name, size) of each duration and bytes column, by the median of what is not 0."""
-    own = {}
-    for column in columns:
-        if column.kind in _UNITS:
-            source = column.like if column.like in frame.columns else column.name
-            values = pd.to_numeric(frame[source], errors="coerce").abs()
-            middle = fmt.number(values[values > 0].median())
-            own[column.name] = fmt.unit_for(middle or 0, _UNITS[column.kind])
-    return own
-
-
-def _cells(values: "pd.Series[Any]", column: Col, units: dict[str, tuple[str, float]]) -> "pd.Series[Any]":
-    if column.name in units:
-        return pd.to_numeric(values, errors="coerce").astype("Float64") / units[column.name][1]
+def _cells(values: "pd.Series[Any]", column: Col) -> "pd.Series[Any]":
     if column.kind == "class":
         titles = theme.class_titles()
         return values.map(lambda name: [titles.get(name, name)] if isinstance(name, str) else [])
     if column.kind == "text":
         return values.map(fmt.visible, na_action="ignore")
+    if column.kind == "moment":
+        return pd.to_numeric(values, errors="coerce").astype("Float64") / moment_unit(values)[1]
     return values
 
 
-def _config(column: Col, values: "pd.Series[Any]", units: dict[str, tuple[str, float]]) -> Any:
-    unit = units[column.name][0] if column.name in units else column.unit
+def moment_unit(values: "pd.Series[Any]") -> tuple[str, float]:
+    """The unit (name, size) that all moments of a column share, so that they can be told apart: µs below 1 ms."""
+    latest = fmt.number(pd.to_numeric(values, errors="coerce").abs().max()) or 0.0
+    return ("ms", 1e6) if latest >= 1e6 else ("µs", 1e3)
+
+
+def _written(values: "pd.Series[Any]", column: Col) -> Callable[[Any], str] | None:
+    """How cells are written, each by itself; None where the column's configuration says it."""
+    if column.kind == "text":
+        return text
+    if column.kind == "number" and _whole(values):
+        return fmt.count
+    return _WRITTEN.get(column.kind)
+
+
+def text(value: Any) -> str:
+    """A cell of text, or what stands for a missing one."""
+    return value if isinstance(value, str) else fmt.MISSING if pd.isna(value) else str(value)
+
+
+def _whole(values: "pd.Series[Any]") -> bool:
+    numbers = pd.to_numeric(values, errors="coerce").dropna()
+    return bool((numbers % 1 == 0).all())
+
+
+def _config(column: Col, values: "pd.Series[Any]") -> Any:
+    unit = moment_unit(values)[0] if column.kind == "moment" else column.unit
     if not unit and column.kind in ("percent", "bar"):
         unit = "%"
     label = f"{column.label} ({unit})" if unit else column.label
-    common: dict[str, Any] = {
-        "label": label,
-        "width": column.width,
-        "help": fmt.plain(column.help) or None,
-        "pinned": column.pinned,
-    }
+    common: dict[str, Any] = {"label": label, "width": column.width, "help": fmt.plain(column.help) or None}
     if column.kind == "text":
         return st.column_config.TextColumn(**common)
     if column.kind == "class":
@@ -135,17 +153,4 @@ def _config(column: Col, values: "pd.Series[Any]", units: dict[str, tuple[str, f
         )
     if column.kind == "bar":
         return st.column_config.ProgressColumn(**common, format="%.1f", min_value=0, max_value=100)
-    return st.column_config.NumberColumn(**common, format=_number_format(column, values, units))
-
-
-def _number_format(column: Col, values: "pd.Series[Any]", units: dict[str, tuple[str, float]]) -> str:
-    """As many decimals as tell the middle of the column apart; the same in every row, so that the points align."""
-    if column.kind == "count":
-        return "%,d"
-    if column.kind == "percent":
-        return "%.1f"
-    numbers = pd.to_numeric(values, errors="coerce") / units.get(column.name, ("", 1.0))[1]
-    if not len(numbers.dropna()) or bool((numbers.dropna() % 1 == 0).all()):
-        return "%,.0f"
-    middle = fmt.number(numbers.abs().median()) or 0
-    return f"%,.{3 if middle < 10 else 2 if middle < 100 else 1}f"
+    return st.column_config.NumberColumn(**common, format=_FORMATS.get(column.kind))

@@ -2,17 +2,12 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
 import streamlit as st
 
+from app.ui.charts import GROUND, Theme
 from profiledb import config
 from profiledb.rules import classes
-
-Theme = Literal["light", "dark"]
-
-BACKGROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#13161b"}
-"""The page's, as .streamlit/config.toml has it."""
 
 WORK: dict[Theme, dict[str, str]] = {
     "light": {
@@ -56,7 +51,7 @@ def tint(color: str) -> str:
 
     It is opaque, because what is drawn on it must be told from the mixture and not from the colour itself.
     """
-    ground, share = BACKGROUND[theme()], TINT[theme()]
+    ground, share = GROUND[theme()], TINT[theme()]
     mixed = [
         round(share * int(color[at : at + 2], 16) + (1 - share) * int(ground[at : at + 2], 16)) for at in (1, 3, 5)
     ]

@@ -4,19 +4,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.ui import format as fmt
+from app.ui import theme
+from app.ui.charts import Theme
 
-COLORS = {
-    "memory bound": "#0072B2",
-    "compute bound": "#E69F00",
-    "high throughput": "#46A394",
-    "balanced": "#7DAFE1",
-    "latency bound": "#B5569B",
-    "small grid": "#E84B5F",
-}
+UNKNOWN = "no verdict"
+COLORS: dict[Theme, dict[str, str]] = {
+    "light": {
+        "memory bound": "#0072B2", "compute bound": "#E69F00", "high throughput": "#46A394", "balanced": "#7DAFE1",
+        "latency bound": "#B5569B", "small grid": "#E84B5F", UNKNOWN: "#8A929E",
+    },
+    "dark": {
+        "memory bound": "#008DDD", "compute bound": "#EBA200", "high throughput": "#76C4B7", "balanced": "#96BCE2",
+        "latency bound": "#C873B2", "small grid": "#EA6979", UNKNOWN: "#8B95A3",
+    },
+}  # fmt: skip
 MEMORY_STALLS = ("long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle")
 """Reasons of ``ncu_stalls`` that are waits for global memory or the queue to it."""
-UNKNOWN_COLOR = "#9A9A9A"
-UNKNOWN = "no verdict"
 
 
 def title(verdict: object) -> str:
@@ -25,8 +28,9 @@ def title(verdict: object) -> str:
 
 
 def color(verdict: object) -> str:
-    """The colour of a verdict."""
-    return COLORS.get(title(verdict), UNKNOWN_COLOR)
+    """The colour of a verdict in this visitor's theme."""
+    known = COLORS[theme.theme()]
+    return known.get(title(verdict), known[UNKNOWN])
 
 
 def sentence(row: Mapping[Any, Any]) -> str:

@@ -47,7 +47,7 @@ def test_the_sample_in_all_lengths(dashboard: Dashboard, data: Path) -> None:
     assert metrics(at)["of their FLOPs"] == "2.0 %"
     parts = at.dataframe[1].value
     assert len(parts) == 28
-    assert parts["gflop"].notna().all()
+    assert parts["flops"].notna().all()
     fits = at.dataframe[2].value
     assert list(fits["lengths"]) == [4] * 7
     assert fits["exponent"].between(1.5, 2.5).all()
@@ -66,11 +66,11 @@ def test_causal_and_sizes_beside_the_report(dashboard: Dashboard, data: Path) ->
     assert f"{2 * MATMUL_FLOPS:,}" in texts(at)
     assert "One length alone shows no growth" in texts(at)
     parts = at.dataframe[1].value
-    assert list(parts["useful_gflop"] * 2) == pytest.approx(list(parts["gflop"]))
+    assert list(parts["useful_flops"] * 2) == pytest.approx(list(parts["flops"]))
     library.put_sidecar(report, "meta", json.dumps(facts | {"batch": "16", "causal": "false"}))
     at.run()
     assert f"{4 * MATMUL_FLOPS:,}" in texts(at), "what replaced it counts at once"
-    assert "useful_gflop" not in at.dataframe[1].value
+    assert "useful_flops" not in at.dataframe[1].value
 
 
 @needs_samples

@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.ui import theme
+from app.ui.charts import Theme
 from app.views.cpu_gpu import charts
 from profiledb.query import analysis
 from profiledb.report.library import Library
@@ -39,7 +40,7 @@ def test_the_sample(dashboard: Dashboard, sample: str) -> None:
     assert len(at.get("plotly_chart")) == 2
     (times,) = (one.value for one in at.dataframe)
     assert len(times) == 30
-    assert "cpu_gflops" not in times.columns, "without flops_by_task there is no column of dashes"
+    assert "cpu_flops_per_s" not in times.columns, "without flops_by_task there is no column of dashes"
     assert {getattr(one, "label", "") for one in at.get("download_button")} == {"CSV", "Parquet"}
 
 
@@ -101,7 +102,7 @@ def test_the_charts(library: Library, sample: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_colours_stay_apart(name: theme.Theme) -> None:
+def test_colours_stay_apart(name: Theme) -> None:
     """The two devices, and neighbours in the stack of parts, by 30 in CIE Lab whatever the eye."""
     colors = theme.WORK[name]
     assert difference(colors["cpu"], colors["gpu"]) > 30

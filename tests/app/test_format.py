@@ -26,6 +26,8 @@ from app.ui import format as fmt
         (1_500_000_000, "1.50 s"),
         (1_234_000_000_000, "1,234 s"),
         (-5_000_000, "-5.00 ms"),
+        (-0.0, "0 ns"),
+        (-0.001, "0.00 ns"),
         (None, "–"),
         (pd.NA, "–"),
         (float("nan"), "–"),
@@ -44,6 +46,26 @@ def test_other_numbers() -> None:
     assert fmt.rate(2.5e9) == "2.50 GB/s"
     assert fmt.rate(None) == "–"
     assert [fmt.percent(x) for x in (12.34, 0, 0.01, 100, None)] == ["12.3 %", "0.0 %", "<0.1 %", "100.0 %", "–"]
+    assert [fmt.percent(x) for x in (-0.0, -0.04, -0.05001, 21590.5)] == ["0.0 %", "0.0 %", "-0.1 %", "21,590 %"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"),
+        (-0.0, "0"),
+        (0.0001234, "0.000123"),
+        (0.000000001234, "1.23e-09"),
+        (1, "1.00"),
+        (9.996, "10.0"),
+        (99.96, "100"),
+        (-3.14159, "-3.14"),
+        (21590.5, "21,590"),
+        (pd.NA, "–"),
+    ],
+)
+def test_a_plain_number_has_three_digits(number: Any, text: str) -> None:
+    assert fmt.significant(number) == text
 
 
 @pytest.mark.parametrize(

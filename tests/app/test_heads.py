@@ -63,8 +63,8 @@ def test_no_page_says_again_what_the_header_says() -> None:
 
 
 def test_a_page_may_say_some_things_itself() -> None:
-    (col,) = heads.of([PLAIN], heads.use("total_ns", name="a_ns", label="Total of A", width=90, like="b_ns"))
-    assert col == heads.Col("a_ns", "Total of A", "", "Sum of durations", "duration", 90, like="b_ns")
+    (col,) = heads.of([PLAIN], heads.use("total_ns", name="a_ns", label="Total of A", width=90))
+    assert col == heads.Col("a_ns", "Total of A", "", "Sum of durations", "duration", 90)
     (col,) = heads.of([PLAIN], heads.use("total_ns", click="opens it"))
     assert col.help == "Sum of durations; a click opens it"
 
@@ -98,6 +98,11 @@ def test_a_column_that_is_not_there() -> None:
 )
 def test_the_unit_says_how_a_column_is_shown(unit: str, form: str, shown: tuple[str, str]) -> None:
     assert heads.shown_as(Column("x", unit, form, "")) == shown
+
+
+def test_when_something_was_is_not_how_long_it_took() -> None:
+    assert heads.shown_as(Column("since_start_ns", "ns", "", "")) == ("moment", "")
+    assert heads.shown_as(Column("startup_ns", "ns", "", "")) == ("duration", "")
 
 
 def test_columns_without_any_value_are_left_out() -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.roofline.charts import Roof, Roofline, roofline
+from app.ui import format as fmt
+from app.views.roofline.charts import NARROWEST_PX, Roof, Roofline, roofline
+from app.views.roofline.labels import Room, Spot
 from app.views.roofline.points import Point
 from profiledb.query import analysis
 from profiledb.report.library import Library
@@ -36,9 +38,13 @@ def test_a_compute_report_shows_its_launches_under_their_roofs(dashboard: Dashbo
     share = (rows["pct_of_roof"] * rows["duration_ns"]).sum() / time
     assert metrics(at)["Launches"] == f"{len(rows)} of 46"
     assert metrics(at)["Of the roof"] == f"{share:.1f} %"
+    gaps = rows["duration_ns"] * (1 - rows["pct_of_roof"].clip(upper=100) / 100)
+    assert metrics(at)["Time above the roof"] == fmt.duration(gaps.sum())
     table = at.dataframe[0].value
     assert sorted(table["launch_id"]) == sorted(rows["launch_id"])
-    assert "masked\\_fill" in texts(at)  # does no arithmetic, so it is named and not drawn
+    assert table["roof_gap_ns"].is_monotonic_decreasing
+    assert table["roof_gap_ns"].iloc[0] == pytest.approx(gaps.max())
+    assert "at 0 FLOP/byte stand kernels without arithmetic" in texts(at)
 
 
 @needs_samples
@@ -79,7 +85,9 @@ def test_a_systems_report_is_weighted_by_its_own_time(dashboard: Dashboard, libr
     assert metrics(at)["ncu covers"] == f"{row['covered_pct']:.1f} %"
     assert f"ncu covers {row['covered_pct']:.1f} % of the GPU time" in texts(at).replace("\\", "")
     pairs = analysis.run(library, systems, "time_weighted_roofline", chosen)
-    assert list(at.dataframe[0].value["calls"]) == list(pairs.loc[pairs["match"] == "exact", "calls"])
+    exact = pairs[pairs["match"] == "exact"].sort_values("roof_gap_ns", ascending=False, kind="stable")
+    assert list(at.dataframe[0].value["calls"]) == list(exact["calls"])
+    assert metrics(at)["Time above the roof"] == fmt.duration(exact["roof_gap_ns"].sum())
     assert len(at.dataframe[1].value) == (pairs["match"] != "exact").sum()
 
 
@@ -169,3 +177,60 @@ def test_the_chart_draws_roofs_ridges_points_and_arrows() -> None:
     (arrow,) = [note for note in figure.layout.annotations if note.showarrow]
     assert (arrow.ax, arrow.x) == (math.log10(4), 0)
     assert all("<b>name" not in str(note.text) for note in figure.layout.annotations)  # names are untrusted
+
+
+def test_what_does_no_arithmetic_stands_as_far_below_the_memory_roof_as_its_traffic_is() -> None:
+    idle = point(0, 0, bytes_per_s=1e12)
+    chart = Roofline([point(1, 1e12), idle], [Roof("DRAM", 4e12, True)], [Roof("FP32", 6e13, True)])
+    figure = roofline(chart, "light")
+    (points,) = [trace for trace in figure.data if trace.customdata]
+    at, y = min(zip(points.x, points.y, strict=True))
+    assert at < 0.5, "left of all that does arithmetic"
+    assert y / (at * 4e12) == pytest.approx(1 / 4)
+    assert figure.layout.xaxis.ticktext[0] == "0"
+    assert figure.layout.xaxis.tickvals[0] == pytest.approx(at)
+    assert figure.layout.xaxis.range[0] < math.log10(at) < math.log10(figure.layout.xaxis.tickvals[1])
+    alone = roofline(Roofline([idle], [Roof("DRAM", 4e12, True)], [Roof("FP32", 6e13, True)]), "dark")
+    assert [trace.customdata for trace in alone.data if trace.customdata] == [("/0",)]
+
+
+def test_no_name_covers_a_point_or_another_name() -> None:
+    """Points of different size: the boxes of all words, drawn anew from the figure, meet nothing."""
+    points = [
+        Point(
+            f"/{n}",
+            f"kernel_number_{n}",
+            "group",
+            "#0072B2",
+            10 ** (n % 5 / 2),
+            10 ** (9 + n % 7 / 2),
+            100.0 + n**2,
+            "",
+        )
+        for n in range(16)
+    ]
+    figure = roofline(Roofline(points, [Roof("DRAM", 4e12, True)], [Roof("FP32", 6e13, True)]), "light")
+    xs, ys = (tuple(axis.range) for axis in (figure.layout.xaxis, figure.layout.yaxis))
+    height = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
+    boxes = []
+    for note in figure.layout.annotations:
+        at = ((note.x - xs[0]) / (xs[1] - xs[0]) * NARROWEST_PX, (note.y - ys[0]) / (ys[1] - ys[0]) * height)
+        boxes.append(Spot("right" if note.xanchor == "left" else "left", note.xshift, note.yshift).box(note.text, *at))
+    assert len(boxes) >= 4
+    (drawn,) = [trace for trace in figure.data if trace.customdata]
+    for x, y, size in zip(drawn.x, drawn.y, drawn.marker.size, strict=True):
+        left = (math.log10(x) - xs[0]) / (xs[1] - xs[0]) * NARROWEST_PX
+        bottom = (math.log10(y) - ys[0]) / (ys[1] - ys[0]) * height
+        boxes.append((left - size / 2, bottom - size / 2, left + size / 2, bottom + size / 2))
+    words = len(figure.layout.annotations)
+    for number, one in enumerate(boxes[:words]):
+        for other in boxes[number + 1 :]:
+            assert one[0] >= other[2] or other[0] >= one[2] or one[1] >= other[3] or other[1] >= one[3]
+
+
+def test_room_is_taken_once() -> None:
+    room = Room((0, 1), (0, 1), 100, 100)
+    wanted = [(0.5, 0.5, Spot("right", 0, 0))]
+    assert room.find("abc", wanted) == wanted[0]
+    assert room.find("abc", wanted) is None
+    assert room.find("a name that is wider than the chart", [(0.1, 0.1, Spot("right", 0, 0))]) is None

@@ -14,10 +14,10 @@ CUDA = heads.of(
     "total_ns",
     heads.use("category", name="for", width=160),
     "calls",
-    heads.use("avg_ns", like="median_ns"),
+    "avg_ns",
     "median_ns",
-    heads.use("min_ns", like="median_ns"),
-    heads.use("max_ns", like="median_ns"),
+    "min_ns",
+    "max_ns",
     "failed",
 )
 OS_RUNTIME = heads.of(
@@ -26,9 +26,9 @@ OS_RUNTIME = heads.of(
     heads.bar("share_pct", width=110),
     "total_ns",
     "calls",
-    heads.use("avg_ns", like="median_ns"),
+    "avg_ns",
     "median_ns",
-    heads.use("max_ns", like="median_ns"),
+    "max_ns",
     "threads",
 )
 CATEGORIES = {

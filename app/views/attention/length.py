@@ -30,7 +30,7 @@ FIT_COLUMNS = heads.of(
     heads.Col("lengths", "Lengths", kind="count"),
     heads.Col("exponent", "Exponent", kind="number", help="Empty below three lengths"),
     heads.Col("shortest", "Shortest", kind="duration", help="Time of one attention at the fewest tokens"),
-    heads.Col("longest", "Longest", kind="duration", help="Time of one attention at the most tokens", like="shortest"),
+    heads.Col("longest", "Longest", kind="duration", help="Time of one attention at the most tokens"),
 )
 
 

@@ -45,7 +45,7 @@ def _nothing(report_id: str, ranges: pd.DataFrame) -> None:
     st.info(f"No range of this selection is called like a part of attention, and no kernel is a fused one. {looked}.")
     if settled.is_part(report_id):
         settled.clear_button("attention-clear")
-    st.caption("Choose the ranges that are its parts; one of them is enough.")
+    st.markdown("Choose the ranges that are its parts; one of them is enough.")
     sizes.names(ranges)
 
 
@@ -61,7 +61,7 @@ def _missing(rows: pd.DataFrame) -> None:
     present = set(rows["part"])
     lacking = [title for part, title in tables.PARTS.items() if part in sizes.KEYS and part not in present]
     if present & set(sizes.KEYS) and lacking:
-        st.caption(f"No range of the {' and the '.join(word.lower() for word in lacking)}: choose one under Ranges.")
+        st.markdown(f"No range of the {' and the '.join(word.lower() for word in lacking)}: choose one under Ranges.")
 
 
 page()

@@ -24,14 +24,14 @@ _RATIO = ("time_to_matmuls", "time_to_products", "flops_to_matmuls")
 _OF_ONE = "Kernel time of one attention"
 RATIO_COLUMNS = heads.of(
     "attention_parts",
-    heads.use("variant", width=210, pinned=True),
+    heads.use("variant", width=210),
     heads.use("tokens", width=72),
     heads.use("calls", width=60),
-    heads.Col("scores", "Scores", kind="duration", help=_OF_ONE, like="reference"),
-    heads.Col("softmax", "Softmax", kind="duration", help=_OF_ONE, like="reference"),
-    heads.Col("output", "Output", kind="duration", help=_OF_ONE, like="reference"),
-    heads.Col("fused", "Fused", kind="duration", help=f"{_OF_ONE}, all in one kernel", like="reference"),
-    heads.Col("fused backward", "Backward", kind="duration", help=f"{_OF_ONE}, fused", like="reference"),
+    heads.Col("scores", "Scores", kind="duration", help=_OF_ONE),
+    heads.Col("softmax", "Softmax", kind="duration", help=_OF_ONE),
+    heads.Col("output", "Output", kind="duration", help=_OF_ONE),
+    heads.Col("fused", "Fused", kind="duration", help=f"{_OF_ONE}, all in one kernel"),
+    heads.Col("fused backward", "Backward", kind="duration", help=f"{_OF_ONE}, fused"),
     "time_to_matmuls",
     "time_to_products",
     heads.Col(
@@ -44,22 +44,22 @@ RATIO_COLUMNS = heads.of(
 )
 PART_COLUMNS = heads.of(
     "attention_parts",
-    heads.use("variant", width=170, pinned=True),
+    heads.use("variant", width=170),
     heads.use("tokens", width=64),
     heads.use("part", name="title", width=76),
     heads.use("calls", width=52),
     heads.use("kernel_ns", width=92),
     heads.bar("share_pct", width=104),
-    heads.use("matmul_ns", width=92, like="kernel_ns"),
-    heads.use("flops", name="gflop", unit="GFLOP", help="By the formulas below, all calls", width=96),
-    heads.use("useful_flops", name="useful_gflop", unit="GFLOP", width=104),
-    heads.use("flops_per_s", name="tflops", unit="TFLOP/s", width=96),
+    heads.use("matmul_ns", width=92),
+    heads.use("flops", help="By the formulas below, all calls", width=96),
+    heads.use("useful_flops", width=104),
+    heads.use("flops_per_s", width=104),
     heads.use("pct_of_peak", width=84),
     heads.use("bytes", width=84),
-    heads.use("bytes_per_s", name="tbytes", unit="TB/s", width=80),
+    heads.use("bytes_per_s", width=88),
     heads.use("pct_of_bandwidth", width=104),
     heads.use("kernels", width=80),
-    heads.use("cpu_ns", like="kernel_ns"),
+    "cpu_ns",
 )
 
 
@@ -89,7 +89,7 @@ def ratios(rows: pd.DataFrame) -> None:
 def wide_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """A row a variant and length: time of one attention by part (ns; on the host without kernels), and the ratios.
 
-    ``reference`` is the whole of it, by which all times get the same unit.
+    ``reference`` is the whole of it.
     """
     measure = "cpu_ns" if rows["kernel_ns"].isna().all() else "kernel_ns"
     records = []
@@ -144,14 +144,8 @@ def _sentence(row: "pd.Series[Any]", *, alone: bool) -> str:
 def parts(rows: pd.DataFrame) -> None:
     """Work, rates and traffic, a row a part."""
     st.subheader("Parts", anchor=False)
-    shown = rows.assign(
-        title=rows["part"].map(PARTS),
-        gflop=rows["flops"] / 1e9,
-        useful_gflop=rows["useful_flops"] / 1e9,
-        tflops=rows["flops_per_s"] / 1e12,
-        tbytes=rows["bytes_per_s"] / 1e12,
-    )
-    columns = [c for c in heads.filled(shown, PART_COLUMNS) if c.name != "useful_gflop" or bool(rows["causal"].any())]
+    shown = rows.assign(title=rows["part"].map(PARTS))
+    columns = [c for c in heads.filled(shown, PART_COLUMNS) if c.name != "useful_flops" or bool(rows["causal"].any())]
     tables.table(
         shown,
         columns,

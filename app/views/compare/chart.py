@@ -6,6 +6,7 @@ import streamlit as st
 from app.selection import compared
 from app.ui import draw, theme
 from app.ui import format as fmt
+from app.ui.charts import NEUTRAL
 from app.views.compare import charts as charts_compare
 from app.views.compare import words as compare_words
 from app.views.compare.charts import End, Part
@@ -42,7 +43,7 @@ def _parts(rows: pd.DataFrame, column: str) -> list[Part]:
             float(row[column]),
             words(row[column]),
             f"{compare_words.reason(row)}; {titles.get(row['class'], row['class'])}",
-            colors.get(row["class"], charts_compare.NEUTRAL[theme.theme()]),
+            colors.get(row["class"], NEUTRAL[theme.theme()]),
         )
         for _, row in rows.head(SHOWN).iterrows()
     ]
@@ -51,5 +52,5 @@ def _parts(rows: pd.DataFrame, column: str) -> list[Part]:
         size = float(rest[column].sum())
         noun = "other" if len(rest) == 1 else "others"
         title = f"{fmt.count(len(rest))} {noun}"
-        parts.append(Part(title, size, words(size), "together", charts_compare.NEUTRAL[theme.theme()]))
+        parts.append(Part(title, size, words(size), "together", NEUTRAL[theme.theme()]))
     return parts

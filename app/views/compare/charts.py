@@ -8,9 +8,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, Theme, duration_ticks, faded, frame, round_duration
+from app.ui.charts import ACCENT, FONT_PX, NEUTRAL, Theme, duration_ticks, faded, frame, round_duration
 
-NEUTRAL = {"light": "#8a929e", "dark": "#8b95a3"}
 _LINK = {"light": "rgba(49, 51, 63, 0.35)", "dark": "rgba(250, 250, 250, 0.35)"}
 _ROW_PX = 24
 _NAME = 36
@@ -42,8 +41,11 @@ class End:
 
 
 def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.Figure:
-    """The parts that lead from one value to another in ns, one below the other; the axis shows where they lie."""
-    reached = [first.value, *(first.value + float(total) for total in np.cumsum([part.size for part in parts]))]
+    """The parts that lead from one value to another in ns, one below the other, on an axis that begins at the first.
+
+    From the first value, not from 0: a difference of a hundredth would be too small to see beside the whole.
+    """
+    reached = [0.0, *(float(total) for total in np.cumsum([part.size for part in parts]))]
     rows = [first.title, *(part.title for part in parts), last.title]
     figure = go.Figure()
     for number, place in enumerate(reached):
@@ -51,23 +53,31 @@ def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.
             type="line", x0=place, x1=place, y0=number, y1=number + 1, line={"width": 1, "color": _LINK[theme]}
         )
     _bars(figure, parts, reached[:-1])
-    for row, end in ((0, first), (len(rows) - 1, last)):
+    for row, place, end in ((0, 0.0, first), (len(rows) - 1, last.value - first.value, last)):
         figure.add_scatter(
-            x=[end.value],
+            x=[place],
             y=[row],
             mode="markers",
             marker={"symbol": "diamond", "size": 10, "color": ACCENT[theme]},
             hovertemplate=f"<b>{fmt.plotly_text(end.title)}</b> {fmt.plotly_text(end.words)}<extra></extra>",
         )
-        _label(figure, end.value, row, f"<b>{fmt.plotly_text(end.words)}</b>")
+        _label(figure, place, row, f"<b>{fmt.plotly_text(end.words)}</b>")
     low, high = min(reached), max(reached)
     _rows(figure, rows, low, high, theme)
     unit, size = fmt.unit_for(max(abs(low), abs(high)), fmt.DURATION_UNITS)
-    ticks = duration_ticks(low - 0.1 * (high - low), high + 0.1 * (high - low), log=False, most=5)
+    ticks = duration_ticks(low, high, log=False, most=5)
     figure.update_xaxes(
-        tickvals=ticks, ticktext=[f"{tick / size:,g}" for tick in ticks], title=f"Kernel time ({unit})", showgrid=False
+        tickvals=ticks,
+        ticktext=[_change(tick / size) for tick in ticks],
+        title=f"Change from A ({unit})",
+        showgrid=False,
     )
     return figure
+
+
+def _change(amount: float) -> str:
+    """A tick with its sign; what is next to nothing only by the step of floating-point numbers is nothing."""
+    return "0" if abs(amount) < 1e-9 else f"{'+' if amount > 0 else '−'}{abs(amount):,g}"
 
 
 def differences(parts: Sequence[Part], title: str, theme: Theme) -> go.Figure:

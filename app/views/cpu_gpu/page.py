@@ -58,12 +58,12 @@ def _how(manifest: Manifest) -> None:
     name = f"{Path(fmt.visible(manifest.name)).stem}.tasks.csv"
     with st.container(border=True):
         st.markdown("**No times of the same work on CPU and GPU lie beside this report.**")
-        st.caption(
+        st.markdown(
             "They tell from which size on the GPU is faster, with its transfers and without, and what its time goes to."
         )
-        st.caption("Capture vector addition, matrix multiplication and reduction over several sizes with")
+        st.markdown("Capture vector addition, matrix multiplication and reduction over several sizes with")
         st.code(COMMAND, language=None)
-        st.caption(
+        st.markdown(
             f"or drop {fmt.plain(name)} of a program of your own into the Library, a row a part and repetition. Parts"
             " may have any name; computing alone is the part compute, which every row is where there is no column part."
         )

@@ -17,23 +17,22 @@ from profiledb.studies.crossover import crossing, features, words
 from profiledb.studies.crossover.crossing import Crossover
 
 RANGES = pages.script("nvtx")
-_LIKE = "gpu_median_ns"
 _BASIS = {"total": "With transfers", "compute": "Computing only"}
 TIMES = heads.of(
     "task_times",
-    heads.use("task", width=120, pinned=True),
-    heads.use("size", width=70, pinned=True),
-    heads.use("cpu_median_ns", width=96, like=_LIKE),
+    heads.use("task", width=120),
+    heads.use("size", width=70),
+    heads.use("cpu_median_ns", width=96),
     heads.use("gpu_median_ns", width=96),
     "speedup_total",
-    heads.use("cpu_compute_median_ns", like=_LIKE),
-    heads.use("gpu_compute_median_ns", like=_LIKE),
+    "cpu_compute_median_ns",
+    "gpu_compute_median_ns",
     "speedup_compute",
     heads.bar("transfer_share_pct"),
-    *(heads.use(f"gpu_{part}_ns", like=_LIKE) for part in ("allocate", "to_device", "to_host", "other")),
-    heads.use("cpu_flops_per_s", name="cpu_gflops", unit="GFLOP/s"),
-    heads.use("gpu_flops_per_s", name="gpu_gflops", unit="GFLOP/s"),
-    *(heads.use(f"{side}_{name}_ns", like=_LIKE) for name in ("mean", "std", "min") for side in ("cpu", "gpu")),
+    *(f"gpu_{part}_ns" for part in ("allocate", "to_device", "to_host", "other")),
+    "cpu_flops_per_s",
+    "gpu_flops_per_s",
+    *(f"{side}_{name}_ns" for name in ("mean", "std", "min") for side in ("cpu", "gpu")),
     heads.use("cpu_repetitions", width=84),
     heads.use("gpu_repetitions", width=84),
 )
@@ -43,7 +42,7 @@ HIDDEN = (
 )  # fmt: skip
 CROSSINGS = heads.of(
     crossing.COLUMNS,
-    heads.use("task", width=160, pinned=True),
+    heads.use("task", width=160),
     heads.Col("basis_title", "Basis", width=130),
     heads.Col("at", "Crossing", help="Size from which on the GPU is faster, by the medians", width=110),
     heads.Col("interval", "95 % interval", width=170),
@@ -104,14 +103,10 @@ def crossings(crossovers: Sequence[Crossover], *, more: int) -> None:
 def times(report_id: str, rows: pd.DataFrame) -> None:
     """The table of all tasks and sizes; a click on a row offers its ranges."""
     st.subheader("Times", anchor=False)
-    shown = rows.assign(
-        cpu_gflops=rows["cpu_flops_per_s"].astype("Float64") / 1e9,
-        gpu_gflops=rows["gpu_flops_per_s"].astype("Float64") / 1e9,
-    )
-    columns = heads.filled(shown, TIMES)
+    columns = heads.filled(rows, TIMES)
     empty = {column.name for column in TIMES} - {column.name for column in columns}
     picked = tables.table(
-        shown, columns, key="crossover-rows", download="task_times.csv", select=True, hidden=(*HIDDEN, *sorted(empty))
+        rows, columns, key="crossover-rows", download="task_times.csv", select=True, hidden=(*HIDDEN, *sorted(empty))
     )
     paths = settled.optional(report_id, "range_paths", ["name"])
     if picked is None:

@@ -6,9 +6,8 @@ from plotly.subplots import make_subplots
 
 from app.ui import charts
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, MARK, Theme, faded
+from app.ui.charts import ACCENT, FONT_PX, GREY, GROUND, MARK, Theme, faded
 
-_GREY = {"light": "#5F6670", "dark": "#A9B0BB"}
 _WIDE = 0.012
 """Share of the width that a character of a range's name takes."""
 
@@ -75,7 +74,7 @@ def _clocks(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", th
         ("memory_clock_mhz", "Memory clock", "MHz", "dot", False),
         ("temperature_c", "Temperature", "°C", "solid", True),
     ):
-        color = MARK[theme] if second else _GREY[theme]
+        color = MARK[theme] if second else GREY[theme]
         hover = [
             f"{name} <b>{_value(value, unit)}</b> at {fmt.duration(at)}"
             for value, at in zip(rows[column], rows["time_ns"], strict=True)
@@ -123,10 +122,10 @@ def _bands(figure: go.Figure, bands: pd.DataFrame, low: float, high: float, size
     ]
     figure.add_bar(
         x=lengths / size, base=starts / size, y=[0.0] * len(rows), orientation="h", width=0.9,
-        marker={"color": [faded(_GREY[theme], 0.3 if n % 2 else 0.18) for n in range(len(rows))], "line": {"width": 0}},
+        marker={"color": [faded(GREY[theme], 0.3 if n % 2 else 0.18) for n in range(len(rows))], "line": {"width": 0}},
         text=[name if fit else "" for name, fit in zip(names, fits, strict=True)], textposition="inside", textangle=0,
         insidetextanchor="middle", constraintext="none",
-        textfont={"size": FONT_PX, "color": _GREY[theme]}, hovertext=hover,
+        textfont={"size": FONT_PX, "color": GREY[theme]}, hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>", row=2, col=1,
     )  # fmt: skip
 
@@ -136,7 +135,7 @@ def _limit(figure: go.Figure, limit_w: float, theme: Theme) -> None:
         y=limit_w, line={"width": 1, "dash": "dash", "color": MARK[theme]}, row=1, col=1,
         annotation={
             "text": f"power limit {limit_w:,.0f} W", "xanchor": "right", "yanchor": "bottom", "showarrow": False,
-            "font": {"size": FONT_PX, "color": MARK[theme]},
+            "font": {"size": FONT_PX, "color": MARK[theme]}, "bgcolor": faded(GROUND[theme], 0.7),
         },
     )  # fmt: skip
 

@@ -54,12 +54,12 @@ def _how() -> None:
     """How to get a log, and what it would be good for."""
     with st.container(border=True):
         st.markdown("**No log of power and clocks lies beside this report.**")
-        st.caption(
+        st.markdown(
             "It would show power over time, and the energy of the selection, of each range, step and kernel class."
             " Capture the report and the log at once:"
         )
         st.code(_COMMAND, language=None)
-        st.caption(
+        st.markdown(
             "Or let the program write it and drop NAME.nvml.csv beside the report, NAME being that of the report:"
         )
         st.code(_PROGRAM, language="python")

@@ -12,14 +12,17 @@ from app.views.energy import words
 BY = "by"
 _BY = {"loop": "Loops as one", "path": "Each path", "name": "Each name"}
 _KINDS = {"memcpy": "Copies", "memset": "Memory sets", "graph": "CUDA graphs", "idle": "Idle"}
-_GREYS = {"memcpy": "#7A828E", "memset": "#9AA1AB", "graph": "#656D78", "idle": "#B4BAC2"}
+_GREYS = {
+    "light": {"memcpy": "#7A828E", "memset": "#9AA1AB", "graph": "#656D78", "idle": "#D5D9DE"},
+    "dark": {"memcpy": "#8B95A3", "memset": "#6B7480", "graph": "#A9B0BB", "idle": "#3A414B"},
+}
 _OFF = heads.Col("off_j", "±", unit="J", kind="number", help="To the farther end of the bar")
 _NOTE = heads.Col("note", "Note", help="Why there is no number, or that it is of a part", width=170)
 RANGES = heads.of(
     "energy_ranges",
-    heads.use("range", width=240, pinned=True),
+    heads.use("range", width=240),
     heads.use("instances", width=76),
-    heads.use("seconds", name="time_ns", kind="duration"),
+    heads.use("seconds", name="time_ns", kind="duration", unit=""),
     heads.use("joules", name="energy_j"),
     _OFF,
     heads.use("joules_each", name="each_j"),
@@ -29,9 +32,9 @@ RANGES = heads.of(
 )
 CLASSES = heads.of(
     "energy_classes",
-    heads.use("class", width=150, pinned=True),
-    heads.Col("what", "", width=110),
-    heads.use("seconds", name="time_ns", kind="duration"),
+    heads.use("class", width=150),
+    heads.Col("what", "Kind", width=110),
+    heads.use("seconds", name="time_ns", kind="duration", unit=""),
     heads.use("joules", name="energy_j"),
     _OFF,
     "share_pct",
@@ -40,7 +43,7 @@ CLASSES = heads.of(
 )
 GPUS = heads.of(
     "energy_summary",
-    heads.use("gpu_id", width=56, pinned=True),
+    heads.use("gpu_id", width=56),
     heads.use("gpu", width=170),
     heads.use("joules", name="energy_j"),
     _OFF,
@@ -115,13 +118,13 @@ def _share_bar(rows: pd.DataFrame) -> None:
     """The classes as parts of the whole, where any of them can be measured."""
     if not rows["measurable"].any():
         return
-    titles, colors = theme.class_titles(), theme.class_colors()
+    titles, colors = theme.class_titles(), theme.class_colors() | _GREYS[theme.theme()]
     parts = [
         Part(
             titles.get(row["class"], _KINDS.get(row["class"], fmt.visible(row["class"]))),
             float(row["share_pct"]),
             words.joules(row["joules"], row["low_j"], row["high_j"], measurable=row["measurable"]),
-            colors.get(row["class"], _GREYS.get(row["class"], colors["other"])),
+            colors.get(row["class"], colors["other"]),
         )
         for _, row in rows.iterrows()
     ]

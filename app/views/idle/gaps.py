@@ -16,7 +16,7 @@ REASON_COLUMNS = heads.of(
     heads.bar("share_pct", width=120),
     "idle_ns",
     "gaps",
-    heads.use("longest_ns", like="idle_ns"),
+    "longest_ns",
     heads.use("range", width=260),
     heads.use("function", width=200),
 )
@@ -25,10 +25,10 @@ RANGE_COLUMNS = heads.of(
     heads.use("range", width=320),
     heads.bar("share_pct", width=120),
     "idle_ns",
-    heads.use("self_ns", like="idle_ns"),
+    "self_ns",
     heads.use("reason", name="words", width=160),
     "gaps",
-    heads.use("longest_ns", like="idle_ns"),
+    "longest_ns",
 )
 GAP_COLUMNS = heads.of(
     "idle_gaps",
@@ -42,7 +42,7 @@ GAP_COLUMNS = heads.of(
     heads.use("function", width=180),
     heads.use("next", width=230),
     heads.use("next_range", width=200),
-    heads.use("launched_ns", like="duration_ns"),
+    "launched_ns",
     heads.use("launch", width=160),
     "thread",
 )

@@ -14,10 +14,10 @@ COLUMNS = heads.of(
     heads.use("name", width=300),
     "launches",
     "call_ns",
-    heads.use("queue_ns", like="call_ns"),
-    heads.use("kernel_ns", like="call_ns"),
-    heads.use("median_call_ns", like="median_kernel_ns"),
-    heads.use("median_queue_ns", like="median_kernel_ns"),
+    "queue_ns",
+    "kernel_ns",
+    "median_call_ns",
+    "median_queue_ns",
     "median_kernel_ns",
     "host_bound_pct",
     heads.use("class", width=160),
@@ -52,7 +52,7 @@ def show(report_id: str) -> None:
             ),
         ]
     )
-    st.caption(meaning(total, _busy_pct(report_id)))
+    st.markdown(meaning(total, _busy_pct(report_id)))
     tables.table(
         kernels.reset_index(drop=True),
         COLUMNS,

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import heads, page, tables
+from app.ui import page, tables
 from profiledb.report.catalog import Manifest
 
 ROW_PX = 34
@@ -16,7 +16,7 @@ SCREEN = 22
 """Rows that a screen has room for; a longer table scrolls by itself."""
 SAMPLE = "sample"
 LINKED = "linked"
-_UNITS = (heads.Col("duration", "Duration", kind="duration"), heads.Col("size", "Size", kind="bytes"))
+_WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": tables.text}
 
 Texts = Mapping[str, Sequence[str]]
 """Texts by report id."""
@@ -51,16 +51,14 @@ def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> pd.Dat
 def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Manifest]:
     """Draws the table and returns the selected reports; opens the one whose button was pressed."""
     rows = frame(reports, labels, partners)
-    units = tables.column_units(rows, _UNITS)
-    shown = rows.assign(**{name: rows[name].astype("Float64") / size for name, (_, size) in units.items()})
     # The key changes with the rows: a selection of positions must not slip to other reports when one is added.
     turn = hashlib.sha256("".join(r.id for r in reports).encode()).hexdigest()[:12]
     event: Any = st.dataframe(
-        shown,
+        rows.style.format(_WORDS),
         height="content" if len(rows) < SCREEN else SCREEN * ROW_PX,
         row_height=ROW_PX,
         hide_index=True,
-        column_config=_config(shown, units, turn),
+        column_config=_config(rows, turn),
         key=f"library-{turn}",
         on_select="rerun",
         selection_mode="multi-row",
@@ -71,17 +69,17 @@ def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Ma
     return [reports[row] for row in event.selection.rows if row < len(reports)]
 
 
-def _config(shown: pd.DataFrame, units: Mapping[str, tuple[str, float]], turn: str) -> dict[str, Any]:
+def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
     config = st.column_config
-    labels = sorted({label for row in shown["labels"] for label in row} | {SAMPLE, LINKED})
+    labels = sorted({label for row in rows["labels"] for label in row} | {SAMPLE, LINKED})
     return {
-        "open": config.ButtonColumn("", type="tertiary", width=60, key=f"open-{turn}"),
+        "open": config.ButtonColumn("Open", type="tertiary", width=60, key=f"open-{turn}"),
         "name": config.TextColumn("Name", width=228),
         "kind": config.TextColumn("Kind", width=116),
         "gpu": config.TextColumn("GPU", width=172),
         "captured": config.DatetimeColumn("Captured (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=128),
-        "duration": config.NumberColumn(f"Duration ({units['duration'][0]})", format="%,.2f", width=96),
+        "duration": config.NumberColumn("Duration", width=96),
         "kernels": config.NumberColumn("Kernels", format="%,d", width=88, help="Kernel executions in the report"),
-        "size": config.NumberColumn(f"Size ({units['size'][0]})", format="%,.1f", width=84, help="The report file"),
+        "size": config.NumberColumn("Size", width=84, help="The report file"),
         "labels": config.MultiselectColumn("Labels", options=labels, color="gray", width=130),
     }

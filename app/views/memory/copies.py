@@ -13,12 +13,12 @@ COLUMNS = heads.of(
     heads.use("direction", width=190),
     "total_ns",
     "count",
-    heads.use("bytes", kind="count", unit="B"),
-    heads.use("avg_bytes", kind="count", unit="B"),
-    heads.use("bytes_per_s", name="gb_per_s", unit="GB/s"),
-    heads.use("traffic_bytes_per_s", name="traffic_gb_per_s", unit="GB/s"),
+    "bytes",
+    "avg_bytes",
+    "bytes_per_s",
     heads.bar("peak_pct", width=130),
-    heads.use("peak_bytes_per_s", name="peak_gb_per_s", unit="GB/s"),
+    "peak_bytes_per_s",
+    "traffic_bytes_per_s",
 )
 KIND_COLUMNS = heads.of(
     "copy_kinds",
@@ -28,11 +28,11 @@ KIND_COLUMNS = heads.of(
     heads.use("function", width=180),
     heads.use("held", width=160),
     "call_ns",
-    heads.use("longest_call_ns", like="call_ns"),
-    heads.use("copy_ns", like="call_ns"),
+    "longest_call_ns",
+    "copy_ns",
     "count",
-    heads.use("bytes", kind="count", unit="B"),
-    heads.use("bytes_per_s", name="gb_per_s", unit="GB/s"),
+    "bytes",
+    "bytes_per_s",
 )
 HELD = {"synchronous": "Synchronous", "pageable": "Pageable memory"}
 ADVICE = {
@@ -53,12 +53,7 @@ def show(report_id: str) -> None:
     if rows.empty:
         st.caption("No copy or memory set here.")
         return
-    giga = {"gb_per_s": "bytes_per_s", "traffic_gb_per_s": "traffic_bytes_per_s", "peak_gb_per_s": "peak_bytes_per_s"}
-    rates = rows.assign(**{name: rows[column] / 1e9 for name, column in giga.items()})
-    tables.table(
-        rates, heads.filled(rates, COLUMNS), key="copies", download="copies.csv",
-        hidden=("contradiction",),
-    )  # fmt: skip
+    tables.table(rows, heads.filled(rows, COLUMNS), key="copies", download="copies.csv", hidden=("contradiction",))
     for _, row in rows.dropna(subset=["contradiction"]).iterrows():
         st.warning(fmt.plain(f"{row['direction']}: {row['contradiction']}"), icon=":material/warning:")
     if rows["peak_bytes_per_s"].isna().any():
@@ -112,6 +107,6 @@ def _kinds(rows: pd.DataFrame) -> None:
             )
     if rows["function"].notna().any() and rows["held"].isna().all():
         st.caption("No copy held the host: none was synchronous, and none asynchronous with pageable memory.")
-    shown = rows.assign(held=rows["held"].map(HELD), gb_per_s=rows["bytes_per_s"] / 1e9)
+    shown = rows.assign(held=rows["held"].map(HELD))
     columns = heads.filled(shown, KIND_COLUMNS)
     tables.table(shown, columns, key="copy-kinds", download="copies_by_kind.csv", height=shares.height(len(shown)))

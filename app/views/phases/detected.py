@@ -11,7 +11,7 @@ COLUMNS = heads.of(
     heads.use("number", click="offers it alone", width=90),
     "start_ns",
     "duration_ns",
-    heads.use("busy_ns", like="duration_ns"),
+    "busy_ns",
     "kernels",
 )
 

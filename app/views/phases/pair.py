@@ -94,7 +94,7 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
             *(shares if in_shares or not by_pass else []),
             *([] if in_shares else _times(first, second, source)),
             *(_sides(first, second, source, "pass_calls") if by_pass else []),
-            *_sides(first, second, source, "avg_ns", like="a"),
+            *_sides(first, second, source, "avg_ns"),
             *heads.of(source, heads.use("class", width=150)),
         ],
         key="pair-kernels", download="kernel_changes.csv", hidden=("demangled", "a_share_pct", "b_share_pct"),
@@ -104,21 +104,18 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
 _ORDER = ("new", "gone", "more calls", "fewer calls", "slower", "faster", "same")
 
 
-def _sides(first: Side, second: Side, source: str, column: str, *, like: str = "") -> list[heads.Col]:
-    """A column of both sides, headed by their names; ``like`` is the side whose unit both have."""
+def _sides(first: Side, second: Side, source: str, column: str) -> list[heads.Col]:
+    """A column of both sides, headed by their names."""
     (one,) = heads.of(source, column)
     return [
-        replace(
-            one, name=f"{letter}_{column}", label=f"{one.label}, {side.label}",
-            like=f"{like}_{column}" if like not in ("", letter) else "",
-        )
+        replace(one, name=f"{letter}_{column}", label=f"{one.label}, {side.label}")
         for letter, side in (("a", first), ("b", second))
-    ]  # fmt: skip
+    ]
 
 
 def _times(first: Side, second: Side, source: str) -> list[heads.Col]:
     """The time of a pass of both sides in one unit; nothing where one of them has no passes."""
-    return _sides(first, second, source, "pass_ns", like="b") if first.passes and second.passes else []
+    return _sides(first, second, source, "pass_ns") if first.passes and second.passes else []
 
 
 def _change(first: Side, second: Side) -> list[heads.Col]:

@@ -7,13 +7,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, MARK, Theme, faded, frame
+from app.ui.charts import ACCENT, FONT_PX, MARK, NEUTRAL, Theme, faded, frame
 
 ROW_PX = 24
 _LETTER_PX = 6.3
 _LABEL = 34
 """Letters of a label before it is shortened; hovering shows all of it."""
-_QUIET = "#9A9A9A"
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def bars(rows: Sequence[Bar], theme: Theme, *, whole: bool = True, ticks: Sequen
             x=[row.value for row in rows],
             y=list(range(len(rows))),
             orientation="h",
-            marker={"color": [_QUIET if row.quiet else ACCENT[theme] for row in rows], "line": {"width": 0}},
+            marker={"color": [NEUTRAL[theme] if row.quiet else ACCENT[theme] for row in rows], "line": {"width": 0}},
             text=[fmt.plotly_text(row.text) for row in rows],
             textposition="outside",
             cliponaxis=False,

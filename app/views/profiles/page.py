@@ -61,7 +61,7 @@ def _verdicts(rows: pd.DataFrame) -> None:
         st.caption(f"Share of the time of all {fmt.count(launches)} launches: {shares}")
     if known < launches:
         whose = "" if launches == 1 else f" of {fmt.count(launches - known)} of {fmt.count(launches)} launches"
-        st.caption(f"The speed of light{whose} was not collected, so there is no verdict. Capture it with")
+        st.markdown(f"The speed of light{whose} was not collected, so there is no verdict. Capture it with")
         st.code(FLAGS, language=None)
 
 

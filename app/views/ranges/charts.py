@@ -12,14 +12,15 @@ from app.ui import format as fmt
 from app.ui.charts import (
     ACCENT,
     FONT_PX,
+    GROUND,
     MARK,
+    NEUTRAL,
     Theme,
     channels,
-    duration_ticks,
     faded,
     frame,
+    log_durations,
     readable_on,
-    round_duration,
 )
 
 BARS = 40
@@ -29,8 +30,6 @@ LOG_FROM = 50
 
 IN_ORDER = "Number, in the order of time"
 """What instances are counted by that have no number of their own."""
-_GROUND = {"light": "#ffffff", "dark": "#13161b"}
-_NEUTRAL = {"light": "#8a929e", "dark": "#8b95a3"}
 _ROOT = {"light": "#dfe3e8", "dark": "#2d343e"}
 _ROW_PX = 26
 _TITLES = {"gpu_ns": "GPU, first to last operation", "cpu_ns": "Host"}
@@ -63,7 +62,7 @@ def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
             branchvalues="remainder",
             customdata=[node.hover for node in nodes],
             hovertemplate="%{customdata}<extra></extra>",
-            marker={"colors": colors, "line": {"width": 1, "color": _GROUND[theme]}},
+            marker={"colors": colors, "line": {"width": 1, "color": GROUND[theme]}},
             textfont={"size": FONT_PX, "color": [readable_on(color) for color in colors]},
             textposition="middle left",
             tiling={"orientation": "v", "pad": 0},
@@ -80,7 +79,7 @@ def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
 def _ramp(level: int, deepest: int, theme: Theme) -> str:
     """The accent, the paler the deeper."""
     share = 0.85 - 0.6 * (level - 1) / max(deepest - 1, 1)
-    pairs = zip(channels(ACCENT[theme]), channels(_GROUND[theme]), strict=True)
+    pairs = zip(channels(ACCENT[theme]), channels(GROUND[theme]), strict=True)
     return "#" + "".join(f"{round(share * high + (1 - share) * low):02X}" for high, low in pairs)
 
 
@@ -94,14 +93,14 @@ def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str =
     values = pd.concat([rows[name].dropna().astype(float) for name in known])
     values = values[values > 0]
     log = len(values) > 0 and values.max() > LOG_FROM * values.min()
-    unit, size = fmt.unit_for(float(values.median()) if len(values) else 0.0, fmt.DURATION_UNITS)
+    unit, size = fmt.unit_for(float(values.max()) if len(values) else 0.0, fmt.DURATION_UNITS)
     bars = len(rows) <= BARS and rows["thread"].nunique() == 1 and not log
     figure = go.Figure()
     for warmup in (False, True):
         for name in known:
             part = rows[(rows["is_warmup"].fillna(False).astype(bool) == warmup) & rows[name].notna()]
             if len(part):
-                color = ACCENT[theme] if name == "gpu_ns" else _NEUTRAL[theme]
+                color = ACCENT[theme] if name == "gpu_ns" else NEUTRAL[theme]
                 series = _TITLES[name] + (", looks like warm-up" if warmup else "")
                 figure.add_trace(_series(part, name, series, color, size=size, bars=bars, warmup=warmup))
     frame(figure, theme, height=250, left=58, top=34, bottom=38)
@@ -168,13 +167,7 @@ def _axes(figure: go.Figure, values: "pd.Series[Any]", unit: str, size: float, *
     if not log:
         figure.update_yaxes(title=f"Duration ({unit})", rangemode="tozero", nticks=6)
         return
-    ticks = duration_ticks(float(values.min()), float(values.max()), log=True)
-    figure.update_yaxes(
-        type="log",
-        title="Duration, logarithmic",
-        tickvals=[tick / size for tick in ticks],
-        ticktext=[round_duration(tick) for tick in ticks],
-    )
+    log_durations(figure, float(values.min()), float(values.max()), size)
 
 
 def _median(figure: go.Figure, median_ns: float, size: float, theme: Theme, *, log: bool) -> None:

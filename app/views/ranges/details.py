@@ -21,7 +21,7 @@ KERNEL_COLUMNS = heads.of(
     heads.use("class", width=160),
     "calls",
     "avg_ns",
-    heads.use("max_ns", like="avg_ns"),
+    "max_ns",
 )
 
 

@@ -24,7 +24,7 @@ COLUMNS = heads.of(
     heads.use("name", width=200),
     "start_ns",
     "gpu_ns",
-    heads.use("busy_ns", like="gpu_ns"),
+    "busy_ns",
     "cpu_ns",
     "gap_ns",
     "operations",

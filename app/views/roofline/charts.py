@@ -8,14 +8,22 @@ from typing import Any
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, Theme, faded, frame
-from app.views.roofline.points import Point, draw_points, legend, name_largest
+from app.ui.charts import ACCENT, Theme, faded, frame
+from app.views.roofline.labels import Room, Spot
+from app.views.roofline.points import Point, draw_points, legend, name_largest, take, write
 
 HEIGHT_PX = 540
+NARROWEST_PX = 560
+"""Width of a plot at which labels leave points free; below it a label may touch one."""
+BAND = 0.7
+"""Powers of ten that the band of kernels without arithmetic takes, left of all others."""
 
 SAME = 0.04
 """How far two peaks are apart at most that are drawn as one."""
 
+_STEPS = 24
+"""Places along a roof at which its label is tried."""
+Spots = Sequence[tuple[float, float, Spot]]
 _LINE = {"light": "rgba(49, 51, 63, 0.75)", "dark": "rgba(250, 250, 250, 0.75)"}
 _FAINT = {"light": "rgba(49, 51, 63, 0.38)", "dark": "rgba(250, 250, 250, 0.40)"}
 _GRID = {"light": "#31333F", "dark": "#FAFAFA"}
@@ -45,20 +53,47 @@ class Roofline:
 
 
 def roofline(chart: Roofline, theme: Theme) -> go.Figure:
-    """The chart: work against arithmetic intensity, both logarithmic, under the roofs."""
+    """The chart: work against arithmetic intensity, both logarithmic, under the roofs.
+
+    What does no arithmetic has the intensity 0, which such an axis does not have: it stands in a band on the left, as
+    far below the roof of the memory as its traffic is.
+    """
     figure = go.Figure()
+    edge, chart = _with_band(chart)
     x, y = _axes(chart)
-    _draw_roofs(figure, chart, x, y, theme)
+    room = Room(x, y, NARROWEST_PX, HEIGHT_PX - 84)
+    take(room, chart.points)
+    _draw_roofs(figure, chart, room, theme)
     draw_points(figure, chart.points, theme)
-    name_largest(figure, chart.points, x, y, theme)
+    name_largest(figure, chart.points, room, theme)
     for start, end in chart.arrows:
         _draw_arrow(figure, chart.points[start], chart.points[end], theme)
     frame(figure, theme, height=HEIGHT_PX, left=64, right=16, top=12, bottom=44)
     legend(figure)
-    figure.update_xaxes(type="log", range=x, title="Arithmetic intensity (FLOP/byte)", **_decades(*x))
+    figure.update_xaxes(type="log", range=x, title="Arithmetic intensity (FLOP/byte)", **_decades(edge or x[0], x[1]))
     figure.update_yaxes(type="log", range=y, title="Work (FLOP/s)", **_decades(*y, unit="FLOP/s"))
     figure.update_xaxes(showgrid=True, gridcolor=faded(_GRID[theme], 0.14))
+    if edge is not None:
+        _draw_band(figure, edge, theme)
     return figure
+
+
+def _with_band(chart: Roofline) -> tuple[float | None, Roofline]:
+    """The power of ten at which the band ends, None where no kernel needs it; and the chart with places in it."""
+    idle = [point for point in chart.points if point.x == 0]
+    if not idle:
+        return None, chart
+    edge = _axes(replace(chart, points=[point for point in chart.points if point.x > 0]))[0][0]
+    middle = 10 ** (edge - BAND / 2)
+    points = [replace(p, x=middle, y=middle * p.bytes_per_s) if p.x == 0 else p for p in chart.points]
+    return edge, replace(chart, points=points)
+
+
+def _draw_band(figure: go.Figure, edge: float, theme: Theme) -> None:
+    """Its edge, and what it means below the axis: the intensity 0."""
+    figure.add_vline(x=10**edge, line={"width": 1, "color": _FAINT[theme], "dash": "dot"}, layer="below")
+    axis = figure.layout.xaxis
+    figure.update_xaxes(tickvals=[10 ** (edge - BAND / 2), *axis.tickvals], ticktext=["0", *axis.ticktext])
 
 
 def speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
@@ -69,7 +104,9 @@ def speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
         figure.add_shape(type="path", path=f"M 0,{edge} L {edge},{edge} L {edge},0", line=line, layer="below")
     figure.add_shape(type="line", x0=0, y0=0, x1=100, y1=100, line={"color": _FAINT[theme], "width": 1}, layer="below")
     draw_points(figure, points, theme)
-    name_largest(figure, points, (0, 105), (0, 105), theme, log=False)
+    room = Room((0, 105), (0, 105), NARROWEST_PX, HEIGHT_PX - 184)
+    take(room, points, log=False)
+    name_largest(figure, points, room, theme, log=False)
     frame(figure, theme, height=HEIGHT_PX - 100, left=52, right=16, top=12, bottom=44)
     legend(figure)
     ticks = {"tickvals": [0, 20, 40, 60, 80, 100]}
@@ -83,26 +120,26 @@ def _axes(chart: Roofline) -> tuple[tuple[float, float], tuple[float, float]]:
     memory = [roof.peak for roof in chart.memory if roof.used] or [roof.peak for roof in chart.memory]
     compute = [roof.peak for roof in chart.compute if roof.used] or [roof.peak for roof in chart.compute]
     xs = [point.x for point in chart.points] + [work / bytes_ for work in compute for bytes_ in memory]
-    low, high = math.log10(min(xs, default=0.1)) - 0.5, math.log10(max(xs, default=100.0)) + 0.5
+    pad = BAND / 2 if any(point.bytes_per_s for point in chart.points) else 0.5
+    low, high = math.log10(min(xs, default=0.1)) - pad, math.log10(max(xs, default=100.0)) + 0.5
     ys = [point.y for point in chart.points] + compute
     ys += [min(max(compute), roof.peak * 10**low) for roof in chart.memory] if compute else []
     return (low, high), (math.log10(min(ys, default=1e9)) - 0.3, math.log10(max(ys, default=1e12)) + 0.4)
 
 
-def _draw_roofs(
-    figure: go.Figure, chart: Roofline, x: tuple[float, float], y: tuple[float, float], theme: Theme
-) -> None:
+def _draw_roofs(figure: go.Figure, chart: Roofline, room: Room, theme: Theme) -> None:
+    x, y = room.x, room.y
     top = max((roof.peak for roof in chart.compute), default=10 ** y[1])
     widest = max((roof.peak for roof in chart.memory if roof.used), default=None)
-    for roof in chart.memory:
+    for roof in sorted(chart.memory, key=lambda roof: not roof.used):  # the first label has the most room
         begin, end = 10 ** x[0], min(top / roof.peak, 10 ** x[1])
         if end > begin:
             _line(figure, roof, (begin, end), (begin * roof.peak, end * roof.peak), theme)
-            _label(figure, roof, fmt.rate(roof.peak), begin, begin * roof.peak, theme)
+            _label(figure, roof, fmt.rate(roof.peak), _below(begin, end, roof.peak), room, theme)
     for roof in _merged(chart.compute):
         begin = max(roof.peak / widest, 10 ** x[0]) if widest else 10 ** x[0]
         _line(figure, roof, (begin, 10 ** x[1]), (roof.peak, roof.peak), theme)
-        _label(figure, roof, _at_clock(roof), 10 ** x[1], roof.peak, theme)
+        _label(figure, roof, _at_clock(roof), _beside(begin, 10 ** x[1], roof.peak), room, theme)
         if widest and roof.used:
             _ridge(figure, roof, roof.peak / widest, theme)
 
@@ -137,19 +174,23 @@ def _line(figure: go.Figure, roof: Roof, xs: tuple[float, float], ys: tuple[floa
     )
 
 
-def _label(figure: go.Figure, roof: Roof, peak: str, x: float, y: float, theme: Theme) -> None:
-    """Title and peak: above the right end of a level roof, below the left end of a slanted one."""
-    level = y == roof.peak
-    figure.add_annotation(
-        x=math.log10(x),
-        y=math.log10(y),
-        text=f"{fmt.plotly_text(roof.title)} {peak}",
-        showarrow=False,
-        xanchor="right" if level else "left",
-        xshift=0 if level else 6,
-        yanchor="bottom" if level else "top",
-        font={"size": FONT_PX - 1, "color": _color(roof, theme)},
-    )
+def _label(figure: go.Figure, roof: Roof, peak: str, wanted: Spots, room: Room, theme: Theme) -> None:
+    """Title and peak at the first of some places where they cover no point."""
+    text = f"{roof.title} {peak}"
+    write(figure, fmt.plotly_text(text), room.find(text, wanted) or wanted[0], theme, _color(roof, theme))
+
+
+def _below(begin: float, end: float, peak: float) -> Spots:
+    """Places below and above a slanted roof, from its left end on."""
+    at = [math.log10(begin) + math.log10(end / begin) * step / _STEPS for step in range(_STEPS)]
+    spots = (Spot("right", 6, -9), Spot("right", 16, -9), Spot("left", -6, 9))
+    return [(x, x + math.log10(peak), spot) for x in at for spot in spots]
+
+
+def _beside(begin: float, end: float, peak: float) -> Spots:
+    """Places above and below a level roof, from its right end on."""
+    at = [math.log10(end) - math.log10(end / begin) * step / _STEPS for step in range(_STEPS)]
+    return [(x, math.log10(peak), Spot("left", 0, up)) for x in at for up in (9, -9)]
 
 
 def _color(roof: Roof, theme: Theme) -> str:

@@ -18,19 +18,19 @@ from app.web import access
 from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import Manifest
 
-LEAST_PCT = 0.05
-"""Share of the kernel time below which a report covers 0.0 %, as people read it, and is not chosen by itself."""
+LEAST_PCT = 0.05  # share of the kernel time below which a report covers 0.0 %, and is not chosen by itself
 NCU = "ncu"  # the parameter of the address that names the Compute report, where it is not the linked one
 
 MATCHES = {"exact": "measured", "name": "other shapes", "none": "not measured"}
 COLUMNS = heads.of(
     "time_weighted_roofline",
     heads.use("name", click="opens the kernel", width=250),
-    heads.bar("share_pct", width=104),
+    *parts.GAP,
     "total_ns",
+    heads.bar("share_pct", width=104),
     "calls",
     "avg_ns",
-    heads.use("ncu_duration_ns", like="avg_ns"),
+    "ncu_duration_ns",
     *parts.MEASURES,
     heads.use("class", width=140),
     heads.use("grid", width=100),
@@ -64,13 +64,12 @@ def page() -> None:
     choice = parts.choose(classes)
     rows = _rows(manifest.id, compute, choice)
     _coverage(manifest, compute, rows)
-    measured = choice.keeps(rows[rows["match"] == "exact"])
+    measured = parts.by_gap(choice.keeps(rows[rows["match"] == "exact"]))
     shown = parts.drawable(measured)
     _chart(manifest.id, compute, shown, choice)
     parts.above(shown)
-    parts.without_arithmetic(measured, "total_ns", choice.precision)
     if lacking := int(measured["flops_per_s"].isna().sum()):
-        st.caption(
+        st.markdown(
             f"{fmt.count(lacking)} measured kernels lack work or traffic of this kind."
             f" Capture them with `{parts.FLAGS}`."
         )
@@ -158,14 +157,13 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
     time = known["total_ns"].sum()
     share = (known["pct_of_roof"] * known["total_ns"]).sum() / time if time else None
     memory = 100 * known.loc[known["bound"] == "memory", "total_ns"].sum() / time if time else None
-    saved = (known["total_ns"] * (1 - known["pct_of_roof"].clip(upper=100) / 100)).sum() if time else None
     ui.facts(
         [
             ("Kernel time", fmt.duration(row["total_ns"]), "Sum of all kernel durations of the selection."),
             ("ncu covers", fmt.percent(row["covered_pct"]), "Share of it in kernels that ncu measured."),
             ("Of the roof", fmt.percent(share), "Mean of what is covered, weighted by the time in this report."),
             ("Under the memory roof", fmt.percent(memory), "Share of the covered time left of the ridge point."),
-            ("Below the roof", fmt.duration(saved), "Time that the covered kernels would save at their roofs."),
+            ("Time above the roof", parts.gap(rows), "What the covered kernels would save at their roofs."),
         ]
     )  # fmt: skip
     st.caption(
@@ -188,7 +186,7 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
 
 def _chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choice) -> None:
     if shown.empty:
-        st.info("Nothing that ncu measured here does arithmetic of this kind, or work and traffic were not captured.")
+        st.info("Of nothing that ncu measured here were work and traffic captured.")
         return
     points = [
         parts.point(
@@ -201,7 +199,7 @@ def _chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choice) ->
         everything = session.whole(compute, "ncu_roofline")
     except NotCapturedError:
         everything = shown
-    memory, roofs = parts.roofs(everything, shown, choice.level)
+    memory, roofs = parts.roofs(everything, parts.working(shown), choice.level)
     clicked = parts.show_chart(Roofline(points, memory, roofs), f"roofline-{choice.level}")
     if clicked is not None:
         links.open_kernel(report_id, int(clicked))

@@ -21,8 +21,9 @@ COLUMNS = heads.of(
     "ncu_roofline",
     heads.use("launch_id", width=56),
     heads.use("name", width=260),
-    heads.use("class", width=140),
+    *parts.GAP,
     "duration_ns",
+    heads.use("class", width=140),
     *parts.MEASURES,
     heads.use("grid", width=100),
     heads.use("block", width=90),
@@ -52,8 +53,7 @@ def page() -> None:
     shown = parts.drawable(kept)
     _chart(manifest.id, everything, shown, choice, others)
     parts.above(shown)
-    parts.without_arithmetic(kept, "duration_ns", choice.precision)
-    ordered = kept.sort_values("duration_ns", ascending=False)
+    ordered = parts.by_gap(kept)
     chosen = tables.table(
         parts.figures(ordered), COLUMNS, key="roofline",
         download="roofline.csv", select=True, hidden=("flops_per_s", "bytes_per_s", "peak_flops_per_s", "full_name"),
@@ -115,24 +115,23 @@ def _facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
     time = known["duration_ns"].sum()
     share = (known["pct_of_roof"] * known["duration_ns"]).sum() / time if time else None
     memory = 100 * known.loc[known["bound"] == "memory", "duration_ns"].sum() / time if time else None
-    saved = (known["duration_ns"] * (1 - known["pct_of_roof"].clip(upper=100) / 100)).sum() if time else None
     ui.facts(
         [
             ("Launches", f"{fmt.count(len(kept))} of {fmt.count(launches)}", "Measured, and as chosen above."),
             ("Time", fmt.duration(kept["duration_ns"].sum()), "Sum of their durations under ncu's clock control."),
             ("Of the roof", fmt.percent(share), "Mean of the launches whose roof is known, weighted by their time."),
             ("Under the memory roof", fmt.percent(memory), "Share of the time left of the ridge point."),
-            ("Below the roof", fmt.duration(saved), "Time that would be saved if every launch reached its roof."),
+            ("Time above the roof", parts.gap(kept), "What would be saved if every launch reached its roof."),
         ]
     )  # fmt: skip
     lacking = launches - everything["launch_id"].nunique()
     if lacking > 0 and "inside" not in st.query_params:
-        st.caption(f"{fmt.count(lacking)} launches lack work or traffic. Capture them with `{parts.FLAGS}`.")
+        st.markdown(f"{fmt.count(lacking)} launches lack work or traffic. Capture them with `{parts.FLAGS}`.")
 
 
 def _chart(report_id: str, everything: pd.DataFrame, shown: pd.DataFrame, choice: Choice, others: list[str]) -> None:
     points = [_point(row, choice, hollow=False) for _, row in shown.iterrows()]
-    memory, compute = parts.roofs(everything, shown, choice.level)
+    memory, compute = parts.roofs(everything, parts.working(shown), choice.level)
     arrows: list[tuple[int, int]] = []
     for other in others:
         try:
@@ -144,7 +143,7 @@ def _chart(report_id: str, everything: pd.DataFrame, shown: pd.DataFrame, choice
         arrows += _arrows(drawn, len(points), shown)
         points += [_point(row, choice, hollow=True, report=other) for _, row in drawn.iterrows()]
     if not points:
-        st.info("Nothing here does arithmetic of this kind.")
+        st.info("Of nothing here were work and traffic measured.")
         return
     clicked = parts.show_chart(Roofline(points, memory, compute, arrows), f"roofline-{choice.level}")
     if clicked is not None:

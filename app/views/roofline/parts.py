@@ -10,6 +10,7 @@ import streamlit as st
 
 from app.ui import bound, draw, heads, theme, verdicts
 from app.ui import format as fmt
+from app.ui.charts import NEUTRAL
 from app.views.roofline import charts as charts_roofline
 from app.views.roofline.charts import Roof
 from app.views.roofline.points import Point
@@ -23,17 +24,17 @@ PRECISIONS = {
     "tensor": "Tensor cores",
 }
 CLASS, LIMIT = "Class", "Limit"
-TERA = 1e12
 _HOVER_CHARS = 72
 FLAGS = "ncu --set roofline"
 ABOVE = 3
 """Kernels above their roof that are named."""
+GAP = (heads.use("roof_gap_ns", width=136), heads.bar("pct_of_roof", width=110))
+"""Columns that both rooflines show first: what is to be gained."""
 MEASURES = (
-    heads.bar("pct_of_roof", width=110),
     heads.use("bound", width=90),
     "intensity",
-    heads.use("flops_per_s", name="tflops", unit="TFLOP/s"),
-    heads.use("bytes_per_s", name="tbytes", unit="TB/s"),
+    "flops_per_s",
+    "bytes_per_s",
     heads.use("precision", name="precision_title", width=150),
     heads.use("verdict", width=120),
     heads.Col("reading", "What limits it", help="The verdict, with what roofline and warps say beside it", width=420),
@@ -86,27 +87,52 @@ def choose(classes: Sequence[str]) -> Choice:
 
 
 def drawable(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows that have a place on logarithmic axes."""
-    return rows[(rows["intensity"] > 0) & (rows["flops_per_s"] > 0)]
+    """Rows that have a place on the chart: by their work and traffic, or by their traffic alone."""
+    works = (rows["intensity"] > 0) & (rows["flops_per_s"] > 0)
+    return rows[(works | ((rows["flops_per_s"] == 0) & (rows["bytes_per_s"] > 0))).fillna(False)]
+
+
+def working(rows: pd.DataFrame) -> pd.DataFrame:
+    """Those of them that do arithmetic, and are held against a roof of it."""
+    return rows[rows["flops_per_s"] > 0]
+
+
+def by_gap(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, those first that would save most time at their roof."""
+    return rows.sort_values("roof_gap_ns", ascending=False, na_position="last", kind="stable")
+
+
+def gap(rows: pd.DataFrame) -> str:
+    """The time that all rows together would save at their roofs."""
+    known = rows["roof_gap_ns"].dropna()
+    return fmt.duration(known.sum() if len(known) else None)
 
 
 def point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[str] = (), **look: Any) -> Point:
     """A row of ``ncu_roofline`` or ``time_weighted_roofline`` as a point; ``more`` are escaped lines for hovering."""
     group, color = colored(row, choice.color)
+    works = row["flops_per_s"] > 0
+    rate = f"{fmt.rate(row['bytes_per_s'])} {LEVELS[row['level']]}"
     lines = [
         f"<b>{fmt.plotly_text(fmt.shortened(row['name'], 60))}</b>",
         *more,
-        f"{fmt.flops(row['flops_per_s'])} {fmt.plotly_text(precision_title(row))}",
-        f"{fmt.rate(row['bytes_per_s'])} {LEVELS[row['level']]}, {row['intensity']:,.3g} FLOP/byte",
+        f"{fmt.flops(row['flops_per_s'])} {fmt.plotly_text(precision_title(row))}" if works else _nothing(choice),
+        f"{rate}, {row['intensity']:,.3g} FLOP/byte" if works else rate,
         _of_roof(row),
         "<br>".join(fmt.plotly_text(line) for line in textwrap.wrap(row["reading"] or "No verdict", _HOVER_CHARS)),
         fmt.plotly_text(row["note"]) if isinstance(row.get("note"), str) else "",
     ]
     return Point(
-        key=str(row["launch_id"]), name=row["name"], group=group, color=color, x=float(row["intensity"]),
-        y=float(row["flops_per_s"]), weight=weight, hover="<br>".join(line for line in lines if line),
+        key=str(row["launch_id"]), name=row["name"], group=group, color=color,
+        x=float(row["intensity"]) if works else 0.0, y=float(row["flops_per_s"]),
+        bytes_per_s=0.0 if works else float(row["bytes_per_s"]), weight=weight,
+        hover="<br>".join(line for line in lines if line),
         estimated=bool(row["estimated"]), impossible=isinstance(row["above_roof"], str), **look,
     )  # fmt: skip
+
+
+def _nothing(choice: Choice) -> str:
+    return f"No {'floating-point' if choice.precision == 'main' else PRECISIONS[choice.precision]} arithmetic"
 
 
 def _of_roof(row: Mapping[Any, Any]) -> str:
@@ -126,7 +152,7 @@ def colored(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
     if by == LIMIT:
         return verdicts.title(row["verdict"]), verdicts.color(row["verdict"])
     name = row["class"] if isinstance(row["class"], str) else "other"
-    return theme.class_titles().get(name, name), theme.class_colors().get(name, verdicts.UNKNOWN_COLOR)
+    return theme.class_titles().get(name, name), theme.class_colors().get(name, NEUTRAL[theme.theme()])
 
 
 def precision_title(row: Mapping[Any, Any]) -> str:
@@ -181,6 +207,9 @@ def _signs(points: Sequence[Point]) -> None:
     signs = ["The area of a point is its time; a click opens it"]
     signs += ["a diamond is an estimate"] * any(point.estimated and not point.impossible for point in points)
     signs += ["a cross lies above its roof, which cannot be"] * any(point.impossible for point in points)
+    signs += [
+        "at 0 FLOP/byte stand kernels without arithmetic, as far below the memory roof as their traffic is"
+    ] * any(point.bytes_per_s for point in points)
     signs += ["hollow is the baseline"] * any(point.hollow for point in points)
     st.caption("; ".join(signs) + ".")
 
@@ -196,27 +225,8 @@ def above(rows: pd.DataFrame) -> None:
     st.warning("Above the roof, which cannot be:\n" + "\n".join(told), icon=":material/warning:")
 
 
-def without_arithmetic(kept: pd.DataFrame, weight: str, precision: str) -> None:
-    """Names kernels that have no place on the chart because they do no arithmetic of the kind that is shown."""
-    rows = kept[kept["flops_per_s"] == 0]
-    if rows.empty:
-        return
-    what = "floating-point arithmetic" if precision == "main" else f"{PRECISIONS[precision]} arithmetic"
-    by_name = rows.groupby("name", observed=True).agg(time=(weight, "sum"), pct=("pct_of_roof", "max"))
-    largest = by_name.sort_values("time", ascending=False)
-    told = [
-        f"{fmt.plain(name)} ({fmt.duration(row['time'])}"
-        + (f", {fmt.percent(row['pct'])} of the memory roof)" if pd.notna(row["pct"]) else ")")
-        for name, row in largest.head(4).iterrows()
-    ]
-    more = f" and {len(largest) - 4} more kernels" if len(largest) > 4 else ""
-    st.caption(f"Not on the chart, for they do no {what}: {', '.join(told)}{more}.")
-
-
 def figures(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with work in TFLOP/s and traffic in TB/s, and the time that the roof would save, for a table."""
+    """The rows with the precision in words, for a table."""
     return rows.assign(
-        tflops=rows["flops_per_s"] / TERA,
-        tbytes=rows["bytes_per_s"] / TERA,
         precision_title=_titles(rows).where(rows["flops_per_s"] > 0),
     )

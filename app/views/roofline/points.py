@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import FONT_PX, MARK, Theme, faded
+from app.ui.charts import GROUND, MARK, Theme, faded
+from app.views.roofline.labels import SIZE_PX, Room, Spot, around
 
 SMALLEST_PX, LARGEST_PX = 8, 46
 LABELS = 7
 """Names that the chart carries at most: those of the largest points that leave room."""
-APART_X, APART_Y = 0.10, 0.06
-"""How far two labelled points are apart, as shares of the axes."""
-
-_GROUND = {"light": "#ffffff", "dark": "#13161b"}
+_NAME = 30
 
 
 @dataclass(frozen=True)
@@ -27,13 +25,14 @@ class Point:
         name: untrusted; drawn beside the largest points.
         group: what the legend calls its colour.
         color: ``#RRGGBB``.
-        x: FLOP per byte, above 0; on the speed of light percent.
-        y: FLOP/s, above 0; on the speed of light percent.
+        x: FLOP per byte; on the speed of light percent.
+        y: FLOP/s; on the speed of light percent.
         weight: time, ns; the area of the point.
         hover: escaped lines.
         estimated: whether a part of it was not measured as such.
         impossible: whether it lies above its roof.
         hollow: whether it belongs to a baseline.
+        bytes_per_s: its traffic, where it does no arithmetic: x and y are then 0, and it has a place by this alone.
     """
 
     key: str
@@ -47,6 +46,7 @@ class Point:
     estimated: bool = False
     impossible: bool = False
     hollow: bool = False
+    bytes_per_s: float = 0.0
 
 
 def draw_points(figure: go.Figure, points: Sequence[Point], theme: Theme) -> None:
@@ -64,7 +64,7 @@ def draw_points(figure: go.Figure, points: Sequence[Point], theme: Theme) -> Non
             text=[point.hover for point in of_group],
             hovertemplate="%{text}<extra></extra>",
             marker={
-                "size": [_diameter(point.weight / largest) for point in of_group],
+                "size": [diameter(point.weight / largest) for point in of_group],
                 "color": [_fill(point) for point in of_group],
                 "symbol": [_symbol(point) for point in of_group],
                 "line": {
@@ -85,7 +85,7 @@ def draw_points(figure: go.Figure, points: Sequence[Point], theme: Theme) -> Non
         )
 
 
-def _diameter(share: float) -> float:
+def diameter(share: float) -> float:
     """The area tells the time, down to a size that can be hit."""
     return max(SMALLEST_PX, LARGEST_PX * math.sqrt(share))
 
@@ -101,40 +101,46 @@ def _symbol(point: Point) -> str:
 def _edge(point: Point, theme: Theme) -> str:
     if point.impossible:
         return MARK[theme]
-    return point.color if point.hollow else _GROUND[theme]
+    return point.color if point.hollow else GROUND[theme]
 
 
-def name_largest(
-    figure: go.Figure,
-    points: Sequence[Point],
-    x: tuple[float, float],
-    y: tuple[float, float],
-    theme: Theme,
-    *,
-    log: bool = True,
-) -> None:
-    """Names beside the points with the most time, where no named one is near."""
+def name_largest(figure: go.Figure, points: Sequence[Point], room: Room, theme: Theme, *, log: bool = True) -> None:
+    """Names beside the points with the most time, as far as there is room; no name covers a point or another word."""
     largest = max((point.weight for point in points), default=1) or 1
-    named: list[tuple[float, float]] = []
-    for point in sorted(points, key=lambda point: -point.weight):
+    places = {id(point): (math.log10(point.x), math.log10(point.y)) if log else (point.x, point.y) for point in points}
+    named: set[str] = set()
+    for point in sorted((point for point in points if not point.hollow), key=lambda point: -point.weight):
+        text = fmt.shortened(point.name, _NAME)
+        spots = [(*places[id(point)], spot) for spot in around(diameter(point.weight / largest))]
+        if len(named) < LABELS and text not in named and (found := room.find(text, spots)):
+            named.add(text)
+            write(figure, fmt.plotly_text(text), found, theme)
+
+
+def take(room: Room, points: Sequence[Point], *, log: bool = True) -> None:
+    """Keeps the room of all points free."""
+    largest = max((point.weight for point in points), default=1) or 1
+    for point in points:
         place = (math.log10(point.x), math.log10(point.y)) if log else (point.x, point.y)
-        spot = ((place[0] - x[0]) / (x[1] - x[0]), (place[1] - y[0]) / (y[1] - y[0]))
-        near = any(abs(spot[0] - a) < 3 * APART_X and abs(spot[1] - b) < APART_Y for a, b in named)
-        if point.hollow or near or len(named) == LABELS:
-            continue
-        named.append(spot)
-        right = spot[0] < 0.55
-        figure.add_annotation(
-            x=place[0],
-            y=place[1],
-            text=fmt.plotly_text(fmt.shortened(point.name, 30)),
-            showarrow=False,
-            xanchor="left" if right else "right",
-            xshift=(1 if right else -1) * (_diameter(point.weight / largest) / 2 + 4),
-            font={"size": FONT_PX - 1},
-            bgcolor=faded(_GROUND[theme], 0.6),
-            borderpad=1,
-        )
+        room.take_point(*place, diameter(point.weight / largest))
+
+
+def write(figure: go.Figure, text: str, where: tuple[float, float, Spot], theme: Theme, color: str = "") -> None:
+    """Words (escaped) at a place of a chart, in powers of ten where its axes are logarithmic."""
+    x, y, spot = where
+    figure.add_annotation(
+        x=x,
+        y=y,
+        text=text,
+        showarrow=False,
+        xanchor="left" if spot.side == "right" else "right",
+        yanchor="middle",
+        xshift=spot.right_px,
+        yshift=spot.up_px,
+        font={"size": SIZE_PX} | ({"color": color} if color else {}),
+        bgcolor=faded(GROUND[theme], 0.6),
+        borderpad=0,
+    )
 
 
 def legend(figure: go.Figure) -> None:

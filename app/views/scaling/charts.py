@@ -6,11 +6,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, Theme, faded, frame, readable_on
+from app.ui.charts import ACCENT, FONT_PX, GREY, Theme, faded, frame, readable_on
 
 PARTS = {"compute_ns": "Compute", "exposed_ns": "Exposed communication", "copy_ns": "Copies", "idle_ns": "Idle"}
 """What a step is made of, in the order in which it is stacked."""
-_GREY = {"light": "#5F6670", "dark": "#A9B0BB"}
 _IDLE = {"light": "#D5D9DE", "dark": "#3A414B"}
 _STROKES = (("solid", "circle"), ("dash", "square"), ("dot", "diamond"), ("dashdot", "triangle-up"))
 _BAR_PX = 28
@@ -45,7 +44,7 @@ def scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Them
     ends = [100, 100] if percent else [1, high / low]
     figure.add_scatter(
         x=[low, high], y=ends, mode="lines", name="ideal", hoverinfo="skip",
-        line={"width": 5, "color": faded(_GREY[theme], 0.22)},
+        line={"width": 5, "color": faded(GREY[theme], 0.22)},
     )  # fmt: skip
     for number, (curve, group) in enumerate(drawn.groupby("curve", sort=False)):
         figure.add_trace(_curve(str(curve), group.sort_values("ranks"), measure, number, theme))
@@ -66,7 +65,7 @@ _LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
 def _curve(name: str, group: pd.DataFrame, measure: str, number: int, theme: Theme) -> go.Scatter:
     dash, symbol = _STROKES[number % len(_STROKES)]
-    color = ACCENT[theme] if number == 0 else _GREY[theme]
+    color = ACCENT[theme] if number == 0 else GREY[theme]
     base = round(float(group["ranks"].iloc[0] / group["ideal"].iloc[0]))
     start = 100.0 if measure == "efficiency_pct" else 1.0
     hover = [f"<b>{fmt.plotly_text(group['base'].iloc[0])}</b>, the base on {base}"]

@@ -74,7 +74,7 @@ def _write(usual: str) -> None:
 
 def _one_rank(manifest: Manifest, run: Run) -> None:
     """What one report tells of NCCL by itself."""
-    st.caption(
+    st.markdown(
         "Waits and transfers need the reports of at least two ranks, with the same operations in their steps. What this"
         " report tells of NCCL by itself holds the waits:"
         if any(rank.report == manifest.name for rank in run.ranks)

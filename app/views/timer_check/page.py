@@ -13,21 +13,20 @@ from app.ui import page as ui
 from profiledb.report.catalog import Manifest
 
 EXAMPLE = "label,step,seconds\nforward,0,0.01234\nforward,1,0.01198"
-_LIKE = "timer_mean_ns"
 COLUMNS = heads.of(
     "timing_compare",
-    heads.use("label", width=190, pinned=True),
+    heads.use("label", width=190),
     heads.use("timings", width=84),
     heads.use("ranges", width=72),
     heads.use("pairs", width=64),
     "timer_mean_ns",
-    heads.use("cpu_mean_ns", like=_LIKE),
-    heads.use("gpu_mean_ns", like=_LIKE),
+    "cpu_mean_ns",
+    "gpu_mean_ns",
     "over_cpu_ns",
     "over_cpu_pct",
-    heads.use("over_gpu_ns", like="over_cpu_ns"),
+    "over_gpu_ns",
     "over_gpu_pct",
-    *(heads.use(f"{side}_{name}_ns", like=_LIKE) for name in ("std", "p50", "p95") for side in ("timer", "cpu", "gpu")),
+    *(f"{side}_{name}_ns" for name in ("std", "p50", "p95") for side in ("timer", "cpu", "gpu")),
 )
 
 
@@ -49,11 +48,11 @@ def _how(manifest: Manifest) -> None:
     name = f"{Path(fmt.visible(manifest.name)).stem}.timings.csv"
     with st.container(border=True):
         st.markdown("**No timings of the program lie beside this report.**")
-        st.caption(
+        st.markdown(
             "Their labels and steps are compared with the NVTX ranges of the same name: mean, spread, and what the"
             " timer saw and the ranges did not."
         )
-        st.caption(f"Drop {fmt.plain(name)} into the Library:")
+        st.markdown(f"Drop {fmt.plain(name)} into the Library:")
         st.code(EXAMPLE, language=None)
 
 
@@ -96,7 +95,7 @@ def _lacks(row: "pd.Series[Any]") -> str:
 
 
 def _chart(report_id: str, rows: pd.DataFrame) -> None:
-    labels = list(rows.loc[rows["pairs"] > 0, "label"])
+    labels = list(rows.loc[rows["pairs"] > 1, "label"])  # one is a point without a line
     if not labels:
         return
     label = labels[0]

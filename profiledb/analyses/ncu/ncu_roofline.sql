@@ -22,6 +22,7 @@
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision at the measured clock, sm_clock_hz
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of the level at the measured clock
 -- column: pct_of_roof = Of the roof | % | .1f | work over the roof, empty where it cannot be
+-- column: roof_gap_ns = Time above the roof | ns | .0f | what the launch would save at its roof: duration x (1 - share of the roof), 0 where it is above it
 -- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it; what limits the launch is the verdict
 -- column: estimated | text | | true where something was not measured as such; note says what
 -- column: note = Estimated | text | | what was estimated and how
@@ -39,8 +40,9 @@ WITH name AS (
 )
 SELECT launch_id, kernel, coalesce(dimensions(grid_x, grid_y, grid_z), grid_size::VARCHAR) AS grid,
     coalesce(dimensions(block_x, block_y, block_z), block_size::VARCHAR) AS block, duration_ns, precision, level,
-    flops_per_s, bytes_per_s, intensity, peak_flops_per_s, peak_bytes_per_s, pct_of_roof, bound, estimated, note,
-    above_roof, is_main, types,
+    flops_per_s, bytes_per_s, intensity, peak_flops_per_s, peak_bytes_per_s, pct_of_roof,
+    CASE WHEN pct_of_roof >= 100 THEN 0 ELSE duration_ns * (1 - pct_of_roof / 100) END AS roof_gap_ns, bound,
+    estimated, note, above_roof, is_main, types,
     peak_flops_per_s / peak_bytes_per_s AS ridge, readable_name(coalesce(short, kernel), kernel) AS name, class,
     ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict, sm_clock_hz, nvtx
 FROM ncu_roofline_point JOIN ncu_launch USING (launch_id) LEFT JOIN name ON demangled = kernel

@@ -37,6 +37,7 @@
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of this level
 -- column: pct_of_roof = Of the roof | % | .1f | work over the roof, empty where it cannot be, of the launch that ncu measured
+-- column: roof_gap_ns = Time above the roof | ns | .0f | what the kernel would save at its roof: total x (1 - share of the roof), 0 where it is above it
 -- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it; what limits the launch is the verdict
 -- column: estimated | text | | whether work, traffic or a peak is an estimate
 -- column: covered_pct | % | .2f | share of all kernel durations that exact matches cover up to this row
@@ -50,7 +51,8 @@ SELECT kernel, name, class, dimensions(grid_x, grid_y, grid_z) AS grid,
     100.0 * total_ns / nullif(sum(total_ns) OVER (), 0) AS share_pct, total_ns / calls AS avg_ns, match, launches,
     launch_id,
     duration_ns AS ncu_duration_ns, ambiguous, verdict, precision, level, flops_per_s, bytes_per_s, intensity,
-    peak_flops_per_s, peak_bytes_per_s, pct_of_roof, bound, estimated,
+    peak_flops_per_s, peak_bytes_per_s, pct_of_roof,
+    CASE WHEN pct_of_roof >= 100 THEN 0 ELSE total_ns * (1 - pct_of_roof / 100) END AS roof_gap_ns, bound, estimated,
     100.0 * coalesce(sum(total_ns) FILTER (match = 'exact') OVER (ORDER BY place), 0) / nullif(sum(total_ns) OVER (), 0)
         AS covered_pct, demangled, note, above_roof, types, sm_clock_hz
 FROM selected_pair($level, $precision)

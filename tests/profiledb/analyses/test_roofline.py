@@ -158,6 +158,7 @@ def test_a_launch_without_duration_has_no_rate_from_sums(points: Any) -> None:
 def test_a_launch_without_arithmetic_is_held_against_its_traffic(points: Any) -> None:
     row = points(CLOCKS | DRAM | rates("f", 0, 0, 0) | {FFMA: 64.0})["fp32", "dram"]
     assert (row["intensity"], row["pct_of_roof"], row["bound"], row["is_main"]) == (0, 25, "memory", True)
+    assert row["roof_gap_ns"] == 750_000  # of 1 ms, with a quarter of the traffic that there could be
 
 
 def test_the_main_precision_is_the_one_nearest_to_its_peak(points: Any) -> None:
@@ -198,9 +199,17 @@ def test_a_point_above_the_roof_is_marked_with_a_cause(points: Any) -> None:
     guessed = points(CLOCKS | DRAM | rates("f", 0, 0, 300))  # of 256 FMAs by the compute capability
     assert "estimate may be off (peak from the compute capability)" in guessed["fp32", "dram"]["above_roof"]
     for row, pct in ((measured["fp32", "dram"], 100 * 20 / 16), (guessed["fp32", "dram"], 100 * 600 / 512)):
-        assert row["pct_of_roof"] is None, "what cannot be is no fact"
+        assert (row["pct_of_roof"], row["roof_gap_ns"]) == (None, None), "what cannot be is no fact"
         assert f"{pct:.0f} % of the peak" in row["above_roof"]
     assert points(CLOCKS | WORK | DRAM)["fp32", "dram"]["above_roof"] is None
+
+
+def test_the_time_above_the_roof_is_what_the_roof_would_save(points: Any) -> None:
+    under = points(CLOCKS | WORK | {"dram__bytes.sum.per_second": 12e9, "dram__bytes.sum.peak_sustained": 8.0})
+    assert under["fp32", "dram"]["roof_gap_ns"] == pytest.approx(250_000)  # 12 of 16 GB/s for 1 ms
+    over = points(CLOCKS | WORK | {"dram__bytes.sum.per_second": 16.5e9, "dram__bytes.sum.peak_sustained": 8.0})
+    assert over["fp32", "dram"]["pct_of_roof"] == pytest.approx(100 * 16.5 / 16)
+    assert over["fp32", "dram"]["roof_gap_ns"] == 0, "no time is saved below nothing"
 
 
 def test_without_a_peak_nothing_is_above_the_roof(points: Any) -> None:

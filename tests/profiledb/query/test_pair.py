@@ -154,13 +154,15 @@ def test_time_beside_why(library: Library, publish: Publish) -> None:
         ("none", 0, None, 60, None),
     ]
     figures = ("ncu_duration_ns", "verdict", "precision", "level", "flops_per_s", "bytes_per_s", "intensity",
-               "peak_flops_per_s", "peak_bytes_per_s", "pct_of_roof", "bound", "estimated")  # fmt: skip
-    assert picked(rows, *figures)[1:] == [(None,) * 12] * 2, "what was measured in another shape says nothing"
+               "peak_flops_per_s", "peak_bytes_per_s", "pct_of_roof", "roof_gap_ns", "bound", "estimated")  # fmt: skip
+    assert picked(rows, *figures)[1:] == [(None,) * 13] * 2, "what was measured in another shape says nothing"
     (measured,) = picked(rows, *figures)[:1]
-    assert measured == (1000, "compute bound", "fp32", "dram", 2e9, 5e8, 4, 8e9, 1e9, 50, "memory", False)
+    assert measured == (1000, "compute bound", "fp32", "dram", 2e9, 5e8, 4, 8e9, 1e9, 50, 300, "memory", False), (
+        "half of the 600 ns"
+    )
     assert picked(run(library, report, "time_weighted_roofline", limit=1), "grid") == [("8x1x1",)]
     (other,) = picked(run(library, report, "time_weighted_roofline", precision="fp64"), *figures)[:1]
-    assert other == (1000, "compute bound", *[None] * 10), "the precision was not measured"
+    assert other == (1000, "compute bound", *[None] * 11), "the precision was not measured"
     (row,) = run(library, report, "ncu_coverage")
     assert row == {
         "total_ns": 1000, "covered_ns": 600, "covered_pct": 60, "name_only_pct": 25, "kernels": 2, "covered_kernels": 1,

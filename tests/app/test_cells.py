@@ -1,0 +1,66 @@
+"""Cells of tables: each in the unit that fits it, and numbers below the words, by which they sort."""
+
+import pandas as pd
+
+from app.ui import heads, tables
+
+
+def words(frame: pd.DataFrame, *columns: heads.Col) -> dict[str, list[str]]:
+    """What people read in the cells of the columns that Streamlit does not write itself."""
+    styler, _ = tables.drawn(frame, columns)
+    styler._compute()
+    body = styler._translate(False, False)["body"]
+    named = [[cell["display_value"] for cell in row if cell["type"] == "td"] for row in body]
+    return {column.name: [row[place] for row in named] for place, column in enumerate(columns)}
+
+
+def test_every_cell_has_the_unit_that_fits_it() -> None:
+    frame = pd.DataFrame(
+        {
+            "total_ns": pd.array([1_044_717_600, 73_030, 12, 0, None], dtype="Int64"),
+            "bytes": [2.5e9, 1e3, 12, 0, None],
+            "share_pct": [99.96, 0.04, -0.04, 0, None],
+            "rate": [3.29e7, 2.02417e12, 0, 1, None],
+            "flops": [9.45e14, 1.5e9, 0, 1, None],
+            "gbps": [21590.5, 3.14159, -0.0, 0.001, None],
+            "waves": [3.0, 2.0, 1.0, 12345.0, None],
+            "name": ["a", "b\u202e", "", None, "c"],
+        }
+    )
+    assert words(
+        frame,
+        heads.Col("total_ns", "Total", kind="duration"),
+        heads.Col("bytes", "Bytes", kind="bytes"),
+        heads.Col("share_pct", "Share", kind="percent"),
+        heads.Col("rate", "Rate", kind="rate"),
+        heads.Col("flops", "Work", kind="flops"),
+        heads.Col("gbps", "Bandwidth", unit="GB/s", kind="number"),
+        heads.Col("waves", "Waves", kind="number"),
+        heads.Col("name", "Name"),
+    ) == {
+        "total_ns": ["1.04 s", "73.0 µs", "12 ns", "0 ns", "–"],
+        "bytes": ["2.50 GB", "1.00 KB", "12 B", "0 B", "–"],
+        "share_pct": ["100.0", "<0.1", "0.0", "0.0", "–"],
+        "rate": ["32.9 MB/s", "2.02 TB/s", "0 B/s", "1 B/s", "–"],
+        "flops": ["945 TFLOP/s", "1.50 GFLOP/s", "0 FLOP/s", "1 FLOP/s", "–"],
+        "gbps": ["21,590", "3.14", "0", "0.00100", "–"],
+        "waves": ["3", "2", "1", "12,345", "–"],
+        "name": ["a", "b ", "", "–", "c"],
+    }
+
+
+def test_cells_sort_as_the_numbers_that_they_are() -> None:
+    frame = pd.DataFrame({"total_ns": [1_044_717_600, 73_030, 12]}, index=[7, 7, 9])
+    styler, config = tables.drawn(frame, [heads.Col("total_ns", "Total", kind="duration")])
+    assert styler.data["total_ns"].tolist() == [1_044_717_600, 73_030, 12]
+    assert config["total_ns"]["label"] == "Total"
+    assert config["total_ns"]["type_config"]["format"] is None  # a format of the column's would replace the words
+
+
+def test_moments_share_a_unit_that_tells_them_apart() -> None:
+    columns = [heads.Col("start_ns", "Start", kind="moment")]
+    styler, config = tables.drawn(pd.DataFrame({"start_ns": [1_000, 4_560_001_000, None]}), columns)
+    assert config["start_ns"]["label"] == "Start (ms)"
+    assert styler.data["start_ns"].tolist()[:2] == [0.001, 4560.001]
+    assert tables.moment_unit(pd.Series([900_000])) == ("µs", 1e3)
+    assert tables.moment_unit(pd.Series([], dtype=float)) == ("µs", 1e3)

@@ -1,0 +1,48 @@
+"""Colors that stand in two places, and charts whose axis begins where it says."""
+
+import tomllib
+
+import pytest
+
+from app.ui import charts
+from app.ui.charts import ACCENT, GROUND, Theme
+from app.views.compare.charts import End, Part, waterfall
+from tests.conftest import ROOT
+
+THEMES: tuple[Theme, Theme] = ("light", "dark")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_charts_have_the_accent_and_the_background_of_the_theme(theme: Theme) -> None:
+    with (ROOT / "app" / ".streamlit" / "config.toml").open("rb") as file:
+        config = tomllib.load(file)["theme"][theme]
+    assert config["primaryColor"].lower() == ACCENT[theme].lower()
+    assert config["backgroundColor"].lower() == GROUND[theme].lower()
+    assert ACCENT[theme].lower() in (ROOT / "app" / "static" / "style.css").read_text()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_what_charts_draw_stands_out_from_the_page(theme: Theme) -> None:
+    """3:1, as WCAG 2 asks of graphics; 4.5:1 for marks, whose words have their color."""
+    for color, least in ((ACCENT, 3), (charts.GREY, 4.5), (charts.NEUTRAL, 3), (charts.MARK, 4.5)):
+        assert contrast(color[theme], GROUND[theme]) >= least
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((charts.luminance(one), charts.luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_a_waterfall_begins_at_its_first_value_and_ends_at_its_last() -> None:
+    parts = [Part("<b>a", -3e6, "-3 ms", "", "#000000"), Part("b", 1e6, "+1 ms", "", "#000000")]
+    figure = waterfall(parts, End("A", 500e6, "500 ms"), End("B", 498e6, "498 ms"), "light")
+    (bars,) = [trace for trace in figure.data if trace.type == "bar"]
+    assert (list(bars.base), list(bars.x)) == ([0, -3e6], [-3e6, 1e6])
+    first, last = [trace for trace in figure.data if trace.type == "scatter"]
+    assert (first.x[0], last.x[0]) == (0, -2e6)
+    low, high = figure.layout.xaxis.range
+    assert low < -3e6 < 0 < high
+    named = dict(zip(figure.layout.xaxis.ticktext, figure.layout.xaxis.tickvals, strict=True))
+    assert named["0"] == pytest.approx(0)
+    assert named["−2"] == pytest.approx(-2e6)
+    assert figure.layout.xaxis.title.text == "Change from A (ms)"
