@@ -7,7 +7,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -115,12 +116,42 @@ def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
 
 
 def ingest_files(folder: Path, files: Iterable[Path]) -> None:
-    """Makes ``folder/library`` of copies of the files."""
+    """Makes ``folder/library`` of copies of the files, with a worker a core where they are of several reports."""
+    names: dict[str, list[Path]] = {}
+    for path in sorted(files, key=lambda path: path.name):
+        names.setdefault(path.name.partition(".")[0], []).append(path)  # a report and what lies beside it
+    cores = min(os.cpu_count() or 1, len(names))
+    if cores < 2:
+        _ingest_part(folder, names.values())
+        return
+    parts = [folder / f"part{number}" for number in range(cores)]
+    heavy_first = sorted(names.values(), key=lambda of_one: -sum(path.stat().st_size for path in of_one))
+    with ThreadPoolExecutor(cores) as pool:
+        list(pool.map(_ingest_part, parts, (heavy_first[number::cores] for number in range(cores))))
+    put_together(folder, parts)
+
+
+def _ingest_part(folder: Path, files: Iterable[Iterable[Path]]) -> None:
     inbox = folder / "inbox"
-    inbox.mkdir(exist_ok=True)
-    for path in files:
+    inbox.mkdir(parents=True, exist_ok=True)
+    for path in (path for of_one in files for path in of_one):
         shutil.copyfile(path, inbox / path.name)
     run_ingest(inbox, folder / "library")
+
+
+def put_together(folder: Path, parts: Iterable[Path]) -> None:
+    """Makes ``folder/inbox`` and ``folder/library`` of those of other folders, as if one worker had taken in all."""
+    inbox, library = folder / "inbox", Library(folder / "library")
+    inbox.mkdir(exist_ok=True)
+    for part in parts:
+        other = Library(part / "library")
+        for path in (part / "inbox").iterdir():
+            os.link(path, inbox / path.name)  # the same time of change, by which the worker knows a file
+        for manifest in other.list():
+            for path in other.reports.glob(f"{manifest.id}.*"):
+                os.link(path, library.reports / path.name)
+            library.catalog.add_report(manifest)
+        library.catalog.put_job(*(replace(job, path=str(inbox / job.name)) for job in other.catalog.jobs()))
 
 
 def copy_data(source: Path, target: Path) -> None:
@@ -144,10 +175,29 @@ def joined(found: header.Analysis) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def every_report(once: Once) -> Library:
+def every_report(once: Once, sample_data: Path) -> Library:
     """A library of all samples and, where it exists, all of ../shared/corpus."""
-    files = reports_of(SAMPLES) + reports_of(CORPUS)
-    return Library(once("every_report", lambda folder: ingest_files(folder, files)) / "library")
+
+    def fill(folder: Path) -> None:
+        corpus = folder / "corpus"
+        corpus.mkdir()
+        ingest_files(corpus, reports_of(CORPUS))
+        put_together(folder, [sample_data, corpus])
+
+    return Library(once("every_report", fill) / "library")
+
+
+@pytest.fixture(scope="session")
+def sample_data(once: Once, nsys_samples: Library) -> Path:
+    """The folder of an inbox of all samples and of their library."""
+
+    def fill(folder: Path) -> None:
+        compute = folder / "compute"
+        compute.mkdir()
+        ingest_files(compute, SAMPLES.glob("*.ncu-rep"))
+        put_together(folder, [nsys_samples.folder.parent, compute])
+
+    return once("samples", fill)
 
 
 @pytest.fixture(scope="session")
