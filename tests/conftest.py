@@ -14,17 +14,26 @@ from pathlib import Path
 import pytest
 
 from ingest import tools
-from profiledb.query import header
+from ingest.sidecars.files import read as read_sidecar
 from profiledb.report.library import Library
-from tests.support import edits, generated
-from tests.support.needs import CORPUS, pytest_collection_modifyitems, pytest_runtest_setup
+from tests.support import edits, generated, groups, needs
+from tests.support.answers import make_answers
+from tests.support.groups import pytest_xdist_make_scheduler
+from tests.support.needs import CORPUS, pytest_runtest_setup
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_reports"
 
-__all__ = ["CORPUS", "pytest_collection_modifyitems", "pytest_runtest_setup"]  # hooks of pytest, and what tests import
+__all__ = ["CORPUS", "make_answers", "pytest_runtest_setup", "pytest_xdist_make_scheduler"]  # hooks, and what tests use
 
 os.environ["WARPDECK_SAMPLES"] = "off"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before ``-m`` reads the markers."""
+    needs.pytest_collection_modifyitems(items)
+    groups.pytest_collection_modifyitems(items)
 
 
 def reports_of(folder: Path) -> list[Path]:
@@ -169,11 +178,6 @@ def copy_data(source: Path, target: Path) -> None:
     shutil.copytree(source, target, copy_function=copy)
 
 
-def joined(found: header.Analysis) -> dict[str, str]:
-    """The parameters without which an analysis of two reports has no second one."""
-    return {"ncu": "kernels.ncu-rep"} if found.joins else {}
-
-
 @pytest.fixture(scope="session")
 def every_report(once: Once, sample_data: Path) -> Library:
     """A library of all samples and, where it exists, all of ../shared/corpus."""
@@ -205,6 +209,21 @@ def nsys_samples(once: Once) -> Library:
     """A library of the samples that nsys captured: ready in a moment, and without nsys."""
     files = [path for path in reports_of(SAMPLES) if path.suffix != ".ncu-rep"]
     return Library(once("nsys_samples", lambda folder: ingest_files(folder, files)) / "library")
+
+
+@pytest.fixture(scope="session")
+def with_sidecars(once: Once, nsys_samples: Library) -> Library:
+    """The library of the samples, to which what lies beside them has come."""
+
+    def fill(folder: Path) -> None:
+        put_together(folder, [nsys_samples.folder.parent])
+        library = Library(folder / "library")
+        for report in library.list():
+            for ending in (".meta.json", ".timings.csv", ".nvml.csv", ".tasks.csv"):
+                if (path := (SAMPLES / report.name).with_suffix(ending)).exists():
+                    library.put_sidecar(report.id, (found := read_sidecar(path)).kind, found.text)
+
+    return Library(once("with_sidecars", fill) / "library")
 
 
 @pytest.fixture(scope="session")
