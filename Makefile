@@ -6,7 +6,8 @@ PYTHON  ?= python3
 PORT    ?= 8501
 HEADLESS ?=
 EXTRAS  ?=
-WORKERS ?= auto
+# A process more than there are cores: tests wait for disks, browsers and programs.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
@@ -47,12 +48,15 @@ run: setup
 test-tools: $(VENV)/.installed-test
 	@scripts/install_test_tools.sh $(BIN)/python
 
-# Browser tests measure time and run alone; everything else shares the cores. Both parts always run.
+# Without bytecode every process that tests start, of hundreds, would compile all modules of ours.
+test test-fast: export PYTHONDONTWRITEBYTECODE :=
+
+# Few tests need the machine for themselves; everything else shares the cores. Both parts always run.
 test: test-tools
 	@status=0; \
-	$(BIN)/pytest -m browser $(PYTEST_ARGS) || status=$$?; \
+	$(BIN)/pytest tests/e2e -m alone $(PYTEST_ARGS) || status=$$?; \
 	if [ $$status -eq 5 ]; then status=0; fi; \
-	$(BIN)/pytest -n $(WORKERS) -m 'not browser' $(PYTEST_ARGS) || status=$$?; \
+	$(BIN)/pytest -n $(WORKERS) -m 'not alone' $(PYTEST_ARGS) || status=$$?; \
 	exit $$status
 
 test-fast: $(VENV)/.installed-test

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from bench import chromium
 from bench.ingestion import BenchError
@@ -139,19 +139,26 @@ def measure_pages(env: Mapping[str, str], paths: list[str], repeat: int, main: P
 
 @contextmanager
 def browser_page() -> Iterator[Page]:
-    """A page of a headless Chromium of its own (/usr/bin/chromium, or the one that WARPDECK_CHROMIUM names)."""
+    """A page of a headless Chromium of its own."""
+    with browser() as one:
+        page = one.new_page(viewport={"width": 1400, "height": 900})
+        page.set_default_timeout(_TIMEOUT_MS)
+        page.goto("about:blank")
+        yield page
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A headless Chromium (/usr/bin/chromium, or the one that WARPDECK_CHROMIUM names)."""
     executable = chromium.find()
     if executable is None:
         raise BenchError("there is no Chromium: run scripts/install_browser.sh, or set WARPDECK_CHROMIUM to one")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=_BROWSER_FLAGS)
+        launched = playwright.chromium.launch(executable_path=executable, args=_BROWSER_FLAGS)
         try:
-            page = browser.new_page(viewport={"width": 1400, "height": 900})
-            page.set_default_timeout(_TIMEOUT_MS)
-            page.goto("about:blank")
-            yield page
+            yield launched
         finally:
-            browser.close()
+            launched.close()
 
 
 def wait_at_rest(page: Page, selector: str = MAIN_ELEMENT, runs: int = 0) -> None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ingest.conversion.job import SIDECAR
+from ingest.conversion.child import SIDECAR
 from ingest.sidecars.files import ENDINGS
 from ingest.state import look
 from profiledb.report.catalog import Job

@@ -16,8 +16,7 @@ from typing import Any
 from ingest import beside, deferral, fingerprints, supersede, tools
 from ingest.beside import Shelf
 from ingest.conversion import limits
-from ingest.conversion.child import Request, Runner, Task
-from ingest.conversion.job import DATABASE
+from ingest.conversion.child import DATABASE, Request, Runner, Task
 from ingest.fingerprints import NSYS_SUFFIXES
 from ingest.state import look
 from profiledb.config import Settings

@@ -7,23 +7,33 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from ingest import tools
-from profiledb.query import header
+from ingest.sidecars.files import read as read_sidecar
 from profiledb.report.library import Library
-from tests.support import edits, generated
-from tests.support.needs import CORPUS, pytest_collection_modifyitems, pytest_runtest_setup
+from tests.support import edits, generated, groups, needs
+from tests.support.answers import make_answers
+from tests.support.groups import pytest_xdist_make_scheduler
+from tests.support.needs import CORPUS, pytest_runtest_setup
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_reports"
 
-__all__ = ["CORPUS", "pytest_collection_modifyitems", "pytest_runtest_setup"]  # hooks of pytest, and what tests import
+__all__ = ["CORPUS", "make_answers", "pytest_runtest_setup", "pytest_xdist_make_scheduler"]  # hooks, and what tests use
 
 os.environ["WARPDECK_SAMPLES"] = "off"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before ``-m`` reads the markers."""
+    needs.pytest_collection_modifyitems(items)
+    groups.pytest_collection_modifyitems(items)
 
 
 def reports_of(folder: Path) -> list[Path]:
@@ -115,12 +125,42 @@ def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
 
 
 def ingest_files(folder: Path, files: Iterable[Path]) -> None:
-    """Makes ``folder/library`` of copies of the files."""
+    """Makes ``folder/library`` of copies of the files, with a worker a core where they are of several reports."""
+    names: dict[str, list[Path]] = {}
+    for path in sorted(files, key=lambda path: path.name):
+        names.setdefault(path.name.partition(".")[0], []).append(path)  # a report and what lies beside it
+    cores = min(os.cpu_count() or 1, len(names))
+    if cores < 2:
+        _ingest_part(folder, names.values())
+        return
+    parts = [folder / f"part{number}" for number in range(cores)]
+    heavy_first = sorted(names.values(), key=lambda of_one: -sum(path.stat().st_size for path in of_one))
+    with ThreadPoolExecutor(cores) as pool:
+        list(pool.map(_ingest_part, parts, (heavy_first[number::cores] for number in range(cores))))
+    put_together(folder, parts)
+
+
+def _ingest_part(folder: Path, files: Iterable[Iterable[Path]]) -> None:
     inbox = folder / "inbox"
-    inbox.mkdir(exist_ok=True)
-    for path in files:
+    inbox.mkdir(parents=True, exist_ok=True)
+    for path in (path for of_one in files for path in of_one):
         shutil.copyfile(path, inbox / path.name)
     run_ingest(inbox, folder / "library")
+
+
+def put_together(folder: Path, parts: Iterable[Path]) -> None:
+    """Makes ``folder/inbox`` and ``folder/library`` of those of other folders, as if one worker had taken in all."""
+    inbox, library = folder / "inbox", Library(folder / "library")
+    inbox.mkdir(exist_ok=True)
+    for part in parts:
+        other = Library(part / "library")
+        for path in (part / "inbox").iterdir():
+            os.link(path, inbox / path.name)  # the same time of change, by which the worker knows a file
+        for manifest in other.list():
+            for path in other.reports.glob(f"{manifest.id}.*"):
+                os.link(path, library.reports / path.name)
+            library.catalog.add_report(manifest)
+        library.catalog.put_job(*(replace(job, path=str(inbox / job.name)) for job in other.catalog.jobs()))
 
 
 def copy_data(source: Path, target: Path) -> None:
@@ -138,16 +178,30 @@ def copy_data(source: Path, target: Path) -> None:
     shutil.copytree(source, target, copy_function=copy)
 
 
-def joined(found: header.Analysis) -> dict[str, str]:
-    """The parameters without which an analysis of two reports has no second one."""
-    return {"ncu": "kernels.ncu-rep"} if found.joins else {}
+@pytest.fixture(scope="session")
+def every_report(once: Once, sample_data: Path) -> Library:
+    """A library of all samples and, where it exists, all of ../shared/corpus."""
+
+    def fill(folder: Path) -> None:
+        corpus = folder / "corpus"
+        corpus.mkdir()
+        ingest_files(corpus, reports_of(CORPUS))
+        put_together(folder, [sample_data, corpus])
+
+    return Library(once("every_report", fill) / "library")
 
 
 @pytest.fixture(scope="session")
-def every_report(once: Once) -> Library:
-    """A library of all samples and, where it exists, all of ../shared/corpus."""
-    files = reports_of(SAMPLES) + reports_of(CORPUS)
-    return Library(once("every_report", lambda folder: ingest_files(folder, files)) / "library")
+def sample_data(once: Once, nsys_samples: Library) -> Path:
+    """The folder of an inbox of all samples and of their library."""
+
+    def fill(folder: Path) -> None:
+        compute = folder / "compute"
+        compute.mkdir()
+        ingest_files(compute, SAMPLES.glob("*.ncu-rep"))
+        put_together(folder, [nsys_samples.folder.parent, compute])
+
+    return once("samples", fill)
 
 
 @pytest.fixture(scope="session")
@@ -155,6 +209,21 @@ def nsys_samples(once: Once) -> Library:
     """A library of the samples that nsys captured: ready in a moment, and without nsys."""
     files = [path for path in reports_of(SAMPLES) if path.suffix != ".ncu-rep"]
     return Library(once("nsys_samples", lambda folder: ingest_files(folder, files)) / "library")
+
+
+@pytest.fixture(scope="session")
+def with_sidecars(once: Once, nsys_samples: Library) -> Library:
+    """The library of the samples, to which what lies beside them has come."""
+
+    def fill(folder: Path) -> None:
+        put_together(folder, [nsys_samples.folder.parent])
+        library = Library(folder / "library")
+        for report in library.list():
+            for ending in (".meta.json", ".timings.csv", ".nvml.csv", ".tasks.csv"):
+                if (path := (SAMPLES / report.name).with_suffix(ending)).exists():
+                    library.put_sidecar(report.id, (found := read_sidecar(path)).kind, found.text)
+
+    return Library(once("with_sidecars", fill) / "library")
 
 
 @pytest.fixture(scope="session")

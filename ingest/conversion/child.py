@@ -17,6 +17,9 @@ from ingest.conversion.limits import Limits
 from ingest.tail import Tail
 
 ROOT = Path(__file__).resolve().parents[2]
+DATABASE = "report.duckdb"
+SIDECAR = "sidecar"
+"""Names of what a conversion leaves in its folder: the report, or the text of a file beside one."""
 LONGEST_LINE = 4 << 20
 """Bytes of a line of a conversion: the manifest of a report is the longest, with a count of rows a table."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ingest import tools
 from ingest.conversion import processes, recognize, sandbox
-from ingest.conversion.child import Request
+from ingest.conversion.child import DATABASE, SIDECAR, Request
 from ingest.conversion.outcome import Outcome, failed
 from ingest.derive import classes
 from ingest.formats import detect
@@ -28,9 +28,6 @@ from profiledb.report import damage, rebuilt, schema, store
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import report_path
 
-DATABASE = "report.duckdb"
-SIDECAR = "sidecar"
-"""Names of what a conversion leaves in its folder: the report, or the text of a file beside one."""
 HASH_FIRST_S = 0.05
 _OF_ANY = {"report", "enum_value", "diagnostic", "string", "stored_result"}
 """Tables that have rows where a capture has none."""

@@ -3,13 +3,16 @@
 import codecs
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
-from ingest.ncu import pages, tables
 from ingest.ncu import text as ncu_text
 from profiledb.errors import ConversionError
 from profiledb.report.store import Access
+
+if TYPE_CHECKING:
+    from ingest.ncu.tables import Capture
 
 NAME = "Nsight Compute CSV"
 KIND = "ncu"
@@ -40,6 +43,8 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     Raises:
         ConversionError: the text holds ncu's ==ERROR== and no launch, or no page at all.
     """
+    from ingest.ncu import pages, tables  # here: they import numpy and pyarrow, and every worker asks ``matches``
+
     capture = tables.Capture(converter="csv text")
     pages.read(_lines(source), capture)
     errors = [text for severity, _, text in capture.diagnostics if severity == "error"]
@@ -51,12 +56,12 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
             else "Save the output of ncu --csv --page raw, its header line included.",
             detail="\n".join(errors),
         )
-    _say_what_is_missing(capture)
+    _say_what_is_missing(capture, tables.UNNAMED)
     tables.store(db, capture)
 
 
-def _say_what_is_missing(capture: tables.Capture) -> None:
-    if all(launch.kernel == tables.UNNAMED for launch in capture.launches):
+def _say_what_is_missing(capture: "Capture", unnamed: str) -> None:
+    if all(launch.kernel == unnamed for launch in capture.launches):
         text = "The table has metrics of ncu but not its Kernel Name column: launches have no names."
         capture.diagnostics.append(("warning", "warpdeck", text))
     unmapped = {detail.label for detail in capture.details if detail.metric is None}

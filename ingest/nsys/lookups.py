@@ -77,8 +77,9 @@ def _add_known(db: duckdb.DuckDBPyConnection) -> None:
     """Adds what an export without enumerations means by its numbers: without a direction a copy would be in no sum."""
     present = {enum for (enum,) in db.execute("SELECT DISTINCT enum FROM enumeration").fetchall()}
     rows = [(enum, i, label) for enum in KNOWN.keys() - present for i, label in enumerate(KNOWN[enum])]
-    if rows:
-        db.executemany("INSERT INTO enumeration (enum, id, label) VALUES (?, ?, ?)", rows)
+    if rows:  # as literals: see schema.quote
+        values = ", ".join(f"({quote(enum)}, {i}, {quote(label)})" for enum, i, label in rows)
+        db.execute(f"INSERT INTO enumeration (enum, id, label) VALUES {values}")
 
 
 def _enum(name: str, read: str) -> str:

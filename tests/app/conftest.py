@@ -1,9 +1,6 @@
 """A library made by the real worker, and the dashboard on a copy of it."""
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,7 @@ from streamlit.testing.v1.element_tree import Selectbox
 from streamlit.util import calc_hash
 
 from profiledb.report.library import Library
-from tests.conftest import Once, copy_data
+from tests.conftest import Once, copy_data, put_together, run_ingest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MAIN = ROOT / "app" / "dashboard.py"
@@ -38,23 +35,19 @@ def picker(at: AppTest) -> Selectbox[Any]:
 
 
 @pytest.fixture(scope="session")
-def built(once: Once) -> Path:
+def built(once: Once, sample_data: Path) -> Path:
     """A data folder with an inbox (the samples, some reports of strangers, a broken file) and its library."""
-    found = [p for p in SAMPLES.glob("*") if p.is_file() and p.suffix in (".nsys-rep", ".sqlite", ".ncu-rep")]
-    found += [CORPUS / name for name in STRANGERS if (CORPUS / name).is_file()]
-    if not found:
-        pytest.skip("neither sample_reports/ nor the corpus is here")
-    return once("data", lambda data: _build(data, found))
+    strangers = [CORPUS / name for name in STRANGERS if (CORPUS / name).is_file()]
 
+    def fill(data: Path) -> None:
+        put_together(data, [sample_data])
+        for path in strangers:
+            shutil.copyfile(path, data / "inbox" / path.name)
+        (data / "inbox" / "broken.nsys-rep").write_bytes(b"NVIDIA Tegra Profiler Report " + bytes(500))
+        done = run_ingest(data / "inbox", data / "library")
+        assert len(done.lines) == len(strangers) + 1, "what was there is known"
 
-def _build(data: Path, found: list[Path]) -> None:
-    inbox = data / "inbox"
-    inbox.mkdir()
-    for path in found:
-        shutil.copyfile(path, inbox / path.name)
-    (inbox / "broken.nsys-rep").write_bytes(b"NVIDIA Tegra Profiler Report " + bytes(500))
-    environment = os.environ | {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off"}
-    subprocess.run([sys.executable, "-m", "ingest", "--once"], cwd=ROOT, env=environment, check=True, timeout=280)
+    return once("data", fill)
 
 
 @pytest.fixture

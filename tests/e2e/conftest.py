@@ -1,4 +1,4 @@
-"""A browser for each test, and a machine that is busy."""
+"""A browser for each module, in which each test is a stranger, and a machine that is busy."""
 
 import os
 import subprocess
@@ -6,19 +6,26 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from bench.pages import browser_page
+from bench import pages
 
 BUSY_PER_CORE = 10
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser for the tests of a module."""
+    with pages.browser() as browser:
+        yield browser
+
+
 @pytest.fixture
-def page() -> Iterator[Page]:
-    """A page wide enough for everything, with patience for a busy machine."""
-    with browser_page() as page:
+def page(browser: Browser) -> Iterator[Page]:
+    """A page without the cookies of others, wide enough for everything, with patience for a busy machine."""
+    with browser.new_context(viewport={"width": 1440, "height": 1000}) as context:
+        page = context.new_page()
         page.set_default_timeout(60_000)
-        page.set_viewport_size({"width": 1440, "height": 1000})
         expect.set_options(timeout=60_000)
         yield page
 

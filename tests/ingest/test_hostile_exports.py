@@ -1,11 +1,9 @@
 """Exports that no profiler writes: each becomes a report in seconds, and the numbers in it are right."""
 
 import random
-import resource
 import shutil
 import sqlite3
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,53 +11,14 @@ from typing import Any
 import pytest
 
 from ingest.nsys import lookups, metrics
-from profiledb.query import views
 from profiledb.report.library import Library
 from tests.conftest import CORPUS, Ingest
 from tests.support import exports, hostile
+from tests.support.bounded import Convert, converted, make_convert, notes
 from tests.support.dropped import needs_corpus
 from tests.support.exports import MAIN, NVTX, kernel, kernels
 
-CPU_S = 20
-"""What the conversion of each may take, in seconds of CPU time: most take three, and took minutes once."""
-
-Query = Callable[[str], list[tuple[Any, ...]]]
-Convert = Callable[[exports.Tables], Query]
-
-
-@pytest.fixture
-def convert(ingest: Ingest, inbox: Path, empty_library: Library) -> Convert:
-    """Converts an export of these tables with the real worker, in bounded time; returns a way to query the report."""
-
-    def run(tables: exports.Tables) -> Query:
-        exports.write(inbox / "made.sqlite", tables)
-        return converted(ingest, inbox, empty_library)
-
-    return run
-
-
-def converted(ingest: Ingest, inbox: Path, library: Library, name: str = "made.sqlite") -> Query:
-    before = cpu_s()
-    done = ingest(inbox, library.folder)
-    assert [line.split()[0] for line in done.lines] == ["ready"], done.errors
-    assert cpu_s() - before < CPU_S
-    report = library.find(name).id
-
-    def query(sql: str) -> list[tuple[Any, ...]]:
-        with library.cursor(report, views=views.everything()) as cursor:
-            return cursor.execute(sql).fetchall()
-
-    return query
-
-
-def cpu_s() -> float:
-    """CPU time of all child processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def notes(query: Query) -> list[str]:
-    return [text for (text,) in query("SELECT text FROM diagnostic WHERE source = 'warpdeck' ORDER BY text")]
+__all__ = ["make_convert"]
 
 
 def projections(tables: exports.Tables) -> list[tuple[int, ...]]:

@@ -13,7 +13,7 @@ from app.pages import VIEWS
 from profiledb.errors import NotCapturedError
 from profiledb.query import analysis, captures, views
 from profiledb.report.library import Library
-from tests.conftest import CORPUS, Once, ingest_files
+from tests.conftest import CORPUS, Once
 
 NAMES = ("wsl2_no_kernels", "cpu_only_t4")
 pytestmark = pytest.mark.skipif(
@@ -24,11 +24,8 @@ FLAGS = {"Cuda": "--trace=cuda", "NvtxEvents": "nvtx", "OSRuntime": "osrt"}
 
 
 @pytest.fixture(scope="module")
-def strangers(once: Once, nsys: Path) -> Library:
-    return Library(
-        once("asked_for", lambda folder: ingest_files(folder, [CORPUS / f"{name}.nsys-rep" for name in NAMES]))
-        / "library"
-    )
+def strangers(every_report: Library, nsys: Path) -> Library:
+    return every_report
 
 
 @pytest.fixture(scope="module")

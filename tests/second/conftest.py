@@ -1,6 +1,5 @@
 """All samples of nsys with what lies beside them, as a library and as raw exports."""
 
-import shutil
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from pathlib import Path
@@ -9,10 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from ingest.sidecars.files import read as read_sidecar
 from profiledb.query import analysis
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES, Once
+from tests.conftest import SAMPLES
 from tests.second.raw import Capture, read
 from tests.support import ddp_samples
 from tests.support.ddp_samples import make_ddp
@@ -75,21 +73,6 @@ def known(value: Any) -> Any:
     if pd.isna(value):
         return None
     return value.item() if hasattr(value, "item") else value
-
-
-@pytest.fixture(scope="session")
-def with_sidecars(once: Once, nsys_samples: Library) -> Library:
-    """The library of the samples, to which what lies beside them has come."""
-
-    def fill(folder: Path) -> None:
-        shutil.copytree(nsys_samples.folder, folder / "library", ignore=shutil.ignore_patterns("worker.lock"))
-        library = Library(folder / "library")
-        for report in library.list():
-            for ending in (".meta.json", ".timings.csv", ".nvml.csv", ".tasks.csv"):
-                if (path := (SAMPLES / report.name).with_suffix(ending)).exists():
-                    library.put_sidecar(report.id, (found := read_sidecar(path)).kind, found.text)
-
-    return Library(once("second_samples", fill) / "library")
 
 
 @pytest.fixture(scope="session")

@@ -1,19 +1,17 @@
 """What must hold in any report: shares of a whole add up, no part is longer than its whole, steps are counted alike."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from profiledb.errors import NotCapturedError
-from profiledb.query import analysis
 from profiledb.report.catalog import LAUNCHES, TIMELINE
-from profiledb.report.library import Library
 from tests.parity.test_every_report import FILES
 from tests.second import phases
 from tests.second.conftest import EXPORTS, FIRST_RANKS, Rows, Sample, known
+from tests.support.answers import Answers
 
 WHOLES: dict[str, dict[str, tuple[str, ...]]] = {
     "class_split": {"share_pct": ()},
@@ -47,37 +45,27 @@ HIGHEST = 105
 
 
 class Asked:
-    """The answers of a report, each asked once."""
+    """The answers of a report."""
 
-    def __init__(self, library: Library, name: str) -> None:
-        self.library, self.report = library, library.find(name)
-        self.answers: dict[str, Rows] = {}
+    def __init__(self, answers: Answers, name: str) -> None:
+        self.answers, self.report = answers, answers.library.find(name)
 
     def rows(self, name: str) -> Rows:
         """The rows of an analysis; none where the report lacks what it needs."""
-        if name not in self.answers:
-            try:
-                frame = analysis.run(self.library, self.report.id, name)
-            except NotCapturedError:
-                self.answers[name] = []
-            else:
-                records = frame.to_dict("records")
-                self.answers[name] = [{str(c): known(v) for c, v in row.items()} for row in records]
-        return self.answers[name]
+        try:
+            frame = self.answers.frame(self.report.name, name)
+        except NotCapturedError:
+            return []
+        return [{str(c): known(v) for c, v in row.items()} for row in frame.to_dict("records")]
 
 
 OTHERS = [name for name in FILES if name.partition(".")[0] not in EXPORTS or name.endswith(".ncu-rep")]
 """Every report but the samples of nsys, of which the second computation has every share already."""
 
 
-@pytest.fixture(scope="module")
-def asked_of(every_report: Library) -> Callable[[str], Asked]:
-    return cache(lambda name: Asked(every_report, name))
-
-
 @pytest.fixture(params=OTHERS)
-def asked(asked_of: Callable[[str], Asked], request: pytest.FixtureRequest) -> Asked:
-    return asked_of(request.param)
+def asked(answers: Answers, request: pytest.FixtureRequest) -> Asked:
+    return Asked(answers, request.param)
 
 
 def fitting(asked: Asked, names: dict[str, Any]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from ingest import formats
-from ingest.conversion import job
+from ingest.conversion import child, job
 from ingest.conversion.child import Request
 from ingest.conversion.limits import Limits
 from ingest.derive import complete, stage
@@ -102,7 +102,7 @@ class Report:
         outcome = job.serve(Request(source, work, self.library.folder, Limits(60, 1 << 32, 1 << 30)))
         assert outcome.state == "ready", outcome
         self.manifest = Manifest.from_json(outcome.manifest)
-        self.library.publish(work / job.DATABASE, self.manifest)
+        self.library.publish(work / child.DATABASE, self.manifest)
         self.id = self.manifest.id
 
     def rows(self, name: str, columns: str, **params: Any) -> list[tuple[Any, ...]]:

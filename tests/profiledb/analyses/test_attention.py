@@ -11,7 +11,7 @@ import pytest
 from app.ui.size_charts import fit
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES, Once, ingest_files
+from tests.conftest import SAMPLES
 from tests.support import ddp_samples
 from tests.support.ddp_samples import make_ddp, needs_ddp
 from tests.support.page_reports import H100, Publish, make_library, make_publish, picked, run
@@ -271,11 +271,9 @@ def test_the_samples_of_training_have_the_rows_that_their_softmax_launched(ddp: 
 
 
 @needs_samples
-def test_a_step_of_the_sample_is_not_a_sequence(once: Once) -> None:
-    files = [SAMPLES / f"transformer_steps.{kind}" for kind in ("sqlite", "meta.json")]
-    library = Library(once("steps_with_meta", lambda folder: ingest_files(folder, files)) / "library")
-    told = json.loads(files[1].read_text())
-    softmax = parts(library, library.find("transformer_steps.sqlite").id)["softmax"]
+def test_a_step_of_the_sample_is_not_a_sequence(with_sidecars: Library) -> None:
+    told = json.loads((SAMPLES / "transformer_steps.meta.json").read_text())
+    softmax = parts(with_sidecars, with_sidecars.find("transformer_steps.nsys-rep").id)["softmax"]
     assert (softmax["tokens"], softmax["batch"]) == (told["shapes"]["context"], told["shapes"]["tokens"][0])
     assert 0 < softmax["pct_of_bandwidth"] < 105
 

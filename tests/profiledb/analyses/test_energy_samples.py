@@ -11,7 +11,7 @@ import pytest
 from ingest.sidecars.files import read
 from profiledb.query import views
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES, Once, ingest_files
+from tests.conftest import SAMPLES
 from tests.support.page_reports import run
 
 NAMES = ("energy", "idle_fixed", "dataloader_starved")
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.skipif(not all(path.exists() for path in FILES), reason
 
 
 @pytest.fixture(scope="module")
-def samples(once: Once) -> Library:
-    return Library(once("energy_samples", lambda folder: ingest_files(folder, FILES)) / "library")
+def samples(with_sidecars: Library) -> Library:
+    return with_sidecars
 
 
 def of(library: Library, name: str) -> str:
-    return library.find(f"{name}.sqlite").id
+    return library.find(f"{name}.nsys-rep").id
 
 
 def program() -> list[dict[str, float]]:

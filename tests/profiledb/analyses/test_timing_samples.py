@@ -9,7 +9,7 @@ from statistics import mean
 import pytest
 
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES, Once, ingest_files
+from tests.conftest import SAMPLES
 from tests.support.page_reports import run
 
 NAMES = ("energy", "tasks", "streams_serial")
@@ -21,8 +21,8 @@ Key = tuple[str, str]
 
 
 @pytest.fixture(scope="module")
-def samples(once: Once) -> Library:
-    return Library(once("timing_samples", lambda folder: ingest_files(folder, FILES)) / "library")
+def samples(with_sidecars: Library) -> Library:
+    return with_sidecars
 
 
 def timers(name: str) -> dict[Key, list[float]]:
@@ -73,7 +73,7 @@ def test_every_measurement_has_its_range(samples: Library, name: str, warmup: st
         if warmup == "include" or step != "warmup":
             expected[row_of(label, step)] += [m - r for m, r in zip(measured, ran[label, step], strict=True)]
     rows = {
-        row["label"]: row for row in run(samples, samples.find(f"{name}.sqlite").id, "timing_compare", warmup=warmup)
+        row["label"]: row for row in run(samples, samples.find(f"{name}.nsys-rep").id, "timing_compare", warmup=warmup)
     }
     assert set(rows) == set(expected)
     for label, over in expected.items():
@@ -84,6 +84,6 @@ def test_every_measurement_has_its_range(samples: Library, name: str, warmup: st
 
 def test_a_batch_size_is_no_step(samples: Library) -> None:
     """The whole of batch_1 was measured once, 7.4 µs shorter than its range; its steps are others."""
-    rows = {row["label"]: row for row in run(samples, samples.find("energy.sqlite").id, "timing_compare")}
+    rows = {row["label"]: row for row in run(samples, samples.find("energy.nsys-rep").id, "timing_compare")}
     assert rows["batch_1"]["over_cpu_ns"] == pytest.approx(-7427, abs=1)
     assert rows["batch_1"]["over_cpu_pct"] == pytest.approx(-7427 / 1_460_219_299 * 100, rel=1e-3)

@@ -16,9 +16,9 @@ from profiledb.query import analysis, output, views
 from profiledb.query import header as asked
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
-from tests.conftest import joined
 from tests.parity.test_every_report import FILES
 from tests.profiledb.report.test_library import publish
+from tests.support.answers import Answers, joined
 
 TEXTS = (
     *("", " ", "NULL", "null", "nan", " before", "after ", "#first", "a,b", ",", '"', '""', 'a"b', 'a"b,c', "'", "a;b"),
@@ -87,7 +87,9 @@ def written(library: Library, report: Manifest, name: str, **params: str) -> byt
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_analysis_of_every_report(every_report: Library, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_analysis_of_every_report(
+    every_report: Library, answers: Answers, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each answers as its header says, and as CSV the same, or says what is missing; over the reports by both roads.
 
     Choices of a parameter change which rows there are and not how they are written: CSV is made of the defaults.
@@ -97,7 +99,7 @@ def test_every_analysis_of_every_report(every_report: Library, name: str, monkey
     for number, asking in enumerate(asked.analyses().values(), FILES.index(name)):
         monkeypatch.setattr(output, "LARGE", LARGE[number % 2])
         try:
-            frame = analysis.run(every_report, report.id, asking.name, joined(asking))
+            frame = answers.frame(name, asking.name)
         except NotCapturedError as error:
             assert error.hint, asking.name  # noqa: PT017 - which ones are not captured differs by report
             with pytest.raises(NotCapturedError):

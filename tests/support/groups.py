@@ -1,0 +1,53 @@
+"""Tests that one process of several runs one after the other, because they share what takes long to make.
+
+pytest-xdist's own ``--dist loadgroup`` sees no group with pytest 9.2, so that the scheduler here tells them by name.
+"""
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+MODULES = ("tests/app/web/", "tests/e2e/")
+"""Where tests of a module share a server, or a browser."""
+REPORTS = (
+    "tests/parity/test_every_report.py",
+    "tests/profiledb/query/test_output.py",
+    "tests/profiledb/selection/test_selection.py",
+    "tests/second/",
+)
+"""Where tests of the same report share its answers; its name is their parameter."""
+
+SLOW = {"built", "ddp", "ingest", "nsys_samples"}
+"""Fixtures of which each takes a second or more: a worker, or libraries of samples."""
+
+
+class ByGroup(LoadScopeScheduling):
+    """Gives each process a group at a time, large ones first."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group(nodeid)
+
+
+def group(nodeid: str) -> str:
+    """The name of a test's group: its module, or its parameter; a group of its own for most."""
+    if nodeid.startswith(MODULES):
+        return nodeid.partition("::")[0]
+    if nodeid.startswith(REPORTS) and nodeid.endswith("]"):
+        return nodeid.partition("[")[2]
+    return nodeid
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks tests by what they use, before ``-m`` reads the markers."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if "busy_machine" in fixtures:
+            item.add_marker("alone")
+        if fixtures & SLOW:
+            item.add_marker("slow")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByGroup:
+    """The scheduler of ``-n``."""
+    return ByGroup(config, log)
