@@ -8,8 +8,9 @@ import pytest
 
 from profiledb.errors import NotCapturedError
 from profiledb.query import analysis, header
+from profiledb.report.library import Library
 from profiledb.studies import headline
-from tests.conftest import SAMPLES, Library
+from tests.conftest import SAMPLES
 
 IDLE = pd.DataFrame({"reason": ["host code", "launch call"], "window_pct": [30.0, 10.0], "share_pct": [75.0, 25.0],
                      "idle_ns": [3_000_000, 1_000_000]})  # fmt: skip
