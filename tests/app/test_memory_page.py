@@ -4,6 +4,7 @@ import duckdb
 import pandas as pd
 import pytest
 
+from app.views.idle.gaps import usual_gap
 from app.views.idle.launch import meaning
 from app.views.idle.words import advice
 from profiledb.report.library import Library
@@ -147,3 +148,12 @@ def test_medians_in_words(
 )  # fmt: skip
 def test_advice_goes_by_the_length_of_gaps_and_the_range(gap_ns: float, path: str | None, words: str) -> None:
     assert words in advice("host code", gap_ns, path)
+
+
+def test_a_few_long_gaps_count_more_than_many_short_ones() -> None:
+    """Of 100 ms in 6,000 gaps, 80 lie in one: it is no code between launches."""
+    top = pd.Series({"reason": "host code", "idle_ns": 100_000_000, "gaps": 6_000})
+    gaps = pd.DataFrame({"reason": ["host code", "allocation"], "duration_ns": [80_000_000, 90_000_000]})
+    assert usual_gap(top, gaps) == 80_000_000
+    assert usual_gap(top, gaps.iloc[1:]) == pytest.approx(16_667, abs=1)
+    assert usual_gap(top, gaps.assign(duration_ns=40_000_000)) == pytest.approx(16_667, abs=1)

@@ -1,5 +1,7 @@
 """When a GPU was idle, and what the CPU did meanwhile."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -70,7 +72,7 @@ def show(report_id: str) -> None:
         ]
     )
     shares.share_bar(reasons, "reason", "idle_ns", idle_words.REASONS, key="idle-bar")
-    st.markdown(_why(reasons, ranges, session.run_or_none(report_id, "idle_code")))
+    st.markdown(_why(reasons, gaps, ranges, session.run_or_none(report_id, "idle_code")))
     tables.table(_worded(reasons), REASON_COLUMNS, key="idle-reasons", download="idle_reasons.csv", hidden=("reason",))
     if len(ranges):
         st.markdown("**Idle time by NVTX range**")
@@ -86,7 +88,7 @@ def show(report_id: str) -> None:
         _gaps(_worded(gaps))
 
 
-def _why(reasons: pd.DataFrame, ranges: pd.DataFrame, sampled: pd.DataFrame) -> str:
+def _why(reasons: pd.DataFrame, gaps: pd.DataFrame, ranges: pd.DataFrame, sampled: pd.DataFrame) -> str:
     """What took most of the idle time, in which range and code, and what to do about it, as Markdown."""
     top = reasons.iloc[0]
     name = idle_words.REASONS.get(top["reason"], top["reason"])
@@ -97,8 +99,20 @@ def _why(reasons: pd.DataFrame, ranges: pd.DataFrame, sampled: pd.DataFrame) -> 
         sentence += f" The CPU was in {code(where['range'])} for {fmt.percent(where['share_pct'])} of it."
     if top["reason"] == "host code" and (told := places.code(sampled)):
         sentence += f" {told}"
-    gap_ns = top["idle_ns"] / top["gaps"] if top["gaps"] else top["idle_ns"]
+    gap_ns = usual_gap(top, gaps)
     return f"{sentence} {idle_words.advice(top['reason'], gap_ns, None if where is None else where['range'])}".strip()
+
+
+def usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
+    """How long the gaps are that hold most of the time of a reason, ns: a few long ones count more than many short.
+
+    Args:
+        top: its row of ``idle_reasons``.
+        gaps: the answer of ``idle_gaps``, the longest gaps.
+    """
+    mean = top["idle_ns"] / top["gaps"] if top["gaps"] else top["idle_ns"]
+    long = gaps[(gaps["reason"] == top["reason"]) & (gaps["duration_ns"] >= idle_words.LONG_NS)]["duration_ns"]
+    return float(long.mean() if 2 * long.sum() >= top["idle_ns"] and len(long) else mean)
 
 
 def _gaps(gaps: pd.DataFrame) -> None:
