@@ -12,7 +12,7 @@ from app.web import access
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import NotCapturedError, ReportNotFoundError, WarpdeckError
-from profiledb.query import analysis, captures, header, request, views
+from profiledb.query import analysis, captures, header, request, together, views
 from profiledb.query.captures import Capture
 from profiledb.query.request import Request
 from profiledb.report import sidecar
@@ -168,9 +168,16 @@ def run_or_none(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
 
 
 def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
-    """Runs an analysis with these parameters alone, whatever is selected; results are cached by the request's key."""
+    """Runs an analysis with these parameters alone, whatever is selected; results are cached by the request's key.
+
+    Where others build on the same rows (profiledb.query.together), theirs are then there, too.
+    """
     shelf = library()
     asked = request.build(shelf, report_id, name, params)
+    if several := together.members(asked):
+        found = _answers(together.key(shelf, several), several)
+        if name in found:
+            return found[name]
     return _answer(asked.key(shelf), asked)
 
 
@@ -197,12 +204,17 @@ def _answer(key: tuple[Any, ...], _asked: Request) -> pd.DataFrame:  # noqa: ARG
     return analysis.answer(library(), _asked)
 
 
+@st.cache_data(show_spinner=False, max_entries=128)
+def _answers(key: tuple[Any, ...], _asked: tuple[Request, ...]) -> dict[str, pd.DataFrame]:  # noqa: ARG001 (the same)
+    return together.answers(library(), _asked)
+
+
 def missing(report_id: str) -> list[Capture]:
     """What a report does not have, and how it would be captured."""
-    return list(_missing(library().folder, report_id))
+    return list(_missing(library().folder, report_id, stamp(report_id)))
 
 
 @st.cache_data(show_spinner=False, max_entries=512)
-def _missing(folder: Path, report_id: str) -> list[Capture]:
+def _missing(folder: Path, report_id: str, stamp: int) -> list[Capture]:  # noqa: ARG001 (part of the key)
     with _library(folder).cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
         return captures.missing(cursor)

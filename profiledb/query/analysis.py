@@ -43,7 +43,7 @@ def answer(library: Library, asked: Request) -> "pd.DataFrame":
 
 def _answer(library: Library, asked: Request) -> "pd.DataFrame":
     with ready(library, asked) as (cursor, sql, values):
-        return _frame(cursor, sql, values)
+        return frame(cursor, sql, values)
 
 
 @contextmanager
@@ -71,14 +71,15 @@ def _compute(library: Library, named: str) -> str:
 def query(library: Library, report_id: str, sql: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":
     """Runs any SQL on the tables of a report, read only; for the command line and for tests."""
     with library.cursor(report_id, views=views.everything()) as cursor:
-        return _frame(cursor, sql, dict(params or {}))
+        return frame(cursor, sql, dict(params or {}))
 
 
-def _frame(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pd.DataFrame":
+def frame(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pd.DataFrame":
+    """What a query answers on a cursor that is ready for it, with the types of ``run``."""
     with _wrong_values():
         relation = cursor.execute(sql, values) if values else cursor.execute(sql)
-        frame: pd.DataFrame = relation.to_arrow_table().to_pandas(types_mapper=_arrow_types().get)
-    return frame
+        rows: pd.DataFrame = relation.to_arrow_table().to_pandas(types_mapper=_arrow_types().get)
+    return rows
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pandas as pd
 from profiledb import config, words
 from profiledb.errors import NotCapturedError
 from profiledb.rules.classes import load
-from profiledb.studies.idle import place
+from profiledb.studies.idle import code, place
 
 Ask = Callable[..., pd.DataFrame]
 """Runs an analysis by its name, on what is selected; raises NotCapturedError."""
@@ -61,23 +61,30 @@ def _or_none(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | 
 
 
 def idle(ask: Ask) -> Statement | None:
-    """How much of the time the GPU is idle, and where the CPU is meanwhile (idle_reasons, idle_ranges)."""
+    """How much of the time the GPU is idle, and where the CPU is meanwhile (idle_reasons, idle_ranges, idle_code)."""
     reasons = ask("idle_reasons")
     share = words.number(reasons["window_pct"].sum()) if len(reasons) else None
     if share is None or share < IDLE_PCT:
         return None
     worth = float(reasons["idle_ns"].sum())
     text = f"**The GPU is idle {words.percent(share)} of the time** ({words.duration(worth)})."
-    try:
-        where = place(ask("idle_ranges"))
-    except NotCapturedError:
-        where = None
+    ranges = _rows_or_none(ask, "idle_ranges")
+    where = place(ranges) if len(ranges) else None
     if where is not None:
         text += f" For {words.percent(where['share_pct'])} of that the CPU is in {words.code(where['range'])}."
     else:
         top = reasons.iloc[0]
         text += f" Main reason: {words.plain(top['reason'])} ({words.percent(top['share_pct'])})."
+    if reasons["reason"].iloc[0] == "host code" and (told := code(_rows_or_none(ask, "idle_code"))):
+        text += f" {told}"
     return Statement(text, worth, "Why the GPU is idle", "idle")
+
+
+def _rows_or_none(ask: Ask, name: str) -> pd.DataFrame:
+    try:
+        return ask(name)
+    except NotCapturedError:
+        return pd.DataFrame()
 
 
 def classes(ask: Ask) -> Statement | None:

@@ -1,14 +1,19 @@
-"""Where the program was while the GPU was idle, from the rows of ``idle_ranges``."""
+"""Where the program was while the GPU was idle: in which range (``idle_ranges``), in which code (``idle_code``)."""
 
 from typing import Any
 
 import pandas as pd
+
+from profiledb import words
 
 LEAST_PCT = 50.0
 """Share of the idle time below which no range is named as the place."""
 
 MOST = 0.8
 """Part of a range's idle time that one range inside it holds, so that this one is the better name for the place."""
+
+LEAST_SAMPLES = 20
+"""CPU samples in gaps from which on a share of them says something."""
 
 
 def place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
@@ -29,3 +34,17 @@ def place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
             better = inside and row["share_pct"] >= MOST * chosen["share_pct"]
         chosen = row if better else chosen
     return chosen
+
+
+def code(rows: pd.DataFrame) -> str:
+    """The function that most CPU samples in gaps found the CPU in, as a sentence in Markdown; "" where none is clear.
+
+    Args:
+        rows: the answer of ``idle_code``, the most samples first; may have no columns.
+    """
+    top = rows.iloc[0] if len(rows) else None
+    if top is None or top["share_pct"] < LEAST_PCT or round(100 * top["samples"] / top["share_pct"]) < LEAST_SAMPLES:
+        return ""
+    by = "" if pd.isna(top["called_from"]) else f", called from {words.code(words.shortened(top['called_from'], 60))}"
+    name = words.code(words.shortened(top["function"], 60))
+    return f"{words.percent(top['share_pct'])} of the CPU samples in these gaps are in {name}{by}."

@@ -54,7 +54,7 @@ class Gap:
 REASONS: tuple[tuple[str, Callable[[str], bool]], ...] = (
     ("launch call", lambda name: LAUNCH.match(name) is not None),
     ("other CUDA call", lambda name: GRAPH.match(name) is not None),
-    ("synchronisation", lambda name: "Synchronize" in name),
+    ("synchronization", lambda name: "Synchronize" in name),
     ("copy call", lambda name: any(word in name for word in ("Memcpy", "Memset", "MemPrefetch"))),
     ("allocation", lambda name: any(word in name for word in ALLOCATION)),
     ("module loading", lambda name: any(word in name for word in LOADING)),
@@ -127,7 +127,7 @@ def _parts(start: int, end: int, follower: Operation, outermost: dict[int, Calls
             found[reason_of(call, of_system=of_system), re.sub(r"_v\d{4,5}$", "", call.name)] += high - low
             reached = high
     found["host code", None] = cut - start - sum(found.values())
-    found["launched, not begun", None] = end - cut
+    found["launch latency", None] = end - cut
     return +found
 
 

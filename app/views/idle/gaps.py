@@ -1,4 +1,6 @@
-"""When a GPU was idle, and what the host did meanwhile."""
+"""When a GPU was idle, and what the CPU did meanwhile."""
+
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -7,7 +9,7 @@ from app import session
 from app.ui import format as fmt
 from app.ui import heads, page, shares, tables
 from app.views.idle import words as idle_words
-from profiledb.studies.idle import place
+from profiledb.studies import idle as places
 from profiledb.words import code
 
 REASON_COLUMNS = heads.of(
@@ -53,7 +55,7 @@ def show(report_id: str) -> None:
     reasons = session.run(report_id, "idle_reasons")
     st.subheader("GPU idle", anchor=False)
     if reasons.empty:
-        st.caption("No GPU was idle between its first and its last operation here.")
+        st.caption("No GPU was idle between its first and last selected operation.")
         return
     gaps, ranges = session.run(report_id, "idle_gaps"), session.run_or_none(report_id, "idle_ranges")
     longest = None if gaps.empty else gaps["duration_ns"].iloc[0]
@@ -62,18 +64,18 @@ def show(report_id: str) -> None:
             (
                 "GPU idle",
                 fmt.percent(reasons["window_pct"].sum()),
-                "Share of the time from the first to the last operation in which nothing ran, over the GPUs used.",
+                "Share of the time between first and last operation in which nothing ran, over all GPUs used.",
             ),
             ("Idle time", fmt.duration(reasons["idle_ns"].sum()), "Summed over these GPUs."),
             ("Longest gap", fmt.duration(longest), ""),
-            ("Gaps", fmt.count(reasons["gaps"].sum()), "Stretches of time in which nothing ran."),
+            ("Gaps", fmt.count(reasons["gaps"].sum()), "Times in which nothing ran."),
         ]
     )
     shares.share_bar(reasons, "reason", "idle_ns", idle_words.REASONS, key="idle-bar")
-    st.markdown(_why(reasons, ranges))
+    st.markdown(_why(reasons, gaps, ranges, session.run_or_none(report_id, "idle_code")))
     tables.table(_worded(reasons), REASON_COLUMNS, key="idle-reasons", download="idle_reasons.csv", hidden=("reason",))
     if len(ranges):
-        st.markdown("**Where the program was meanwhile**")
+        st.markdown("**Idle time by NVTX range**")
         tables.table(
             _worded(ranges.assign(range=ranges["range"].fillna("outside all ranges"))),
             RANGE_COLUMNS,
@@ -86,16 +88,31 @@ def show(report_id: str) -> None:
         _gaps(_worded(gaps))
 
 
-def _why(reasons: pd.DataFrame, ranges: pd.DataFrame) -> str:
-    """What took most of the idle time, in which range, and what to do about it, as Markdown."""
+def _why(reasons: pd.DataFrame, gaps: pd.DataFrame, ranges: pd.DataFrame, sampled: pd.DataFrame) -> str:
+    """What took most of the idle time, in which range and code, and what to do about it, as Markdown."""
     top = reasons.iloc[0]
     name = idle_words.REASONS.get(top["reason"], top["reason"])
-    sentence = f"{name} takes {fmt.percent(top['share_pct'])} of the idle time."
-    where = place(ranges) if len(ranges) else None
+    takes = idle_words.TAKES.get(top["reason"], f"{name} takes {{share}} of idle time.")
+    sentence = takes.format(share=fmt.percent(top["share_pct"]))
+    where = places.place(ranges) if len(ranges) else None
     if where is not None:
-        sentence += f" The host was in {code(where['range'])} during {fmt.percent(where['share_pct'])} of it."
-    gap_ns = top["idle_ns"] / top["gaps"] if top["gaps"] else top["idle_ns"]
+        sentence += f" The CPU was in {code(where['range'])} for {fmt.percent(where['share_pct'])} of it."
+    if top["reason"] == "host code" and (told := places.code(sampled)):
+        sentence += f" {told}"
+    gap_ns = usual_gap(top, gaps)
     return f"{sentence} {idle_words.advice(top['reason'], gap_ns, None if where is None else where['range'])}".strip()
+
+
+def usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
+    """How long the gaps are that hold most of the time of a reason, ns: a few long ones count more than many short.
+
+    Args:
+        top: its row of ``idle_reasons``.
+        gaps: the answer of ``idle_gaps``, the longest gaps.
+    """
+    mean = top["idle_ns"] / top["gaps"] if top["gaps"] else top["idle_ns"]
+    long = gaps[(gaps["reason"] == top["reason"]) & (gaps["duration_ns"] >= idle_words.LONG_NS)]["duration_ns"]
+    return float(long.mean() if 2 * long.sum() >= top["idle_ns"] and len(long) else mean)
 
 
 def _gaps(gaps: pd.DataFrame) -> None:
@@ -110,7 +127,7 @@ def _gaps(gaps: pd.DataFrame) -> None:
         height=shares.height(len(gaps)),
         hidden=("reason",),
     )
-    st.caption("Gaps below 2 µs are not looked into one by one: above they count as “Between operations”.")
+    st.caption("Gaps under 2 µs are grouped as “Between operations”.")
 
 
 def _worded(rows: pd.DataFrame) -> pd.DataFrame:

@@ -38,17 +38,17 @@ def show(report_id: str) -> None:
     total = every.iloc[0]
     page.facts(
         [
-            ("Median launch call", fmt.duration(total["median_call_ns"]), "Duration of the call on the host."),
+            ("Median launch call", fmt.duration(total["median_call_ns"]), "Duration of the call on the CPU."),
             (
                 "Median queue",
                 fmt.duration(total["median_queue_ns"]),
-                "From the end of the call to the begin of the kernel, of the kernels that did not begin before.",
+                "From the end of the call to the start of the kernel; without kernels that started before.",
             ),
             ("Median kernel", fmt.duration(total["median_kernel_ns"]), "Duration on the GPU."),
             (
                 "Launch bound",
                 fmt.percent(total["host_bound_pct"]),
-                "Share of the launches whose kernel is shorter than its call and began at most 5 µs after it.",
+                "Share of the launches whose kernel is shorter than its call and started at most 5 µs after it.",
             ),
         ]
     )
@@ -84,9 +84,11 @@ def meaning(total: "pd.Series[Any]", busy_pct: float) -> str:
             " and larger kernels, or a CUDA graph, would help more than faster kernels."
         )
     if pct >= FEW_PCT:
-        return f"{fmt.percent(pct)} of the launches find the GPU waiting for the host. The others wait in the queue."
+        return f"{fmt.percent(pct)} of the launches find the GPU waiting for the CPU. The others wait in the queue."
     queue, kernel = fmt.number(total["median_queue_ns"]), float(total["median_kernel_ns"])
     if queue is None or queue <= kernel:
         return "Few launches keep the GPU waiting."
-    waits = "Most kernels wait in the queue of their stream, so the launch calls cost the GPU no time."
-    return waits if busy_pct >= MOST_PCT else f"{waits} Between these bursts it is idle all the same: see GPU idle."
+    waits = "The CPU runs ahead of the GPU, so launch overhead is hidden."
+    return (
+        waits if busy_pct >= MOST_PCT else f"{waits} Between these bursts the GPU is idle all the same: see GPU idle."
+    )

@@ -3,13 +3,14 @@
 from app import session
 from app.ui import sections
 from app.ui.sections import Section
-from app.views.idle import gaps, launch, metrics
+from app.views.idle import code, gaps, launch, metrics
 
 
 def page() -> None:
     """Draws the page."""
     shown = (
         Section("GPU idle", gaps.show),
+        Section("CPU code during gaps", code.show, loud=False),
         Section("Launch, queue and execution", launch.show),
         Section("GPU metrics", metrics.show, loud=False),
     )

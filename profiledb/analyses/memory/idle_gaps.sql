@@ -1,5 +1,5 @@
 -- title: Longest gaps of GPUs
--- Times in which a GPU ran nothing of the selection, the longest first, and what the host did meanwhile: `reason` is
+-- Times in which a GPU ran nothing of the selection, the longest first, and what the CPU did meanwhile: `reason` is
 -- what took most of the gap, of the thread that launched the operation after it (`idle_reasons` says what each means),
 -- `range` the NVTX range that this thread had open, which is not always that of the operation.
 -- needs: kernel or memop or graph_launch
@@ -7,17 +7,17 @@
 -- selects: part
 -- param: min_ns = 2000 leave out shorter gaps
 -- param: limit = 50 how many rows at most
--- column: start_ns = Begin | ns | | begin of the gap, from the begin of the capture
+-- column: start_ns = Start | ns | | start of the gap, from the start of the capture
 -- column: duration_ns = Gap | ns | | length of the gap
 -- column: gpu_id = GPU | id | | number of the GPU
--- column: reason = Host meanwhile | text | | what took most of the gap
--- column: covered_pct = Of the gap | % | .1f | which part of the gap this took
--- column: function = In | text | | function that the host was in for most of this
--- column: range = In the NVTX range | text | | path of the innermost range that the thread had open for most of the gap
--- column: range_pct = In this range | % | .1f | which part of the gap it was open
+-- column: reason = CPU activity during gap | text | | what took most of the gap
+-- column: covered_pct = Share of gap | % | .1f | which part of the gap this took
+-- column: function | text | | function that the CPU was in for most of this
+-- column: range = NVTX range during gap | text | | path of the innermost range that the thread had open for most of the gap
+-- column: range_pct = Range share of gap | % | .1f | which part of the gap it was open
 -- column: next = Next operation | text | | what ended the gap
 -- column: next_range = NVTX range of the next operation | text | | path of the NVTX range of this operation, or of the thread that drives its thread
--- column: launched_ns = Launched after | ns | | begin of the call that launched it, from the begin of the gap; negative: before the gap
+-- column: launched_ns = Launched after | ns | | start of the call that launched it, from the start of the gap; negative: before the gap
 -- column: launch = Launched by | text | | function of this call
 -- column: thread | text | | thread of this call: process and thread id
 WITH idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, $limit::BIGINT)

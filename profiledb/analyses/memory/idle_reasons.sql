@@ -4,21 +4,21 @@
 -- It counts from the first to the last operation of each GPU in the selection: the edges of the capture and a warm-up
 -- that is left out are no idle time. The rows add up to that span less the busy time, over all GPUs.
 -- Time inside nested calls counts with the outermost.
--- synchronisation, copy call, launch call, allocation, module loading, other CUDA call, OS runtime call: inside such a
--- call; host code: outside all of them, for example Python; launched, not begun: the call had returned, so the launch
--- was on its way or waited for other work; between operations: gaps shorter than `min_ns`, not looked into;
--- unknown: the report has no call of the operation that follows.
+-- synchronization, copy call, launch call, allocation, module loading, other CUDA call, OS runtime call: inside such a
+-- call; host code: outside all of them, for example Python (`idle_code` tells its functions, where the report has CPU
+-- samples); launch latency: the call had returned, so the launch was on its way or waited for other work; between
+-- operations: gaps shorter than `min_ns`, not looked into; unknown: the report has no call of the operation that follows.
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle
 -- selects: part
 -- param: min_ns = 2000 shorter gaps count as "between operations"
--- column: reason = Host meanwhile | text | | what the thread did that launched the operation after the gap
--- column: idle_ns | ns | | idle time in which the host did this
+-- column: reason = CPU activity during gap | text | | what the thread did that launched the operation after the gap
+-- column: idle_ns | ns | | idle time in which the CPU did this
 -- column: share_pct | % | .1f | share of the idle time
 -- column: window_pct | % | .1f | share of the time from the first to the last operation, over these GPUs
 -- column: gaps | count | | gaps of which this is the longest part
 -- column: longest_ns = Longest gap | ns | | the longest of these gaps
--- column: function = Mostly in | text | | function that took most of the time
+-- column: function = Mostly in function | text | | function that took most of the time
 -- column: range = Mostly in the NVTX range | text | | path of the innermost range that the thread had open for most of this time, with a star for its last numbers; empty outside all ranges
 WITH idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)
 ), short AS (

@@ -9,7 +9,7 @@ from profiledb.rules import phases
 from profiledb.rules.phases import ALL
 from profiledb.studies import headline
 from profiledb.studies import split as split_words
-from profiledb.studies.idle import place
+from profiledb.studies.idle import code, place
 from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
 
 TOP = 5
@@ -40,7 +40,7 @@ _STEPS: Shown = {
     "Min": "min_ns", "Max": "max_ns", "Variation": "cv_pct",
 }  # fmt: skip
 _IDLE: Shown = {
-    "Reason": ("reason", words.plain), "Idle": "idle_ns", "Share of the idle time": "share_pct",
+    "Reason": ("reason", words.plain), "Idle": "idle_ns", "Share of idle time": "share_pct",
     "Share of the time": "window_pct", "Function": "function", "NVTX range": "range",
 }  # fmt: skip
 _COPIES: Shown = {
@@ -141,7 +141,9 @@ def idle(answers: Answers) -> str:
     told = ""
     if where is not None:
         path, share = words.code(where["range"]), words.percent(where["share_pct"])
-        told = f"The host was in {path} during {share} of the idle time.\n\n"
+        told = f"The CPU was in {path} during {share} of idle time.\n\n"
+    if rows["reason"].iloc[0] == "host code" and (sampled := code(answers.rows_or_none("idle_code"))):
+        told += f"{sampled}\n\n"
     return f"## Why the GPU was idle\n\n{told}" + table("idle_reasons", rows, _IDLE)
 
 

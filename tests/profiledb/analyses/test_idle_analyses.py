@@ -19,7 +19,7 @@ def test_the_reason_of_each_gap(library: Library, gaps: str) -> None:
     rows = run(library, gaps, "idle_gaps")
     assert picked(rows, "start_ns", "duration_ns", "reason", "function") == [
         (30_000, 10_000, "host code", None),
-        (50_000, 10_000, "launched, not begun", None),
+        (50_000, 10_000, "launch latency", None),
         (72_000, 8_000, "OS runtime call", "sem_wait"),
         (85_000, 5_500, "launch call", "cudaLaunchKernel"),
     ]
@@ -37,8 +37,8 @@ def test_idle_time_is_split_and_adds_up(library: Library, gaps: str) -> None:
     assert {reason: row["idle_ns"] for reason, row in rows.items()} == {
         "host code": 8_500 + 1_000 + 1_000,
         "launch call": 1_000 + 500 + 4_400,
-        "synchronisation": 500,
-        "launched, not begun": 10_000 + 500 + 100,
+        "synchronization": 500,
+        "launch latency": 10_000 + 500 + 100,
         "OS runtime call": 6_000,
         "between operations": 1_000,
     }
@@ -46,8 +46,8 @@ def test_idle_time_is_split_and_adds_up(library: Library, gaps: str) -> None:
     assert sum(row["share_pct"] for row in rows.values()) == pytest.approx(100)
     assert sum(row["window_pct"] for row in rows.values()) == pytest.approx(100 * 34.5 / 75)
     assert sum(row["gaps"] for row in rows.values()) == 5
-    assert (rows["synchronisation"]["gaps"], rows["synchronisation"]["longest_ns"]) == (0, None)
-    assert rows["synchronisation"]["function"] == "cudaStreamSynchronize"
+    assert (rows["synchronization"]["gaps"], rows["synchronization"]["longest_ns"]) == (0, None)
+    assert rows["synchronization"]["function"] == "cudaStreamSynchronize"
 
 
 def test_idle_time_belongs_to_the_range_that_was_open(library: Library, publish: Publish) -> None:
@@ -114,7 +114,7 @@ def test_the_edges_are_not_idle_and_a_selected_time_is(library: Library, gaps: s
     assert run(library, gaps, "idle_reasons", from_ns=95_000) == []
     (row,) = run(library, gaps, "idle_gaps", from_ns=51_000, to_ns=59_000)
     assert (row["start_ns"], row["duration_ns"], row["reason"], row["next"]) == (
-        51_000, 8_000, "launched, not begun", "gemm",
+        51_000, 8_000, "launch latency", "gemm",
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def test_it_names_the_range_that_the_host_was_in(nsys_samples: Library) -> None:
         for row in rows(nsys_samples, "dataloader_starved.nsys-rep", "idle_ranges")
         if row["range"] == "step_*/next_batch/transform_image"
     ]
-    assert f"The host was in `step_*/next_batch/transform_image` during {words.percent(most)} of the idle time." in text
+    assert f"The CPU was in `step_*/next_batch/transform_image` during {words.percent(most)} of idle time." in text
 
 
 @pytest.mark.parametrize("name", [TRAINING, "transformer_inference.nsys-rep", "attention.nsys-rep"])

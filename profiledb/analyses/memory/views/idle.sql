@@ -59,10 +59,11 @@ WITH gap AS MATERIALIZED (
 )
 SELECT gap.*, next FROM gap LEFT JOIN follower USING (gap_id);
 
--- What the host did in the gaps, a row a gap, reason, function and range. It tells of the thread that launched the
--- operation that follows: until this call had returned, the call that the thread was in, or host code outside all of
--- them. What then remains of the gap is the way of the launch to the GPU, or a wait for other work. `pre` is the range
--- that the thread had open meanwhile, 0 without one. Where no call of the operation is known, reason is "unknown".
+-- What the host did in the gaps: each gap in pieces from `s` to `e` of one reason, function and range. It tells of the
+-- thread that launched the operation that follows: until this call had returned, the call that the thread was in, or
+-- host code outside all of them. What then remains of the gap is the way of the launch to the GPU, or a wait for other
+-- work. `pre` is the range that the thread had open meanwhile, 0 without one. Where no call of the operation is known,
+-- reason is "unknown".
 CREATE OR REPLACE MACRO selected_idle(min_ns, longest) AS TABLE
 WITH host AS MATERIALIZED (
     SELECT gap.*, global_tid AS tid, greatest(a, least(b, end_ns)) AS cut
@@ -114,25 +115,27 @@ WITH host AS MATERIALIZED (
     SELECT gap_id, call, pre, cut, s,
         lead(s, 1, b) OVER (PARTITION BY gap_id ORDER BY s) AS e
     FROM slice JOIN host USING (gap_id)
-), spent AS (
-    SELECT gap_id, pre, call, greatest(least(e, cut) - s, 0) AS before_ns, greatest(e - greatest(s, cut), 0) AS after_ns
-    FROM part
 ), piece AS (
-    SELECT gap_id, pre, call.source, call.name_id, sum(before_ns)::BIGINT AS ns, false AS launched
-    FROM spent GROUP BY ALL
+    SELECT gap_id, pre, call.source, call.name_id, s, least(e, cut) AS e, false AS launched FROM part WHERE s < cut
     UNION ALL
-    SELECT gap_id, pre, NULL, NULL, sum(after_ns)::BIGINT, true FROM spent GROUP BY ALL
+    SELECT gap_id, pre, NULL, NULL, greatest(s, cut), e, true FROM part WHERE e > cut
     UNION ALL
-    SELECT gap_id, 0, NULL, NULL, b - a, NULL FROM host WHERE tid IS NULL
-)
-SELECT gap_id, device_id, a AS start_ns, b - a AS duration_ns, next, tid, pre, ns, function_name(value) AS function,
-    CASE WHEN launched IS NULL THEN 'unknown' WHEN launched THEN 'launched, not begun'
-        WHEN source IS NULL THEN 'host code' WHEN source = 1 THEN 'OS runtime call'
+    SELECT gap_id, 0, NULL, NULL, a, b, NULL FROM host WHERE tid IS NULL
+), named AS (  -- names are few and pieces many
+    SELECT source, name_id, function_name(value) AS function, CASE WHEN source = 1 THEN 'OS runtime call'
         WHEN category = 'launch' THEN 'launch call' WHEN category IN ('blocking copy', 'queued copy') THEN 'copy call'
-        WHEN category = 'other' THEN 'other CUDA call' ELSE category END AS reason
-FROM piece JOIN host USING (gap_id) LEFT JOIN string ON string_id = piece.name_id
-LEFT JOIN api_function ON api_function.name_id = piece.name_id AND source = 0
-WHERE ns > 0;
+        WHEN category = 'synchronisation' THEN 'synchronization' WHEN category = 'other' THEN 'other CUDA call'
+        ELSE category END AS reason
+    FROM (SELECT DISTINCT source, name_id FROM piece WHERE source IS NOT NULL)
+    LEFT JOIN string ON string_id = name_id
+    LEFT JOIN api_function USING (name_id)
+)
+SELECT gap_id, device_id, a AS start_ns, b - a AS duration_ns, next, tid, pre, s, e, e - s AS ns, function,
+    CASE WHEN launched IS NULL THEN 'unknown' WHEN launched THEN 'launch latency'
+        WHEN piece.source IS NULL THEN 'host code' ELSE reason END AS reason
+FROM piece JOIN host USING (gap_id)
+LEFT JOIN named ON named.source = piece.source AND named.name_id IS NOT DISTINCT FROM piece.name_id
+WHERE e > s;
 
 -- Paths of ranges with a star for the last number of each name, as step_0/load and step_1/load are one: `pattern`.
 CREATE OR REPLACE VIEW path_pattern AS

@@ -1,0 +1,33 @@
+"""Which code the CPU ran while a GPU was idle, where the report has CPU samples."""
+
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import heads, shares, tables
+
+COLUMNS = heads.of(
+    "idle_code",
+    heads.use("function", width=320),
+    heads.bar("share_pct", width=120),
+    "samples",
+    "time_ns",
+    heads.use("called_from", width=260),
+    heads.use("module", width=180),
+)
+
+
+def show(report_id: str) -> None:
+    """Draws the section, where a GPU was idle; raises NotCapturedError where the report has no CPU samples."""
+    rows = session.run(report_id, "idle_code")
+    if session.run(report_id, "idle_reasons").empty:
+        return
+    st.subheader("CPU code during gaps", anchor=False)
+    if rows.empty:
+        st.caption("No CPU sample lies in the non-CUDA code of these gaps.")
+        return
+    tables.table(rows, COLUMNS, key="idle-code", download="idle_code.csv", height=shares.height(len(rows)))
+    st.caption(
+        f"{fmt.count(rows['samples'].sum())} CPU samples of the threads that launch, taken in non-CUDA code while the"
+        " GPU was idle. Only a running thread is sampled."
+    )

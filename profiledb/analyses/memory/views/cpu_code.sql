@@ -1,0 +1,22 @@
+-- Building blocks of what CPU samples tell of the code that a host thread was in: frames of call chains.
+
+-- The file of a module: /usr/lib/libc.so.6 is libc.so.6.
+CREATE OR REPLACE MACRO module_file(module) AS regexp_extract(module, '[^/\\]*$');
+
+-- A frame as people read it: its function, else its module in brackets. Where nsys has no symbol of a function it writes
+-- an address in its place, which differs from one frame to the next.
+CREATE OR REPLACE MACRO frame_name(symbol, module, unresolved) AS CASE
+    WHEN symbol <> '' AND NOT coalesce(unresolved, false) AND NOT regexp_full_match(symbol, '0x[0-9a-fA-F]+')
+        THEN symbol
+    WHEN module <> '' THEN '[' || trim(module_file(module), '[]') || ']'
+    ELSE '[no symbol]'
+END;
+
+-- What a frame tells of the program: 2 a function of its own or of a library, 1 its main function. 0 is what says little:
+-- what has no symbol, remarks of nsys, and what every program has: start-up, threads, the interpreter of Python.
+CREATE OR REPLACE MACRO frame_rank(name, module) AS CASE
+    WHEN starts_with(name, '[') OR regexp_matches(module_file(coalesce(module, '')), '^(lib)?python\d|^ld-') THEN 0
+    WHEN regexp_matches(name, '^(_start|__libc_start\w*|start_thread|_*clone3?|_?Py[A-Z_]\w*)(@|$)') THEN 0
+    WHEN name = 'main' THEN 1
+    ELSE 2
+END;

@@ -1,0 +1,92 @@
+"""Answers of analyses that build on the same rows, for pages that show them all: the rows are made once.
+
+A file in ``analyses/<topic>/once`` makes them on a cursor, and puts macros that read them in front of those that would
+make them again. The analyses run on it as they are. Its header says which they are::
+
+    -- Prose, any number of lines.
+    -- answers: idle_reasons, idle_gaps
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from profiledb.errors import NotCapturedError
+from profiledb.query import analysis, header, needs, views
+from profiledb.query.request import Request
+from profiledb.report.library import BROKEN, Library
+from profiledb.selection import apply
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LINE = re.compile(r"^-- ?(?:(?P<key>answers): )?(?P<text>.*)$")
+
+
+@dataclass(frozen=True)
+class Group:
+    """The names of some analyses, and SQL that makes what all of them build on."""
+
+    names: tuple[str, ...]
+    sql: str
+
+
+@cache
+def groups() -> Mapping[str, Group]:
+    """The group of each analysis that has one."""
+    folders = [topic.joinpath("once") for topic in resources.files("profiledb").joinpath("analyses").iterdir()]
+    texts = [file.read_text(encoding="utf-8") for folder in folders if folder.is_dir() for file in folder.iterdir()]
+    found = [Group(header.listed(header.read(text, _LINE)["answers"]), text) for text in texts]
+    return {name: group for group in found for name in group.names}
+
+
+def members(asked: Request) -> tuple[Request, ...]:
+    """The requests that are answered with this one, itself among them; none where it is answered alone.
+
+    Together are those of one selection, with all parameters at their defaults.
+    """
+    group = groups().get(asked.analysis.name)
+    if group is None or asked.values != header.bind(asked.analysis, {}):
+        return ()
+    several = [header.get(name) for name in group.names]
+    return tuple(Request(asked.report_id, one, header.bind(one, {}), asked.selection, None) for one in several)
+
+
+def key(library: Library, asked: tuple[Request, ...]) -> tuple[Any, ...]:
+    """What differs wherever one of the answers may differ."""
+    sql = groups()[asked[0].analysis.name].sql
+    return sql, *(one.key(library) for one in asked)
+
+
+def answers(library: Library, asked: tuple[Request, ...]) -> "dict[str, pd.DataFrame]":
+    """The answers of ``members`` by the name of the analysis, as ``analysis.run`` has them.
+
+    Those are left out for which the report lacks what they need. Errors are those of ``analysis.run``.
+    """
+    try:
+        return _answers(library, asked)
+    except BROKEN:  # the library has connected anew
+        return _answers(library, asked)
+
+
+def _answers(library: Library, asked: tuple[Request, ...]) -> "dict[str, pd.DataFrame]":
+    first = asked[0]
+    built_on = views.needed(name for one in asked for name in one.includes)
+    with library.cursor(first.report_id, None, built_on) as cursor:
+        present = [one for one in asked if _has_all(cursor, one)]
+        if not present:
+            return {}
+        apply.apply(cursor, first.selection)
+        cursor.execute(groups()[first.analysis.name].sql)
+        return {one.analysis.name: analysis.frame(cursor, one.analysis.sql, dict(one.values)) for one in present}
+
+
+def _has_all(cursor: Any, asked: Request) -> bool:
+    try:
+        needs.check(cursor, asked.analysis)
+    except NotCapturedError:
+        return False
+    return True

@@ -1,0 +1,66 @@
+"""Answers that build on the same rows: together they are what each is alone."""
+
+from typing import Any
+
+import pytest
+
+from profiledb.errors import AnalysisError
+from profiledb.query import analysis, header, request, together
+from profiledb.query.request import Request
+from profiledb.report.library import Library
+from tests.support.memory_reports import make_gaps
+from tests.support.page_reports import make_library, make_publish
+
+__all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
+
+SELECTIONS: tuple[dict[str, Any], ...] = (
+    {}, {"warmup": "exclude"}, {"within": "steps", "warmup": "exclude"}, {"from_ns": 1_000_000, "to_ns": 60_000_000},
+)  # fmt: skip
+
+
+def asked(library: Library, name: str, analysis_name: str, **params: Any) -> tuple[Request, ...]:
+    return together.members(request.build(library, library.find(name).id, analysis_name, params))
+
+
+@pytest.mark.parametrize("selection", SELECTIONS, ids=str)
+@pytest.mark.parametrize("name", ["transformer_training.nsys-rep", "dataloader_starved.nsys-rep"])
+def test_each_answer_is_what_it_is_alone(nsys_samples: Library, name: str, selection: dict[str, Any]) -> None:
+    several = asked(nsys_samples, name, "idle_gaps", **selection)
+    found = together.answers(nsys_samples, several)
+    sampled = {"idle_code"} if "cpu_sample" in nsys_samples.find(name).rows else set()
+    assert set(found) == {"idle_reasons", "idle_gaps", "idle_ranges"} | sampled
+    for one, rows in found.items():
+        alone = analysis.run(nsys_samples, nsys_samples.find(name).id, one, selection)
+        assert rows.equals(alone), one
+        assert len(rows) or "from_ns" in selection, one
+
+
+def test_what_the_report_lacks_is_left_out(library: Library, gaps: str) -> None:
+    """The report has a range and no CPU samples."""
+    several = asked(library, gaps, "idle_reasons")
+    assert [one.analysis.name for one in several] == ["idle_reasons", "idle_gaps", "idle_ranges", "idle_code"]
+    assert set(together.answers(library, several)) == {"idle_reasons", "idle_gaps", "idle_ranges"}
+
+
+def test_only_defaults_are_answered_together(library: Library, gaps: str) -> None:
+    assert asked(library, gaps, "idle_gaps", limit=2) == ()
+    assert asked(library, gaps, "kernels") == ()
+
+
+def test_the_rows_are_made_for_the_defaults() -> None:
+    """The file of SQL says a length of gaps, which the analyses must have as their default."""
+    for name, group in together.groups().items():
+        assert name in group.names
+        (least,) = (param.default for param in header.get(name).params if param.name == "min_ns")
+        assert f"selected_idle({least}, NULL)" in group.sql
+
+
+def test_members_have_one_key_which_tells_selections_apart(library: Library, gaps: str) -> None:
+    keys = [together.key(library, asked(library, gaps, name)) for name in ("idle_reasons", "idle_code")]
+    assert keys[0] == keys[1]
+    assert keys[0] != together.key(library, asked(library, gaps, "idle_reasons", to_ns=50_000))
+
+
+def test_a_range_that_is_not_there_is_said(library: Library, gaps: str) -> None:
+    with pytest.raises(AnalysisError, match="nowhere"):
+        together.answers(library, asked(library, gaps, "idle_reasons", range="nowhere"))
