@@ -144,7 +144,7 @@ def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
         )
     )
     frame(figure, theme, height=280, left=52, top=26, bottom=40)
-    figure.update_xaxes(title=f"Begin, from the start of the capture ({x_unit})", nticks=7)
+    figure.update_xaxes(title=f"Start time in capture ({x_unit})", nticks=7)
     figure.update_yaxes(title=f"Duration ({y_unit})")
     figure.update_yaxes(**({"type": "log", "dtick": "D2"} if log else {"rangemode": "tozero"}))
     return figure

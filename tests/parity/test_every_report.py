@@ -143,7 +143,7 @@ def test_ranges_and_what_they_hold(every_report: Library, name: str) -> None:
 def test_class_split_is_the_whole_of_the_kernels(every_report: Library, name: str) -> None:
     manifest = every_report.find(name)
     if "kernel" not in manifest.rows:
-        with pytest.raises(NotCapturedError, match="not in this report"):
+        with pytest.raises(NotCapturedError, match="in this report"):
             analysis.run(every_report, manifest.id, "class_split")
         return
     split = analysis.run(every_report, manifest.id, "class_split")

@@ -54,7 +54,7 @@ class Gap:
 REASONS: tuple[tuple[str, Callable[[str], bool]], ...] = (
     ("launch call", lambda name: LAUNCH.match(name) is not None),
     ("other CUDA call", lambda name: GRAPH.match(name) is not None),
-    ("synchronisation", lambda name: "Synchronize" in name),
+    ("synchronization", lambda name: "Synchronize" in name),
     ("copy call", lambda name: any(word in name for word in ("Memcpy", "Memset", "MemPrefetch"))),
     ("allocation", lambda name: any(word in name for word in ALLOCATION)),
     ("module loading", lambda name: any(word in name for word in LOADING)),

@@ -5,7 +5,7 @@ import re
 REASONS = {
     "host code": "Host code",
     "launch call": "Launch call",
-    "synchronisation": "Synchronisation",
+    "synchronization": "Synchronization",
     "copy call": "Copy or set call",
     "allocation": "Allocation",
     "module loading": "Module loading",
@@ -19,7 +19,7 @@ REASONS = {
 
 ADVICE = {
     "launch call": "The GPU waited for launch calls. Fewer and larger kernels, or a CUDA graph, need fewer of them.",
-    "synchronisation": "The host waited for the GPU with nothing queued behind. Look for what asks for a result,"
+    "synchronization": "The host waited for the GPU with nothing queued behind. Look for what asks for a result,"
     " such as .item() or .cpu(), and let it ask later.",
     "copy call": "The GPU waited for the host to hand over data. Pinned memory and a stream of its own let a copy run"
     " beside kernels.",

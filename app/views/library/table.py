@@ -81,7 +81,9 @@ def _config(shown: pd.DataFrame, units: Mapping[str, tuple[str, float]], turn: s
         "gpu": config.TextColumn("GPU", width=172),
         "captured": config.DatetimeColumn("Captured (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=128),
         "duration": config.NumberColumn(f"Duration ({units['duration'][0]})", format="%,.2f", width=96),
-        "kernels": config.NumberColumn("Kernels", format="%,d", width=88, help="Kernel executions in the report"),
-        "size": config.NumberColumn(f"Size ({units['size'][0]})", format="%,.1f", width=84, help="The report file"),
+        "kernels": config.NumberColumn("Kernels", format="%,d", width=88, help="Kernel launches in the report"),
+        "size": config.NumberColumn(
+            f"Size ({units['size'][0]})", format="%,.1f", width=84, help="Size of the report file"
+        ),
         "labels": config.MultiselectColumn("Labels", options=labels, color="gray", width=130),
     }

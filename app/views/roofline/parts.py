@@ -74,7 +74,7 @@ def choose(classes: Sequence[str]) -> Choice:
             width=180, help="Its own is that in which a kernel comes nearest to a peak of the GPU",
         )  # fmt: skip
         color = st.segmented_control(
-            "Colour by", [CLASS, LIMIT], default=CLASS, key="color", bind="query-params", required=True
+            "Color by", [CLASS, LIMIT], default=CLASS, key="color", bind="query-params", required=True
         )
         search = st.text_input(
             "Search", key="search", placeholder="Part of a kernel's name", bind="query-params", width=200

@@ -4,7 +4,7 @@
 -- It counts from the first to the last operation of each GPU in the selection: the edges of the capture and a warm-up
 -- that is left out are no idle time. The rows add up to that span less the busy time, over all GPUs.
 -- Time inside nested calls counts with the outermost.
--- synchronisation, copy call, launch call, allocation, module loading, other CUDA call, OS runtime call: inside such a
+-- synchronization, copy call, launch call, allocation, module loading, other CUDA call, OS runtime call: inside such a
 -- call; host code: outside all of them, for example Python; launched, not begun: the call had returned, so the launch
 -- was on its way or waited for other work; between operations: gaps shorter than `min_ns`, not looked into;
 -- unknown: the report has no call of the operation that follows.

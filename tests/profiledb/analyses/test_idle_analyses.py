@@ -37,7 +37,7 @@ def test_idle_time_is_split_and_adds_up(library: Library, gaps: str) -> None:
     assert {reason: row["idle_ns"] for reason, row in rows.items()} == {
         "host code": 8_500 + 1_000 + 1_000,
         "launch call": 1_000 + 500 + 4_400,
-        "synchronisation": 500,
+        "synchronization": 500,
         "launched, not begun": 10_000 + 500 + 100,
         "OS runtime call": 6_000,
         "between operations": 1_000,
@@ -46,8 +46,8 @@ def test_idle_time_is_split_and_adds_up(library: Library, gaps: str) -> None:
     assert sum(row["share_pct"] for row in rows.values()) == pytest.approx(100)
     assert sum(row["window_pct"] for row in rows.values()) == pytest.approx(100 * 34.5 / 75)
     assert sum(row["gaps"] for row in rows.values()) == 5
-    assert (rows["synchronisation"]["gaps"], rows["synchronisation"]["longest_ns"]) == (0, None)
-    assert rows["synchronisation"]["function"] == "cudaStreamSynchronize"
+    assert (rows["synchronization"]["gaps"], rows["synchronization"]["longest_ns"]) == (0, None)
+    assert rows["synchronization"]["function"] == "cudaStreamSynchronize"
 
 
 def test_idle_time_belongs_to_the_range_that_was_open(library: Library, publish: Publish) -> None:
