@@ -87,7 +87,9 @@ def test_a_full_report(page: Open, library: Library) -> None:
     said = texts(at)
     assert all(f"**{part}**" in said for part in PARTS)
     assert "**Latency bound: compute runs at 17.5 % of peak, memory at 59.8 %;" in said
-    assert "Limited by registers (168 per thread) and by shared memory (214 KB per block): 1 block fits on an SM" in said
+    assert (
+        "Limited by registers (168 per thread) and by shared memory (214 KB per block): 1 block fits on an SM" in said
+    )
     assert "Long scoreboard**: Warps wait for data" in said
     assert "Share of the 12.7 cycles" in said
     assert "Capture with" not in said
