@@ -94,7 +94,7 @@ def test_a_full_report(page: Open, library: Library) -> None:
     assert "Share of the 12.7 cycles" in said
     assert "Capture with" not in said
     assert len(at.get("plotly_chart")) == 9
-    assert "word for word" in texts(page(of(library, "transformer_inference.ncu-rep"), launch="0", show="Rules"))
+    assert "verbatim" in texts(page(of(library, "transformer_inference.ncu-rep"), launch="0", show="Rules"))
 
 
 def test_a_partial_report_says_which_sections_it_lacks(page: Open, stranger: Callable[[str], str]) -> None:
