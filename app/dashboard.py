@@ -26,7 +26,7 @@ from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 LOGO = Path(__file__).with_name("static") / "logo.svg"
 ICON = LOGO.with_name("icon.png")
 # What pages are about, as the end of a sentence; no text below, Streamlit would draw it.
-_SHOWS = {TIMELINE: "what ran when", LAUNCHES: "what was measured of single launches"}
+_SHOWS = {TIMELINE: "a timeline", LAUNCHES: "measurements of kernel launches"}
 
 
 def main() -> None:
@@ -113,11 +113,11 @@ def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> b
             bar.show(settled)
         return True
     st.info(
-        f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(manifest.kind)} and does not hold"
-        f" {_SHOWS[view.subject]}, which this page shows."
+        f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(manifest.kind)}. This page shows"
+        f" {_SHOWS[view.subject]}, which it does not have."
     )
     fitting = pages.first(manifest)
-    st.page_link(fitting.path, label=f"Open its {fitting.title}", query_params={session.PARAMETER: manifest.id})
+    st.page_link(fitting.path, label=f"Open {fitting.title}", query_params={session.PARAMETER: manifest.id})
     return False
 
 

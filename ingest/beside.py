@@ -70,7 +70,7 @@ class Shelf:
             return replace(job, state="ready", report_id=owners[0])
         in_use = any(path.exists() for owner in owners for path in self.library.sidecars(owner))
         if job.state == "failed" and in_use:
-            job = replace(job, hint=f"{job.hint} What was read before stays in use.".strip())
+            job = replace(job, hint=f"{job.hint} The data read before stays in use.".strip())
         return replace(job, report_id=owners[0] if owners else None)
 
 

@@ -59,8 +59,6 @@ class Deferrals:
 def of_error(job: Job, error: Exception) -> Job:
     """What became of a file that the worker itself could not take in."""
     if is_full(error):
-        hint = "It is tried again as soon as there is more room."
+        hint = "It is tried again when there is more space."
         return replace(job, state=STATE, message="The disk is full.", hint=hint)
-    return replace(
-        job, state="failed", message=f"{job.name} could not be taken in.", hint="The worker's log says more."
-    )
+    return replace(job, state="failed", message=f"{job.name} could not be imported.", hint="See the importer's log.")

@@ -67,7 +67,7 @@ class Worker:
     def prepare(self) -> None:
         """Makes the inbox and mends what a crash left behind: open jobs start anew, left-over work is removed."""
         if self.settings.inbox.is_file():
-            raise ConfigError(f"{self.settings.inbox} is a file; the inbox has to be a folder.")
+            raise ConfigError(f"{self.settings.inbox} is a file; the inbox must be a folder.")
         self.settings.inbox.mkdir(parents=True, exist_ok=True)
         self.library.recover()
         for job in self.library.catalog.jobs():

@@ -75,7 +75,7 @@ def parse(
     first = _time(asked, "from", problems) if "from" in asked else default.from_ns
     last = _time(asked, "to", problems) if "to" in asked else default.to_ns
     if first is not None and last is not None and first >= last:
-        problems.append("A stretch of time that ends before it begins is not used.")
+        problems.append("The time window ends before it starts.")
         first = last = None
     return replace(
         default,
@@ -96,7 +96,7 @@ def there(text: str, skip: int, paths: pd.DataFrame, problems: list[str]) -> boo
     if not most:
         problems.append(f"Range {fmt.plain(text)} is not in this report.")
     elif max(first or 1, 1 + skip) > min(most if last is None else last, most):
-        problems.append(f"Range {fmt.plain(text)} has no such instance: there are {fmt.count(most)} of it.")
+        problems.append(f"Range {fmt.plain(text)} has no such instance: it has {fmt.count(most)}.")
     else:
         return True
     return False
@@ -113,7 +113,7 @@ def _choice(asked: Mapping[str, str], key: str, default: str, problems: list[str
 def _place(asked: Mapping[str, str], key: str, column: str, places: pd.DataFrame, problems: list[str]) -> int | None:
     number = _number(asked, key, problems)
     if number is not None and number not in places[column].dropna().tolist():
-        problems.append(f"{'GPU' if key == 'device' else 'Stream'} {number} is not in this report, or ran nothing.")
+        problems.append(f"{'GPU' if key == 'device' else 'Stream'} {number} is not in this report, or it ran nothing.")
         return None
     return number
 
@@ -136,5 +136,5 @@ def _time(asked: Mapping[str, str], key: str, problems: list[str]) -> int | None
             return round(ns)
     except (InvalidOperation, ValueError):
         pass  # no number: said below
-    problems.append(f"{fmt.plain(key)} takes milliseconds from the begin of the capture, not {fmt.plain(value[:40])}.")
+    problems.append(f"{fmt.plain(key)} takes milliseconds from the start of the capture, not {fmt.plain(value[:40])}.")
     return None

@@ -50,9 +50,9 @@ def picker(settled: Settled) -> None:
             )  # a row without those around it needs its whole path
         _table(settled, kept.head(SHOWN).reset_index(drop=True), f"{by}-{search}")
         if len(kept) > SHOWN:
-            st.caption(f"{fmt.count(len(kept) - SHOWN)} more: search for them.")
+            st.caption(f"{fmt.count(len(kept) - SHOWN)} more. Use the search to find them.")
         elif kept.empty:
-            st.caption("No range fits.")
+            st.caption("No ranges match.")
         _instances(settled)
 
 
@@ -111,7 +111,7 @@ def _instances(settled: Settled) -> None:
     """For each chosen range which instances count, and how many first ones are left out."""
     ranges = settled.chosen.ranges
     if not ranges:
-        st.caption("Tick ranges to see only what they hold.")
+        st.caption("Select ranges to see only what runs inside them.")
         return
     for number, text in enumerate(ranges):
         _instance(settled, number, text)
@@ -121,8 +121,8 @@ def _instances(settled: Settled) -> None:
     st.session_state[key] = settled.chosen.skip_first
     if most > 1:
         st.number_input(
-            "Leave out the first instances of each",
-            help="Instances count from 1, on each thread for itself",
+            "Skip the first instances of each",
+            help="Instances are numbered from 1 on each thread",
             min_value=0,
             max_value=most - 1,
             key=key,

@@ -88,7 +88,7 @@ def settle(manifest: Manifest) -> Settled:
     problems = settled.problems
     if st.session_state.pop(_OTHER_REPORT, False) and problems:
         write(settled)
-        st.toast("  \n".join([*problems, "The selection goes on without it."]), duration="long")
+        st.toast("  \n".join([*problems, "It is ignored."]), duration="long")
         settled = replace(settled, problems=())
     st.session_state[_LAST] = (manifest.id, _asked())
     session.select(manifest.id, settled.params)

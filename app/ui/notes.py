@@ -32,7 +32,7 @@ def diagnostics(report_id: str) -> None:
     for _, row in loud.head(SHOWN).iterrows():
         st.markdown(f"{ICONS[row['severity']]} {_line(row)}")
     if len(loud) > SHOWN:
-        st.caption(f"And {len(loud) - SHOWN} more; the analysis diagnostics lists them all.")
+        st.caption(f"{len(loud) - SHOWN} more: see the analysis diagnostics.")
     if len(quiet):
         with st.expander(f"{fmt.count(len(quiet))} message" + ("" if len(quiet) == 1 else "s") + " for information"):
             for _, row in quiet.head(10 * SHOWN).iterrows():
@@ -55,9 +55,9 @@ def lacks(report_id: str, told: str = "") -> None:
         return
     with st.expander(f"Not in this capture: {', '.join(fmt.plain(c.title) for c in missing)}"):
         for capture in missing:
-            shows = f"**{fmt.plain(capture.title)}** would show {fmt.plain(capture.use)}."
+            shows = f"**{fmt.plain(capture.title)}**: {fmt.plain(capture.use)}."
             if not capture.flag:
                 st.markdown(f"{shows} {captures.RECORDED_NONE}")
                 continue
-            st.markdown(f"{shows} Capture with")
+            st.markdown(f"{shows} To record this, run:")
             st.code(capture.flag, language=None)

@@ -62,11 +62,11 @@ def not_captured(error: NotCapturedError) -> None:
     with st.container(border=True):
         st.markdown(f"**{fmt.plain(error.message)}**")
         if error.use:
-            st.markdown(f"It would show {fmt.plain(error.use)}.")
+            st.markdown(f"This data shows {fmt.plain(error.use)}.")
         if error.why:
             st.markdown(fmt.plain(error.why))
         if error.command:
-            st.markdown("Capture again with")
+            st.markdown("To record it, run:")
             st.code(error.command, language=None)
 
 
@@ -83,7 +83,7 @@ def problem(error: WarpdeckError) -> None:
     words(error.detail)
 
 
-def words(detail: str, title: str = "What the converter said") -> None:
+def words(detail: str, title: str = "Converter output") -> None:
     """Another program's output, verbatim, folded away; nothing where there is none."""
     if detail.strip():
         with st.expander(title):

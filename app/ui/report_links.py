@@ -76,8 +76,8 @@ def _candidate(report: Manifest, other: Manifest) -> Candidate:
 def _choose(report: Manifest) -> None:
     with page.boundary():
         st.caption(
-            f"Nsight Compute says why kernels take as long as they do, {fmt.plain(report.name)} how much that matters."
-            " Kernels belong together by name, grid and block."
+            f"Nsight Compute shows why kernels take their time; {fmt.plain(report.name)} shows how much that"
+            " matters. Kernels are matched by name, grid and block."
         )
         with st.spinner("Comparing kernels…"):
             candidates = ranked(report)
@@ -88,17 +88,17 @@ def _choose(report: Manifest) -> None:
             _row(report, candidate, linked=candidate.report.id == linked)
         if not near:
             st.info(
-                "No Compute report of this library has launches of these kernels. To capture one of the same program:"
+                "No Compute report in this library measured these kernels. To capture one of the same program, run:"
             )
             st.code(_COMMAND, language=None)
         if far:
-            title = "1 report does not" if len(far) == 1 else f"{len(far)} reports do not"
-            with st.expander(f"{title} cover any of its kernels"):
+            title = "1 report covers none" if len(far) == 1 else f"{len(far)} reports cover none"
+            with st.expander(f"{title} of its kernels"):
                 for candidate in far:
                     _row(report, candidate, linked=False)
         total = sum(LAUNCHES in r.subjects for r in session.reports())
         if total > CANDIDATES:
-            st.caption(f"Compared with the {CANDIDATES} newest of {total:,} Compute reports.")
+            st.caption(f"Compared with the newest {CANDIDATES} of {total:,} Compute reports.")
 
 
 def _row(report: Manifest, candidate: Candidate, *, linked: bool) -> None:
@@ -120,9 +120,11 @@ def _coverage(candidate: Candidate) -> str:
     """In words: covers 63 % of the GPU time."""
     if candidate.covered_pct:
         covers = f"covers {_percent(candidate.covered_pct)} of the GPU time"
-        return f"{covers}, {_percent(candidate.other_pct)} more in other shapes" if candidate.other_pct else covers
+        return (
+            f"{covers}, plus {_percent(candidate.other_pct)} in other launch shapes" if candidate.other_pct else covers
+        )
     if candidate.other_pct:
-        return f"{_percent(candidate.other_pct)} of the GPU time, in other shapes only"
+        return f"{_percent(candidate.other_pct)} of the GPU time, in other launch shapes only"
     return "covers nothing"
 
 

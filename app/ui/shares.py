@@ -11,7 +11,7 @@ SHORT = 10
 
 _BORROWED = ("matmul", "attention", "convolution", "normalization", "reduction", "elementwise", "softmax", "copy")
 _FIXED = {
-    "launch": 0, "launch call": 0, "synchronisation": 1, "synchronization": 1, "blocking copy": 2, "copy call": 2,
+    "launch": 0, "launch call": 0, "synchronization": 1, "blocking copy": 2, "copy call": 2,
     "queued copy": 3, "launch latency": 3, "allocation": 4, "host code": 5, "OS runtime call": 6, "module loading": 7,
 }  # fmt: skip
 """Which of the colors each has; what is not here is gray."""

@@ -77,7 +77,7 @@ def family(lines: Sequence[Line], theme: Theme) -> go.Figure:
     times = [value for line in lines for value in line.ns]
     ticks = charts.duration_ticks(min(times) / 2, max(times) * 2, log=True)
     figure.update_yaxes(type="log", tickvals=ticks, ticktext=[charts.round_duration(ns) for ns in ticks])
-    figure.update_yaxes(title="Time of one attention", col=1)
+    figure.update_yaxes(title="Time per attention", col=1)
     figure.update_annotations(font={"size": FONT_PX}, yshift=2)
     figure.update_layout(hovermode="closest")
     return figure
@@ -112,12 +112,12 @@ def _trace(line: Line, theme: Theme) -> go.Scatter:
 
 
 def timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
-    """A label of ``timing_pairs`` over its steps: the timer, the range on the host and on the GPU."""
+    """A label of ``timing_pairs`` over its steps: the timer, the range on the CPU and on the GPU."""
     unit, size = fmt.unit_for(float(rows["timer_ns"].max()), fmt.DURATION_UNITS)
     figure = go.Figure()
     for column, name, color, dash in (
         ("gpu_ns", "range on the GPU", GREY[theme], "dot"),
-        ("cpu_ns", "range on the host", GREY[theme], "solid"),
+        ("cpu_ns", "range on the CPU", GREY[theme], "solid"),
         ("timer_ns", "timer", ACCENT[theme], "solid"),
     ):
         known = rows.dropna(subset=[column])

@@ -19,7 +19,7 @@ def show(manifest: Manifest) -> None:
         f"{Path(fmt.visible(manifest.name)).stem}.summary.md",
         "text/markdown",
         key="summary",
-        help="The answers of the pages, of what is selected",
+        help="The figures of all pages for the current selection",
         on_click="ignore",
         type="tertiary",
         icon=":material/download:",

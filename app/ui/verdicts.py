@@ -40,7 +40,7 @@ def sentence(row: Mapping[Any, Any]) -> str:
     """
     if not isinstance(row["verdict"], str):
         return ""
-    light = f"compute runs at {fmt.percent(row['compute_pct'])} of its peak, memory at {fmt.percent(row['memory_pct'])}"
+    light = f"compute runs at {fmt.percent(row['compute_pct'])} of peak, memory at {fmt.percent(row['memory_pct'])}"
     if row["verdict"] == "small grid":
         light += f", in {row['waves_per_sm']:.2f} waves"
     parts = [f"{row['verdict'].capitalize()}: {light}", _roof(row), _stall(row)]
@@ -53,13 +53,13 @@ def _roof(row: Mapping[Any, Any]) -> str:
     if share is None:
         return ""
     if row["flops_per_s"] == 0:
-        said = f"it does no floating-point work, so the roofline tells only its traffic, {fmt.percent(share)} of DRAM"
+        said = f"no floating-point work, so the roofline shows only its traffic, {fmt.percent(share)} of DRAM bandwidth"
         return said + (", and other instructions keep the SMs busy" if verdict == "compute bound" else "")
-    said = f"on the roofline it reaches {fmt.percent(share)} of the {row['roof']} roof"
+    said = f"it reaches {fmt.percent(share)} of the {row['roof']} roof"
     if (verdict, row["roof"]) == ("compute bound", "memory"):
-        return f"{said}, for most of what keeps the SMs busy is no floating-point work"
+        return f"{said}, because other instructions keep the SMs busy"
     if (verdict, row["roof"]) == ("memory bound", "compute"):
-        return f"{said}, for caches rather than DRAM are the busy memory"
+        return f"{said}, because caches are the busy memory, not DRAM"
     return said
 
 
@@ -68,7 +68,7 @@ def _stall(row: Mapping[Any, Any]) -> str:
     share = fmt.number(row["stall_pct"])
     if share is None or not isinstance(row["stall"], str):
         return ""
-    said = f"a warp waits {fmt.percent(share)} of its time for {row['stall'].replace('_', ' ')}"
+    said = f"warps wait {fmt.percent(share)} of their time for {row['stall'].replace('_', ' ')}"
     if row["stall"] in MEMORY_STALLS and row["verdict"] == "compute bound":
-        return f"{said} (memory), which the other warps cover in part"
+        return f"{said} (memory), partly hidden by other warps"
     return said

@@ -33,9 +33,7 @@ def require_editor() -> None:
         NotAllowedError: the user may not change anything.
     """
     if not may_edit():
-        raise NotAllowedError(
-            "You may look at reports, but not change anything.", hint="Ask for the role of an editor."
-        )
+        raise NotAllowedError("You can view reports but not change anything.", hint="Ask for the editor role.")
 
 
 def gate() -> bool:
@@ -50,7 +48,10 @@ def gate() -> bool:
             label = f"Log in with {name}" if name else "Log in"
             st.button(label, key=f"login-{name}", type="primary", on_click=st.login, args=(name or None,))
     else:
-        st.text("You are logged in, but have no role here. Ask whoever runs this dashboard for one, then log in again.")
+        st.text(
+            "You are logged in but have no role here. Ask the person who runs this dashboard for one, then log in"
+            " again."
+        )
         out()
     return False
 

@@ -21,8 +21,8 @@ _OF_MACHINE = ("/_stcore/health", serving.PATH)
 """Answered to this machine whatever names the server has; neither tells anything of a report."""
 _MACHINE = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 _WORDS = {
-    "host": "This server does not answer to that host name: it is not in server.allowedHosts.",
-    "origin": "This server answers its own pages only: that origin is not in server.corsAllowedOrigins.",
+    "host": "This server does not answer to that host name; it is not in server.allowedHosts.",
+    "origin": "This server answers only its own pages; that origin is not in server.corsAllowedOrigins.",
 }
 
 

@@ -168,7 +168,7 @@ def _died(status: int, words: str, timeout_s: float | None) -> dict[str, Any]:
         hint = "Capture a shorter window, or raise WARPDECK_CONVERT_TIMEOUT_S."
     else:
         how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-        message = f"The conversion ended without an answer ({how})."
-        hint = "Often this is too little memory; try again, or capture a shorter window."
+        message = f"The conversion ended without a result ({how})."
+        hint = "The usual cause is too little memory; try again, or capture a shorter window."
     detail = "" if "Traceback (most recent" in words else scrub.words(words)
     return {"state": "failed", "message": message, "hint": hint, "detail": detail}

@@ -113,7 +113,7 @@ def _build(request: Request, hashing: Future[str], size: int) -> Manifest:
         db.execute(f"UPDATE report SET name = {name}, source_sha256 = '{sha256}', source_bytes = {size}")
         made = rebuilt.of(db)
     if made is None or not made.rows.keys() - _OF_ANY:
-        raise ConversionError("The file was read, and there is nothing in it.", hint="Capture again.")
+        raise ConversionError("The file was read but has no data.", hint="Capture again.")
     return replace(made, parts=parts(source))
 
 

@@ -70,13 +70,13 @@ def _of(error: Exception, request: Request) -> Outcome:
 def _unforeseen(error: Exception, name: str) -> Outcome:
     detail = ""
     if isinstance(error, PermissionError):
-        message, hint = f"{name} may not be read.", "Give the worker read permission; it is then tried again."
+        message, hint = f"The importer may not read {name}.", "Give the importer read permission; it then tries again."
     elif isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
         message = f"{name} needs more memory than a conversion may use."
         hint = "Capture a shorter window, or raise WARPDECK_CONVERT_MEMORY_MB and WARPDECK_MEMORY_LIMIT."
     else:
-        message = f"{name} could not be read: it is damaged, or not as its program writes it."
-        hint, detail = "Copy it again from where it was captured, or capture again.", scrub.database(error)
+        message = f"{name} could not be read: it is damaged or not in the expected format."
+        hint, detail = "Copy it again from its source, or capture again.", scrub.database(error)
     return Outcome("failed", message=message, hint=hint, detail=detail, trace=_trace(error))
 
 
@@ -94,7 +94,7 @@ def _full(error: Exception, request: Request) -> Outcome:
     return Outcome(
         "deferred",
         message="The disk is full.",
-        hint="It is tried again as soon as there is more room.",
+        hint="It is tried again when there is more space.",
         detail=detail,
     )
 

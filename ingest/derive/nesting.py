@@ -54,10 +54,10 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(read_sql("write_ranges.sql", "ingest.derive"))
     if deep:
         text = f"{deep:,} ranges are nested more than {paths.DEEPEST} deep."
-        remarks.remember(db, "warning", f"{text} Their paths leave out the ranges in between (…).")
+        remarks.remember(db, "warning", f"{text} Their paths skip the ranges in between (…).")
     if count := count_rows(db, "beyond"):
         text = f"{count:,} ranges cross too many others of their thread."
-        remarks.remember(db, "warning", f"{text} They are listed with their times, but hold nothing.")
+        remarks.remember(db, "warning", f"{text} They are listed with their times but contain nothing.")
 
 
 def _find_parents(db: duckdb.DuckDBPyConnection) -> None:

@@ -25,7 +25,7 @@ def reject(db: duckdb.DuckDBPyConnection) -> None:
     """Moves impossible rows to ``rejected_row``, and says how many they are."""
     for table in INTERVALS:
         missing = "start_ns IS NULL" if table in ENDLESS else "start_ns IS NULL OR end_ns IS NULL"
-        if count := _move(db, table, f"{missing} OR end_ns < start_ns", "no time, or an end before the start"):
+        if count := _move(db, table, f"{missing} OR end_ns < start_ns", "no time, or an end before their start"):
             _tell(db, count, table, "impossible times")
         _reject_endless(db, table)
     for table in MOMENTS:
@@ -43,7 +43,7 @@ def _reject_endless(db: duckdb.DuckDBPyConnection, table: str) -> None:
 
 
 def _tell(db: duckdb.DuckDBPyConnection, count: int, table: str, what: str) -> None:
-    remarks.remember(db, "warning", f"{count:,} rows of {table} have {what} and are left out of every figure.")
+    remarks.remember(db, "warning", f"{count:,} rows of {table} have {what} and are excluded everywhere.")
 
 
 def _move(db: duckdb.DuckDBPyConnection, table: str, condition: str, reason: str) -> int:

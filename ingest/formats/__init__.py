@@ -40,12 +40,12 @@ FORMATS = tuple(
 _KNOWN_STRANGERS = (
     (
         ".qdstrm",
-        "is raw capture data that nsys has not finished",
+        "is raw capture data that nsys did not finish",
         "Import it with QdstrmImporter, then drop the .nsys-rep.",
     ),
-    (".nsys-rep", "does not begin as an Nsight Systems report does", "Copy it again from where it was captured."),
-    (".qdrep", "does not begin as an Nsight Systems report does", "Copy it again from where it was captured."),
-    (".ncu-rep", "does not begin as an Nsight Compute report does", "Copy it again from where it was captured."),
+    (".nsys-rep", "does not start like an Nsight Systems report", "Copy it again from its source."),
+    (".qdrep", "does not start like an Nsight Systems report", "Copy it again from its source."),
+    (".ncu-rep", "does not start like an Nsight Compute report", "Copy it again from its source."),
     (".sqlite", "is not an nsys export", "Make one with: nsys export -t sqlite REPORT.nsys-rep"),
 )
 
@@ -66,7 +66,7 @@ def detect(path: Path) -> Format:
         if path.name.lower().endswith(suffix):
             raise ConversionError(f"{path.name} {problem}.", hint=hint)
     raise ConversionError(
-        f"{path.name} is no report that Warpdeck reads.",
+        f"Warpdeck cannot read {path.name}: it is not a known report format.",
         hint="Drop .nsys-rep, .qdrep, an nsys export (.sqlite or parquetdir), .ncu-rep, or the text of ncu --csv.",
     )
 

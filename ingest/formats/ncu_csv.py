@@ -50,10 +50,10 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     errors = [text for severity, _, text in capture.diagnostics if severity == "error"]
     if not capture.launches:
         raise ConversionError(
-            "The text holds no kernel that ncu measured.",
-            hint="Run ncu --csv again and keep its whole output; what ncu said stands below."
+            "The text has no kernels measured by ncu.",
+            hint="Run ncu --csv again and keep its whole output; ncu's messages are below."
             if errors
-            else "Save the output of ncu --csv --page raw, its header line included.",
+            else "Save the output of ncu --csv --page raw, including its header line.",
             detail="\n".join(errors),
         )
     _say_what_is_missing(capture, tables.UNNAMED)
@@ -62,13 +62,11 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
 
 def _say_what_is_missing(capture: "Capture", unnamed: str) -> None:
     if all(launch.kernel == unnamed for launch in capture.launches):
-        text = "The table has metrics of ncu but not its Kernel Name column: launches have no names."
+        text = "The table has ncu metrics but no Kernel Name column, so launches have no names."
         capture.diagnostics.append(("warning", "warpdeck", text))
     unmapped = {detail.label for detail in capture.details if detail.metric is None}
     if unmapped:
-        text = (
-            f"{len(unmapped)} labels of the details page stand for no metric that is certain; they are in ncu_detail."
-        )
+        text = f"{len(unmapped)} labels of the details page match no known metric; they are in ncu_detail."
         capture.diagnostics.append(("info", "warpdeck", text))
     text = "Read from text: values are rounded as ncu printed them. The .ncu-rep file has every digit."
     capture.diagnostics.append(("info", "warpdeck", text))

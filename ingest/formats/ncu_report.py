@@ -71,7 +71,7 @@ def _unpack(source: Path, work: Path) -> Path:
             while block := stream.read(1 << 22):
                 output.write(block)
                 if output.tell() > UNPACKED_BYTES:
-                    raise ConversionError("The compressed report grows past 8 GiB when it is unpacked.")
+                    raise ConversionError("The compressed report is larger than 8 GiB when unpacked.")
     except (OSError, pa.ArrowException) as error:
         raise ConversionError(
             "The compressed report is truncated or damaged.",
@@ -90,7 +90,9 @@ def _read(report: Path, frame: container.Frame, work: Path) -> Capture:
         if tools.find_ncu() is None:
             raise
         capture = _second_try(error, report, work)
-        text = f"{wheel.label()} could not read the report, {capture.converter} did: {error.detail or error.message}"
+        text = (
+            f"{wheel.label()} could not read the report, but {capture.converter} could: {error.detail or error.message}"
+        )
         capture.diagnostics.append(("info", "ncu", text))
         return capture
 
@@ -109,7 +111,7 @@ def _by_ncu(report: Path, work: Path) -> Capture:
     tool = tools.find_ncu()
     if tool is None:
         raise ConversionError(
-            "Reading a Nsight Compute report needs ncu or the ncu-report wheel, and neither is here.",
+            "Reading an Nsight Compute report needs ncu or the ncu-report wheel; this machine has neither.",
             hint="Install Nsight Compute or set WARPDECK_NCU, "
             "or drop the output of ncu --import FILE --csv --page raw.",
         )

@@ -31,7 +31,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
         load.load(db, parquet.export(db, source))
     except (duckdb.InvalidInputException, duckdb.IOException) as error:
         raise ConversionError(
-            f"{source.name} holds a Parquet file that is damaged or not complete.",
+            f"{source.name} has a damaged or incomplete Parquet file.",
             hint="Export it again with: nsys export -t parquetdir",
             detail=scrub.database(error),
         ) from error

@@ -57,7 +57,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
         if beside is None:
             raise
         nsys_sqlite.convert(beside, db, work)
-        remarks.note(db, "warning", f"Read from the export {beside.name} beside the report. {problem.message}")
+        remarks.note(db, "warning", f"{problem.message} Its SQLite export {beside.name} was used.")
         (converter,) = db.execute("SELECT converter FROM report").fetchone() or ("",)
     db.execute(f"UPDATE report SET converter = {quote(converter)}, tool_version = {quote(_captured_by(source))}")
 
@@ -85,7 +85,7 @@ def is_complete(path: Path) -> bool:
 def _through_nsys(tool: tools.Tool | None, source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> str:
     if tool is None:
         raise ConversionError(
-            "There is no nsys on this machine to read the report with.",
+            "This machine has no nsys to read the report with.",
             hint="Install Nsight Systems, or drop the report's export (nsys export -t sqlite) instead.",
         )
     (work / "report.nsys-rep").symlink_to(source.absolute())  # a plain name: nsys splits paths at spaces
@@ -118,24 +118,25 @@ def _failure(tool: tools.Tool, source: Path, words: str) -> ConversionError:
     """Says why nsys gave up. Where it only says that it cannot parse, the report's own header decides: a version below
     nsys's own means damage; one that does not say (a build of nsys within another product) leaves both open."""
     if "Error writing" in words or "No space left" in words:
-        return DiskFullError("The disk is full.", hint="Free some space; the report is tried again.", detail=words)
+        return DiskFullError("The disk is full.", hint="Free some space; the import is then tried again.", detail=words)
     newer = _NEWER.search(words)
     version = newer[1] if newer else _captured_by(source)
     if newer or _is_newer(version, tool):
         return ConversionError(
-            f"{source.name} was made by Nsight Systems {version}, and this machine has {tool.label}.",
+            f"{source.name} needs a newer nsys than {tool.label.removeprefix('nsys ')} (installed); it was made"
+            f" by Nsight Systems {version}.",
             hint=f"Install nsys {version} or newer, or put the report's export (nsys export -t sqlite) beside it.",
             detail=words,
         )
     if any(sign in words for sign in _UNREADABLE_BY_OLDER) and _of_unknown_version(source):
         return ConversionError(
-            f"{source.name} is damaged, or was made by a newer Nsight Systems than this machine's {tool.label}.",
+            f"{source.name} is damaged, or needs a newer nsys than {tool.label.removeprefix('nsys ')} (installed).",
             hint="Copy it again, install a newer nsys, or put the report's export (nsys export -t sqlite) beside it.",
             detail=words,
         )
     return ConversionError(
         f"{source.name} is damaged: {tool.label} cannot read it.",
-        hint="Copy it again from where it was captured, or capture again.",
+        hint="Copy it again from its source, or capture again.",
         detail=words,
     )
 
@@ -153,8 +154,8 @@ def _of_unknown_version(source: Path) -> bool:
 def _check_complete(source: Path) -> None:
     if not is_complete(source):
         raise ConversionError(
-            f"{source.name} is not complete: it does not end as a report of Nsight Systems does.",
-            hint="Wait until it is copied, or copy it again; it is tried again when it changes.",
+            f"{source.name} is incomplete: it does not end like an Nsight Systems report.",
+            hint="Wait until it is copied, or copy it again. It is tried again when it changes.",
         )
 
 

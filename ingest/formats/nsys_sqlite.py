@@ -46,7 +46,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
 def _note_wrong_cells(db: duckdb.DuckDBPyConnection, source: Path) -> None:
     """Names the columns whose cells were left out: a number that is missing must not pass for one that is 0."""
     for table, column, count in sqlite.wrong_cells(source, wanted()):
-        remarks.note(db, "warning", f"{count:,} cells of {table}.{column} are not numbers and are left out.")
+        remarks.note(db, "warning", f"{count:,} cells of {table}.{column} are not numbers and are excluded.")
 
 
 def is_export(tables: set[str]) -> bool:

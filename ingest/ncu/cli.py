@@ -42,7 +42,7 @@ def _print(tool: tools.Tool, report: Path, work: Path, page: str) -> Path:
     if printed.returncode or "==ERROR==" in head:
         raise ConversionError(
             f"{tool.label} cannot read the report.",
-            hint="Use an ncu that is at least as new as the one that captured it, or install the ncu-report wheel.",
+            hint="Use an ncu at least as new as the one that captured the report, or install the ncu-report wheel.",
             detail=scrub.words(head + printed.stderr),
         )
     return output

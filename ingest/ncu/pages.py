@@ -47,7 +47,7 @@ def read(lines: Iterable[str], capture: Capture) -> None:
         seen.update(launches)
         _details(page, launches, capture, raw)
     if skipped := sum(page.skipped for page in texts):
-        text = f"{skipped} rows of the text have more or fewer cells than their header and were left out."
+        text = f"{skipped} rows of the text have more or fewer cells than their header and are excluded."
         capture.diagnostics.append(("warning", "warpdeck", text))
 
 

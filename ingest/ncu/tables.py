@@ -105,15 +105,15 @@ def store(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
     """
     if not capture.launches:
         raise ConversionError(
-            "The report holds no kernel that ncu measured.",
-            hint="Capture again and look for ==ERROR== or ==WARNING== lines in what ncu prints.",
+            "The report has no kernels measured by ncu.",
+            hint="Capture again and check ncu's output for ==ERROR== or ==WARNING== lines.",
             detail="\n".join(text for _, _, text in capture.diagnostics),
         )
     try:
         _fill(db, capture)
     except UnicodeError as error:
         raise ConversionError(
-            "The report holds names that are no text: it is damaged.",
+            "The report has names that are not text: it is damaged.",
             hint="Copy the file again, or capture again.",
             detail=str(error),
         ) from error

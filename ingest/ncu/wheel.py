@@ -90,8 +90,8 @@ def read(path: Path, frame: Frame, measured: deque[Measured] | None = None) -> C
     except Exception as error:
         # The wheel documents no errors: a damaged file shows as TypeError, AttributeError or one of SWIG's own.
         raise ConversionError(
-            f"{label()} cannot read the report: it is damaged or of an unknown version.",
-            hint="Copy the file again, or capture again with a Nsight Compute of 2020 or newer.",
+            f"{label()} cannot read the report: it is damaged or has an unknown version.",
+            hint="Copy the file again, or capture again with Nsight Compute 2020 or newer.",
             detail=f"{type(error).__name__}: {error}",
         ) from error
     return capture

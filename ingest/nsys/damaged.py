@@ -32,7 +32,7 @@ def _read(db: duckdb.DuckDBPyConnection, source: Source, name: str) -> str:
         return source.lossy(name)
     except (sqlite3.Error, pa.ArrowException, OSError) as error:
         raise ConversionError(
-            f"{source.name} is damaged or not complete: one of its tables cannot be read.",
+            f"{source.name} is damaged or incomplete: one of its tables cannot be read.",
             hint="Export it again with nsys export.",
         ) from error
 

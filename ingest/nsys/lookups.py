@@ -53,7 +53,7 @@ def keep_first(db: duckdb.DuckDBPyConnection) -> None:
                 ALTER TABLE src."first of {table}" RENAME TO {table}
             """)
             remarks.remember(
-                db, "warning", f"{rows - different:,} rows of {table} repeat an id: the first of each counts."
+                db, "warning", f"{rows - different:,} rows of {table} repeat an id; only the first of each counts."
             )
 
 
@@ -62,7 +62,7 @@ def collect_enums(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> N
     reads = {name: read for s in reversed(sources) for name, read in s.tables.items() if name.startswith(ENUM)}
     db.execute("CREATE OR REPLACE TEMP TABLE enumeration (enum VARCHAR, id BIGINT, name VARCHAR, label VARCHAR)")
     if len(reads) > ENUMS:
-        text = f"{len(reads) - ENUMS:,} enumerations are left out: the export has {len(reads):,}, and {ENUMS} are read."
+        text = f"{len(reads) - ENUMS:,} enumerations are excluded: the export has {len(reads):,}, and {ENUMS} are read."
         remarks.remember(db, "warning", text)
     parts = [_enum(name, read) for name, read in sorted(reads.items())[:ENUMS]]
     try:

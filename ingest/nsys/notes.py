@@ -46,8 +46,8 @@ def graphs(db: duckdb.DuckDBPyConnection) -> None:
     """Says that kernels are missing where CUDA graphs were traced as a whole, and how to capture them."""
     if count := count_rows(db, "graph_launch"):
         launches = "1 launch of a CUDA graph was" if count == 1 else f"{count:,} launches of CUDA graphs were"
-        text = f"{launches} traced as a whole: the kernels inside are in no table of this report."
-        remarks.note(db, "warning", f"{text} Capture with: nsys profile --cuda-graph-trace=node")
+        text = f"{launches} traced as a whole: their kernels are not in this report."
+        remarks.note(db, "warning", f"{text} To record them: nsys profile --cuda-graph-trace=node")
 
 
 def texts(db: duckdb.DuckDBPyConnection) -> None:

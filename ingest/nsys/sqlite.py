@@ -75,7 +75,7 @@ def tables(path: Path) -> list[str]:
             return [name.decode("utf-8", "replace") for (name,) in db.execute(query)]
     except sqlite3.Error as error:
         raise ConversionError(
-            f"{path.name} is an SQLite file that cannot be read: it is damaged or not complete.",
+            f"{path.name} is an SQLite file that cannot be read: it is damaged or incomplete.",
             hint="Export it again with: nsys export -t sqlite",
             detail=scrub.database(error),
         ) from error

@@ -26,16 +26,14 @@ LOGS: tuple[Kind, ...] = ("power", "tasks")
 """Tables whose columns have fixed names."""
 _WANTED = (PLAIN.label, PLAIN.step, PLAIN.time)
 _WARMUP = re.compile("warm[ _-]?up", re.IGNORECASE)
-_EXAMPLE = "A table has the columns label, step, seconds."
+_EXAMPLE = "Timings need the columns label, step, seconds."
 
 
 class ColumnsNeededError(ConversionError):
     """A table of timings whose columns nobody has named yet; ``names`` are those that it has."""
 
     def __init__(self, name: str, names: Sequence[str]) -> None:
-        super().__init__(
-            f"{name} has no columns label, step, seconds.", hint="Say on the Library page which columns they are."
-        )
+        super().__init__(f"{name} has no columns label, step, seconds.", hint="Name its columns on the Library page.")
         self.names = tuple(names)
 
 
@@ -57,12 +55,12 @@ def read(path: Path, columns: Columns | None = None) -> Sidecar:
     """
     if path.stat().st_size > MOST_BYTES:
         raise ConversionError(
-            f"{path.name} is larger than {MOST_BYTES >> 20} MB.", hint="A file of timings or facts is a small one."
+            f"{path.name} is larger than {MOST_BYTES >> 20} MB.", hint="Files of timings or facts are small."
         )
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConversionError(f"{path.name} is no UTF-8 text.", hint="Save it as UTF-8.") from error
+        raise ConversionError(f"{path.name} is not UTF-8 text.", hint="Save it as UTF-8.") from error
     if path.suffix.lower() == ".csv":
         names, rows = _table(path.name, text)
         if kind := _log(path.name):
@@ -81,15 +79,15 @@ def _from_json(name: str, text: str, columns: Columns | None) -> Sidecar:
         content = json.loads(text, parse_int=str, parse_float=str)
         facts = dict(_flat("", content)) if isinstance(content, dict) else {}
     except (ValueError, RecursionError) as error:
-        raise ConversionError(f"{name} is no JSON.", hint="", detail=type(error).__name__) from error
+        raise ConversionError(f"{name} is not JSON.", hint="", detail=type(error).__name__) from error
     if name.lower().endswith(".meta.json") or isinstance(content, dict):
         if not isinstance(content, dict):
             hint = 'For example {"batch": 8, "heads": 12, "tokens": 512, "head_size": 64}.'
-            raise ConversionError(f"{name} holds no JSON object.", hint=hint)
+            raise ConversionError(f"{name} has no JSON object.", hint=hint)
         return Sidecar("meta", json.dumps(facts, indent=1, ensure_ascii=True))
     if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
         hint = "Facts are one object; timings are a list of objects with label, step, seconds."
-        raise ConversionError(f"{name} is neither facts nor timings.", hint=hint)
+        raise ConversionError(f"{name} has neither facts nor timings.", hint=hint)
     names = list(dict.fromkeys(key for row in content for key in row))
     rows = [[str(row.get(key, "")) for key in names] for row in content]
     return Sidecar("timings", _timings(name, names, enumerate(rows, 1), columns))
@@ -113,7 +111,7 @@ def _table(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[st
     try:
         names = [cell.strip() for cell in next(reader, [])]
     except csv.Error as error:
-        raise ConversionError(f"{name} is no CSV.", hint=_EXAMPLE, detail=type(error).__name__) from error
+        raise ConversionError(f"{name} is not CSV.", hint=_EXAMPLE, detail=type(error).__name__) from error
     return names, ((reader.line_num, row) for row in reader if any(cell.strip() for cell in row))
 
 
@@ -128,9 +126,9 @@ def _timings(name: str, names: Sequence[str], rows: Iterable[tuple[int, list[str
         for line, row in rows:
             writer.writerow(_row(f"{name}, row {line}", row, places, chosen, counts))
     except csv.Error as error:
-        raise ConversionError(f"{name} is no CSV.", hint=_EXAMPLE, detail=type(error).__name__) from error
+        raise ConversionError(f"{name} is not CSV.", hint=_EXAMPLE, detail=type(error).__name__) from error
     if not counts:
-        raise ConversionError(f"{name} has no row.", hint=_EXAMPLE)
+        raise ConversionError(f"{name} has no rows.", hint=_EXAMPLE)
     return out.getvalue()
 
 
@@ -152,7 +150,7 @@ def _row(where: str, row: list[str], places: dict[str, int], columns: Columns, c
         raise ConversionError(f"{where} has too few cells.", hint=_EXAMPLE)
     label = row[places[PLAIN.label]].strip() if PLAIN.label in places else columns.text.strip()
     if not label or "\0" in label:
-        raise ConversionError(f"{where} has no label.", hint="It is the name of a range.")
+        raise ConversionError(f"{where} has no label.", hint="The label is the name of a range.")
     number = counts.get(label, 0)
     counts[label] = number + 1
     seconds = _number(where, columns.time, row[places[PLAIN.time]]) * UNITS[columns.unit]
@@ -166,7 +164,9 @@ def _number(where: str, column: str, cell: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise ConversionError(f"{where}: {column} is {cell.strip()[:40]!r}, which is no time.", hint="Such as 0.0123.")
+        raise ConversionError(
+            f"{where}: {column} is {cell.strip()[:40]!r}, which is not a time.", hint="Use seconds, such as 0.0123."
+        )
     return value
 
 
@@ -182,4 +182,4 @@ def _step(where: str, cell: str) -> int | str:
             return int(value)
     except (OverflowError, ValueError):
         pass  # said below, as what is no whole number
-    raise ConversionError(f"{where}: step is {cell.strip()[:40]!r}, which is no whole number.", hint=_EXAMPLE)
+    raise ConversionError(f"{where}: step is {cell.strip()[:40]!r}, which is not a whole number.", hint=_EXAMPLE)

@@ -34,7 +34,7 @@ def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[i
     for group in _NEEDED[kind]:
         if not any(column in lowered for column in group):
             wanted = ", ".join(" or ".join(alternatives) for alternatives in _NEEDED[kind])
-            raise ConversionError(f"{name} has no column {' or '.join(group)}.", hint=f"It needs {wanted}.")
+            raise ConversionError(f"{name} has no column {' or '.join(group)}.", hint=f"The file needs {wanted}.")
     places = {column: lowered.index(column) for column in TABLES[kind] if column in lowered}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -44,14 +44,14 @@ def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[i
         for line, row in rows:
             if len(row) < len(names):
                 raise ConversionError(
-                    f"{name}, row {line} has too few cells.", hint="Each row has one for each column."
+                    f"{name}, row {line} has too few cells.", hint="Each row needs one cell per column."
                 )
             writer.writerow(_cell(kind, f"{name}, row {line}", column, row, places) for column in TABLES[kind])
             count += 1
     except csv.Error as error:
-        raise ConversionError(f"{name} is no CSV.", hint="", detail=type(error).__name__) from error
+        raise ConversionError(f"{name} is not CSV.", hint="", detail=type(error).__name__) from error
     if not count:
-        raise ConversionError(f"{name} has no row.", hint="It holds a row for each reading or measurement.")
+        raise ConversionError(f"{name} has no rows.", hint="The file needs one row per reading or measurement.")
     return out.getvalue()
 
 
@@ -65,16 +65,16 @@ def _cell(kind: Kind, where: str, column: str, row: Sequence[str], places: dict[
     if not text and column in _MAY_BE_EMPTY:
         return ""
     if not _is_value(TABLES[kind][column], text) or (allowed and text not in allowed):
-        wanted = f"It is one of {', '.join(allowed)}." if allowed else _HINTS[TABLES[kind][column]]
+        wanted = f"Use one of {', '.join(allowed)}." if allowed else _HINTS[TABLES[kind][column]]
         raise ConversionError(f"{where}: {column} is {text[:40]!r}.", hint=wanted)
     return text
 
 
 _HINTS = {
-    "VARCHAR": "It is a text.",
-    "BIGINT": "It is a whole number from 0 up.",
-    "INTEGER": "It is a whole number from 0 up.",
-    "DOUBLE": "It is a number from 0 up.",
+    "VARCHAR": "Use text.",
+    "BIGINT": "Use a whole number of 0 or more.",
+    "INTEGER": "Use a whole number of 0 or more.",
+    "DOUBLE": "Use a number of 0 or more.",
 }
 _MOST = {"BIGINT": 2**63 - 1, "INTEGER": 2**31 - 1}
 

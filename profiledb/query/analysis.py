@@ -87,7 +87,7 @@ def _wrong_values() -> Iterator[None]:
     try:
         yield
     except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
-        raise AnalysisError("A parameter has a value of the wrong kind.", detail=str(error)) from error
+        raise AnalysisError("A parameter has a value of the wrong type.", detail=str(error)) from error
 
 
 @cache

@@ -23,6 +23,12 @@ class Capture:
     flag: str
     use: str
 
+    @property
+    def lack(self) -> str:
+        """The sentence that says that a report does not have it; an acronym keeps its capitals."""
+        plain = self.title[1:2].isupper() or self.title.startswith("Open")
+        return f"No {self.title if plain else self.title[:1].lower() + self.title[1:]} in this report."
+
 
 TRACED = {
     "kernel": "CAPTURE_EVENT_TYPE=Cuda",
@@ -38,17 +44,17 @@ TRACED = {
     "sched_event": "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE=true",
 }
 """The setting of a capture (name=value, as nsys writes it) that says that a table was asked for."""
-RECORDED_NONE = "The capture asked for it, and nothing was recorded."
+RECORDED_NONE = "The capture asked for it, but nothing was recorded."
 _PAGE_FAULTS = "nsys profile --trace=cuda --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"
 
 CAPTURES = (
     Capture("kernel", TIMELINE, "CUDA kernels", "nsys profile --trace=cuda", "kernel times and classes"),
-    Capture("memop", TIMELINE, "Memory copies", "nsys profile --trace=cuda", "copies by direction and size"),
     Capture(
-        "api_call", TIMELINE, "CUDA API calls", "nsys profile --trace=cuda", "launch overhead and waits of the host"
+        "memop", TIMELINE, "Memcpy and memset", "nsys profile --trace=cuda", "memcpy and memset by direction and size"
     ),
-    Capture("range", TIMELINE, "NVTX ranges", "nsys profile --trace=cuda,nvtx", "the split of time by range"),
-    Capture("osrt_call", TIMELINE, "OS runtime calls", "nsys profile --trace=cuda,nvtx,osrt", "why the host waits"),
+    Capture("api_call", TIMELINE, "CUDA API calls", "nsys profile --trace=cuda", "launch overhead and CPU waits"),
+    Capture("range", TIMELINE, "NVTX ranges", "nsys profile --trace=cuda,nvtx", "time by range"),
+    Capture("osrt_call", TIMELINE, "OS runtime calls", "nsys profile --trace=cuda,nvtx,osrt", "why the CPU waits"),
     Capture(
         "memory_event",
         TIMELINE,
@@ -72,21 +78,19 @@ CAPTURES = (
     ),
     Capture("sched_event", TIMELINE, "CPU scheduling", "nsys profile --cpuctxsw=process-tree", "when threads run"),
     Capture("mpi_call", TIMELINE, "MPI calls", "nsys profile --trace=cuda,nvtx,osrt,mpi", "messages between ranks"),
-    Capture("openacc_event", TIMELINE, "OpenACC events", "nsys profile --trace=cuda,openacc", "the time of directives"),
+    Capture("openacc_event", TIMELINE, "OpenACC events", "nsys profile --trace=cuda,openacc", "time by directive"),
     Capture("um_cpu_page_fault", TIMELINE, "CPU page faults", _PAGE_FAULTS, "unified memory that the CPU waits for"),
-    Capture("um_gpu_page_fault", TIMELINE, "GPU page faults", _PAGE_FAULTS, "unified memory that GPUs wait for"),
-    Capture(
-        "ncu_launch", LAUNCHES, "Profiled kernels", "ncu --set full -o report PROGRAM", "speed of light of kernels"
-    ),
+    Capture("um_gpu_page_fault", TIMELINE, "GPU page faults", _PAGE_FAULTS, "unified memory that the GPU waits for"),
+    Capture("ncu_launch", LAUNCHES, "Profiled kernels", "ncu --set full -o report PROGRAM", "speed of light by kernel"),
     Capture(
         "ncu_roofline_point",
         LAUNCHES,
         "Work and traffic",
         "ncu --set roofline",
-        "the roofline: how far a kernel is from its roof",
+        "how far each kernel is from its roof",
     ),
-    Capture("ncu_metric", LAUNCHES, "Metrics", "ncu --set full", "every counter of a kernel"),
-    Capture("ncu_rule", LAUNCHES, "Rule results", "ncu --set full", "what ncu itself advises"),
+    Capture("ncu_metric", LAUNCHES, "Metrics", "ncu --set full", "all counters of each kernel"),
+    Capture("ncu_rule", LAUNCHES, "Rule results", "ncu --set full", "ncu's own advice"),
     Capture("ncu_detail", LAUNCHES, "Sections", "ncu --set full", "the details page"),
 )
 
@@ -126,19 +130,19 @@ NODES = "--cuda-graph-trace=node"
 GPU_SIDE = ("kernel", "memop")
 OF_SIDECARS = {
     "timing": NotCapturedError(
-        "Timings of the program itself: not in this report.",
-        why="Drop NAME.timings.csv with the columns label, step, seconds; NAME is that of the report.",
+        "No timings from the program in this report.",
+        why="Drop NAME.timings.csv with the columns label, step, seconds; NAME is the report's name.",
     ),
     "power_log": NotCapturedError(
-        "A log of power and clocks: not beside this report.", command="python -m workloads profile -- python train.py"
+        "No log of power and clocks in this report.", command="python -m workloads profile -- python train.py"
     ),
     "task_time": NotCapturedError(
-        "Times of the same work on CPU and GPU: not beside this report.",
-        why="Drop NAME.tasks.csv with the columns task, size, device, part, seconds; NAME is that of the report.",
+        "No times of the same work on CPU and GPU in this report.",
+        why="Drop NAME.tasks.csv with the columns task, size, device, part, seconds; NAME is the report's name.",
     ),
     "meta": NotCapturedError(
-        "Facts about the program: not in this report.",
-        why="Drop NAME.meta.json with an object; NAME is that of the report.",
+        "No facts about the program in this report.",
+        why="Drop NAME.meta.json with a JSON object; NAME is the report's name.",
     ),
 }
 """What a report lacks that no profiler writes (sidecar.py)."""
@@ -157,25 +161,20 @@ def how_to_capture(
     """
     if graphs_traced and table in GPU_SIDE:
         return NotCapturedError(
-            "CUDA graphs were traced as wholes: what they ran is not in this report.",
+            "CUDA graphs were traced as a whole, so their kernels are not in this report.",
             command=f"nsys profile {NODES}",
         )
     if calls_traced and table in GPU_SIDE:
         return NotCapturedError(
-            "CUDA calls were traced, but nothing of what ran on the GPU: not in this report.",
-            why="The flag was used: where kernels ran, the profiler recorded none. WSL2, for one, does not support it;"
-            " profile on native Linux.",
+            "No GPU activity was recorded, although CUDA calls were.",
+            why="WSL2 drivers often do not report it: profile on native Linux. CUDA calls are on the CUDA API page.",
             tables=GPU_SIDE,
         )
     if table in OF_SIDECARS:
         return copy(OF_SIDECARS[table])
     for capture in CAPTURES:
         if capture.table == table and asked_for:
-            return NotCapturedError(
-                f"{capture.title}: not in this report.", why=RECORDED_NONE, use=capture.use, tables=(table,)
-            )
+            return NotCapturedError(capture.lack, why=RECORDED_NONE, use=capture.use, tables=(table,))
         if capture.table == table:
-            return NotCapturedError(
-                f"{capture.title}: not in this report.", command=capture.flag, use=capture.use, tables=(table,)
-            )
-    return NotCapturedError(f"This report has no rows in {table}.", why="Capture it with the trace that fills it.")
+            return NotCapturedError(capture.lack, command=capture.flag, use=capture.use, tables=(table,))
+    return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")

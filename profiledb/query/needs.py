@@ -15,7 +15,7 @@ def check(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, *, alone: bool 
     for tables in analysis.needs:
         if analysis.joins and alone and tables[0].startswith("ncu_"):
             raise NotLinkedError(
-                "No Compute report is linked to this report.",
+                "This report has no linked Compute report.",
                 hint="Link one on the Library page, or: warpdeck link REPORT COMPUTE_REPORT",
             )
         if not any(captures.has_rows(cursor, table) for table in tables):

@@ -28,18 +28,16 @@ def told(error: sqlite3.Error, path: Path) -> Exception:
     code = _code(error)
     if code in _DAMAGED:
         return CatalogError(
-            "The catalog of the library is damaged.",
+            "The library's catalog is damaged.",
             hint="The worker rebuilds it from the reports when it starts: warpdeck ingest.",
         )
     if code in _BUSY:
-        return CatalogError("Another program keeps the catalog of the library locked.", hint="Try again in a moment.")
+        return CatalogError("Another program has locked the library's catalog.", hint="Try again in a moment.")
     if code in _READ_ONLY:
-        return CatalogError(
-            "The catalog of the library cannot be written.", hint=f"Look at the permissions of {path.parent}."
-        )
+        return CatalogError("The library's catalog cannot be written.", hint=f"Check the permissions of {path.parent}.")
     if code in _DISK:
         return CatalogError(
-            "The disk of the library does not take or give data.", hint=f"Look at the free space of {path.parent}."
+            "The library's disk cannot be read or written.", hint=f"Check the free space of {path.parent}."
         )
     return error
 

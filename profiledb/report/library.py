@@ -43,7 +43,7 @@ def find(reports: Iterable[Manifest], name: str) -> Manifest:
         return begins[0]
     if begins:
         ids = ", ".join(r.id for r in begins[:5])
-        raise ReportNotFoundError(f"{name!r} is the start of {len(begins)} reports: {ids}.")
+        raise ReportNotFoundError(f"{name!r} matches the start of {len(begins)} report ids: {ids}.")
     raise ReportNotFoundError(f"No report is called {name!r}.", hint="warpdeck list shows the reports of this library.")
 
 
@@ -150,7 +150,7 @@ class Library:
             if subject not in report.subjects:
                 raise AnalysisError(
                     f"{report.name} is not a report of Nsight {product}.",
-                    hint="A report of Nsight Systems is linked to one of Nsight Compute.",
+                    hint="Link a report of Nsight Systems to one of Nsight Compute.",
                 )
         self.catalog.link(systems.id, compute.id)
 
@@ -213,8 +213,8 @@ class Library:
         if kind := damage.damaged_sidecar(self.reports, held[0]):
             ending = sidecar.SUFFIX[kind]
             return DamagedError(
-                f"What the library keeps of NAME{ending} beside {self._name(held[0])} is damaged.",
-                hint=f"Drop NAME{ending} again; NAME is that of the report.",
+                f"The library's copy of NAME{ending} for {self._name(held[0])} is damaged.",
+                hint=f"Drop NAME{ending} again; NAME is the report's name.",
             )
         return None
 

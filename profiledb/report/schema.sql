@@ -184,7 +184,7 @@ CREATE TABLE api_call (
     callchain_id BIGINT                -- callchain of kind cuda
 );
 
--- Synchronisations that CUDA carried out
+-- Synchronizations that CUDA carried out
 CREATE TABLE sync (
     sync_id BIGINT,                    -- row in the order of the export
     start_ns BIGINT,                   -- begin, ns

@@ -23,7 +23,7 @@ CREATE TABLE range (
     end_global_tid BIGINT,             -- thread that closed it, where it is another one
     domain_id BIGINT,                  -- NVTX domain
     category BIGINT,                   -- NVTX category
-    color BIGINT,                      -- NVTX colour, ARGB
+    color BIGINT,                      -- NVTX color, ARGB
     nvtx_id BIGINT,                    -- id of a start/end range
     parent_id BIGINT,                  -- range_id of the tightest range around it on its thread
     level INTEGER,                     -- ranges around it, 0 for one at the top
@@ -45,7 +45,7 @@ CREATE TABLE mark (
     global_tid BIGINT,                 -- thread
     domain_id BIGINT,                  -- NVTX domain
     category BIGINT,                   -- NVTX category
-    color BIGINT,                      -- NVTX colour, ARGB
+    color BIGINT,                      -- NVTX color, ARGB
     payload_uint64 UBIGINT,            -- payload, unsigned
     payload_int64 BIGINT,              -- payload, signed
     payload_double DOUBLE,             -- payload, floating point

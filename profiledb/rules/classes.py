@@ -23,7 +23,7 @@ _FORM = reader.Form(
     "class",
     "kernel classes",
     {"name": str, "title": str, "light": str, "dark": str, "patterns": list},
-    "Mend the file, or start without it; profiledb/rules/classes.toml shows the form.",
+    "Fix the file, or start without it; profiledb/rules/classes.toml shows the format.",
 )
 _SPARE_COLORS = (("#117733", "#4FB36B"), ("#AA4499", "#D07BC4"), ("#999933", "#C2C25A"), ("#44AA99", "#6FD0C0"))
 
@@ -112,7 +112,7 @@ def _entry(path: Path, raw: reader.Entry) -> _Entry:
     """The entry with its colours checked."""
     for theme in ("light", "dark"):
         if theme in raw and not re.fullmatch("#[0-9A-Fa-f]{6}", raw[theme]):
-            raise _FORM.wrong(f"{path}: class {raw['name']!r}: {theme} must be a colour such as #0072B2.")
+            raise _FORM.wrong(f"{path}: class {raw['name']!r}: {theme} must be a color such as #0072B2.")
     return _Entry(**{**raw, "patterns": tuple(raw.get("patterns", []))})
 
 

@@ -24,7 +24,7 @@ _FORM = reader.Form(
     "phase",
     "phases",
     {"name": str, "title": str, "patterns": list},
-    "Mend the file, or start without it; profiledb/rules/phases.toml shows the form.",
+    "Fix the file, or start without it; profiledb/rules/phases.toml shows the format.",
 )
 
 
@@ -87,6 +87,6 @@ def _load(override: Path | None, _changed: int) -> Rules:
 def _read(path: Path) -> list[reader.Entry]:
     entries = reader.read(path, _FORM)
     if any(entry["name"] == ALL for entry in entries):
-        raise _FORM.wrong(f"{path}: no phase can be called {ALL!r}, which means all of them.")
+        raise _FORM.wrong(f"{path}: a phase cannot be called {ALL!r}, which means all phases.")
     reader.check_patterns(path, entries, _FORM)
     return entries

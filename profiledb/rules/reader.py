@@ -48,21 +48,21 @@ def read(path: Path, form: Form) -> list[Entry]:
         raise form.wrong(f"{path} cannot be read as {form.title}.", str(error)) from error
     entries = data.pop(form.kind, [])
     if data or not isinstance(entries, list):
-        raise form.wrong(f"{path} holds something else than [[{form.kind}]] entries.", ", ".join(data))
+        raise form.wrong(f"{path} has something other than [[{form.kind}]] entries.", ", ".join(data))
     return [_checked(path, number, entry, form) for number, entry in enumerate(entries, 1)]
 
 
 def _checked(path: Path, number: int, entry: object, form: Form) -> Entry:
     name = entry.get("name") if isinstance(entry, dict) else None
     if not isinstance(entry, dict) or not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*", name):
-        raise form.wrong(f"{path}: {form.kind} entry {number} needs a name in lower case letters.")
+        raise form.wrong(f"{path}: {form.kind} entry {number} needs a name in lowercase letters.")
     where = f"{path}: {form.kind} {name!r}"
     for key, value in entry.items():
         if key not in form.keys or not isinstance(value, form.keys[key]):
             raise form.wrong(f"{where}: {key} = {value!r} is not understood.")
     for pattern in entry.get("patterns", []):
         if not isinstance(pattern, str):
-            raise form.wrong(f"{where}: a pattern is not a text: {pattern!r}.")
+            raise form.wrong(f"{where}: a pattern is not text: {pattern!r}.")
     return entry
 
 
@@ -79,6 +79,6 @@ def check_patterns(path: Path, entries: Sequence[Entry], form: Form) -> None:
                 try:
                     row = db.execute(f"SELECT regexp_matches('', {quote(pattern)}, 'i')").fetchone()
                 except duckdb.Error as error:
-                    raise form.wrong(f"{where} is no RE2 pattern.", str(error)) from error
+                    raise form.wrong(f"{where} is not an RE2 pattern.", str(error)) from error
                 if row == (True,):
                     raise form.wrong(f"{where} matches every name.")

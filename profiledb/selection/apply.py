@@ -65,9 +65,7 @@ def _find(cursor: duckdb.DuckDBPyConnection, text: str) -> tuple[str, list[int],
     match = INSTANCE.fullmatch(text)
     if match and (meant := _paths(cursor, match["path"])):
         return *meant, int(match["first"]), int(match["last"] or match["first"])
-    raise AnalysisError(
-        f"No range of this report is called {text!r}.", hint="The analysis nvtx_tree lists their paths."
-    )
+    raise AnalysisError(f"No range of this report is called {text!r}.", hint="The analysis nvtx_tree lists all paths.")
 
 
 _ALL = 2**62
@@ -89,7 +87,7 @@ def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> Non
     kind, mode = quote(selection.within), quote(selection.mode)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE unit AS FROM selected_unit({kind}, {mode})")
     if not count_rows(cursor, "unit"):
-        raise AnalysisError(f"The selection has no {selection.within}.", hint="Leave within out.")
+        raise AnalysisError(f"The selection has no {selection.within}.", hint="Do not use within.")
     views.collect_inside(cursor, "unit", "unit_range")
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_within() AS {kind}")
 

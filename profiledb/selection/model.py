@@ -12,18 +12,24 @@ from typing import Any
 from profiledb.errors import AnalysisError
 
 HELP = {
-    "range": "keeps what this range holds: its path as nvtx_tree prints it, or its name wherever it stands;"
-    " #3 or #2-5 behind it picks instances of each thread; may be given several times",
-    "skip_first": "leaves out as many first instances of each chosen range",
-    "warmup": "exclude leaves out what ranges hold that look like a warm-up, unless they are chosen themselves",
-    "mode": "which ranges a launch belongs to: those of its thread and of the thread that drives it (process), or only"
-    " those of its thread; analyses that carry the name of an nsys report count by thread unless told otherwise",
-    "within": "keeps what lies in the steps that count (steps), or in any range (ranges); by the steps of `iterations`"
-    " that were closed and do not look like a warm-up",
-    "device": "keeps operations of the GPU with this number",
-    "stream": "keeps operations of the CUDA stream with this number",
-    "from_ns": "keeps what begins at this time after the begin of the capture, or later",
-    "to_ns": "keeps what begins before this time after the begin of the capture",
+    "range": (
+        "keeps what runs inside this range: its path as nvtx_tree prints it, or its name anywhere; #3 or #2-5 after"
+        " it selects instances of each thread; may be given several times"
+    ),
+    "skip_first": "skips this many first instances of each chosen range",
+    "warmup": "exclude skips everything inside ranges that look like warm-up, unless they are chosen themselves",
+    "mode": (
+        "which ranges a launch belongs to: those of its thread and of the thread that drives it (process), or only"
+        " those of its thread (thread); analyses named like an nsys report use thread by default"
+    ),
+    "within": (
+        "keeps what runs in the steps that count (steps), or in any range (ranges); `iterations` finds the steps,"
+        " closed and not warm-up"
+    ),
+    "device": "keeps operations on the GPU with this number",
+    "stream": "keeps operations on the CUDA stream with this number",
+    "from_ns": "keeps what starts at or after this time in the capture",
+    "to_ns": "keeps what starts before this time in the capture",
 }
 CHOICES = {
     "warmup": ("include", "exclude"),

@@ -17,22 +17,22 @@ def alone(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """
     whole = rows.loc[ALL]
     if not whole["matmul_ns"]:
-        return "No matmul runs here: no kernel is known as one."
+        return "No kernel here is a matmul."
     parts = rows[(rows["phase"] != ALL) & (rows["total_ns"] > 0)]
     shares = (words.percent(whole[name]) for name in ("matmul_pct", "rest_pct"))
-    said = ["Matmul takes **{}** of the kernel time, the rest **{}**.".format(*shares)]
+    said = ["Matmul takes **{}** of kernel time, the rest **{}**.".format(*shares)]
     if set(parts["phase"]) == {NONE}:
         return said[0]
-    told = [f"{amount(row['matmul_pct'])} of {phase_title(titles, row['phase'])}" for _, row in parts.iterrows()]
-    said.append(f"It is {listed(told)}.")
+    told = [f"{phase_title(titles, row['phase'])} {words.percent(row['matmul_pct'])}" for _, row in parts.iterrows()]
+    said.append(f"Matmul share: {', '.join(told)}.")
     diluting = (parts["phase"] != NONE) & (parts["matmul_pct"] < 1) & (parts["share_pct"] >= 1)
     for _, row in parts[diluting].iterrows():
         left = whole["total_ns"] - row["total_ns"]
         if left > 0:
             pct = 100 * (whole["matmul_ns"] - row["matmul_ns"]) / left
             said.append(
-                f"Without {phase_title(titles, row['phase'])}, which takes"
-                f" {words.percent(row['share_pct'])} of the time, it would be {words.percent(pct)}."
+                f"Excluding {phase_title(titles, row['phase'])} ({words.percent(row['share_pct'])} of the time):"
+                f" {words.percent(pct)}."
             )
     return " ".join(said)
 
@@ -44,7 +44,7 @@ def amount(pct: float) -> str:
 
 def phase_title(titles: Mapping[str, str], phase: str) -> str:
     """What people read for a phase, escaped."""
-    return words.plain("what is in no phase" if phase == NONE else titles.get(phase, phase))
+    return words.plain("no phase" if phase == NONE else titles.get(phase, phase))
 
 
 def listed(parts: list[str]) -> str:

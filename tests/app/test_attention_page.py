@@ -39,7 +39,7 @@ def test_the_sample_in_all_lengths(dashboard: Dashboard, data: Path) -> None:
     report = stored(data).find("attention.nsys-rep").id
     at = dashboard("attention", report=report)
     assert not at.exception
-    assert "Not known: batch, heads, head size." in texts(at)
+    assert "Unknown: batch, heads, head size." in texts(at)
     at = dashboard("attention", report=report, batch="4", heads="12", head_size="64", precision="bf16")
     assert not at.exception
     assert f"{MATMUL_FLOPS:,}" in texts(at)
@@ -62,9 +62,9 @@ def test_causal_and_sizes_beside_the_report(dashboard: Dashboard, data: Path) ->
     library.put_sidecar(report, "meta", json.dumps(facts))
     at = dashboard("attention", report=report)
     assert not at.exception
-    assert "Causal: half of it is useful, and rates count the useful half" in texts(at)
+    assert "Causal: half of the work is useful. Rates count the useful half" in texts(at)
     assert f"{2 * MATMUL_FLOPS:,}" in texts(at)
-    assert "One length alone shows no growth" in texts(at)
+    assert "One length shows no growth" in texts(at)
     parts = at.dataframe[1].value
     assert list(parts["useful_flops"] * 2) == pytest.approx(list(parts["flops"]))
     library.put_sidecar(report, "meta", json.dumps(facts | {"batch": "16", "causal": "false"}))
@@ -80,7 +80,7 @@ def test_another_report_adds_its_length(dashboard: Dashboard, data: Path) -> Non
     other = library.find("transformer_training.nsys-rep").id
     library.put_sidecar(one, "meta", '{"tokens": "512"}')
     at = dashboard("attention", report=one, **{"with": other})
-    assert "nothing tells its length" in texts(at)
+    assert "its length is unknown" in texts(at)
     library.put_sidecar(other, "meta", '{"tokens": "1024"}')
     at = dashboard("attention", report=one, **{"with": other})
     assert not at.exception
@@ -93,14 +93,14 @@ def test_without_such_ranges_they_are_chosen(dashboard: Dashboard, data: Path) -
     report = stored(data).find("kernels.nsys-rep").id
     at = dashboard("attention", report=report)
     assert not at.exception
-    assert "No range of this selection is called like a part of attention" in texts(at)
+    assert "No range in this selection is named like a part of attention" in texts(at)
     assert "computing_softmax" in texts(at)
     (chooser,) = [box for box in at.selectbox if box.label == "Softmax"]
     chooser.select(chooser.options[0]).run()
     assert not at.exception
     assert chooser.options[0] in at.query_params["softmax"]
     assert list(at.dataframe[1].value["title"]) == ["Softmax"]
-    assert "No range of the scores and the output" in texts(at)
+    assert "No range found for the scores and the output" in texts(at)
 
 
 @needs_corpus
@@ -109,7 +109,7 @@ def test_without_such_ranges_they_are_chosen(dashboard: Dashboard, data: Path) -
 def test_a_report_without_ranges(dashboard: Dashboard, data: Path, page: str) -> None:
     at = dashboard(page, report=stored(data).find("streams_4090.nsys-rep").id)
     assert not at.exception
-    assert ("the flag for ranges was used" in texts(at)) == (page == "attention")
+    assert ("capture again with the same flags" in texts(at)) == (page == "attention")
     assert "nsys profile --trace" not in texts(at)
     assert ("streams_4090.timings.csv" in texts(at)) == (page == "timer_check")
 
@@ -121,7 +121,7 @@ def test_ranges_without_kernels_tell_the_host(
     publish_into(data, library, made)
     at = dashboard("attention", report=made, batch="4", heads="12", tokens="512", head_size="64")
     assert not at.exception
-    assert "Only times on the host" in texts(at)
+    assert "Only CPU times of ranges" in texts(at)
     assert list(at.dataframe[1].value["cpu_ns"]) == [89, 89, 89]
     assert at.dataframe[0].value["variant"][0] == "<b>*naive*</b>"
 
@@ -142,9 +142,9 @@ def test_timings_and_what_did_not_match(dashboard: Dashboard, data: Path) -> Non
     library.put_sidecar(report, "timings", f"label,step,seconds\n{text}")
     at = dashboard("timer_check", report=report)
     assert not at.exception
-    assert metrics(at)["With their range"] == "5 of 7"
+    assert metrics(at)["Matched"] == "5 of 7"
     assert metrics(at)["Labels matched"] == "1 of 3"
-    assert "<b>nowhere</b>: no range of the selection is called so." in texts(at)
+    assert "<b>nowhere</b>: no range in the selection has this name." in texts(at)
     assert "attention: 1 measurements, 20 ranges" in texts(at)
     assert dict(zip(at.dataframe[0].value["label"], at.dataframe[0].value["pairs"], strict=True))["step"] == 5
 
@@ -158,7 +158,7 @@ def test_the_library_asks_for_columns(dashboard: Dashboard, empty: Path) -> None
     library.catalog.put_job(job, Job(f"{path}2", "b.meta.json", "1@", "alone"))
     at = dashboard()
     assert not at.exception
-    assert "b.meta.json waits for the report of its name." in texts(at)
+    assert "b.meta.json waits for a report with the same name." in texts(at)
     at.button(f"columns-{path}").click().run()
     boxes = {box.key: box for box in at.selectbox}
     assert boxes["columns-label"].value == "my label"

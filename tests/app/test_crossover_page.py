@@ -35,7 +35,7 @@ def test_the_sample(dashboard: Dashboard, sample: str) -> None:
     assert not at.exception
     words = said(at)
     assert "With transfers: **Use the GPU from 1,024 on.**" in words
-    assert "With transfers: **Stay on the CPU, up to 8,192 at least.**" in words
+    assert "With transfers: **Use the CPU for all measured sizes (up to 8,192).**" in words
     assert "Computing only: **Use the GPU from 128 on.**" in words
     assert len(at.get("plotly_chart")) == 2
     (times,) = (one.value for one in at.dataframe)
@@ -47,7 +47,7 @@ def test_the_sample(dashboard: Dashboard, sample: str) -> None:
 def test_without_times_it_says_how_to_get_some(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("cpu_gpu", report=of(library, "tasks.nsys-rep"))
     assert not at.exception
-    assert "No times of the same work on CPU and GPU lie beside this report." in said(at)
+    assert "This report has no times of the same work on CPU and GPU." in said(at)
     assert "python -m workloads profile tasks" in [code.value for code in at.code]
     assert "tasks.tasks.csv" in said(at)
     assert not at.dataframe

@@ -65,7 +65,7 @@ def test_a_damaged_catalog_is_a_sentence(dashboard: Dashboard, library: Library)
     (library.folder / "catalog.sqlite").write_text(SECRET * 500)
     at = dashboard()
     assert not at.exception
-    assert any("catalog of the library is damaged" in error.value for error in at.error)
+    assert any("library's catalog is damaged" in error.value for error in at.error)
     assert not any(SECRET in error.value for error in at.error)
 
 

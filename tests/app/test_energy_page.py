@@ -57,12 +57,12 @@ def test_a_log_of_seconds(dashboard: Dashboard, library: Library) -> None:
     assert not at.error
     shown = facts(at)
     assert shown["Energy"] == "3.07 ± 0.14 kJ"
-    assert shown["A step"].endswith(" J")
+    assert shown["Energy per step"].endswith(" J")
     with (SAMPLES / "energy.energy.csv").open() as file:
         counted = {row["batch"]: 512 * float(row["joules_per_sample"]) for row in csv.DictReader(file)}
     flops = json.loads((SAMPLES / "energy.meta.json").read_text())["flops_per_step"]
     assert float(shown["TFLOP/J"]) == pytest.approx(flops / 1e12 / counted["1"], rel=0.02), "each size is a loop"
-    assert "how many items a step has" in texts(at)
+    assert "items per step unknown" in texts(at)
     largest = facts(dashboard("energy", report=report_id, steps="batch_512/step_*"))
     assert float(largest["TFLOP/J"]) == pytest.approx(flops / 1e12 / counted["512"], rel=0.05)
     ranges = at.dataframe[1].value
@@ -79,14 +79,14 @@ def test_a_log_of_seconds(dashboard: Dashboard, library: Library) -> None:
 def test_milliseconds_are_too_short(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("energy", report=sample(library, "idle_fixed"))
     assert not at.exception
-    assert facts(at)["Energy"] == facts(at)["A step"] == "too short to measure"
+    assert facts(at)["Energy"] == facts(at)["Energy per step"] == "too short to measure"
     assert at.dataframe[0].value["energy_j"].isna().all()
 
 
 def test_without_a_log_it_says_how_to_get_one(dashboard: Dashboard, publish: Publish) -> None:
     at = dashboard("energy", report=report(publish))
     assert not at.exception
-    assert "No log of power and clocks lies beside this report" in texts(at)
+    assert "This report has no log of power and clocks" in texts(at)
     assert "python -m workloads profile" in texts(at)
     assert not at.metric
 
@@ -102,7 +102,7 @@ def test_two_gpus_odd_names_and_items(dashboard: Dashboard, library: Library, pu
     assert not at.exception
     assert not at.error
     shown = facts(at)
-    assert (shown["A step"], shown["TFLOP/J"], shown["Tokens/J"]) == ("70.00 ± 0.00 J", "2", "100")
+    assert (shown["Energy per step"], shown["TFLOP/J"], shown["Tokens/J"]) == ("70.00 ± 0.00 J", "2", "100")
     assert "the log covers 90.0 % of the selection" in texts(at).replace("\\", "")
     assert list(at.dataframe[0].value["gpu_id"]) == [0, 1]
     for element in [*at.markdown, *at.caption]:
@@ -115,11 +115,11 @@ def test_a_log_of_another_time_or_machine(dashboard: Dashboard, library: Library
     at = dashboard("energy", report=one)
     assert not at.exception
     assert facts(at)["Energy"] == "–"
-    assert "nothing of the selection" in texts(at)
+    assert "none of the selection" in texts(at)
     put_log(library, one, at_once([(0.0, 0.0), (100.0, 10.0)], 50, 500, uuid="GPU-other"))
     at = dashboard("energy", report=one)
     assert not at.exception
-    assert "no reading of a GPU that this report used" in texts(at)
+    assert "no readings for the GPUs of this report" in texts(at)
 
 
 def test_the_chart_has_the_limit_the_spread_of_a_bin_and_ranges_cut_at_the_window() -> None:

@@ -85,8 +85,8 @@ def test_without_a_compute_report_the_dialog_says_how_to_capture_one(dashboard: 
     ("covered", "other", "words"),
     [
         (63.2, 0.0, "covers 63 % of the GPU time"),
-        (63.2, 0.2, "covers 63 % of the GPU time, <1 % more in other shapes"),
-        (0.0, 12.0, "12 % of the GPU time, in other shapes only"),
+        (63.2, 0.2, "covers 63 % of the GPU time, plus <1 % in other launch shapes"),
+        (0.0, 12.0, "12 % of the GPU time, in other launch shapes only"),
         (0.0, 0.0, "covers nothing"),
     ],
 )

@@ -49,7 +49,7 @@ def test_search_and_filters_narrow_the_list(dashboard: Dashboard, library: Libra
     assert table(at) == [name]
     at.text_input(key="q").set_value("nothing is called so").run()
     assert not at.dataframe
-    assert "No report fits" in texts(at)
+    assert "No reports match" in texts(at)
     at.text_input(key="q").set_value("").run()
     at.multiselect(key="kind").select("ncu").run()
     assert set(table(at)) == {r.name for r in library.list() if r.kind == "ncu"}
@@ -89,7 +89,7 @@ def test_delete_asks_first(dashboard: Dashboard, library: Library) -> None:
     at = select(dashboard(), 0)
     next(b for b in at.button if b.label == "Delete").click().run()
     assert library.path(report.id).exists()
-    at.button(key="delete-cancelled").click().run()
+    at.button(key="delete-kept").click().run()
     assert not [b for b in at.button if b.key == "delete-confirmed"]
     next(b for b in at.button if b.label == "Delete").click().run()
     at.button(key="delete-confirmed").click().run()

@@ -66,7 +66,7 @@ def test_a_report_of_another_kind_is_named(dashboard: Dashboard, library: Librar
     at = dashboard("kernels")
     at.query_params["report"] = of_kind(library, "ncu")
     at.run()
-    assert "does not hold what ran when, which this page shows" in at.info[0].value
+    assert "This page shows a timeline, which it does not have" in at.info[0].value
 
 
 @pytest.mark.parametrize("name", ["nonsense", "' OR 1=1 --", "../../etc", "<b>x</b>"])

@@ -86,13 +86,15 @@ def test_a_full_report(page: Open, library: Library) -> None:
     at = page(of(library, "transformer_inference.ncu-rep"), launch="0")
     said = texts(at)
     assert all(f"**{part}**" in said for part in PARTS)
-    assert "**Latency bound: compute runs at 17.5 % of its peak, memory at 59.8 %;" in said
-    assert "Limited by registers (168 a thread) and by shared memory (214 KB a block): 1 block fits on an SM" in said
+    assert "**Latency bound: compute runs at 17.5 % of peak, memory at 59.8 %;" in said
+    assert (
+        "Limited by registers (168 per thread) and by shared memory (214 KB per block): 1 block fits on an SM" in said
+    )
     assert "Long scoreboard**: Warps wait for data" in said
     assert "Share of the 12.7 cycles" in said
     assert "Capture with" not in said
     assert len(at.get("plotly_chart")) == 9
-    assert "word for word" in texts(page(of(library, "transformer_inference.ncu-rep"), launch="0", show="Rules"))
+    assert "verbatim" in texts(page(of(library, "transformer_inference.ncu-rep"), launch="0", show="Rules"))
 
 
 def test_a_partial_report_says_which_sections_it_lacks(page: Open, stranger: Callable[[str], str]) -> None:
@@ -100,13 +102,13 @@ def test_a_partial_report_says_which_sections_it_lacks(page: Open, stranger: Cal
     for section in ("SpeedOfLight", "WarpStateStats", "ComputeWorkloadAnalysis"):
         assert f"ncu --section {section} -o report" in said
     assert "No verdict: speed of light was not collected." in said
-    assert "6 blocks fit on an SM, 48 of the 48 warps" in said
+    assert "6 blocks fit on an SM, 48 of 48 warps" in said
 
 
 def test_printed_text(page: Open, stranger: Callable[[str], str]) -> None:
     said = texts(page(stranger("details_page_v100.csv"), launch="0"))
-    assert "**Small grid: compute runs at 3.7 % of its peak, memory at 3.4 %, in 0.07 waves" in said
-    assert "Limited by registers (40 a thread): 6 blocks fit on an SM, 48 of the 64 warps that it can hold." in said
+    assert "**Small grid: compute runs at 3.7 % of peak, memory at 3.4 %, in 0.07 waves" in said
+    assert "Limited by registers (40 per thread): 6 blocks fit on an SM, 48 of 64 warps." in said
     for section in ("WarpStateStats", "Occupancy", "MemoryWorkloadAnalysis_Tables", "ComputeWorkloadAnalysis"):
         assert f"ncu --section {section} -o report" in said
 
@@ -125,7 +127,7 @@ def test_a_launch_with_nothing_but_a_name(page: Open, publish: Publish) -> None:
         assert "<script>" not in element.value
         assert ":red[" not in element.value
     at = page(report_id, show="Compare")
-    assert "There is no other launch in this report" in at.info[-1].value
+    assert "This report has no other launch" in at.info[-1].value
 
 
 def test_compare_with_a_launch_of_this_report(page: Open, library: Library) -> None:
@@ -150,7 +152,7 @@ def test_compare_with_another_report(page: Open, library: Library) -> None:
     assert at.query_params["other"] == mine
     assert "other_launch" not in at.query_params
     gone = page(mine, launch="0", show="Compare", other="nonsense")
-    assert "not in the library" in gone.info[0].value
+    assert "no longer in the library" in gone.info[0].value
 
 
 def test_differences_of_metrics() -> None:
@@ -174,8 +176,7 @@ def test_words_of_the_limiter() -> None:
         }
     )  # fmt: skip
     assert occupancy.limited(row) == (
-        "Limited by the size of a block (16 warps) and by blocks of an SM: 2 blocks fit on an SM, 32 of the 64 warps"
-        " that it can hold."
+        "Limited by the block size (16 warps) and by blocks per SM: 2 blocks fit on an SM, 32 of 64 warps."
     )
     assert "10.1 points below" in occupancy.far(row)
     row["achieved_pct"] = 40.0

@@ -67,7 +67,7 @@ def test_a_training(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("nvtx", report=of(library, "transformer_training.nsys-rep"))
     assert not at.exception
     assert not at.error
-    for part in ("Where the time is", "Tree", "Range step_", "Steps", "Ranges step_* (5 steps)", "Its kernels"):
+    for part in ("Time by range", "Tree", "Range step_", "Steps", "Ranges step_* (5 steps)", "Kernels"):
         assert part in said(at)
     tree, kernels, steps = (frame.value for frame in at.dataframe[:3])
     assert {"gpu_ns", "busy_ns", "operations"} <= set(tree.columns)
@@ -87,7 +87,7 @@ def test_the_address_says_what_is_shown(dashboard: Dashboard, library: Library) 
     assert found["tree"].str.contains("computing_softmax").all()
     assert found["tree"].str.startswith("step_").all()
     nothing = dashboard("nvtx", report=report_id, find="no such range")
-    assert "No range has this in its name" in said(nothing)
+    assert "No range name contains this text" in said(nothing)
     wrong = dashboard("nvtx", report=report_id, path="no/such")
     assert "The range no/such is not in this selection" in said(wrong)
     assert "Range step_" in said(wrong)
@@ -96,7 +96,7 @@ def test_the_address_says_what_is_shown(dashboard: Dashboard, library: Library) 
 def test_a_name_means_all_its_paths(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("nvtx", report=of(library, "transformer_training.nsys-rep"), path="backward")
     assert "All 5 paths that end with this name" in said(at)
-    assert "Pace of its instances" in said(at)
+    assert "Time per instance" in said(at)
     assert metric(at, "Instances") == ["5"]
 
 
@@ -105,17 +105,17 @@ def test_the_selection_holds(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("nvtx", report=report_id, range="step_1")
     assert not at.exception
     assert at.dataframe[0].value["tree"].iloc[0] == "step_1"
-    assert "No steps were recognised" in said(at)
+    assert "No steps were recognized" in said(at)
     thread = dashboard("nvtx", report=report_id, path="step_1", mode="thread")
     process = dashboard("nvtx", report=report_id, path="step_1")
     assert int(metric(thread, "Operations")[0]) < int(metric(process, "Operations")[0])
-    assert "those count in each" in said(process)
-    assert "those count in each" not in said(thread)
+    assert "counted in both" in said(process)
+    assert "counted in both" not in said(thread)
 
 
 def test_without_nvtx(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("nvtx", report=of(library, "streams_4090.nsys-rep"))
-    assert "NVTX ranges: not in this report." in said(at)
+    assert "No NVTX ranges in this report." in said(at)
     assert not at.dataframe
 
 
@@ -126,19 +126,19 @@ def test_a_report_of_wsl2(dashboard: Dashboard, library: Library, ingest: Ingest
     ingest(inbox, library.folder)
     at = dashboard("nvtx", report=of(library, "wsl2_no_kernels.nsys-rep"))
     assert not at.exception
-    assert "NVTX ranges: not in this report." in said(at)
+    assert "No NVTX ranges in this report." in said(at)
 
 
 def test_the_host_alone(dashboard: Dashboard, publish: Publish) -> None:
     steps = [("step", 1000 * i, 1000 * i + (900 if i == 0 else 500)) for i in range(6)]
     at = dashboard("nvtx", report=publish(*steps, ("step/2", 6000, 6100)))
     assert not at.exception
-    assert "Only times on the host: CUDA kernels: not in this report." in said(at)
+    assert "Only CPU times: No CUDA kernels in this report." in said(at)
     assert not {"gpu_ns", "busy_ns", "busy_pct", "operations"} & set(at.dataframe[0].value.columns)
-    assert "1 of 6 instances looks like warm-up; without it the median is 500 ns" in said(at)
+    assert "1 of 6 instances looks like warm-up. Without it the median is 500 ns" in said(at)
     assert "The first step takes 1.80 times the median of the rest." in said(at)
-    assert "Times are those of the host" in said(at)
-    assert {"GPU", "GPU busy", "Operations"}.isdisjoint(m.label for m in at.metric)
+    assert "Times are CPU times" in said(at)
+    assert {"GPU time", "GPU busy", "Operations"}.isdisjoint(m.label for m in at.metric)
 
 
 def test_hostile_names_stay_text(dashboard: Dashboard, publish: Publish) -> None:
@@ -215,8 +215,8 @@ def test_a_warm_up_is_not_called_as_long_as_the_rest(dashboard: Dashboard, libra
     report = of(library, "transformer_steps.nsys-rep")
     at = dashboard("nvtx", report=report)
     first, *rest = analysis.query(library, report, STEPS)["ns"]
-    assert f"The first step takes {first / median(rest):.2f} times the median of the rest on the host." in said(at)
-    assert "1 of 5 steps looks like warm-up" in said(at)
+    assert f"The first step takes {first / median(rest):.2f} times the median of the rest on the CPU." in said(at)
+    assert "1 of 5 steps is treated as warm-up" in said(at)
     assert "as long as the rest" not in said(at)
 
 
@@ -229,7 +229,7 @@ def test_charts_escape_names_and_scale() -> None:
     )
     rows = rows.assign(is_warmup=[True, False, False])
     figure = charts.pace(rows, 11.0, "light")
-    assert [trace.name for trace in figure.data] == ["Host", "Host, looks like warm-up"]
+    assert [trace.name for trace in figure.data] == ["CPU", "CPU, looks like warm-up"]
     assert figure.layout.yaxis.type == "log"
     assert "<script>" not in figure.to_json()
     assert charts.pace(rows.tail(2), 11.0, "light").data[0].type == "bar"

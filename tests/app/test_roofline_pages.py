@@ -37,7 +37,7 @@ def test_a_compute_report_shows_its_launches_under_their_roofs(dashboard: Dashbo
     time = rows["duration_ns"].sum()
     share = (rows["pct_of_roof"] * rows["duration_ns"]).sum() / time
     assert metrics(at)["Launches"] == f"{len(rows)} of 46"
-    assert metrics(at)["Of the roof"] == f"{share:.1f} %"
+    assert metrics(at)["Roof efficiency"] == f"{share:.1f} %"
     gaps = rows["duration_ns"] * (1 - rows["pct_of_roof"].clip(upper=100) / 100)
     assert metrics(at)["Time above the roof"] == fmt.duration(gaps.sum())
     table = at.dataframe[0].value
@@ -70,7 +70,7 @@ def test_another_report_is_the_baseline(dashboard: Dashboard, library: Library) 
 def test_a_gpu_without_tensor_cores_has_none(dashboard: Dashboard, library: Library, precision: str) -> None:
     at = dashboard("roofline", report=library.find("vec_add_1660s_full.ncu-rep").id, precision=precision)
     assert not at.exception
-    assert ("No launch fits" in texts(at)) == (precision == "Tensor cores")
+    assert ("No launches match" in texts(at)) == (precision == "Tensor cores")
 
 
 @needs_samples
@@ -96,7 +96,7 @@ def test_a_systems_report_is_weighted_by_its_own_time(dashboard: Dashboard, libr
 def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("roofline_time", report=library.find("streams_4090.nsys-rep").id)
     assert not at.exception
-    assert "No Compute report of this library has launches of these kernels" in texts(at)
+    assert "no Compute report in this library measured these kernels" in texts(at)
     assert "ncu --set roofline" in texts(at)
 
 
@@ -107,7 +107,7 @@ def test_a_compute_report_that_covers_nothing_is_not_chosen_by_itself(dashboard:
     assert analysis.query(library, report, shapes)["n"].iloc[0] > 0
     at = dashboard("roofline_time", report=report)
     assert not at.exception
-    assert "No Compute report of this library covers the kernel time of this report" in texts(at)
+    assert "No Compute report in this library covers this report" in texts(at)
     assert "in other launch shapes only" in texts(at)
     (select,) = [box for box in at.selectbox if box.label == "Compute report"]
     assert select.value is None
@@ -150,7 +150,7 @@ def test_too_few_metrics_show_the_speed_of_light_and_the_flags(dashboard: Dashbo
     at = dashboard("roofline", report="e" * 16)
     assert not at.exception
     assert "ncu --set roofline" in texts(at)
-    assert "A click opens the launch" in texts(at)
+    assert "Click a point to open its launch" in texts(at)
 
 
 def point(x: float, y: float, **more: Any) -> Point:

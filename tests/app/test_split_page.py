@@ -24,22 +24,22 @@ def test_one_report(dashboard: Dashboard, library: Library) -> None:
     assert not at.exception
     assert not at.error
     (matmul,) = metric(at, "Matmul")
-    assert f"Matmul takes **{matmul}** of the kernel time" in said(at)
-    assert "none of Optimizer" in said(at)
-    assert "Launches count by process" in said(at)
+    assert f"Matmul takes **{matmul}** of kernel time" in said(at)
+    assert "Optimizer 0.0 %" in said(at)
+    assert "Launches count from all threads" in said(at)
     assert "In Forward, **" in said(at)
-    assert "a pass. It leads Forward + backward as well" in said(at)
-    assert "The next ones that are no matmul" in said(at)
+    assert "per step. It also leads Forward + backward" in said(at)
+    assert "Next non-matmul kernels" in said(at)
     assert "MFU = 1e+12 FLOP ÷ " in said(at)
     assert metric(at, "Peak") == ["989.5 TFLOP/s"]
     phases = at.dataframe[0].value
     assert list(phases["title"]) == ["Everything", "Forward", "Backward", "Optimizer"]
-    assert metric(at, "Passes") == ["5"]
+    assert metric(at, "Steps") == ["5"]
 
 
 def test_by_thread(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "transformer_training.nsys-rep"), mode="thread", top="optimizer")
-    assert "Launches count by thread" in said(at)
+    assert "Launches count from this thread only" in said(at)
     assert "No phase" in list(at.dataframe[0].value["title"])
 
 
@@ -51,9 +51,9 @@ def test_two_reports(dashboard: Dashboard, library: Library) -> None:
     assert "(inference) to **" in said(at)
     assert "Optimizer adds 13." in said(at)
     assert "none of it matmul" in said(at)
-    assert "the mean of 5 (inference) and 5 (training)" in said(at)
+    assert "means over 5 (inference) and 5 (training)" in said(at)
     kernels = next(frame.value for frame in at.dataframe if "why" in frame.value)
-    assert {"new", "more calls"} <= set(kernels["why"])
+    assert {"new", "more launches"} <= set(kernels["why"])
     assert kernels["change_ns"].abs().is_monotonic_decreasing
 
 
@@ -72,17 +72,17 @@ def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> No
     first, second = of(library, "transformer_training.nsys-rep"), of(library, "streams_4090.nsys-rep")
     at = dashboard("phases", report=first, other=second)
     assert not at.exception
-    assert "compare shares, not times" in at.warning[0].value
-    assert "Only one of the reports tells steps" in said(at)
+    assert "Compare shares, not times" in at.warning[0].value
+    assert "Only one of the reports has steps" in said(at)
     assert not {"change_ns", "a_pass_ns"} & set(at.dataframe[2].value.columns)
 
 
 def test_without_ranges(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "streams_4090.nsys-rep"), other="nothing")
     assert "This report has no NVTX ranges" in said(at)
-    assert "There is no other report nothing" in at.warning[0].value
+    assert "No other report nothing" in at.warning[0].value
     assert "No steps were found" in said(at)
-    assert "The report tells no steps." in said(at)
+    assert "The report shows no steps." in said(at)
     assert not at.exception
 
 
@@ -113,7 +113,7 @@ def test_why_matmul_falls() -> None:
     back = between(rows(forward=(100, 80), optimizer=(100, 0)), forward)
     assert "rises from **40.0 %** (a) to **80.0 %** (b) because" in back
     assert "Optimizer is gone, 50.0 % of the time with none of it matmul (+20.0)" in back
-    assert "keeps its share" in between(forward, forward)
+    assert "share stays the same" in between(forward, forward)
     assert "although Backward adds" in between(forward, rows(forward=(50, 30), optimizer=(20, 0), backward=(20, 18)))
 
 
@@ -155,7 +155,7 @@ def test_why_kernels_change() -> None:
     second = of_steps(part({"a": (8, 100), "b": (4, 90), "c": (4, 101), "d": (6, 150), "f": (2, 50)}, "void {}()"), 2)
     rows = changes.kernels(compare_rows.kernels(first, second, "step"), by_pass=True).set_index("name")
     assert dict(rows["why"]) == {
-        "a": "more calls", "b": "faster", "c": "same", "d": "slower", "e": "gone", "f": "new",
+        "a": "more launches", "b": "faster", "c": "same", "d": "slower", "e": "gone", "f": "new",
     }, "kernels that profilers write differently are the same ones, as on Compare"  # fmt: skip
     assert rows["change_ns"].to_dict() == {"a": 200, "b": -20, "c": 2, "d": 250, "e": -200, "f": 50}
     assert set(rows.index[:3]) == {"d", "a", "e"}

@@ -16,7 +16,7 @@ def test_the_button_is_on_the_first_page_of_each_kind(dashboard: Dashboard, libr
 def test_iterations_that_kernels_tell(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "attention.nsys-rep"))
     assert not at.exception
-    assert "Iterations that the kernels tell: 3" in [one.label for one in at.expander]
+    assert "Iterations detected from kernels: 3" in [one.label for one in at.expander]
     assert "It is a guess" in said(at)
     shown = next(frame.value for frame in at.dataframe if "busy_ns" in frame.value)
     assert list(shown.columns) == [column.name for column in detected.COLUMNS]

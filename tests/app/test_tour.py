@@ -136,7 +136,7 @@ def test_an_empty_library_waits_for_its_samples(
     assert "No reports yet" in [one.value for one in at.subheader]
     monkeypatch.setattr("app.worker.status", lambda: worker.Status("starting"))
     monkeypatch.setenv("WARPDECK_SAMPLES", str(SAMPLES))
-    assert "The first reports are on their way" in [one.value for one in dashboard().subheader]
+    assert "The first reports are being imported" in [one.value for one in dashboard().subheader]
     monkeypatch.setenv("WARPDECK_SAMPLES", str(empty / "inbox"))
     assert "No reports yet" in [one.value for one in dashboard().subheader]
 
@@ -154,6 +154,6 @@ def test_every_link_leads_to_what_it_says(dashboard: Dashboard, library: Library
         said = "\n".join(str(one.value) for kind in (at.error, at.warning, at.info) for one in kind)
         assert not at.exception
         assert not at.error, (link, said)
-        empty = [word for word in ("not in this report", "not in the library", "No kernel") if word in said]
+        empty = [word for word in ("in this report.", "not in the library", "No kernel") if word in said]
         assert not empty or link.view.url in BESIDE, (link, said)
         assert at.query_params["report"] in (link.query["report"], [link.query["report"]])

@@ -38,11 +38,11 @@ def by_hand(library: Library) -> tuple[int, str]:
     assert 60 <= compute < 80, "compute bound, by the thresholds of ncu's rule"
     assert compute - memory >= 10
     return launch, (
-        f"Compute bound: compute runs at {compute:.1f} % of its peak, memory at {memory:.1f} %;"
-        f" it does no floating-point work, so the roofline tells only its traffic, {dram:.1f} % of DRAM,"
+        f"Compute bound: compute runs at {compute:.1f} % of peak, memory at {memory:.1f} %;"
+        f" no floating-point work, so the roofline shows only its traffic, {dram:.1f} % of DRAM bandwidth,"
         " and other instructions keep the SMs busy;"
-        f" a warp waits {100 * stall / latency:.1f} % of its time for long scoreboard (memory),"
-        " which the other warps cover in part."
+        f" warps wait {100 * stall / latency:.1f} % of their time for long scoreboard (memory),"
+        " partly hidden by other warps."
     )
 
 
@@ -70,10 +70,10 @@ def limits(**changed: Any) -> dict[str, Any]:
 
 
 def test_the_sentence_says_why_roof_and_verdict_differ() -> None:
-    assert "caches rather than DRAM" in verdicts.sentence(limits())
+    assert "caches are the busy memory, not DRAM" in verdicts.sentence(limits())
     assert "no floating-point work" in verdicts.sentence(limits(verdict="compute bound", roof="memory"))
     assert verdicts.sentence(limits(roof="memory")).count(";") == 2
     assert verdicts.sentence(limits(verdict=None)) == ""
     assert verdicts.sentence(limits(pct_of_roof=None, stall=None, stall_pct=None)) == (
-        "Memory bound: compute runs at 30.0 % of its peak, memory at 70.0 %."
+        "Memory bound: compute runs at 30.0 % of peak, memory at 70.0 %."
     )

@@ -62,7 +62,7 @@ def test_a_file_dropped_into_the_page_becomes_a_report(page: Page, tmp_path: Pat
                 "buffer": b"NVIDIA Tegra Profiler Report x",
             }
         )
-        expect(page.get_by_text("is not complete").first).to_be_visible()
+        expect(page.get_by_text("is incomplete").first).to_be_visible()
 
 
 def test_files_are_read_before_anybody_opens_a_page(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_click_on_an_iteration_offers_its_stretch_of_time(page: Page, address:
     table = page.locator(".st-key-detected [data-testid=stDataFrame]")
     expect(table).to_be_visible()
     table.click(position=FIRST_ROW)
-    page.get_by_role("button", name="Split of iteration 1 alone").click()
+    page.get_by_role("button", name="Phases of iteration 1 alone").click()
     begin, end = (milliseconds(int(rows.iloc[0][column])) for column in ("start_ns", "end_ns"))
     expect(page).to_have_url(re.compile(rf"from={re.escape(begin)}&to={re.escape(end)}$"))
     expect(page.locator(".js-plotly-plot").first).to_be_visible()

@@ -82,7 +82,7 @@ def test_a_full_disk_is_waited_for(inbox: Path, small_disk: Path) -> None:
     try:
         wait_until(lambda: (job := library.catalog.job(str(path))) is not None and job.state == STATE, seconds=120)
         job = job_of(library, path)
-        assert (job.message, job.hint) == ("The disk is full.", "It is tried again as soon as there is more room.")
+        assert (job.message, job.hint) == ("The disk is full.", "It is tried again when there is more space.")
         filler.unlink()
         wait_until(lambda: job_of(library, path).state == "ready", seconds=120)
     finally:

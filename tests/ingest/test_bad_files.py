@@ -15,10 +15,10 @@ from tests.support.dropped import SAMPLE, job_of, made, needs_corpus, stand_in
 
 BAD = {
     "empty.nsys-rep": (b"", "is empty"),
-    "noise.nsys-rep": (b"\x07" * 5000, "does not begin as an Nsight Systems report does"),
-    "noise.ncu-rep": (b"\x07" * 5000, "does not begin as an Nsight Compute report does"),
-    "notes.txt": (b"bring milk", "is no report that Warpdeck reads"),
-    "damaged.sqlite": (b"SQLite format 3\0" + b"\xff" * 4096, "damaged or not complete"),
+    "noise.nsys-rep": (b"\x07" * 5000, "does not start like an Nsight Systems report"),
+    "noise.ncu-rep": (b"\x07" * 5000, "does not start like an Nsight Compute report"),
+    "notes.txt": (b"bring milk", "is not a known report format"),
+    "damaged.sqlite": (b"SQLite format 3\0" + b"\xff" * 4096, "damaged or incomplete"),
     "raw.qdstrm": (b"\x01\x02", "raw capture data"),
 }
 
@@ -128,9 +128,9 @@ def test_a_failure_is_tried_again_with_another_converter(ingest: Ingest, inbox: 
     (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
     ingest(inbox, empty_library.folder, WARPDECK_NSYS="off")
     assert ingest(inbox, empty_library.folder, WARPDECK_NSYS="off").lines == []
-    assert job_of(empty_library, inbox / "a.nsys-rep").message.startswith("There is no nsys")
+    assert job_of(empty_library, inbox / "a.nsys-rep").message.startswith("has no nsys")
     ingest(inbox, empty_library.folder)
-    assert "was made by a newer Nsight Systems" in job_of(empty_library, inbox / "a.nsys-rep").message
+    assert "needs a newer nsys" in job_of(empty_library, inbox / "a.nsys-rep").message
 
 
 def test_list_names_what_failed(ingest: Ingest, inbox: Path, empty_library: Library) -> None:

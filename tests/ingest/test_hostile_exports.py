@@ -72,9 +72,7 @@ def test_paths_of_deep_ranges_are_folded(convert: Convert) -> None:
     assert path.startswith("level 0/level 1/")
     assert path.endswith("level 4/…/level 5")
     assert query("SELECT max(n) FROM (SELECT count(*) AS n FROM range_path GROUP BY path)") == [(1,)]
-    assert "2,743 ranges are nested more than 256 deep. Their paths leave out the ranges in between (…)." in notes(
-        query
-    )
+    assert "2,743 ranges are nested more than 256 deep. Their paths skip the ranges in between (…)." in notes(query)
 
 
 def test_ranges_that_are_never_closed_are_named(convert: Convert) -> None:
@@ -92,7 +90,7 @@ def test_ranges_that_cross_thousands_of_others_hold_nothing(convert: Convert) ->
     assert query(PROJECTION.format("thread")) == projections(tables)[:lanes]
     assert query("SELECT count(*) FROM range") == [(5000,)]
     crossing = f"{5000 - lanes:,} ranges cross too many others of their thread."
-    assert notes(query) == [f"{crossing} They are listed with their times, but hold nothing."]
+    assert notes(query) == [f"{crossing} They are listed with their times but contain nothing."]
 
 
 def test_things_of_no_length(convert: Convert) -> None:
@@ -159,13 +157,13 @@ def test_a_time_that_cannot_be_fails_its_row(convert: Convert, end: Any) -> None
     assert query("SELECT start_ns, end_ns FROM kernel") == [(10, 20)]
     assert query("SELECT name, start_ns, end_ns FROM range JOIN range_name USING (name_id)") == [("good", 1, 90)]
     assert sorted(query("SELECT source, count(*) FROM rejected_row GROUP BY source")) == [("kernel", 1), ("range", 1)]
-    assert "1 rows of kernel have impossible times and are left out of every figure." in notes(query)
+    assert "1 rows of kernel have impossible times and are excluded everywhere." in notes(query)
 
 
 def test_durations_that_overflow_a_sum(convert: Convert) -> None:
     query = convert(kernels(kernel(10, 20), *(kernel(0, 1 << 60) for _ in range(20))))
     assert query("SELECT sum(end_ns - start_ns) FROM kernel") == [(10,)]
-    assert notes(query) == ["20 rows of kernel have impossible durations and are left out of every figure."]
+    assert notes(query) == ["20 rows of kernel have impossible durations and are excluded everywhere."]
 
 
 def test_facts_that_cannot_be_are_left_out(convert: Convert) -> None:
@@ -227,8 +225,8 @@ def test_metrics_and_enumerations_by_the_thousand(convert: Convert) -> None:
     assert query("SELECT count(*) FROM gpu_metric_name") == [(256,)]
     known = ", ".join(f"'{enum}'" for enum in lookups.KNOWN)  # ours, where an export has none
     assert query(f"SELECT count(DISTINCT enum) FROM enum_value WHERE enum NOT IN ({known})") == [(500,)]
-    assert "19,744 GPU metrics are left out: 256 are read." in notes(query)
-    assert any("enumerations are left out" in text for text in notes(query))
+    assert "19,744 GPU metrics are excluded: 256 are read." in notes(query)
+    assert any("enumerations are excluded" in text for text in notes(query))
 
 
 def test_tables_and_columns_by_the_thousand(ingest: Ingest, inbox: Path, empty_library: Library) -> None:

@@ -125,7 +125,7 @@ def test_impossible_rows_ranges_that_cross_and_calls_of_no_range(make: Make) -> 
     assert report.query("SELECT source, row_json::JSON->>'start_ns' FROM rejected_row") == [("kernel", "90")]
     assert report.query("SELECT kernel_id, call_id FROM kernel ORDER BY 1") == [(1, 1), (2, 2), (4, 3), (5, None)]
     assert report.query("SELECT text FROM diagnostic") == [
-        ("1 rows of kernel have impossible times and are left out of every figure.",)
+        ("1 rows of kernel have impossible times and are excluded everywhere.",)
     ]
 
 

@@ -74,7 +74,7 @@ def test_fused_attention_takes_a_fraction_of_the_time(nsys_samples: Library, tok
 
 def test_graphs_that_were_traced_as_wholes_are_not_taken_for_a_silent_driver(nsys_samples: Library) -> None:
     report = nsys_samples.find("launches_graph.nsys-rep")
-    with pytest.raises(NotCapturedError, match="graphs were traced as wholes") as told:
+    with pytest.raises(NotCapturedError, match="graphs were traced as a whole") as told:
         analysis.run(nsys_samples, report.id, "kernel_summary", {})
     assert "--cuda-graph-trace=node" in told.value.hint
     with nsys_samples.cursor(report.id, views=views.everything()) as cursor:

@@ -70,7 +70,7 @@ def make_gaps(publish: Publish) -> str:
         call(10, 3, 1_000, 16_000),  # cudaMalloc, with a driver call inside it that must not count twice
         call(11, 7, 2_000, 5_000),
         call(0, 1, 17_000, 19_000),
-        call(12, 2, 30_500, 31_000),  # the end of a synchronisation, then host code
+        call(12, 2, 30_500, 31_000),  # the end of a synchronization, then host code
         call(1, 1, 39_000, 41_000),  # returns after the kernel has begun: only 1 µs of it lies in the gap
         call(2, 1, 45_000, 46_000),  # long before its gap
         call(3, 1, 70_200, 70_900),

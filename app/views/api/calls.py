@@ -33,16 +33,16 @@ OS_RUNTIME = heads.of(
 )
 CATEGORIES = {
     "launch": "Launch",
-    "synchronisation": "Synchronisation",
-    "blocking copy": "Blocking copy",
-    "queued copy": "Queued copy or set",
+    "synchronization": "Synchronization",
+    "blocking copy": "Blocking memcpy",
+    "queued copy": "Queued memcpy or memset",
     "allocation": "Allocation",
     "module loading": "Module loading",
     "other": "Other",
 }
 """What people read for each category of ``api_categories``."""
 
-WAITING = ("synchronisation", "blocking copy")
+WAITING = ("synchronization", "blocking copy")
 
 
 def show(report_id: str) -> None:
@@ -50,7 +50,7 @@ def show(report_id: str) -> None:
     categories = session.run(report_id, "api_categories")
     st.subheader("CUDA API calls", anchor=False)
     if categories.empty:
-        st.caption("No CUDA call here.")
+        st.caption("No CUDA calls in this selection.")
         return
     shares.share_bar(categories, "category", "total_ns", CATEGORIES, key="api-bar")
     st.caption(_sentence(categories))
@@ -64,16 +64,16 @@ def _sentence(rows: pd.DataFrame) -> str:
     times = dict(zip(rows["category"], rows["total_ns"], strict=True))
     waiting = sum(int(times.get(name, 0)) for name in WAITING)
     total = int(rows["total_ns"].sum())
-    parts = [("waiting (synchronisation and blocking copies)", waiting)] + [
+    parts = [("waiting (synchronization and blocking memcpy)", waiting)] + [
         (words, int(times.get(name, 0)))
         for name, words in (
             ("launch", "launching"),
             ("allocation", "allocating"),
-            ("module loading", "loading modules"),
+            ("module loading", "module loading"),
         )
     ]
     told = ", ".join(f"{fmt.duration(ns)} {words}" for words, ns in sorted(parts, key=lambda p: -p[1]) if ns)
-    return f"{fmt.duration(total)} in {fmt.count(rows['calls'].sum())} calls, over all threads" + (
+    return f"{fmt.duration(total)} in {fmt.count(rows['calls'].sum())} calls, summed over threads" + (
         f": {told}." if told else "."
     )
 
@@ -83,10 +83,10 @@ def os_runtime(report_id: str) -> None:
     calls = session.run(report_id, "osrt_calls")
     st.subheader("OS runtime calls", anchor=False)
     if calls.empty:
-        st.caption("No OS runtime call here.")
+        st.caption("No OS runtime calls in this selection.")
         return
     st.caption(
-        f"{fmt.duration(calls['total_ns'].sum())} in {fmt.count(calls['calls'].sum())} calls, summed over threads: one"
-        " that waits for work all the time counts in full."
+        f"{fmt.duration(calls['total_ns'].sum())} in {fmt.count(calls['calls'].sum())} calls, summed over"
+        " threads. Threads that only wait count in full."
     )
     tables.table(calls, OS_RUNTIME, key="osrt", download="os_runtime_calls.csv", height=shares.height(len(calls)))

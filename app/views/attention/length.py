@@ -19,8 +19,8 @@ WITH = "with"
 PANELS = 4
 """Variants drawn, those that take most time."""
 _FORMULA = (
-    "time = c · tokens^exponent: the slope through the logarithms of length and time by least squares,"
-    " Σ(x − x̄)(y − ȳ) ÷ Σ(x − x̄)², of at least three lengths."
+    "time = c · tokens^exponent. The exponent is the least-squares slope of log(time) over log(length), Σ(x −"
+    " x̄)(y − ȳ) ÷ Σ(x − x̄)², from at least three lengths."
 )
 _NAMES = ("scores", "softmax", "output")
 FIT_COLUMNS = heads.of(
@@ -28,9 +28,9 @@ FIT_COLUMNS = heads.of(
     heads.use("variant", width=230),
     heads.use("part", name="title", width=130),
     heads.Col("lengths", "Lengths", kind="count"),
-    heads.Col("exponent", "Exponent", kind="number", help="Empty below three lengths"),
-    heads.Col("shortest", "Shortest", kind="duration", help="Time of one attention at the fewest tokens"),
-    heads.Col("longest", "Longest", kind="duration", help="Time of one attention at the most tokens"),
+    heads.Col("exponent", "Exponent", kind="number", help="Empty with fewer than three lengths"),
+    heads.Col("shortest", "Shortest", kind="duration", help="Time per attention at the fewest tokens"),
+    heads.Col("longest", "Longest", kind="duration", help="Time per attention at the most tokens"),
 )
 
 
@@ -44,8 +44,8 @@ def show(manifest: Manifest, rows: pd.DataFrame, params: Mapping[str, Any]) -> N
     drawn = lines(pd.concat(frames, ignore_index=True), measure)
     if len({t for line in drawn for t in line.tokens}) < 2:
         st.caption(
-            "One length alone shows no growth. Ranges called tokens_512, a payload, or NAME.meta.json tell the length;"
-            " other reports, chosen above, add theirs."
+            "One length shows no growth. Ranges called tokens_512, a payload, or NAME.meta.json give the"
+            " length. Add reports of other lengths above."
         )
         return
     _draw(drawn, host=measure == "cpu_ns")
@@ -60,8 +60,8 @@ def _draw(drawn: list[Line], *, host: bool) -> None:
     figure = size_charts.family(shown, theme.theme())
     draw.chart(figure, "attention-length")
     if len(total) > PANELS:
-        st.caption(f"The {PANELS} variants of {len(total)} that take most time are drawn.")
-    st.caption(fmt.plain(_FORMULA + (" Times are those of the host." if host else "")))
+        st.caption(f"The {PANELS} variants with the most time are drawn, of {len(total)}.")
+    st.caption(fmt.plain(_FORMULA + (" Times are CPU times." if host else "")))
     tables.table(fits(drawn), FIT_COLUMNS, key="attention-fits", download="attention_exponents.csv")
 
 
@@ -119,7 +119,7 @@ def _rows_of(other: Manifest, params: Mapping[str, Any]) -> list[pd.DataFrame]:
         st.caption(f"{fmt.plain(other.name)}: {fmt.plain(error.message)}")
         return []
     if rows["tokens"].isna().all():
-        why = "it has no range of these parts" if rows.empty else "nothing tells its length"
-        st.caption(f"{fmt.plain(other.name)} is left out: {why}.")
+        why = "it has no ranges of these parts" if rows.empty else "its length is unknown"
+        st.caption(f"{fmt.plain(other.name)} is excluded: {why}.")
         return []
     return [rows.assign(report=other.name)]

@@ -32,20 +32,20 @@ def page() -> None:
 def _nothing(report_id: str, ranges: pd.DataFrame) -> None:
     """Says what was looked for, and offers what there is."""
     if ranges.empty:
-        none = (
-            "This report has no NVTX ranges, and no kernel of it is a fused attention. Put ranges around the parts of"
-        )
+        none = "This report has no NVTX ranges and no fused attention kernel. Put ranges around the parts of"
         if any(one.table == "range" and not one.flag for one in session.missing(report_id)):
-            st.info(f"{none} attention, and capture again: the flag for ranges was used.")
+            st.info(f"{none} attention and capture again with the same flags.")
             return
-        st.info(f"{none} attention, and capture with:")
+        st.info(f"{none} attention and capture with:")
         st.code(_CAPTURE, language=None)
         return
     looked = "; ".join(f"{title}: {fmt.plain(names)}" for title, names in sizes.looked_for())
-    st.info(f"No range of this selection is called like a part of attention, and no kernel is a fused one. {looked}.")
+    st.info(
+        f"No range in this selection is named like a part of attention, and no kernel is a fused attention. {looked}."
+    )
     if settled.is_part(report_id):
         settled.clear_button("attention-clear")
-    st.markdown("Choose the ranges that are its parts; one of them is enough.")
+    st.markdown("Choose the ranges of these parts. One is enough.")
     sizes.names(ranges)
 
 
@@ -54,14 +54,14 @@ def _missing(rows: pd.DataFrame) -> None:
     if rows["kernel_ns"].isna().all():
         try:
             session.whole(session.report().id, "kernels")
-            reason = "These ranges ran no kernel."
+            reason = "These ranges ran no kernels."
         except NotCapturedError as error:
             reason = f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
-        st.info(f"Only times on the host, from the ranges; ratios, rates and bytes need kernels. {reason}")
+        st.info(f"Only CPU times of ranges. Ratios, rates and bytes need kernels. {reason}")
     present = set(rows["part"])
     lacking = [title for part, title in tables.PARTS.items() if part in sizes.KEYS and part not in present]
     if present & set(sizes.KEYS) and lacking:
-        st.markdown(f"No range of the {' and the '.join(word.lower() for word in lacking)}: choose one under Ranges.")
+        st.markdown(f"No range found for the {' and the '.join(map(str.lower, lacking))}. Choose one under Ranges.")
 
 
 page()

@@ -17,8 +17,8 @@ PRECISIONS = ("bf16", "fp16", "fp8", "tf32", "fp32", "fp64")
 _SIZES = {"batch": "Batch", "heads": "Heads", "tokens": "Tokens", "head_size": "Head size"}
 _MOST = 10**7
 CAUSAL = (
-    "No token looks at a later one: half of the work of a full attention is useful and counts in rates, whatever the"
-    " kernels compute."
+    "Causal mask: no token looks at a later one. Half of a full attention's work is useful and counts in rates,"
+    " whatever the kernels compute."
 )
 _CAUSAL = {"yes": "true", "no": "false"}
 
@@ -47,7 +47,7 @@ def choose(ranges: pd.DataFrame, bare: pd.DataFrame) -> dict[str, Any]:
         }
         precision = st.selectbox(
             "Precision", PRECISIONS, index=None, width=120, **bound.option("precision", PRECISIONS),
-            placeholder=_known(bare["precision"]) or "Unknown", help="For the peak, and for the bytes of a number",
+            placeholder=_known(bare["precision"]) or "Unknown", help="Sets the peak and the bytes per number",
         )  # fmt: skip
         causal = st.selectbox(
             "Causal", list(_CAUSAL), index=None, width=100, help=CAUSAL, **bound.option("causal", list(_CAUSAL)),
@@ -70,11 +70,11 @@ def names(ranges: pd.DataFrame) -> None:
         widget = f"attention-{key}"
         st.session_state[widget] = asked if asked in options else None
         st.selectbox(
-            TITLES[key], options, index=None, key=widget, format_func=fmt.visible, placeholder="By its usual names",
+            TITLES[key], options, index=None, key=widget, format_func=fmt.visible, placeholder="By the usual names",
             on_change=_write, args=(key, widget), width=320,
         )  # fmt: skip
         if asked and asked not in options:
-            st.caption(f"{fmt.plain(fmt.shortened(asked, 60))} is no range of this report.")
+            st.caption(f"This report has no range {fmt.plain(fmt.shortened(asked, 60))}.")
 
 
 def _write(key: str, widget: str) -> None:

@@ -16,12 +16,12 @@ PARTS = {
     "fused backward": "Fused backward",
 }
 _FORMULA = (
-    "With b sequences, h heads, t tokens and d numbers a head, each matrix product takes 2·b·h·t·t·d FLOPs and the"
-    " softmax 5·b·h·t·t."
+    "With b sequences, h heads, t tokens and d numbers per head, each matrix product takes 2·b·h·t·t·d FLOPs"
+    " and the softmax takes 5·b·h·t·t."
 )
 _ONE = ("variant", "tokens", "batch", "heads", "head_size")
 _RATIO = ("time_to_matmuls", "time_to_products", "flops_to_matmuls")
-_OF_ONE = "Kernel time of one attention"
+_OF_ONE = "Kernel time per attention"
 RATIO_COLUMNS = heads.of(
     "attention_parts",
     heads.use("variant", width=210),
@@ -39,7 +39,7 @@ RATIO_COLUMNS = heads.of(
         "FLOPs",
         unit="%",
         kind="number",
-        help="FLOPs of the softmax as a share of those of both matrix products",
+        help="Softmax FLOPs as a share of the FLOPs of both matrix products",
     ),
 )
 PART_COLUMNS = heads.of(
@@ -51,7 +51,7 @@ PART_COLUMNS = heads.of(
     heads.use("kernel_ns", width=92),
     heads.bar("share_pct", width=104),
     heads.use("matmul_ns", width=92),
-    heads.use("flops", help="By the formulas below, all calls", width=96),
+    heads.use("flops", help="By the formulas below, over all calls", width=96),
     heads.use("useful_flops", width=104),
     heads.use("flops_per_s", width=104),
     heads.use("pct_of_peak", width=84),
@@ -66,7 +66,7 @@ PART_COLUMNS = heads.of(
 def ratios(rows: pd.DataFrame) -> None:
     """Softmax against the two matrix products, a row a variant and length."""
     wide = wide_rows(rows)
-    st.subheader("Softmax against the matrix products", anchor=False)
+    st.subheader("Softmax vs matrix products", anchor=False)
     split = wide.dropna(subset=["time_to_matmuls"])
     if len(split):
         total = (split["reference"] * split["calls"].astype(float)).to_numpy(dtype=float)
@@ -74,7 +74,9 @@ def ratios(rows: pd.DataFrame) -> None:
         page.facts(_facts(top))
         st.caption(_sentence(top, alone=len(split) == 1))
     elif "fused" in set(rows["part"]):
-        st.caption("Attention is fused here: one kernel, in which softmax and matrix products cannot be told apart.")
+        st.caption(
+            "Attention is fused here: one kernel does softmax and matrix products, so they cannot be told apart."
+        )
     tables.table(
         wide,
         heads.filled(wide, RATIO_COLUMNS),
@@ -83,7 +85,7 @@ def ratios(rows: pd.DataFrame) -> None:
         hidden=("batch", "heads", "head_size"),
     )
     if "fused" in set(rows["part"]) and len(split):
-        st.caption("Fused is one kernel of the class Attention: it cannot be split into these parts.")
+        st.caption("A fused attention is one kernel of the class Attention and cannot be split into these parts.")
 
 
 def wide_rows(rows: pd.DataFrame) -> pd.DataFrame:
@@ -115,15 +117,27 @@ def _each(part: "pd.Series[Any]", measure: str) -> float | None:
 def _facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
     both = row["scores"] + row["output"]
     return [
-        ("Softmax", fmt.duration(row["softmax"]), "Kernel time of one attention."),
-        ("Both matmul ranges", fmt.duration(both), "Scores and output of one attention, with all that runs in them."),
-        ("Softmax : matmuls", _times(row["time_to_matmuls"]), "Ratio of these times."),
+        ("Softmax", fmt.duration(row["softmax"]), "Kernel time per attention."),
         (
-            "to products alone",
-            _times(row["time_to_products"]),
-            "Against the matrix products without scaling and masking.",
+            "Both matmul ranges",
+            fmt.duration(both),
+            "Scores and output per attention, with everything that runs in their ranges.",
         ),
-        ("of their FLOPs", fmt.percent(row["flops_pct"]), "FLOPs of the softmax over those of both matrix products."),
+        (
+            "Softmax vs matmul ranges",
+            _times(row["time_to_matmuls"]),
+            "Softmax time over the time of both matmul ranges.",
+        ),
+        (
+            "Softmax vs matmul kernels",
+            _times(row["time_to_products"]),
+            "Softmax time over the time of the matmul kernels alone, without scaling and masking.",
+        ),
+        (
+            "Softmax share of FLOPs",
+            fmt.percent(row["flops_pct"]),
+            "Softmax FLOPs over the FLOPs of both matrix products.",
+        ),
     ]
 
 
@@ -135,10 +149,10 @@ def _times(ratio: Any) -> str:
 def _sentence(row: "pd.Series[Any]", *, alone: bool) -> str:
     which = fmt.plain(fmt.shortened(row["variant"], 60)) if isinstance(row["variant"], str) else "attention"
     length = "" if pd.isna(row["tokens"]) else f" at {fmt.count(row['tokens'])} tokens"
-    sentence = f"{which}{length}: the softmax takes {_times(row['time_to_matmuls'])} the time of the two matmul ranges"
+    sentence = f"{which}{length}: softmax takes {_times(row['time_to_matmuls'])} the time of both matmul ranges"
     if fmt.number(row["flops_pct"]) is not None:
         sentence += f", for {fmt.percent(row['flops_pct'])} of their FLOPs"
-    return f"{sentence}." + ("" if alone else " It is the variant and length that took most time; the table has all.")
+    return f"{sentence}." + ("" if alone else " This is the variant and length with the most time; the table has all.")
 
 
 def parts(rows: pd.DataFrame) -> None:
@@ -174,9 +188,9 @@ def counted(rows: pd.DataFrame) -> None:
     sentences = [_FORMULA]
     sentences.append(_unknown(rows) if known.empty else _example(known))
     if "fused" in set(rows["part"]):
-        sentences.append("A fused attention takes all three.")
+        sentences.append("A fused attention does all three.")
     if bool(rows["causal"].any()):
-        sentences.append("Causal: half of it is useful, and rates count the useful half, as FlashAttention does.")
+        sentences.append("Causal: half of the work is useful. Rates count the useful half, as FlashAttention does.")
     sentences.append(_traffic(rows))
     st.caption(" ".join(fmt.plain(text) for text in sentences))
 
@@ -184,7 +198,7 @@ def counted(rows: pd.DataFrame) -> None:
 def _unknown(rows: pd.DataFrame) -> str:
     names = {"batch": "batch", "heads": "heads", "tokens": "tokens", "head_size": "head size"}
     lacking = ", ".join(word for name, word in names.items() if rows[name].isna().all())
-    return f"Not known: {lacking or 'part of the sizes'}. Type them above, or drop NAME.meta.json beside the report."
+    return f"Unknown: {lacking or 'some of the sizes'}. Enter them above, or drop NAME.meta.json beside the report."
 
 
 def _example(known: pd.DataFrame) -> str:
@@ -192,19 +206,19 @@ def _example(known: pd.DataFrame) -> str:
     b, h, t, d = (int(known.iloc[0][name]) for name in ("batch", "heads", "tokens", "head_size"))
     at = "" if known["tokens"].nunique() < 2 else f" at {t:,} tokens"
     rows = f"{b} · {h} · {t} · {t}"
-    return f"Here 2 · {rows} · {d} = {2 * b * h * t * t * d:,} and 5 · {rows} = {5 * b * h * t * t:,} a call{at}."
+    return f"Here 2 · {rows} · {d} = {2 * b * h * t * t * d:,} and 5 · {rows} = {5 * b * h * t * t:,} per call{at}."
 
 
 def _traffic(rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
     if not isinstance(first["precision"], str):
-        return "Bytes and peak need a precision."
+        return "Choose a precision to see bytes and peak."
     formulas = (
-        f"Bytes, of {first['precision']} numbers: scores 2·b·h·t·d + b·h·t·t, softmax 2·b·h·t·t, output"
-        " b·h·t·t + 2·b·h·t·d, fused 4·b·h·t·d."
+        f"Bytes, for {first['precision']} numbers: scores 2·b·h·t·d + b·h·t·t, softmax 2·b·h·t·t, output b·h·t·t"
+        " + 2·b·h·t·d, fused 4·b·h·t·d."
     )
     if fmt.number(first["peak_flops_per_s"]) is None:
-        return f"{formulas} The peak of this GPU in {first['precision']} is not known."
+        return f"{formulas} The peak of this GPU in {first['precision']} is unknown."
     return f"{formulas} {_peaks(rows)}"
 
 

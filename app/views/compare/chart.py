@@ -24,9 +24,9 @@ def show(found: compared.Compared) -> None:
     if rows.empty:
         return
     parts = _parts(rows, column)
-    st.subheader("What the difference is made of", anchor=False)
+    st.subheader("Where the difference comes from", anchor=False)
     if share:
-        figure = charts_compare.differences(parts, "Share of the kernel time, B less A (points)", theme.theme())
+        figure = charts_compare.differences(parts, "Share of kernel time, B − A (points)", theme.theme())
     else:
         sums = [float(found.kernels[f"{letter}_total_ns"].sum()) for letter in "ab"]
         ends = [End(f"Kernel time of {letter}", ns, fmt.duration(ns)) for letter, ns in zip("AB", sums, strict=True)]

@@ -169,7 +169,7 @@ def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) ->
         ticktext=[round_duration(ns) for ns in ticks],
         title="Duration, logarithmic" if log else "Duration",
     )
-    figure.update_yaxes(title="Executions (%)", rangemode="tozero")
+    figure.update_yaxes(title="Launches (%)", rangemode="tozero")
     figure.update_layout(
         showlegend=True, legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.14, "font": {"size": FONT_PX}}
     )

@@ -15,8 +15,8 @@ from profiledb.studies.compare.matching import Basis, Side
 
 BASES = {"total": "Totals", "step": "Per step", "share": "Shares"}
 BASIS_HELP = (
-    "**Totals**: sums over the selection. **Per step**: of what lies in the steps, or in the instances of one chosen"
-    " range, over their number. **Shares**: of the kernel time of each side, as on different GPUs."
+    "**Totals**: sums over the selection. **Per step**: work inside the steps, or inside the instances of one"
+    " selected range, divided by their number. **Shares**: share of each side's kernel time, for different GPUs."
 )
 
 
@@ -26,7 +26,10 @@ def page() -> None:
     mine = settled.read(manifest)
     other = _choose(manifest)
     if other is None:
-        st.info("Choose a report to compare this one with. The same one will do: under another selection.")
+        st.info(
+            "Choose a report to compare with this one. To compare two parts of one report, choose the same report"
+            " and another selection."
+        )
         return
     theirs = settled.read(other, mine)
     with st.container(gap="xxsmall"):
@@ -56,7 +59,7 @@ def _choose(manifest: Manifest) -> Manifest | None:
     key = "compare-other"
     st.session_state[key] = named
     if st.query_params.get(compared.OTHER) and not named:
-        st.warning("The report that the address compares with is not in the library, or is of another kind.")
+        st.warning("The report in this address is not in the library, or is of another kind.")
     chosen = st.selectbox(
         "Compare this report (A) with (B)",
         list(known),
@@ -121,7 +124,7 @@ def _lacking(a: Side, b: Side, mine: Manifest, other: Manifest) -> bool:
             st.markdown(f"{letter}, {fmt.plain(manifest.name)}, has no kernels to compare:")
             ui.not_captured(side.lacks)
         elif side.kernel_totals.empty:
-            st.info(f"No kernel runs in the selection of {letter}.")
+            st.info(f"No kernels run in the selection of {letter}.")
     return any(side.kernel_totals.empty for _, side, _ in sides)
 
 
@@ -129,8 +132,8 @@ def _say(found: compared.Compared) -> None:
     a, b = found.a, found.b
     if matching.other_gpus(a, b):
         st.warning(
-            f"Different GPUs: A ran on {fmt.plain(', '.join(a.gpus))}, B on {fmt.plain(', '.join(b.gpus))}. What takes"
-            " another time may do so for the GPU alone; shares tell what weighs more or less.",
+            f"Different GPUs: A ran on {fmt.plain(', '.join(a.gpus))}, B on {fmt.plain(', '.join(b.gpus))}."
+            " Times may differ because of the GPU alone; compare shares.",
             icon=":material/memory:",
         )
     st.markdown("  \n".join(words.verdict_lines(a, b)))
@@ -140,12 +143,12 @@ def _say(found: compared.Compared) -> None:
 
 def _command(found: compared.Compared, mine: Settled, theirs: Settled) -> None:
     """The command that prints the same rows."""
-    with st.expander("The same on the command line", icon=":material/terminal:"):
+    with st.expander("Run this on the command line", icon=":material/terminal:"):
         st.code(words.command(found.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),
                 language=None, wrap_lines=True)  # fmt: skip
         st.caption(
-            "With --fail-above 5% it exits with 1 where B's wall time, of a step where both have steps, is more than"
-            " 5 % above A's, and with 2 after an error. --metric judges another figure, such as kernels."
+            "With --fail-above 5% the exit status is 1 if B's wall time (per step where both have steps) is"
+            " more than 5 % above A's, and 2 after an error. --metric checks another figure, such as kernels."
         )
 
 

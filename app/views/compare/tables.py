@@ -18,7 +18,7 @@ from profiledb.studies.compare.verdict import signed_percent
 
 KERNEL_COLUMNS = heads.of(
     KERNELS,
-    heads.use("name", click="shows how its durations spread", width=230),
+    heads.use("name", click="shows the spread of its durations", width=230),
     "change_ns",
     "share_change_points",
     "a_total_ns",
@@ -31,18 +31,20 @@ KERNEL_COLUMNS = heads.of(
     heads.Col(
         "told",
         "Verdict",
-        help="Not significant where the interval spans 0. One in twenty kernels that did not change looks changed. How"
-        " much one run differs from the next, two captures cannot tell.",
+        help="Not significant if the interval includes 0. One in twenty unchanged kernels looks changed. Two"
+        " captures cannot show how much runs vary.",
         width=112,
     ),
     heads.Col(
         "interval",
         "95 % interval",
         unit="%",
-        help="In which the change of the mean lies, by a bootstrap over at most 2,000 sampled executions a side",
+        help="Interval for the change of the mean, from a bootstrap over at most 2,000 sampled launches per side",
         width=118,
     ),
-    heads.Col("size", "Launch size", help="Threads of a launch in B against A: other work than before", width=95),
+    heads.Col(
+        "size", "Launch size", help="Threads per launch, B relative to A. Another number means other work.", width=95
+    ),
     heads.use("class", width=140),
 )
 SHARE_COLUMNS = heads.of(
@@ -91,16 +93,16 @@ TITLES = {
     "idle_ns": "GPU idle",
     "kernel_ns": "Kernel time",
     "launches": "Kernel launches",
-    "copy_ns": "Copy time",
-    "copies": "Copies",
-    "copy_bytes": "Size of copies",
+    "copy_ns": "Memcpy time",
+    "copies": "Memcpy operations",
+    "copy_bytes": "Memcpy size",
     "memset_ns": "Memset time",
-    "memsets": "Memsets",
-    "memset_bytes": "Size of memsets",
+    "memsets": "Memset operations",
+    "memset_bytes": "Memset size",
     "steps": "Steps",
-    "step_median_ns": "Step on the host, median",
+    "step_median_ns": "CPU time per step, median",
     "between_steps_ns": "Time between steps",
-    "busy_pct": "GPU busy, share",
+    "busy_pct": "GPU busy (%)",
     "kernels": "Different kernels",
 }
 FACTS = ("wall_ns", "busy_ns", "kernel_ns", "launches", "copy_ns", "memset_ns", "idle_ns")
@@ -141,7 +143,7 @@ def _change(row: "pd.Series[Any]") -> str:
 
 
 def kernels(found: compared.Compared) -> None:
-    """All kernels of both; a click on one shows how its durations spread."""
+    """All kernels of both; a click on one shows the spread of its durations."""
     rows = found.kernels
     st.subheader("Kernels", anchor=False)
     shown = rows.assign(
@@ -168,8 +170,10 @@ def _spread(found: compared.Compared, row: "pd.Series[Any]") -> None:
     figure = charts_compare.distributions(a, b, theme.theme())
     draw.chart(figure, "compare-spread")
     told = [
-        f"{letter}: median {fmt.duration(row[f'{side}_median_ns'])}, 95 of 100 within"
-        f" {fmt.duration(row[f'{side}_p95_ns'])} ({fmt.count(len(drawn))} executions drawn)"
+        (
+            f"{letter}: median {fmt.duration(row[f'{side}_median_ns'])}, P95 {fmt.duration(row[f'{side}_p95_ns'])}"
+            f" ({fmt.count(len(drawn))} launches drawn)"
+        )
         for letter, side, drawn in (("A", "a", a), ("B", "b", b))
         if len(drawn)
     ]
@@ -183,18 +187,16 @@ def phases(found: compared.Compared) -> None:
     if found.phases.empty:
         st.caption("Neither report has NVTX ranges in its selection.")
         return
-    st.caption(
-        "Ranges at the two outermost levels of each selection, by name; a star stands for a number that changes."
-    )
+    st.caption("Ranges at the two outermost levels of each selection, by name. A star stands for a changing number.")
     shown = found.phases.assign(status=found.phases["status"].map(IN))
     tables.table(shown, heads.filled(shown, PHASE_COLUMNS), key="compare-phases", download="compare_phases.csv")
 
 
 def copies(found: compared.Compared) -> None:
     """Copies by direction, and memsets."""
-    st.subheader("Copies and memsets", anchor=False)
+    st.subheader("Memcpy and memset", anchor=False)
     if found.copies.empty:
-        st.caption("No copy or memset in either selection.")
+        st.caption("Neither selection has memcpy or memset operations.")
         return
     tables.table(
         found.copies, heads.filled(found.copies, COPY_COLUMNS), key="compare-copies", download="compare_copies.csv"

@@ -39,7 +39,7 @@ def causes(rows: pd.DataFrame, basis: Basis) -> str:
     changes = pd.to_numeric(rows[column]).astype(float)
     if basis == "share":
         named = [_named(row, column) for _, row in rows.head(NAMED).iterrows() if abs(row[column]) >= 0.05]
-        return f"The shares of the kernel time that changed most: {', '.join(named)}." if named else ""
+        return f"Largest changes in share of kernel time: {', '.join(named)}." if named else ""
     net = float(changes.sum())
     ahead = rows[changes * (net or 1.0) > 0]
     against = rows[changes * (net or 1.0) < 0]
@@ -48,13 +48,21 @@ def causes(rows: pd.DataFrame, basis: Basis) -> str:
         sum_ns = float(ahead[column].sum())
         top = ahead.head(NAMED)
         part = float(top[column].sum())
-        rest = f"; {fmt.count(len(ahead) - len(top))} others {signed(sum_ns - part)}" if len(ahead) > len(top) else ""
+        rest = (
+            f"; {fmt.count(len(ahead) - len(top))} other kernels {signed(sum_ns - part)}"
+            if len(ahead) > len(top)
+            else ""
+        )
         named_parts = ", ".join(_named(row, column) for _, row in top.iterrows())
-        sentences.append(f"Largest changes of kernel time: {named_parts}{rest}.")
+        sentences.append(f"Largest changes in kernel time: {named_parts}{rest}.")
     if len(against) and abs(float(against[column].sum())) >= 0.02 * abs(net):
         top = against.head(1)
-        rest = f", in all {signed(against[column].sum())} of {fmt.count(len(against))}" if len(against) > 1 else ""
-        sentences.append(f"Against it: {_named(top.iloc[0], column)}{rest}.")
+        rest = (
+            f", {signed(against[column].sum())} in total over {fmt.count(len(against))} kernels"
+            if len(against) > 1
+            else ""
+        )
+        sentences.append(f"In the other direction: {_named(top.iloc[0], column)}{rest}.")
     return " ".join(sentences)
 
 
@@ -71,7 +79,7 @@ def reason(row: "pd.Series[Any]") -> str:
     calls, longer = float(row["more_calls_ns"]), float(row["longer_ns"])
     words = []
     if abs(calls) >= (1 - _MAINLY) * abs(change) and calls:
-        words.append(f"{'more' if calls > 0 else 'fewer'} calls")
+        words.append(f"{'more' if calls > 0 else 'fewer'} launches")
     if abs(longer) >= (1 - _MAINLY) * abs(change) and longer:
         words.append(_longer(row))
     return ", ".join(words) or "the same"
@@ -81,7 +89,7 @@ def _longer(row: "pd.Series[Any]") -> str:
     change = signed_percent(row["avg_change_pct"])
     sure = "" if row["verdict"] in ("slower", "faster") else f", {row['verdict']}"
     size = size_change(row)
-    return f"mean {change}{f' at {size} the threads a launch' if size else ''}{sure}"
+    return f"mean {change}{f' at {size} threads per launch' if size else ''}{sure}"
 
 
 def size_change(row: "pd.Series[Any]") -> str:
@@ -105,14 +113,14 @@ def significance(rows: pd.DataFrame) -> str:
     counts = rows["verdict"].value_counts()
     both = int((rows["status"] == "same").sum())
     if not both:
-        return "The two have no kernel in common."
+        return "The two reports have no kernel in common."
     told = [
         f"{fmt.count(counts[word])} {shown}"
         for word, shown in (
             ("slower", "slower"),
             ("faster", "faster"),
             ("not significant", "without a significant change"),
-            ("too few calls", "with too few calls to tell"),
+            ("too few launches", "with too few launches to tell"),
         )
         if counts.get(word, 0)
     ]

@@ -57,15 +57,16 @@ def _how(manifest: Manifest) -> None:
     """What to drop, how to make one, and what it would be good for."""
     name = f"{Path(fmt.visible(manifest.name)).stem}.tasks.csv"
     with st.container(border=True):
-        st.markdown("**No times of the same work on CPU and GPU lie beside this report.**")
+        st.markdown("**This report has no times of the same work on CPU and GPU.**")
         st.markdown(
-            "They tell from which size on the GPU is faster, with its transfers and without, and what its time goes to."
+            "Such times show from which size on the GPU is faster, with and without transfers, and where its time goes."
         )
-        st.markdown("Capture vector addition, matrix multiplication and reduction over several sizes with")
+        st.markdown("Capture vector addition, matrix multiplication and reduction at several sizes with")
         st.code(COMMAND, language=None)
         st.markdown(
-            f"or drop {fmt.plain(name)} of a program of your own into the Library, a row a part and repetition. Parts"
-            " may have any name; computing alone is the part compute, which every row is where there is no column part."
+            f"or drop {fmt.plain(name)} from your own program into the Library, one row per part and repetition."
+            " Parts may have any name. The part compute is computing alone; without a column part every row is"
+            " compute."
         )
         st.code(EXAMPLE, language=None)
 
@@ -93,8 +94,8 @@ def _left_out(rows: pd.DataFrame) -> None:
     if partial:
         many = "1 repetition lacks" if partial == 1 else f"{fmt.count(partial)} repetitions lack"
         st.caption(
-            f"{many} a part that others of the same task, size and device have: these count in the parts that are"
-            " there, and in no total."
+            f"{many} a part that others of the same task, size and device have. They count in the parts that"
+            " they have, and in no total."
         )
 
 

@@ -44,10 +44,10 @@ CROSSINGS = heads.of(
     crossing.COLUMNS,
     heads.use("task", width=160),
     heads.Col("basis_title", "Basis", width=130),
-    heads.Col("at", "Crossing", help="Size from which on the GPU is faster, by the medians", width=110),
+    heads.Col("at", "Crossing", help="Size above which the GPU is faster, by medians", width=110),
     heads.Col("interval", "95 % interval", width=170),
     "threshold",
-    heads.Col("words", "In words", width=620),
+    heads.Col("words", "Advice", width=620),
 )
 _DOWNLOADED = (
     "basis", "state", "sizes", "smallest", "largest", "repetitions", "crossings", "crossing", "low_place", "low",
@@ -71,18 +71,17 @@ def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> N
     st.subheader("Time by size", anchor=False)
     figure = charts_crossover.times(panels, colors, theme)
     if figure is None:
-        st.info("No time is above 0, so there is nothing to draw on logarithmic scales.")
+        st.info("No time is above 0, so nothing can be drawn on logarithmic scales.")
         return
     draw.chart(figure, "crossover-times")
     st.caption(
-        "Solid: all parts, with transfers and allocation; dotted: computing only, as if the data were on the GPU"
-        " already. Shaded beside the lines: least to most of the repetitions. Red: where the GPU overtakes the CPU for"
-        f" good, with the {crossing.LEVEL_PCT} % interval as a band. The"
-        " program took these times itself."
+        "Solid: all parts, with transfers and allocation. Dotted: computing only, as if the data were already"
+        " on the GPU. Shaded: least to most over the repetitions. Red: size from which on the GPU stays faster,"
+        f" with the {crossing.LEVEL_PCT} % interval as a band. The program measured these times itself."
     )
     parts = charts_crossover.shares(panels, colors, theme)
     if parts is not None:
-        st.subheader("What the time on the GPU goes to", anchor=False)
+        st.subheader("Where GPU time goes", anchor=False)
         draw.chart(parts, "crossover-shares")
 
 
@@ -97,7 +96,7 @@ def crossings(crossovers: Sequence[Crossover], *, more: int) -> None:
     )
     tables.table(rows, CROSSINGS, key="crossover-crossings", download="crossover.csv", hidden=_DOWNLOADED)
     if more > 0:
-        st.caption(f"{fmt.count(more)} more tasks: python \\-m profiledb crossover lists all.")
+        st.caption(f"{fmt.count(more)} more tasks: run python \\-m profiledb crossover to list all.")
 
 
 def times(report_id: str, rows: pd.DataFrame) -> None:
@@ -111,7 +110,7 @@ def times(report_id: str, rows: pd.DataFrame) -> None:
     paths = settled.optional(report_id, "range_paths", ["name"])
     if picked is None:
         if paths["name"].astype(str).str.endswith("/gpu").any():
-            st.caption("A click on a row offers its NVTX ranges.")
+            st.caption("Click a row to see its NVTX ranges.")
         return
     name = f"{rows['task'].iloc[picked]}_{int(rows['size'].iloc[picked])}/gpu"
     if (paths["name"] == name).any():
@@ -120,7 +119,7 @@ def times(report_id: str, rows: pd.DataFrame) -> None:
             query_params=settled.link(report_id, path=name), width="content",
         )  # fmt: skip
     else:
-        st.caption(f"The report has no NVTX range {fmt.plain(fmt.shortened(name, 60))}.")
+        st.caption(f"This report has no NVTX range {fmt.plain(fmt.shortened(name, 60))}.")
 
 
 def downloads(manifest: Manifest) -> None:
@@ -128,9 +127,9 @@ def downloads(manifest: Manifest) -> None:
     st.subheader("Features for machine learning", anchor=False)
     library = session.library()
     st.caption(
-        f"A row a task and size with {len(features.columns())} columns: these times, the GPU, and"
-        " what the profile says of the ranges TASK\\_SIZE/gpu without warm\\-up (kernels, launch shapes, copies, busy"
-        " time). Several reports in one table: python \\-m profiledb features REPORT... \\-o FILE"
+        f"One row per task and size, {len(features.columns())} columns: these times, the GPU, and what the"
+        " profile says about the ranges TASK\\_SIZE/gpu without warm\\-up (kernels, launch shapes, memcpy, busy"
+        " time). For one table of several reports, run python \\-m profiledb features REPORT... \\-o FILE"
     )
     name = Path(fmt.visible(manifest.name)).stem
     made: tuple[tuple[str, str, Callable[[], bytes]], ...] = (

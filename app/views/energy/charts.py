@@ -117,7 +117,7 @@ def _bands(figure: go.Figure, bands: pd.DataFrame, low: float, high: float, size
     ]
     hover = [
         f"<b>{fmt.plotly_text(fmt.shortened(row['path'], 80))}</b><br>{fmt.duration(row['end_ns'] - row['start_ns'])}"
-        f" from {fmt.duration(row['start_ns'])}, {'on the GPU' if row['on_gpu'] else 'on the host'}"
+        f" from {fmt.duration(row['start_ns'])}, {'on the GPU' if row['on_gpu'] else 'on the CPU'}"
         for _, row in rows.iterrows()
     ]
     figure.add_bar(

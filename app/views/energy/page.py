@@ -19,8 +19,8 @@ GPU, LEVEL, STEPS, FLOPS, ITEMS = "gpu", "level", "steps", "flops", "items"  # p
 _MOST_LEVELS = 6
 _COMMAND = "python -m workloads profile -- python train.py"
 _PROGRAM = 'from workloads.monitor import GPUMonitor\n\nwith GPUMonitor("NAME"):  # writes NAME.nvml.csv\n    train()'
-_FLOPS_HELP = "What the model needs for a step, on all GPUs together; `flops_per_step` in `NAME.meta.json`."
-_ITEMS_HELP = "Samples or tokens of a step, on all GPUs together; `items_per_step` in `NAME.meta.json`."
+_FLOPS_HELP = "FLOPs that the model needs per step, on all GPUs together; `flops_per_step` in `NAME.meta.json`."
+_ITEMS_HELP = "Samples or tokens per step, on all GPUs together; `items_per_step` in `NAME.meta.json`."
 
 
 def page() -> None:
@@ -31,7 +31,7 @@ def page() -> None:
         return
     rows = session.run(manifest.id, "energy_summary")
     if rows.empty or not rows["readings"].any():
-        st.info("The log has no reading of a GPU that this report used, or the report does not tell when it began.")
+        st.info("The log has no readings for the GPUs of this report, or the report does not say when it started.")
         return
     step = _step(manifest.id)
     ui.facts(_facts(energy_words.total(rows), step))
@@ -53,14 +53,14 @@ def page() -> None:
 def _how() -> None:
     """How to get a log, and what it would be good for."""
     with st.container(border=True):
-        st.markdown("**No log of power and clocks lies beside this report.**")
+        st.markdown("**This report has no log of power and clocks.**")
         st.markdown(
-            "It would show power over time, and the energy of the selection, of each range, step and kernel class."
-            " Capture the report and the log at once:"
+            "A log shows power over time, and the energy of the selection and of each range, step and kernel class."
+            " Capture report and log together:"
         )
         st.code(_COMMAND, language=None)
         st.markdown(
-            "Or let the program write it and drop NAME.nvml.csv beside the report, NAME being that of the report:"
+            "Or let the program write the log, and drop NAME.nvml.csv beside the report; NAME is the report's name:"
         )
         st.code(_PROGRAM, language="python")
 
@@ -78,11 +78,11 @@ def _step(report_id: str) -> "pd.Series[Any] | None":
         chosen = names[0]
         if len(names) > 1:
             chosen = st.selectbox(
-                "A step is", names, **bound.option(STEPS, names, names[0]), width=280,
+                "Steps", names, **bound.option(STEPS, names, names[0]), width=280,
                 format_func=lambda text: fmt.shortened(text, 60),
             )  # fmt: skip
-        flops = number_input.ask("FLOPs of a step", FLOPS, "for example 1.2e12", _FLOPS_HELP)
-        items = number_input.ask("Items of a step", ITEMS, "samples or tokens", _ITEMS_HELP)
+        flops = number_input.ask("FLOPs per step", FLOPS, "for example 1.2e12", _FLOPS_HELP)
+        items = number_input.ask("Items per step", ITEMS, "samples or tokens", _ITEMS_HELP)
     params = {key: value for key, value in (("flops", flops), ("items", items)) if value}
     told = session.run(report_id, "energy_steps", **params) if params else rows
     row: pd.Series[Any] = told[told["steps"] == chosen].iloc[0]
@@ -94,7 +94,7 @@ def _facts(whole: "pd.Series[Any]", step: "pd.Series[Any] | None") -> list[tuple
         (
             "Energy",
             energy_words.joules(whole["joules"], whole["low_j"], whole["high_j"], measurable=whole["measurable"]),
-            "What the GPUs drew in the time of the selection that the log covers, idle power included.",
+            "Energy that the GPUs drew in the part of the selection that the log covers, idle power included.",
         ),
         ("Mean power", energy_words.watts(whole["mean_w"] if whole["measurable"] else None), "All GPUs together."),
     ]
@@ -104,9 +104,13 @@ def _facts(whole: "pd.Series[Any]", step: "pd.Series[Any] | None") -> list[tuple
     name = fmt.visible(step["item"]).rstrip("s") if isinstance(step["item"], str) else "item"
     return [
         *items,
-        ("A step", each, f"Mean of {fmt.count(step['instances'])} steps, without the time between them."),
-        ("TFLOP/J", _ratio(step["tflop_per_j"]), "FLOPs of a step over its energy."),
-        (f"{name.capitalize()}s/J", _ratio(step["items_per_j"]), f"{name}s of a step over its energy."),
+        ("Energy per step", each, f"Mean of {fmt.count(step['instances'])} steps, without the time between them."),
+        ("TFLOP/J", _ratio(step["tflop_per_j"]), "FLOPs per step over energy per step."),
+        (
+            f"{name.capitalize()}s/J",
+            _ratio(step["items_per_j"]),
+            f"{name.capitalize()}s per step over energy per step.",
+        ),
     ]
 
 
@@ -120,17 +124,17 @@ def _step_words(step: "pd.Series[Any] | None") -> str:
     if step is None:
         return "Without NVTX ranges there are no steps and no energy of ranges."
     if step.empty:
-        return "The ranges of the selection tell no steps."
+        return "The ranges in this selection show no steps."
     sentences = []
     if fmt.number(step["step_j"]) is None:
-        sentences.append("The log does not cover all steps, so nothing is told of one.")
+        sentences.append("The log does not cover all steps, so there is no energy per step.")
     missing = [
         words
         for words, column in (("FLOPs", "flops_per_step"), ("items", "items_per_step"))
         if fmt.number(step[column]) is None
     ]
     if missing:
-        sentences.append(f"Nobody says how many {' and '.join(missing)} a step has: enter them.")
+        sentences.append(f"{' and '.join(missing)} per step unknown. Enter a value to compute efficiency.")
     return fmt.plain(" ".join(sentences))
 
 
@@ -146,7 +150,7 @@ def _chart(report_id: str, rows: pd.DataFrame) -> None:
         if len(gpus) > 1:
             gpu = int(_choice("GPU", [str(number) for number in gpus], GPU))
         if levels > 1:
-            level = int(_choice("Ranges of level", [str(depth) for depth in range(min(levels, _MOST_LEVELS))], LEVEL))
+            level = int(_choice("Range level", [str(depth) for depth in range(min(levels, _MOST_LEVELS))], LEVEL))
             bands = session.run(report_id, "power_ranges", level=level)
     limit = fmt.number(rows.loc[rows["gpu_id"] == gpu, "limit_w"].max())
     figure = charts_power.power(power[power["gpu_id"] == gpu], bands, limit, theme.theme())
@@ -169,12 +173,12 @@ def _choice(label: str, options: list[str], key: str) -> str:
 
 def _chart_words(rows: pd.DataFrame, gpu: int, bands: pd.DataFrame) -> str:
     row = rows[rows["gpu_id"] == gpu].iloc[0]
-    sentences = ["Below: SM clock, memory clock (dotted), temperature."]
+    sentences = ["Lower charts: SM clock, memory clock (dotted), temperature."]
     if fmt.number(row["period_ns"]) is not None and row["source"] != "power":
-        sentences.append(f"The counter of energy moves about every {fmt.duration(row['period_ns'])}.")
+        sentences.append(f"The energy counter updates about every {fmt.duration(row['period_ns'])}.")
     if len(bands) and int(bands["total"].iloc[0]) > len(bands):
         sentences.append(
-            f"The {fmt.count(len(bands))} longest of {fmt.count(bands['total'].iloc[0])} ranges are drawn."
+            f"The longest {fmt.count(len(bands))} of {fmt.count(bands['total'].iloc[0])} ranges are drawn."
         )
     return fmt.plain(" ".join(sentences))
 

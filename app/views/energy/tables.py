@@ -10,14 +10,14 @@ from app.ui.charts import Part
 from app.views.energy import words
 
 BY = "by"
-_BY = {"loop": "Loops as one", "path": "Each path", "name": "Each name"}
-_KINDS = {"memcpy": "Copies", "memset": "Memory sets", "graph": "CUDA graphs", "idle": "Idle"}
+_BY = {"loop": "Loops merged", "path": "Each path", "name": "Each name"}
+_KINDS = {"memcpy": "Memcpy", "memset": "Memset", "graph": "CUDA graphs", "idle": "Idle"}
 _GREYS = {
     "light": {"memcpy": "#7A828E", "memset": "#9AA1AB", "graph": "#656D78", "idle": "#D5D9DE"},
     "dark": {"memcpy": "#8B95A3", "memset": "#6B7480", "graph": "#A9B0BB", "idle": "#3A414B"},
 }
-_OFF = heads.Col("off_j", "±", unit="J", kind="number", help="To the farther end of the bar")
-_NOTE = heads.Col("note", "Note", help="Why there is no number, or that it is of a part", width=170)
+_OFF = heads.Col("off_j", "±", unit="J", kind="number", help="Distance to the farther end of the interval")
+_NOTE = heads.Col("note", "Note", help="Why there is no number, or which part it covers", width=170)
 RANGES = heads.of(
     "energy_ranges",
     heads.use("range", width=240),
@@ -26,7 +26,7 @@ RANGES = heads.of(
     heads.use("joules", name="energy_j"),
     _OFF,
     heads.use("joules_each", name="each_j"),
-    heads.Col("each_off_j", "± ", unit="J", kind="number", help="That of the energy over instances"),
+    heads.Col("each_off_j", "± ", unit="J", kind="number", help="The same, per instance"),
     "mean_w",
     _NOTE,
 )
@@ -76,11 +76,11 @@ def ranges(report_id: str) -> None:
     st.subheader("Ranges", anchor=False)
     by = st.segmented_control(
         "Rows", list(_BY), format_func=_BY.__getitem__, required=True, **bound.option(BY, list(_BY), "loop"),
-        label_visibility="collapsed", help="Loops as one: step_* for all numbered steps",
+        label_visibility="collapsed", help="Loops in one row: step_* for all numbered steps",
     )  # fmt: skip
     rows = session.run(report_id, "energy_ranges", by=by)
     if rows.empty:
-        st.caption("The selection has no ranges.")
+        st.caption("This selection has no ranges.")
         return
     whole = shown(rows)
     whole["each_j"] = rows["joules_each"].where(whole["energy_j"].notna())
@@ -89,7 +89,7 @@ def ranges(report_id: str) -> None:
     tables.table(whole, RANGES, key="energy-ranges", download="energy_ranges.csv", hidden=raw)
     total = int(rows["total"].iloc[0])
     if total > len(rows):
-        st.caption(f"Those of the most time: {fmt.count(len(rows))} of {fmt.count(total)}.")
+        st.caption(f"The longest {fmt.count(len(rows))} of {fmt.count(total)}.")
 
 
 def classes(report_id: str) -> None:
@@ -97,7 +97,7 @@ def classes(report_id: str) -> None:
     st.subheader("Kernel classes", anchor=False)
     rows = session.run(report_id, "energy_classes")
     if rows.empty:
-        st.caption("The log covers nothing of the selection.")
+        st.caption("The log does not cover this selection.")
         return
     titles = theme.class_titles()
     _share_bar(rows)
@@ -107,10 +107,10 @@ def classes(report_id: str) -> None:
     raw = ("seconds", "joules", "low_j", "high_j", "measurable")
     tables.table(whole, CLASSES, key="energy-classes", download="energy_classes.csv", hidden=raw)
     st.caption(
-        "Work that runs at the same time shares it, so all rows add up to the energy of the selection. What runs within"
-        " one stretch of the log is told apart by its time alone, so there a class that draws more is not seen, and a"
-        " class whose kernels alternate with others is too short to measure however often it runs. Idle is the time in"
-        " which nothing of the selection ran."
+        "Overlapping work shares its energy, so all rows add up to the energy of the selection. Within one"
+        " interval of the log, work is told apart by its time alone: a class that draws more power is not seen"
+        " there, and a class whose kernels alternate with others is too short to measure, however often it runs."
+        " Idle is time in which nothing in the selection ran."
     )
 
 

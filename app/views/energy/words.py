@@ -11,18 +11,19 @@ SHORT = "too short to measure"
 OUTSIDE = "not in the log"
 
 BAR = (
-    "Between two changes of its counter a GPU drew a known energy E in a known time t. What covers the part f of that"
-    " time gets f × E. Its bar is what is possible while the power P stayed between the lowest and the highest one that"
-    " the log proves, or the power limit where the program tells it: at least the larger of f × Pmin × t and"
-    " E − (1 − f) × Pmax × t, at most the smaller of f × Pmax × t and E − (1 − f) × Pmin × t, so that f = 1 is E."
-    " At its ends the bar also holds by how much a change may be older than the reading that shows it. ± is the farther"
-    " end of the bar. Where half of the bar is more than half of the energy, the time is too short to measure. Where"
-    " the log has a hole, E is divided by the readings before and behind it."
+    "Between two changes of its energy counter a GPU used a known energy E in a known time t. Work that covers"
+    " the fraction f of that time gets f × E. Its interval is what is possible while the power P stayed between"
+    " the lowest and the highest power that the log shows (or the power limit, where the program gives it): at"
+    " least the larger of f × Pmin × t and E − (1 − f) × Pmax × t, at most the smaller of f × Pmax × t and E −"
+    " (1 − f) × Pmin × t, so f = 1 gives E. At both ends the interval also includes how much older a change may"
+    " be than the reading that shows it. ± is the distance to the farther end of the interval. Where half of the"
+    " interval is more than half of the energy, the time is too short to measure. Where the log has a hole, E is"
+    " divided between the readings on both sides of it."
 )
 LAG = (
-    "± is what the readings leave open: an energy is known from one change of the GPU's counter to the next, and what"
-    " covers a part of that time gets its share of it. NVML's readings are averages that the driver makes over a period"
-    " of its own, and lag a little behind what ran; no bar holds that. Idle power is part of every energy."
+    "± is the uncertainty of the readings: energy is known from one change of the GPU's counter to the next,"
+    " and work gets its share of that time. NVML readings are driver-side averages and lag slightly; the ± does"
+    " not include this. Every energy includes idle power."
 )
 
 
@@ -83,14 +84,14 @@ def coverage(rows: pd.DataFrame) -> str:
         gpu = f"GPU {fmt.count(row.gpu_id)}: " if len(rows) > 1 else ""
         share = fmt.number(row.covered_pct)
         if not row.readings:
-            sentences.append(f"{gpu}the log has no reading of this GPU.")
+            sentences.append(f"{gpu}the log has no readings for this GPU.")
         elif share is None:
             sentences.append(f"{gpu}the selection covers no time.")
         elif fmt.number(row.log_start_ns) is None:
-            sentences.append(f"{gpu}the log's readings do not change, so nothing is known of its energy.")
+            sentences.append(f"{gpu}the log's readings do not change, so its energy is unknown.")
         elif share < 99.95:
             span = f"{fmt.duration(row.log_start_ns)} to {fmt.duration(row.log_end_ns)}"
-            part = f"{fmt.percent(share)} of the selection" if share else "nothing of the selection"
+            part = f"{fmt.percent(share)} of the selection" if share else "none of the selection"
             sentences.append(
                 f"{gpu}the log covers {part}: it tells the energy from {span}, counted from the capture's begin."
             )
@@ -104,8 +105,8 @@ def source(rows: pd.DataFrame) -> str:
     if not added:
         return ""
     return fmt.plain(
-        f"GPU {', '.join(added)} tells no energy counter: its readings of power are added up by the trapezoid rule, and"
-        " the bar does not hold what the power did between two readings."
+        f"GPU {', '.join(added)} has no energy counter. Its power readings are integrated by the trapezoid rule,"
+        " and the ± does not include power changes between two readings."
     )
 
 

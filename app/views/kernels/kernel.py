@@ -40,12 +40,13 @@ def _nothing(manifest: Manifest) -> None:
         st.info("This report has no such kernel. The address may belong to another report.")
     elif named:
         st.info(
-            f"This kernel does not run in the selection; in the whole report {fmt.count(whole['calls'].iloc[0])}"
-            f" times, for {fmt.duration(whole['total_ns'].iloc[0])}."
+            "This kernel does not run in the selection. The whole report has"
+            f" {fmt.count(whole['calls'].iloc[0])} launches of it, {fmt.duration(whole['total_ns'].iloc[0])} in"
+            " total."
         )
         settled.clear_button("kernel-clear")
     else:
-        st.info("No kernel runs in this selection.")
+        st.info("No kernels run in this selection.")
         settled.clear_button("kernel-clear")
     links.to_list(manifest.id, "All kernels")
 
@@ -74,11 +75,12 @@ def _heading(manifest: Manifest, summary: "pd.Series[Any]") -> None:
                 links.open_kernel(manifest.id, int(other))
     st.code(fmt.visible(summary["demangled"]), language=None, wrap_lines=True)
     streams, devices = int(summary["streams"]), int(summary["devices"])
-    where = f"{streams} stream{'s'[: streams != 1]} of {devices} GPU{'s'[: devices != 1]}"
+    where = f"{streams} stream{'s'[: streams != 1]} on {devices} GPU{'s'[: devices != 1]}"
     title = theme.class_titles().get(summary["class"], summary["class"])
     st.caption(
-        f"Class {fmt.plain(title)}  ·  number {summary['rank']} of {fmt.count(summary['kernels'])} by total time  ·  on"
-        f" {where}  ·  from {fmt.duration(summary['first_ns'])} to {fmt.duration(summary['last_ns'])} of the capture"
+        f"Class {fmt.plain(title)}  ·  number {summary['rank']} of {fmt.count(summary['kernels'])} by total time"
+        f"  ·  {where}  ·  from {fmt.duration(summary['first_ns'])} to {fmt.duration(summary['last_ns'])} in the"
+        " capture"
     )
 
 
@@ -88,15 +90,15 @@ def _facts(summary: "pd.Series[Any]") -> None:
     )  # 0 of a single one, as nsys has it, says nothing
     ui.facts(
         [
-            ("Share", fmt.percent(summary["share_pct"]), "Share of the sum of all kernel durations of the selection."),
+            ("Share", fmt.percent(summary["share_pct"]), "Share of all kernel time in the selection."),
             ("Total", fmt.duration(summary["total_ns"]), "Sum of durations."),
-            ("Calls", fmt.count(summary["calls"]), "Number of executions."),
+            ("Launches", fmt.count(summary["calls"]), "Number of launches."),
             ("Average", fmt.duration(summary["avg_ns"]), ""),
-            ("Median", fmt.duration(summary["median_ns"]), "Half of the executions take at most this long."),
-            ("95 %", fmt.duration(summary["p95_ns"]), "95 of 100 executions take at most this long."),
+            ("Median", fmt.duration(summary["median_ns"]), "Half of the launches take at most this long."),
+            ("P95", fmt.duration(summary["p95_ns"]), "95 % of the launches take at most this long."),
             ("Min", fmt.duration(summary["min_ns"]), ""),
             ("Max", fmt.duration(summary["max_ns"]), ""),
-            ("Deviation", fmt.duration(deviation), "Sample deviation (n - 1)."),
+            ("Std dev", fmt.duration(deviation), "Sample standard deviation (n - 1)."),
         ]
     )
 
@@ -117,7 +119,7 @@ def _limits(report_id: str, kernel: int) -> None:
             return
         limits = session.whole(linked, "ncu_limits", launch=int(same["launch_id"].iloc[0])).iloc[0]
     except WarpdeckError as error:
-        st.caption(f"The linked Compute report tells nothing here: {fmt.plain(error.message)}")
+        st.caption(f"The linked Compute report has no answer here: {fmt.plain(error.message)}")
         return
     if told := verdicts.sentence(limits.to_dict()):
         st.caption(f"Measured by Nsight Compute, grid {fmt.plain(same['grid'].iloc[0])}: {fmt.plain(told)}")
@@ -126,24 +128,24 @@ def _limits(report_id: str, kernel: int) -> None:
 def _charts(report_id: str, summary: "pd.Series[Any]") -> None:
     """Both charts; a single launch has nothing to spread, so it gets none."""
     if int(summary["calls"]) < 2:
-        st.caption("It ran once, so there is no distribution to draw.")
+        st.caption("This kernel was launched once, so there is no distribution to draw.")
         return
     kernel = int(summary["kernel"])
     bins = session.run(report_id, "kernel_histogram", kernel=kernel)
     points = session.run(report_id, "kernel_over_time", kernel=kernel)
-    marks = [("median", float(summary["median_ns"])), ("95 %", float(summary["p95_ns"]))]
+    marks = [("median", float(summary["median_ns"])), ("P95", float(summary["p95_ns"]))]
     left, right = columns.pair()
     with left:
         st.subheader("Distribution", anchor=False)
         draw.chart(charts.histogram(bins, marks, theme.theme()), "histogram")
     with right:
-        st.subheader("Over the capture", anchor=False)
+        st.subheader("Duration over time", anchor=False)
         figure = charts.over_time(points, theme.theme(), log=bins["scale"].iloc[0] == "log")
         drag.chart(figure, "over-time")
     if len(points) < int(summary["calls"]):
         st.caption(
-            f"{fmt.count(len(points))} of {fmt.count(summary['calls'])} launches are drawn:"
-            " the shortest and the longest of each stretch of time."
+            f"{fmt.count(len(points))} of {fmt.count(summary['calls'])} launches are drawn: the shortest and the"
+            " longest in each time interval."
         )
 
 

@@ -31,7 +31,7 @@ def page() -> None:
     manifest = session.report()
     rows = session.run(manifest.id, "kernels")
     if rows.empty:
-        st.info("No kernel runs in this selection.")
+        st.info("No kernels run in this selection.")
         settled.clear_button("kernels-clear")
         return
     search, chosen_class = _filters(sorted(rows["class"].dropna().unique()))
@@ -39,12 +39,11 @@ def page() -> None:
     kept = session.run(manifest.id, "kernels", **{name: value for name, value in filters.items() if value})
     calls = int(kept["calls"].sum())
     st.caption(
-        f"{fmt.duration(kept['total_ns'].sum())} in {fmt.count(calls)} launch{'es'[: 2 * (calls != 1)]},"
-        f" {fmt.percent(kept['share_pct'].sum())} of the kernel time"
-        + (" of the selection" if settled.is_part(manifest.id) else "")
+        f"{fmt.duration(kept['total_ns'].sum())} in {fmt.count(calls)} launch{'es'[: 2 * (calls != 1)]}"
+        f" ({fmt.percent(kept['share_pct'].sum())} of {'selected ' * settled.is_part(manifest.id)}kernel time)"
     )
     if kept.empty:
-        st.info("No kernel fits these filters.")
+        st.info("No kernels match these filters.")
         return
     chosen = tables.table(
         kept, COLUMNS, key="kernels", download="kernels.csv", select=True, hidden=("shapes", "demangled")
@@ -57,7 +56,7 @@ def _filters(present: list[str]) -> tuple[str | None, str | None]:
     """The text and the class to keep; None for all."""
     titles = theme.class_titles()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        search = st.text_input("Search", placeholder="Part of a full name", width=360, **bound.text("search"))
+        search = st.text_input("Search", placeholder="Part of the full name", width=360, **bound.text("search"))
         chosen = st.selectbox(
             "Class",
             present,

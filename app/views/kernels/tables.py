@@ -44,11 +44,9 @@ def shapes(report_id: str, kernel: int) -> None:
     rows = session.run(report_id, "kernel_shapes", kernel=kernel)
     st.subheader("Launch shapes", anchor=False)
     if rows["occupancy_pct"].isna().all():
-        st.caption("The report does not tell enough of its GPU to compute an occupancy.")
+        st.caption("The report says too little about its GPU to compute occupancy.")
     else:
-        st.caption(
-            "Occupancy is theoretical, by the rules of the CUDA occupancy calculator; a Compute report measures it."
-        )
+        st.caption("Theoretical occupancy (CUDA occupancy calculator). Nsight Compute measures the achieved value.")
     tables.table(rows, SHAPE_COLUMNS, key="shapes", download="launch_shapes.csv", hidden=SHAPE_HIDDEN)
 
 
@@ -57,7 +55,7 @@ def longest(report_id: str, kernel: int, calls: int) -> None:
     rows = session.run(report_id, "kernel_instances", kernel=kernel, limit=LONGEST)
     st.subheader("Longest launches", anchor=False)
     if calls > len(rows):
-        st.caption(f"The {fmt.count(len(rows))} longest of {fmt.count(calls)}.")
+        st.caption(f"The longest {fmt.count(len(rows))} of {fmt.count(calls)} launches.")
     tables.table(
         rows, LONGEST_COLUMNS, key="longest", download="longest_launches.csv", height=320 if len(rows) > 8 else None
     )

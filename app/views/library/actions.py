@@ -20,7 +20,7 @@ def bar(
     """Actions for the selected reports, into the row at hand."""
     if not selected:
         can = "label or delete" if access.may_edit() else "open"
-        st.caption(f"Select rows to {can} them.", width="content")
+        st.caption(f"Select rows to {can} reports.", width="content")
         return
     alone = selected[0] if len(selected) == 1 else None
     st.markdown(
@@ -46,11 +46,11 @@ def _edit_labels(selected: Sequence[Manifest], labels: Mapping[str, Sequence[str
     key = f"{_LABELS}-{'-'.join(ids)}"
     st.session_state.setdefault(key, common)
     st.multiselect(
-        "Labels" if len(ids) == 1 else "Labels that all of them have",
+        "Labels" if len(ids) == 1 else "Labels that all selected reports have",
         sorted({label for names in labels.values() for label in names} | set(st.session_state[key])),
         key=key,
         accept_new_options=True,
-        placeholder="Choose, or type a new one",
+        placeholder="Choose or type a label",
         on_change=_save_labels,
         args=(key, ids, common),
     )
@@ -80,14 +80,14 @@ def _ask(doomed: Sequence[Manifest]) -> None:
             st.text(fmt.visible(manifest.name))
         if len(doomed) > 8:
             st.text(f"and {len(doomed) - 8} more")
-        st.caption("The report, its labels and its links go for everyone. The file it was made from stays where it is.")
+        st.caption("The report, its labels and its links are removed for everyone. The source file stays where it is.")
         with st.container(horizontal=True):
             if st.button("Delete", type="primary", key="delete-confirmed"):
                 for manifest in doomed:
                     session.editing().delete(manifest.id)
                 _keep()
                 st.rerun()
-            if st.button("Keep", key="delete-cancelled"):
+            if st.button("Keep", key="delete-kept"):
                 _keep()
                 st.rerun()
 

@@ -69,10 +69,10 @@ def _announce(jobs: Sequence[Job]) -> None:
 def _worker(status: worker.Status) -> None:
     """Nothing while all is well: only what keeps files from being read is worth a line."""
     if status.state == "off":
-        st.warning("No worker takes in new files. Start one with `python -m ingest`.", icon=":material/pause_circle:")
+        st.warning("No importer is running. Start one with `python -m ingest`.", icon=":material/pause_circle:")
     elif status.state == "stopped":
-        st.warning("The worker has stopped; it is started again in a moment.", icon=":material/warning:")
-        page.words(status.reason, "What it said last")
+        st.warning("The importer stopped and will restart in a moment.", icon=":material/warning:")
+        page.words(status.reason, "Last output")
 
 
 def _progress(jobs: Sequence[Job], status: worker.Status) -> None:
@@ -82,7 +82,7 @@ def _progress(jobs: Sequence[Job], status: worker.Status) -> None:
         return
     more = f" · {len(waiting)} waiting" if waiting else ""
     if not running:
-        st.status(f"Waiting for the worker{more}", state="running" if status.state != "off" else "error")
+        st.status(f"Waiting for the importer{more}", state="running" if status.state != "off" else "error")
     for job in running:
         step = f" · {fmt.plain(job.message)}" if job.message else ""
         st.status(f"Reading **{fmt.plain(job.name)}**{step}{more}", state="running")
@@ -101,7 +101,7 @@ def _deferred(jobs: Sequence[Job]) -> None:
 def _failures(jobs: Sequence[Job]) -> None:
     if not jobs:
         return
-    title = "1 file could not be read" if len(jobs) == 1 else f"{len(jobs)} files could not be read"
+    title = "1 file failed to import" if len(jobs) == 1 else f"{len(jobs)} files failed to import"
     with st.expander(title, icon=":material/error:", expanded=len(jobs) <= FEW):
         for job in jobs[:SHOWN]:
             _failure(job)
@@ -142,8 +142,8 @@ def set_aside() -> None:
     """Says that the catalog was damaged, as long as the damaged one lies in the folder."""
     if damaged := session.library().catalog.set_aside():
         st.warning(
-            "The catalog of the library was damaged and has been rebuilt. Labels and links that could not be read are"
-            f" lost. The damaged file is {fmt.plain(damaged[0])}: remove it to hide this line.",
+            "The library's catalog was damaged and has been rebuilt. Labels and links that could not be read"
+            f" are lost. To hide this line, remove the damaged file {fmt.plain(damaged[0])}.",
             icon=":material/warning:",
         )
 
@@ -151,10 +151,10 @@ def set_aside() -> None:
 def where(status: worker.Status, inbox: Path) -> str:
     """One line: where files go, and who takes them from there."""
     words = {
-        "here": "worker running here",
-        "elsewhere": "worker running elsewhere",
-        "starting": "worker starting",
-        "off": "worker off",
-        "stopped": "worker stopped",
+        "here": "Importer running",
+        "elsewhere": "Importer running elsewhere",
+        "starting": "Importer starting",
+        "off": "Importer off",
+        "stopped": "Importer stopped",
     }
     return f"Drop reports here, or copy them into **{fmt.plain(inbox)}**  ·  {words[status.state]}"

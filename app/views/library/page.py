@@ -47,18 +47,16 @@ def _list() -> None:
         with above:
             actions.bar(selected, labels, partners)
     else:
-        st.info("No report fits these filters.")
+        st.info("No reports match these filters.")
 
 
 def _empty() -> None:
     if jobs.first_are_coming():
-        st.subheader("The first reports are on their way", anchor=False)
-        st.markdown(
-            "Each is listed here as soon as it is read. To add one of yours, drop it on this page, or put it into"
-        )
+        st.subheader("The first reports are being imported", anchor=False)
+        st.markdown("Each appears here once it is imported. To add your own, drop it on this page, or put it into")
     else:
         st.subheader("No reports yet", anchor=False)
-        st.markdown("Drop a report on this page, or put it into the folder that the dashboard watches:")
+        st.markdown("Drop a report on this page, or put it into the folder that Warpdeck watches:")
     st.code(str(session.settings().inbox), language=None)
     st.markdown("To capture one:")
     for title, command in TOOLS:

@@ -26,8 +26,8 @@ def waiting(jobs: Sequence[Job]) -> None:
     if alone:
         names = ", ".join(fmt.plain(fmt.shortened(name, 48)) for name in alone[:FEW])
         more = f" and {len(alone) - FEW} more" if len(alone) > FEW else ""
-        verb = "waits for the report of its" if len(alone) == 1 else "wait for the reports of their"
-        st.caption(f"{names}{more} {verb} name.")
+        verb = "waits" if len(alone) == 1 else "wait"
+        st.caption(f"{names}{more} {verb} for a report with the same name.")
     for job in jobs:
         if job.state == "columns":
             _question(job)
@@ -46,7 +46,7 @@ def dialog() -> None:
     path = st.session_state.get(_OPEN)
     job = next((job for job in session.jobs() if job.path == path and job.state == "columns"), None)
     if job:
-        st.dialog("Which columns are they?", on_dismiss=_close)(_ask)(job)
+        st.dialog("Which columns are these?", on_dismiss=_close)(_ask)(job)
 
 
 def _ask(job: Job) -> None:
@@ -56,13 +56,13 @@ def _ask(job: Job) -> None:
         label = _column("Label: the name of the range", "label", [*names, _NONE])
         text = ""
         if label == _NONE:
-            text = st.text_input("Label of every row", key="columns-text", placeholder="Name of a range").strip()
-        step = _column("Step", "step", [*names, _NONE], "Without one the rows of a label count from 0.")
+            text = st.text_input("Label of every row", key="columns-text", placeholder="Range name").strip()
+        step = _column("Step", "step", [*names, _NONE], "Without a step column, rows count from 0 within each label.")
         with st.container(horizontal=True):
             time = _column("Time", "time", names)
             unit = st.selectbox("in", list(sidecar.UNITS), key="columns-unit", width=160)
         ready = time is not None and (text if label == _NONE else label)
-        if st.button("Read it", type="primary", disabled=not ready, key="columns-done"):
+        if st.button("Import", type="primary", disabled=not ready, key="columns-done"):
             columns = Columns(_of(label), _of(step), _of(time), unit, text)
             session.editing().catalog.name_columns(job.path, columns)
             _close()

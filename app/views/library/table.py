@@ -79,7 +79,7 @@ def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
         "gpu": config.TextColumn("GPU", width=172),
         "captured": config.DatetimeColumn("Captured (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=128),
         "duration": config.NumberColumn("Duration", width=96),
-        "kernels": config.NumberColumn("Kernels", format="%,d", width=88, help="Kernel executions in the report"),
-        "size": config.NumberColumn("Size", width=84, help="The report file"),
+        "kernels": config.NumberColumn("Kernels", format="%,d", width=88, help="Kernel launches in the report"),
+        "size": config.NumberColumn("Size", width=84, help="Size of the report file"),
         "labels": config.MultiselectColumn("Labels", options=labels, color="gray", width=130),
     }

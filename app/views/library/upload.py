@@ -47,7 +47,7 @@ def uploader(label: str) -> None:
         except OSError as error:
             wrong = ConversionError(
                 f"{fmt.visible(file.name)} could not be written to the inbox.",
-                hint=f"Look at the free space and the permissions of {settings.inbox}.",
+                hint=f"Check free space and permissions of {settings.inbox}.",
                 detail=str(error),
             )
         else:
@@ -78,7 +78,7 @@ def _receive(file: UploadedFile, identity: str, inbox: Path) -> Path:
         return save(file, file.name, inbox)
     if arrived := store().take(identity, begin):
         return place(arrived, file.name, inbox)
-    raise ConversionError(f"The upload of {fmt.visible(file.name)} broke off.", hint="Drop the file again.")
+    raise ConversionError(f"The upload of {fmt.visible(file.name)} was interrupted.", hint="Drop the file again.")
 
 
 def save(source: BinaryIO, name: str, inbox: Path) -> Path:

@@ -36,10 +36,13 @@ KIND_COLUMNS = heads.of(
 )
 HELD = {"synchronous": "Synchronous", "pageable": "Pageable memory"}
 ADVICE = {
-    "pageable": "asynchronous {noun} with pageable memory held the host for {time}: pinned memory lets it go on"
-    " (cudaMallocHost; in PyTorch pin_memory and non_blocking).",
-    "synchronous": "synchronous {noun} held the host for {time}: cudaMemcpyAsync with pinned memory on a stream of"
-    " its own lets host and kernels go on.",
+    "pageable": (
+        "async {noun} from or to pageable memory blocked the CPU for {time}. Use pinned memory (cudaMallocHost;"
+        " PyTorch: pin_memory=True, non_blocking=True)."
+    ),
+    "synchronous": (
+        "synchronous {noun} blocked the CPU for {time}. Use cudaMemcpyAsync with pinned memory on a separate stream."
+    ),
 }
 SET = "GPU memory, written"
 DRAWN = 12
@@ -49,17 +52,15 @@ DRAWN = 12
 def show(report_id: str) -> None:
     """Draws the section; raises NotCapturedError where there are no copies."""
     rows = session.run(report_id, "copies")
-    st.subheader("Copies", anchor=False)
+    st.subheader("Memcpy and memset", anchor=False)
     if rows.empty:
-        st.caption("No copy or memory set here.")
+        st.caption("No memcpy or memset in this selection.")
         return
     tables.table(rows, heads.filled(rows, COLUMNS), key="copies", download="copies.csv", hidden=("contradiction",))
     for _, row in rows.dropna(subset=["contradiction"]).iterrows():
         st.warning(fmt.plain(f"{row['direction']}: {row['contradiction']}"), icon=":material/warning:")
     if rows["peak_bytes_per_s"].isna().any():
-        st.caption(
-            "No peak is given where it is not known: neither the report nor this GPU's data sheet tells the link."
-        )
+        st.caption("Peak is empty where neither the report nor the GPU's data sheet states the link.")
     if int(rows["count"].sum()) >= DRAWN:
         _sizes(report_id, rows)
     _kinds(session.run(report_id, "copy_kinds"))
@@ -94,7 +95,7 @@ def _peaks(rows: pd.DataFrame) -> list[tuple[str, float]]:
 
 
 def _kinds(rows: pd.DataFrame) -> None:
-    st.markdown("**By kind of memory and call**")
+    st.markdown("**By memory kind and function**")
     for kind, sentence in ADVICE.items():
         held = rows[rows["held"] == kind]
         if len(held):
@@ -106,7 +107,7 @@ def _kinds(rows: pd.DataFrame) -> None:
                 )
             )
     if rows["function"].notna().any() and rows["held"].isna().all():
-        st.caption("No copy held the host: none was synchronous, and none asynchronous with pageable memory.")
+        st.caption("No copy blocked the CPU: none was synchronous, and none used pageable memory.")
     shown = rows.assign(held=rows["held"].map(HELD))
     columns = heads.filled(shown, KIND_COLUMNS)
     tables.table(shown, columns, key="copy-kinds", download="copies_by_kind.csv", height=shares.height(len(shown)))

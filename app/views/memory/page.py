@@ -19,7 +19,7 @@ def _copies(report_id: str) -> None:
 
 def page() -> None:
     """Draws the page; what several sections lack is said once."""
-    shown = (Section("Copies", _copies), Section("GPU memory", use.show, loud=False))
+    shown = (Section("Memcpy and memset", _copies), Section("GPU memory", use.show, loud=False))
     sections.show(session.report().id, shown)
 
 

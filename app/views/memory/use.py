@@ -27,10 +27,10 @@ def show(report_id: str) -> None:
             figure = charts_memory.memory_steps(steps, last, theme.theme())
             drag.chart(figure, f"memory-{gpu.gpu_id}")
     if len(gpus) > MOST:
-        st.caption(f"And {len(gpus) - MOST} more GPUs; the analysis memory_use lists them all.")
+        st.caption(f"{len(gpus) - MOST} more GPUs: see the analysis memory_use.")
     st.caption(
-        "Allocations of the program less releases, as CUDA saw them: a framework that keeps freed memory in a pool"
-        " holds it here, too. Memory of the CUDA context and of other programs is not in it."
+        "Allocated minus freed, as seen by CUDA. Includes memory cached by the framework; excludes the CUDA"
+        " context and other processes."
     )
 
 
@@ -40,13 +40,13 @@ def _facts(gpu: Any, *, alone: bool) -> None:
         (
             "Peak" if alone else f"GPU {gpu.gpu_id} peak",
             fmt.bytes_(gpu.peak_bytes),
-            f"Most memory{whole} held at once, first at {fmt.duration(gpu.peak_ns)}.",
+            f"Most memory{whole} allocated at once, first at {fmt.duration(gpu.peak_ns)}.",
         ),
-        ("Of the GPU's memory", fmt.percent(gpu.peak_pct), f"The peak as a share{whole}."),
-        ("At the end", fmt.bytes_(gpu.end_bytes), "Held when the capture ended."),
-        ("Allocations", fmt.count(gpu.allocations), "Allocations of device memory, variables of modules included."),
-        ("Releases", fmt.count(gpu.releases), "Releases of device memory."),
-        ("Pinned host memory", fmt.bytes_(gpu.host_bytes), "Allocated less released."),
-        ("Managed memory", fmt.bytes_(gpu.managed_bytes), "Allocated less released; not in the chart."),
+        ("Share of GPU memory", fmt.percent(gpu.peak_pct), f"The peak as a share{whole}."),
+        ("At the end", fmt.bytes_(gpu.end_bytes), "Still allocated when the capture ended."),
+        ("Allocations", fmt.count(gpu.allocations), "Device memory allocations, module variables included."),
+        ("Frees", fmt.count(gpu.releases), "Device memory frees."),
+        ("Pinned host memory", fmt.bytes_(gpu.host_bytes), "Allocated minus freed."),
+        ("Managed memory", fmt.bytes_(gpu.managed_bytes), "Allocated minus freed; not in the chart."),
     ]
     page.facts([item for item in items if item[1] != fmt.MISSING])

@@ -10,7 +10,7 @@ from app.selection import drag, settled
 from app.ui import charts, page, theme
 from app.ui import format as fmt
 
-BUSY = "Time in which the GPU ran at least one kernel, copy or memory set; work that runs at the same time counts once."
+BUSY = "Time in which the GPU ran at least one kernel, memcpy or memset; overlapping operations count once."
 STRIPS = 8
 DRAWN_PCT = 1.0
 """Where no stretch of the capture is busier, a strip would look empty: the numbers alone are clearer."""
@@ -23,30 +23,30 @@ def show(report_id: str) -> None:
     used = busy[busy["operations"] > 0]
     st.subheader("GPU busy", anchor=False)
     if used.empty and settled.is_part(report_id):
-        st.caption("Nothing ran on a GPU in this selection.")
+        st.caption("This selection has no GPU activity.")
         return
     for row in used.head(STRIPS).itertuples():
         _gpu(report_id, row, bins[bins["gpu_id"] == row.gpu_id], alone=len(busy) == 1)
     if len(used) > STRIPS:
-        st.caption(f"And {len(used) - STRIPS} more GPUs; the analysis gpu_busy lists them all.")
+        st.caption(f"{len(used) - STRIPS} more GPUs: see the analysis gpu_busy.")
     _unused(busy[busy["operations"] == 0], part=settled.is_part(report_id))
 
 
 def _gpu(report_id: str, row: Any, bins: pd.DataFrame, *, alone: bool) -> None:
     part = settled.is_part(report_id)
-    covered = "that the selection covers" if part else "of the capture"
+    whole = f"selected {fmt.duration(row.capture_ns)}" if part else f"{fmt.duration(row.capture_ns)} capture"
     name = "GPU busy" if alone else f"GPU {row.gpu_id} busy"
     page.facts(
         [
-            (name, fmt.percent(row.busy_pct), f"{BUSY} The share is of the time that the selection covers."),
+            (name, fmt.percent(row.busy_pct), f"{BUSY} Share of the selected time."),
             (
-                "Of its active span",
+                "Busy while active",
                 fmt.percent(row.busy_active_pct),
-                "From its first operation to the end of its last.",
+                "Share of the time from the first to the last GPU operation.",
             ),
             ("Busy time", fmt.duration(row.busy_ns), BUSY),
-            ("Kernels", fmt.duration(row.kernel_ns), "Sum of durations; kernels that overlap both count."),
-            ("Copies and sets", fmt.duration(row.copy_ns), "Sum of durations of copies and memory sets."),
+            ("Kernel time", fmt.duration(row.kernel_ns), "Sum of durations; overlapping kernels each count."),
+            ("Memcpy and memset", fmt.duration(row.copy_ns), "Sum of memcpy and memset durations."),
         ]
     )
     drawn = (fmt.number(bins["busy_pct"].max()) or 0) >= DRAWN_PCT
@@ -54,10 +54,9 @@ def _gpu(report_id: str, row: Any, bins: pd.DataFrame, *, alone: bool) -> None:
         figure = charts.busy_strip(bins, theme.theme())
         drag.chart(figure, f"busy-{row.gpu_id}")
     st.caption(
-        f"{fmt.percent(row.busy_pct)} is {fmt.duration(row.busy_ns)} of the {fmt.duration(row.capture_ns)} {covered};"
-        f" {fmt.percent(row.busy_active_pct)} is of the {fmt.duration(row.active_ns)} from the GPU's first"
-        " operation to the end of its last."
-        + (" The strip shows the whole capture, with this work alone." if part and drawn else "")
+        f"Busy {fmt.duration(row.busy_ns)}: {fmt.percent(row.busy_pct)} of the {whole},"
+        f" {fmt.percent(row.busy_active_pct)} of the {fmt.duration(row.active_ns)} between first and last GPU"
+        " operation." + (" Timeline: whole capture; only the selected work is drawn." if part and drawn else "")
     )
 
 
@@ -65,5 +64,5 @@ def _unused(rows: pd.DataFrame, *, part: bool) -> None:
     if len(rows):
         numbers = ", ".join(str(gpu) for gpu in rows["gpu_id"])
         noun, verb = ("GPU", "was") if len(rows) == 1 else ("GPUs", "were")
-        idle = "ran nothing of the selection" if part else f"{verb} not used by the program"
+        idle = "ran nothing in this selection" if part else f"{verb} not used by the program"
         st.caption(f"{noun} {numbers} of this machine {idle}.")

@@ -35,7 +35,7 @@ def show(manifest: Manifest) -> None:
     """Draws both sections; raises NotCapturedError where there are no kernels."""
     rows = session.run(manifest.id, "class_split")
     if rows.empty:
-        st.caption("No kernel ran in this selection.")
+        st.caption("No kernels run in this selection.")
         return
     _by_class(rows)
     _top(manifest)
@@ -54,8 +54,8 @@ def other_share(rows: pd.DataFrame) -> str:
     total = fmt.duration(rows["total_ns"].sum())
     other = rows.loc[rows["class"] == OTHER, "share_pct"]
     if other.empty:
-        return f"{total} of kernels; every kernel belongs to a class, none is left in Other."
-    return f"{total} of kernels; {fmt.percent(other.iloc[0])} of it in kernels that no class covers (Other)."
+        return f"{total} of kernel time, all classified."
+    return f"{total} of kernel time; {fmt.percent(other.iloc[0])} is in kernels without a class (Other)."
 
 
 def _top(manifest: Manifest) -> None:

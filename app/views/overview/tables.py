@@ -44,8 +44,8 @@ def calls(report_id: str) -> None:
     if rows.empty:
         return
     st.subheader("CUDA API calls", anchor=False)
-    number = f"{fmt.count(rows['calls'].sum())} calls were recorded"
-    st.caption(f"{number}; the {TOP} longest of {fmt.count(len(rows))} functions." if len(rows) > TOP else f"{number}.")
+    number = f"{fmt.count(rows['calls'].sum())} calls recorded"
+    st.caption(f"{number}. Top {TOP} of {fmt.count(len(rows))} functions." if len(rows) > TOP else f"{number}.")
     tables.table(rows.head(TOP), CALL_COLUMNS, key="calls", download="cuda_api_calls.csv", hidden=CALL_HIDDEN)
 
 
@@ -54,7 +54,7 @@ def copies(report_id: str) -> None:
     rows = session.run_or_none(report_id, "memory_copies")
     if rows.empty:
         return
-    st.subheader("Memory copies", anchor=False)
+    st.subheader("Memcpy and memset", anchor=False)
     tables.table(rows, COPY_COLUMNS, key="copies", download="memory_copies.csv")
 
 
@@ -65,7 +65,7 @@ def ranges(report_id: str) -> None:
         return
     st.subheader("NVTX ranges", anchor=False)
     st.caption(
-        "Time on the host, ranges inside others included"
-        + (f"; the {TOP} longest of {fmt.count(len(rows))} names." if len(rows) > TOP else ".")
+        "CPU wall time, nested ranges included."
+        + (f" Top {TOP} of {fmt.count(len(rows))} names." if len(rows) > TOP else "")
     )
     tables.table(rows.head(TOP), RANGE_COLUMNS, key="ranges", download="nvtx_ranges.csv")

@@ -70,7 +70,7 @@ def _why(row: "pd.Series[Any]", *, by_pass: bool) -> str:
     more, longer = row["more_calls_ns"], row["longer_ns"]
     whole = max(row["a_total_ns"], row["b_total_ns"])
     return (
-        _word(more, whole, "more calls", "fewer calls")
+        _word(more, whole, "more launches", "fewer launches")
         if abs(more) >= abs(longer)
         else _word(longer, whole, "slower", "faster")
     )

@@ -8,7 +8,7 @@ from app.ui import heads, tables
 
 COLUMNS = heads.of(
     "detected_iterations",
-    heads.use("number", click="offers it alone", width=90),
+    heads.use("number", click="shows the phases of this iteration", width=90),
     "start_ns",
     "duration_ns",
     "busy_ns",
@@ -22,16 +22,17 @@ def show(report_id: str) -> None:
     if rows.empty:
         return
     one = rows.iloc[0]
-    with st.expander(f"Iterations that the kernels tell: {fmt.count(len(rows))}"):
+    with st.expander(f"Iterations detected from kernels: {fmt.count(len(rows))}"):
         st.caption(
-            f"{fmt.plain(one['marker'])} comes back after about the same number of kernels, which varies by"
-            f" {fmt.percent(one['kernels_cv_pct'])}; the time between varies by {fmt.percent(one['cv_pct'])}. An"
-            " iteration lasts from one to the next. It is a guess, and where it begins is arbitrary."
+            f"{fmt.plain(one['marker'])} repeats after about the same number of kernels (varies by"
+            f" {fmt.percent(one['kernels_cv_pct'])}) and time (varies by {fmt.percent(one['cv_pct'])}). Each"
+            " iteration lasts from one launch of it to the next. This is a guess; the starting point is"
+            " arbitrary."
         )
         picked = tables.table(
             rows, COLUMNS, key="detected", download="detected_iterations.csv", select=True, hidden=("marker", "stream")
         )
         if picked is not None:
             row = rows.iloc[picked]
-            label = f"Split of iteration {fmt.count(row['number'])} alone"
+            label = f"Phases of iteration {fmt.count(row['number'])} alone"
             settled.stretch_button(label, "detected-alone", int(row["start_ns"]), int(row["end_ns"]))

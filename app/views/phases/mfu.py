@@ -11,8 +11,8 @@ from app.views.phases.side import Side
 
 PRECISIONS = {"bf16": "BF16", "fp16": "FP16", "tf32": "TF32", "fp8": "FP8", "fp32": "FP32", "fp64": "FP64"}
 _HELP = (
-    "What the model needs for a step, on all GPUs together, such as 6 × parameters × tokens in training and 2 × in"
-    " inference. A program can write it beside its report: `flops_per_step` in `NAME.meta.json`."
+    "FLOPs that the model needs per step, on all GPUs together: 6 × parameters × tokens in training, 2 × in"
+    " inference. A program can write this beside its report as `flops_per_step` in `NAME.meta.json`."
 )
 
 
@@ -22,16 +22,18 @@ def show(side: Side) -> None:
     st.subheader(f"Model FLOPs utilization{of}", anchor=False)
     told = side.run("mfu").iloc[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        flops = number_input.ask("FLOPs of a step", "flops", "for example 1.2e12", _HELP)
+        flops = number_input.ask("FLOPs per step", "flops", "for example 1.2e12", _HELP)
         names = list(PRECISIONS)
         known = told["precision"] if told["precision"] in PRECISIONS else "bf16"
         precision = st.selectbox(
             "Precision", names, format_func=PRECISIONS.__getitem__, **bound.option("precision", names, known),
-            width=110, help="Whose dense peak it is held against",
+            width=110, help="Precision of the dense peak to compare with",
         )  # fmt: skip
         step_ms = None
         if fmt.number(told["step_ns"]) is None:
-            step_ms = number_input.ask("Time of a step (ms)", "step_ms", "in ms", "No range tells steps, so enter it.")
+            step_ms = number_input.ask(
+                "Step time (ms)", "step_ms", "in ms", "No ranges show steps, so enter the step time."
+            )
     params: dict[str, Any] = {"precision": precision} if precision != told["precision"] else {}
     params |= {"flops": flops} if flops else {}
     params |= {"step_ns": step_ms * 1e6} if step_ms else {}
@@ -43,10 +45,10 @@ def show(side: Side) -> None:
 
 
 def _facts(row: "pd.Series[Any]") -> list[tuple[str, str, str]]:
-    side = {"gpu": "from its first operation on the GPU to the end of its last", "host": "on the host"}
+    side = {"gpu": "from first to last GPU operation", "host": "on the CPU"}
     return [
-        ("MFU", fmt.percent(row["mfu_pct"]), "FLOPs of a step over its time and the peak."),
-        ("Achieved", fmt.flops(row["flops_per_s"]), "FLOPs of a step over its time."),
+        ("MFU", fmt.percent(row["mfu_pct"]), "FLOPs per step ÷ step time ÷ peak."),
+        ("Achieved", fmt.flops(row["flops_per_s"]), "FLOPs per step ÷ step time."),
         ("Peak", fmt.flops(row["peak_flops_per_s"], digits=False), _peak_help(row)),
         ("Step", fmt.duration(row["step_ns"]), f"Median {side[row['step_from']]}." if row["step_from"] in side else ""),
     ]
@@ -67,20 +69,20 @@ def words(row: "pd.Series[Any]") -> str:
             f" = {fmt.percent(row['mfu_pct'])}."
         )
     else:
-        said.append("MFU = FLOPs of a step ÷ time of a step ÷ peak.")
+        said.append("MFU = FLOPs per step ÷ step time ÷ peak.")
     if not flops:
-        said.append("Nobody says how many FLOPs a step needs: enter them.")
+        said.append("FLOPs per step unknown. Enter a value to compute MFU.")
     elif row["flops_from"] == "meta":
-        said.append("The FLOPs are what the program wrote beside the report.")
+        said.append("FLOPs per step: from the program's file beside the report.")
     if not step:
-        said.append("The report tells no steps.")
+        said.append("The report shows no steps.")
     gpus = f"{fmt.count(row['gpus'])} × " if row["gpus"] > 1 else ""
     name = fmt.plain(row["gpu"]) if isinstance(row["gpu"], str) else "this GPU"
     kind = PRECISIONS.get(row["precision"], "this precision")
     if peak:
-        said.append(f"Peak of {gpus}{name} in {kind}: {fmt.plain(row['peak_from'])}.")
+        said.append(f"Peak: {gpus}{name} in {kind}, {fmt.plain(row['peak_from'])}.")
     else:
-        said.append(f"The peak of {name} in {kind} is not known.")
+        said.append(f"The peak of {name} in {kind} is unknown.")
     if step:
-        said.append("A step under the profiler can take longer than without.")
+        said.append("Profiling overhead may lengthen steps and lower MFU.")
     return " ".join(said)

@@ -28,14 +28,14 @@ def show(side: Side) -> None:
     titles, rows = parts.titles(), side.phases
     whole = rows.loc[ALL]
     facts = [
-        ("Kernel time", fmt.duration(whole["total_ns"]), "Sum of all kernel durations of the selection."),
-        ("Matmul", fmt.percent(whole["matmul_pct"]), "Share of matrix products; fused attention belongs to the rest."),
+        ("Kernel time", fmt.duration(whole["total_ns"]), "Sum of all kernel durations in the selection."),
+        ("Matmul", fmt.percent(whole["matmul_pct"]), "Share of matrix products. Fused attention counts as rest."),
         ("Rest", fmt.percent(whole["rest_pct"]), "Share of everything else."),
     ]
     if side.passes:
         facts += [
-            ("Passes", fmt.count(side.passes), "Steps of the loop without those that look like warm-up."),
-            ("A pass", fmt.duration(whole["pass_ns"]), "Kernel time inside a step, the mean over the passes."),
+            ("Steps", fmt.count(side.passes), "Steps of the loop, without warm-up."),
+            ("Kernel time per step", fmt.duration(whole["pass_ns"]), "Mean kernel time inside a step."),
         ]
     page.facts(facts)
     st.markdown(words.alone(rows, titles))
@@ -57,9 +57,7 @@ def _classes(side: Side, titles: dict[str, str]) -> None:
         part = side.by_phase[side.by_phase["phase"] == name].set_index("class")["phase_pct"]
         rows[f"in_{name}"] = rows["class"].map(part).fillna(0.0)
     of_phases = [
-        heads.Col(
-            f"in_{name}", titles.get(name, name), kind="percent", help=f"Share of the kernel time of {titles[name]}"
-        )
+        heads.Col(f"in_{name}", titles.get(name, name), kind="percent", help=f"Share of kernel time in {titles[name]}")
         for name in present
     ]
     columns = heads.of(

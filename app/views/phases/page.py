@@ -25,7 +25,7 @@ def page() -> None:
     manifest = session.report()
     whole = split_side.this(manifest)
     if whole.phases.empty:
-        st.info("No kernel runs in this selection.")
+        st.info("No kernels run in this selection.")
         settled.clear_button("split-clear")
         return
     chosen = _choose(manifest)
@@ -48,7 +48,7 @@ def _choose(manifest: Manifest) -> Manifest | None:
     asked = st.query_params.get(OTHER, "")
     chosen = next(iter(session.named(OTHER, known)), None)
     if asked and not chosen:
-        st.warning(f"There is no other report {fmt.plain(fmt.shortened(asked, 40))} to compare with.")
+        st.warning(f"No other report {fmt.plain(fmt.shortened(asked, 40))} to compare with.")
     st.session_state[_PICKER] = chosen
     if not known:
         return None
@@ -73,12 +73,12 @@ def _pair(manifest: Manifest, chosen: Manifest, whole: Side) -> tuple[Side, Side
         other = split_side.other(chosen, second, whole.params)
         if len(other.phases):
             return Side(manifest, first, whole.params), other
-        said = "No kernel of it runs in this selection."
+        said = "Its selection runs no kernels."
     except NotCapturedError as error:
         said = f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
     except WarpdeckError as error:
         said = fmt.plain(error.message)
-    st.warning(f"{fmt.plain(fmt.visible(chosen.name))} cannot stand beside this report. {said}")
+    st.warning(f"{fmt.plain(fmt.visible(chosen.name))} cannot be compared with this report. {said}")
     return None
 
 
@@ -88,13 +88,14 @@ def _phases_missing(side: Side) -> None:
         return
     if settled.optional(side.report.id, "range_paths", []).empty:
         st.info(
-            "This report has no NVTX ranges, so it tells no phases and no steps: the split is over the whole of what"
-            f" is selected. Capture with `{_CAPTURE}` and ranges in the program, or choose a stretch of time."
+            "This report has no NVTX ranges, so there are no phases and no steps; the figures cover the whole"
+            f" selection. Capture with `{_CAPTURE}` and ranges in the program, or choose a time window."
         )
     else:
         st.info(
-            "No range around these kernels has the name of a phase: the split is over the whole of what is selected."
-            " Names are told by `profiledb/rules/phases.toml`, and by a file of your own that `WARPDECK_PHASES` names."
+            "No range around these kernels is named like a phase, so the figures cover the whole selection."
+            " Phase names come from `profiledb/rules/phases.toml` and from your own file, set in"
+            " `WARPDECK_PHASES`."
         )
     _stretches(side.report.id)
     detected.show(side.report.id)
@@ -108,7 +109,7 @@ def _stretches(report_id: str) -> None:
     low = int(busy["first_ns"].min())
     high = int((busy["first_ns"] + busy["active_ns"]).max())
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Time, in the bar above, takes any stretch. Of the time in which the GPU worked:", width="content")
+        st.caption("Set any time window in the bar above. In the time in which the GPU worked:", width="content")
         for number, name in enumerate(("First third", "Middle third", "Last third")):
             ends = [low + (high - low) * place // 3 for place in (number, number + 1)]
             ends[1] += number == 2  # what begins at the very end

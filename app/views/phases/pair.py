@@ -20,7 +20,7 @@ def show(first: Side, second: Side) -> None:
     one_gpu = first.report.gpu == second.report.gpu
     if not one_gpu:
         gpus = " and ".join(fmt.plain(side.report.gpu or "an unknown GPU") for side in (first, second))
-        st.warning(f"The reports are of different GPUs, {gpus}: compare shares, not times.")
+        st.warning(f"The reports are from different GPUs, {gpus}. Compare shares, not times.")
     classes, class_titles = (first.classes["share_pct"], second.classes["share_pct"]), theme.class_titles()
     st.markdown(
         words.between(first.phases, second.phases, names, titles, classes, class_titles)
@@ -63,7 +63,7 @@ def _classes(first: Side, second: Side) -> None:
         [
             *heads.of("phase_split", heads.use("class", width=180)),
             *_sides(first, second, "phase_split", "share_pct"),
-            heads.Col("points", "Change", "points", help="The second share less the first", kind="percent"),
+            heads.Col("points", "Change", "points", help="Second share minus first", kind="percent"),
             *_times(first, second, "phase_split"),
             *_change(first, second),
         ],
@@ -80,12 +80,15 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
     counts = rows["why"].value_counts()
     st.caption(
         "  ·  ".join(f"{word} {fmt.count(counts[word])}" for word in _ORDER if word in counts)
-        + f".  New is only in {fmt.plain(second.label)}, gone only in {fmt.plain(first.label)}; kernels are matched"
-        " as on the page Compare." + (" Times and calls are those inside passes." if by_pass else "")
+        + (
+            f".  New: only in {fmt.plain(second.label)}. Gone: only in {fmt.plain(first.label)}. Kernels are matched"
+            " as on the page Two reports."
+        )
+        + (" Times and launches are those inside steps, per step." if by_pass else "")
     )
     source = "top_kernels"
     shares = [*_sides(first, second, source, "share_pct"), heads.Col("points", "Change", "points", kind="percent")]
-    why = heads.Col("why", "Why", help="What changes its time more: the number of calls, or their length", width=90)
+    why = heads.Col("why", "Why", help="What changes the time more: the number of launches, or their length", width=90)
     tables.table(
         rows,
         [
@@ -101,7 +104,7 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
     )  # fmt: skip
 
 
-_ORDER = ("new", "gone", "more calls", "fewer calls", "slower", "faster", "same")
+_ORDER = ("new", "gone", "more launches", "fewer launches", "slower", "faster", "same")
 
 
 def _sides(first: Side, second: Side, source: str, column: str) -> list[heads.Col]:
@@ -121,5 +124,5 @@ def _times(first: Side, second: Side, source: str) -> list[heads.Col]:
 def _change(first: Side, second: Side) -> list[heads.Col]:
     if not (first.passes and second.passes):
         return []
-    about = "Kernel time in a pass of the second report less that of the first"
+    about = "Kernel time per step, second report minus first"
     return [heads.Col("change_ns", "Change", kind="duration", help=about)]

@@ -36,7 +36,7 @@ def bars(sides: Sequence[Side], *, key: str) -> None:
     by_pass = all(side.passes for side in sides)
     what = st.segmented_control(
         "Bars show", [SHARE, TIME], required=True, **bound.option(key, [SHARE, TIME], SHARE),
-        help="Shares of each bar, or the kernel time" + (" of a pass" if by_pass else " in all"),
+        help="Shares of each bar, or the kernel time" + (" per step" if by_pass else " in total"),
         label_visibility="collapsed",
     )  # fmt: skip
     wanted = shown(sides)
@@ -77,11 +77,11 @@ def _piece(row: "pd.Series[Any]", side: Side, *, time: bool, column: str) -> Pie
     name = theme.class_titles().get(row["class"], row["class"])
     lines = [
         f"<b>{fmt.plotly_text(name)}</b>" + (f", {fmt.plotly_text(side.label)}" if side.label else ""),
-        f"{fmt.percent(row['phase_pct'])} of the bar, {fmt.percent(row['share_pct'])} of everything",
+        f"{fmt.percent(row['phase_pct'])} of the bar, {fmt.percent(row['share_pct'])} of all kernel time",
         f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} launches",
     ]
     if side.passes:
-        lines.append(f"a pass: {fmt.duration(row['pass_ns'])} in {row['pass_calls']:,.4g} launches")
+        lines.append(f"per step: {fmt.duration(row['pass_ns'])} in {row['pass_calls']:,.4g} launches")
     value = float(row[column]) / _NS_PER_MS if time else float(row["phase_pct"])
     return Piece(row["class"], value, float(row["phase_pct"]), "<br>".join(lines))
 
@@ -89,8 +89,11 @@ def _piece(row: "pd.Series[Any]", side: Side, *, time: bool, column: str) -> Pie
 def mode_words(side: Side) -> str:
     """Which attribution the phases go by."""
     if side.params.get("mode") != "thread":
-        return "Launches count by process: the backward pass has those that PyTorch's autograd threads make."
-    return "Launches count by thread, as in nsys stats: a backward pass that other threads launch is in no phase."
+        return "Launches count from all threads: the backward pass includes those of PyTorch's autograd threads."
+    return (
+        "Launches count from this thread only, as in nsys stats: a backward pass launched by other threads is in no"
+        " phase."
+    )
 
 
 def pass_words(sides: Sequence[Side]) -> str:
@@ -102,8 +105,8 @@ def pass_words(sides: Sequence[Side]) -> str:
     ]
     if len(told) < len(sides):
         return (
-            "No steps were found, so there are no times of a pass."
+            "No steps were found, so there are no times per step."
             if not told
-            else ("Only one of the reports tells steps, so they are compared in shares.")
+            else ("Only one of the reports has steps, so they are compared in shares.")
         )
-    return f"A pass is a step of the loop, the mean of {' and '.join(told)} without those that look like warm-up."
+    return f"Times per step are means over {' and '.join(told)} steps of the loop, without warm-up."

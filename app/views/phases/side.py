@@ -72,14 +72,16 @@ def other(manifest: Manifest, label: str, chosen: Mapping[str, Any]) -> Side:
         params["warmup"] = "exclude"
     notes = []
     if {"device", "stream", "from_ns", "to_ns"} & set(chosen):
-        notes.append("GPU, stream and time are chosen in the report of this page alone.")
+        notes.append("GPU, stream and time apply to this page's report only.")
     ranges = {key: chosen[key] for key in ("range", "skip_first") if chosen.get(key)}
     if ranges:
         try:
             session.whole(manifest.id, "class_split", **params, **ranges)
             params |= ranges
         except AnalysisError as error:
-            notes.append(f"{fmt.plain(fmt.visible(manifest.name))} is shown whole: {fmt.plain(error.message)}")
+            notes.append(
+                f"{fmt.plain(fmt.visible(manifest.name))} is shown without a selection: {fmt.plain(error.message)}"
+            )
     return Side(manifest, label, params, tuple(notes))
 
 

@@ -42,7 +42,7 @@ def show(side: Side, other: Side | None = None) -> None:
     else:
         told = [(one.label, sentence(_rows(one), titles)) for one in (side, other)]
         st.markdown("\n".join(f"- {fmt.plain(label)}: {said}" for label, said in told))
-        st.caption(f"The table is of {fmt.plain(side.label)}.")
+        st.caption(f"The table shows {fmt.plain(side.label)}.")
     _table(side, rows, titles)
 
 
@@ -86,17 +86,17 @@ def sentence(rows: pd.DataFrame, titles: dict[str, str]) -> str:
     if len(together):
         leader = together.iloc[0]
         said.append(
-            f"It leads {fmt.plain(titles[TOGETHER])} as well, with {fmt.percent(leader['share_pct'])}."
+            f"It also leads {fmt.plain(titles[TOGETHER])}, with {fmt.percent(leader['share_pct'])}."
             if leader["kernel"] == first["kernel"]
-            else f"{fmt.plain(titles[TOGETHER])} is led by another one, {_kernel(leader)}."
+            else f"In {fmt.plain(titles[TOGETHER])}, {_kernel(leader)} takes the most time."
         )
     matmul = part[part["rest_rank"].isna()]
     if first["class"] != "matmul" and len(matmul):
-        said.append(f"The longest matmul, {_kernel(matmul.iloc[0])}, is on rank {fmt.count(matmul['rank'].iloc[0])}.")
+        said.append(f"The longest matmul, {_kernel(matmul.iloc[0])}, is number {fmt.count(matmul['rank'].iloc[0])}.")
     rest = part[part["rest_rank"].notna() & (part["rank"] > 1)].head(3)
     if len(rest):
         told = ", ".join(_kernel(row) for _, row in rest.iterrows())
-        said.append(f"The next ones that are no matmul: {told}.")
+        said.append(f"Next non-matmul kernels: {told}.")
     return " ".join(said)
 
 
@@ -107,4 +107,4 @@ def _kernel(row: "pd.Series[Any]") -> str:
 
 def _calls(row: "pd.Series[Any]") -> str:
     each = fmt.number(row["pass_calls"])
-    return f", in {fmt.count(row['calls'])} calls" if each is None else f", called {each:,.4g} times a pass"
+    return f", in {fmt.count(row['calls'])} launches" if each is None else f", launched {each:,.4g} times per step"

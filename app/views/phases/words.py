@@ -42,7 +42,7 @@ def between(
     before, after = _at(first, ALL, "matmul_pct"), _at(second, ALL, "matmul_pct")
     ends = f"**{fmt.percent(before)}** ({fmt.plain(names[0])}) to **{fmt.percent(after)}** ({fmt.plain(names[1])})"
     if abs(after - before) < STEADY:
-        return f"Matmul keeps its share of the kernel time: from {ends}."
+        return f"The matmul share stays the same: {ends}."
     verb = "rises" if after > before else "falls"
     if any(set(rows.index) == {ALL, NONE} for rows in (first, second)):
         return f"Matmul {verb} from {ends} because {_class_reason(*classes, class_titles, up=after < before)}."
@@ -66,7 +66,7 @@ def class_changes(first: "pd.Series[float]", second: "pd.Series[float]", titles:
     told = [
         f"{fmt.plain(titles.get(name, name))} {_points(change[name])}" for name in order if abs(change[name]) >= STEADY
     ]
-    return f"The other classes, in points: {listed(told[:5])}." if told else "The other classes keep their shares."
+    return f"Other classes, in points: {listed(told[:5])}." if told else ("The shares of other classes stay the same.")
 
 
 def _class_reason(first: "pd.Series[float]", second: "pd.Series[float]", titles: Mapping[str, str], *, up: bool) -> str:

@@ -26,7 +26,7 @@ FIGURES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("l2_hit_pct", "L2 hits", fmt.percent),
     ("occupancy_pct", "Occupancy, achieved", fmt.percent),
     ("theoretical_occupancy_pct", "Occupancy, theoretical", fmt.percent),
-    ("registers", "Registers of a thread", fmt.count),
+    ("registers", "Registers per thread", fmt.count),
     ("waves_per_sm", "Waves", lambda waves: f"{waves:,.2f}"),
 )
 TEXTS = (("verdict", "Verdict"), ("grid", "Grid"), ("block", "Block"))
@@ -35,8 +35,8 @@ COLUMNS = heads.of(
     heads.use("name", width=330),
     heads.use("value", label="This", width=140),
     heads.use("value", name="other", label="Other", width=140),
-    heads.Col("difference", "Difference", kind="number", help="This less the other", width=140),
-    heads.Col("relative_pct", "Relative", kind="percent", help="Difference, of the other", width=110),
+    heads.Col("difference", "Difference", kind="number", help="This minus the other", width=140),
+    heads.Col("relative_pct", "Relative", kind="percent", help="Relative difference", width=110),
     heads.use("unit", width=90),
 )
 
@@ -48,7 +48,7 @@ def show(report_id: str, launch: "pd.Series[Any]", rows: pd.DataFrame) -> None:
         return
     other_id, other = chosen
     st.caption(
-        f"This is launch {int(launch['launch_id'])}, the other {_title(other)}. Differences: this less the other."
+        f"This is launch {int(launch['launch_id'])}, the other {_title(other)}. Differences: this minus the other."
     )
     frame = figures(launch, other)
     st.table(frame.set_index("Figure"), border="horizontal")
@@ -60,7 +60,7 @@ def _choose(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.S
     known = session.about(LAUNCHES)
     named = next(iter(session.named(OTHER, known)), None)
     if OTHER in st.query_params and not named:
-        st.info("The report that the address compares with is not in the library any more.")
+        st.info("The report in this address is no longer in the library.")
     with st.container(horizontal=True):
         other_id = _select(
             "Compare with", list(known), named or report_id, OTHER, lambda key: _report(known[key], report_id), 340
@@ -76,7 +76,7 @@ def _choose(report_id: str, launch: int, rows: pd.DataFrame) -> "tuple[str, pd.S
         number = int(chosen) if chosen.isdecimal() and int(chosen) in launches else None
         picked = _select("Launch", list(launches), number, OTHER_LAUNCH, lambda key: _title(launches[key], False), 340)
     if not launches:
-        st.info("There is no other launch in this report. Choose another report.")
+        st.info("This report has no other launch. Choose another report.")
     elif picked is None:
         st.info("Choose a launch to compare with.")
     return (other_id, launches[picked]) if picked in launches else None
@@ -149,7 +149,7 @@ def _metrics(report_id: str, launch: int, other_id: str, other: int) -> None:
     rows = differences(mine, theirs)
     shown = rows[rows["name"].str.contains(search.strip(), case=False, regex=False)]
     if shown.empty:
-        st.info("No number that one of them has contains this text in its name.")
+        st.info("No metric name of either launch contains this text.")
         return
     tables.table(shown, COLUMNS, key="compared", download=f"ncu_compare_{launch}_{other}.csv")
 

@@ -67,12 +67,12 @@ def _facts(launch: "pd.Series[Any]") -> None:
     page.facts(
         [
             ("Verdict", verdict, f"{launch['reason']}."),
-            ("Duration", fmt.duration(launch["duration_ns"]), "Under ncu's clock control."),
-            ("Compute", fmt.percent(launch["compute_pct"]), "SM throughput, share of the peak."),
-            ("Memory", fmt.percent(launch["memory_pct"]), "Memory throughput, share of the peak."),
+            ("Duration", fmt.duration(launch["duration_ns"]), "Measured under ncu's clock control."),
+            ("Compute", fmt.percent(launch["compute_pct"]), "SM throughput as a share of peak."),
+            ("Memory", fmt.percent(launch["memory_pct"]), "Memory throughput as a share of peak."),
             ("Occupancy", fmt.percent(launch["occupancy_pct"]), "Achieved."),
-            ("Theoretical", fmt.percent(launch["theoretical_occupancy_pct"]), "What the launch allows."),
-            ("DRAM", fmt.rate(launch["dram_bytes_per_s"]), "Traffic of the device memory."),
+            ("Theoretical", fmt.percent(launch["theoretical_occupancy_pct"]), "Limit set by the launch."),
+            ("DRAM", fmt.rate(launch["dram_bytes_per_s"]), "Device memory traffic."),
         ]
     )
 
@@ -81,7 +81,7 @@ def _sections(report_id: str, launch: int) -> None:
     """The details page: a small table a section, in two columns; all rows with their metrics below."""
     rows = session.run(report_id, "ncu_details", launch=launch)
     if rows.empty:
-        st.caption("The report has no sections of this launch.")
+        st.caption("This report has no sections for this launch.")
         return
     shown = pd.DataFrame(
         {
@@ -105,9 +105,11 @@ def _rules(report_id: str, launch: int) -> None:
     """What ncu's rules say, word for word: first what promises the largest speed-up."""
     rows = session.run(report_id, "ncu_rules", launch=launch)
     if rows.empty:
-        st.caption("ncu's rules say nothing of this launch.")
+        st.caption("ncu's rules have no message for this launch.")
         return
-    st.caption("What ncu's rules say, word for word, with the speed-up that ncu estimates. Our own is under Reading.")
+    st.caption(
+        "Messages of ncu's rules, verbatim, with ncu's estimated speed-up. Warpdeck's own reading is under Reading."
+    )
     for _, row in rows.sort_values("speedup_pct", ascending=False, na_position="last", kind="stable").iterrows():
         with st.container(border=True):
             gain = fmt.number(row["speedup_pct"])
@@ -127,7 +129,7 @@ def _metrics(report_id: str, launch: int) -> None:
     search = st.text_input("Search", placeholder="Part of a metric's name", width=360, **bound.text("metric"))
     rows = session.run(report_id, "ncu_metrics", launch=launch, search=search.strip() or None)
     if rows.empty:
-        st.info("No metric's name contains this text.")
+        st.info("No metric name contains this text.")
         return
     tables.table(rows, METRIC_COLUMNS, key="metrics", download=f"ncu_metrics_{launch}.csv")
 

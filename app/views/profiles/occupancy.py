@@ -28,22 +28,26 @@ def show(report_id: str, launch: int) -> None:
     st.markdown("**Occupancy**")
     row = ncu_parts.of_launch(report_id, "ncu_occupancy", launch).iloc[0]
     if pd.isna(row["theoretical_pct"]) and pd.isna(row["achieved_pct"]) and pd.isna(row["limit_blocks"]):
-        ncu_parts.lacking("Occupancy is not in this report.", "occupancy")
+        ncu_parts.lacking("No occupancy in this report.", "occupancy")
         return
     _facts(row)
     for sentence in (limited(row), allowed(row), far(row)):
         if sentence:
             st.caption(fmt.plain(sentence))
     if pd.isna(row["theoretical_pct"]):
-        ncu_parts.lacking("Theoretical occupancy is not in this report.", "occupancy")
+        ncu_parts.lacking("No theoretical occupancy in this report.", "occupancy")
     _curves(ncu_parts.of_launch(report_id, "ncu_occupancy_curve", launch), row)
 
 
 def _facts(row: "pd.Series[Any]") -> None:
     items = [
-        ("Theoretical", fmt.percent(row["theoretical_pct"]), "Warps that the launch allows on an SM, of all it holds."),
-        ("Achieved", fmt.percent(row["achieved_pct"]), "Warps that were active on average."),
-        ("Fit on an SM", _blocks(row["limit_blocks"]), "The smallest of what the limits allow."),
+        (
+            "Theoretical",
+            fmt.percent(row["theoretical_pct"]),
+            "Warps per SM that the launch allows, as a share of the maximum.",
+        ),
+        ("Achieved", fmt.percent(row["achieved_pct"]), "Average active warps per SM, as a share of the maximum."),
+        ("Blocks per SM", _blocks(row["limit_blocks"]), "The smallest of the limits."),
     ]
     page.facts([item for item in items if item[1] != fmt.MISSING])
 
@@ -52,7 +56,7 @@ def allowed(row: "pd.Series[Any]") -> str:
     """How many blocks each of the limits of a row of ``ncu_occupancy`` allows, in words; "" where none is known."""
     names = LIMITS if pd.notna(row["limit_blocks"]) else {}
     known = [f"{what} {fmt.count(row[name])}" for name, what in names.items() if pd.notna(row[name])]
-    return f"Blocks that fit on an SM by each limit: {', '.join(known)}." if known else ""
+    return f"Blocks per SM by limit: {', '.join(known)}." if known else ""
 
 
 def _blocks(count: object) -> str:
@@ -67,7 +71,7 @@ def limited(row: "pd.Series[Any]") -> str:
     fits = f"{_blocks(row['limit_blocks'])} fit{'s' if row['limit_blocks'] == 1 else ''} on an SM"
     warps, most = fmt.number(row["theoretical_warps"]), fmt.number(row["max_warps"])
     if warps is not None and most is not None:
-        fits += f", {fmt.count(warps)} of the {fmt.count(most)} warps that it can hold"
+        fits += f", {fmt.count(warps)} of {fmt.count(most)} warps"
     if warps is not None and warps == most:
         return f"Nothing limits it: {fits}."
     named = [_limiter(name, row) for name in row["limiter"].split(", ")]
@@ -77,12 +81,12 @@ def limited(row: "pd.Series[Any]") -> str:
 def _limiter(name: str, row: "pd.Series[Any]") -> str:
     registers = fmt.number(row["registers"])
     if name == "registers" and registers is not None:
-        return f"registers ({fmt.count(registers)} a thread)"
+        return f"registers ({fmt.count(registers)} per thread)"
     if name == "shared_mem" and (shared := shared_bytes(row)) is not None:
-        return f"shared memory ({fmt.bytes_(shared)} a block)"
+        return f"shared memory ({fmt.bytes_(shared)} per block)"
     size = fmt.number(row["warps_per_block"])
     if name == "warps" and size is not None:
-        return f"the size of a block ({fmt.count(size)} warps)"
+        return f"the block size ({fmt.count(size)} warps)"
     return words.LIMITERS.get(name, name)
 
 
@@ -98,22 +102,22 @@ def far(row: "pd.Series[Any]") -> str:
     if theory is None or achieved is None or theory - achieved <= FAR_POINTS:
         return ""
     return (
-        f"Achieved is {theory - achieved:.1f} points below theoretical: blocks or warps that end at different times, a"
-        " tail, or too few blocks leave slots empty."
+        f"Achieved is {theory - achieved:.1f} points below theoretical. Likely causes: uneven blocks or warps, a"
+        " tail, or too few blocks."
     )
 
 
 def _curves(rows: pd.DataFrame, row: "pd.Series[Any]") -> None:
     if rows.empty:
         ncu_parts.lacking(
-            "What another launch would have is not in this report; text that ncu prints never has it.", "occupancy"
+            "No occupancy for other launch shapes in this report; ncu's text output never has it.", "occupancy"
         )
         return
     shared = shared_bytes(row)
     forms = (
-        ("registers", "Registers of a thread", fmt.count(row["registers"]), 1.0),
-        ("shared_mem", "Shared memory of a block (KB)", fmt.bytes_(shared), 1e3),
-        ("block_size", "Threads of a block", fmt.count(row["block_size"]), 1.0),
+        ("registers", "Registers per thread", fmt.count(row["registers"]), 1.0),
+        ("shared_mem", "Shared memory per block (KB)", fmt.bytes_(shared), 1e3),
+        ("block_size", "Threads per block", fmt.count(row["block_size"]), 1.0),
     )
     with st.container(horizontal=True, gap="medium"):
         for what, title, label, size in forms:
@@ -123,4 +127,4 @@ def _curves(rows: pd.DataFrame, row: "pd.Series[Any]") -> None:
             with st.container(width=CURVE_PX):
                 figure = charts.curve(points, title, label, theme.theme(), size=size)
                 draw.chart(figure, f"curve-{what}")
-    st.caption("Theoretical occupancy if one of them were another, with the launch as it was marked.")
+    st.caption("Theoretical occupancy when one of these changes. The mark is this launch.")

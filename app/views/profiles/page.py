@@ -43,7 +43,7 @@ def page() -> None:
     _verdicts(session.run(manifest.id, "ncu_verdicts"))
     launch = _launches(rows)
     if launch is None:
-        st.info("Select a launch in the table to see what limits it, what ncu's rules say, and all of its metrics.")
+        st.info("Select a launch to see its limits, ncu's rules and all metrics.")
     else:
         ncu_launch.show(manifest.id, rows[rows["launch_id"] == launch].iloc[0], rows)
     notes.diagnostics(manifest.id)
@@ -58,10 +58,10 @@ def _verdicts(rows: pd.DataFrame) -> None:
         parts = [_part(row) for _, row in rows.iterrows()]
         draw.chart(charts.share_bar(parts, theme.theme()), "verdicts-bar")
         shares = "  ·  ".join(f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts)
-        st.caption(f"Share of the time of all {fmt.count(launches)} launches: {shares}")
+        st.caption(f"Share of time over all {fmt.count(launches)} launches: {shares}")
     if known < launches:
-        whose = "" if launches == 1 else f" of {fmt.count(launches - known)} of {fmt.count(launches)} launches"
-        st.markdown(f"The speed of light{whose} was not collected, so there is no verdict. Capture it with")
+        whose = "" if launches == 1 else f" for {fmt.count(launches - known)} of {fmt.count(launches)} launches"
+        st.markdown(f"No speed of light{whose}, so there is no verdict. To record it, run:")
         st.code(FLAGS, language=None)
 
 

@@ -72,7 +72,7 @@ def _breakdown(rows: pd.DataFrame) -> None:
 def _stalls(rows: pd.DataFrame) -> None:
     st.markdown("**What warps wait for**")
     if rows.empty:
-        ncu_parts.lacking("The states of warps are not in this report.", "stalls")
+        ncu_parts.lacking("No warp states in this report.", "stalls")
         return
     sampled = bool(rows["share_pct"].isna().all())
     value = "samples_pct" if sampled else "share_pct"
@@ -97,12 +97,12 @@ def _stalls(rows: pd.DataFrame) -> None:
 def _latency(rows: pd.DataFrame, *, sampled: bool) -> str:
     """What the bars are shares of."""
     samples = fmt.number(rows["samples"].sum(min_count=1))
-    told = f" {fmt.count(samples)} samples of the program counter." if samples else ""
+    told = f" {fmt.count(samples)} program counter samples." if samples else ""
     if sampled:
-        return f"Share of{told.rstrip('.')}; latencies need --section {words.SECTIONS['stalls']}."
+        return f"Share of{told.rstrip('.')}. Latencies need --section {words.SECTIONS['stalls']}."
     return (
-        f"Share of the {rows['latency_cycles'].iloc[0]:.1f} cycles between two instructions of a warp, and cycles for"
-        f" each that is issued.{told}"
+        f"Share of the {rows['latency_cycles'].iloc[0]:.1f} cycles between two instructions of a warp, and"
+        f" cycles per issued instruction.{told}"
     )
 
 
@@ -118,11 +118,11 @@ def _memory(rows: pd.DataFrame) -> None:
         )
     if (known["value"][known["figure"].str.startswith("Wavefronts")] > MOST_WAVEFRONTS).any():
         st.caption(
-            f"More than {MOST_WAVEFRONTS} wavefronts for a request come from bulk copies and matrix stores, which are"
-            " counted as wavefronts but not as requests."
+            f"More than {MOST_WAVEFRONTS} wavefronts per request come from bulk copies and matrix stores, which"
+            " count as wavefronts but not as requests."
         )
     caches = rows["part"].isin(["L1", "L2", "DRAM"])
-    own = caches & (rows["figure"] != "Throughput of the peak")  # which is of the section SpeedOfLight
+    own = caches & (rows["figure"] != "Throughput (% of peak)")  # which is of the section SpeedOfLight
     lacks = [part for part, those in (("memory", own), ("tables", ~caches)) if rows[those]["value"].isna().all()]
     if lacks:
         what = {"memory": "hit rates and traffic", "tables": "global, shared and local accesses"}
@@ -172,11 +172,11 @@ def _mix(rows: pd.DataFrame) -> None:
             for name, amount in zip(used["name"], used[column].astype(float), strict=True)
         ]
         draw.chart(charts.bars(parts, theme.theme()), "pipes")
-        what = "instructions that they can take" if kind == "pipe_instructions" else "busy cycles"
+        what = "issued instructions" if kind == "pipe_instructions" else "busy cycles"
         cycles = "cycles in which the SM was active" if column == "active_pct" else "all cycles"
-        st.caption(f"Pipes by {what}, share of the peak, {cycles}.")
+        st.caption(f"Pipes by {what}, share of peak, {cycles}.")
     else:
-        ncu_parts.lacking("The use of the pipes is not in this report.", "pipes")
+        ncu_parts.lacking("No pipe utilization in this report.", "pipes")
     _opcodes(rows[rows["kind"] == "opcode"] if len(rows) else rows)
 
 
@@ -200,7 +200,7 @@ def _opcodes(rows: pd.DataFrame) -> None:
         for _, row in rows.head(OPCODES).iterrows()
     ]
     draw.chart(charts.bars(parts, theme.theme(), whole=False), "opcodes")
-    st.caption("Instructions by opcode, share of all that warps executed.")
+    st.caption("Executed instructions by opcode, share of all.")
 
 
 def _known(text: object) -> str:

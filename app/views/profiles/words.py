@@ -8,24 +8,30 @@ from app.ui import format as fmt
 HERTZ = (("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0))
 
 VERDICTS = {
-    "memory bound": "The memory system is the busier side: move fewer bytes, reuse them from caches, shared memory or"
-    " registers, or fuse kernels.",
-    "compute bound": "The pipes of the SM are the busier side: fewer or cheaper instructions help, such as lower"
-    " precision or tensor cores.",
-    "high throughput": "One side is near its peak: to be faster the kernel has to do less work of that kind.",
-    "balanced": "Compute and memory are about equally busy: both have to get cheaper, or overlap better.",
-    "latency bound": "Neither side is busy: warps wait for each other or for results. See what they wait for, and the"
-    " occupancy.",
-    "small grid": "The blocks do not fill the GPU once: more parallel work in a launch, or several launches"
-    " side by side.",
+    "memory bound": (
+        "Move fewer bytes, reuse them from caches, shared memory or registers, or fuse kernels: the memory system"
+        " is the busier side."
+    ),
+    "compute bound": (
+        "Use fewer or cheaper instructions, such as lower precision or tensor cores: the SM pipes are the busier side."
+    ),
+    "high throughput": "Reduce the work of the busier side: it is near its peak.",
+    "balanced": "Make both sides cheaper, or overlap them better: compute and memory are about equally busy.",
+    "latency bound": (
+        "See what warps wait for, and the occupancy: neither side is busy, so warps wait for each other or for results."
+    ),
+    "small grid": (
+        "Put more parallel work into a launch, or run several launches side by side: the blocks do not fill the GPU"
+        " once."
+    ),
 }
 """What a verdict means and what people do about it."""
 
 LIMITERS = {
     "registers": "registers",
     "shared_mem": "shared memory",
-    "warps": "warps of a block",
-    "blocks": "blocks of an SM",
+    "warps": "warps per block",
+    "blocks": "blocks per SM",
     "barriers": "barriers",
 }
 """What people read for each limiter of ``ncu_occupancy``."""

@@ -28,11 +28,11 @@ BARS = 40
 LOG_FROM = 50
 """From which ratio of the longest to the shortest on durations are drawn on a logarithmic scale."""
 
-IN_ORDER = "Number, in the order of time"
+IN_ORDER = "Instance, in order of time"
 """What instances are counted by that have no number of their own."""
 _ROOT = {"light": "#dfe3e8", "dark": "#2d343e"}
 _ROW_PX = 26
-_TITLES = {"gpu_ns": "GPU, first to last operation", "cpu_ns": "Host"}
+_TITLES = {"gpu_ns": "GPU, first to last operation", "cpu_ns": "CPU"}
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _hover(row: dict[Any, Any]) -> str:
     lines = [f"<b>{fmt.plotly_text(title)}</b>"]
     if fmt.number(row["gpu_ns"]) is not None:
         lines.append(f"GPU {fmt.duration(row['gpu_ns'])}, busy {fmt.duration(row['busy_ns'])}")
-    lines.append(f"Host {fmt.duration(row['cpu_ns'])}" + ("" if row["closed"] else ", never closed"))
+    lines.append(f"CPU {fmt.duration(row['cpu_ns'])}" + ("" if row["closed"] else ", never closed"))
     lines.append(f"at {fmt.duration(row['start_ns'])}, thread {fmt.plotly_text(row['thread'])}")
     if fmt.number(row["operations"]) is not None:
         lines.append(f"{fmt.count(row['operations'])} operations")

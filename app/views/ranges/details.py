@@ -43,10 +43,10 @@ def show(report_id: str, path: str) -> None:
 
 def _where(rows: pd.DataFrame) -> str:
     if len(rows) > 1:
-        return f"All {fmt.count(len(rows))} paths that end with this name; those that lie in each other count twice."
+        return f"All {fmt.count(len(rows))} paths that end with this name; nested ones count twice."
     row = rows.iloc[0]
     threads = f"opened by {fmt.count(row['threads'])} threads" if int(row["threads"]) > 1 else "opened by one thread"
-    looks = "looks like warm-up by its name, or lies in such a range" if bool(row["warmup"]) else ""
+    looks = "looks like warm-up by name, or lies in a range that does" if bool(row["warmup"]) else ""
     parts = [fmt.plain(row["path"]) if int(row["level"]) else "", threads, f"first at {fmt.duration(row['first_ns'])}"]
     return "  ·  ".join(part for part in [*parts, looks] if part)
 
@@ -55,19 +55,27 @@ def _facts(rows: pd.DataFrame, kernels: pd.DataFrame) -> list[tuple[str, str, st
     total = rows[["instances", "cpu_ns", "self_ns", "gpu_ns", "busy_ns", "operations"]].sum(min_count=1)
     shown = [
         ("Instances", fmt.count(total["instances"]), ""),
-        ("Host", fmt.duration(total["cpu_ns"]), "Time between begin and end on the host, summed over its instances."),
-        ("Self", fmt.duration(total["self_ns"]), "On the host, outside the ranges inside it."),
+        (
+            "CPU time",
+            fmt.duration(total["cpu_ns"]),
+            "Time between start and end on the CPU, summed over all instances.",
+        ),
+        ("Self", fmt.duration(total["self_ns"]), "CPU time outside nested ranges."),
     ]
     if rows["operations"].isna().all():
         return shown
     share = 100 * total["busy_ns"] / total["gpu_ns"] if fmt.number(total["gpu_ns"]) else None
     return [
         *shown,
-        ("GPU", fmt.duration(total["gpu_ns"]), "From its first operation on the GPU to the end of its last, summed."),
-        ("GPU busy", fmt.duration(total["busy_ns"]), "Time of that in which its operations ran."),
-        ("Busy", fmt.percent(share), "GPU busy over GPU."),
-        ("Operations", fmt.count(total["operations"]), "Kernels, copies, memory sets and whole graphs."),
-        ("Kernels", fmt.count(kernels["calls"].sum() if len(kernels) else 0), "Kernel executions."),
+        ("GPU time", fmt.duration(total["gpu_ns"]), "From first to last GPU operation, summed over all instances."),
+        ("GPU busy", fmt.duration(total["busy_ns"]), "Part of the GPU time in which its operations ran."),
+        ("Busy", fmt.percent(share), "GPU busy as a share of GPU time."),
+        ("Operations", fmt.count(total["operations"]), "Kernels, memcpy, memset and whole CUDA graphs."),
+        (
+            "Kernel launches",
+            fmt.count(kernels["calls"].sum() if len(kernels) else 0),
+            "Launches of kernels in this range.",
+        ),
     ]
 
 
@@ -79,7 +87,7 @@ def _kernels(report_id: str, path: str) -> tuple[pd.DataFrame, str]:
         return pd.DataFrame(), f"{fmt.plain(error.message)} {fmt.sentence(error.hint)}"
     except AnalysisError as error:
         return pd.DataFrame(), fmt.plain(error.message)
-    return rows, "" if len(rows) else "No kernel was launched in this range."
+    return rows, "" if len(rows) else "This range launched no kernels."
 
 
 def _inside(report_id: str, path: str) -> dict[str, Any]:
@@ -93,16 +101,16 @@ def _inside(report_id: str, path: str) -> dict[str, Any]:
 
 def _classes(report_id: str, path: str) -> None:
     rows = session.run(report_id, "class_split", **_inside(report_id, path))
-    st.markdown("**Its time by kernel class**")
+    st.markdown("**Time by kernel class**")
     parts = class_bar.bar(rows, key="range-classes")
     told = [f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts[:6]]
     st.caption(
-        f"{fmt.duration(rows['total_ns'].sum())} of kernels: {', '.join(told)}" + ("." if parts[6:] == [] else " …")
+        f"{fmt.duration(rows['total_ns'].sum())} of kernel time: {', '.join(told)}" + ("." if parts[6:] == [] else " …")
     )
 
 
 def _top(report_id: str, kernels: pd.DataFrame) -> None:
-    st.markdown("**Its kernels**")
+    st.markdown("**Kernels**")
     chosen = tables.table(
         kernels.head(TOP),
         KERNEL_COLUMNS,
@@ -112,6 +120,6 @@ def _top(report_id: str, kernels: pd.DataFrame) -> None:
         hidden=("demangled",),
     )
     if len(kernels) > TOP:
-        st.caption(f"The {TOP} longest of {fmt.count(len(kernels))}.")
+        st.caption(f"Top {TOP} of {fmt.count(len(kernels))} kernels.")
     if chosen is not None:
         links.open_kernel(report_id, int(kernels["kernel"].iloc[chosen]))

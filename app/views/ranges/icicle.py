@@ -16,7 +16,7 @@ LEAST_SHARE = 0.0005
 """Of the whole: below it a box would be no wider than its edge."""
 OVERLAP_SHARE = 0.01
 """Of the whole: from here on it can be seen that ranges overlap on the GPU."""
-MEASURES = {"busy_ns": "GPU busy", "gpu_ns": "GPU, first to last operation", "cpu_ns": "Host"}
+MEASURES = {"busy_ns": "GPU busy", "gpu_ns": "GPU, first to last operation", "cpu_ns": "CPU"}
 INSIDE = {"busy_ns": "inside_busy_ns", "gpu_ns": "inside_gpu_ns", "cpu_ns": "inside_cpu_ns"}
 _ROOT = "all"
 
@@ -27,7 +27,7 @@ def show(rows: pd.DataFrame, facts: "pd.Series[Any]") -> None:
     if not known:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
-        st.subheader("Where the time is", anchor=False)
+        st.subheader("Time by range", anchor=False)
         measure = known[0]
         if len(known) > 1:
             measure = st.segmented_control(
@@ -40,7 +40,9 @@ def show(rows: pd.DataFrame, facts: "pd.Series[Any]") -> None:
             )
     drawn = nodes(rows, facts, measure)
     if all(node.id.startswith(_ROOT) for node in drawn):
-        st.caption(f"No path takes more than {100 * LEAST_SHARE:g} % of the time: the boxes would be too small to see.")
+        st.caption(
+            f"No path takes more than {100 * LEAST_SHARE:g} % of the time, so the boxes would be too small to see."
+        )
         return
     draw.chart(charts_nvtx.icicle(drawn, theme.theme()), "icicle")
     st.caption(_caption(rows, facts, measure))
@@ -48,15 +50,15 @@ def show(rows: pd.DataFrame, facts: "pd.Series[Any]") -> None:
 
 def _caption(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> str:
     how = {
-        "busy_ns": "Width is the time in which operations of the range ran on the GPU.",
-        "gpu_ns": "Width is the time from the first operation of each range on the GPU to the end of its last.",
-        "cpu_ns": "Width is the time between begin and end of the range on the host.",
+        "busy_ns": "Width: time in which the range's operations ran on the GPU.",
+        "gpu_ns": "Width: time from first to last GPU operation of each range.",
+        "cpu_ns": "Width: CPU time between start and end of the range.",
     }[measure]
     inside = rows.assign(inside_cpu_ns=_inside_cpu(rows))[INSIDE[measure]].astype("Float64").fillna(0)
     beyond = (inside - rows[measure].astype("Float64").fillna(0)).max()
     beside = float(beyond) > OVERLAP_SHARE * (fmt.number(facts[measure]) or 1)
-    more = " Ranges that overlap on the GPU are together wider than the one around them is." if beside else ""
-    return f"{how} What stays bare below a range is its own.{more} A click on a box opens it, one on the top closes it."
+    more = " Ranges that overlap on the GPU can be wider together than the range around them." if beside else ""
+    return f"{how} Empty space below a range is its self time.{more} Click a box to zoom in, the top bar to zoom out."
 
 
 def nodes(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> list[Node]:

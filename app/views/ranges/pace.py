@@ -9,8 +9,8 @@ from app.ui import format as fmt
 from app.views.ranges import charts as charts_nvtx
 
 RULE = (
-    "Leading instances look like warm-up that take more than three median absolute deviations, and more than a tenth,"
-    " longer than the median of the later two thirds; at most the first third does."
+    "Leading instances count as warm-up if they exceed the median of the later two thirds by more than a tenth"
+    " and by more than three median absolute deviations. At most the first third can."
 )
 
 
@@ -20,7 +20,7 @@ def show(report_id: str, path: str) -> None:
     rows = session.run(report_id, "range_instances", path=path)
     if len(rows) < 2 or spread.empty:
         return
-    st.markdown("**Pace of its instances**")
+    st.markdown("**Time per instance**")
     page.facts(facts(spread))
     if words := _sentence(spread, rows):
         st.caption(words, help=RULE)
@@ -34,20 +34,21 @@ def chart(rows: pd.DataFrame, median_ns: float | None, *, key: str, title: str =
     total = int(rows["instances"].iloc[0])
     if total > len(rows):
         st.caption(
-            f"{fmt.count(len(rows))} of {fmt.count(total)} are drawn: the shortest and the longest of each stretch."
+            f"{fmt.count(len(rows))} of {fmt.count(total)} instances are drawn: the shortest and the longest in"
+            " each interval."
         )
 
 
 def facts(spread: pd.DataFrame) -> list[tuple[str, str, str]]:
     """The spread of what matters: the time on the GPU where there is one, else that on the host."""
     row = spread[spread["measure"] == _measure(spread)].iloc[0]
-    side = "GPU time" if row["measure"] == "gpu" else "time on the host"
+    side = "GPU time" if row["measure"] == "gpu" else "CPU time"
     return [
         ("Median", fmt.duration(row["median_ns"]), f"Half of the instances take at most this long: {side}."),
         ("Min", fmt.duration(row["min_ns"]), f"Shortest {side}."),
-        ("95 %", fmt.duration(row["p95_ns"]), "95 of 100 instances take at most this long."),
+        ("P95", fmt.duration(row["p95_ns"]), "95 % of the instances take at most this long."),
         ("Max", fmt.duration(row["max_ns"]), f"Longest {side}."),
-        ("Variation", fmt.percent(row["cv_pct"]), "Coefficient of variation: sample deviation over mean."),
+        ("Variation", fmt.percent(row["cv_pct"]), "Coefficient of variation: standard deviation over mean."),
     ]
 
 
@@ -67,14 +68,12 @@ def _sentence(spread: pd.DataFrame, rows: pd.DataFrame) -> str:
     if warmup:
         verb = "looks" if warmup == 1 else "look"
         sentences.append(
-            f"{fmt.count(warmup)} of {fmt.count(total)} instances {verb} like warm-up; without"
+            f"{fmt.count(warmup)} of {fmt.count(total)} instances {verb} like warm-up. Without"
             f" {'it' if warmup == 1 else 'them'} the median is {fmt.duration(row['steady_median_ns'])} and the"
             f" variation {fmt.percent(row['steady_cv_pct'])}."
         )
     if row["measure"] == "gpu" and int(row["instances"]) < total:
-        sentences.append(f"{fmt.count(row['instances'])} of {fmt.count(total)} instances ran anything on the GPU.")
+        sentences.append(f"{fmt.count(row['instances'])} of {fmt.count(total)} instances ran GPU work.")
     if unclosed := int(row["unclosed"]):
-        sentences.append(
-            f"{fmt.count(unclosed)} never closed: {'it does' if unclosed == 1 else 'they do'} not count here."
-        )
+        sentences.append(f"{fmt.count(unclosed)} never closed and {'does' if unclosed == 1 else 'do'} not count here.")
     return " ".join(sentences)

@@ -18,7 +18,7 @@ def page() -> None:
     manifest = session.report()
     facts = session.run(manifest.id, "range_facts").iloc[0]
     if not int(facts["ranges"]):
-        st.info("No NVTX range lies in this selection.")
+        st.info("No NVTX ranges are in this selection.")
         settled.clear_button("nvtx-clear")
         return
     top = session.run(manifest.id, "nvtx_tree", limit=icicle.MOST)
@@ -33,10 +33,10 @@ def page() -> None:
 def _facts(report_id: str, facts: "pd.Series[Any]") -> None:
     """How many ranges there are, and why there is nothing of the GPU where there is not."""
     shown = [
-        ("Ranges", fmt.count(facts["ranges"]), "Instances of this selection."),
-        ("Paths", fmt.count(facts["paths"]), "Different stacks of names: a row of the tree each."),
-        ("Threads", fmt.count(facts["threads"]), "Threads that opened them."),
-        ("Host", fmt.duration(facts["cpu_ns"]), "Durations of the outermost ranges on the host, summed."),
+        ("Ranges", fmt.count(facts["ranges"]), "Range instances in this selection."),
+        ("Paths", fmt.count(facts["paths"]), "Different stacks of names; the tree has one row for each."),
+        ("Threads", fmt.count(facts["threads"]), "Threads that opened these ranges."),
+        ("CPU time", fmt.duration(facts["cpu_ns"]), "Sum of the CPU durations of the outermost ranges."),
     ]
     ui.facts(shown)
     if notes := " ".join(_notes(report_id, facts)):
@@ -47,18 +47,18 @@ def _notes(report_id: str, facts: "pd.Series[Any]") -> list[str]:
     notes = []
     if unclosed := int(facts["unclosed"]):
         was = "range was" if unclosed == 1 else "ranges were"
-        notes.append(f"{fmt.count(unclosed)} {was} never closed: the end is that of the NVTX data.")
+        notes.append(f"{fmt.count(unclosed)} {was} never closed; they end where the NVTX data ends.")
     try:
         work = session.run(report_id, "attribution").set_index("category")["operations"]
     except NotCapturedError as error:
-        return [*notes, f"Only times on the host: {fmt.plain(error.message)} {fmt.sentence(error.hint)}"]
+        return [*notes, f"Only CPU times: {fmt.plain(error.message)} {fmt.sentence(error.hint)}"]
     if fmt.number(facts["operations"]) is None:
-        return [*notes, "No range launched anything on a GPU, so there are only times on the host."]
+        return [*notes, "No range launched GPU work, so there are only CPU times."]
     chosen = session.selected(report_id)
     if chosen.get("mode") != "thread" and int(facts["operations"]) > int(work["attributed"] + work["inferred"]):
-        notes.append("Ranges of two threads hold some operations both: those count in each.")
+        notes.append("Some operations fall under ranges of two threads and are counted in both.")
     if {"device", "stream"} & set(chosen):
-        notes.append("What ranges ran on the GPU is told for all GPUs and streams together.")
+        notes.append("GPU times of ranges cover all GPUs and streams together.")
     return notes
 
 

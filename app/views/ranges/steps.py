@@ -14,8 +14,8 @@ from app.views.ranges import charts, pace
 from profiledb.studies import headline
 
 NONE = (
-    "No steps were recognised. Ranges count as steps that are called step, iter, batch or epoch, with or without a"
-    " number, or that fill most of the range around them at least three times."
+    "No steps were recognized. A range counts as a step if its name says step, iter, batch or epoch, with or"
+    " without a number, or if it repeats at least three times and fills most of the range around it."
 )
 _NUMBER = re.compile(r"(?<!\d)(\d{1,9})(?: ?(?:/|of) ?\d+)?\D*$", re.ASCII)
 COLUMNS = heads.of(
@@ -47,7 +47,7 @@ def show(report_id: str, path: str) -> None:
     st.caption(_sentence(main, other, gpu=gpu), help=pace.RULE)
     rows = session.run(report_id, "iterations", rank=rank)
     if set(rows["path"]) == {path}:
-        st.caption("They are the instances of the range above, where their chart is.")
+        st.caption("The steps are the instances of the range above; their chart is there.")
     else:
         numbers = own_numbers(rows["name"])
         drawn = rows.assign(nth=rows["number"] if numbers is None else numbers)
@@ -58,7 +58,7 @@ def show(report_id: str, path: str) -> None:
             pages.script("kernels"), label=f":primary[Kernels of the slowest step: {fmt.plain(step.selected)}]",
             icon=":material/table_rows:", query_params=settled.link(report_id, range=step.selected), width="content",
         )  # fmt: skip
-    with st.expander("All steps" if int(rows["instances"].iloc[0]) == len(rows) else "Steps that are drawn"):
+    with st.expander("All steps" if int(rows["instances"].iloc[0]) == len(rows) else "Steps in the chart"):
         told = rows["name"].is_unique  # then the name says which step it is, and a place beside it would say another
         shown = [column for column in heads.filled(rows, COLUMNS) if not (told and column.name == "number")]
         hidden = ("path", "thread", "is_warmup", "closed", *(["number"] if told else []))
@@ -73,7 +73,7 @@ def own_numbers(names: "pd.Series[str]") -> list[int] | None:
 
 
 def _choose(rows: pd.DataFrame) -> int:
-    """Which of the recognised patterns; a word where there is one only."""
+    """Which of the recognized patterns; a word where there is one only."""
     labels = {int(row["rank"]): _label(row, alone=rows["thread"].nunique() == 1) for _, row in rows.iterrows()}
     if len(labels) == 1:
         st.caption(f"Ranges {labels[1]}")
@@ -97,22 +97,26 @@ def _label(row: "pd.Series[Any]", *, alone: bool) -> str:
 
 def _number(row: "pd.Series[Any]") -> str:
     """How many steps count; of a warm-up alone how many it has."""
-    return f"{fmt.count(row['count'])} steps" if row["count"] else f"{fmt.count(row['warmup'])} of warm-up"
+    return f"{fmt.count(row['count'])} steps" if row["count"] else f"{fmt.count(row['warmup'])} warm-up"
 
 
 def _facts(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> list[tuple[str, str, str]]:
-    side = "on the GPU, from first to last operation" if gpu else "on the host"
-    facts = [("Steps", fmt.count(row["count"]), "Those that count: without warm-up, and closed.")]
+    side = "on the GPU, from first to last operation" if gpu else "on the CPU"
+    facts = [("Steps", fmt.count(row["count"]), "Steps that count: closed, and not warm-up.")]
     if gpu:
-        facts.append(("GPU time a step", fmt.duration(row["median_ns"]), f"Median {side}, without warm-up."))
+        facts.append(("GPU time per step", fmt.duration(row["median_ns"]), f"Median {side}, without warm-up."))
     return [
         *facts,
-        ("Host time a step", fmt.duration(host["median_ns"]), "Median between begin and end, without warm-up."),
+        ("CPU time per step", fmt.duration(host["median_ns"]), "Median time between start and end, without warm-up."),
         ("First step", fmt.duration(row["first_ns"]), f"The first one {side}."),
         ("Min", fmt.duration(row["min_ns"]), f"Shortest {side}, without warm-up."),
         ("Max", fmt.duration(row["max_ns"]), f"Longest {side}, without warm-up."),
-        ("Variation", fmt.percent(row["cv_pct"]), "Coefficient of variation: sample deviation over mean, no warm-up."),
-        ("Rate", _rate(row["per_second"]), "From the begin of the first step after warm-up to the end of the last."),
+        (
+            "Variation",
+            fmt.percent(row["cv_pct"]),
+            "Coefficient of variation: standard deviation over mean, without warm-up.",
+        ),
+        ("Rate", _rate(row["per_second"]), "From the start of the first step after warm-up to the end of the last."),
     ]
 
 
@@ -134,7 +138,7 @@ def _first(row: "pd.Series[Any]", host: "pd.Series[Any]") -> str:
     if not int(row["warmup"]) and 1 / 1.1 < ratio < 1.1:
         return "The first step is as long as the rest."
     if on_host is not None and ratio < 1.1 and on_host > ratio:
-        return f"The first step takes {on_host:.2f} times the median of the rest on the host."
+        return f"The first step takes {on_host:.2f} times the median of the rest on the CPU."
     return f"The first step takes {ratio:.2f} times the median of the rest."
 
 
@@ -144,12 +148,12 @@ def _sentence(row: "pd.Series[Any]", host: "pd.Series[Any]", *, gpu: bool) -> st
     warmup = int(row["warmup"])
     recognized = warmup + int(row["count"])
     if warmup:
-        verb, be = ("looks", "is") if warmup == 1 else ("look", "are")
-        sentences.append(f"{fmt.count(warmup)} of {fmt.count(recognized)} steps {verb} like warm-up and {be} left out.")
+        be = "is" if warmup == 1 else "are"
+        sentences.append(f"{fmt.count(warmup)} of {fmt.count(recognized)} steps {be} treated as warm-up and excluded.")
     else:
-        sentences.append("None looks like warm-up.")
+        sentences.append("No step looks like warm-up.")
     if unclosed := int(row["unclosed"]):
-        sentences.append(f"{fmt.count(unclosed)} never closed and not counted.")
+        sentences.append(f"{fmt.count(unclosed)} never closed and {'is' if unclosed == 1 else 'are'} not counted.")
     if not gpu:
-        sentences.append("Times are those of the host: no step ran anything on a GPU.")
+        sentences.append("Times are CPU times: no step ran anything on a GPU.")
     return " ".join(sentences)

@@ -22,11 +22,11 @@ _INDENT = "\u2003\u2002"
 
 COLUMNS = heads.of(
     "nvtx_tree",
-    heads.use("name", click="opens it below", name="tree", width=340),
-    heads.Col("share_pct", "Share", kind="bar", help="Of the time of all ranges of this selection", width=100),
+    heads.use("name", click="shows its details below", name="tree", width=340),
+    heads.Col("share_pct", "Share", kind="bar", help="Share of the time of all ranges in this selection", width=100),
     "busy_ns",
     "gpu_ns",
-    heads.Col("busy_pct", "Busy", kind="percent", help="GPU busy over GPU: how much of its time the GPU worked for it"),
+    heads.Col("busy_pct", "Busy", kind="percent", help="GPU busy as a share of GPU time"),
     "cpu_ns",
     "self_ns",
     "operations",
@@ -44,7 +44,7 @@ def show(report_id: str, top: pd.DataFrame, facts: "pd.Series[Any]") -> str | No
     params: dict[str, Any] = {"limit": ROWS} | ({"search": search} if search else {"depth": depth} if depth else {})
     rows = session.run(report_id, "nvtx_tree", **params)
     if rows.empty:
-        st.info("No range has this in its name.")
+        st.info("No range name contains this text.")
         return None
     shown = _worded(rows, facts, flat=bool(search))
     columns = [column for column in COLUMNS if column.name in shown.columns]
@@ -70,7 +70,7 @@ def _controls(top: pd.DataFrame) -> tuple[str, int | None]:
                 list(range(1, len(levels) + 1)),
                 format_func=partial(_level, len(levels)),
                 disabled=bool(search.strip()),
-                help="How deep the tree is shown; a search looks at every level",
+                help="How many levels the tree shows. A search covers all levels.",
                 **bound.option("levels", range(1, len(levels) + 1), opens, partial(_level, len(levels))),
                 width=140,
             )
@@ -102,9 +102,9 @@ def _more(rows: pd.DataFrame, facts: "pd.Series[Any]", *, search: bool, depth: i
     """What the table does not show."""
     fitting = int(rows["paths"].iloc[0])
     if fitting > len(rows):
-        st.caption(f"The {fmt.count(len(rows))} that took longest; {fmt.count(fitting - len(rows))} more fit.")
+        st.caption(f"The {fmt.count(len(rows))} longest are shown; {fmt.count(fitting - len(rows))} more match.")
     elif not search and depth and fitting < int(facts["paths"]):
-        st.caption(f"{fmt.count(int(facts['paths']) - fitting)} more paths lie on deeper levels.")
+        st.caption(f"{fmt.count(int(facts['paths']) - fitting)} nested ranges hidden. Increase Levels to show them.")
 
 
 def _clicked(path: str | None) -> str | None:

@@ -54,7 +54,7 @@ def page() -> None:
     """Draws the page."""
     manifest = session.report()
     if session.run(manifest.id, "kernels").empty:
-        st.info("No kernel runs in this selection.")
+        st.info("No kernels run in this selection.")
         settled.clear_button("roofline-clear")
         return
     compute = _compute_report(manifest)
@@ -69,10 +69,7 @@ def page() -> None:
     _chart(manifest.id, compute, shown, choice)
     parts.above(shown)
     if lacking := int(measured["flops_per_s"].isna().sum()):
-        st.markdown(
-            f"{fmt.count(lacking)} measured kernels lack work or traffic of this kind."
-            f" Capture them with `{parts.FLAGS}`."
-        )
+        st.markdown(f"{fmt.count(lacking)} measured kernels lack work or traffic. To record them, run `{parts.FLAGS}`.")
     _measured(manifest.id, measured)
     _unmeasured(choice.keeps(rows[rows["match"] != "exact"]))
 
@@ -93,7 +90,7 @@ def _compute_report(manifest: Manifest) -> str | None:
     }
     if not useful:
         st.info(
-            "A roofline needs what Nsight Compute measures. No Compute report of this library has launches of these"
+            "A roofline needs Nsight Compute measurements, and no Compute report in this library measured these"
             " kernels. Capture one of the same program, and drop it into the Library:"
         )
         st.code(f"{parts.FLAGS} -o report PROGRAM", language=None)
@@ -129,8 +126,8 @@ def _covers_nothing(nearest: Candidate) -> None:
     """Says that no Compute report covers these kernels, and how near the nearest one comes."""
     name, other = fmt.plain(nearest.report.name), fmt.percent(nearest.other_pct)
     st.info(
-        f"No Compute report of this library covers the kernel time of this report. The nearest, {name}, measured"
-        f" kernels of {other} of it, in other launch shapes only. Choose one above all the same, or capture one:"
+        f"No Compute report in this library covers this report's kernel time. The nearest, {name}, measured"
+        f" kernels of {other} of it, in other launch shapes only. Choose one above anyway, or capture one:"
     )
     st.code(f"{parts.FLAGS} -o report PROGRAM", language=None)
 
@@ -139,7 +136,7 @@ def _offer_link(manifest: Manifest, chosen: str, linked: str | None) -> None:
     """The button that makes the chosen one the Compute report of this report, for everyone."""
     if chosen == linked or not access.may_edit():
         return
-    if st.button("Link", icon=":material/link:", help="Make it this report's Compute report"):
+    if st.button("Link", icon=":material/link:", help="Remember this pairing"):
         session.editing().link(manifest.id, chosen)
         st.rerun()
 
@@ -159,22 +156,22 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
     memory = 100 * known.loc[known["bound"] == "memory", "total_ns"].sum() / time if time else None
     ui.facts(
         [
-            ("Kernel time", fmt.duration(row["total_ns"]), "Sum of all kernel durations of the selection."),
-            ("ncu covers", fmt.percent(row["covered_pct"]), "Share of it in kernels that ncu measured."),
-            ("Of the roof", fmt.percent(share), "Mean of what is covered, weighted by the time in this report."),
-            ("Under the memory roof", fmt.percent(memory), "Share of the covered time left of the ridge point."),
-            ("Time above the roof", parts.gap(rows), "What the covered kernels would save at their roofs."),
+            ("Kernel time", fmt.duration(row["total_ns"]), "Sum of all kernel durations in the selection."),
+            ("ncu covers", fmt.percent(row["covered_pct"]), "Share of kernel time in kernels that ncu measured."),
+            ("Roof efficiency", fmt.percent(share), "Mean over covered kernels, weighted by their time here."),
+            ("Under the memory roof", fmt.percent(memory), "Share of covered time left of the ridge point."),
+            ("Time above the roof", parts.gap(rows), "Time that the covered kernels would save at their roofs."),
         ]
     )  # fmt: skip
     st.caption(
         f"ncu covers {fmt.percent(row['covered_pct'])} of the GPU time: {fmt.count(row['covered_kernels'])} of"
         f" {fmt.count(row['kernels'])} kernels"
-        + (f"; {fmt.percent(row['name_only_pct'])} more in other shapes" if row["name_only_pct"] else "")
+        + (f"; another {fmt.percent(row['name_only_pct'])} in other launch shapes" if row["name_only_pct"] else "")
         + ". Its figures are those of the launch with the median duration; times are those of this report."
     )
     vague = rows.dropna(subset=["ambiguous"])
     if len(vague):
-        with st.expander(f"{fmt.count(len(vague))} matches are not unique"):
+        with st.expander(f"{fmt.count(len(vague))} kernels matched several ncu launches"):
             for _, match in vague.head(20).iterrows():
                 st.markdown(
                     f"- {fmt.plain(match['name'])} ({fmt.percent(match['share_pct'])},"
@@ -191,7 +188,7 @@ def _chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choice) ->
     points = [
         parts.point(
             row.to_dict() | {"launch_id": row["kernel"]}, choice, float(row["total_ns"]),
-            [f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} calls, {fmt.percent(row['share_pct'])}"],
+            [f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} launches, {fmt.percent(row['share_pct'])}"],
         )
         for _, row in shown.iterrows()
     ]  # fmt: skip
@@ -221,9 +218,7 @@ def _unmeasured(rows: pd.DataFrame) -> None:
     if rows.empty:
         return
     st.subheader("Not measured", anchor=False)
-    st.caption(
-        f"{fmt.percent(rows['share_pct'].sum())} of the kernel time, of which ncu measured no launch of this shape."
-    )
+    st.caption(f"{fmt.percent(rows['share_pct'].sum())} of kernel time is in launch shapes that ncu did not measure.")
     tables.table(
         rows.assign(found=rows["match"].map(MATCHES)), REST_COLUMNS, key="unmeasured", download="not_measured.csv",
         hidden=("full_name",),

@@ -47,7 +47,7 @@ def page() -> None:
         others = _others(manifest.id)
     kept = choice.keeps(_of(everything, choice))
     if kept.empty:
-        st.info("No launch fits these choices.")
+        st.info("No launches match these filters.")
         return
     _facts(kept, everything, len(launches))
     shown = parts.drawable(kept)
@@ -117,11 +117,11 @@ def _facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
     memory = 100 * known.loc[known["bound"] == "memory", "duration_ns"].sum() / time if time else None
     ui.facts(
         [
-            ("Launches", f"{fmt.count(len(kept))} of {fmt.count(launches)}", "Measured, and as chosen above."),
+            ("Launches", f"{fmt.count(len(kept))} of {fmt.count(launches)}", "Launches that match the filters."),
             ("Time", fmt.duration(kept["duration_ns"].sum()), "Sum of their durations under ncu's clock control."),
-            ("Of the roof", fmt.percent(share), "Mean of the launches whose roof is known, weighted by their time."),
-            ("Under the memory roof", fmt.percent(memory), "Share of the time left of the ridge point."),
-            ("Time above the roof", parts.gap(kept), "What would be saved if every launch reached its roof."),
+            ("Roof efficiency", fmt.percent(share), "Mean over launches with a known roof, weighted by time."),
+            ("Under the memory roof", fmt.percent(memory), "Share of time left of the ridge point."),
+            ("Time above the roof", parts.gap(kept), "Time that would be saved if every launch reached its roof."),
         ]
     )  # fmt: skip
     lacking = launches - everything["launch_id"].nunique()
@@ -175,7 +175,7 @@ def _occurrences(rows: pd.DataFrame) -> list[tuple[str, str, int]]:
 
 def _speed_of_light(report_id: str) -> None:
     """Instead of a roofline: compute against memory throughput, and the flags that would give one."""
-    st.info("This report holds no work and traffic of its launches, which a roofline needs. Capture again with")
+    st.info("This report has no work and traffic of its launches, which a roofline needs. To record them, run:")
     st.code(parts.FLAGS, language=None)
     rows = session.run(report_id, "ncu_speed_of_light")
     known = rows.dropna(subset=["compute_pct", "memory_pct"])
@@ -195,7 +195,7 @@ def _speed_of_light(report_id: str) -> None:
         for _, row in known.iterrows()
     ]  # fmt: skip
     picked = draw.clicked(charts_roofline.speed_of_light(points, theme.theme()), "speed-of-light")
-    st.caption("Dotted: 60 % and 80 % of the peaks, the thresholds of the verdict. A click opens the launch.")
+    st.caption("Dotted: 60 % and 80 % of the peaks, the thresholds of the verdict. Click a point to open its launch.")
     if picked is not None:
         profile_links.open_launch(report_id, int(picked.rsplit("/", 1)[1]))
 

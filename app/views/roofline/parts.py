@@ -76,7 +76,7 @@ def choose(classes: Sequence[str]) -> Choice:
             width=180, help="Its own is that in which a kernel comes nearest to a peak of the GPU",
         )  # fmt: skip
         color = st.segmented_control(
-            "Colour by", [CLASS, LIMIT], required=True, **bound.option("color", [CLASS, LIMIT], CLASS)
+            "Color by", [CLASS, LIMIT], required=True, **bound.option("color", [CLASS, LIMIT], CLASS)
         )
         search = st.text_input("Search", placeholder="Part of a kernel's name", width=200, **bound.text("search"))
         chosen = st.multiselect(

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GREY, Theme, faded, frame, readable_on
 
-PARTS = {"compute_ns": "Compute", "exposed_ns": "Exposed communication", "copy_ns": "Copies", "idle_ns": "Idle"}
+PARTS = {"compute_ns": "Compute", "exposed_ns": "Exposed communication", "copy_ns": "Memcpy", "idle_ns": "Idle"}
 """What a step is made of, in the order in which it is stacked."""
 _IDLE = {"light": "#D5D9DE", "dark": "#3A414B"}
 _STROKES = (("solid", "circle"), ("dash", "square"), ("dot", "diamond"), ("dashdot", "triangle-up"))
@@ -71,7 +71,7 @@ def _curve(name: str, group: pd.DataFrame, measure: str, number: int, theme: The
     hover = [f"<b>{fmt.plotly_text(group['base'].iloc[0])}</b>, the base on {base}"]
     hover += [
         f"<b>{fmt.plotly_text(row['run'])}</b>, {row['ranks']} ranks ({row['scaling']})<br>efficiency"
-        f" {fmt.percent(row['efficiency_pct'])}, speed-up {row['speedup']:.2f} of {row['ideal']:.4g}<br>a step:"
+        f" {fmt.percent(row['efficiency_pct'])}, speed-up {row['speedup']:.2f} of {row['ideal']:.4g}<br>per step:"
         f" {fmt.duration(row['step_ns'])}"
         for _, row in group.iterrows()
     ]
@@ -139,7 +139,7 @@ def waits(rows: pd.DataFrame, color: str, theme: Theme) -> go.Figure:
             cliponaxis=False,
             hovertext=[
                 f"<b>rank {row['rank']}</b>, {fmt.plotly_text(row['report'])}<br>waits"
-                f" {fmt.duration(row['wait_step_ns'])} of a step of {fmt.duration(row['step_ns'])}<br>last to"
+                f" {fmt.duration(row['wait_step_ns'])} per step of {fmt.duration(row['step_ns'])}<br>last to"
                 f" {fmt.count(row['last'])} of {fmt.count(row['matched'])} operations"
                 for _, row in rows.iterrows()
             ],

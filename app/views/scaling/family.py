@@ -36,7 +36,7 @@ def choose(manifest: Manifest) -> tuple[list[Named], int]:
         with st.expander(title, expanded=bool(asked) or not chosen):
             st.multiselect(
                 "Other reports", order, key=_KEY, format_func=lambda key: fmt.visible(known[key].name),
-                placeholder="Add the reports of other ranks and runs", on_change=_write, args=(usual,),
+                placeholder="Add reports of other ranks and runs", on_change=_write, args=(usual,),
                 label_visibility="collapsed",
             )  # fmt: skip
     return [own, *(known[key] for key in chosen)], 0 if asked else max(0, len(relatives) - MOST + 1)

@@ -17,11 +17,12 @@ RUN = "run"
 """The parameter of the address that names the run, where it is not that of the page's report."""
 _PICKER = "scaling-run"
 _HOW = (
-    "The nth operation of a kind and size in a step of one rank is that of the others. The rank that comes last does"
-    " not wait, so the shortest duration is the transfer, and a rank's wait is what its own is longer: no common clock"
-    " is needed. Where compute runs beside it, a transfer shares the GPU with it. Bus bandwidth: algorithm bandwidth"
-    " times 2(n − 1) ÷ n for AllReduce (without in-network reduction), (n − 1) ÷ n for AllGather, ReduceScatter and"
-    " AlltoAll, 1 for others (PERFORMANCE.md of nccl-tests)."
+    "The nth operation of a kind and size in a step of one rank is matched with the nth on the other ranks. The"
+    " last rank to arrive does not wait, so the shortest duration is the transfer time, and the rest of each"
+    " rank's duration is its wait; no common clock is needed. Where compute runs at the same time, the transfer"
+    " shares the GPU with it. Bus bandwidth: algorithm bandwidth times 2(n − 1) ÷ n for AllReduce (without"
+    " in-network reduction), (n − 1) ÷ n for AllGather, ReduceScatter and AlltoAll, 1 for others (PERFORMANCE.md"
+    " of nccl-tests)."
 )
 
 
@@ -43,7 +44,7 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
     color = theme.class_colors().get("communication", charts.ACCENT[theme.theme()])
     figure = charts_scaling.waits(rows, color, theme.theme())
     draw.chart(figure, "waits-chart")
-    st.caption("Wait of a rank in a step, the mean.")
+    st.caption("Mean wait of each rank per step.")
     operations = nccl.operations(run)
     columns = heads.filled(operations, scaling_tables.OPERATION_COLUMNS)
     tables.table(operations, columns, key="operations", download="nccl_operations.csv", hidden=("matched",))
@@ -75,10 +76,10 @@ def _write(usual: str) -> None:
 def _one_rank(manifest: Manifest, run: Run) -> None:
     """What one report tells of NCCL by itself."""
     st.markdown(
-        "Waits and transfers need the reports of at least two ranks, with the same operations in their steps. What this"
-        " report tells of NCCL by itself holds the waits:"
+        "Waits and transfers need reports of at least two ranks with the same operations in their steps. The NCCL times"
+        " of this report alone include the waits:"
         if any(rank.report == manifest.name for rank in run.ranks)
-        else "Waits and transfers need the reports of at least two ranks, with the same operations in their steps."
+        else "Waits and transfers need reports of at least two ranks with the same operations in their steps."
     )
     rows = session.whole(manifest.id, "nccl_sum", mode="process", warmup="exclude")
     if len(rows):
@@ -89,9 +90,9 @@ def _one_rank(manifest: Manifest, run: Run) -> None:
 def _none(manifest: Manifest, runs: Sequence[Run]) -> None:
     rows = session.whole(manifest.id, "nccl_sum")
     if len(rows):
-        st.caption("NCCL ran outside of steps only, so it has no part in them:")
+        st.caption("NCCL ran only outside of steps:")
         tables.table(rows, heads.filled(rows, scaling_tables.ONE_RANK_COLUMNS), key="nccl-sum", download="nccl_sum.csv")
     elif all(run.size == 1 for run in runs):
-        st.caption("One GPU, and no kernel of NCCL: there is nothing that ranks would wait for.")
+        st.caption("One GPU and no NCCL kernels: no rank waits for another.")
     else:
-        st.caption("No kernel of NCCL ran in these reports, so nothing tells how long ranks wait for each other.")
+        st.caption("No NCCL kernels ran in these reports, so waits between ranks are unknown.")

@@ -19,15 +19,15 @@ from profiledb.studies.scaling.runs import Run, base_of, scaling_of
 KIND = "scaling"  # the parameter of the address that says what scaling is where no program tells
 _MEASURES = {"Efficiency": "efficiency_pct", "Speed-up": "speedup"}
 _NEEDED = (
-    "Efficiency needs another run of the same program on another number of GPUs, at best on one: capture it, call the"
-    " reports NAME_1, NAME_4_rank0, NAME_4_rank1, ..., or choose reports above. `python -m workloads profile ddp"
-    " --ranks 4` captures such runs."
+    "Efficiency needs another run of the same program on another number of GPUs, ideally one. Name the reports"
+    " NAME_1, NAME_4_rank0, NAME_4_rank1, ..., or choose reports above. `python -m workloads profile ddp --ranks"
+    " 4` captures such runs."
 )
 _HOW = (
-    "A step is the mean over steps and ranks, without warm-up, of the whole of each report."
-    " Strong scaling divides one piece of work: efficiency N₀ · T(N₀) ÷ (N · T(N)). Weak scaling gives every rank as"
-    " much: T(N₀) ÷ T(N), and the speed-up counts the work, N ÷ N₀ times that. N₀ is the run of the curve with the"
-    " fewest ranks, or the one on a single GPU."
+    "Step times are means over steps and ranks of the whole report, without warm-up. Strong scaling divides one"
+    " piece of work: efficiency N₀ · T(N₀) ÷ (N · T(N)). Weak scaling gives every rank the same work: efficiency"
+    " T(N₀) ÷ T(N), and the speed-up is N ÷ N₀ times that. N₀ is the run with the fewest ranks on the curve, or"
+    " the single-GPU run."
 )
 
 
@@ -39,7 +39,7 @@ def page() -> None:
     own = next((run for run in runs if run.name == named[0].run), None)
     if own is None:
         session.whole(manifest.id, "rank_split")  # says what it lacks
-        raise NotCapturedError("Steps: not in this report.", command="nsys profile --trace=cuda,nvtx")
+        raise NotCapturedError("No steps in this report.", command="nsys profile --trace=cuda,nvtx")
     assumed = _assumed(runs)
     rows = scaling_rows.runs(runs, assumed)
     sentence = words.efficiency(rows) or words.split(own)
@@ -58,31 +58,37 @@ def _assumed(runs: Sequence[Run]) -> str:
         return "strong"
     chosen = st.segmented_control(
         "Scaling", ["strong", "weak"], required=True, **bound.option(KIND, ["strong", "weak"], "strong"),
-        help="Strong: one piece of work is divided among the ranks. Weak: every rank has as much. The programs do not"
-        " tell which it is.",
+        help="Strong: the ranks divide one piece of work. Weak: every rank has the same work. The programs do not"
+        " say which it is.",
     )  # fmt: skip
     return str(chosen or "strong")
 
 
 def _facts(own: Run, row: "pd.Series[float]") -> None:
     """Figures of the run that the page's report is of."""
-    facts = [("Ranks", str(own.size), "Ranks of the run that this report is of.")]
+    facts = [("Ranks", str(own.size), "Ranks in the run of this report.")]
     if own.comparable:
         step = own.step_ns
         facts += [
-            ("A step", fmt.duration(step), "The mean over steps and ranks."),
-            ("Compute", fmt.percent(100 * own.part("compute_ns") / step), "Kernels ran that are no communication."),
+            ("Step time", fmt.duration(step), "Mean over steps and ranks."),
+            (
+                "Compute",
+                fmt.percent(100 * own.part("compute_ns") / step),
+                "Non-communication kernels ran.",
+            ),
             (
                 "Exposed communication",
                 fmt.percent(100 * own.part("exposed_ns") / step),
-                f"Communication ran and no compute; {fmt.duration(own.part('hidden_ns'))} more ran beside compute.",
+                f"Communication ran without compute; {fmt.duration(own.part('hidden_ns'))} more overlapped compute.",
             ),
-            ("Idle", fmt.percent(100 * own.part("idle_ns") / step), "No kernel and no copy ran."),
+            ("Idle", fmt.percent(100 * own.part("idle_ns") / step), "No kernel and no memcpy ran."),
         ]
     if pd.notna(row["efficiency_pct"]):
-        facts.append(("Efficiency", fmt.percent(row["efficiency_pct"]), f"Against {row['base']}, {row['scaling']}."))
+        facts.append(
+            ("Efficiency", fmt.percent(row["efficiency_pct"]), f"Relative to {row['base']}, {row['scaling']}.")
+        )
     if pd.notna(row["items_per_s"]):
-        facts.append((f"{row['items']}/s", f"{row['items_per_s']:,.0f}", "Of all ranks, as the program counts them."))
+        facts.append((f"{row['items']}/s", f"{row['items_per_s']:,.0f}", "Over all ranks, as the program counts them."))
     ui.facts(facts)
 
 
@@ -91,7 +97,7 @@ def _charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
     if not with_base.any():
         st.info(_NEEDED)
     else:
-        st.subheader("Against the ideal", anchor=False)
+        st.subheader("Relative to ideal", anchor=False)
         measure = st.segmented_control(
             "Chart shows", list(_MEASURES), required=True, **bound.option("measure", list(_MEASURES), "Efficiency"),
             label_visibility="collapsed",
@@ -102,18 +108,18 @@ def _charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
         draw.chart(figure, "scaling-chart")
     known = rows[rows["step_ns"].notna()]
     if len(known):
-        st.subheader("A step", anchor=False)
+        st.subheader("Step time", anchor=False)
         figure = charts_scaling.steps(known, theme.class_colors(), theme.theme())
         draw.chart(figure, "steps-chart")
 
 
 def _notes(said: Sequence[str], rows: pd.DataFrame, cut: int) -> None:
-    more = [f"{cut} more reports of this family are left out; choose them above."] if cut else []
+    more = [f"{cut} more reports of this family are not shown. Choose them above."] if cut else []
     notes = [*said, *more]
     for note in notes[:8]:
         st.caption(fmt.plain(note))
     if len(notes) > 8:
-        st.caption(f"And {len(notes) - 8} more of the kind.")
+        st.caption(f"{len(notes) - 8} more such notes.")
     st.caption(_HOW if rows["efficiency_pct"].notna().any() else _HOW.split(" Strong scaling", maxsplit=1)[0])
 
 

@@ -47,10 +47,10 @@ def _how(manifest: Manifest) -> None:
     """What to drop, and what it would be good for."""
     name = f"{Path(fmt.visible(manifest.name)).stem}.timings.csv"
     with st.container(border=True):
-        st.markdown("**No timings of the program lie beside this report.**")
+        st.markdown("**This report has no timings from the program.**")
         st.markdown(
-            "Their labels and steps are compared with the NVTX ranges of the same name: mean, spread, and what the"
-            " timer saw and the ranges did not."
+            "Labels and steps of such timings are compared with the NVTX ranges of the same name: mean, spread,"
+            " and the difference between timer and range."
         )
         st.markdown(f"Drop {fmt.plain(name)} into the Library:")
         st.code(EXAMPLE, language=None)
@@ -61,9 +61,9 @@ def _facts(rows: pd.DataFrame) -> None:
     timings, pairs = int(rows["timings"].sum()), int(rows["pairs"].sum())
     ui.facts(
         [
-            ("Measurements", fmt.count(timings), "Rows of the timings beside this report."),
-            ("With their range", f"{pairs:,} of {timings:,}", "Pairs by label and step."),
-            ("Labels matched", f"{paired} of {len(rows)}", "Those of which a measurement has a range."),
+            ("Measurements", fmt.count(timings), "Rows in the timings beside this report."),
+            ("Matched", f"{pairs:,} of {timings:,}", "Measurements paired with a range by label and step."),
+            ("Labels matched", f"{paired} of {len(rows)}", "Labels with at least one matched measurement."),
         ]
     )
 
@@ -73,7 +73,7 @@ def _words(rows: pd.DataFrame) -> str:
     lacks = [_lacks(row) for _, row in rows.iterrows()]
     left = [words for words in lacks if words]
     if not left:
-        return "Every measurement has its range."
+        return f"All {fmt.count(rows['timings'].sum())} measurements matched an NVTX range."
     more = f" And {len(left) - 4} more labels." if len(left) > 4 else ""
     return " ".join(left[:4]) + more
 
@@ -85,13 +85,13 @@ def _lacks(row: "pd.Series[Any]") -> str:
     if timings == ranges == pairs:
         return ""
     if not ranges:
-        return f"{label}: no range of the selection is called so."
+        return f"{label}: no range in the selection has this name."
     if not pairs:
         return (
-            f"{label}: {fmt.count(timings)} measurements, {fmt.count(ranges)} ranges, and nothing tells which belong"
-            " together; its figures are those of all of both."
+            f"{label}: {fmt.count(timings)} measurements and {fmt.count(ranges)} ranges that cannot be paired;"
+            " figures cover all of both."
         )
-    return f"{label}: {fmt.count(pairs)} of {fmt.count(timings)} measurements and {fmt.count(ranges)} ranges are pairs."
+    return f"{label}: {fmt.count(pairs)} pairs from {fmt.count(timings)} measurements and {fmt.count(ranges)} ranges."
 
 
 def _chart(report_id: str, rows: pd.DataFrame) -> None:
@@ -108,7 +108,7 @@ def _chart(report_id: str, rows: pd.DataFrame) -> None:
     figure = size_charts.timers(pairs, theme.theme())
     draw.chart(figure, "timings-chart")
     if int(drawn["total"].iloc[0]) > len(drawn):
-        st.caption(f"{fmt.count(len(drawn))} of {fmt.count(drawn['total'].iloc[0])} are drawn.")
+        st.caption(f"{fmt.count(len(drawn))} of {fmt.count(drawn['total'].iloc[0])} measurements are drawn.")
 
 
 page()

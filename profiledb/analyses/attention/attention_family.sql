@@ -1,19 +1,19 @@
 -- title: Attention by length
--- A row a part of attention, variant and length, as `attention_parts` has them: the time of one attention, and how it
--- grows. The exponent is the slope of the straight line through the logarithms of length and time, by least squares:
+-- One row per part of attention, variant and length, as `attention_parts` has them: the time of one attention, and how
+-- it grows. The exponent is the slope of the straight line through the logarithms of length and time, by least squares:
 -- time = c * tokens^exponent. It needs three lengths.
 -- needs: range or kernel
 -- includes: attention
 -- selects: part
--- param: scores = computing_attention_scores|attention_scores|attn_scores|qk_matmul|qk name of the ranges of the scores, a pattern (RE2, whole name, in capitals or not)
+-- param: scores = computing_attention_scores|attention_scores|attn_scores|qk_matmul|qk name of the ranges of the scores, a pattern (RE2, whole name, in upper or lower case)
 -- param: softmax = computing_softmax|attention_softmax|attn_softmax|softmax name of the ranges of the softmax, a pattern
 -- param: output = final_matmul|attention_output|attn_output|av_matmul|pv_matmul name of the ranges of the output, a pattern
 -- column: variant | text | | name of the range around the part
 -- column: part | text | | scores, softmax, output, fused, fused backward
--- column: tokens | count | | tokens of a sequence
+-- column: tokens | count | | tokens per sequence
 -- column: calls | count | | ranges of it, or fused kernels
 -- column: call_ns | ns | .0f | kernel time of one of them
--- column: call_cpu_ns | ns | .0f | duration of one of them on the host
+-- column: call_cpu_ns | ns | .0f | duration of one of them on the CPU
 -- column: lengths | count | | different lengths of this variant and part
 -- column: exponent | number | .3f | of the time on the GPU
 -- column: r2 | number | .4f | share of the variance of the logarithms that the line explains

@@ -1,40 +1,41 @@
 -- title: Attention by its parts
--- A row a part of attention, by the range around it (variant) and by length: the scores QK^T, their softmax, the output
--- PV, each a range whose whole name fits a pattern; and fused, which are kernels of the class `attention` outside of
--- these: one kernel, that cannot be split. With b sequences, h heads, t tokens and d numbers a head, an attention takes
--- 2bhttd FLOPs for the scores, 5bhtt for the softmax, 2bhttd for the output; a fused one all three. The backward pass
--- of a fused one is not counted. Of causal attention half of it is useful, and rates and shares of the peak count the
--- useful half alone, as FlashAttention does, whatever the kernels compute. Bytes are the least that can move: scores
--- read Q, K and write S (2bhtd + bhtt numbers), the softmax reads and writes them (2bhtt), the output reads P, V and
--- writes O (bhtt + 2bhtd), a fused attention reads Q, K, V and writes O (4bhtd). The number of tokens is that of a
--- payload, else that in the name of a range (tokens_512), else the given one, else that beside the report, but never a
--- figure per step; the other sizes are the given ones, else those of a payload, else those beside the report. The peak
--- is that of the data sheet, else SMs times FLOPs a cycle times the highest clock, dense; a softmax is held against
--- that of the CUDA cores. A share above 105 % is not told: `contradiction` says what it was computed from.
+-- One row per part of attention, by the range around it (variant) and by length: the scores QK^T, their softmax, the
+-- output PV, each a range whose whole name fits a pattern; and fused, which are kernels of the class `attention`
+-- outside of these: one kernel, that cannot be split. With b sequences, h heads, t tokens and d numbers per head, an
+-- attention takes 2bhttd FLOPs for the scores, 5bhtt for the softmax, 2bhttd for the output; a fused one all three. The
+-- backward pass of a fused one is not counted. Of causal attention half of it is useful, and rates and shares of the
+-- peak count the useful half alone, as FlashAttention does, whatever the kernels compute. Bytes are the least that can
+-- move: scores read Q, K and write S (2bhtd + bhtt numbers), the softmax reads and writes them (2bhtt), the output
+-- reads P, V and writes O (bhtt + 2bhtd), a fused attention reads Q, K, V and writes O (4bhtd). The number of tokens is
+-- that of a payload, else that in the name of a range (tokens_512), else the given one, else that beside the report,
+-- but never a figure per step; the other sizes are the given ones, else those of a payload, else those beside the
+-- report. The peak is that of the data sheet, else SMs times FLOPs per cycle times the highest clock, dense; a softmax
+-- is held against that of the CUDA cores. A share above 105 % is not told: `contradiction` says what it was computed
+-- from.
 -- needs: range or kernel
 -- includes: sidecar, peak, attention, share
 -- selects: part
--- param: scores = computing_attention_scores|attention_scores|attn_scores|qk_matmul|qk name of the ranges of the scores, a pattern (RE2, whole name, in capitals or not)
+-- param: scores = computing_attention_scores|attention_scores|attn_scores|qk_matmul|qk name of the ranges of the scores, a pattern (RE2, whole name, in upper or lower case)
 -- param: softmax = computing_softmax|attention_softmax|attn_softmax|softmax name of the ranges of the softmax, a pattern
 -- param: output = final_matmul|attention_output|attn_output|av_matmul|pv_matmul name of the ranges of the output, a pattern
 -- param: batch =  sequences
 -- param: heads =  heads
--- param: tokens =  tokens of a sequence, where the ranges do not tell
--- param: head_size =  numbers of a head
+-- param: tokens =  tokens per sequence, where the ranges do not tell
+-- param: head_size =  numbers per head
 -- param: precision =  of the numbers (bf16, fp16, fp8, tf32, fp32, fp64), for the peak and the bytes
 -- param: causal = auto (auto, true, false) whether no token looks at a later one: half of the work is then useful
 -- column: variant | text | | name of the range around the part; of a fused attention that of the range it ran in
--- column: tokens | count | | tokens of a sequence
+-- column: tokens | count | | tokens per sequence
 -- column: part | text | | scores, softmax, output, fused, fused backward
 -- column: calls | count | | ranges of it; of a fused attention its kernels without those that combine pieces
 -- column: kernels = Launches | count | | kernels that ran in it; empty where the report has none
--- column: cpu_ns = Host | ns | | sum of the durations of the ranges on the host
+-- column: cpu_ns = CPU | ns | | sum of the durations of the ranges on the CPU
 -- column: kernel_ns = Kernels | ns | | kernel time, sum over all calls
 -- column: matmul_ns = Products | ns | | of it matrix products; the rest is scaling, masking, casts
 -- column: share_pct | % | .1f | share of the kernel time of this variant and length
 -- column: batch | count | | sequences
 -- column: heads | count | | heads of the attention
--- column: head_size | count | | numbers of a head
+-- column: head_size | count | | numbers per head
 -- column: flops = Work | FLOP | .0f | FLOPs of all calls
 -- column: useful_flops = Useful | FLOP | .0f | work that counts: half of it where attention is causal
 -- column: bytes | bytes | | least that all calls move: each of Q, K, V, scores and output once

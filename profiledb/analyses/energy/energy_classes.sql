@@ -1,5 +1,5 @@
 -- title: Energy by kernel class
--- How the energy of the selection divides among kernel classes, copies, memory sets, whole CUDA graphs, and the time in
+-- How the energy of the selection divides among kernel classes, copies, memsets, whole CUDA graphs, and the time in
 -- which none of the selection's work ran (`idle`). Work that runs at the same time shares it: within each stretch of
 -- known energy the time in which anything ran is divided as the durations are. So all rows add up to the energy of
 -- `energy_summary`; what tells two classes of the same stretch apart is their time alone, which the bars say.

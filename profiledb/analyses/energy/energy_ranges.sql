@@ -1,23 +1,23 @@
 -- title: Energy of NVTX ranges
--- The energy that the GPUs drew in the time of the ranges of the selection, a row a path, loop or name, in the order of
--- time covered. A loop is one row for all of its numbers: step_* for step_0, step_1, step_2 ... The time of a range is
--- that on the GPU, from its first operation to the end of its last; of one that launched nothing that on the host.
--- Where instances overlap their time counts once. Idle power is part of it. What is told where the log covers a part is
--- the energy of that part.
+-- The energy that the GPUs drew in the time of the ranges of the selection, one row per path, loop or name, in the
+-- order of time covered. A loop is one row for all of its numbers: step_* for step_0, step_1, step_2 ... The time of a
+-- range is that on the GPU, from its first operation to the end of its last; of one that launched nothing that on the
+-- CPU. Where instances overlap their time counts once. Idle power is part of it. What is told where the log covers a
+-- part is the energy of that part.
 -- needs: power_log
 -- needs: range
 -- includes: selection, sidecar, power, energy
 -- selects: part, mode
 -- param: by = path (path, loop, name) a row for each path, each path with loops as one, or each name wherever it stands
--- param: most = 200 how many rows at most
+-- param: most = 200 at most this many rows
 -- column: range | text | | path, loop or name
 -- column: instances | count | | ranges of the selection
--- column: seconds = Time | s | .6f | time that they cover, on the GPU, else on the host; overlaps count once
+-- column: seconds = Time | s | .6f | time that they cover, on the GPU, else on the CPU; overlaps count once
 -- column: covered_pct | % | .1f | share of it that the log covers
 -- column: joules = Energy | J | .3f | energy, with the idle power; empty where the log covers nothing
 -- column: low_j | J | .3f | at least
 -- column: high_j | J | .3f | at most
--- column: joules_each = An instance | J | .3f | energy of an instance, the mean; empty unless the log covers all of the time
+-- column: joules_each = Per instance | J | .3f | mean energy per instance; empty unless the log covers all of the time
 -- column: mean_w | W | .1f | energy over time: mean power of all GPUs together
 -- column: measurable | bool | | false where half of the bar is more than half of the energy, or there is none
 -- column: total | count | | rows in all, shown or not

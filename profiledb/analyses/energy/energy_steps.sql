@@ -1,7 +1,7 @@
--- title: Energy of a step
+-- title: Energy per step
 -- The energy that the GPUs drew in the steps of each loop that `iterations` finds, without those that look like a
--- warm-up or were never closed: a row a pattern. A step is its time on the GPU, else that on the host; what lies
--- between two steps is not part of it. The FLOPs of a step are those given, else those that the program wrote beside
+-- warm-up or were never closed: one row per pattern. A step is its time on the GPU, else that on the CPU; what lies
+-- between two steps is not part of it. The FLOPs per step are those given, else those that the program wrote beside
 -- the report, as are its items (keys flops_per_step and items_per_step of NAME.meta.json, the latter also as {"tokens":
 -- 4096}). What the program wrote holds for the steps of rank 1 and for patterns that differ from it by numbers alone
 -- (batch_8/step_*, batch_64/step_*), not for other loops, such as epochs; what is given holds for each. What is not
@@ -12,8 +12,8 @@
 -- needs: range
 -- includes: selection, sidecar, ranges, power, energy, peak, share
 -- selects: part, mode
--- param: flops =  FLOPs of a step on all GPUs together
--- param: items =  items of a step, such as samples, on all GPUs together
+-- param: flops =  FLOPs per step on all GPUs together
+-- param: items =  items per step, such as samples, on all GPUs together
 -- column: rank | count | | rank of the pattern, from 1
 -- column: steps | text | | pattern: path with a star for the number that changes
 -- column: instances | count | | steps that count
@@ -22,16 +22,16 @@
 -- column: joules | J | .3f | energy of all of them
 -- column: low_j | J | .3f | at least
 -- column: high_j | J | .3f | at most
--- column: step_j | J | .3f | energy of a step, the mean
+-- column: step_j | J | .3f | mean energy per step
 -- column: step_low_j | J | .3f | at least
 -- column: step_high_j | J | .3f | at most
 -- column: mean_w | W | .1f | mean power of all GPUs together
 -- column: measurable | bool | | false where half of the bar is more than half of the energy, or there is none
--- column: flops_per_step | FLOP | | FLOPs of a step
--- column: tflop_per_j | TFLOP/J | .4f | FLOPs of a step over its energy; empty where they cannot be those of this step
--- column: items_per_step | count | | items of a step
+-- column: flops_per_step | FLOP | | given, or what the program wrote beside the report
+-- column: tflop_per_j | TFLOP/J | .4f | FLOPs per step over the energy per step; empty where they cannot be those of this step
+-- column: items_per_step | count | | given, or what the program wrote beside the report
 -- column: item | text | | what they are, where the program tells
--- column: items_per_j | 1/J | .4f | items of a step over its energy
+-- column: items_per_j | 1/J | .4f | items per step over the energy per step
 -- column: contradiction | text | | why TFLOP/J is empty though all is known: the share of the peak that it would need, and of what
 WITH written AS (
     SELECT TRY_CAST(value AS DOUBLE) AS items, nullif(regexp_extract(key, 'items_per_step\.([^.]+)$', 1), '') AS item

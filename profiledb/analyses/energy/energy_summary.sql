@@ -20,7 +20,7 @@
 -- column: lowest_w | W | .1f | lowest power that the log proves
 -- column: highest_w | W | .1f | highest power that the log proves, or the power limit where that is known and higher
 -- column: limit_w | W | .1f | power limit, where the program wrote it beside the report (gpus.N.power_limit_w)
--- column: log_start_ns | ns | | begin of what is known of the energy, from the begin of the capture
+-- column: log_start_ns | ns | | start of what is known of the energy, from the start of the capture
 -- column: log_end_ns | ns | | end of it
 WITH reading AS (
     SELECT gpu_id, count(*) AS readings FROM power_reading GROUP BY gpu_id

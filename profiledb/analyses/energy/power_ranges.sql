@@ -1,16 +1,16 @@
 -- title: Ranges beside the power
 -- Instances of the NVTX ranges of the selection on one level, the longest ones: to be drawn under `power_over_time`.
 -- The time of a range is that on the GPU, from its first operation to the end of its last; of one that launched nothing
--- that on the host.
+-- that on the CPU.
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
 -- param: level = 0 how many ranges are around them
--- param: most = 200 how many rows at most
+-- param: most = 200 at most this many rows
 -- column: path | text | | path of the range
 -- column: name | text | | last name of the path
--- column: start_ns | ns | | begin, from the begin of the capture
--- column: end_ns | ns | | end, from the begin of the capture
+-- column: start_ns | ns | | start, from the start of the capture
+-- column: end_ns | ns | | end, from the start of the capture
 -- column: on_gpu | bool | | whether the time is that on the GPU
 -- column: total | count | | ranges of the level in all, shown or not
 -- column: levels | count | | levels that the selection has ranges of

@@ -7,7 +7,7 @@
 -- column: class | class | | kernel class; `other` is what no pattern matched
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the sum of all kernel durations shown
--- column: calls | count | | number of executions
+-- column: calls = Launches | count | | number of launches
 SELECT class, sum(duration_ns)::BIGINT AS total_ns,
     100.0 * sum(duration_ns) / sum(sum(duration_ns)) OVER () AS share_pct, count(*) AS calls
 FROM selected_named_kernel

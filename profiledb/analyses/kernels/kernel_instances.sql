@@ -1,20 +1,20 @@
--- title: Longest executions of a kernel
--- Single executions of one kernel, the longest first.
+-- title: Longest launches of a kernel
+-- Single launches of one kernel, the longest first.
 -- needs: kernel
 -- includes: selection, launch
 -- selects: part
 -- param: kernel =  number of the kernel (analysis kernels), or its full name
--- param: limit = 100 how many rows at most
+-- param: limit = 100 at most this many rows
 -- param: skip = 0 how many rows to leave out first
--- column: kernel_id | text | | number of the execution
--- column: since_start_ns = Begin | ns | | begin, from the begin of the capture
--- column: duration_ns | ns | | duration of the execution
+-- column: kernel_id | text | | number of the launch
+-- column: since_start_ns = Start | ns | | start, from the start of the capture
+-- column: duration_ns | ns | | duration of the launch
 -- column: gpu_id = GPU | id | | number of the GPU
 -- column: stream | id | | CUDA stream
 -- column: grid | text | | blocks in x, y and z
--- column: block | text | | threads of a block in x, y and z
--- column: registers | count | | registers of a thread
--- column: shared_bytes | bytes | | shared memory of a block, static and dynamic
+-- column: block | text | | threads per block in x, y and z
+-- column: registers | count | | registers per thread
+-- column: shared_bytes | bytes | | shared memory per block, static and dynamic
 -- column: correlation_id = Correlation | id | | joins the API call that launched it
 WITH chosen AS (
     SELECT kernel_id, end_ns - start_ns AS ns FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))

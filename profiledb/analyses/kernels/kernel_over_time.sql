@@ -1,17 +1,17 @@
 -- title: Durations of a kernel over the capture
--- Executions of one kernel in the order of time. Where there are more than `points`, the capture is cut into half as
--- many bins and of each the shortest and the longest execution are kept: outliers stay, the middle is thinned out.
+-- Launches of one kernel in the order of time. Where there are more than `points`, the capture is cut into half as
+-- many bins and of each the shortest and the longest launch are kept: outliers stay, the middle is thinned out.
 -- needs: kernel
 -- includes: selection
 -- selects: part
 -- param: kernel =  number of the kernel (analysis kernels), or its full name
--- param: points = 2000 how many rows at most
--- column: kernel_id | text | | number of the execution
--- column: since_start_ns | ns | | begin, from the begin of the capture
--- column: duration_ns | ns | | duration of the execution
+-- param: points = 2000 at most this many rows
+-- column: kernel_id | text | | number of the launch
+-- column: since_start_ns | ns | | start, from the start of the capture
+-- column: duration_ns | ns | | duration of the launch
 -- column: gpu_id | id | | number of the GPU
 -- column: stream | id | | CUDA stream
--- column: calls | count | | executions of the kernel in all, shown or not
+-- column: calls = Launches | count | | launches of the kernel in all, shown or not
 WITH execution AS (
     SELECT kernel_id, start_ns, end_ns - start_ns AS ns, device_id, stream_id
     FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))

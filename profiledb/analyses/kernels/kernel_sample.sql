@@ -1,12 +1,12 @@
 -- title: Durations of kernels, sampled
--- A row a sampled execution. A kernel has at most 2,000 of them, chosen by a hash of their numbers: the same ones each
--- time, in an order that has nothing to do with time. Of a kernel with no more executions all are there.
+-- One row per sampled launch. A kernel has at most 2,000 of them, chosen by a hash of their numbers: the same ones each
+-- time, in an order that has nothing to do with time. Of a kernel with no more launches all are there.
 -- needs: kernel
 -- includes: selection
 -- selects: part
 -- column: kernel | text | | number of the kernel in this report
 -- column: place | count | | place in the sample of this kernel, from 1
--- column: duration_ns | ns | | duration of the execution
+-- column: duration_ns | ns | | duration of the launch
 WITH chosen AS (
     SELECT kernel, arg_min(end_ns - start_ns, hash(kernel_id), 2000) AS durations
     FROM selected_kernel JOIN (SELECT name_id, kernel FROM kernel_key) USING (name_id) GROUP BY kernel

@@ -1,7 +1,7 @@
 -- title: Launch shapes of a kernel
 -- The launches of one kernel by grid, block, registers and shared memory, with the occupancy that these allow on the
 -- GPU. Occupancy follows cuda_occupancy.h of CUDA 13.0 (the occupancy calculator): blocks of an SM are limited by warps
--- (threads of a block rounded up to warps); by registers, which warps take in units of 256 from a quarter of the SM's
+-- (threads per block rounded up to warps); by registers, which warps take in units of 256 from a quarter of the SM's
 -- registers (half on 6.0), and which a block must find at once; by shared memory, static and dynamic and from 8.0 on
 -- 1024 bytes that the driver keeps, in units of 128 bytes from 8.0 on and 256 before, of the most that an SM can be set
 -- to; and by the number of blocks. What the report does not tell of its GPU gives no limit and no occupancy.
@@ -9,21 +9,21 @@
 -- includes: selection
 -- selects: part
 -- param: kernel =  number of the kernel (analysis kernels), or its full name
--- param: limit = 200 how many rows at most
+-- param: limit = 200 at most this many rows
 -- column: grid | text | | blocks in x, y and z
--- column: block | text | | threads of a block in x, y and z
--- column: calls | count | | number of executions
+-- column: block | text | | threads per block in x, y and z
+-- column: calls = Launches | count | | number of launches
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of this kernel's time
 -- column: avg_ns = Average | ns | .1f | mean duration
 -- column: min_ns | ns | | shortest duration
 -- column: max_ns | ns | | longest duration
--- column: registers | count | | registers of a thread
--- column: static_shared_bytes | bytes | | shared memory of a block that it declares
--- column: dynamic_shared_bytes | bytes | | shared memory of a block asked for at launch
--- column: local_bytes | bytes | | local memory of a thread: spills and indexed arrays
+-- column: registers | count | | registers per thread
+-- column: static_shared_bytes | bytes | | shared memory per block that it declares
+-- column: dynamic_shared_bytes | bytes | | shared memory per block asked for at launch
+-- column: local_bytes | bytes | | local memory per thread: spills and indexed arrays
 -- column: gpu | text | | product name
--- column: warps | count | | warps of a block
+-- column: warps | count | | warps per block
 -- column: limit_warps | count | | blocks an SM can hold by warps
 -- column: limit_registers | count | | blocks an SM can hold by registers; empty where registers do not limit
 -- column: limit_shared | count | | blocks an SM can hold by shared memory; empty where shared memory does not limit

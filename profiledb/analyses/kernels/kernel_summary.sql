@@ -14,15 +14,15 @@
 -- column: kernels | count | | how many different kernels the selection has
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the sum of all kernel durations of the selection
--- column: calls | count | | number of executions
+-- column: calls = Launches | count | | number of launches
 -- column: avg_ns | ns | .1f | mean duration
 -- column: median_ns | ns | .1f | median duration
--- column: p95_ns | ns | .1f | 95 of 100 executions take at most this long
+-- column: p95_ns | ns | .1f | 95 % of the launches take at most this long
 -- column: min_ns | ns | | shortest duration
 -- column: max_ns | ns | | longest duration
--- column: stddev_ns | ns | .1f | sample deviation (n - 1), 0 for a single one
--- column: first_ns | ns | | begin of the first execution, from the begin of the capture
--- column: last_ns | ns | | end of the last execution, from the begin of the capture
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), 0 for a single one
+-- column: first_ns | ns | | start of the first launch, from the start of the capture
+-- column: last_ns | ns | | end of the last launch, from the start of the capture
 -- column: devices | count | | GPUs it ran on
 -- column: streams | count | | streams it ran on
 -- column: previous_kernel | text | | number of the kernel with the next larger total

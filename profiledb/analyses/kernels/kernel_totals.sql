@@ -1,6 +1,7 @@
 -- title: Kernels with their names in other reports
--- A row a kernel with what tells it in another report, too: the name that the linker knows, and the full name without
--- what profilers write differently (casts, return types, parameters, const, spaces). The longest total comes first.
+-- One row per kernel with what identifies it in another report: the name that the linker knows, and the full name
+-- without what profilers write differently (casts, return types, parameters, const, spaces). The longest total comes
+-- first.
 -- needs: kernel
 -- includes: selection, pair, attention
 -- selects: part
@@ -10,8 +11,8 @@
 -- column: mangled | text | | name as the linker knows it, where captured
 -- column: normal_name | text | | full name without what profilers write differently
 -- column: total_ns | ns | | sum of durations
--- column: calls | count | | number of executions
--- column: threads | count | | sum of threads over all launches: blocks of the grid times threads of a block
+-- column: calls = Launches | count | | number of launches
+-- column: threads | count | | sum of threads over all launches: blocks of the grid times threads per block
 -- column: demangled | text | | full name with template arguments
 WITH total AS (
     SELECT name_id, sum(end_ns - start_ns) AS total_ns, count(*) AS calls,

@@ -1,27 +1,27 @@
 -- title: Kernels
--- A row a kernel, the longest total first. Shares are of the sum of all kernel durations of the selection, whatever
+-- One row per kernel, the longest total first. Shares are of the sum of all kernel durations of the selection, whatever
 -- the filter keeps. Full names that differ only in their mangled form are one kernel.
 -- needs: kernel
 -- includes: selection, nsys
 -- selects: part
--- param: search =  keeps kernels whose full name contains this text, in capitals or not; no pattern
+-- param: search =  keeps kernels whose full name contains this text, in upper or lower case; not a pattern
 -- param: class =  keeps kernels of this class
--- param: limit =  how many rows at most
+-- param: limit =  at most this many rows
 -- column: kernel | text | | number of the kernel in this report, as kernel_summary and its kin take it
 -- column: name = Kernel | text | | readable name: without templates and arguments
 -- column: class | class | | kernel class
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the sum of all kernel durations of the selection
--- column: calls | count | | number of executions
+-- column: calls = Launches | count | | number of launches
 -- column: avg_ns = Average | ns | .1f | mean duration
--- column: median_ns | ns | .1f | half of the executions take at most this long
--- column: min_ns | ns | | shortest execution
--- column: max_ns | ns | | longest execution
--- column: stddev_ns = Deviation | ns | .1f | sample deviation (n - 1), 0 for a single one
+-- column: median_ns | ns | .1f | half of the launches take at most this long
+-- column: min_ns | ns | | shortest launch
+-- column: max_ns | ns | | longest launch
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), 0 for a single one
 -- column: grid | text | | blocks in x, y and z, or how many different ones
--- column: block | text | | threads of a block in x, y and z, or how many different ones
+-- column: block | text | | threads per block in x, y and z, or how many different ones
 -- column: shapes | count | | different launches: grid, block, registers and shared memory
--- column: registers | count | | registers of a thread, the most of all launches
+-- column: registers | count | | registers per thread, the most of all launches
 -- column: demangled | text | | full name with template arguments
 WITH total AS (
     SELECT name_id, sum(end_ns - start_ns) AS total_ns FROM selected_kernel AS kernel GROUP BY name_id

@@ -1,8 +1,8 @@
 -- title: Launch, queue and execution times of kernels
--- What a kernel took on its way: the call that launched it, the queue from the end of the call to the begin of the
+-- What a kernel took on its way: the call that launched it, the queue from the end of the call to the start of the
 -- kernel (only where the kernel did not begin before), and its execution; by kernel, the longest total of the calls
 -- first. The row without a kernel, the first one, is all of them. A launch is host bound where the kernel is shorter
--- than its call and began at most `idle_ns` after it: the GPU waited for the host. Kernels without a call in the report
+-- than its call and began at most `idle_ns` after it: the GPU waited for the CPU. Kernels without a call in the report
 -- are left out, and so are nodes of CUDA graphs, of which one call launches many.
 -- needs: kernel
 -- needs: api_call
@@ -13,14 +13,14 @@
 -- column: name = Kernel | text | | name without templates and arguments
 -- column: class | class | | kernel class
 -- column: launches | count | | number of launches
--- column: call_ns = Calls | ns | | sum of durations of the launch calls on the host
+-- column: call_ns = Launch calls | ns | | sum of durations of the launch calls on the CPU
 -- column: median_call_ns | ns | .1f | median duration of a call
 -- column: queued | count | | launches with a queue time
--- column: queue_ns | ns | | sum of times from the end of the call to the begin
+-- column: queue_ns | ns | | sum of times from the end of the call to the start of the kernel
 -- column: median_queue_ns | ns | .1f | median queue time of the launches that began after their call had returned
 -- column: kernel_ns | ns | | sum of durations on the GPU
 -- column: median_kernel_ns | ns | .1f | median duration of a kernel
--- column: host_bound_pct = Launch bound | % | .1f | share of the launches whose kernel is shorter than its call and began at most 5 µs after it: the GPU waited for the host
+-- column: host_bound_pct = Launch bound | % | .1f | share of the launches whose kernel is shorter than its call and began at most 5 µs after it: the GPU waited for the CPU
 WITH launch AS (
     SELECT kernel.name_id, api_call.end_ns - api_call.start_ns AS call, kernel.end_ns - kernel.start_ns AS run,
         CASE WHEN kernel.start_ns >= api_call.end_ns THEN kernel.start_ns - api_call.end_ns END AS queue

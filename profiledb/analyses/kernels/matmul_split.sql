@@ -1,6 +1,7 @@
 -- title: Matmul against the rest, by phase
--- A row a phase (phases.toml) and one for all of them: how much of the kernel time is matrix products, the class
--- `matmul`. Fused attention and convolutions belong to the rest. What a phase and a pass are says `phase_split`.
+-- One row per phase (phases.toml) and one for all of them: how much of the kernel time is matrix products, the class
+-- `matmul`. Fused attention and convolutions belong to the rest. `phase_split` says what a phase is, and which steps
+-- count.
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases
@@ -11,12 +12,12 @@
 -- column: rest_ns | ns | | sum of durations of all others
 -- column: matmul_pct | % | .2f | share of matmul in the kernel time of the phase
 -- column: rest_pct | % | .2f | share of everything else
--- column: calls = Launches | count | | number of executions
--- column: passes | count | | passes of the selection; empty where no steps were found
--- column: pass_ns = A pass | ns | .1f | kernel time in a pass
--- column: pass_matmul_ns | ns | .1f | matmul time in a pass
--- column: pass_rest_ns | ns | .1f | time of all others in a pass
--- column: pass_calls = Launches a pass | count | .2f | executions in a pass
+-- column: calls = Launches | count | | number of launches
+-- column: passes = Steps | count | | steps of the selection that count; empty where no steps were found
+-- column: pass_ns = Time per step | ns | .1f | mean kernel time in a step
+-- column: pass_matmul_ns = Matmul per step | ns | .1f | mean matmul time in a step
+-- column: pass_rest_ns = Rest per step | ns | .1f | mean time of all others in a step
+-- column: pass_calls = Launches per step | count | .2f | mean number of launches in a step
 WITH kind AS (
     SELECT phase, is_matmul(class) AS matmul, in_pass, total_ns, calls, passes
     FROM selected_phase_time(selected_mode()) LEFT JOIN kernel_name USING (name_id)

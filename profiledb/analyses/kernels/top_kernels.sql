@@ -1,6 +1,7 @@
 -- title: Top kernels by phase
 -- The kernels that take the most time in each phase (phases.toml) and in all of them together, how often they are
--- called, and which of them lead among those that are no matmul. What a phase and a pass are says `phase_split`.
+-- called, and which of them lead among those that are no matmul. `phase_split` says what a phase is, and which steps
+-- count.
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases
@@ -14,11 +15,11 @@
 -- column: class | class | | kernel class
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the kernel time of the phase
--- column: calls | count | | number of executions
+-- column: calls = Launches | count | | number of launches
 -- column: avg_ns = Average | ns | .1f | mean duration
--- column: passes | count | | passes of the selection; empty where no steps were found
--- column: pass_ns = A pass | ns | .1f | its time in a pass
--- column: pass_calls = Calls a pass | count | .2f | executions in a pass
+-- column: passes = Steps | count | | steps of the selection that count; empty where no steps were found
+-- column: pass_ns = Time per step | ns | .1f | mean time of the kernel in a step
+-- column: pass_calls = Launches per step | count | .2f | mean number of launches in a step
 -- column: demangled | text | | full name with template arguments
 WITH wanted AS (
     SELECT CASE WHEN $phase::VARCHAR IS NULL THEN phase ELSE $phase::VARCHAR END AS phase, name_id, in_pass, total_ns,

@@ -1,9 +1,8 @@
 -- title: CUDA API calls by function
--- Durations of the CUDA calls of the host by function, the longest total first, and what each is for. A call inside
--- another one, such as the driver's inside the runtime's, counts in both, and threads that call at the same time add
--- up. Categories go by the name: launch; synchronisation, which waits for the GPU; blocking copy, a Memcpy without
--- Async; queued copy, all other copies and memory sets; allocation, of memory on GPU and host, releases included;
--- module loading; other.
+-- Durations of the CUDA calls by function, the longest total first, and what each is for. A call inside another one,
+-- such as the driver's inside the runtime's, counts in both, and threads that call at the same time add up. Categories
+-- go by the name: launch; synchronization, which waits for the GPU; blocking copy, a memcpy without Async; queued copy,
+-- all other memcpy and memset calls; allocation, of memory on GPU and host, releases included; module loading; other.
 -- needs: api_call
 -- includes: selection, memory
 -- selects: part
@@ -16,7 +15,7 @@
 -- column: median_ns | ns | .1f | half of the calls take at most this long
 -- column: min_ns | ns | | shortest duration
 -- column: max_ns | ns | | longest duration
--- column: failed = Not 0 | count | | calls that did not return success, which may also mean: not yet
+-- column: failed = Not success | count | | calls that did not return success, which may also mean: not yet
 WITH summary AS (
     SELECT name_id, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS calls, avg(end_ns - start_ns) AS avg_ns,
         median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns, max(end_ns - start_ns) AS max_ns,

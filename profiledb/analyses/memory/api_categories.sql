@@ -1,5 +1,5 @@
 -- title: CUDA API calls by category
--- Durations of the CUDA calls of the host by what they are for (`api_calls` says how that is told), the longest total
+-- Durations of the CUDA calls by what they are for (`api_calls` says how that is told), the longest total
 -- first.
 -- needs: api_call
 -- includes: selection, memory

@@ -1,13 +1,13 @@
--- title: Copies and memory sets by direction
--- Copies and memory sets on the GPU by direction, the longest total first, with the bandwidth that they reached: bytes
--- over the time in which they ran, each for itself. The peak is that of what limits them: the memory of the GPU for
--- copies inside it and for memory sets, else the link to the host as the data sheet of the GPU states it; no row where
+-- title: Memcpy and memset by direction
+-- Memcpy and memset operations on the GPU by direction, the longest total first, with the bandwidth that they reached:
+-- bytes over the time in which they ran, each for itself. The peak is that of what limits them: the memory of the GPU
+-- for copies inside it and for memsets, else the link to the host as the data sheet of the GPU states it; no row where
 -- operations have different peaks has one. A copy inside a GPU reads and writes, so its traffic is twice its bytes. A
--- share above 105 % of the peak cannot be: `contradiction` says what it would be and of what.
+-- share above 105 % of the peak is impossible: it stays empty, and `contradiction` says why.
 -- needs: memop
 -- includes: memory, share
 -- selects: part
--- column: direction | text | | direction of the copy, or memset
+-- column: direction | text | | memcpy direction, or memset
 -- column: kind | text | | memcpy or memset
 -- column: total_ns | ns | | sum of durations on the GPU
 -- column: count = Operations | count | | number of operations
@@ -15,7 +15,7 @@
 -- column: avg_bytes = Average size | bytes | .1f | mean size of an operation
 -- column: bytes_per_s = Copied | bytes/s | .0f | sum of sizes over sum of durations: each byte counts once
 -- column: traffic_bytes_per_s = Traffic, read + write | bytes/s | .0f | what the memory or link that limits moved: a copy inside a GPU reads and writes each byte, so twice what was copied; else the same as that
--- column: peak_bytes_per_s = Peak | bytes/s | .0f | GPU memory as the report states it; the link to the host as the GPU's data sheet states it, for no report of nsys does: a slot or a machine may be slower
+-- column: peak_bytes_per_s = Peak | bytes/s | .0f | GPU memory as the report states it; the link to the host as the GPU's data sheet states it, because no nsys report does; a slot or a machine may be slower
 -- column: peak_pct = Traffic of peak | % | .1f | the traffic as a share of the peak: reads and writes both count for copies inside a GPU; empty where it cannot be
 -- column: contradiction | text | | why the share is empty though both are known
 SELECT direction, kind, total_ns, count, bytes, avg_bytes, bytes_per_s, traffic_bytes_per_s, peak_bytes_per_s,

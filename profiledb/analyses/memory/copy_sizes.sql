@@ -1,12 +1,12 @@
--- title: Bandwidth of copies by their size
--- Copies and memory sets by direction, size and reached bandwidth, in cells of a quarter octave each, the most
+-- title: Memcpy and memset bandwidth by size
+-- Memcpy and memset operations by direction, size and reached bandwidth, in cells of a quarter octave each, the most
 -- operations first: what limits small copies is their latency, and large ones their link. Operations without a duration
 -- or size have no bandwidth and are left out.
 -- needs: memop
 -- includes: memory
 -- selects: part
--- param: points = 2000 how many cells at most
--- column: direction | text | | direction of the copy, or memset
+-- param: points = 2000 at most this many cells
+-- column: direction | text | | memcpy direction, or memset
 -- column: bytes | bytes | .0f | mean size of the operations of the cell (geometric)
 -- column: bytes_per_s | bytes/s | .0f | mean bandwidth of the operations of the cell (geometric)
 -- column: count | count | | operations of the cell

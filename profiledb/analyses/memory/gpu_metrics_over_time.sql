@@ -6,7 +6,7 @@
 -- param: bins = 400 how many bins the capture is cut into
 -- column: gpu_id | id | | number of the GPU
 -- column: metric | text | | name as the profiler writes it
--- column: time_ns | ns | | middle of the bin, from the begin of the capture
+-- column: time_ns | ns | | middle of the bin, from the start of the capture
 -- column: capture_ns | ns | | length of the capture
 -- column: mean | number | .2f | mean of the samples in the bin
 WITH frame AS (

@@ -1,6 +1,6 @@
--- title: Memory copies and memory sets
--- The sums of `copies` under the names of nsys: copies and memory sets by operation, the longest total first, in exact
--- bytes. The rate is bytes over the time in which copies of this direction ran, each for itself.
+-- title: Memcpy and memset
+-- The sums of `copies` under the names of nsys: by kind and direction, the longest total first, in exact bytes. The
+-- rate is bytes over the time in which copies of this direction ran, each for itself.
 -- needs: memop
 -- includes: memory
 -- selects: part

@@ -4,9 +4,9 @@
 -- peaks stay.
 -- needs: memory_event
 -- includes: selection, memory
--- param: points = 1000 how many rows a GPU at most
+-- param: points = 1000 at most this many rows per GPU
 -- column: gpu_id | id | | number of the GPU
--- column: time_ns | ns | | moment, from the begin of the capture; 0 for what was held before
+-- column: time_ns | ns | | moment, from the start of the capture; 0 for what was held before
 -- column: held_bytes | bytes | | device memory held from then on
 WITH held AS (
     SELECT device_id, event_id, greatest(0, moment_ns - start_ns) AS time_ns, held_bytes

@@ -1,21 +1,21 @@
 -- title: GPU memory in use
--- Device memory that the program held, by GPU: the sum of its allocations less its releases, variables of modules
+-- Device memory that the program held, by GPU: allocated minus freed, variables of modules
 -- included, as the capture saw them. Where it released more than it was seen to allocate, the difference was held from
--- the begin on. Memory of the CUDA context and of other programs is not in it. Host and managed memory count by
+-- the start. Memory of the CUDA context and of other programs is not in it. Host and managed memory count by
 -- themselves. The selection keeps GPUs, never times.
 -- needs: memory_event
 -- includes: selection, memory
 -- column: gpu_id | id | | number of the GPU
 -- column: peak_bytes | bytes | | most device memory held at once
--- column: peak_ns | ns | | when it was first held, from the begin of the capture
+-- column: peak_ns | ns | | when it was first held, from the start of the capture
 -- column: end_bytes | bytes | | device memory held at the end
 -- column: allocations | count | | allocations of device memory
 -- column: releases | count | | releases of device memory
 -- column: gpu_bytes | bytes | | memory of the GPU, where the report tells
 -- column: peak_pct | % | .1f | most device memory held as a share of it
 -- column: capture_ns | ns | | length of the capture
--- column: host_bytes | bytes | | pinned host memory allocated less released, empty without any
--- column: managed_bytes | bytes | | managed memory allocated less released, empty without any
+-- column: host_bytes | bytes | | pinned host memory, allocated minus freed; empty where there is none
+-- column: managed_bytes | bytes | | managed memory, allocated minus freed; empty where there is none
 WITH device AS (
     SELECT device_id, event_id, moment_ns, held_bytes FROM memory_held
 ), peak AS (

@@ -1,21 +1,21 @@
 -- title: Operations of NCCL
--- A row a kernel of NCCL (its name begins with nccl). Operation, data type, algorithm and protocol are read from the
--- name. NCCL has one kernel for several algorithms, protocols and reductions (best_kernel of its generate.py), called
--- RING_LL and Sum as a rule: what ran may be another protocol, and a signed integer is called an unsigned one. Bytes
--- and reduction are what NCCL says of the call that launched it, in the payload of its NVTX range: of a group that
--- launched one kernel for several calls the sum, of sends and receives the larger of both; empty where it is not known.
--- A duration holds the wait for the ranks that came later.
+-- One row per kernel of NCCL (its name begins with nccl). Operation, data type, algorithm and protocol are read from
+-- the name. NCCL has one kernel for several algorithms, protocols and reductions (best_kernel of its generate.py),
+-- called RING_LL and Sum as a rule: what ran may be another protocol, and a signed integer is called an unsigned one.
+-- Bytes and reduction are what NCCL says of the call that launched it, in the payload of its NVTX range: of a group
+-- that launched one kernel for several calls the sum, of sends and receives the larger of both; empty where it is not
+-- known. A duration holds the wait for the ranks that came later.
 -- needs: kernel
 -- includes: selection, step, nccl
 -- selects: part
 -- param: steps = ranges (ranges, kernels, nothing) what tells the steps
--- param: points = 100000 how many rows at most, the first ones
+-- param: points = 100000 at most this many rows, the first ones
 -- column: operation | text | | AllReduce, AllGather, ReduceScatter, Broadcast, Reduce, SendRecv, AlltoAll ...; other
 -- column: bytes | bytes | | message as NCCL counts it: of AllGather, ReduceScatter and AlltoAll the part of one rank
 -- column: size_bytes | bytes | | size as nccl-tests counts it: the whole of these parts; empty where the ranks are not known
 -- column: duration_ns | ns | | duration on the GPU
 -- column: algbw_gb_per_s | GB/s | .2f | size over duration, 10^9 bytes a second
--- column: start_ns | ns | | begin, from the begin of the capture
+-- column: start_ns | ns | | start, from the start of the capture
 -- column: step | count | | number of the step that launched it, empty outside of steps
 -- column: gpu_id | id | | number of the GPU
 -- column: stream | id | | number of the CUDA stream

@@ -14,7 +14,7 @@
 -- column: median_ns | ns | .1f | median duration
 -- column: min_ns = Shortest | ns | | shortest duration
 -- column: max_ns = Longest | ns | | longest duration
--- column: stddev_ns | ns | .1f | sample deviation (n - 1), empty for a single one
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), empty for a single one
 -- column: sized | count | | kernels whose size is known
 -- column: bytes | bytes | | sum of their sizes as nccl-tests counts them
 -- column: mean_bytes | bytes | .1f | mean size

@@ -1,9 +1,9 @@
 -- title: Time of a rank: compute, communication, copies, idle
--- What a GPU did in the steps of its process, a row a GPU, process and step. Compute is the time in which a kernel ran
--- that is no communication (NCCL, and the class "communication"), and whole CUDA graphs, of which nothing else is
+-- What a GPU did in the steps of its process, one row per GPU, process and step. Compute is the time in which a kernel
+-- ran that is no communication (NCCL, and the class "communication"), and whole CUDA graphs, of which nothing else is
 -- known; communication is hidden where compute ran at the same time, and exposed where none did; copies (and memory
 -- sets) count where no kernel ran, idle is the rest. All are unions of intervals, exact, and their sum is the step.
--- Steps are those of `iterations` without what looks like a warm-up: from the begin of the range, or later, when the
+-- Steps are those of `iterations` without what looks like a warm-up: from the start of the range, or later, when the
 -- GPU was done with the steps before, to the end of the range, or later, of its last operation. Told by `kernels` they
 -- are those of `detected_iterations`, a guess; by `nothing` the time from the first to the last kernel of the process
 -- is one.
@@ -11,19 +11,19 @@
 -- includes: selection, step, nccl
 -- selects: part
 -- param: steps = ranges (ranges, kernels, nothing) what tells the steps
--- param: by = step (step, total) a row a step, or one for all steps of a GPU
+-- param: by = step (step, total) one row per step, or one for all steps of a GPU
 -- column: gpu_id | id | | number of the GPU
 -- column: gpu | text | | product name
 -- column: pid | text | | process
 -- column: step | count | | number of the step; of a total empty
 -- column: name | text | | name of its range
 -- column: steps | count | | steps of the row
--- column: start_ns | ns | | begin, from the begin of the capture
+-- column: start_ns | ns | | start, from the start of the capture
 -- column: duration_ns | ns | | length of the step, or the sum of them
 -- column: compute_ns | ns | | kernels other than communication ran
 -- column: exposed_ns | ns | | communication ran, and no compute
 -- column: hidden_ns | ns | | communication ran while there was compute; part of compute_ns
--- column: copy_ns | ns | | copies or memory sets ran, and no kernel
+-- column: copy_ns | ns | | copies or memsets ran, and no kernel
 -- column: idle_ns | ns | | nothing ran
 WITH step AS MATERIALIZED (
     FROM selected_step_time($steps)

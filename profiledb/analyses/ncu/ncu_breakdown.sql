@@ -1,5 +1,5 @@
 -- title: What is behind the speed of light
--- Compute and memory throughput are each the largest of many units. A row a launch and unit, the largest first, for
+-- Compute and memory throughput are each the largest of many units. One row per launch and unit, the largest first, for
 -- those that ncu names as their breakdown and that the report has.
 -- needs: ncu_metric
 -- includes: launch

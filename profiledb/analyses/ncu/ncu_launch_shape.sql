@@ -1,15 +1,15 @@
 -- title: Grid, waves, tail and divergence of the launches
--- A row a launch. A wave is as many blocks as fit on the GPU at once. The last wave of a grid of several may be partly
--- filled and still last as long as a full one: tail_pct is the share of the time that it takes at most, if all blocks
--- take as long (rule LaunchConfiguration of ncu). A grid of one wave or less has no tail.
+-- One row per launch. A wave is as many blocks as fit on the GPU at once. The last wave of a grid of several may be
+-- partly filled and still last as long as a full one: tail_pct is the share of the time that it takes at most, if all
+-- blocks take as long (rule LaunchConfiguration of ncu). A grid of one wave or less has no tail.
 -- needs: ncu_launch
 -- includes: selection, launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- column: launch_id | id | | number of the launch
 -- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
--- column: block | text | | threads of a block in x, y and z, or their number
+-- column: block | text | | threads per block in x, y and z, or their number
 -- column: grid_size | count | | blocks of the grid
--- column: block_size | count | | threads of a block
+-- column: block_size | count | | threads per block
 -- column: threads | count | | threads of the grid
 -- column: sm_count | count | .0f | multiprocessors of the GPU
 -- column: waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once

@@ -1,6 +1,6 @@
 -- title: What limits each launch, told once
--- A row a launch: the verdict of the speed of light, which is the one that every page shows, with what the roofline and
--- the warps say beside it. They can differ, for the roofline counts floating-point work and traffic of the device
+-- One row per launch: the verdict of the speed of light, which is the one that every page shows, with what the roofline
+-- and the warps say beside it. They can differ, for the roofline counts floating-point work and traffic of the device
 -- memory alone, and a wait of a warp limits nothing that other warps cover.
 -- needs: ncu_launch
 -- includes: verdict
@@ -11,7 +11,7 @@
 -- column: memory_pct | % | .1f | speed of light: memory throughput, share of the peak
 -- column: waves_per_sm = Waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
 -- column: roof | text | | the roof above it at the device memory: memory or compute; empty where it is not known
--- column: pct_of_roof = Of the roof | % | .1f | work over that roof
+-- column: pct_of_roof = Roof efficiency | % | .1f | work over that roof
 -- column: flops_per_s = Work | FLOP/s | .0f | floating-point work; 0 where it does none
 -- column: stall | text | | what its warps wait for most, as in ncu_stalls
 -- column: stall_pct | % | .1f | share of the latency of a warp, else of the samples

@@ -2,7 +2,7 @@
 -- All metrics that ncu stored for one launch, by name, in base units.
 -- needs: ncu_metric
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
--- param: search =  keeps metrics whose name contains this text, in capitals or not; no pattern
+-- param: search =  keeps metrics whose name contains this text, in upper or lower case; not a pattern
 -- column: launch_id | id | | number of the launch
 -- column: name = Metric | text | | name of the metric
 -- column: value | number | | value in the base unit, empty where it is a text; the unit stands beside it

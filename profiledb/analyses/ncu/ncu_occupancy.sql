@@ -1,6 +1,7 @@
 -- title: Occupancy of the launches
--- A row a launch: occupancy in theory and as measured, and what limits it: the smallest of the numbers of blocks that
--- registers, shared memory, warps, blocks and barriers of an SM allow. Where several are the smallest all are named.
+-- One row per launch: occupancy in theory and as measured, and what limits it: the smallest of the numbers of blocks
+-- that registers, shared memory, warps, blocks and barriers of an SM allow. Where several are the smallest all are
+-- named.
 -- needs: ncu_launch
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
@@ -17,12 +18,12 @@
 -- column: limit_warps | count | .0f | blocks that the number of warps allows
 -- column: limit_sm | count | .0f | blocks that an SM holds at most
 -- column: limit_barriers | count | .0f | blocks that the barriers allow
--- column: block_size | count | | threads of a block
--- column: warps_per_block | count | | warps of a block
--- column: registers | count | | registers of a thread
--- column: shared_static_bytes | bytes | | static shared memory of a block
--- column: shared_dynamic_bytes | bytes | | dynamic shared memory of a block
--- column: shared_driver_bytes | bytes | | shared memory of a block that the driver keeps
+-- column: block_size | count | | threads per block
+-- column: warps_per_block | count | | warps in each block
+-- column: registers | count | | registers per thread
+-- column: shared_static_bytes | bytes | | static shared memory per block
+-- column: shared_dynamic_bytes | bytes | | dynamic shared memory per block
+-- column: shared_driver_bytes | bytes | | shared memory per block that the driver keeps
 WITH metric AS (
     SELECT launch_id, regexp_extract(name, '_limit_(\w+)$', 1) AS what, value,
         value = min(value) OVER (PARTITION BY launch_id) AS smallest

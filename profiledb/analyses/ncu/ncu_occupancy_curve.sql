@@ -5,7 +5,7 @@
 -- includes: launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- column: launch_id | id | | number of the launch
--- column: what | text | | what is changed: registers of a thread, shared_mem of a block in bytes, block_size in threads
+-- column: what | text | | what is changed: registers per thread, shared_mem per block in bytes, block_size in threads
 -- column: x | text | | the number of registers, bytes or threads
 -- column: warps | count | .0f | warps that an SM would hold
 -- column: occupancy_pct | % | .1f | of those that it can hold

@@ -1,5 +1,5 @@
 -- title: Roofline of the launches that ncu measured
--- A row a launch, precision and level of the memory for which a report holds both work and traffic, from whichever
+-- One row per launch, precision and level of the memory for which a report holds both work and traffic, from whichever
 -- metrics it has; none where one of the two was not measured. Peaks are those at the clocks of the measurement. The
 -- roof at an intensity is min(peak_flops_per_s, intensity * peak_bytes_per_s); work without arithmetic in this
 -- precision has the intensity 0 and is held against the traffic alone. Tensor work is dense: peaks are those without
@@ -12,7 +12,7 @@
 -- column: launch_id = ID | id | | number of the launch, the ID of ncu's raw page
 -- column: kernel | text | | full name with template arguments
 -- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
--- column: block | text | | threads of a block in x, y and z, or their number
+-- column: block | text | | threads per block in x, y and z, or their number
 -- column: duration_ns | ns | | duration under ncu's clock control
 -- column: precision | text | | arithmetic that is counted: fp64, fp32 and fp16 by CUDA cores; tensor by tensor cores, of any type
 -- column: level | text | | dram, l2 or l1
@@ -21,7 +21,7 @@
 -- column: intensity | FLOP/B | .3f | arithmetic intensity at this level
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision at the measured clock, sm_clock_hz
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of the level at the measured clock
--- column: pct_of_roof = Of the roof | % | .1f | work over the roof, empty where it cannot be
+-- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, empty where it cannot be
 -- column: roof_gap_ns = Time above the roof | ns | .0f | what the launch would save at its roof: duration x (1 - share of the roof), 0 where it is above it
 -- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it; what limits the launch is the verdict
 -- column: estimated | text | | true where something was not measured as such; note says what

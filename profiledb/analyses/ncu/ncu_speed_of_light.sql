@@ -1,8 +1,9 @@
 -- title: Speed of light of the launches
--- A row a launch: speed of light, occupancy, duration, and what limits it. The verdict follows the thresholds of ncu's
--- own SpeedOfLight rule: high throughput from 80 % of a peak on; below 60 % of both peaks small grid where the grid
--- does not fill the GPU once, else latency bound; balanced where the two are less than 10 points apart; else compute or
--- memory bound. Without both percentages there is no verdict. A duration holds under ncu's clock control only.
+-- One row per launch: speed of light, occupancy, duration, and what limits it. The verdict follows the thresholds of
+-- ncu's own SpeedOfLight rule: high throughput from 80 % of a peak on; below 60 % of both peaks small grid where the
+-- grid does not fill the GPU once, else latency bound; balanced where the two are less than 10 points apart; else
+-- compute or memory bound. Without both percentages there is no verdict. A duration holds under ncu's clock control
+-- only.
 -- needs: ncu_launch
 -- includes: selection
 -- param: launch =  keeps this launch only
@@ -18,8 +19,8 @@
 -- column: theoretical_occupancy_pct = Theoretical | % | .1f | occupancy that registers, shared memory and block size allow
 -- column: waves_per_sm = Waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
 -- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
--- column: block | text | | threads of a block in x, y and z, or their number
--- column: registers | count | | registers of a thread
+-- column: block | text | | threads per block in x, y and z, or their number
+-- column: registers | count | | registers per thread
 -- column: dram_pct = DRAM | % | .1f | throughput of the device memory, share of the peak
 -- column: dram_bytes_per_s | bytes/s | .0f | traffic of the device memory
 -- column: l1_pct | % | .1f | throughput of the L1 cache, share of the peak

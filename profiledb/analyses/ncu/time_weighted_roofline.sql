@@ -1,5 +1,5 @@
 -- title: Kernel time and the roofline
--- A row a kernel, grid and block of the selection, most time first, with what Nsight Compute measured of the same
+-- One row per kernel, grid and block of the selection, most time first, with what Nsight Compute measured of the same
 -- kernel: where the time goes, beside why. A Compute report of the same program is linked to the report, or named.
 -- Kernels are the same by their mangled name; where that finds none, by the full name without what profilers write
 -- differently. Figures are those of the launch with the median duration, for launches of the same grid and block only.
@@ -12,14 +12,14 @@
 -- needs: ncu_launch
 -- param: level = dram (dram, l2, l1) level of the memory whose traffic counts
 -- param: precision = main (main, fp64, fp32, fp16, tensor) which arithmetic; main is that which comes nearest to its peak
--- param: limit =  how many rows at most
+-- param: limit =  at most this many rows
 -- param: ncu =  the Compute report: its id, the beginning of it, or its file name; the linked one unless given
 -- column: kernel | text | | number of the kernel in this report, as in the analysis kernels
 -- column: name = Kernel | text | | readable name: without templates and arguments
 -- column: class | class | | kernel class
 -- column: grid | text | | blocks in x, y and z
--- column: block | text | | threads of a block in x, y and z
--- column: calls | count | | number of executions
+-- column: block | text | | threads per block in x, y and z
+-- column: calls = Launches | count | | number of launches
 -- column: total_ns | ns | | sum of durations in this report
 -- column: share_pct | % | .2f | share of the sum of all kernel durations of the selection
 -- column: avg_ns = Average | ns | .1f | mean duration in this report
@@ -36,7 +36,7 @@
 -- column: intensity | FLOP/B | .3f | arithmetic intensity at this level
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of this level
--- column: pct_of_roof = Of the roof | % | .1f | work over the roof, empty where it cannot be, of the launch that ncu measured
+-- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, empty where it cannot be, of the launch that ncu measured
 -- column: roof_gap_ns = Time above the roof | ns | .0f | what the kernel would save at its roof: total x (1 - share of the roof), 0 where it is above it
 -- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it; what limits the launch is the verdict
 -- column: estimated | text | | whether work, traffic or a peak is an estimate

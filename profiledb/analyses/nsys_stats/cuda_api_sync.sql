@@ -1,12 +1,12 @@
 -- title: CUDA synchronization calls
--- Calls that hold the host until the GPU is done, cudaDeviceSynchronize and cudaStreamSynchronize, the longest first,
+-- Calls that block the CPU until the GPU is done, cudaDeviceSynchronize and cudaStreamSynchronize, the longest first,
 -- as `nsys analyze -r cuda_api_sync:rows=-1` prints them. Of equal durations the call that the report has first comes
 -- first.
 -- needs: api_call
 -- includes: selection
 -- selects: part
 -- column: Duration (ns) | ns | | duration of the call
--- column: Start (ns) | ns | | begin of the call
+-- column: Start (ns) | ns | | start of the call
 -- column: PID | text | | process
 -- column: TID | text | | thread that called
 -- column: API Name | text | | name of the function with its version suffix

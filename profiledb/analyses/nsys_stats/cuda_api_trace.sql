@@ -1,10 +1,10 @@
 -- title: CUDA API trace
--- CUDA calls of the host in the order of their starts, a row each, as `nsys stats -r cuda_api_trace` prints them. Calls
+-- CUDA calls in the order of their starts, a row each, as `nsys stats -r cuda_api_trace` prints them. Calls
 -- with the same start keep the order of the export.
 -- needs: api_call
 -- includes: selection, nsys
 -- selects: part
--- column: Start (ns) | ns | | begin of the call
+-- column: Start (ns) | ns | | start of the call
 -- column: Duration (ns) | ns | | duration of the call
 -- column: Name | text | | name of the function without its version suffix
 -- column: Result | code | | what the function returned, 0 is success

@@ -1,5 +1,5 @@
 -- title: CUDA GPU memory operations summary (by time)
--- Durations of copies and memory sets by operation, as `nsys stats -r cuda_gpu_mem_time_sum` prints them.
+-- Durations of memcpy and memset operations by name, as `nsys stats -r cuda_gpu_mem_time_sum` prints them.
 -- needs: memop
 -- includes: selection, nsys
 -- selects: part
@@ -10,7 +10,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
 -- column: Operation | text | | kind and direction
 WITH summary AS (
     SELECT operation, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num, avg(end_ns - start_ns) AS mean,

@@ -1,20 +1,19 @@
 -- title: CUDA GPU summary (kernels and memory operations)
--- Durations of kernels, copies and memory sets by name, as `nsys stats -r cuda_gpu_sum` prints them (`by=short` is its
--- option `base`). Graphs that were traced as a whole are not in it, as there. Of equal totals the smaller name comes
--- first.
--- Operations with an end before their start are left out, which nsys does not do.
+-- Durations of kernels, memcpy and memset operations by name, as `nsys stats -r cuda_gpu_sum` prints them (`by=short`
+-- is its option `base`). Graphs that were traced as a whole are not in it, as there. Of equal totals the smaller name
+-- comes first. Operations with an end before their start are left out, which nsys does not do.
 -- includes: nsys
 -- selects: part
 -- param: by = demangled (demangled, short, mangled) which name of the kernel to group by
 -- needs: kernel or memop
 -- column: Time (%) | % | .1f | share of the sum of the listed totals
 -- column: Total Time (ns) | ns | | sum of durations
--- column: Instances | count | | number of executions
+-- column: Instances | count | | number of launches
 -- column: Avg (ns) | ns | .1f | mean duration
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
 -- column: Category | text | | CUDA_KERNEL or MEMORY_OPER
 -- column: Operation | text | | name of the kernel, or kind and direction of the memory operation
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Instances",

@@ -1,24 +1,24 @@
 -- title: CUDA GPU trace
--- Kernels, copies and memory sets in the order of their starts, a row each, as `nsys stats -r cuda_gpu_trace` prints
--- them (`by=short` is its option `base`). Those with the same start keep the order of the export, kernels first. The
--- throughput is bytes times the whole part of 1e9 / duration, as there: long operations show less than they reached.
--- Operations with an end before their start are left out, which nsys does not do.
+-- Kernels, memcpy and memset operations in the order of their starts, a row each, as `nsys stats -r cuda_gpu_trace`
+-- prints them (`by=short` is its option `base`). Those with the same start keep the order of the export, kernels first.
+-- The throughput is bytes times the whole part of 1e9 / duration, as there: long operations show less than they
+-- reached. Operations with an end before their start are left out, which nsys does not do.
 -- includes: selection, nsys
 -- selects: part
 -- param: by = demangled (demangled, short, mangled) which name of the kernel to show
 -- needs: kernel or memop
--- column: Start (ns) | ns | | begin on the GPU
+-- column: Start (ns) | ns | | start on the GPU
 -- column: Duration (ns) | ns | | time on the GPU
 -- column: CorrId | id | | joins the CUDA call of the same process
 -- column: GrdX | blocks | | blocks in x
 -- column: GrdY | blocks | | blocks in y
 -- column: GrdZ | blocks | | blocks in z
--- column: BlkX | threads | | threads of a block in x
--- column: BlkY | threads | | threads of a block in y
--- column: BlkZ | threads | | threads of a block in z
--- column: Reg/Trd | count | | registers of a thread
--- column: StcSMem (MB) | MB | .3f | shared memory of a block, declared
--- column: DymSMem (MB) | MB | .3f | shared memory of a block, asked for at launch
+-- column: BlkX | threads | | threads per block in x
+-- column: BlkY | threads | | threads per block in y
+-- column: BlkZ | threads | | threads per block in z
+-- column: Reg/Trd | count | | registers per thread
+-- column: StcSMem (MB) | MB | .3f | shared memory per block, declared
+-- column: DymSMem (MB) | MB | .3f | shared memory per block, asked for at launch
 -- column: Bytes (MB) | MB | .3f | size of the memory operation
 -- column: Throughput (MB/s) | MB/s | .3f | size by time of the memory operation
 -- column: SrcMemKd | text | | kind of the memory that is read, or that is set

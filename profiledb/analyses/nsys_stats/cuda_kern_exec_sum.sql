@@ -14,26 +14,26 @@
 -- column: DevId | id | | GPU
 -- column: Count | count | | number of kernels
 -- column: QCount | count | | number of kernels with a queue time
--- column: TAvg (ns) | ns | .1f | mean: from begin of the call to end of both
--- column: TMed (ns) | ns | .1f | median: from begin of the call to end of both
--- column: TMin (ns) | ns | | shortest: from begin of the call to end of both
--- column: TMax (ns) | ns | | longest: from begin of the call to end of both
--- column: TStdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for one: from begin of the call to end of both
+-- column: TAvg (ns) | ns | .1f | mean: from start of the call to end of both
+-- column: TMed (ns) | ns | .1f | median: from start of the call to end of both
+-- column: TMin (ns) | ns | | shortest: from start of the call to end of both
+-- column: TMax (ns) | ns | | longest: from start of the call to end of both
+-- column: TStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one: from start of the call to end of both
 -- column: AAvg (ns) | ns | .1f | mean: the call
 -- column: AMed (ns) | ns | .1f | median: the call
 -- column: AMin (ns) | ns | | shortest: the call
 -- column: AMax (ns) | ns | | longest: the call
--- column: AStdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for one: the call
+-- column: AStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one: the call
 -- column: QAvg (ns) | ns | .1f | mean: queue times
 -- column: QMed (ns) | ns | .1f | median: queue times
 -- column: QMin (ns) | ns | | shortest: queue times
 -- column: QMax (ns) | ns | | longest: queue times
--- column: QStdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for one or none, as nsys prints: queue times
+-- column: QStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one or none, as nsys prints: queue times
 -- column: KAvg (ns) | ns | .1f | mean: the kernel
 -- column: KMed (ns) | ns | .1f | median: the kernel
 -- column: KMin (ns) | ns | | shortest: the kernel
 -- column: KMax (ns) | ns | | longest: the kernel
--- column: KStdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for one: the kernel
+-- column: KStdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for one: the kernel
 -- column: API Name | text | | name of the function without its version suffix
 -- column: Kernel Name | text | | name of the kernel
 WITH functions AS (

@@ -9,19 +9,19 @@
 -- param: by = demangled (demangled, short, mangled) which name of the kernel to show
 -- needs: kernel
 -- needs: api_call
--- column: API Start (ns) | ns | | begin of the call on the host
+-- column: API Start (ns) | ns | | start of the call on the CPU
 -- column: API Dur (ns) | ns | | duration of the call
 -- column: Queue Start (ns) | ns | | end of the call, where the kernel began after it
--- column: Queue Dur (ns) | ns | | from the end of the call to the begin of the kernel
--- column: Kernel Start (ns) | ns | | begin of the kernel on the GPU
+-- column: Queue Dur (ns) | ns | | from the end of the call to the start of the kernel
+-- column: Kernel Start (ns) | ns | | start of the kernel on the GPU
 -- column: Kernel Dur (ns) | ns | | duration of the kernel
--- column: Total Dur (ns) | ns | | from the begin of the call to the end of kernel and call
+-- column: Total Dur (ns) | ns | | from the start of the call to the end of kernel and call
 -- column: PID | id | | process of the call
 -- column: TID | id | | thread of the call
 -- column: DevId | id | | GPU
 -- column: API Function | text | | name of the function without its version suffix
 -- column: GridXYZ | blocks | | blocks of the grid in x, y and z, each in four characters or more
--- column: BlockXYZ | threads | | threads of a block in x, y and z, each in four characters or more
+-- column: BlockXYZ | threads | | threads per block in x, y and z, each in four characters or more
 -- column: Kernel Name | text | | name of the kernel
 WITH call AS (
     SELECT call_id, start_ns, end_ns, correlation_id, name_id, global_tid,

@@ -1,6 +1,6 @@
 -- title: CUDA asynchronous copies of pageable memory
--- Copies that were asked for asynchronously but hold the host all the same, because one side is pageable memory, the
--- longest first, as `nsys analyze -r cuda_memcpy_async:rows=-1` prints them. Pinned memory would let the host go on.
+-- Copies that were asked for asynchronously but block the CPU all the same, because one side is pageable memory, the
+-- longest first, as `nsys analyze -r cuda_memcpy_async:rows=-1` prints them. Pinned memory would not block it.
 -- Operations are matched with calls by their correlation alone, as nsys does: where processes of one capture count the
 -- same correlations, an operation also appears with a call of the other process. Of equal durations the one whose call
 -- the report has first comes first.
@@ -9,7 +9,7 @@
 -- includes: selection, nsys
 -- selects: part
 -- column: Duration (ns) | ns | | duration of the copy on the GPU
--- column: Start (ns) | ns | | begin of the copy on the GPU
+-- column: Start (ns) | ns | | start of the copy on the GPU
 -- column: Src Kind | text | | kind of memory of the source
 -- column: Dst Kind | text | | kind of memory of the destination
 -- column: Bytes (MB) | MB | .3f | size in units of 1,000,000 bytes

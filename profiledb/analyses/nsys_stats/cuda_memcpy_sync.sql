@@ -1,5 +1,5 @@
 -- title: CUDA synchronous copies
--- Copies that hold the host until they are done, the longest first, as `nsys analyze -r cuda_memcpy_sync:rows=-1`
+-- Copies that block the CPU until they are done, the longest first, as `nsys analyze -r cuda_memcpy_sync:rows=-1`
 -- prints them. Copies to the GPU of 64,000 bytes or less, and those that nsys knows to stay on one GPU, are left out.
 -- Operations are matched with calls by their correlation alone, as nsys does: where processes of one capture count the
 -- same correlations, an operation also appears with a call of the other process. Of equal durations the one whose call
@@ -9,7 +9,7 @@
 -- includes: selection, nsys
 -- selects: part
 -- column: Duration (ns) | ns | | duration of the copy on the GPU
--- column: Start (ns) | ns | | begin of the copy on the GPU
+-- column: Start (ns) | ns | | start of the copy on the GPU
 -- column: Src Kind | text | | kind of memory of the source
 -- column: Dst Kind | text | | kind of memory of the destination
 -- column: Bytes (MB) | MB | .3f | size in units of 1,000,000 bytes

@@ -1,5 +1,5 @@
--- title: CUDA synchronous memory sets
--- Memory sets that hold the host until they are done, those of pinned and of unified memory, the longest first, as
+-- title: CUDA synchronous memsets
+-- Memsets that block the CPU until they are done, those of pinned and of unified memory, the longest first, as
 -- `nsys analyze -r cuda_memset_sync:rows=-1` prints them.
 -- Operations are matched with calls by their correlation alone, as nsys does: where processes of one capture count the
 -- same correlations, an operation also appears with a call of the other process. Of equal durations the one whose call
@@ -8,8 +8,8 @@
 -- needs: api_call
 -- includes: selection, nsys
 -- selects: part
--- column: Duration (ns) | ns | | duration of the memory set on the GPU
--- column: Start (ns) | ns | | begin of the memory set on the GPU
+-- column: Duration (ns) | ns | | duration of the memset on the GPU
+-- column: Start (ns) | ns | | start of the memset on the GPU
 -- column: Memory Kind | text | | kind of the memory that is set
 -- column: Bytes (MB) | MB | .3f | size in units of 1,000,000 bytes
 -- column: PID | text | | process

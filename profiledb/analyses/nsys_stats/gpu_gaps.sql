@@ -1,16 +1,16 @@
 -- title: GPU gaps
 -- Times in which a GPU did nothing for a process, longest first, as `nsys analyze -r gpu_gaps:gap=MS:rows=-1` prints
--- them: the holes in the union of the kernels, copies and memory sets of each process on each GPU, between the first
--- and the last of them. A hole counts where it is longer than the threshold. Time in which the profiler flushes its
--- data is no hole, because no change of the program would fill it; it counts by the three names that nsys 2023.4 knows
--- for it. Whole CUDA graphs, and workloads of Vulkan, OpenGL and Direct3D 12, do not count as work here.
+-- them: the holes in the union of the kernels, memcpy and memset operations of each process on each GPU, between the
+-- first and the last of them. A hole counts where it is longer than the threshold. Time in which the profiler flushes
+-- its data is no hole, because no change of the program would fill it; it counts by the three names that nsys 2023.4
+-- knows for it. Whole CUDA graphs, and workloads of Vulkan, OpenGL and Direct3D 12, do not count as work here.
 -- needs: kernel or memop
 -- includes: nsys
 -- selects: part
 -- param: gap_ms = 500 list gaps that are longer, milliseconds
 -- column: Row# | count | | rank of the gap
 -- column: Duration (ns) | ns | | length of the gap
--- column: Start (ns) | ns | | begin of the gap
+-- column: Start (ns) | ns | | start of the gap
 -- column: PID | text | | process
 -- column: Device ID | text | | number of the GPU
 -- column: Context ID | text | | CUDA context of the operation before the gap

@@ -1,8 +1,8 @@
 -- title: GPU time utilization
 -- Times in which a GPU worked little for a process, the least use first, as
 -- `nsys analyze -r gpu_time_util:threshold=PERCENT:chunks=NUMBER:rows=-1` prints them. The time from the first to the
--- last kernel, copy or memory set of a process on a GPU is cut into chunks of equal length, the last one ends with the
--- last operation; neighbours below the threshold are one row, with the mean weighted by length. Operations that run at
+-- last kernel, copy or memset of a process on a GPU is cut into chunks of equal length, the last one ends with the
+-- last operation; neighbors below the threshold are one row, with the mean weighted by length. Operations that run at
 -- the same time all count, so a use can exceed 100 % and hide idle time: gpu_busy has the union, in which each moment
 -- counts once. Flushes of the profiler count as use, by the three names that nsys 2023.4 knows for them. Whole CUDA
 -- graphs, and workloads of Vulkan, OpenGL and Direct3D 12, do not count.
@@ -14,7 +14,7 @@
 -- column: Row# | count | | rank of the row
 -- column: In-Use (%) | % | .1f | sum of the times of operations as a share of the length
 -- column: Duration (ns) | ns | | length of the chunks of this row
--- column: Start (ns) | ns | | begin of the first of them
+-- column: Start (ns) | ns | | start of the first of them
 -- column: PID | text | | process
 -- column: Device ID | text | | number of the GPU
 -- column: Context ID | text | | CUDA context of the last operation of this process on this GPU

@@ -8,7 +8,7 @@
 -- needs: mpi_call
 -- includes: selection
 -- selects: part
--- column: Start (ns) | ns | | begin of the call
+-- column: Start (ns) | ns | | start of the call
 -- column: End (ns) | ns | | end of the call
 -- column: Duration (ns) | ns | | duration of the call
 -- column: Event | text | | name of the function

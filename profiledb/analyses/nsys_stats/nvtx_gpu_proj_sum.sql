@@ -1,5 +1,5 @@
 -- title: NVTX GPU projection summary
--- Ranges that launched work by name, each from the begin of its first operation on the GPU to the end of its last one,
+-- Ranges that launched work by name, each from the start of its first operation on the GPU to the end of its last one,
 -- as `nsys stats -r nvtx_gpu_proj_sum` prints them. A range is not reduced by the ranges inside it. The mode `process`
 -- adds what threads launched that the thread of a range drives; nsys does not.
 -- Differences to nsys are those of nvtx_gpu_proj_trace.
@@ -11,13 +11,13 @@
 -- column: Range | text | | domain:name, or the name alone
 -- column: Style | text | | PushPop or StartEnd
 -- column: Total Proj Time (ns) | ns | | sum of the projected durations
--- column: Total Range Time (ns) | ns | | sum of the durations on the host
+-- column: Total Range Time (ns) | ns | | sum of the durations on the CPU
 -- column: Range Instances | count | | ranges that launched work
 -- column: Proj Avg (ns) | ns | .1f | mean projected duration
 -- column: Proj Med (ns) | ns | .1f | median projected duration
 -- column: Proj Min (ns) | ns | | shortest projected duration
 -- column: Proj Max (ns) | ns | | longest projected duration
--- column: Proj StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
+-- column: Proj StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
 -- column: Total GPU Ops | count | | calls that launched work; a CUDA graph counts once
 -- column: Avg GPU Ops | count | .1f | mean of these by range
 -- column: Avg Range Lvl | count | .1f | mean number of ranges around it

@@ -1,5 +1,5 @@
 -- title: NVTX GPU projection trace
--- Ranges that launched work, each from the begin of its first operation on the GPU to the end of its last one, as `nsys
+-- Ranges that launched work, each from the start of its first operation on the GPU to the end of its last one, as `nsys
 -- stats -r nvtx_gpu_proj_trace` prints them, in the order of the export. The mode `process` adds what threads launched
 -- that the thread of a range drives; nsys does not. Newer nsys prints a colon before names of the default domain, and
 -- 2023.4 a row without a name for what lies in no range: so does this where the report was exported by one. Of that row
@@ -13,10 +13,10 @@
 -- includes: selection, nsys
 -- selects: part, mode
 -- column: Name | text | | domain:name, or the name alone
--- column: Projected Start (ns) | ns | | begin of the first operation
+-- column: Projected Start (ns) | ns | | start of the first operation
 -- column: Projected Duration (ns) | ns | | to the end of the last operation, holes included
--- column: Orig Start (ns) | ns | | begin of the range on the host
--- column: Orig Duration (ns) | ns | | duration of the range on the host
+-- column: Orig Start (ns) | ns | | start of the range on the CPU
+-- column: Orig Duration (ns) | ns | | duration of the range on the CPU
 -- column: Style | text | | PushPop or StartEnd
 -- column: PID | id | | process
 -- column: TID | id | | thread

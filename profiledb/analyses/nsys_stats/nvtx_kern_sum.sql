@@ -17,13 +17,13 @@
 -- column: PID | id | | process
 -- column: TID | id | | thread of the calls
 -- column: NVTX Inst | count | | ranges of the name that launched the kernel
--- column: Kern Inst | count | | executions of the kernel
+-- column: Kern Inst | count | | launches of the kernel
 -- column: Total Time (ns) | ns | | sum of their durations
 -- column: Avg (ns) | ns | .1f | mean duration
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
 -- column: Kernel Name | text | | name of the kernel
 WITH RECURSIVE names AS (
     FROM kernel_names($by)

@@ -1,5 +1,5 @@
 -- title: NVTX push/pop range trace
--- Push/pop ranges in the order of their begins, with the push/pop ranges around each, as `nsys stats
+-- Push/pop ranges in the order of their starts, with the push/pop ranges around each, as `nsys stats
 -- -r nvtx_pushpop_trace` prints them.
 -- Newer nsys prints a colon before names of the default domain: so does this where the report was exported by one. Of
 -- two ranges with the same bounds the first encloses the second; nsys makes each the parent of the other and leaves
@@ -7,7 +7,7 @@
 -- needs: range
 -- includes: selection, nsys
 -- selects: part
--- column: Start (ns) | ns | | begin
+-- column: Start (ns) | ns | | start
 -- column: End (ns) | ns | | end
 -- column: Duration (ns) | ns | | duration
 -- column: DurChild (ns) | ns | | sum of the durations of the ranges directly inside it

@@ -1,5 +1,5 @@
 -- title: NVTX start/end range summary
--- Durations of NVTX start/end ranges on the host by name, as `nsys stats -r nvtx_startend_sum` prints them.
+-- Durations of NVTX start/end ranges on the CPU by name, as `nsys stats -r nvtx_startend_sum` prints them.
 -- A range that was never closed ends with the NVTX data. Of equal totals the smaller name comes first. Ranges that end
 -- before they start are left out, and a domain that two threads of a process registered counts once; nsys does neither.
 -- Newer nsys prints a colon before names of the default domain (`:forward`): so does this where the report was exported
@@ -14,7 +14,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
 -- column: Range | text | | domain:name, or the name alone
 SELECT nsys_round(total * 1e2 / sum(total) OVER ()) AS "Time (%)", total AS "Total Time (ns)", num AS "Instances",
     nsys_round(mean) AS "Avg (ns)", nsys_round(med) AS "Med (ns)", low AS "Min (ns)", high AS "Max (ns)",

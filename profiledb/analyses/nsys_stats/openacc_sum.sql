@@ -1,5 +1,5 @@
 -- title: OpenACC summary
--- Durations of OpenACC events on the host by event and place in the source, as `nsys stats -r openacc_sum` prints them.
+-- Durations of OpenACC events on the CPU by event and place in the source, as `nsys stats -r openacc_sum` prints them.
 -- An event that encloses others counts their time too, as there. Of equal totals the names are in alphabetical order.
 -- Events with an end before their start are left out, which nsys does not do.
 -- needs: openacc_event
@@ -11,7 +11,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
 -- column: Name | text | | event@file:line, or the event alone where its source is not known
 WITH named AS (
     SELECT CASE WHEN source_id IS NULL THEN event.value

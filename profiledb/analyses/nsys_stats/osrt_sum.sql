@@ -1,5 +1,5 @@
 -- title: OS runtime summary
--- Durations of the calls into the operating system of the host by name, as `nsys stats -r osrt_sum` prints them.
+-- Durations of the calls into the operating system by name, as `nsys stats -r osrt_sum` prints them.
 -- Of equal totals the call that was named first in the report comes first.
 -- needs: osrt_call
 -- includes: selection, nsys
@@ -11,7 +11,7 @@
 -- column: Med (ns) | ns | .1f | median duration
 -- column: Min (ns) | ns | | shortest duration
 -- column: Max (ns) | ns | | longest duration
--- column: StdDev (ns) | ns | .1f | sample deviation (n - 1), 0 for a single one
+-- column: StdDev (ns) | ns | .1f | sample standard deviation (n - 1), 0 for a single one
 -- column: Name | text | | name of the function
 WITH summary AS (
     SELECT name_id, sum(end_ns - start_ns)::BIGINT AS total, count(*) AS num,

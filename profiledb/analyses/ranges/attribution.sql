@@ -1,4 +1,4 @@
--- title: GPU time by what tells its range
+-- title: GPU time by NVTX match
 -- How much of the work on the GPUs NVTX ranges account for. attributed: launched by a thread that had a range open;
 -- inferred: only the thread that drives the launching one had, as in a backward pass of PyTorch, so that the mode
 -- `process` counts it; unattributed: in no range. The three rows add up to the selection.
@@ -7,7 +7,7 @@
 -- includes: selection
 -- selects: part
 -- column: category | text | | attributed, inferred, unattributed
--- column: operations | count | | kernels, copies, memory sets and whole graphs
+-- column: operations | count | | kernels, copies, memsets and whole graphs
 -- column: gpu_ns | ns | | sum of their durations
 -- column: share_pct | % | .1f | share of the sum over all three
 WITH work AS (

@@ -1,14 +1,14 @@
 -- title: NVTX ranges as a tree
--- A row a path, that is a stack of range names, from the roots down and in the order of time: what the ranges of that
--- path took on the host, and what they ran on the GPU in the mode of the selection. A range counts what the ranges
+-- One row per path, that is a stack of range names, from the roots down and in the order of time: what the ranges of
+-- that path took on the CPU, and what they ran on the GPU in the mode of the selection. A range counts what the ranges
 -- inside it ran, so a path and the paths below it do not add up; self time does.
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
 -- param: path =  keeps this path, or all paths that end with this name
--- param: search =  keeps paths whose last name contains this text, in capitals or not; no pattern
+-- param: search =  keeps paths whose last name contains this text, in upper or lower case; not a pattern
 -- param: depth =  keeps as many levels, from the outermost one down
--- param: limit =  keeps as many paths: those that took longest, on the host or on the GPU, and the paths around them
+-- param: limit =  keeps as many paths: those that took longest, on the CPU or on the GPU, and the paths around them
 -- column: path_id | id | | number of the path
 -- column: parent_id | id | | path around it
 -- column: level | count | | ranges around it
@@ -17,13 +17,13 @@
 -- column: style | text | | PushPop, StartEnd, or both
 -- column: instances | count | | ranges of this path
 -- column: threads | count | | threads that opened it
--- column: first_ns | ns | | begin of the first one, from the begin of the capture
--- column: cpu_ns = Host | ns | | time between begin and end on the host
--- column: self_ns | ns | | on the host, outside the ranges inside it
+-- column: first_ns | ns | | start of the first one, from the start of the capture
+-- column: cpu_ns = CPU | ns | | time between start and end on the CPU
+-- column: self_ns | ns | | on the CPU, outside the ranges inside it
 -- column: gpu_ns = GPU | ns | | from its first operation on the GPU to the end of its last, summed over its instances
 -- column: busy_ns = GPU busy | ns | | time in which its operations ran on the GPU; what ran at the same time in one range counts once
 -- column: kernel_ns = Kernels | ns | | sum of the durations of their kernels
--- column: operations | count | | kernels, copies, memory sets and whole graphs; empty where the report has none of ranges
+-- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
 -- column: launched_in | count | | ranges of this path that launched anything
 -- column: warmup | bool | | whether it, or a range around it, looks like a warm-up
 -- column: children | count | | paths directly inside it, shown or not

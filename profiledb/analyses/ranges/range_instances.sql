@@ -1,25 +1,25 @@
 -- title: Instances of an NVTX range
--- A row an instance in the order of time: how long the range took on the host, and what it ran on the GPU in the mode
+-- One row per instance in the order of time: how long the range took on the CPU, and what it ran on the GPU in the mode
 -- of the selection. The first instances on a thread look like a warm-up where they lead, one after the other, by more
 -- than three median absolute deviations and more than a tenth above the median of the later two thirds, in their time
--- on the host or on the GPU; at most the first third can. Where there are more than `points`, they are cut into
+-- on the CPU or on the GPU; at most the first third can. Where there are more than `points`, they are cut into
 -- stretches of which the shortest and the longest on either side are kept, so that outliers stay.
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
 -- param: path =  path as nvtx_tree prints it, or a name wherever it stands
--- param: points = 2000 how many rows at most
+-- param: points = 2000 at most this many rows
 -- column: nth | count | | number in the order of time, from 1
 -- column: range_id | id | | number of the range in the report
 -- column: path | text | | its path
 -- column: number | count | | number among those of its path and thread, from 1, as a selection counts
 -- column: thread | text | | thread that opened it: process and thread id
--- column: start_ns | ns | | begin, from the begin of the capture
--- column: cpu_ns | ns | | duration on the host
--- column: gpu_start_ns | ns | | begin of its first operation on the GPU, from the begin of the capture
+-- column: start_ns | ns | | start, from the start of the capture
+-- column: cpu_ns | ns | | duration on the CPU
+-- column: gpu_start_ns | ns | | start of its first operation on the GPU, from the start of the capture
 -- column: gpu_ns | ns | | from its first operation on the GPU to the end of its last, holes included
 -- column: busy_ns | ns | | time in which its operations ran
--- column: operations | count | | kernels, copies, memory sets and whole graphs; empty where the report has none of ranges
+-- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
 -- column: gap_ns | ns | | from the end of the instance before it on its thread, in the selection or not; negative where they overlap
 -- column: is_warmup | bool | | whether it looks like a warm-up
 -- column: closed | bool | | false where the capture ended inside

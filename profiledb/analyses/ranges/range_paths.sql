@@ -1,6 +1,6 @@
 -- title: Paths of NVTX ranges
--- What a selection can name, of the whole report: a row a path with how many instances of it there are to pick from.
--- `nvtx_tree` has the same paths with their times.
+-- What a selection can name, of the whole report: one row per path with how many instances of it there are to pick
+-- from. `nvtx_tree` has the same paths with their times.
 -- needs: range
 -- includes: selection
 -- column: path | text | | all names, joined by slashes, as a selection takes them

@@ -1,7 +1,7 @@
 -- title: NVTX ranges at the top levels by name
--- A row a name of the outermost ranges of the selection and of those right inside them, with a star for the last number
--- of a name, so that step_0 and step_1 are one. Times are sums over the instances; a range counts what the ranges
--- inside it ran. In the order of time.
+-- One row per name of the outermost ranges of the selection and of those right inside them, with a star for the last
+-- number of a name, so that step_0 and step_1 are one. Times are sums over the instances; a range counts what the
+-- ranges inside it ran. In the order of time.
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
@@ -9,11 +9,11 @@
 -- column: pattern | text | | names from the outermost range of the selection down, joined by slashes
 -- column: level | count | | ranges of the selection around it
 -- column: instances | count | | ranges of this pattern
--- column: cpu_ns | ns | | sum of their durations on the host
+-- column: cpu_ns | ns | | sum of their durations on the CPU
 -- column: gpu_ns | ns | | sum of their times on the GPU, from the first operation to the end of the last, holes included
 -- column: busy_ns | ns | | sum of the times in which their operations ran
 -- column: kernel_ns | ns | | sum of the durations of their kernels
--- column: operations | count | | kernels, copies, memory sets and whole graphs; empty where the report has none of ranges
+-- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
 WITH RECURSIVE total AS (
     SELECT path_id, count(*) AS instances, min(start_ns) AS first_ns, sum(cpu_ns) AS cpu_ns, sum(gpu_ns) AS gpu_ns,
         sum(busy_ns) AS busy_ns, sum(kernel_ns) AS kernel_ns, sum(operations) AS operations

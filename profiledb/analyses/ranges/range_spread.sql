@@ -1,5 +1,5 @@
 -- title: Spread of the instances of an NVTX range
--- How much the instances of a range differ: a row for their time on the host (cpu), from their first operation on the
+-- How much the instances of a range differ: a row for their time on the CPU (cpu), from their first operation on the
 -- GPU to the end of the last (gpu), and in which their operations ran (busy). What was never closed is left out.
 -- `range_instances` says which ones look like a warm-up.
 -- needs: range
@@ -12,9 +12,9 @@
 -- column: mean_ns | ns | .1f | mean time
 -- column: min_ns | ns | | shortest
 -- column: median_ns | ns | .1f | half of them take at most this long
--- column: p95_ns | ns | .1f | 95 of 100 take at most this long
+-- column: p95_ns | ns | .1f | 95 % take at most this long
 -- column: max_ns | ns | | longest
--- column: stddev_ns | ns | .1f | sample deviation (n - 1), empty for a single one
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), empty for a single one
 -- column: cv_pct | % | .1f | that over the mean: coefficient of variation
 -- column: steady_median_ns | ns | .1f | median without the warm-up
 -- column: steady_cv_pct | % | .1f | coefficient of variation without the warm-up

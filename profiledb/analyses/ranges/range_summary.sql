@@ -1,18 +1,18 @@
 -- title: NVTX ranges by name
--- Durations of NVTX ranges on the host by name and style, with the names as the program gave them. A range counts in
+-- Durations of NVTX ranges on the CPU by name and style, with the names as the program gave them. A range counts in
 -- full, whatever ranges it encloses.
 -- needs: range
 -- includes: selection, nsys
 -- selects: part
 -- column: name = Range | text | | name of the range, behind its domain and a colon where it has one
 -- column: style | text | | PushPop or StartEnd
--- column: total_ns | ns | | sum of durations on the host, between begin and end
+-- column: total_ns | ns | | sum of durations on the CPU, between start and end
 -- column: instances | count | | number of instances
 -- column: avg_ns = Average | ns | .1f | mean duration
 -- column: median_ns | ns | .1f | median duration
 -- column: min_ns | ns | | shortest duration
 -- column: max_ns = Longest | ns | | longest duration
--- column: stddev_ns | ns | .1f | sample deviation (n - 1), 0 for a single one
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation (n - 1), 0 for a single one
 SELECT name, style, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS instances,
     avg(end_ns - start_ns) AS avg_ns, median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns,
     max(end_ns - start_ns) AS max_ns, deviation(end_ns - start_ns) AS stddev_ns

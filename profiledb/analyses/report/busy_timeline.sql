@@ -1,5 +1,5 @@
 -- title: GPU busy time over the capture
--- The capture in bins of equal width, and which part of each bin a GPU worked (union of kernels, copies, memory sets
+-- The capture in bins of equal width, and which part of each bin a GPU worked (union of kernels, copies, memsets
 -- and whole graphs). GPUs that the program did not use have no rows. A selection leaves the bins as they are and counts
 -- its own work in them.
 -- needs: kernel or memop or graph_launch
@@ -8,8 +8,8 @@
 -- param: bins = 200 how many bins the capture is cut into
 -- column: gpu_id | id | | number of the GPU
 -- column: bin | count | | number of the bin, from 0
--- column: start_ns | ns | | begin of the bin, from the begin of the capture
--- column: end_ns | ns | | end of the bin, from the begin of the capture
+-- column: start_ns | ns | | start of the bin, from the start of the capture
+-- column: end_ns | ns | | end of the bin, from the start of the capture
 -- column: busy_ns | ns | | time in the bin at which an operation ran
 -- column: busy_pct | % | .1f | busy time as a share of the bin
 WITH busy AS MATERIALIZED (FROM selected_busy

@@ -1,10 +1,10 @@
 -- title: GPUs and streams
--- A row a GPU and CUDA stream of the whole report that ran anything, with how much.
+-- One row per GPU and CUDA stream of the whole report that ran anything, with how much.
 -- needs: kernel or memop or graph_launch
 -- column: gpu_id | id | | number of the GPU
 -- column: gpu | text | | product name, empty where the report does not tell
 -- column: stream | id | | number of the CUDA stream
--- column: operations | count | | kernels, copies, memory sets and whole graphs
+-- column: operations | count | | kernels, copies, memsets and whole graphs
 -- column: gpu_ns | ns | | sum of their durations
 SELECT device_id AS gpu_id, any_value(gpu.name) AS gpu, stream_id AS stream, count(*) AS operations,
     sum(end_ns - start_ns)::BIGINT AS gpu_ns

@@ -1,5 +1,5 @@
 -- title: GPU busy time
--- How much of the capture each GPU worked. Busy is the union of the intervals of kernels, copies, memory sets and whole
+-- How much of the capture each GPU worked. Busy is the union of the intervals of kernels, copies, memsets and whole
 -- graphs, so work that runs at the same time counts once and no share exceeds 100 %. A GPU of the machine that the
 -- program did not use has 0 operations and no times. Of a selection its own work counts, in full even
 -- where it reaches over an edge, and shares are of the time that it covers: the times of its ranges on the GPU.
@@ -8,12 +8,12 @@
 -- selects: part
 -- column: gpu_id | id | | number of the GPU
 -- column: gpu | text | | product name, empty where the report does not tell
--- column: operations | count | | kernels, copies, memory sets and whole graphs
+-- column: operations | count | | kernels, copies, memsets and whole graphs
 -- column: busy_ns | ns | | union of the times at which an operation ran
 -- column: kernel_ns | ns | | sum of kernel durations; kernels that run at the same time both count
--- column: copy_ns | ns | | sum of the durations of copies and memory sets
--- column: first_ns | ns | | begin of the first operation, from the begin of the capture
--- column: active_ns | ns | | from the begin of the first operation to the end of the last one
+-- column: copy_ns | ns | | sum of the durations of memcpy and memset operations
+-- column: first_ns | ns | | start of the first operation, from the start of the capture
+-- column: active_ns | ns | | from the start of the first operation to the end of the last one
 -- column: capture_ns | ns | | length of the capture, or the time of it that the selection covers
 -- column: busy_pct | % | .1f | busy time as a share of that, 100 at most
 -- column: busy_active_pct | % | .1f | busy time as a share of the active span

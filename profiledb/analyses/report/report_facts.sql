@@ -4,7 +4,7 @@
 -- column: tool | text | | profiler that captured
 -- column: tool_version | text | | its version
 -- column: converter | text | | what read the file: program, version and road
--- column: captured_at | text | | begin of the session, UTC
+-- column: captured_at | text | | start of the session, UTC
 -- column: duration_ns | ns | | length of the capture as the profiler states it
 -- column: command | text | | program that was profiled, with its arguments
 -- column: gpus | count | | GPUs of the machine

@@ -1,11 +1,11 @@
 -- title: Steps in numbers
--- A row a pattern of steps (`iterations` says how they are told): the first step against the rest, that is all but
+-- One row per pattern of steps (`iterations` says how they are told): the first step against the rest, that is all but
 -- those that look like a warm-up, and how many the program makes a second. What was never closed is left out. The rest
 -- are the steps that count, on every page and in every analysis that tells something of a step.
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
--- param: by = cpu (cpu, gpu, busy) time on the host, from first to last operation on the GPU, or in which operations ran
+-- param: by = cpu (cpu, gpu, busy) time on the CPU, from first to last operation on the GPU, or in which operations ran
 -- column: rank | count | | rank of the pattern, from 1
 -- column: steps | text | | pattern: path with a star for the number that changes
 -- column: thread | text | | thread that opened them: process and thread id
@@ -15,11 +15,11 @@
 -- column: median_ns | ns | .1f | median of the rest
 -- column: mean_ns | ns | .1f | mean of the rest
 -- column: min_ns | ns | | shortest of the rest
--- column: p95_ns | ns | .1f | 95 of 100 of the rest take at most this long
+-- column: p95_ns | ns | .1f | 95 % of the rest take at most this long
 -- column: max_ns | ns | | longest of the rest
--- column: stddev_ns | ns | .1f | sample deviation of the rest (n - 1), empty for a single one
+-- column: stddev_ns = Std dev | ns | .1f | sample standard deviation of the rest (n - 1), empty for a single one
 -- column: cv_pct | % | .1f | that over the mean: coefficient of variation
--- column: per_second | 1/s | .2f | steps a second on the host, from the begin of the first of the rest to the end of the last
+-- column: per_second | 1/s | .2f | steps per second on the CPU, from the start of the first of the rest to the end of the last
 -- column: total_ns | ns | | sum over the steps that count
 -- column: unclosed | count | | steps that were never closed
 -- column: has_gpu | bool | | whether any of them ran anything on a GPU

@@ -13,7 +13,7 @@
 -- includes: selection, ranges
 -- selects: part, mode
 -- param: rank =  steps of this rank alone
--- param: points = 2000 how many rows of a pattern at most
+-- param: points = 2000 at most this many rows per pattern
 -- column: rank | count | | rank of the pattern, from 1
 -- column: steps | text | | pattern: path with a star for the number that changes
 -- column: thread | text | | thread that opened them: process and thread id
@@ -21,11 +21,11 @@
 -- column: name = Range | text | | name of the range
 -- column: path | text | | its path, as a selection takes it
 -- column: range_id | id | | number of the range in the report
--- column: start_ns = Begin | ns | | begin, from the begin of the capture
--- column: cpu_ns = Host | ns | | between begin and end on the host
+-- column: start_ns = Start | ns | | start, from the start of the capture
+-- column: cpu_ns = CPU | ns | | between start and end on the CPU
 -- column: gpu_ns = GPU | ns | | from its first operation on the GPU to the end of its last, holes included
 -- column: busy_ns = GPU busy | ns | | time in which its operations ran
--- column: operations | count | | kernels, copies, memory sets and whole graphs; empty where the report has none of ranges
+-- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
 -- column: gap_ns = Since the last | ns | | from the end of the step before
 -- column: is_warmup | bool | | whether it looks like a warm-up
 -- column: closed | bool | | false where the capture ended inside

@@ -1,29 +1,29 @@
 -- title: Model FLOPs utilization
--- A single row: the FLOPs that the model needs for a step, over the time of a step and the dense peak of the GPUs that
--- ran kernels. FLOPs and precision are those given, else those that the program wrote beside the report (keys
+-- A single row: the FLOPs that the model needs per step, over the step time and the dense peak of the GPUs that ran
+-- kernels. FLOPs and precision are those given, else those that the program wrote beside the report (keys
 -- flops_per_step and precision of NAME.meta.json). A step is one of rank 1 of `iterations` that does not look like a
--- warm-up; its time is the median on the host or on the GPU, whichever is longer: a host that does not wait for the GPU
--- is done early. What is not known leaves the figure empty. So does a share above 105 %, which cannot be:
+-- warm-up; its time is the median on the CPU or on the GPU, whichever is longer: a CPU that does not wait for the GPU
+-- is done early. What is not known leaves the figure empty. So does a share above 105 %, which is impossible:
 -- `contradiction` says what it would be and of what.
 -- needs: kernel
 -- includes: selection, sidecar, ranges, peak, share
 -- selects: part, mode
--- param: flops =  FLOPs of a step on all GPUs together
--- param: precision =  fp64, fp32, tf32, bf16, fp16 or fp8; where nobody tells bf16
--- param: step_ns =  time of a step instead of the measured one, in ns
--- column: mfu_pct | % | .2f | FLOPs of a step over its time, as a share of the peak
--- column: flops_per_step | FLOP | | FLOPs of a step
+-- param: flops =  FLOPs per step on all GPUs together
+-- param: precision =  fp64, fp32, tf32, bf16, fp16 or fp8; bf16 where nothing else is known
+-- param: step_ns =  step time in place of the measured one, in ns
+-- column: mfu_pct | % | .2f | FLOPs per step over the step time, as a share of the peak
+-- column: flops_per_step | FLOP | | given, or what the program wrote beside the report
 -- column: flops_from | text | | `given`, or `meta` where the program tells
--- column: step_ns | ns | .1f | time of a step
+-- column: step_ns | ns | .1f | step time
 -- column: step_from | text | | `given`, or the side that is longer: `host`, `gpu`
--- column: steps | count | | steps that the median is of
--- column: flops_per_s | FLOP/s | | FLOPs of a step over its time
+-- column: steps | count | | steps behind the median
+-- column: flops_per_s | FLOP/s | | FLOPs per step over the step time
 -- column: precision | text | | precision of the peak
 -- column: precision_from | text | | `given`, `meta`, or `assumed`
 -- column: gpus | count | | GPUs that ran kernels of the selection
 -- column: gpu | text | | their product names
 -- column: peak_flops_per_s | FLOP/s | | their dense peaks together; empty where one is unknown
--- column: peak_from | text | | where a peak is from: the data sheet, or SMs x FLOPs a cycle x highest clock
+-- column: peak_from | text | | where a peak is from: the data sheet, or SMs x FLOPs per cycle x highest clock
 -- column: contradiction | text | | why MFU is empty though all is known: what it would be, and of which FLOPs, step and precision
 WITH told AS (
     SELECT $flops::DOUBLE AS given_flops, TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE) AS meta_flops,

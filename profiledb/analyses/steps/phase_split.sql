@@ -1,8 +1,8 @@
 -- title: GPU time by phase and kernel class
 -- How the kernel time of each phase (forward, backward, optimizer: phases.toml) divides among classes. A kernel belongs
 -- to the innermost range around its launch whose name has a phase; the mode `thread` leaves out the backward pass that
--- PyTorch launches from threads of its own. A pass is a step of the loop as `iterations` finds it (rank 1) that does
--- not look like a warm-up; what is told of a pass is the mean over them, of the kernels inside them.
+-- PyTorch launches from threads of its own. The columns `pass_*` are per step: means over the steps of the loop that
+-- `iterations` finds (rank 1) and that do not look like a warm-up, with the kernels inside them.
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases
@@ -11,10 +11,10 @@
 -- column: total_ns = Kernel time | ns | | sum of durations
 -- column: share_pct | % | .2f | share of all kernel time of the selection
 -- column: phase_pct | % | .2f | share of the kernel time of the phase
--- column: calls = Launches | count | | number of executions
--- column: passes | count | | passes of the selection; empty where no steps were found
--- column: pass_ns = A pass | ns | .1f | kernel time in a pass
--- column: pass_calls = Launches a pass | count | .2f | executions in a pass
+-- column: calls = Launches | count | | number of launches
+-- column: passes = Steps | count | | steps of the selection that count; empty where no steps were found
+-- column: pass_ns = Time per step | ns | .1f | mean kernel time in a step
+-- column: pass_calls = Launches per step | count | .2f | mean number of launches in a step
 SELECT phase, coalesce(class, 'other') AS class, sum(total_ns)::BIGINT AS total_ns,
     100.0 * sum(total_ns) / nullif(sum(sum(total_ns)) OVER (), 0) AS share_pct,
     100.0 * sum(total_ns) / nullif(sum(sum(total_ns)) OVER (PARTITION BY phase), 0) AS phase_pct,

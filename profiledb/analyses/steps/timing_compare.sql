@@ -1,12 +1,12 @@
 -- title: Timers against NVTX ranges
--- A row a label of the timings that lie beside the report: what a timer of the program measured, beside the ranges of
--- that label. A label means the ranges of that path, with or without the name of their step, else those whose path ends
--- so, else of that name with a number behind it. They are paired by step, where a range around them or the range itself
--- is called like one (step_3) and the label does not hold that name; else by their order, where there are as many of
--- both. A label with measurements of a range and of the steps inside it, such as batch_8, has a second row for these:
--- batch_8/step_*. Measurements of a warm-up (step warmup) pair with ranges in one, and are left out with them. The
--- figures are those of the pairs; where nothing pairs, those of all measurements and of all ranges, and then nothing is
--- said of the overhead. Ranges that were never closed do not count.
+-- One row per label of the timings that lie beside the report: what a timer of the program measured, beside the ranges
+-- of that label. A label means the ranges of that path, with or without the name of their step, else those whose path
+-- ends so, else of that name with a number behind it. They are paired by step, where a range around them or the range
+-- itself is called like one (step_3) and the label does not hold that name; else by their order, where there are as
+-- many of both. A label with measurements of a range and of the steps inside it, such as batch_8, has a second row for
+-- these: batch_8/step_*. Measurements of a warm-up (step warmup) pair with ranges in one, and are left out with them.
+-- The figures are those of the pairs; where nothing pairs, those of all measurements and of all ranges, and then
+-- nothing is said of the overhead. Ranges that were never closed do not count.
 -- needs: timing
 -- needs: range
 -- includes: selection, sidecar, timing
@@ -16,21 +16,21 @@
 -- column: ranges | count | | ranges of this label in the selection
 -- column: pairs | count | | measurements with their range
 -- column: timer_mean_ns = Timer | ns | .0f | mean of what the timer measured
--- column: timer_std_ns | ns | .0f | sample deviation of the timer
--- column: timer_p50_ns = Timer 50 % | ns | .0f | median of the timer
--- column: timer_p95_ns = Timer 95 % | ns | .0f | 95th percentile of the timer
--- column: cpu_mean_ns = Host | ns | .0f | mean duration of the ranges on the host
--- column: cpu_std_ns = Host std | ns | .0f | sample deviation of the ranges on the host
--- column: cpu_p50_ns = Host 50 % | ns | .0f | median of the ranges on the host
--- column: cpu_p95_ns = Host 95 % | ns | .0f | 95th percentile of the ranges on the host
+-- column: timer_std_ns | ns | .0f | sample standard deviation of the timer
+-- column: timer_p50_ns = Timer P50 | ns | .0f | median of the timer
+-- column: timer_p95_ns = Timer P95 | ns | .0f | 95th percentile of the timer
+-- column: cpu_mean_ns = CPU | ns | .0f | mean duration of the ranges on the CPU
+-- column: cpu_std_ns = CPU std dev | ns | .0f | sample standard deviation of the ranges on the CPU
+-- column: cpu_p50_ns = CPU P50 | ns | .0f | median of the ranges on the CPU
+-- column: cpu_p95_ns = CPU P95 | ns | .0f | 95th percentile of the ranges on the CPU
 -- column: gpu_mean_ns = GPU | ns | .0f | mean time on the GPU, from the first operation to the end of the last
--- column: gpu_std_ns = GPU std | ns | .0f | sample deviation of the time on the GPU
--- column: gpu_p50_ns = GPU 50 % | ns | .0f | median of the time on the GPU
--- column: gpu_p95_ns = GPU 95 % | ns | .0f | 95th percentile of the time on the GPU
--- column: over_cpu_ns = Timer − host | ns | .0f | mean of what the timer saw and the range did not
--- column: over_cpu_pct = of host | % | .2f | that of the mean of the ranges on the host
+-- column: gpu_std_ns = GPU std dev | ns | .0f | sample standard deviation of the time on the GPU
+-- column: gpu_p50_ns = GPU P50 | ns | .0f | median of the time on the GPU
+-- column: gpu_p95_ns = GPU P95 | ns | .0f | 95th percentile of the time on the GPU
+-- column: over_cpu_ns = Timer − CPU | ns | .0f | mean of timer minus range
+-- column: over_cpu_pct = of CPU | % | .2f | that as a share of the mean range on the CPU
 -- column: over_gpu_ns = Timer − GPU | ns | .0f | mean of timer minus time on the GPU; below 0 the GPU worked on when the timer had stopped
--- column: over_gpu_pct = of GPU | % | .2f | that of the mean time on the GPU
+-- column: over_gpu_pct = of GPU | % | .2f | that as a share of the mean time on the GPU
 -- column: gpu_pairs | count | | pairs that ran anything on the GPU
 WITH pair AS (
     FROM selected_timing_pair(selected_mode())

@@ -1,8 +1,8 @@
 -- title: Features of tasks for machine learning
--- A row a task and size of the times that lie beside the report: the times, the GPU, and what the profile says of the
--- NVTX ranges TASK_SIZE/gpu, such as matmul_1024/gpu, outside of what looks like a warm-up. A selection changes
--- nothing. Counts, bytes and sums of durations of the profile are means of a repetition, what is called median is one.
--- What the report does not tell is empty: without such ranges all that comes from the profile.
+-- One row per task and size of the times that lie beside the report: the times, the GPU, and what the profile says of
+-- the NVTX ranges TASK_SIZE/gpu, such as matmul_1024/gpu, outside of what looks like a warm-up. A selection changes
+-- nothing. Counts, bytes and sums of durations of the profile are means per repetition, except for what is called
+-- median. What the report does not tell is empty: without such ranges all that comes from the profile.
 -- needs: task_time
 -- includes: selection, sidecar, memory, peak, task, share
 -- column: gpu_name | text | | product name of the GPU that worked most
@@ -12,7 +12,7 @@
 -- column: memory_bandwidth_bytes_per_s | bytes/s | | peak of its memory
 -- column: precision | text | | precision of the program, as NAME.meta.json tells: fp32 ...
 -- column: peak_flops_per_s | FLOP/s | | dense peak of the GPU in that precision
--- column: peak_from | text | | where the peak is from: the data sheet, or SMs x FLOPs a cycle x highest clock
+-- column: peak_from | text | | where the peak is from: the data sheet, or SMs x FLOPs per cycle x highest clock
 -- column: cpu_name | text | | processor
 -- column: cpu_backend | text | | who computed on the CPU (backends.cpu of NAME.meta.json)
 -- column: gpu_backend | text | | who computed on the GPU (backends.gpu of NAME.meta.json)
@@ -22,11 +22,11 @@
 -- column: cpu_repetitions | count | | whole repetitions on the CPU that were timed
 -- column: gpu_repetitions | count | | whole repetitions on the GPU that were timed
 -- column: cpu_total_median_ns | ns | | median of all parts on the CPU together
--- column: cpu_total_std_ns | ns | | sample deviation of it
+-- column: cpu_total_std_ns | ns | | sample standard deviation of it
 -- column: cpu_compute_median_ns | ns | | median of computing on the CPU
 -- column: cpu_allocate_median_ns | ns | | median of allocating on the CPU
 -- column: gpu_total_median_ns | ns | | median of all parts on the GPU together
--- column: gpu_total_std_ns | ns | | sample deviation of it
+-- column: gpu_total_std_ns | ns | | sample standard deviation of it
 -- column: gpu_compute_median_ns | ns | | median of computing on the GPU
 -- column: gpu_allocate_median_ns | ns | | median of allocating on the GPU
 -- column: gpu_to_device_median_ns | ns | | median of the copies to the GPU
@@ -38,7 +38,7 @@
 -- column: cpu_compute_flops_per_s | FLOP/s | | flops over the median of computing on the CPU
 -- column: gpu_compute_flops_per_s | FLOP/s | | flops over the median of computing on the GPU
 -- column: profiled_repetitions | count | | ranges that were looked at
--- column: host_median_ns | ns | | median duration of the range on the host
+-- column: host_median_ns | ns | | median duration of the range on the CPU
 -- column: api_calls | count | | CUDA calls of a repetition
 -- column: api_ns | ns | | sum of their durations; those inside others count twice
 -- column: launch_calls | count | | those that launch kernels or graphs
@@ -47,7 +47,7 @@
 -- column: distinct_kernels | count | | different full names of kernels
 -- column: kernel_ns | ns | | sum of the durations of the kernels
 -- column: kernel_median_ns | ns | | median of that sum
--- column: gpu_busy_ns | ns | | time in which kernels, copies or memory sets ran: their union
+-- column: gpu_busy_ns | ns | | time in which kernels, copies or memsets ran: their union
 -- column: copies_to_device | count | | copies from host to device
 -- column: bytes_to_device | bytes | | their sizes
 -- column: copy_to_device_ns | ns | | sum of their durations
@@ -60,15 +60,15 @@
 -- column: top_kernel_name | text | | kernel and launch shape with the most time: its full name
 -- column: top_kernel_class | text | | its class
 -- column: top_kernel_share_pct | % | | its share of the time of the kernels
--- column: top_kernel_median_ns | ns | | median duration of one execution
--- column: top_kernel_launches | count | | its executions
+-- column: top_kernel_median_ns | ns | | median duration of one launch
+-- column: top_kernel_launches | count | | its launches
 -- column: grid_x | count | | its blocks in x
 -- column: grid_y | count | | its blocks in y
 -- column: grid_z | count | | its blocks in z
 -- column: block_x | count | | threads of its blocks in x
 -- column: block_y | count | | threads of its blocks in y
 -- column: block_z | count | | threads of its blocks in z
--- column: registers_per_thread | count | | its 32-bit registers of a thread
+-- column: registers_per_thread | count | | 32-bit registers per thread
 -- column: static_shared_bytes | bytes | | shared memory of its blocks, declared
 -- column: dynamic_shared_bytes | bytes | | shared memory of its blocks, asked for at launch
 -- column: kernel_flops_per_s | FLOP/s | | flops over the median of the sum of the durations of the kernels

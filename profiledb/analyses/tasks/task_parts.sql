@@ -1,5 +1,5 @@
 -- title: Parts of the same work on CPU and GPU
--- A row a task, size, device and part of the times that lie beside the report, in the order in which they ran. The
+-- One row per task, size, device and part of the times that lie beside the report, in the order in which they ran. The
 -- shares of a task, size and device add up to 100.
 -- needs: task_time
 -- includes: sidecar, task, attention

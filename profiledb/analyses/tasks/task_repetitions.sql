@@ -1,6 +1,6 @@
 -- title: Repetitions of the same work on CPU and GPU
--- A row a task, size, device and repetition of the times that lie beside the report. Of more than `points` of a task,
--- size and device as many are kept, spread evenly over their order.
+-- One row per task, size, device and repetition of the times that lie beside the report. Of more than `points` of a
+-- task, size and device as many are kept, spread evenly over their order.
 -- needs: task_time
 -- includes: sidecar, task
 -- param: points = 500 how many of a task, size and device at most

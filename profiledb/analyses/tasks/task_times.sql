@@ -1,7 +1,7 @@
 -- title: The same work on CPU and GPU
--- A row a task and size of the times that lie beside the report: all parts of a device together, and computing alone,
--- as if the data were there already. The n-th row of a part is its n-th repetition; a repetition that lacks a part has
--- no total. The speed-up is the median of the CPU over that of the GPU.
+-- One row per task and size of the times that lie beside the report: all parts of a device together, and computing
+-- alone, as if the data were there already. The n-th row of a part is its n-th repetition; a repetition that lacks a
+-- part has no total. The speed-up is the median of the CPU over that of the GPU.
 -- needs: task_time
 -- includes: sidecar, task
 -- column: task | text | | what was computed
@@ -11,22 +11,22 @@
 -- column: partial_repetitions | count | | repetitions of both that lack a part and are left out of the totals
 -- column: cpu_median_ns = CPU | ns | .0f | median of all parts on the CPU together
 -- column: cpu_mean_ns = CPU mean | ns | .0f | mean of all parts on the CPU together
--- column: cpu_std_ns = CPU std | ns | .0f | sample deviation of all parts on the CPU together; empty for one repetition
+-- column: cpu_std_ns = CPU std dev | ns | .0f | sample standard deviation of all parts on the CPU together; empty for one repetition
 -- column: cpu_min_ns = CPU min | ns | .0f | least of all parts on the CPU together
 -- column: cpu_max_ns | ns | .0f | most of it
 -- column: gpu_median_ns = GPU | ns | .0f | median of all parts on the GPU together
 -- column: gpu_mean_ns = GPU mean | ns | .0f | mean of all parts on the GPU together
--- column: gpu_std_ns = GPU std | ns | .0f | sample deviation of all parts on the GPU together; empty for one repetition
+-- column: gpu_std_ns = GPU std dev | ns | .0f | sample standard deviation of all parts on the GPU together; empty for one repetition
 -- column: gpu_min_ns = GPU min | ns | .0f | least of all parts on the GPU together
 -- column: gpu_max_ns | ns | .0f | most of it
 -- column: cpu_compute_median_ns = CPU compute | ns | .0f | median of computing on the CPU
 -- column: cpu_compute_mean_ns | ns | .0f | mean of it
--- column: cpu_compute_std_ns | ns | .0f | sample deviation of it; empty for one repetition
+-- column: cpu_compute_std_ns | ns | .0f | sample standard deviation of it; empty for one repetition
 -- column: cpu_compute_min_ns | ns | .0f | least of it
 -- column: cpu_compute_max_ns | ns | .0f | most of it
 -- column: gpu_compute_median_ns = GPU compute | ns | .0f | median of computing on the GPU
 -- column: gpu_compute_mean_ns | ns | .0f | mean of it
--- column: gpu_compute_std_ns | ns | .0f | sample deviation of it; empty for one repetition
+-- column: gpu_compute_std_ns | ns | .0f | sample standard deviation of it; empty for one repetition
 -- column: gpu_compute_min_ns | ns | .0f | least of it
 -- column: gpu_compute_max_ns | ns | .0f | most of it
 -- column: cpu_allocate_ns | ns | .0f | median of the part allocate on the CPU

@@ -146,7 +146,7 @@ def _add_spread(rows: pd.DataFrame, a: dict[str, np.ndarray], b: dict[str, np.nd
     rows["low_pct"], rows["high_pct"] = (pd.array(100 * (ends[:, side] - 1), dtype="Float64") for side in (0, 1))
     told = np.select(
         [rows["status"] != "same", np.isnan(ends[:, 0]), ends[:, 0] > 1, ends[:, 1] < 1],
-        ["", "too few calls", "slower", "faster"],
+        ["", "too few launches", "slower", "faster"],
         "not significant",
     )
     rows["verdict"] = pd.Series(told, index=rows.index).where(rows["status"] == "same")

@@ -76,7 +76,7 @@ def _each(value: float | None, count: int) -> float | None:
 def per(both: Units | None, escape: Escape = words.visible) -> str:
     """What the figures are of: `` per step``, `` per instance of forward``, or `` of the selection``."""
     if both is None:
-        return " of the selection"
+        return " in the selection"
     return f" per instance of {escape(both.name)}" if both.name else " per step"
 
 
@@ -84,15 +84,15 @@ def headline(a: Side, b: Side, escape: Escape = words.visible) -> str:
     """How long B takes against A, in a sentence."""
     change, of = changes(a, b)[WALL], per(units(a, b), escape)
     if change.a is None or change.b is None:
-        return f"Wall time{of} is not known of {'A' if change.a is None else 'B'}."
+        return f"Wall time{of} of {'A' if change.a is None else 'B'} is unknown."
     pct = change.pct
     if pct is None or abs(pct) < SAME_PCT:
         return f"B takes as long as A: {words.duration(change.b)}{of}."
     slow, fast = max(change.a, change.b), min(change.a, change.b)
     times = f" ({slow / fast:,.3g}×)" if fast else ""
     return (
-        f"B is {'slower' if pct > 0 else 'faster'}{times}: {words.duration(change.b)} of wall time{of} instead of"
-        f" {words.duration(change.a)}, {signed_percent(pct)}."
+        f"B is {'slower' if pct > 0 else 'faster'}{times}: {words.duration(change.a)} →"
+        f" {words.duration(change.b)} wall time{of} ({signed_percent(pct)})."
     )
 
 
@@ -134,7 +134,7 @@ def moved(a: Side, b: Side) -> str:
     beside = [_beside(found, letter) for letter in "ab"]
     sizes["other GPU work" if min(beside) < 0 else "less overlap" if rest > 0 else "more overlap"] = rest
     told = sorted((item for item in sizes.items() if abs(item[1]) >= FEW * abs(whole)), key=lambda item: -abs(item[1]))
-    return f"{signed(whole)} of wall time: {', '.join(f'{title} {signed(ns)}' for title, ns in told)}."
+    return f"Wall time {signed(whole)}: {', '.join((f'{title} {signed(ns)}' for title, ns in told))}."
 
 
 def _beside(found: dict[str, Change], letter: str) -> float:
@@ -157,7 +157,7 @@ def outside(a: Side, b: Side) -> str:
     gaps = [side.get("between_steps_ns") for side in sides]
     walls = [side.get(f"wall_ns{totals.PER_STEP}") or 0 for side in sides]
     if any(gap is not None and gap >= FEW * wall for gap, wall in zip(gaps, walls, strict=True)):
-        said.append(f"Between two steps pass {words.duration(gaps[0])} in A, {words.duration(gaps[1])} in B.")
+        said.append(f"Time between steps: {words.duration(gaps[0])} in A, {words.duration(gaps[1])} in B.")
     return " ".join(said)
 
 
@@ -171,9 +171,11 @@ def limit(a: Side, b: Side, percent: float, metric: str = WALL) -> tuple[bool, s
     change = changes(a, b)[metric]
     for letter, side, value in (("A", a, change.a), ("B", b, change.b)):
         if not len(side.gpu_busy) or not side.gpu_busy["operations"].sum():
-            raise AnalysisError(f"Nothing runs on a GPU in the selection of {letter}: no limit can be held.")
+            raise AnalysisError(f"Nothing runs on a GPU in the selection of {letter}, so the limit cannot be checked.")
         if value is None:
-            raise AnalysisError(f"{METRICS[metric][1]} of {letter} is not in its report: no limit can be held.")
+            raise AnalysisError(
+                f"{METRICS[metric][1]} of {letter} is not in its report, so the limit cannot be checked."
+            )
     before, after = change.a or 0.0, change.b or 0.0
     above = after > before * (1 + percent / 100) if before else after > 0
     by = f"{100 * (after / before - 1):+.2f} %" if before else "+0.00 %" if not after else "from none"

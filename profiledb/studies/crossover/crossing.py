@@ -36,7 +36,7 @@ COLUMNS = (
     Column("smallest", "count", "", "the smallest of them"),
     Column("largest", "count", "", "the largest of them"),
     Column("repetitions", "count", "", "repetitions of each device and size, the fewest of them"),
-    Column("crossings", "count", "", "how often the faster device changes from size to size"),
+    Column("crossings", "count", "", "how often the faster device changes with size"),
     Column("crossing", "size", ".1f", "size from which on the GPU is faster; empty where it is not inside"),
     Column("low_place", "text", "", "lower end of the 95 % interval: inside, below or above what was measured"),
     Column("low", "size", ".1f", "that end, where it is inside"),
@@ -44,7 +44,7 @@ COLUMNS = (
     Column("high", "size", ".1f", "that end, where it is inside"),
     Column(
         "threshold", "count", "",
-        "use the GPU from this size on: the upper end of the interval, rounded up; empty where nothing tells it",
+        "use the GPU from this size on: upper end of the interval, rounded up; empty where unknown",
         "Use the GPU from",
     ),
 )  # fmt: skip

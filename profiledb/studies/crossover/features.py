@@ -29,7 +29,7 @@ REPORT_COLUMNS = (
     Column("report_name", "text", "", "name of its file"),
 )
 _OPTIONS: dict[Format, str] = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet, COMPRESSION zstd"}
-_SKIPPED = "no times of tasks lie beside it"
+_SKIPPED = "it has no task times"
 
 
 def columns() -> tuple[Column, ...]:
@@ -67,7 +67,7 @@ def table(library: Library, reports: Sequence[Manifest], left_out: Callable[[str
         )
     for name in lacking:
         if left_out:
-            left_out(f"{name} is left out: {_SKIPPED}.")
+            left_out(f"{name} is excluded: {_SKIPPED}.")
     return pa.concat_tables(tables)
 
 

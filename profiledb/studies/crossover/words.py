@@ -16,12 +16,12 @@ def advice(crossover: Crossover) -> str:
         only = ", perhaps earlier" if crossover.state == "always" and crossover.threshold == crossover.sizes[0] else ""
         return f"Use the GPU from {count(crossover.threshold)} on{only}."
     if crossover.state == "crossed":
-        return "The repetitions scatter too much to say from which size on to use the GPU."
+        return "The repetitions scatter too much to recommend a size for the GPU."
     if crossover.state == "back":
-        return "There is no size from which on the GPU stays ahead."
+        return "The GPU stays ahead from no size on."
     if crossover.state == "always":
-        return "The GPU was faster at every size, but within the scatter."
-    return f"Stay on the CPU, up to {count(crossover.sizes[-1])} at least."
+        return "The GPU was faster at every size, but only within the scatter."
+    return f"Use the CPU for all measured sizes (up to {count(crossover.sizes[-1])})."
 
 
 def why(crossover: Crossover) -> str:
@@ -31,7 +31,7 @@ def why(crossover: Crossover) -> str:
             return "Neither device was measured."
         return f"Only the {_NAMES[crossover.devices[0]]} was measured."
     if crossover.state == "nothing in common":
-        return "CPU and GPU have no size in common at which both took time."
+        return "CPU and GPU have no measured size in common."
     return " ".join(part for part in (_found(crossover), _several(crossover), _sure(crossover)) if part)
 
 
@@ -63,29 +63,29 @@ def crossing(crossover: Crossover) -> str:
 
 def _found(crossover: Crossover) -> str:
     if crossover.state == "crossed":
-        return f"By the medians the GPU is faster from about {count(crossover.crossing)} on."
+        return f"By medians, the GPU is faster from about {count(crossover.crossing)} on."
     if len(crossover.sizes) == 1:
         who = "GPU was" if crossover.state == "always" else "GPU was not"
         return f"The {who} faster at {count(crossover.sizes[0])}, the only size measured on both."
     if crossover.state == "always":
-        return f"The GPU was faster at every size measured: it crosses below {count(crossover.sizes[0])}, if anywhere."
+        return f"The GPU was faster at every measured size; any crossing is below {count(crossover.sizes[0])}."
     if crossover.state == "back":
         return f"The GPU was faster at some sizes, but not at the largest, {count(crossover.sizes[-1])}."
-    return f"The GPU was faster at no size measured: it crosses beyond {count(crossover.sizes[-1])}, if anywhere."
+    return f"The GPU was faster at no measured size; any crossing is beyond {count(crossover.sizes[-1])}."
 
 
 def _several(crossover: Crossover) -> str:
     if crossover.crossings < 2:
         return ""
     last = "; this is the last" if crossover.state == "crossed" else ""
-    return f"The faster one changes {count(crossover.crossings)} times from size to size{last}."
+    return f"The faster device changes {count(crossover.crossings)} times from size to size{last}."
 
 
 def _sure(crossover: Crossover) -> str:
     if shown := interval(crossover):
         return f"95 % interval: {shown}."
     many = "one repetition" if crossover.repetitions == 1 else f"{count(crossover.repetitions)} repetitions"
-    return f"No interval: some size has {many} only, and it takes {FEWEST}."
+    return f"No interval: some size has only {many}, and {FEWEST} are needed."
 
 
 def _end(size: float | None, place: str, crossover: Crossover) -> str:

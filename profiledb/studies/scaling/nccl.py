@@ -18,14 +18,16 @@ CLEAR = 0.01
 """Of a step: how much more than the least the others must wait for a rank before it is called a straggler."""
 
 OPERATIONS = (
-    Column("operation", "text", "", "operation of NCCL"),
-    Column("count", "count", "", "operations of a rank in its steps"),
+    Column("operation", "text", "", "NCCL operation"),
+    Column("count", "count", "", "operations per rank in its steps"),
     Column("mean_ns", "ns", ".0f", "mean duration over all ranks, waits included"),
-    Column("matched", "count", "", "operations that were found on every rank of their communicator"),
-    Column("bytes", "bytes", "", "sum of their sizes as nccl-tests counts them; missing where one is not known"),
-    Column("transfer_ns", "ns", "", "sum of their shortest durations over the ranks: the last to come does not wait"),
-    Column("wait_ns", "ns", ".0f", "sum of what their durations are longer than that, the mean over the ranks"),
-    Column("algbw_gb_per_s", "GB/s", ".2f", "bytes ÷ transfer time, 10^9 bytes a second", "Algorithm"),
+    Column("matched", "count", "", "operations that every rank of their communicator has"),
+    Column("bytes", "bytes", "", "sum of their sizes as nccl-tests counts them; empty where one is unknown"),
+    Column(
+        "transfer_ns", "ns", "", "sum of their shortest durations over the ranks: the last rank to arrive does not wait"
+    ),
+    Column("wait_ns", "ns", ".0f", "sum of the time beyond that, mean over the ranks"),
+    Column("algbw_gb_per_s", "GB/s", ".2f", "bytes ÷ transfer time, 10^9 bytes per second", "Algorithm"),
     Column(
         "busbw_gb_per_s",
         "GB/s",
@@ -39,11 +41,11 @@ OPERATIONS = (
 WAITS = (
     Column("rank", "count", "", "rank"),
     Column("report", "text", "", "its report"),
-    Column("matched", "count", "", "operations that were found on every rank of their communicator"),
-    Column("wait_ns", "ns", "", "sum of its waits: durations less the shortest one over the ranks"),
-    Column("wait_step_ns", "ns", ".0f", "the same a step"),
-    Column("last", "count", "", "operations that it was the last to come to"),
-    Column("step_ns", "ns", ".0f", "mean length of its steps"),
+    Column("matched", "count", "", "operations that every rank of their communicator has"),
+    Column("wait_ns", "ns", "", "sum of its waits: duration minus the shortest over the ranks"),
+    Column("wait_step_ns", "ns", ".0f", "the same, per step"),
+    Column("last", "count", "", "operations that it was last to arrive at"),
+    Column("step_ns", "ns", ".0f", "mean step time"),
 )
 """Columns of ``waits``."""
 

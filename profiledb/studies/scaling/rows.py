@@ -10,32 +10,33 @@ from profiledb.studies.scaling.runs import PARTS, Run
 
 NS_PER_S = 1e9
 RUNS = (
-    Column("run", "text", "", "the reports' name without their rank"),
+    Column("run", "text", "", "name of its reports without the rank"),
     Column(
-        "scaling", "text", "", "strong: one piece of work is divided; weak: every rank has as much; empty for a base"
+        "scaling",
+        "text",
+        "",
+        "strong: the ranks divide one piece of work; weak: every rank has the same work; empty for a base",
     ),
-    Column("ranks", "count", "", "ranks of the run"),
-    Column("seen", "count", "", "ranks of which there is a report"),
-    Column("steps", "count", "", "steps of a rank that the means are over"),
-    Column("step_ns", "ns", ".0f", "length of a step, the mean over steps and ranks"),
-    Column("slowest_ns", "ns", ".0f", "length of a step of the slowest rank, the mean", "Slowest rank"),
-    Column("compute_ns", "ns", ".0f", "of a step: kernels that are no communication"),
-    Column("exposed_ns", "ns", ".0f", "of a step: communication, and no compute"),
-    Column("copy_ns", "ns", ".0f", "of a step: copies, and no kernel", "Copies"),
-    Column("idle_ns", "ns", ".0f", "of a step: nothing ran"),
-    Column("hidden_ns", "ns", ".0f", "communication beside compute, which is part of the compute"),
-    Column("items_per_s", "1/s", ".0f", "of all ranks, as the program counts them", "Items/s"),
+    Column("ranks", "count", "", "ranks in the run"),
+    Column("seen", "count", "", "ranks with a report"),
+    Column("steps", "count", "", "steps per rank behind the means"),
+    Column("step_ns", "ns", ".0f", "step time, mean over steps and ranks"),
+    Column("slowest_ns", "ns", ".0f", "mean step time of the slowest rank", "Slowest rank"),
+    Column("compute_ns", "ns", ".0f", "per step: non-communication kernels"),
+    Column("exposed_ns", "ns", ".0f", "per step: communication without compute"),
+    Column("copy_ns", "ns", ".0f", "per step: memcpy or memset without kernels", "Memcpy"),
+    Column("idle_ns", "ns", ".0f", "per step: nothing ran"),
+    Column("hidden_ns", "ns", ".0f", "communication that overlaps compute; part of the compute time"),
+    Column("items_per_s", "1/s", ".0f", "over all ranks, as the program counts them", "Items/s"),
     Column("items", "text", "", "what the items are"),
-    Column("base", "text", "", "run that it is measured against: the one with the fewest ranks, N₀"),
-    Column(
-        "speedup", "x", ".3f", "T(N₀) ÷ T(N) of the length T of a step; of weak scaling N ÷ N₀ times that", "Speed-up"
-    ),
+    Column("base", "text", "", "run that it is compared with: the one with the fewest ranks, N₀"),
+    Column("speedup", "x", ".3f", "T(N₀) ÷ T(N) for the step time T; for weak scaling N ÷ N₀ times that", "Speed-up"),
     Column("ideal", "x", ".3f", "N ÷ N₀"),
     Column("efficiency_pct", "%", ".1f", "strong: N₀ T(N₀) ÷ (N T(N)); weak: T(N₀) ÷ T(N)"),
-    Column("lost_ns", "ns", ".0f", "length of a step less the ideal one: strong N₀ T(N₀) ÷ N, weak T(N₀)"),
-    Column("lost_compute_ns", "ns", ".0f", "part of lost_ns: compute less what it would ideally be"),
+    Column("lost_ns", "ns", ".0f", "step time minus the ideal: strong N₀ T(N₀) ÷ N, weak T(N₀)"),
+    Column("lost_compute_ns", "ns", ".0f", "part of lost_ns: compute beyond the ideal"),
     Column("lost_exposed_ns", "ns", ".0f", "part of lost_ns: exposed communication"),
-    Column("lost_copy_ns", "ns", ".0f", "part of lost_ns: copies"),
+    Column("lost_copy_ns", "ns", ".0f", "part of lost_ns: memcpy"),
     Column("lost_idle_ns", "ns", ".0f", "part of lost_ns: idle"),
 )
 """Columns of ``runs``. What is not known is missing."""

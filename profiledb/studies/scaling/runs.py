@@ -119,12 +119,12 @@ def gather(named: Sequence[Named], run: Callable[[str], RunAnalysis]) -> tuple[l
         try:
             ranks = _ranks(report, run(report.id))
         except WarpdeckError as error:
-            left_out.append(f"{report.name} is left out: {error.message}")
+            left_out.append(f"{report.name} is excluded: {error.message}")
             continue
         known = by_run.setdefault(report.run, [])
         if any(report.rank in (None, other.rank) for other, _ in known):
             which = "" if report.rank is None else f" of rank {report.rank}"
-            left_out.append(f"{report.name} is left out: there is another report{which} of {report.run}.")
+            left_out.append(f"{report.name} is excluded: there is another report{which} of {report.run}.")
         else:
             known.append((report, ranks))
     runs = [_run(name, members) for name, members in by_run.items()]

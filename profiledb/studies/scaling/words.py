@@ -11,16 +11,16 @@ from profiledb.studies.scaling import runs as scaling
 from profiledb.studies.scaling.runs import Run
 
 _CAUSES = {
-    "lost_compute_ns": "compute that did not shrink with the ranks",
-    "lost_exposed_ns": "communication that nothing hides",
+    "lost_compute_ns": "compute that did not scale with the ranks",
+    "lost_exposed_ns": "exposed communication",
     "lost_copy_ns": "copies",
     "lost_idle_ns": "an idle GPU",
 }
 _WEAK = _CAUSES | {"lost_compute_ns": "longer compute"}
 SIZES = (
-    "The bytes of NCCL's messages are not in these reports, so there are no bandwidths. NCCL tells them in its NVTX"
-    " ranges: capture with --trace=cuda,nvtx, and export with nsys 2024 or newer and --include-blobs=true."
-    " Where such an nsys is on this machine, dropping the .nsys-rep again is enough."
+    "These reports do not have NCCL message sizes, so there are no bandwidths. NCCL records them in its NVTX"
+    " ranges: capture with --trace=cuda,nvtx, and export with nsys 2024 or newer and --include-blobs=true. If"
+    " this machine has such an nsys, drop the .nsys-rep again."
 )
 
 
@@ -42,14 +42,14 @@ def lost(row: "pd.Series[Any]") -> str:
     """What makes the step of a run longer than the ideal one, the largest part first; "" where nothing does."""
     over = float(row["lost_ns"])
     if over <= 0:
-        return f"A step of {row['run']} is no longer than the ideal one of {row['base']}."
+        return f"Steps of {row['run']} take no longer than ideal, relative to {row['base']}."
     causes = _WEAK if row["scaling"] == "weak" else _CAUSES
     parts = sorted(((float(row[name]), cause) for name, cause in causes.items()), reverse=True)
     longer = ", ".join(f"{words.duration(ns)} {cause}" for ns, cause in parts if ns > 0.02 * over)
     saved = ", ".join(f"{words.duration(-ns)} less {_noun(cause)}" for ns, cause in parts if ns < -0.02 * over)
     less = f", and {saved}" if saved else ""
     return (
-        f"A step of {row['run']} takes {words.duration(over)} longer than ideal, measured against {row['base']}:"
+        f"Steps of {row['run']} take {words.duration(over)} longer than ideal, relative to {row['base']}:"
         f" {longer}{less}."
     )
 
@@ -61,15 +61,13 @@ def _noun(cause: str) -> str:
 def split(run: Run) -> str:
     """What a step of a run is made of, or without steps its time from the first to the last kernel."""
     shares = {name: _percent(100 * run.part(name) / run.step_ns) if run.step_ns else "–" for name in scaling.PARTS}
-    what = f"A step of {run.name} takes {words.duration(run.step_ns)}"
+    what = f"Steps of {run.name} take {words.duration(run.step_ns)}"
     if not run.comparable and any(rank.told_by != "nothing" for rank in run.ranks):
-        return f"{run.name}: not every rank tells its steps, so nothing is told of a step."
+        return f"{run.name}: not every rank has steps, so there are no times per step."
     if not run.comparable:
-        what = (
-            f"{run.name}: no steps were found. From its first to its last kernel it takes {words.duration(run.step_ns)}"
-        )
+        what = f"{run.name}: no steps were found. From first to last kernel it takes {words.duration(run.step_ns)}"
     return (
-        f"{what}: compute {shares['compute_ns']}, exposed communication {shares['exposed_ns']}, copies"
+        f"{what}: compute {shares['compute_ns']}, exposed communication {shares['exposed_ns']}, memcpy"
         f" {shares['copy_ns']}, idle {shares['idle_ns']}."
     )
 
@@ -79,14 +77,14 @@ def skew(run: Run, rows: pd.DataFrame) -> str:
     if rows.empty:
         return ""
     mean = float(rows["wait_step_ns"].mean())
-    share = f"{words.duration(mean)} of a step, {_percent(100 * mean / run.step_ns)}"
+    share = f"{words.duration(mean)} per step on average ({_percent(100 * mean / run.step_ns)})"
     slow = nccl.straggler(run, rows)
     if slow is None:
-        return f"A rank of {run.name} waits {share}, on average; no rank clearly keeps the others waiting."
+        return f"Ranks of {run.name} wait {share}; no rank is a clear straggler."
     own = rows[rows["rank"] == slow].iloc[0]
     return (
-        f"The others wait for rank {slow} of {run.name}: it comes last to {int(own['last'])} of {int(own['matched'])}"
-        f" operations and waits {words.duration(own['wait_step_ns'])} of a step; the mean over all ranks is {share}."
+        f"Rank {slow} is the straggler in {run.name}: last to arrive at {int(own['last'])} of"
+        f" {int(own['matched'])} NCCL operations. Ranks wait {share}."
     )
 
 
@@ -96,14 +94,14 @@ def missing(runs: Sequence[Run]) -> list[str]:
     for run in runs:
         if not run.whole:
             sentences.append(
-                f"{run.name}: {len(run.ranks)} of {run.size} ranks are here; the means are over these, and the transfer"
-                " of an operation is the shortest of these, so that waits are lower ends."
+                f"{run.name}: reports of {len(run.ranks)} of {run.size} ranks. Means cover these ranks, and the"
+                " transfer time is the shortest among them, so waits are lower bounds."
             )
         if run.told_by == "kernels":
-            sentences.append(f"{run.name}: no ranges tell its steps; they are guessed from its kernels.")
+            sentences.append(f"{run.name}: no ranges show its steps; they are guessed from kernels.")
         if run.told_by == "nothing":
             sentences.append(
-                f"{run.name}: nothing tells its steps, so it has no efficiency. Put ranges called step_0, step_1, ..."
+                f"{run.name}: no steps found, so it has no efficiency. Put ranges called step_0, step_1, ..."
                 " around them."
             )
     return sentences
@@ -118,8 +116,8 @@ def kinds(runs: Sequence[Run], assumed: str) -> list[str]:
     if names:
         other = "weak" if assumed == "strong" else "strong"
         said.append(
-            f"{assumed.capitalize()} scaling is assumed for {names}: neither the program nor the items of a step"
-            f" (items_per_step in NAME.meta.json) tell. Where it is {other}, choose so (--scaling {other})."
+            f"Assuming {assumed} scaling for {names}: neither the program nor the items per step (items_per_step"
+            f" in NAME.meta.json) say. If it is {other}, choose {other} (--scaling {other})."
         )
     return said
 
@@ -127,9 +125,9 @@ def kinds(runs: Sequence[Run], assumed: str) -> list[str]:
 def _by_work(run: Run, base: Run, kind: str) -> str:
     number, unit = run.items or (0.0, "items")
     if kind == "weak":
-        return f"{run.name} scales weakly: each rank has {number:,.10g} {unit} a step, as in {base.name}."
+        return f"{run.name} scales weakly: each rank has {number:,.10g} {unit} per step, as in {base.name}."
     every = f"{number * run.size:,.10g} {unit}"
-    return f"{run.name} scales strongly: its ranks together have {every} a step, as in {base.name}."
+    return f"{run.name} scales strongly: its ranks together have {every} per step, as in {base.name}."
 
 
 def _percent(value: Any) -> str:

@@ -86,12 +86,12 @@ def _selection(params: Mapping[str, Any]) -> str:
         for key, value in params.items()
         for one in ((value,) if isinstance(value, str) else tuple(value))
     ]
-    return ", ".join(map(words.code, pairs)) or "everything, launches by thread"
+    return ", ".join(map(words.code, pairs)) or "everything, launches from this thread only"
 
 
 def _reason(error: NotCapturedError) -> str:
     """Why something is not there, and the flag as code; the words are our own (captures.py)."""
-    command = f"Capture with: {words.code(error.command)}" if error.command else ""
+    command = f"To record it: {words.code(error.command)}" if error.command else ""
     return " ".join(part for part in (f"- {error.message}", error.why, command) if part)
 
 

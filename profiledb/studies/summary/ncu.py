@@ -18,7 +18,7 @@ _VERDICTS: Shown = {
 _LAUNCHES: Shown = {
     "Launch": ("launch_id", words.code), "Kernel": "name", "Class": "class", "Duration": "duration_ns",
     "Compute": "compute_pct", "Memory": "memory_pct", "Verdict": ("verdict", _verdict),
-    "Of the roof": ("roof", words.percent),
+    "Roof efficiency": ("roof", words.percent),
 }  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def top(answers: Answers) -> str:
     rows = answers.rows("ncu_speed_of_light").sort_values("duration_ns", ascending=False, kind="stable").head(TOP)
     points = answers.rows_or_none("ncu_roofline", precision="main", level="dram")
     roofs = {} if points.empty else points.drop_duplicates("launch_id").set_index("launch_id")["pct_of_roof"].to_dict()
-    shown = f"## Top launches\n\nThe {TOP} longest, with times under ncu's clock control:\n\n" + table(
+    shown = f"## Top launches\n\nThe longest {TOP}, with times under ncu's clock control:\n\n" + table(
         "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs)), _LAUNCHES
     )
     if points.empty:

@@ -22,18 +22,18 @@ def _mean(count: Any) -> str:
 
 _GPU: Shown = {
     "GPU": "gpu_id", "Busy": "busy_pct", "Busy time": "busy_ns", "Of": "capture_ns",
-    "Busy of its active span": "busy_active_pct", "Kernel time": "kernel_ns", "Copies and sets": "copy_ns",
+    "Busy while active": "busy_active_pct", "Kernel time": "kernel_ns", "Memcpy and memset": "copy_ns",
 }  # fmt: skip
 _PHASES: Shown = {
-    "Share": "share_pct", "Kernel time": "total_ns", "Matmul": "matmul_pct", "Rest": "rest_pct", "A pass": "pass_ns",
-    "Launches": "calls",
+    "Share": "share_pct", "Kernel time": "total_ns", "Matmul": "matmul_pct", "Rest": "rest_pct",
+    "Time per step": "pass_ns", "Launches": "calls",
 }  # fmt: skip
 _CLASSES: Shown = {
     "Class": "class", "Share": "share_pct", "Kernel time": "total_ns", "Launches": "calls",
 }  # fmt: skip
 _KERNELS: Shown = {
     "Rank": "rank", "Without matmul": "rest_rank", "Kernel": "name", "Class": "class", "Share": "share_pct",
-    "Total": "total_ns", "Calls": "calls", "Calls a step": ("pass_calls", _mean),
+    "Total": "total_ns", "Launches": "calls", "Launches per step": ("pass_calls", _mean),
 }  # fmt: skip
 _STEPS: Shown = {
     "Time": ("side", str), "Steps": "count", "Warm-up": "warmup", "First": "first_ns", "Median": "median_ns",
@@ -49,12 +49,12 @@ _COPIES: Shown = {
 }  # fmt: skip
 _ATTENTION: Shown = {
     "Attention": "variant", "Tokens": "tokens", "Part": ("part", words.plain), "Calls": "calls",
-    "Kernel time": "kernel_ns", "Share": "share_pct", "Of the GPU's peak": "pct_of_peak",
-    "Of the memory's peak": "pct_of_bandwidth",
+    "Kernel time": "kernel_ns", "Share": "share_pct", "Share of GPU peak": "pct_of_peak",
+    "Share of memory peak": "pct_of_bandwidth",
 }  # fmt: skip
 _TIMINGS: Shown = {
-    "Label": "label", "Pairs": "pairs", "Timer, mean": "timer_mean_ns", "Host, mean": "cpu_mean_ns",
-    "GPU, mean": "gpu_mean_ns", "Timer − host": "over_cpu_ns", "Timer − GPU": "over_gpu_ns",
+    "Label": "label", "Pairs": "pairs", "Timer, mean": "timer_mean_ns", "CPU, mean": "cpu_mean_ns",
+    "GPU, mean": "gpu_mean_ns", "Timer − CPU": "over_cpu_ns", "Timer − GPU": "over_gpu_ns",
 }  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def top(answers: Answers) -> str:
     titles = phase_titles()
     for phase in present if len(present) > 2 else [ALL]:  # a single phase is everything
         part = rows[rows["phase"] == phase]
-        parts.append(f"{words.plain(titles.get(phase, phase))}, the top {TOP} and the top {TOP} without matmul:")
+        parts.append(f"{words.plain(titles.get(phase, phase))}: top {TOP}, and top {TOP} without matmul:")
         parts.append(table("top_kernels", part, _KERNELS))
     return "\n\n".join(parts)
 
@@ -125,9 +125,9 @@ def _detected(answers: Answers) -> str:
     one = rows.iloc[0]
     kernels, times = words.percent(one["kernels_cv_pct"]), words.percent(one["cv_pct"])
     return (
-        f"## Steps\n\nNo range tells steps. The kernel {words.code(one['marker'])} comes back"
-        f" {words.count(one['iterations'])} times after about the same number of kernels (it varies by"
-        f" {kernels}, the time by {times}): these may be the iterations, see the analysis `detected_iterations`."
+        f"## Steps\n\nNo ranges show steps. The kernel {words.code(one['marker'])} repeats"
+        f" {words.count(one['iterations'])} times after about the same number of kernels (varies by {kernels},"
+        f" time by {times}): these may be iterations, see the analysis `detected_iterations`."
     )
 
 
@@ -189,7 +189,7 @@ def mfu(answers: Answers) -> str:
         return ""
     return (
         f"## Model FLOPs utilization\n\nMFU is **{words.percent(row['mfu_pct'])}**:"
-        f" {words.number(row['flops_per_step']):,.4g} FLOP a step in {words.duration(row['step_ns'])}, which is"
+        f" {words.number(row['flops_per_step']):,.4g} FLOP per step in {words.duration(row['step_ns'])}, which is"
         f" {words.flops(row['flops_per_s'])} of {words.flops(row['peak_flops_per_s'], digits=False)}"
         f" ({words.code(row['precision'])}, {words.code(row['peak_from'])})."
     )

@@ -56,7 +56,7 @@ def test_impossible_times_are_left_out_counted_and_kept_aside(load: Load) -> Non
     assert query("SELECT sum(end_ns - start_ns) FROM kernel") == [(10,)]
     assert query("SELECT source, row_json::JSON->>'start_ns' FROM rejected_row") == [("kernel", "30")]
     assert query("SELECT text FROM diagnostic WHERE severity = 'warning'") == [
-        ("1 rows of kernel have impossible times and are left out of every figure.",)
+        ("1 rows of kernel have impossible times and are excluded everywhere.",)
     ]
 
 
@@ -180,7 +180,7 @@ def test_wrong_cells_are_left_out_and_their_columns_named(load: Load) -> None:
     query = load(kernels(kernel(10, 20), tuple(odd)))
     assert query("SELECT context_id, end_ns - start_ns FROM kernel ORDER BY kernel_id") == [(1, 10), (None, 10)]
     (text,) = query("SELECT text FROM diagnostic")[0]
-    assert text == "1 cells of CUPTI_ACTIVITY_KIND_KERNEL.contextId are not numbers and are left out."
+    assert text == "1 cells of CUPTI_ACTIVITY_KIND_KERNEL.contextId are not numbers and are excluded."
 
 
 def test_broken_utf8_is_shown_as_such(ingest: Ingest, inbox: Path, empty_library: Library) -> None:

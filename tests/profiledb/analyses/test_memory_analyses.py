@@ -123,7 +123,7 @@ def test_calls_by_function_and_category(library: Library, publish: Publish) -> N
     ]  # fmt: skip
     report = publish(lambda db: fill(db, api_call=calls))
     first, second, *_ = run(library, report, "api_calls")
-    assert (first["function"], first["category"], first["total_ns"]) == ("cudaStreamSynchronize", "synchronisation", 60)
+    assert (first["function"], first["category"], first["total_ns"]) == ("cudaStreamSynchronize", "synchronization", 60)
     assert first["share_pct"] == pytest.approx(100 * 60 / 130)
     assert (second["calls"], second["avg_ns"], second["median_ns"], second["min_ns"], second["max_ns"]) == (
         2,
@@ -134,7 +134,7 @@ def test_calls_by_function_and_category(library: Library, publish: Publish) -> N
     )
     kinds = picked(run(library, report, "api_categories"), "category", "total_ns", "calls", "function")
     assert kinds == [
-        ("synchronisation", 60, 1, "cudaStreamSynchronize"),
+        ("synchronization", 60, 1, "cudaStreamSynchronize"),
         ("launch", 40, 2, "cudaLaunchKernel"),
         ("blocking copy", 15, 1, "cudaMemcpy"),
         ("allocation", 10, 1, "cudaMalloc"),

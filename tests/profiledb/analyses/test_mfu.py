@@ -101,7 +101,7 @@ def test_gpus_count_together(library: Library, publish: Publish) -> None:
 def test_nobody_tells_the_flops(library: Library, publish: Publish) -> None:
     (row,) = run(library, report(publish, H200), "mfu")
     assert (row["mfu_pct"], row["flops_per_step"], row["flops_from"], row["step_ns"]) == (None, None, None, 2_000_000)
-    with pytest.raises(AnalysisError, match="wrong kind"):
+    with pytest.raises(AnalysisError, match="wrong type"):
         run(library, report(publish, H200), "mfu", flops="many")
 
 

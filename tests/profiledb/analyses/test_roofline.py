@@ -142,7 +142,7 @@ def test_traffic_of_a_report_with_percentages_only_is_an_estimate(points: Any) -
 def test_what_was_not_measured_has_no_row(points: Any) -> None:
     assert set(points(CLOCKS | WORK | DRAM)) == {("fp32", "dram")}
     for metrics in (CLOCKS | WORK, CLOCKS | DRAM, {op("ffma", ".per_cycle_elapsed"): None, **DRAM}):
-        with pytest.raises(NotCapturedError, match="Work and traffic: not in this report") as caught:
+        with pytest.raises(NotCapturedError, match="No work and traffic in this report") as caught:
             points(metrics)
         assert "ncu --set roofline" in caught.value.hint
 

@@ -100,7 +100,7 @@ def test_unknown_views_are_said() -> None:
         ("avg_ns = Average | ns | .1f | mean", "avg_ns", "Average"),
         ("busy_ns | ns | | time", "busy_ns", "Busy"),
         ("share_change_points | points | | less", "share_change_points", "Share change points"),
-        ("over_cpu_pct = of host | % | | that", "over_cpu_pct", "of host"),
+        ("over_cpu_pct = of CPU | % | | that", "over_cpu_pct", "of CPU"),
         ("Avg (ns) | ns | .1f | mean", "Avg (ns)", "Avg (ns)"),
     ],
 )

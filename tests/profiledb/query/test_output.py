@@ -169,7 +169,7 @@ def test_nothing_is_written_before_an_error(empty_library: Library, monkeypatch:
     report = publish(empty_library, "aaaa000000000001")
     made(monkeypatch, "SELECT $x::INTEGER AS x", {"x": ""}, "-- param: x = 1 a number\n")
     out = io.BytesIO()
-    with pytest.raises(AnalysisError, match="wrong kind"):
+    with pytest.raises(AnalysisError, match="wrong type"):
         output.write_csv(empty_library, report, "made", {"x": "wide"}, out)
     assert out.getvalue() == b""
 

@@ -253,7 +253,7 @@ def test_which_compute_report(library: Library, publish: Publish) -> None:
         publish(compute(launch(0, GEMM)), "ncu"),
         publish(compute(), "ncu"),
     )
-    with pytest.raises(NotLinkedError, match="No Compute report is linked") as caught:
+    with pytest.raises(NotLinkedError, match="no linked Compute report") as caught:
         analysis.run(library, nsys, "ncu_coverage")
     assert "warpdeck link" in caught.value.hint
     for named in (ncu, f"{ncu}.rep"):

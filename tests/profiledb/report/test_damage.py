@@ -229,7 +229,7 @@ def test_a_damaged_catalog_is_set_aside_and_made_anew(
         )  # fmt: skip
         if said.returncode:
             assert said.returncode == 2
-            assert "catalog of the library is damaged" in said.stderr
+            assert "library's catalog is damaged" in said.stderr
     again = worker(library)
     assert {report.id for report in again.list()} == {bad.id, good.id}
     assert len(again.catalog.set_aside()) == (0 if empty else 1)

@@ -166,7 +166,7 @@ def test_reports_cannot_be_written(empty_library: Library) -> None:
 
 def test_missing_data_is_an_answer_with_the_flag_that_captures_it(empty_library: Library) -> None:
     manifest = publish(empty_library, "aaaa000000000001")
-    with pytest.raises(NotCapturedError, match="NVTX ranges: not in this report") as caught:
+    with pytest.raises(NotCapturedError, match="No NVTX ranges in this report") as caught:
         analysis.run(empty_library, manifest.id, "nvtx_sum")
     assert "--trace=cuda,nvtx" in caught.value.hint
 

@@ -128,10 +128,10 @@ def test_own_file_comes_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[[class]]\nname = 'mine'\npatterns = ['fine', '(unclosed']", ["'mine'", "'(unclosed'", "no RE2 pattern"]),
+        ("[[class]]\nname = 'mine'\npatterns = ['fine', '(unclosed']", ["'mine'", "'(unclosed'", "not an RE2 pattern"]),
         ("[[class]]\nname = 'mine'\npatterns = ['no(?=lookahead)']", ["'mine'", "'no(?=lookahead)'"]),
         ("[[class]]\nname = 'mine'\npatterns = ['.*']", ["'mine'", "'.*'", "every name"]),
-        ("[[class]]\nname = 'mine'\npatterns = ['a', 1]", ["'mine'", "not a text"]),
+        ("[[class]]\nname = 'mine'\npatterns = ['a', 1]", ["'mine'", "not text"]),
         ("[[class]]\nname = 'mine'\npatterns = 'a'", ["'mine'", "patterns"]),
         ("[[class]]\nname = 'mine'\ncolour = 'red'", ["'mine'", "colour"]),
         ("[[class]]\nname = 'mine'\nlight = 'red'", ["'mine'", "light"]),

@@ -158,9 +158,9 @@ def test_a_file_of_ones_own(library: Library, training: str, own: Callable[[str]
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[[phase]]\nname = 'mine'\npatterns = ['(unclosed']", ["'mine'", "'(unclosed'", "no RE2 pattern"]),
+        ("[[phase]]\nname = 'mine'\npatterns = ['(unclosed']", ["'mine'", "'(unclosed'", "not an RE2 pattern"]),
         ("[[phase]]\nname = 'mine'\npatterns = ['.*']", ["'mine'", "every name"]),
-        ("[[phase]]\nname = 'mine'\npatterns = [1]", ["'mine'", "not a text"]),
+        ("[[phase]]\nname = 'mine'\npatterns = [1]", ["'mine'", "not text"]),
         ("[[phase]]\nname = 'mine'\ncolour = 'red'", ["'mine'", "colour"]),
         ("[[phase]]\nname = 'all'", ["'all'"]),
         ("[[phase]]\ntitle = 'Mine'", ["entry 1", "name"]),

@@ -76,7 +76,7 @@ def test_time_use_by_hand(library: Library, small: str) -> None:
 
 @pytest.mark.parametrize("chunks", ["0", "1001", "many"])
 def test_chunks_have_the_limits_of_nsys(library: Library, small: str, chunks: str) -> None:
-    with pytest.raises(AnalysisError, match="wrong kind"):
+    with pytest.raises(AnalysisError, match="wrong type"):
         analysis.run(library, small, "gpu_time_util", {"chunks": chunks})
 
 

@@ -106,7 +106,7 @@ def test_kernels_by_hand(pair: tuple[Side, Side]) -> None:
         300,
         50,
     )
-    assert (slower["more_calls_ns"], slower["longer_ns"], slower["verdict"]) == (0, 200, "too few calls")
+    assert (slower["more_calls_ns"], slower["longer_ns"], slower["verdict"]) == (0, 200, "too few launches")
     assert (slower["a_kernel"], slower["b_kernel"]) == (1, 8)
     more = rows["relu_renamed"]
     assert (more["status"], more["a_calls"], more["b_calls"]) == ("same", 1, 2), "by the mangled name"
@@ -177,21 +177,21 @@ def test_wall_time_is_idle_time_and_busy_time(library: Library, publish: Publish
     assert (found["wall"].a, found["busy"].a, found["idle"].a) == (500, 100, 400)
     assert (found["wall"].b, found["busy"].b, found["idle"].b) == (900, 900, 0), "until its last operation has ended"
     assert verdict.headline(a, b) == (
-        "B is slower (1.8×): 900 ns of wall time per step instead of 500 ns, +80.0 %."
+        "B is slower (1.8×): 500 ns → 900 ns wall time per step (+80.0 %)."
     )  # fmt: skip
-    assert verdict.moved(a, b) == "+400 ns of wall time: kernels +800 ns, idle −400 ns."
+    assert verdict.moved(a, b) == "Wall time +400 ns: kernels +800 ns, idle −400 ns."
     assert verdict.headline(a, a) == "B takes as long as A: 500 ns per step."
     assert verdict.moved(a, a) == ""
 
 
 def test_without_steps_the_time_of_the_selection_decides(pair: tuple[Side, Side]) -> None:
     assert verdict.changes(*pair)["wall"] == verdict.Change("wall", 100_000, 100_000)
-    assert verdict.headline(*pair) == "B takes as long as A: 100 µs of the selection."
+    assert verdict.headline(*pair) == "B takes as long as A: 100 µs in the selection."
     assert verdict.outside(*pair) == ""
     above, words = verdict.limit(*pair, 5, "kernels")
     assert (above, words) == (
         True,
-        "Kernel time of the selection: 520 ns in A, 720 ns in B, +38.46 %: above the limit of +5 % (--metric kernels).",
+        "Kernel time in the selection: 520 ns in A, 720 ns in B, +38.46 %: above the limit of +5 % (--metric kernels).",
     )
 
 

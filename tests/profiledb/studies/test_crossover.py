@@ -83,7 +83,7 @@ def test_one_device_no_common_size_and_no_time() -> None:
     for gpu in (law((64,), float), law((16, 32), lambda _: 0.0)):
         one = found(cpu, gpu)
         assert (one.state, one.threshold, one.sizes) == ("nothing in common", None, ())
-        assert "no size in common" in words.sentence(one)
+        assert "no measured size in common" in words.sentence(one)
     odd = found(law((0, 8, 16), lambda _: 5.0), law((0, 8, 32), lambda _: 1.0))
     assert (odd.sizes, odd.state) == ((8,), "always"), "a size of 0 has no logarithm"
 
@@ -180,9 +180,9 @@ def test_the_rows_of_an_analysis() -> None:
 
 def test_words() -> None:
     square = found(law(POWERS, lambda size: size**2, scatter=0.1), law(POWERS, lambda _: 1000.0))
-    assert words.sentence(square).startswith("Use the GPU from 64 on. By the medians the GPU is faster from")
+    assert words.sentence(square).startswith("Use the GPU from 64 on. By medians, the GPU is faster from")
     never = found(law(POWERS, lambda _: 1.0), law(POWERS, lambda _: 2.0))
-    assert words.advice(never) == "Stay on the CPU, up to 2,048 at least."
+    assert words.advice(never) == "Use the CPU for all measured sizes (up to 2,048)."
     assert words.crossing(never) == words.interval(never) == "beyond 2,048"
     always = found(law(POWERS, lambda _: 2.0), law(POWERS, lambda _: 1.0))
     assert words.advice(always) == "Use the GPU from 16 on, perhaps earlier."

@@ -109,7 +109,7 @@ def test_a_parquet_file_read_back(
     path = tmp_path / "f.parquet"
     status, out, err = command(library, capsys, "features", *reports, reports[0], "-o", str(path))
     assert (status, out) == (0, "")
-    assert err == "ranged_2.sqlite is left out: no times of tasks lie beside it.\n"
+    assert err == "ranged_2.sqlite is excluded: it has no task times.\n"
     back = pd.read_parquet(path)
     assert list(back.columns) == [column.name for column in features.columns()]
     assert list(zip(back["report_id"], back["size"], strict=True)) == [(r, s) for r in reports[:2] for s in (8, 9)]

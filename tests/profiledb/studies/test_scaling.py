@@ -109,7 +109,7 @@ def test_strong_and_weak_efficiency_and_what_was_lost() -> None:
     said = words.efficiency(rows.reset_index())
     assert "On 4 ranks: w_4 90.9 % (weak), s_4 61.0 % (strong)." in said
     assert "16 ns longer than ideal" in said
-    assert "10 ns communication that nothing hides, 4 ns compute" in said
+    assert "10 ns exposed communication, 4 ns compute" in said
 
 
 def test_another_amount_of_work_is_no_base() -> None:
@@ -132,7 +132,10 @@ def test_items_tell_the_kind_and_else_the_reader_does() -> None:
 
 def test_what_tells_the_kind_is_said() -> None:
     """The work of a step goes before the word of the program; without both it is told that one is assumed."""
-    for items, kind, words_ in (("20", "strong", "have 40 t a step, as in a_1."), ("40", "weak", "has 40 t a step")):
+    for items, kind, words_ in (
+        ("20", "strong", "have 40 t per step, as in a_1."),
+        ("40", "weak", "has 40 t per step"),
+    ):
         meta = {
             "a_1": {"items_per_step.t": "40"},
             "a_2": {"items_per_step.t": items, "ranks": "2", "scaling": "strong"},
@@ -146,7 +149,7 @@ def test_what_tells_the_kind_is_said() -> None:
     assert (scaling_rows.runs(runs)["scaling"].iloc[1], words.kinds(runs, "strong")) == ("weak", [])
     runs, _ = gather(report("a_1"), report("a_2", 60), meta={"a_2": {"ranks": "2"}})
     (said,) = words.kinds(runs, "weak")
-    assert said.startswith("Weak scaling is assumed for a_2: ")
+    assert said.startswith("Assuming weak scaling for a_2: ")
     assert "--scaling strong" in said
 
 
@@ -160,8 +163,8 @@ def test_ranks_that_are_missing_twice_or_in_one_report() -> None:
     assert sizes == {"a_4": (4, [1], False), "b": (1, [0], True), "multi": (3, [0, 1, 2], True)}
     assert len(left) == 2
     assert "another report of rank 0 of b" in left[0]
-    assert left[1] == "none is left out: CUDA kernels: not in this report."
-    assert words.missing(runs)[0].startswith("a_4: 1 of 4 ranks are here")
+    assert left[1] == "none is excluded: CUDA kernels: not in this report."
+    assert words.missing(runs)[0].startswith("a_4: reports of 1 of 4 ranks")
 
 
 def test_without_steps_there_is_no_efficiency() -> None:
@@ -169,11 +172,11 @@ def test_without_steps_there_is_no_efficiency() -> None:
     row = scaling_rows.runs(runs).iloc[1]
     assert row["step_ns"] is pd.NA
     assert row["efficiency_pct"] is pd.NA
-    assert "nothing tells its steps" in words.missing(runs)[0]
-    assert words.split(runs[0]).startswith("A step of a_1 takes 100 ns: compute 100.0 %, exposed")
-    assert words.split(runs[1]) == "a_2: not every rank tells its steps, so nothing is told of a step."
+    assert "no steps found" in words.missing(runs)[0]
+    assert words.split(runs[0]).startswith("Steps of a_1 take 100 ns: compute 100.0 %, exposed")
+    assert words.split(runs[1]) == "a_2: not every rank has steps, so there are no times per step."
     ((run,), _) = gather(report("b", 50, steps="nothing"))
-    assert "From its first to its last kernel it takes 50 ns: compute 100.0 %" in words.split(run)
+    assert "From first to last kernel it takes 50 ns: compute 100.0 %" in words.split(run)
 
 
 TWO = [(1, "AllReduce", 100, 30), (1, "AllReduce", 100, 12), (2, "AllReduce", 100, 20), (2, "SendRecv", 8, 5)]

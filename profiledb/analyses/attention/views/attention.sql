@@ -1,4 +1,4 @@
--- Attention in its three parts. b sequences, h heads, t tokens, d numbers a head.
+-- Attention in its three parts. b sequences, h heads, t tokens, d numbers per head.
 -- includes: selection, sidecar, peak
 
 -- A range of a NVTX domain is "domain:name": the pattern of a part is for the name.

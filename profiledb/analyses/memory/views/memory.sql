@@ -10,7 +10,7 @@ CREATE OR REPLACE MACRO function_name(name) AS regexp_replace(name, '_v\d{4,5}$'
 CREATE OR REPLACE MACRO api_category(name) AS CASE
     WHEN regexp_matches(name, '^cu(da)?(Graph)?Launch') THEN 'launch'
     WHEN regexp_matches(name, '^cu(da)?Graph') THEN 'other'
-    WHEN regexp_matches(name, 'Synchronize') THEN 'synchronisation'
+    WHEN regexp_matches(name, 'Synchronize') THEN 'synchronization'
     WHEN regexp_matches(name, 'Memcpy') AND NOT regexp_matches(name, 'Async') THEN 'blocking copy'
     WHEN regexp_matches(name, 'Memcpy|Memset|MemPrefetch') THEN 'queued copy'
     WHEN regexp_matches(name, 'Malloc|MemAlloc|HostAlloc|Free|Host(Unr|R)egister|ArrayCreate|MemPool|'
