@@ -124,7 +124,7 @@ WITH host AS MATERIALIZED (
 ), named AS (  -- names are few and pieces many
     SELECT source, name_id, function_name(value) AS function, CASE WHEN source = 1 THEN 'OS runtime call'
         WHEN category = 'launch' THEN 'launch call' WHEN category IN ('blocking copy', 'queued copy') THEN 'copy call'
-        WHEN category = 'synchronisation' THEN 'synchronization' WHEN category = 'other' THEN 'other CUDA call'
+        WHEN category = 'other' THEN 'other CUDA call'
         ELSE category END AS reason
     FROM (SELECT DISTINCT source, name_id FROM piece WHERE source IS NOT NULL)
     LEFT JOIN string ON string_id = name_id
