@@ -40,6 +40,7 @@ class Col:
         kind: how it is shown. A ``moment`` is a time on the report's clock, in one unit for all cells. ``percent`` and
             ``bar`` hold percent, 0 to 100; ``class`` the name of a kernel class.
         width: pixels, or small, medium, large.
+        click: whether a click on a cell of it selects its row; where no column says so, any cell does.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Col:
     help: str = ""
     kind: Kind = "text"
     width: Width = None
+    click: bool = False
 
 
 class Changes(TypedDict, total=False):
@@ -63,7 +65,7 @@ class Changes(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Use:
-    """A column by its name in the header, what the page says otherwise, and what a click on its row does."""
+    """A column by its name in the header, what the page says otherwise, and what a click on a cell of it does."""
 
     column: str
     changes: Changes
@@ -99,7 +101,8 @@ def _col(known: dict[str, Column], wanted: str | Use) -> Col:
     column = known[asked.column]
     kind, unit = shown_as(column)
     about = f"{column.help}; a click {asked.click}" if asked.click else column.help
-    return replace(Col(column.name, column.title, unit, about[:1].upper() + about[1:], kind), **asked.changes)
+    col = Col(column.name, column.title, unit, about[:1].upper() + about[1:], kind, click=bool(asked.click))
+    return replace(col, **asked.changes)
 
 
 def shown_as(column: Column) -> tuple[Kind, str]:

@@ -1,6 +1,7 @@
 """Tables: real numbers that sort, each written in the unit that fits it, and the raw values as CSV."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import pandas as pd
@@ -14,8 +15,16 @@ ROW_PX = 32
 SCREEN = 20
 """Rows that a screen has room for; a longer table scrolls by itself."""
 
-SELECTION: list[Literal["single-row", "single-cell"]] = ["single-row", "single-cell"]
+Selects = list[Literal["single-row", "single-cell"]]
+SELECTION: Selects = ["single-row", "single-cell"]
 """What a click may select: a row by its box, or by any of its cells."""
+BY_NAME: Selects = ["single-cell"]
+"""The same where only the cells of some columns lead anywhere: the others are selected to be copied."""
+
+MOST_WRITTEN = 20_000
+"""Cells up to which each is written by itself (a fifth of a second); a longer table has one unit a column."""
+_CHARACTER_PX = 6.8
+"""A character of a cell is about so wide: a longer text is cut in the middle, because kernels differ at their ends."""
 
 _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "duration": fmt.duration,
@@ -27,6 +36,11 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "number": fmt.significant,
 }
 """How single cells are written, each with a unit that fits it: a column holds what takes seconds and what takes ns."""
+_SCALES: dict[Kind, Any] = {
+    "duration": fmt.DURATION_UNITS, "bytes": fmt.BYTE_UNITS, "rate": fmt.BYTE_UNITS, "work": fmt.FLOP_UNITS,
+    "flops": fmt.FLOP_UNITS,
+}  # fmt: skip
+_PER: dict[Kind, str] = {"rate": "/s", "flops": "/s"}
 _FORMATS: dict[Kind, str] = {"count": "%,d", "moment": "%,.3f"}
 
 
@@ -48,7 +62,7 @@ def table(
         key: unique on the page.
         download: file name of the CSV; it holds the raw values of the shown and the ``hidden`` columns.
         height: pixels; by default as many as the rows need, up to a screen.
-        select: whether a click on a row selects it.
+        select: whether a click selects a row: on a column that says so (``Col.click``), else anywhere.
         hidden: further columns for the CSV only.
 
     Returns:
@@ -56,6 +70,7 @@ def table(
     """
     present = [c for c in columns if c.name in frame.columns]
     shown, config = drawn(frame, present)
+    leading = [c.name for c in present if c.click]
     event: Any = st.dataframe(
         shown,
         height=height or ("content" if len(frame) < SCREEN else SCREEN * ROW_PX),
@@ -64,24 +79,45 @@ def table(
         column_config=config,
         key=key,
         on_select="rerun" if select else "ignore",
-        selection_mode=SELECTION,
+        selection_mode=BY_NAME if leading else SELECTION,
         placeholder="–",
     )
     raw = frame[[c.name for c in present] + [name for name in hidden if name in frame.columns]]
     _below(len(frame), lambda: spreadsheet.csv_text(raw).encode(), download, key)
-    return _chosen(event.selection, len(frame)) if select else None
+    return _chosen(event.selection, len(frame), leading) if select else None
 
 
 def drawn(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[Any, dict[str, Any]]:
     """What ``st.dataframe`` takes: numbers, which sort, with the words of each cell, and how columns are shown."""
+    if len(frame) * len(columns) > MOST_WRITTEN:
+        return _long(frame, columns)
     cells = pd.DataFrame({c.name: _cells(frame[c.name], c) for c in columns}).reset_index(drop=True)
     words: Any = {c.name: written for c in columns if (written := _written(frame[c.name], c))}
     return cells.style.format(words), {c.name: _config(c, frame[c.name]) for c in columns}
 
 
-def _chosen(selection: Any, rows: int) -> int | None:
-    """The row that was clicked: on its box, or on any of its cells."""
-    picked = [*selection.rows, *(row for row, _ in selection.cells)]
+def _long(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The same for a long table: each column in the unit of its largest value, which stands in the heading."""
+    cells, config = {}, {}
+    for column in columns:
+        values, units = frame[column.name], _SCALES.get(column.kind)
+        cells[column.name] = _cells(values, column)
+        config[column.name] = _config(column, values)
+        if column.kind == "percent":
+            config[column.name] |= {"type_config": {"type": "number", "format": "%.1f"}}
+        if units:
+            numbers = pd.to_numeric(values, errors="coerce").astype("Float64")
+            unit, size = fmt.unit_for(fmt.number(numbers.abs().max()) or 0.0, units)
+            cells[column.name] = numbers / size
+            label = f"{column.label} ({unit}{_PER.get(column.kind, '')})"
+            config[column.name] |= {"label": label, "type_config": {"type": "number", "format": "%,.3f"}}
+    return pd.DataFrame(cells).reset_index(drop=True), config
+
+
+def _chosen(selection: Any, rows: int, leading: Sequence[str]) -> int | None:
+    """The row that was clicked: on a cell that leads somewhere; where none does by itself, on its box or any cell."""
+    cells = [row for row, column in selection.cells if not leading or column in leading]
+    picked = [*([] if leading else selection.rows), *cells]
     return int(picked[0]) if picked and picked[0] < rows else None
 
 
@@ -121,15 +157,18 @@ def moment_unit(values: "pd.Series[Any]") -> tuple[str, float]:
 def _written(values: "pd.Series[Any]", column: Col) -> Callable[[Any], str] | None:
     """How cells are written, each by itself; None where the column's configuration says it."""
     if column.kind == "text":
-        return text
+        most = int(column.width / _CHARACTER_PX) if isinstance(column.width, int) else None
+        return partial(text, most=most)
     if column.kind == "number" and _whole(values):
         return fmt.count
     return _WRITTEN.get(column.kind)
 
 
-def text(value: Any) -> str:
-    """A cell of text, or what stands for a missing one."""
-    return value if isinstance(value, str) else fmt.MISSING if pd.isna(value) else str(value)
+def text(value: Any, most: int | None = None) -> str:
+    """A cell of text, cut in the middle to ``most`` characters, or what stands for a missing one."""
+    if not isinstance(value, str):
+        return fmt.MISSING if pd.isna(value) else str(value)
+    return fmt.shortened(value, most) if most and len(value) > most else value
 
 
 def _whole(values: "pd.Series[Any]") -> bool:

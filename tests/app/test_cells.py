@@ -1,5 +1,7 @@
 """Cells of tables: each in the unit that fits it, and numbers below the words, by which they sort."""
 
+from types import SimpleNamespace
+
 import pandas as pd
 
 from app.ui import heads, tables
@@ -64,3 +66,51 @@ def test_moments_share_a_unit_that_tells_them_apart() -> None:
     assert styler.data["start_ns"].tolist()[:2] == [0.001, 4560.001]
     assert tables.moment_unit(pd.Series([900_000])) == ("µs", 1e3)
     assert tables.moment_unit(pd.Series([], dtype=float)) == ("µs", 1e3)
+
+
+def test_a_long_table_has_one_unit_a_column() -> None:
+    """Writing each of many cells takes seconds, and pandas refuses a quarter of a million of them."""
+    rows = tables.MOST_WRITTEN
+    frame = pd.DataFrame(
+        {
+            "total_ns": range(1_000_000, 1_000_000 * (rows + 1), 1_000_000),
+            "share_pct": 12.345,
+            "flops": 2e9,
+            "name": "a",
+        }
+    )
+    columns = [
+        heads.Col("total_ns", "Total", kind="duration"), heads.Col("share_pct", "Share", kind="percent"),
+        heads.Col("flops", "Work", kind="flops"), heads.Col("name", "Name"),
+    ]  # fmt: skip
+    shown, config = tables.drawn(frame, columns)
+    assert isinstance(shown, pd.DataFrame)
+    assert (config["total_ns"]["label"], config["flops"]["label"]) == ("Total (s)", "Work (GFLOP/s)")
+    assert shown["total_ns"].iloc[-1] == rows / 1000
+    assert shown["flops"].iloc[0] == 2
+    assert config["share_pct"]["type_config"]["format"] == "%.1f"
+    few, _ = tables.drawn(frame.head(5), columns)
+    assert not isinstance(few, pd.DataFrame)
+
+
+def test_long_names_are_cut_in_the_middle_and_kept_whole_below() -> None:
+    name = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT_of_a_kernel_with_a_long_name_backward"
+    column = heads.Col("name", "Kernel", width=200)
+    (cell,) = words(pd.DataFrame({"name": [name]}), column)["name"]
+    assert cell.startswith("nvjet_sm90")
+    assert cell.endswith("backward")
+    assert len(cell) == int(200 / tables._CHARACTER_PX)
+    styler, _ = tables.drawn(pd.DataFrame({"name": [name]}), [column])
+    assert styler.data["name"].tolist() == [name], "what is copied from the cell"
+    assert words(pd.DataFrame({"name": [name]}), heads.Col("name", "Kernel"))["name"] == [name]
+
+
+def test_only_the_column_that_leads_somewhere_selects_its_row() -> None:
+    def picked(cells: list[tuple[int, str]], rows: list[int], leading: list[str]) -> int | None:
+        return tables._chosen(SimpleNamespace(cells=cells, rows=rows), 3, leading)
+
+    assert picked([(1, "name")], [], ["name"]) == 1
+    assert picked([(1, "total_ns")], [], ["name"]) is None, "a cell that somebody copies"
+    assert picked([(1, "total_ns")], [], []) == 1
+    assert picked([], [2], []) == 2
+    assert picked([(7, "name")], [], ["name"]) is None, "a click on a table that has fewer rows by now"
