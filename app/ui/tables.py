@@ -23,7 +23,7 @@ BY_NAME: Selects = ["single-cell"]
 
 MOST_WRITTEN = 20_000
 """Cells up to which each is written by itself (a fifth of a second); a longer table has one unit a column."""
-_CHARACTER_PX = 6.8
+_CHARACTER_PX, _EDGES_PX = 7.0, 18
 """A character of a cell is about so wide: a longer text is cut in the middle, because kernels differ at their ends."""
 
 _WRITTEN: dict[Kind, Callable[[Any], str]] = {
@@ -157,7 +157,7 @@ def moment_unit(values: "pd.Series[Any]") -> tuple[str, float]:
 def _written(values: "pd.Series[Any]", column: Col) -> Callable[[Any], str] | None:
     """How cells are written, each by itself; None where the column's configuration says it."""
     if column.kind == "text":
-        most = int(column.width / _CHARACTER_PX) if isinstance(column.width, int) else None
+        most = int((column.width - _EDGES_PX) / _CHARACTER_PX) if isinstance(column.width, int) else None
         return partial(text, most=most)
     if column.kind == "number" and _whole(values):
         return fmt.count

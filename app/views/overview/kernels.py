@@ -22,7 +22,7 @@ CLASS_COLUMNS = heads.of(
 )
 TOP_COLUMNS = heads.of(
     "kernels",
-    heads.use("name", width=320),
+    heads.use("name", click="opens the kernel", width=320),
     heads.bar("share_pct", width=120),
     "total_ns",
     heads.use("class", width=170),

@@ -20,7 +20,7 @@ from profiledb.report.catalog import LAUNCHES
 COLUMNS = heads.of(
     "ncu_roofline",
     heads.use("launch_id", width=56),
-    heads.use("name", width=260),
+    heads.use("name", click="opens the launch", width=260),
     *parts.GAP,
     "duration_ns",
     heads.use("class", width=140),
