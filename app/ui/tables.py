@@ -25,6 +25,8 @@ MOST_WRITTEN = 20_000
 """Cells up to which each is written by itself (a fifth of a second); a longer table has one unit a column."""
 _CHARACTER_PX, _EDGES_PX = 7.0, 18
 """A character of a cell is about so wide: a longer text is cut in the middle, because kernels differ at their ends."""
+_NAMES_PX = 180
+"""Columns from this width on hold names; narrower ones hold words that nobody could guess from their ends."""
 
 _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "duration": fmt.duration,
@@ -157,8 +159,8 @@ def moment_unit(values: "pd.Series[Any]") -> tuple[str, float]:
 def _written(values: "pd.Series[Any]", column: Col) -> Callable[[Any], str] | None:
     """How cells are written, each by itself; None where the column's configuration says it."""
     if column.kind == "text":
-        most = int((column.width - _EDGES_PX) / _CHARACTER_PX) if isinstance(column.width, int) else None
-        return partial(text, most=most)
+        width = column.width if isinstance(column.width, int) and column.width >= _NAMES_PX else None
+        return partial(text, most=int((width - _EDGES_PX) / _CHARACTER_PX) if width else None)
     if column.kind == "number" and _whole(values):
         return fmt.count
     return _WRITTEN.get(column.kind)

@@ -103,6 +103,8 @@ def test_long_names_are_cut_in_the_middle_and_kept_whole_below() -> None:
     styler, _ = tables.drawn(pd.DataFrame({"name": [name]}), [column])
     assert styler.data["name"].tolist() == [name], "what is copied from the cell"
     assert words(pd.DataFrame({"name": [name]}), heads.Col("name", "Kernel"))["name"] == [name]
+    verdict = words(pd.DataFrame({"name": ["not significant, as it happens"]}), heads.Col("name", "Verdict", width=80))
+    assert verdict["name"] == ["not significant, as it happens"], "words of ours are read from the front"
 
 
 def test_only_the_column_that_leads_somewhere_selects_its_row() -> None:

@@ -69,7 +69,7 @@ def _announce(jobs: Sequence[Job]) -> None:
 def _worker(status: worker.Status) -> None:
     """Nothing while all is well: only what keeps files from being read is worth a line."""
     if status.state == "off":
-        st.warning("No importer is running. Start one with `python -m ingest`.", icon=":material/pause_circle:")
+        st.warning("No importer is running. Start one with `warpdeck ingest`.", icon=":material/pause_circle:")
     elif status.state == "stopped":
         st.warning("The importer stopped and will restart in a moment.", icon=":material/warning:")
         page.words(status.reason, "Last output")
