@@ -63,7 +63,7 @@ def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Libr
     rows = compare_rows.kernels(a, b, "step")
     assert list(at.dataframe[0].value["name"]) == list(rows["name"])
     assert f"{(rows['status'] == 'gone').sum()} gone" in said(at)
-    told = "python -m profiledb compare"
+    told = "warpdeck compare"
     assert f"{told} {pair[0]} {pair[1]} --param warmup=exclude --basis step" in said(at)
 
 

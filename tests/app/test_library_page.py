@@ -103,7 +103,7 @@ def test_an_empty_library_says_what_to_do(dashboard: Dashboard, empty: Path) -> 
     shown = texts(at)
     assert str(empty / "inbox") in shown
     assert "nsys profile" in shown
-    assert "python -m ingest" in shown  # no worker runs in this test, and the page says so
+    assert "warpdeck ingest" in shown  # no worker runs in this test, and the page says so
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def command(basis: Basis, a: str, b: str, mine: Mapping[str, Any], theirs: Mappi
     """The command line that prints the rows of the page, for a shell."""
     plain = dict.fromkeys(model.HELP, "")
     other = {name: value for name, value in (plain | dict(theirs)).items() if value != (plain | dict(mine))[name]}
-    words = ["python", "-m", "profiledb", "compare", a, b]
+    words = ["warpdeck", "compare", a, b]
     for option, params in (("--param", mine), ("--other-param", other)):
         for name, value in params.items():
             values = [value] if isinstance(value, str) else value
