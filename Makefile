@@ -51,12 +51,13 @@ test-tools: $(VENV)/.installed-test
 # Without bytecode every process that tests start, of hundreds, would compile all modules of ours.
 test test-fast: export PYTHONDONTWRITEBYTECODE :=
 
-# Few tests need the machine for themselves; everything else shares the cores. Both parts always run.
+# Browser tests wait for pages to be drawn, and a few load the whole machine: they run by themselves. Everything else
+# shares the cores. Both parts always run.
 test: test-tools
 	@status=0; \
-	$(BIN)/pytest tests/e2e -m alone $(PYTEST_ARGS) || status=$$?; \
+	$(BIN)/pytest -m browser $(PYTEST_ARGS) || status=$$?; \
 	if [ $$status -eq 5 ]; then status=0; fi; \
-	$(BIN)/pytest -n $(WORKERS) -m 'not alone' $(PYTEST_ARGS) || status=$$?; \
+	$(BIN)/pytest -n $(WORKERS) -m 'not browser' $(PYTEST_ARGS) || status=$$?; \
 	exit $$status
 
 test-fast: $(VENV)/.installed-test

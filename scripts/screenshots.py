@@ -13,6 +13,7 @@ from playwright.sync_api import Page  # noqa: E402 (the root has to be on the pa
 from bench.pages import browser_page, dashboard  # noqa: E402
 from profiledb.report.library import Library  # noqa: E402
 
+DATA = Path(tempfile.gettempdir()) / "warpdeck"
 TARGET = ROOT / "docs" / "screenshots"
 SAMPLES = ROOT / "sample_reports"
 TRAINING = "transformer_training"
@@ -37,8 +38,10 @@ TALL = 1180
 def main(names: list[str]) -> None:
     """Writes a PNG per page to docs/screenshots: of the pages named, or of all."""
     TARGET.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as data:
-        settings = {"WARPDECK_DATA": data, "WARPDECK_SAMPLES": str(SAMPLES)}
+    with tempfile.TemporaryDirectory() as made:
+        data = DATA  # the Library's picture shows it
+        data.symlink_to(made, target_is_directory=True)
+        settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": str(SAMPLES)}
         with dashboard(settings) as address, browser_page() as page:
             page.goto(address)
             samples = [*SAMPLES.glob("*-rep"), *SAMPLES.glob("*/*.sqlite")]
@@ -47,6 +50,7 @@ def main(names: list[str]) -> None:
             for name in names or PAGES:
                 path = re.sub(r"{(.+?)}", lambda found: library.find(found[1]).id, PAGES[name])
                 _shoot(page, address + path, TARGET / f"{name}.png", HEIGHT.get(name, TALL))
+        data.unlink()
 
 
 def _shoot(page: Page, url: str, target: Path, height: int) -> None:
@@ -55,6 +59,7 @@ def _shoot(page: Page, url: str, target: Path, height: int) -> None:
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
     page.wait_for_selector('[data-testid="stDataFrame"] canvas')
     page.wait_for_load_state("networkidle")
+    page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton], [data-stale=true]')")
     if page.locator('[data-testid="stAlertContentWarning"], [data-testid="stAlertContentError"]').count():
         sys.exit(f"{target.name}: the page shows a warning or an error")
     page.screenshot(path=target)

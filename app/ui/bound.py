@@ -33,12 +33,14 @@ def number(key: str, most: int) -> dict[str, Any]:
     return _bound(key, value, lambda value: [] if value is None else [str(value)])
 
 
-def option(key: str, options: Sequence[Any], default: Any = None, text: Text = str) -> dict[str, Any]:
+def option(
+    key: str, options: Sequence[Any], default: Any = None, text: Text = str, title: Text | None = None
+) -> dict[str, Any]:
     """One of some options, for ``st.selectbox`` (with ``index=None`` where there is no default) or a segmented control.
 
-    What the address asks for and does not exist counts as nothing.
+    What the address asks for and does not exist counts as nothing. ``title`` is what people read: older links have it.
     """
-    known = {text(one): one for one in options}
+    known = ({title(one): one for one in options} if title else {}) | {text(one): one for one in options}
     chosen = known.get(st.query_params.get(key, ""), default)
     return _bound(key, chosen, lambda value: [] if value == default else [text(value)])
 

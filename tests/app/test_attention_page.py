@@ -44,7 +44,7 @@ def test_the_sample_in_all_lengths(dashboard: Dashboard, data: Path) -> None:
     assert not at.exception
     assert f"{MATMUL_FLOPS:,}" in texts(at)
     assert f"{SOFTMAX_FLOPS:,}" in texts(at)
-    assert metrics(at)["of their FLOPs"] == "2.0 %"
+    assert metrics(at)["Softmax share of FLOPs"] == "2.0 %"
     parts = at.dataframe[1].value
     assert len(parts) == 28
     assert parts["flops"].notna().all()
@@ -145,7 +145,7 @@ def test_timings_and_what_did_not_match(dashboard: Dashboard, data: Path) -> Non
     assert metrics(at)["Matched"] == "5 of 7"
     assert metrics(at)["Labels matched"] == "1 of 3"
     assert "<b>nowhere</b>: no range in the selection has this name." in texts(at)
-    assert "attention: 1 measurements, 20 ranges" in texts(at)
+    assert "attention: 1 measurements and 20 ranges that cannot be paired" in texts(at)
     assert dict(zip(at.dataframe[0].value["label"], at.dataframe[0].value["pairs"], strict=True))["step"] == 5
 
 

@@ -113,7 +113,7 @@ def test_what_has_no_kernels_says_why(dashboard: Dashboard, library: Library, pa
     assert "B, k0.rep, has no kernels to compare" in said(at)
     assert "--trace=cuda" in said(at)
     empty = open_(dashboard, report=pair[0], other=pair[1], other_from="99999999")
-    assert "No kernel runs in the selection of B" in said(empty)
+    assert "No kernels run in the selection of B" in said(empty)
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")

@@ -127,8 +127,8 @@ def test_reports_of_strangers(page: Open, library: Library, name: str) -> None:
 @pytest.mark.parametrize(
     ("launches", "pct", "queue", "kernel", "busy_pct", "words"),
     [
-        (99, 80, 1_000, 2_000, 90, "Launch bound"), (99, 2, 90_000, 5_000, 90, "cost the GPU no time."),
-        (99, 2, 90_000, 5_000, 6, "it is idle all the same"), (99, 2, None, 5_000, 90, "Few"),
+        (99, 80, 1_000, 2_000, 90, "Launch bound"), (99, 2, 90_000, 5_000, 90, "so launch overhead is hidden."),
+        (99, 2, 90_000, 5_000, 6, "the GPU is idle all the same"), (99, 2, None, 5_000, 90, "Few"),
         (99, 30, 1, 2, 90, "find the GPU waiting"), (1, 100, None, 2, 90, "Only 1 launches"),
     ],
 )  # fmt: skip
@@ -142,8 +142,8 @@ def test_medians_in_words(
 @pytest.mark.parametrize(
     ("gap_ns", "path", "words"),
     [
-        (190e6, "step_*/next_batch", "data loading"), (1.8e6, "step_*/host_bookkeeping", "work of the program itself"),
-        (1.8e6, None, "work of the program itself"), (9e3, "step_*/load", "CUDA graph"),
+        (190e6, "step_*/next_batch", "data loading"), (1.8e6, "step_*/host_bookkeeping", "the program's own work"),
+        (1.8e6, None, "the program's own work"), (9e3, "step_*/load", "CUDA graph"),
     ],
 )  # fmt: skip
 def test_advice_goes_by_the_length_of_gaps_and_the_range(gap_ns: float, path: str | None, words: str) -> None:

@@ -37,7 +37,7 @@ def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> No
     at = dashboard("scaling", report=shelf.find("ddp_1.sqlite").id)
     assert not at.exception
     assert "ddp_weak_4 96.7 % (weak), ddp_strong_4 72.8 % (strong), ddp_overlap_4 66.6 % (strong)" in texts(at)
-    assert "measured against ddp_1" in texts(at)
+    assert "relative to ddp_1" in texts(at)
     assert [tuple(row) for row in at.dataframe[0].value[["run", "ranks"]].itertuples(index=False)] == [
         ("ddp_1", 1), ("ddp_strong_2", 2), ("ddp_overlap_4", 4), ("ddp_strong_4", 4), ("ddp_weak_4", 4)
     ]  # fmt: skip

@@ -263,7 +263,7 @@ def test_changing_the_report_keeps_what_applies(page: Open, library: Library) ->
     assert asked(at, "range") == ["step_1/forward"]
     assert asked(at, "mode") == ["thread"]
     assert "Range backward is not in this report." in said(at)
-    assert "without it" in "".join(toast.value for toast in at.toast)
+    assert "It is ignored." in "".join(toast.value for toast in at.toast)
 
 
 def test_the_menu_keeps_the_selection(page: Open, library: Library) -> None:

@@ -17,7 +17,7 @@ def test_iterations_that_kernels_tell(dashboard: Dashboard, library: Library) ->
     at = dashboard("phases", report=of(library, "attention.nsys-rep"))
     assert not at.exception
     assert "Iterations detected from kernels: 3" in [one.label for one in at.expander]
-    assert "It is a guess" in said(at)
+    assert "This is a guess" in said(at)
     shown = next(frame.value for frame in at.dataframe if "busy_ns" in frame.value)
     assert list(shown.columns) == [column.name for column in detected.COLUMNS]
     assert list(shown["number"]) == [1, 2, 3]

@@ -71,7 +71,9 @@ def limits(**changed: Any) -> dict[str, Any]:
 
 def test_the_sentence_says_why_roof_and_verdict_differ() -> None:
     assert "caches are the busy memory, not DRAM" in verdicts.sentence(limits())
-    assert "no floating-point work" in verdicts.sentence(limits(verdict="compute bound", roof="memory"))
+    busy = limits(verdict="compute bound", roof="memory")
+    assert "other instructions keep the SMs busy" in verdicts.sentence(busy)
+    assert "no floating-point work" in verdicts.sentence(busy | {"flops_per_s": 0})
     assert verdicts.sentence(limits(roof="memory")).count(";") == 2
     assert verdicts.sentence(limits(verdict=None)) == ""
     assert verdicts.sentence(limits(pct_of_roof=None, stall=None, stall_pct=None)) == (

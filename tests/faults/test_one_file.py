@@ -126,7 +126,7 @@ def test_a_folder_without_rights_is_passed_over(inbox: Path, empty_library: Libr
     assert done.returncode == 0, done.stderr
     states = {job.name: (job.state, job.message) for job in empty_library.catalog.jobs()}
     assert states["zz_good.sqlite"][0] == "ready"
-    assert states["unreadable.sqlite"] == ("failed", "unreadable.sqlite may not be read.")
+    assert states["unreadable.sqlite"] == ("failed", "The importer may not read unreadable.sqlite.")
     assert "in.sqlite" not in states
 
 

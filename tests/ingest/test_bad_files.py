@@ -44,7 +44,7 @@ def test_truncated_report(ingest: Ingest, inbox: Path, empty_library: Library, c
     (inbox / "cut.nsys-rep").write_bytes(SAMPLE.read_bytes()[:-cut])
     done = ingest(inbox, empty_library.folder)
     assert done.lines[0].split()[:2] == ["failed", "cut.nsys-rep"]
-    assert "cut.nsys-rep is not complete" in done.errors
+    assert "cut.nsys-rep is incomplete" in done.errors
     assert empty_library.list() == []
 
 
@@ -128,7 +128,7 @@ def test_a_failure_is_tried_again_with_another_converter(ingest: Ingest, inbox: 
     (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
     ingest(inbox, empty_library.folder, WARPDECK_NSYS="off")
     assert ingest(inbox, empty_library.folder, WARPDECK_NSYS="off").lines == []
-    assert job_of(empty_library, inbox / "a.nsys-rep").message.startswith("has no nsys")
+    assert job_of(empty_library, inbox / "a.nsys-rep").message.startswith("This machine has no nsys")
     ingest(inbox, empty_library.folder)
     assert "needs a newer nsys" in job_of(empty_library, inbox / "a.nsys-rep").message
 

@@ -132,7 +132,7 @@ def test_ids_that_repeat_count_once(convert: Convert) -> None:
     assert query("SELECT name FROM range_name") == [("domain 0:one 0",)]
     assert query('SELECT count("metric 0"), count(*) FROM gpu_metric') == [(count, count)]
     assert query("SELECT count(*) FROM diagnostic WHERE severity = 'error'") == [(count,)]
-    assert "1,999 rows of StringIds repeat an id: the first of each counts." in notes(query)
+    assert "1,999 rows of StringIds repeat an id; only the first of each counts." in notes(query)
 
 
 def test_any_cell_in_any_column(ingest: Ingest, inbox: Path, empty_library: Library) -> None:

@@ -155,6 +155,6 @@ def test_every_analysis_answers_whose_needs_are_met(report: Report) -> None:
 def test_its_summary(report: Report) -> None:
     text = document.text(report.library, report.manifest, document.page_params(report.library, report.manifest, {}))
     assert "- Captured with: `Made up`" in text
-    assert "Matmul takes **68.0 %** of the kernel time" in text
+    assert "Matmul takes **68.0 %** of kernel time" in text
     assert "| 0 | 41.8 % | 460 ns | 1.10 µs | 48.9 % | 500 ns | – |" in text
     assert "NVTX ranges" not in text.partition("## Not in this capture")[2]

@@ -33,7 +33,7 @@ def imported(code: str, *argv: Path) -> set[str]:
 
 
 def test_the_worker_imports_nothing_that_reads_files() -> None:
-    modules = imported("import ingest.__main__")
+    modules = imported("import ingest.__main__, ingest.command")
     assert "ingest.worker" in modules
     assert not modules & (HEAVY | {"ingest.conversion.job", "profiledb.query"})
 

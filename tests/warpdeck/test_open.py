@@ -50,7 +50,7 @@ def test_it_starts_a_server_that_others_use_and_that_ends_with_it(desk: Desk, sa
         assert said[0] == "Starting the dashboard."
         assert said[-1] == RUNS
         assert [line for line in said if line.startswith("There is no file ")]
-        assert [line for line in said if line.startswith("broken [31m .nsys-rep does not begin as")]
+        assert [line for line in said if line.startswith("broken [31m .nsys-rep does not start like")]
         assert "my run.sqlite: converting" in said
         assert "\x1b" not in "".join(said)
         (address,) = links(said)

@@ -75,7 +75,8 @@ def ranges(report_id: str) -> None:
     """Draws the table of ranges; raises NotCapturedError where the report has none."""
     st.subheader("Ranges", anchor=False)
     by = st.segmented_control(
-        "Rows", list(_BY), format_func=_BY.__getitem__, required=True, **bound.option(BY, list(_BY), "loop"),
+        "Rows", list(_BY), format_func=_BY.__getitem__, required=True,
+        **bound.option(BY, list(_BY), "loop", title=_BY.__getitem__),
         label_visibility="collapsed", help="Loops in one row: step_* for all numbered steps",
     )  # fmt: skip
     rows = session.run(report_id, "energy_ranges", by=by)

@@ -63,7 +63,7 @@ def _filters(present: list[str]) -> tuple[str | None, str | None]:
             index=None,
             placeholder=ALL,
             format_func=lambda name: titles.get(name, name),
-            **bound.option("class", present),
+            **bound.option("class", present, title=lambda name: str(titles.get(name, name))),
             width=240,
         )
     return search.strip() or None, chosen

@@ -26,7 +26,8 @@ def show(side: Side) -> None:
         names = list(PRECISIONS)
         known = told["precision"] if told["precision"] in PRECISIONS else "bf16"
         precision = st.selectbox(
-            "Precision", names, format_func=PRECISIONS.__getitem__, **bound.option("precision", names, known),
+            "Precision", names, format_func=PRECISIONS.__getitem__,
+            **bound.option("precision", names, known, title=PRECISIONS.__getitem__),
             width=110, help="Precision of the dense peak to compare with",
         )  # fmt: skip
         step_ms = None

@@ -68,11 +68,12 @@ def choose(classes: Sequence[str]) -> Choice:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         level = st.segmented_control(
             "Memory level", list(LEVELS), format_func=LEVELS.__getitem__, required=True,
-            help="Which traffic the work is set against", **bound.option("level", list(LEVELS), "dram"),
+            help="Which traffic the work is set against",
+            **bound.option("level", list(LEVELS), "dram", title=LEVELS.__getitem__),
         )  # fmt: skip
         precision = st.selectbox(
             "Precision", list(PRECISIONS), format_func=PRECISIONS.__getitem__,
-            **bound.option("precision", list(PRECISIONS), next(iter(PRECISIONS))),
+            **bound.option("precision", list(PRECISIONS), next(iter(PRECISIONS)), title=PRECISIONS.__getitem__),
             width=180, help="Its own is that in which a kernel comes nearest to a peak of the GPU",
         )  # fmt: skip
         color = st.segmented_control(

@@ -1,7 +1,7 @@
 -- title: CPU code during gaps of GPUs
 -- Which code the CPU ran while a GPU was idle and the host was outside CUDA and the operating system ("host code" of
--- `idle_reasons`): the CPU samples that nsys took meanwhile of the thread that launched the operation after each gap, by
--- the function that they found it in. Only a thread that runs is sampled: what it waited is in no row.
+-- `idle_reasons`): the CPU samples that nsys took meanwhile of the thread that launched the operation after each gap,
+-- by the function that they found it in. Only a thread that runs is sampled: what it waited is in no row.
 -- A sample counts once for each GPU that was idle.
 -- needs: kernel or memop or graph_launch
 -- needs: cpu_sample

@@ -152,7 +152,7 @@ def copies(answers: Answers) -> str:
     rows = answers.rows_or_none("copies")  # a program may copy nothing; the end tells that there are none
     if rows.empty:
         return ""
-    return "## Copies\n\n" + table("copies", rows, _COPIES) + contradictions(rows, "direction")
+    return "## Memcpy and memset\n\n" + table("copies", rows, _COPIES) + contradictions(rows, "direction")
 
 
 def attention(answers: Answers) -> str:

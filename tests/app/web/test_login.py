@@ -185,7 +185,7 @@ def test_a_viewer_sees_but_cannot_change(address: str, data: Path, cookies: dict
             press(page, button)
         assert page.put(b"x").status == 403
         assert {job.path: job.state for job in catalog.jobs()} == before
-        assert "Summary" in told(page, data)
+        assert "Idle" in told(page, data)
 
 
 def test_an_editor_changes(address: str, data: Path, cookies: dict[str, dict[str, str]]) -> None:

@@ -231,7 +231,7 @@ def test_metrics_without_a_value_have_no_row(library: Library, publish: Publish)
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ("copies", "Memory copies"), ("api_calls", "CUDA API"), ("idle_gaps", "CUDA kernels"),
+        ("copies", "memcpy and memset"), ("api_calls", "CUDA API"), ("idle_gaps", "CUDA kernels"),
         ("memory_use", "GPU memory"),
         ("gpu_metrics", "GPU metrics"), ("gpu_metrics_over_time", "GPU metrics"), ("osrt_calls", "OS runtime"),
     ],

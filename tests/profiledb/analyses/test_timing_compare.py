@@ -136,7 +136,7 @@ def test_the_selection_holds(library: Library, capture: Capture, timings: Timing
 
 
 def test_without_timings_it_says_so(library: Library, publish: Publish) -> None:
-    with pytest.raises(NotCapturedError, match="Timings"):
+    with pytest.raises(NotCapturedError, match="No timings"):
         run(library, publish(lambda _: None), "timing_compare")
 
 

@@ -260,7 +260,7 @@ def test_which_compute_report(library: Library, publish: Publish) -> None:
         assert run(library, nsys, "ncu_coverage", ncu=named)[0]["covered_pct"] == 100
     with pytest.raises(AnalysisError, match="not a report of Nsight Compute"):
         analysis.run(library, nsys, "ncu_coverage", {"ncu": nsys})
-    with pytest.raises(NotCapturedError, match="Profiled kernels"):
+    with pytest.raises(NotCapturedError, match="No profiled kernels"):
         analysis.run(library, nsys, "ncu_coverage", {"ncu": other})
     with pytest.raises(NotCapturedError, match="CUDA kernels"):
         analysis.run(library, ncu, "ncu_coverage")

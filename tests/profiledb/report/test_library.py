@@ -38,7 +38,7 @@ def test_find_by_id_prefix_and_name(empty_library: Library) -> None:
     assert empty_library.find("aaaa000000000001").name == "one.nsys-rep"
     assert empty_library.find("b").id == newest.id
     assert empty_library.find("two.nsys-rep").id == "aaaa000000000002"
-    with pytest.raises(ReportNotFoundError, match="beginning of 2 reports"):
+    with pytest.raises(ReportNotFoundError, match="the start of 2 report ids"):
         empty_library.find("aaaa")
     for unknown in ("zzz", ""):
         with pytest.raises(ReportNotFoundError, match="No report is called"):

@@ -86,7 +86,7 @@ def test_the_command_links_and_unlinks(
         captured = capsys.readouterr()
         return status, captured.out + captured.err
 
-    said = f"{nsys}.rep is linked to {ncu}.rep: it covers 100.0 % of the GPU time.\n"
+    said = f"{nsys}.rep is linked to {ncu}.rep, which covers 100.0 % of the GPU time.\n"
     assert call(f"{nsys}.rep", f"{ncu}.rep") == (0, said)
     assert library.linked(nsys) == ncu
     status, said = call(nsys)

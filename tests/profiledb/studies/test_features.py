@@ -140,7 +140,7 @@ def test_reports_without_times_are_refused_in_one_sentence(
     status, out, err = command(library, capsys, "features", none)
     assert (status, out) == (1, "")
     assert err.count("\n") == 1
-    assert "no times of tasks lie beside it" in err
+    assert "it has no task times" in err
     report = capture(RANGES)
     library.put_sidecar(report, "tasks", TIMES)
     status, _, err = command(library, capsys, "features", report, "-o", str(tmp_path / "no" / "such.csv"))
