@@ -10,6 +10,7 @@ from app.selection import compared, settled
 from app.ui import format as fmt
 from app.ui import navigate, report_links
 from app.ui.titles import titles
+from app.web import access
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 
 COMPARE = pages.script("compare")
@@ -42,7 +43,8 @@ def _partner(current: Manifest, known: Mapping[str, Manifest]) -> None:
         return
     if (linked := known.get(links.get(current.id, ""))) is not None:
         _go(linked, "Compute report")
-    report_links.action(current)
+    if access.may_edit():
+        report_links.action(current)
 
 
 def _go(report: Manifest, label: str) -> None:

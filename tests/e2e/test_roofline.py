@@ -54,6 +54,6 @@ def test_a_click_opens_the_launch_and_a_link_stays(page: Page, library: Library,
 
         page.goto(f"{address}/roofline_time?report={systems}")
         expect(page.get_by_text("ncu covers 100.0 % of the GPU time")).to_be_visible()
-        page.get_by_role("button", name="Link").click()
-        expect(page.get_by_role("button", name="Link")).not_to_be_attached()
+        page.get_by_role("button", name="Link", exact=True).click()
+        expect(page.get_by_role("button", name="Link", exact=True)).not_to_be_attached()
         assert library.linked(systems) == compute

@@ -56,7 +56,7 @@ def test_a_selection_goes_from_page_to_page_and_with_a_link(page: Page, tmp_path
         page.locator(".st-key-menu").get_by_text("Summary").click()
         expect(page.get_by_role("heading", name="Summary")).to_be_visible()
         expect(page).to_have_url(CHOSEN)
-        expect(page.get_by_text("that the selection covers").first).to_be_visible()
+        expect(page.get_by_text("of the selected").first).to_be_visible()
         expect(facts(page)).to_have_text(part)
         page.reload()
         expect(facts(page)).to_have_text(part)

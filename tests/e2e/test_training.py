@@ -73,7 +73,7 @@ def test_a_click_on_an_iteration_offers_its_stretch_of_time(page: Page, address:
     rows = analysis.run(library, report, "detected_iterations", {})
     assert len(rows) > 2, "the steps of training repeat the same kernels"
     page.goto(f"{address}/phases?report={report}")
-    page.get_by_text("Iterations that the kernels tell").click()
+    page.get_by_text("Iterations detected from kernels").click()
     table = page.locator(".st-key-detected [data-testid=stDataFrame]")
     expect(table).to_be_visible()
     table.click(position=FIRST_ROW)
