@@ -3,8 +3,8 @@
 -- The file of a module: /usr/lib/libc.so.6 is libc.so.6.
 CREATE OR REPLACE MACRO module_file(module) AS regexp_extract(module, '[^/\\]*$');
 
--- A frame as people read it: its function, else its module in brackets. Where nsys has no symbol of a function it writes
--- an address in its place, which differs from one frame to the next.
+-- A frame as people read it: its function, else its module in brackets. Where nsys has no symbol of a function it
+-- writes an address in its place, which differs from one frame to the next.
 CREATE OR REPLACE MACRO frame_name(symbol, module, unresolved) AS CASE
     WHEN symbol <> '' AND NOT coalesce(unresolved, false) AND NOT regexp_full_match(symbol, '0x[0-9a-fA-F]+')
         THEN symbol
@@ -12,8 +12,8 @@ CREATE OR REPLACE MACRO frame_name(symbol, module, unresolved) AS CASE
     ELSE '[no symbol]'
 END;
 
--- What a frame tells of the program: 2 a function of its own or of a library, 1 its main function. 0 is what says little:
--- what has no symbol, remarks of nsys, and what every program has: start-up, threads, the interpreter of Python.
+-- What a frame tells of the program: 2 a function of its own or of a library, 1 its main function. 0 is what says
+-- little: what has no symbol, remarks of nsys, and what every program has: start-up, threads, the interpreter of Python.
 CREATE OR REPLACE MACRO frame_rank(name, module) AS CASE
     WHEN starts_with(name, '[') OR regexp_matches(module_file(coalesce(module, '')), '^(lib)?python\d|^ld-') THEN 0
     WHEN regexp_matches(name, '^(_start|__libc_start\w*|start_thread|_*clone3?|_?Py[A-Z_]\w*)(@|$)') THEN 0
