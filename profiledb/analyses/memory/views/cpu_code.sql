@@ -13,7 +13,7 @@ CREATE OR REPLACE MACRO frame_name(symbol, module, unresolved) AS CASE
 END;
 
 -- What a frame tells of the program: 2 a function of its own or of a library, 1 its main function. 0 is what says
--- little: what has no symbol, remarks of nsys, and what every program has: start-up, threads, the interpreter of Python.
+-- little: what has no symbol, remarks of nsys, and what every program has: start-up, threads, the Python interpreter.
 CREATE OR REPLACE MACRO frame_rank(name, module) AS CASE
     WHEN starts_with(name, '[') OR regexp_matches(module_file(coalesce(module, '')), '^(lib)?python\d|^ld-') THEN 0
     WHEN regexp_matches(name, '^(_start|__libc_start\w*|start_thread|_*clone3?|_?Py[A-Z_]\w*)(@|$)') THEN 0
