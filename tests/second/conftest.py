@@ -26,11 +26,6 @@ EXPORTS = {
 EVERY = pytest.mark.parametrize("sample", EXPORTS, indirect=True)
 """Marks tests that hold for each of them."""
 
-ONE_A_RUN = [name for name in EXPORTS if "_rank" not in name or name.endswith("_rank0")]
-"""Without the further ranks of a run, which did the same."""
-
-FIRST_RANKS = pytest.mark.parametrize("sample", ONE_A_RUN, indirect=True)
-
 
 def but(wrong: Collection[str], reason: str, names: Iterable[str] = EXPORTS) -> pytest.MarkDecorator:
     """Marks tests that hold for each sample but these, of which our answer is known to be wrong."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.second import attention
 from tests.second.agree import Table, agree
-from tests.second.conftest import FIRST_RANKS, Sample
+from tests.second.conftest import EVERY, Sample
 
 SIZES = ("batch", "heads", "tokens", "head_size")
 
@@ -18,7 +18,7 @@ def ours(sample: Sample, second: Table) -> dict[tuple[Any, ...], Any]:
     }
 
 
-@FIRST_RANKS
+@EVERY
 def test_time_of_parts(sample: Sample) -> None:
     if not sample.capture.kernels and not sample.capture.ranges:
         return
@@ -26,7 +26,7 @@ def test_time_of_parts(sample: Sample) -> None:
     agree(ours(sample, second), second)
 
 
-@FIRST_RANKS
+@EVERY
 def test_sizes(sample: Sample) -> None:
     """Our answer tells the right size of an attention, or that nobody tells it."""
     second = attention.work(sample.capture, attention.size(sample.facts))
@@ -35,7 +35,7 @@ def test_sizes(sample: Sample) -> None:
     agree(rows, told)
 
 
-@FIRST_RANKS
+@EVERY
 def test_work_of_parts(sample: Sample) -> None:
     """Work, traffic and shares of the peak, where the size of all parts is told and right."""
     second = attention.work(sample.capture, attention.size(sample.facts))

@@ -10,7 +10,7 @@ from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import LAUNCHES, TIMELINE
 from tests.parity.test_every_report import FILES
 from tests.second import phases
-from tests.second.conftest import EXPORTS, FIRST_RANKS, Rows, Sample, known
+from tests.second.conftest import EVERY, EXPORTS, Rows, Sample, known
 from tests.support.answers import Answers
 
 WHOLES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -138,13 +138,13 @@ def test_no_part_is_longer_than_its_whole(asked: Asked) -> None:
     assert all(row["busy_ns"] is None or row["busy_ns"] <= row["active_ns"] for row in gpus)
 
 
-@FIRST_RANKS
+@EVERY
 def test_shares_of_a_peak_that_programs_tell(sample: Sample) -> None:
     names = TOLD if sample.capture.kernels else {}
     assert not [line for name in names for line in too_high(TOLD, name, sample.ask(name))]
 
 
-@FIRST_RANKS
+@EVERY
 def test_kernels_of_a_stream_fit_into_what_holds_them(sample: Sample) -> None:
     """What runs on one stream runs one after the other."""
     if len({one.stream for one in sample.capture.operations}) > 1:
@@ -171,12 +171,12 @@ def counts(sample: Sample) -> dict[str, int | None]:
     return found
 
 
-@FIRST_RANKS
+@EVERY
 def test_steps_are_counted_the_same_everywhere(sample: Sample) -> None:
     assert len(set(counts(sample).values())) == 1, counts(sample)
 
 
-@FIRST_RANKS
+@EVERY
 def test_a_step_times_the_steps_is_what_they_hold(sample: Sample) -> None:
     """Kernel time and launches a pass, over classes and phases, against the kernels inside the steps."""
     if not sample.capture.kernels:

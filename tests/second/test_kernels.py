@@ -5,7 +5,7 @@ import pytest
 from profiledb.errors import NotCapturedError
 from tests.second import kernels
 from tests.second.agree import agree, keyed
-from tests.second.conftest import EVERY, FIRST_RANKS, Sample
+from tests.second.conftest import EVERY, Sample
 from tests.second.nesting import MODES, Mode, ran
 from tests.second.raw import Capture
 
@@ -30,7 +30,7 @@ def test_kernels_of_the_report(sample: Sample) -> None:
     agree(keyed(sample.ask("class_split"), "class"), kernels.by_class(sample.capture.operations))
 
 
-@FIRST_RANKS
+@EVERY
 @pytest.mark.parametrize("mode", MODES)
 def test_kernels_by_range(sample: Sample, mode: Mode) -> None:
     names = wide(sample.capture)

@@ -5,11 +5,11 @@ import pytest
 from profiledb.errors import NotCapturedError
 from tests.second import phases
 from tests.second.agree import agree, keyed
-from tests.second.conftest import FIRST_RANKS, Sample
+from tests.second.conftest import EVERY, Sample
 from tests.second.names import kernel_class
 from tests.second.nesting import MODES, Mode
 
-pytestmark = FIRST_RANKS
+pytestmark = EVERY
 
 
 @pytest.mark.parametrize("mode", MODES)

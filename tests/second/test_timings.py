@@ -4,9 +4,9 @@ import pytest
 
 from tests.second import timings
 from tests.second.agree import agree, keyed
-from tests.second.conftest import EXPORTS, ONE_A_RUN, Sample
+from tests.second.conftest import EXPORTS, Sample
 
-TIMED = [name for name in ONE_A_RUN if EXPORTS[name].with_suffix(".timings.csv").exists()]
+TIMED = [name for name in EXPORTS if EXPORTS[name].with_suffix(".timings.csv").exists()]
 
 
 @pytest.mark.parametrize("sample", TIMED, indirect=True)
