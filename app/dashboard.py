@@ -72,10 +72,7 @@ def _page(current: Manifest | None, offered: Manifest | None) -> None:
     ui.say_escaped()
     view = next((view for view, page in scripts.items() if page is chosen), None)
     if view is None:
-        with ui.boundary():
-            menu.show(library, scripts, offered)
-        with ui.boundary():
-            top.show(current, None)
+        _around(library, scripts, offered, current, None)
         chosen.run()
     elif _offer(view, library, scripts):
         chosen.run()
@@ -86,15 +83,26 @@ def _moved(view: pages.View) -> None:
     navigate.to(view.path, {name: st.query_params.get_all(name) for name in st.query_params})
 
 
+def _around(
+    library: StreamlitPage,
+    scripts: menu.Scripts,
+    offered: Manifest | None,
+    current: Manifest | None,
+    view: pages.View | None,
+) -> None:
+    """The menu for the report on offer, and the bar above the page with the one at hand."""
+    with ui.boundary():
+        menu.show(library, scripts, offered)
+    with ui.boundary():
+        top.show(current, view)
+
+
 def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> bool:
     """Settles which report a page shows; False where it fits none, which is then said."""
     try:
         manifest = session.report(view.subject)
     except ReportNotFoundError as error:
-        with ui.boundary():
-            menu.show(library, scripts, None)
-        with ui.boundary():
-            top.show(None, view)
+        _around(library, scripts, None, None, view)
         st.header(view.title, anchor=False)
         ui.problem(ReportNotFoundError(error.message))
         st.page_link(pages.LIBRARY, label="See what is in the Library")
@@ -102,10 +110,7 @@ def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> b
     selecting.restore(manifest)
     session.remember(manifest)
     settled = selecting.settle(manifest) if view.fits(manifest) and view.subject == TIMELINE else None
-    with ui.boundary():
-        menu.show(library, scripts, manifest)
-    with ui.boundary():
-        top.show(manifest, view)
+    _around(library, scripts, manifest, manifest, view)
     ui.header(manifest, view.title)
     if view.fits(manifest):
         st.set_page_config(page_title=f"{view.title} · {fmt.visible(manifest.name)}")

@@ -96,6 +96,12 @@ def _links(folder: Path, version: tuple[int, int]) -> dict[str, str]:  # noqa: A
     return _library(folder).catalog.links()
 
 
+def systems_of(report_id: str) -> list[Manifest]:
+    """The Systems reports that are linked to this Compute report, the newest first."""
+    linked = links()
+    return [one for one in reports() if linked.get(one.id) == report_id]
+
+
 def report(subject: Subject | None = None) -> Manifest:
     """The report of this page: what the address names (id, unique prefix or file name), else the usual one.
 

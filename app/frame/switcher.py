@@ -26,11 +26,11 @@ def show(known: Mapping[str, Manifest], current: Manifest | None, view: pages.Vi
     says with whatever else happens there, and nobody has chosen that.
     """
     shown = current.id if current and current.id in known else None
-    recent = _remembered(shown)
+    recent = [one for one in _remembered(shown) if one != shown]
     labels = session.labels()
     pinned = [one for one in known if PINNED in labels.get(one, [])]
-    order = ordered(known, pinned, [one for one in recent if one != shown])
-    names = _named(titles(known), labels, pinned, [one for one in recent if one != shown])
+    order = ordered(known, pinned, recent)
+    names = _named(titles(known), labels, pinned, recent)
     key = f"{_PICKER}-{shown}"
     st.selectbox(
         "Report",

@@ -11,7 +11,7 @@ from app.ui import format as fmt
 from app.ui import navigate, report_links
 from app.ui.titles import titles
 from app.web import access
-from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
+from profiledb.report.catalog import TIMELINE, Manifest
 
 COMPARE = pages.script("compare")
 _WITH = "compare-with"
@@ -35,13 +35,11 @@ def show(current: Manifest | None, view: pages.View | None) -> None:
 
 def _partner(current: Manifest, known: Mapping[str, Manifest]) -> None:
     """The way to the report that this one is linked to; for a Systems report without one, the way to link it."""
-    links = session.links()
-    if LAUNCHES in current.subjects and TIMELINE not in current.subjects:
-        systems = [known[one] for one, other in links.items() if other == current.id and one in known]
-        for report in systems[:1]:
+    if TIMELINE not in current.subjects:
+        for report in session.systems_of(current.id)[:1]:
             _go(report, "Systems report")
         return
-    if (linked := known.get(links.get(current.id, ""))) is not None:
+    if (linked := known.get(session.links().get(current.id, ""))) is not None:
         _go(linked, "Compute report")
     if access.may_edit():
         report_links.action(current)

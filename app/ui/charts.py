@@ -267,3 +267,9 @@ def luminance(color: str) -> float:
 def readable_on(color: str) -> str:
     """Black or white, whichever stands out more on a color."""
     return "#000000" if luminance(color) > 0.179 else "#FFFFFF"
+
+
+def legend_above(figure: go.Figure, **more: str) -> None:
+    """Puts the legend above the plot, from its left edge; ``more`` are further settings of it."""
+    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom", "title": {"text": ""}}
+    figure.update_layout(showlegend=True, legend=legend | {"font": {"size": FONT_PX}} | more)

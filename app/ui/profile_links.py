@@ -31,9 +31,7 @@ def to_launch(report_id: str, row: "pd.Series[Any]") -> None:
 
 def to_kernels(report_id: str, launch: "pd.Series[Any]") -> None:
     """Links to the kernel of a launch (a row of ``ncu_speed_of_light``) in the Systems reports linked to its report."""
-    known = {report.id: report for report in session.reports()}
-    linked = [known[one] for one, other in session.links().items() if other == report_id and one in known]
-    for systems in linked[:3]:
+    for systems in session.systems_of(report_id)[:3]:
         try:
             rows = session.whole(systems.id, "time_weighted_roofline", ncu=report_id)
         except WarpdeckError:

@@ -23,7 +23,7 @@ def color(name: str) -> str:
 
 
 def palette() -> list[str]:
-    """Colours that stay apart with each kind of color blindness: those of kernel classes, which no chart here has."""
+    """Colors that stay apart with each kind of color blindness: those of kernel classes, which no chart here has."""
     known = theme.class_colors()
     return [known[name] for name in _BORROWED if name in known] or list(known.values())
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from profiledb import config, words
+from profiledb import words
 from profiledb.errors import NotCapturedError
-from profiledb.rules.classes import load
 from profiledb.studies.idle import code, place
+from profiledb.studies.summary.answers import class_title
 
 Ask = Callable[..., pd.DataFrame]
 """Runs an analysis by its name, on what is selected; raises NotCapturedError."""
@@ -93,20 +93,16 @@ def classes(ask: Ask) -> Statement | None:
     if len(rows) < 2:
         return None
     top = rows.iloc[0]
-    text = f"**{_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**"
+    text = f"**{class_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**"
     matmul = rows[rows["class"] == MATMUL]
     if top["class"] == MATMUL:
         second = rows.iloc[1]
-        text += f", then {_title(second['class'])} with {words.percent(second['share_pct'])}."
+        text += f", then {class_title(second['class'])} with {words.percent(second['share_pct'])}."
     elif len(matmul):
         text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}."
     else:
         text += ". No kernel is a matmul."
     return Statement(text, float(top["total_ns"]), "Matmul and other work by phase", "phases")
-
-
-def _title(name: str) -> str:
-    return words.plain(next((one.title for one in load(config.load().classes) if one.name == name), name))
 
 
 def kernel(ask: Ask) -> Statement | None:

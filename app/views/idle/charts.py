@@ -6,7 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import FONT_PX, NS_PER_X, Theme, frame
+from app.ui.charts import NS_PER_X, Theme, frame, legend_above
 
 
 def metric_lines(rows: pd.DataFrame, unit: str, colors: Mapping[str, str], end_ns: float, theme: Theme) -> go.Figure:
@@ -27,7 +27,7 @@ def metric_lines(rows: pd.DataFrame, unit: str, colors: Mapping[str, str], end_n
         )
     top = min(103.0, max(5.0, 1.15 * (fmt.number(rows["mean"].max()) or 0)))
     frame(figure, theme, height=220, left=58, top=30, bottom=24)
-    _legend(figure)
+    legend_above(figure)
     figure.update_layout(hovermode="x", meta={NS_PER_X: x_size})
     figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
     figure.update_yaxes(ticksuffix=suffix, nticks=5, **({"range": [0, top]} if unit == "%" else {}))
@@ -37,8 +37,3 @@ def metric_lines(rows: pd.DataFrame, unit: str, colors: Mapping[str, str], end_n
 def short_metric(name: str) -> str:
     """A metric's name without what says that it is a percentage, which its values say."""
     return name.removesuffix(" [Throughput %]")
-
-
-def _legend(figure: go.Figure, **more: str) -> None:
-    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom", "title": {"text": ""}}
-    figure.update_layout(showlegend=True, legend=legend | {"font": {"size": FONT_PX}} | more)

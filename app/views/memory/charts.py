@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, MARK, NS_PER_X, Theme, faded, frame
+from app.ui.charts import ACCENT, FONT_PX, MARK, NS_PER_X, Theme, faded, frame, legend_above
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
 """A mark a direction besides its colour, for those who cannot tell the colours apart."""
@@ -48,7 +48,7 @@ def copy_sizes(
     for number, (title, rate) in enumerate(peaks):
         _peak(figure, title, rate, theme, left=number % 2 == 0)
     frame(figure, theme, height=340, left=64, top=34, bottom=40)
-    _legend(figure, itemsizing="constant")
+    legend_above(figure, itemsizing="constant")
     highest = max([float(cells["bytes_per_s"].max()), *(rate for _, rate in peaks)])
     _logarithmic(figure.update_xaxes, float(cells["bytes"].min()), float(cells["bytes"].max()), "B")
     _logarithmic(figure.update_yaxes, float(cells["bytes_per_s"].min()), highest, "B/s")
@@ -115,8 +115,3 @@ def memory_steps(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
     figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
     figure.update_yaxes(rangemode="tozero", ticksuffix=f" {y_unit}", nticks=5)
     return figure
-
-
-def _legend(figure: go.Figure, **more: str) -> None:
-    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom", "title": {"text": ""}}
-    figure.update_layout(showlegend=True, legend=legend | {"font": {"size": FONT_PX}} | more)
