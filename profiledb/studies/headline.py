@@ -145,14 +145,21 @@ class Slowest:
 
 
 def slowest(rows: pd.DataFrame) -> Slowest | None:
-    """The slowest of the steps that count among rows of ``iterations`` of one loop; None where fewer than three do."""
-    rows = rows[rows["closed"].astype(bool) & ~rows["is_warmup"].astype(bool)] if len(rows) else rows
+    """The slowest of the steps that count among rows of ``iterations`` of one loop; None where fewer than three do.
+
+    A selection numbers the instances of a path, the rows the steps of the loop, whose paths may be several.
+    """
+    if rows.empty:
+        return None
+    alone = rows["path"].nunique() == 1  # then some rows may be left out, and the number is right
+    rows = rows.assign(nth=rows["number"] if alone else rows.groupby("path").cumcount() + 1)
+    rows = rows[rows["closed"].astype(bool) & ~rows["is_warmup"].astype(bool)]
     if len(rows) < ENOUGH:
         return None
     times = (rows["gpu_ns"] if rows["gpu_ns"].notna().all() else rows["cpu_ns"]).astype(float)
     step = rows.iloc[int(times.to_numpy().argmax())]
     path = str(step["path"])
-    selected = path if rows["path"].is_unique else f"{path}#{int(step['number'])}"
+    selected = path if rows["path"].is_unique else f"{path}#{int(step['nth'])}"
     return Slowest(selected, float(times.max()), float(times.median()))
 
 

@@ -73,6 +73,8 @@ def test_the_slowest_step_that_counts() -> None:
     assert only.query == {"range": "step_2"}
     assert "takes 13.0 ms**, 1.3 times the median" in only.text
     assert headline.slowest(steps(1.0, 3.0, 2.0, paths=False)) == headline.Slowest("step#2", 3.0, 2.0)
+    nested = steps(1.0, 1.0, 1.0, 3.0).head(4).assign(path=["epoch_0/step"] * 2 + ["epoch_1/step"] * 2)
+    assert headline.slowest(nested) == headline.Slowest("epoch_1/step#2", 3.0, 1.0), "the second of its epoch"
     assert headline.slowest(steps(1.0, 2.0)) is None
     assert not told(iterations=steps(10e6, 10e6, 11e6)), "a tenth more is no news"
 
