@@ -52,6 +52,7 @@ class Forks:
         self._server: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
         self._running: set[int] = set()
+        self._prepares = False
 
     def warm(self, *, prepare: bool = False) -> None:
         """Starts the server, so that it is there when a file is; returns at once.
@@ -60,7 +61,8 @@ class Forks:
             prepare: also what the first conversion would do for itself; worth it for more than one.
         """
         with self._lock, suppress(OSError):
-            if (line := self._line or self._connect()) and prepare:
+            if (line := self._line or self._connect()) and prepare and not self._prepares:
+                self._prepares = True
                 line.send(PREPARE)
 
     def running(self) -> list[int]:
@@ -130,6 +132,8 @@ class Forks:
                 SERVER, stdin=theirs.fileno(), cwd=ROOT, env=os.environ | QUIET, start_new_session=True
             )
         self._line = ours
+        if self._prepares:
+            ours.send(PREPARE)
         return ours
 
     def _forget(self) -> None:

@@ -43,10 +43,10 @@ class Prepared:
         with suppress(OSError, ConversionError):  # then it is as without
             (path,) = sqlite.access(Path()).extensions
             self._empty = os.memfd_create("empty report")
-            self._extensions = {path.name: sealed_copy(path)}
+            self._extensions = {path.name: _unnamed(path)}
             self._maker = os.fork()
             if self._maker == 0:
-                os._exit(_make(self._extensions, self._empty))
+                os._exit(_make({path: self._extensions[path.name]}, self._empty))
 
     def take(self) -> None:
         """Hands it to the conversions from now on, if it has been made; to be called before a fork."""
@@ -57,34 +57,51 @@ class Prepared:
         if not ended:
             return
         self._maker = None
-        if status == 0:
+        if status == 0 and all(map(_is_sealed, self._extensions.values())):
             _ready = Ready(os.pread(self._empty, os.fstat(self._empty).st_size, 0), self._extensions)
         os.close(self._empty)
 
 
 def sealed_copy(path: Path) -> int:
-    """A file without a name that has the bytes of another one, for good."""
-    copy = os.memfd_create(path.name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    with os.fdopen(os.dup(copy), "wb") as file:
-        file.write(path.read_bytes())
-    seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
-    fcntl.fcntl(copy, fcntl.F_ADD_SEALS, seals)
+    """A file without a name that has the bytes of another one, for good; its descriptor."""
+    copy = _unnamed(path)
+    _fill(copy, path)
     return copy
 
 
-def _make(extensions: dict[str, int], empty: int) -> int:
+def _unnamed(path: Path) -> int:
+    return os.memfd_create(path.name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+
+
+def _fill(copy: int, path: Path) -> None:
+    with os.fdopen(os.dup(copy), "wb") as file:
+        file.write(path.read_bytes())
+    fcntl.fcntl(copy, fcntl.F_ADD_SEALS, _seals())
+
+
+def _is_sealed(copy: int) -> bool:
+    return fcntl.fcntl(copy, fcntl.F_GET_SEALS) & _seals() == _seals()
+
+
+def _seals() -> int:
+    """Against every change, and against taking these away; a function, as other systems have no such names."""
+    return fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
+
+def _make(extensions: dict[Path, int], empty: int) -> int:
     """The process that makes it; returns its exit status, 0 where all is well."""
     try:
         os.nice(5)  # whoever waits for a conversion goes first
         with TemporaryDirectory() as folder:
             with duckdb.connect(config={"threads": 1}) as db:
-                for name, descriptor in extensions.items():
-                    with store.linked(Path(folder), name, descriptor) as link:
+                for path, copy in extensions.items():
+                    _fill(copy, path)  # sealed before it is checked, so that it is what was checked
+                    with store.linked(Path(folder), path.name, copy) as link:
                         db.execute(f"LOAD {quote(str(link))}")  # refuses what DuckDB did not sign
-            path = Path(folder, "empty.duckdb")
-            with store.create(path):
+            report = Path(folder, "empty.duckdb")
+            with store.create(report):
                 pass
-            os.pwrite(empty, path.read_bytes(), 0)
+            os.pwrite(empty, report.read_bytes(), 0)
     except Exception:  # noqa: BLE001 - then every conversion does it by itself, and says what is wrong
         return 1
     return 0

@@ -5,10 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
+from ingest.nsys.attach import wanted
 from profiledb.query import analysis, views
 from profiledb.report.library import Library
+from profiledb.report.schema import read_sql
 from tests.conftest import Ingest
 from tests.support import exports
 from tests.support.exports import MAIN, NVTX, OTHER, PID, kernel, kernels
@@ -218,3 +221,13 @@ def test_copies_of_an_export_without_enumerations_have_their_directions(load: Lo
         ("Pageable",),
         ("Device",),
     ]
+
+
+def test_the_columns_that_are_wanted_are_those_that_duckdb_reads() -> None:
+    found: dict[str, dict[str, str]] = {}
+    with duckdb.connect() as db:
+        db.execute(read_sql("export.sql", "ingest.nsys"))
+        query = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal"
+        for table, column, type_ in db.execute(query).fetchall():
+            found.setdefault(table, {})[column] = type_
+    assert found == wanted()
