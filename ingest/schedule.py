@@ -9,6 +9,9 @@ from ingest.conversion import limits
 from ingest.state import look
 from profiledb.report.catalog import Job
 
+MOST = 4
+"""Files at a time on machines with many cores: each takes some hundred megabytes."""
+
 
 def run(jobs: Sequence[Job], work: Callable[[Job], int], stop: Callable[[], None], most: int = 0) -> int:
     """Calls ``work`` for each job in turn, small files in threads beside each other; returns the sum of its results.
@@ -19,9 +22,9 @@ def run(jobs: Sequence[Job], work: Callable[[Job], int], stop: Callable[[], None
         jobs: the files.
         work: what is done with each; it raises nothing.
         stop: ends what ``work`` does in other threads; called where this one is interrupted.
-        most: files at a time; as many as there are cores where it is 0.
+        most: files at a time; where it is 0 as many as there are cores, up to ``MOST``.
     """
-    most, done = most or len(os.sched_getaffinity(0)), 0
+    most, done = most or min(MOST, os.cpu_count() or 1), 0
     running: dict[Future[int], int] = {}
     alone = False
     with ThreadPoolExecutor(most) as pool:

@@ -21,6 +21,14 @@ SHORT = 4
 """Assignments with a value of fewer characters are searched for nowhere else: they would hit innocent texts."""
 MOST = 5000
 """Texts that are searched for; an environment has some hundred."""
+_AT_HAND = {
+    "CUPTI_ACTIVITY_KIND_KERNEL": """(
+        SELECT nullif(demangled_id, -1) AS "demangledName", nullif(short_id, -1) AS "shortName",
+            nullif(mangled_id, -1) AS "mangledName" FROM name_key
+    )""",
+    "NVTX_EVENTS": "nvtx",
+}
+"""Temporary tables that have the strings of large ones: a million rows need not be read again for each column."""
 _PREFIX = 500
 """Characters of a long one that are searched for."""
 _ASSIGNMENT = re.compile(r"^[^\s=/\[\]<>,;'\"]+=", re.DOTALL)
@@ -69,11 +77,11 @@ def take_strings(db: duckdb.DuckDBPyConnection, tables: Mapping[str, Iterable[st
     """Fills the table ``string`` with those strings of the export that a column of a table of ours names.
 
     Args:
-        db: connection that writes the report.
+        db: connection that writes the report, after ``ranges.stage`` and stage.sql.
         tables: those in ``src`` that the export has, with their columns.
     """
     uses = [
-        f"SELECT {identifier(column)} AS id FROM src.{identifier(table)}"
+        f"SELECT {identifier(column)} AS id FROM {_AT_HAND.get(table) or f'src.{identifier(table)}'}"
         for table, columns in tables.items()
         for column in columns
         if column in kept.STRING_COLUMNS
