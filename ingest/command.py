@@ -8,12 +8,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
 from ingest import progress
-from ingest.conversion import processes
+from ingest.conversion.child import Runner
+from ingest.conversion.forks import Forks
 from ingest.watch import QUICK_S, Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
@@ -51,8 +51,12 @@ class End:
             self.set()
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, forks: Forks) -> int:
     """Runs the worker with the arguments of ``arguments.add``.
+
+    Args:
+        arguments: of the command line.
+        forks: starts the processes that read files; this process adopts orphans.
 
     Returns:
         Exit status 0; 1 with ``--strict`` if a file failed; 3 if another worker holds the library.
@@ -74,13 +78,12 @@ def run(arguments: argparse.Namespace) -> int:
             jobs.append(job)
             shown.done(job)
 
-        processes.adopt()
-        with closing(Worker(library, settings, done, shown.step)) as worker:
-            worker.runner.forks.warm(prepare=not arguments.once)
-            if arguments.once:
-                _once(worker)
-            else:
-                _forever(worker, end)
+        worker = Worker(library, settings, done, shown.step, Runner(forks))
+        if arguments.once:
+            _once(worker)
+        else:
+            forks.warm(prepare=True)
+            _forever(worker, end)
     return FAILED if arguments.strict and any(job.state in ("failed", "deferred") for job in jobs) else 0
 
 

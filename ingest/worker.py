@@ -46,7 +46,7 @@ def hold(library: Library) -> Iterator[bool]:
 
 @dataclass
 class Worker:
-    """Turns files into reports of a library; whoever makes one holds the library's lock, and closes it.
+    """Turns files into reports of a library; whoever makes one holds the library's lock.
 
     The worker itself reads no file that was dropped: it looks at names, sizes and times, and each file is read by a
     process of its own (job.py). What goes wrong with a file is the failure of that file.
@@ -79,10 +79,6 @@ class Worker:
     def stop(self) -> None:
         """Ends the conversions at hand, and takes up no more: the files are taken up at the next start."""
         self.runner.stop()
-
-    def close(self) -> None:
-        """Ends what the worker started for its conversions."""
-        self.runner.forks.close()
 
     def samples(self) -> list[Path]:
         """The sample files and those of each family, a folder below, by their endings."""

@@ -63,9 +63,9 @@ _PATHS = ("source", "work", "library")
 class Runner:
     """Runs processes; may be shared by threads. ``stop`` may be called at any moment, also from a signal's handler."""
 
-    def __init__(self) -> None:
+    def __init__(self, forks: Forks | None = None) -> None:
         self.stopped = threading.Event()
-        self.forks = Forks()
+        self.forks = forks or Forks()
 
     def stop(self) -> None:
         """Ends the processes at hand with all that they started, and lets none begin any more."""

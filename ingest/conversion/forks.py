@@ -129,7 +129,12 @@ class Forks:
         ours.settimeout(PATIENCE_S)
         with theirs:
             self._server = subprocess.Popen(
-                SERVER, stdin=theirs.fileno(), cwd=ROOT, env=os.environ | QUIET, start_new_session=True
+                SERVER,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                cwd=ROOT,
+                env=os.environ | QUIET,
+                start_new_session=True,
             )
         self._line = ours
         if self._prepares:
