@@ -62,6 +62,7 @@ def _write_names(db: duckdb.DuckDBPyConnection, present: Columns) -> None:
 
 def _write_rest(db: duckdb.DuckDBPyConnection, sources: Sequence[Source], present: Columns) -> None:
     notes.unclosed(db)
+    rest.keep_events(db)
     for table in ("nvtx", "named"):
         db.execute(f"DROP TABLE temp.{table}")  # gives their memory back
     db.execute(_needed(read_sql("load.sql", "ingest.nsys"), {table for source in sources for table in source.tables}))

@@ -11,20 +11,24 @@ from profiledb.report.schema import identifier
 
 
 def keep(db: duckdb.DuckDBPyConnection, sources: Sequence[Source], present: Mapping[str, dict[str, str]]) -> None:
-    """Stores the numbers of an export that no table of the report took in the schema ``raw``.
+    """Stores the numbers of an export that no table of the report took in the schema ``raw``, which is there.
 
     Args:
         db: connection that writes the report.
         sources: the export.
         present: columns of its tables as far as they are known (attach).
     """
-    db.execute("CREATE SCHEMA raw")
     reads = {name: read for source in reversed(sources) for name, read in source.tables.items()}
     for name in sorted(reads.keys() & (kept.RAW | wanted().keys()) - set(kept.FACTS)):
         _keep_numbers(db, name, reads[name], present.get(name) or columns(db, reads[name]))
-    other = 'FROM src.NVTX_EVENTS WHERE "eventType" NOT IN (34, 59, 60, 70, 71)'
+
+
+def keep_events(db: duckdb.DuckDBPyConnection) -> None:
+    """Begins the schema ``raw`` with those NVTX events that are neither ranges nor marks; needs ``nvtx``."""
+    db.execute("CREATE SCHEMA raw")
+    other = 'FROM nvtx WHERE "eventType" NOT IN (34, 59, 60, 70, 71)'
     if db.execute(f"SELECT 1 {other} LIMIT 1").fetchone():
-        db.execute(f'CREATE TABLE raw."NVTX_OTHER" AS {other}')
+        db.execute(f'CREATE TABLE raw."NVTX_OTHER" AS SELECT * EXCLUDE (global_pid) {other}')
 
 
 def _keep_numbers(db: duckdb.DuckDBPyConnection, name: str, read: str, present: Mapping[str, str]) -> None:
