@@ -1,5 +1,6 @@
 """Small exports made by hand, whose rows in the report can be told in advance."""
 
+import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ import duckdb
 import pytest
 
 from ingest.nsys.attach import wanted
+from ingest.nsys.load import _needed
 from profiledb.query import analysis, views
 from profiledb.report.library import Library
 from profiledb.report.schema import read_sql
@@ -231,3 +233,11 @@ def test_the_columns_that_are_wanted_are_those_that_duckdb_reads() -> None:
         for table, column, type_ in db.execute(query).fetchall():
             found.setdefault(table, {})[column] = type_
     assert found == wanted()
+
+
+def test_statements_over_tables_that_an_export_lacks_are_left_out() -> None:
+    script = read_sql("load.sql", "ingest.nsys")
+    assert _needed(script, set(wanted())) == script
+    left = _needed(script, {"TARGET_INFO_GPU", "META_DATA_EXPORT"})
+    inserted = re.findall(r"INSERT INTO (\w+)", left)
+    assert inserted == ["capture_setting", "gpu", "kernel_name"], "the last one reads what was staged"
