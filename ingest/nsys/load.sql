@@ -6,7 +6,7 @@ INSERT INTO process BY NAME SELECT "globalPid" AS global_pid, pid, name FROM src
 
 -- What of the settings and of the machine is taken in: kept.py.
 INSERT INTO capture_setting BY NAME
-SELECT name, value FROM (FROM src.META_DATA_CAPTURE UNION ALL FROM src.META_DATA_EXPORT);
+SELECT name, value FROM (FROM src.META_DATA_CAPTURE UNION ALL BY NAME FROM src.META_DATA_EXPORT);
 
 INSERT INTO system_info BY NAME SELECT name, value FROM src.TARGET_INFO_SYSTEM_ENV;
 
@@ -76,8 +76,8 @@ SELECT kind, id AS callchain_id, "stackDepth" AS depth, symbol AS symbol_id, mod
     "kernelMode" AS kernel_mode, unresolved, "originalIP" AS address
 FROM (
     SELECT 'sample' AS kind, * FROM src.SAMPLING_CALLCHAINS
-    UNION ALL SELECT 'osrt', * FROM src.OSRT_CALLCHAINS
-    UNION ALL SELECT 'cuda', * FROM src.CUDA_CALLCHAINS
+    UNION ALL BY NAME SELECT 'osrt' AS kind, * FROM src.OSRT_CALLCHAINS
+    UNION ALL BY NAME SELECT 'cuda' AS kind, * FROM src.CUDA_CALLCHAINS
 );
 
 INSERT INTO profiler_overhead BY NAME

@@ -225,6 +225,18 @@ def test_copies_of_an_export_without_enumerations_have_their_directions(load: Lo
     ]
 
 
+def test_call_chains_of_one_kind_keep_their_columns(load: Load) -> None:
+    """The other kinds are tables that are not in the export."""
+    columns = ("id", "symbol", "module", "unresolved", "originalIP", "stackDepth")
+    query = load(
+        kernels(kernel(0, 10)) | {"OSRT_CALLCHAINS": (columns, [(7, 1, 2, 1, 4096, 0), (7, 3, 2, 0, 8192, 1)])}
+    )
+    assert query("SELECT kind, callchain_id, depth, symbol_id, module_id, unresolved, address FROM callchain") == [
+        ("osrt", 7, 0, 1, 2, True, 4096),
+        ("osrt", 7, 1, 3, 2, False, 8192),
+    ]
+
+
 def test_the_columns_that_are_wanted_are_those_that_duckdb_reads() -> None:
     found: dict[str, dict[str, str]] = {}
     with duckdb.connect() as db:
