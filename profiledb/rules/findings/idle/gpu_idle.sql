@@ -34,7 +34,7 @@ WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
     SELECT reason, sum(ns)::BIGINT AS ns FROM piece GROUP BY reason
     UNION ALL SELECT 'between operations', ns FROM short
 ), by_range AS (
-    SELECT pattern AS range, sum(ns)::BIGINT AS ns FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern
+    SELECT pattern, sum(ns)::BIGINT AS ns FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern
 ), longest AS (
     SELECT gap_id, device_id, start_ns, duration_ns, arg_max(reason, ns) AS reason, arg_max(pre, ns) AS pre
     FROM piece WHERE gap_id <= 10 GROUP BY ALL
@@ -47,10 +47,10 @@ WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns,
     main.reason AS cause, main.reason AS reason, 100.0 * main.ns / nullif(total.ns, 0) AS reason_pct,
-    place.range, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
+    place.pattern AS range, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total
 LEFT JOIN (SELECT reason, ns FROM by_reason ORDER BY ns DESC, reason LIMIT 1) AS main ON true
 LEFT JOIN (
-    SELECT range, ns FROM by_range WHERE 2 * ns >= (SELECT ns FROM total) ORDER BY ns DESC, range LIMIT 1
+    SELECT pattern, ns FROM by_range WHERE 2 * ns >= (SELECT ns FROM total) ORDER BY ns DESC, pattern LIMIT 1
 ) AS place ON true;
