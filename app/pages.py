@@ -30,7 +30,8 @@ class Shelf(Protocol):
 class View:
     """A page of a report: its address, its title, its group in the menu, what of a report it shows, its script.
 
-    ``subject``: None where it shows reports of every kind. ``listed``: in the menu. ``selects``: it shows the part of the report that is selected; others show the whole.
+    ``subject``: None where it shows reports of every kind. ``listed``: in the menu.
+    ``selects``: it shows the part of the report that is selected; others show the whole.
     ``tables``: what it shows comes from these; where none of them has a row the page holds nothing, and the menu
     grays it with ``lack``, the end of a sentence. A page of the group SPECIAL is in the menu only where its data is: a
     file ``beside`` the report, or a row of the analysis ``answer``. ``was``: addresses that it had before.

@@ -12,6 +12,7 @@ from profiledb.findings.rule import EVIDENCE, OWN, Rule
 from profiledb.query import header, needs, together, views
 from profiledb.report.catalog import LAUNCHES, Manifest
 from profiledb.report.library import BROKEN, Library
+from profiledb.report.schema import read_sql
 from profiledb.rules import phases
 from profiledb.selection import apply, model
 from profiledb.selection.model import Selection
@@ -58,13 +59,13 @@ class Finding:
 def judge(library: Library, report: Manifest, params: Mapping[str, Any], rules: Iterable[Rule]) -> list[Finding]:
     """What the rules say of the part of a report that ``params`` select, see ``order`` for theirs.
 
-    Rules about what the report is not about (launches of Nsight Compute in a Systems report) are left out.
+    Rules about what the report is not about (idle time in a Compute report) are left out.
 
     Raises:
         AnalysisError: the selection is none of this report.
         ReportNotFoundError: the report is gone.
     """
-    asked = [rule for rule in rules if rule.subject in report.subjects]
+    asked = [rule for rule in rules if rule.subjects.intersection(report.subjects)]
     selection = model.parse(params)
     try:
         found = _judge(library, report, selection, asked)
@@ -81,16 +82,17 @@ def order(finding: Finding) -> tuple[int, int, float, str]:
 
 
 def _judge(library: Library, report: Manifest, selection: Selection, rules: list[Rule]) -> list[Finding]:
-    partner = library.linked(report.id) if any(rule.analysis.joins for rule in rules) else None
-    includes = {name: None for rule in rules for name in ("selection", *rule.analysis.includes)}
-    if selection.within != "all":
-        includes["ranges"] = None
+    compute = LAUNCHES in report.subjects
+    partner = None if compute else library.linked(report.id)
+    includes = {name: None for rule in rules for name in ("selection", "ranges", *rule.analysis.includes)}
     with library.cursor(report.id, partner, views.needed(includes)) as cursor:
-        if LAUNCHES not in report.subjects:
+        if not compute:
             apply.apply(cursor, selection)
+        if partner:
+            cursor.execute(read_sql("joined.sql", "profiledb.rules.findings"))
         if any(rule.analysis.by_phases for rule in rules):
             phases.apply(cursor)
-        bench = _Bench(cursor, _window(cursor, report), alone=partner is None)
+        bench = _Bench(cursor, _window(cursor, report), alone=not compute and partner is None)
         return [bench.judge(rule) for rule in rules]
 
 

@@ -8,6 +8,7 @@ The header is that of an analysis (profiledb.query.header), with these lines bes
     -- unit: %                             of value and threshold: %, ns, bytes, count, ratio
     -- fires: above                        or below: on which side of the threshold the rule fires; at it, it does
     -- param: threshold = 15 share of the time from which on it is said
+    -- joins: ncu                          it asks a Compute report, or a Systems report with its linked one
     -- once: idle                          rows that several rules build on (analyses/<topic>/once), made once for all
     -- weight: note                        it costs nothing by itself: a remark on the capture (note) or on what the
                                            figures are worth (warning); without this line the saving tells
@@ -102,10 +103,9 @@ class Rule:
         return self.analysis.title
 
     @property
-    def subject(self) -> Subject:
-        """What a report must be about for the rule to be asked at all."""
-        compute = any(table.startswith("ncu_") for tables in self.analysis.needs for table in tables)
-        return LAUNCHES if compute and not self.analysis.joins else TIMELINE
+    def subjects(self) -> frozenset[Subject]:
+        """What a report may be about for the rule to be asked; one that joins asks a Compute report alone, too."""
+        return frozenset((LAUNCHES, TIMELINE) if self.analysis.joins else (TIMELINE,))
 
     @cached_property
     def version(self) -> str:
