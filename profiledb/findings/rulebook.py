@@ -73,11 +73,11 @@ def _ordered(found: object) -> dict[str, Rule]:
 @cache
 def _built_in() -> Mapping[str, Rule]:
     package = resources.files("profiledb").joinpath("rules", "findings")
-    files = [(group, file) for group in rules.GROUPS for file in package.joinpath(group).iterdir()]
+    folders = {group: package.joinpath(group) for group in rules.GROUPS}
     parsed = [
         rules.parse(file.name[:-4], file.read_text(encoding="utf-8"), group)
-        for group, file in files
-        if file.name.endswith(".sql")
+        for group, folder in folders.items()
+        for file in (folder.iterdir() if folder.is_dir() else ())
     ]
     return _ordered(parsed)
 

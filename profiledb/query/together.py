@@ -37,7 +37,7 @@ class Group:
 @cache
 def groups() -> Mapping[str, Group]:
     """The group of each analysis that has one."""
-    found = [Group(header.listed(header.read(text, _LINE)["answers"]), text) for text in scripts().values()]
+    found = [Group(header.listed(header.read(text, _LINE).get("answers", [])), text) for text in scripts().values()]
     return {name: group for group in found for name in group.names}
 
 
