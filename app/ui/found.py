@@ -1,5 +1,6 @@
 """The findings of a report for pages: judged once for each selection, and their words."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,13 @@ def rules() -> dict[str, Rule]:
     return dict(_rules(folder, _stamp(folder)))
 
 
-def findings(manifest: Manifest) -> list[Finding]:
-    """The findings of the selected part of a report, in the order of ``judge.order``; judged once."""
-    params = session.selected(manifest.id)
+def findings(manifest: Manifest, params: Mapping[str, Any] | None = None) -> list[Finding]:
+    """The findings of the selected part of a report, or of another one, as ``judge.order`` has them; judged once."""
+    params = session.selected(manifest.id) if params is None else params
     chosen = tuple(sorted((name, value if isinstance(value, str) else tuple(value)) for name, value in params.items()))
     versions = tuple(f"{rule.version}{rule.analysis.params}" for rule in rules().values())
     linked = session.links().get(manifest.id)
-    return list(_findings((manifest.id, session.stamp(manifest.id), linked, chosen, versions), manifest, params))
+    return list(_findings((manifest.id, session.stamp(manifest.id), linked, chosen, versions), manifest, dict(params)))
 
 
 def fires(manifest: Manifest) -> list[Finding]:
