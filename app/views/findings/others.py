@@ -36,17 +36,25 @@ def remarks(report_id: str, findings: Sequence[Finding]) -> None:
 
 
 def unjudged(findings: Sequence[Finding]) -> None:
-    """What cannot be judged, by what is missing, with the command that captures it."""
-    if not findings:
-        return
-    st.subheader("Not judged", anchor=False)
+    """What cannot be judged: what was not captured, with the command that does, and what the selection lacks."""
     lacks: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
         lacks.setdefault((finding.why, finding.command), []).append(finding.rule.title)
-    for (why, command), titles in sorted(lacks.items(), key=lambda item: -len(item[1])):
+    said = sorted(lacks.items(), key=lambda item: -len(item[1]))
+    captured = [(why, command, titles) for (why, command), titles in said if command]
+    if captured:
+        st.subheader("Not judged", anchor=False)
+    for why, command, titles in captured:
         st.markdown(f"**{fmt.plain(why)}** Not judged: {fmt.plain(', '.join(titles))}.")
-        if command:
-            st.code(command, language=None)
+        st.code(command, language=None)
+    rest = [
+        f"- {fmt.plain(why)} Not judged: {fmt.plain(', '.join(titles))}."
+        for (why, command), titles in said
+        if not command
+    ]
+    if rest:
+        with st.expander(f"Nothing to judge ({sum(len(titles) for (_, command), titles in said if not command)})"):
+            st.markdown("\n".join(rest))
 
 
 def clear(findings: Sequence[Finding]) -> None:
