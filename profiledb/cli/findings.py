@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from profiledb.findings.rule import Rule
     from profiledb.report.library import Library
 
-FOUND = 3
-"""Exit status where something fires that ``--fail-on`` names."""
+FOUND = 1
+"""Exit status where something fires that ``--fail-on`` names; after any error it is 2, as with ``compare``."""
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command.add_argument("--rules", action="store_true", help="list the rules with their thresholds instead")
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
-    command.set_defaults(command=run)
+    command.set_defaults(command=run, trouble=terminal.USAGE)
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> int:
