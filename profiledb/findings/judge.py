@@ -85,10 +85,11 @@ def _judge(library: Library, report: Manifest, selection: Selection, rules: list
     compute = LAUNCHES in report.subjects
     partner = None if compute else library.linked(report.id)
     includes = {name: None for rule in rules for name in ("selection", "ranges", *rule.analysis.includes)}
-    with library.cursor(report.id, partner, views.needed(includes)) as cursor:
+    built_on = views.needed(includes)
+    with library.cursor(report.id, partner, built_on) as cursor:
         if not compute:
             apply.apply(cursor, selection)
-        if partner:
+        if partner and any(one.name == "profile" for one in built_on):
             cursor.execute(read_sql("joined.sql", "profiledb.rules.findings"))
         if any(rule.analysis.by_phases for rule in rules):
             phases.apply(cursor)
