@@ -25,16 +25,18 @@
 WITH light AS (
     SELECT name_id, readable_name(short, demangled) AS name FROM kernel_name WHERE class = 'elementwise'
 ), placed AS (
-    SELECT device_id, stream_id, kernel_id, name_id, start_ns, end_ns,
-        start_ns - lag(end_ns) OVER lane < $most_gap_ns::BIGINT
-            AND lag(name_id) OVER lane IN (SELECT name_id FROM light)
-            AND lag(end_ns - start_ns) OVER lane >= $least_ns::BIGINT AS goes_on
-    FROM selected_kernel WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id)
+    SELECT device_id, stream_id, kernel_id, name_id, start_ns, end_ns, one.light,
+        start_ns - lag(end_ns) OVER lane < $most_gap_ns::BIGINT AND lag(one.light) OVER lane AS goes_on,
+        lead(start_ns) OVER lane - end_ns < $most_gap_ns::BIGINT AND lead(one.light) OVER lane AS goes_further
+    FROM (
+        SELECT kernel.*, light.name_id IS NOT NULL AND end_ns - start_ns >= $least_ns::BIGINT AS light
+        FROM selected_kernel AS kernel LEFT JOIN light USING (name_id)
+    ) AS one WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id)
 ), member AS (
-    SELECT placed.*, name, sum(CASE WHEN goes_on THEN 0 ELSE 1 END) OVER (
+    SELECT placed.* EXCLUDE (light), name, sum(CASE WHEN goes_on THEN 0 ELSE 1 END) OVER (
             PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
         ) AS number
-    FROM placed JOIN light USING (name_id) WHERE end_ns - start_ns >= $least_ns::BIGINT
+    FROM placed JOIN light USING (name_id) WHERE placed.light AND (goes_on OR goes_further)
 ), chain AS MATERIALIZED (
     SELECT device_id, stream_id, number, count(*) AS kernels, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
         greatest(0, max(end_ns) - min(start_ns) - max(end_ns - start_ns)) AS saved_ns,

@@ -17,9 +17,13 @@ FROM fresh WHERE reached IS NULL OR start_ns > reached;
 -- The time that the rows of a table (device_id, start_ns, end_ns) cover, over all GPUs: `ns`, and of it `bare_ns` where
 -- none of `beside`, a table of the same columns, ran on this GPU.
 CREATE OR REPLACE MACRO finding_cover(rows_of, beside) AS TABLE
-WITH mixed AS (
-    SELECT device_id, start_ns, end_ns, true AS own FROM query_table(rows_of) WHERE end_ns > start_ns
-    UNION ALL SELECT device_id, start_ns, end_ns, false FROM query_table(beside) WHERE end_ns > start_ns
+WITH own AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM query_table(rows_of) WHERE end_ns > start_ns
+), hull AS (SELECT min(start_ns) AS low, max(end_ns) AS high FROM own
+), mixed AS (  -- what lies outside of the hull changes nothing
+    SELECT device_id, start_ns, end_ns, true AS own FROM own
+    UNION ALL
+    SELECT device_id, start_ns, end_ns, false FROM query_table(beside)
+    WHERE end_ns > start_ns AND start_ns < (SELECT high FROM hull) AND end_ns > (SELECT low FROM hull)
 ), swept AS (
     SELECT *, max(end_ns) OVER before AS reached, max(end_ns) FILTER (own) OVER before AS own_reached,
         max(end_ns) FILTER (NOT own) OVER before AS beside_reached
