@@ -18,23 +18,24 @@
 -- advice: Print and log every N steps only, and keep values on the GPU until then: `print(loss)` waits for the GPU as `.item()` does.
 -- advice: Write in another thread: `logging.handlers.QueueHandler`, asynchronous writers of TensorBoard or wandb.
 -- source: XPROF smart suggestions (debug print >= 5 % of the step)
-WITH piece AS MATERIALIZED (
-    SELECT gap_id, device_id, s, e, ns, pre, function, pattern, regexp_matches(
-            function, '^_*(IO_)?(v?f?printf|f?puts|f?putc|putchar|f?write(v|64)?|pwrite(v|64)?|fflush|perror)'
-        ) AND reason = 'OS runtime call' AS writes
-    FROM selected_idle(2000, NULL) LEFT JOIN idle_pattern USING (pre)
-    WHERE reason <> 'launch latency' AND (is_output(pattern) OR reason = 'OS runtime call')
+WITH named AS MATERIALIZED (
+    SELECT path_id, pattern FROM path_pattern WHERE is_output(pattern)
+), writer AS (
+    SELECT DISTINCT function_name(value) AS function FROM string WHERE regexp_matches(
+        value, '^_*(IO_)?(v?f?printf|f?puts|f?putc|putchar|f?write(v|64)?|pwrite(v|64)?|fflush|perror)$'
+    )
 ), output AS MATERIALIZED (
-    SELECT *, CASE WHEN coalesce(is_output(pattern), false) THEN pattern ELSE function END AS place FROM piece
-    WHERE coalesce(is_output(pattern), false) OR coalesce(writes, false)
+    SELECT gap_id, device_id, s, e, ns, pre, coalesce(pattern, function) AS place
+    FROM selected_idle(2000, NULL) LEFT JOIN (SELECT pre, pattern FROM range JOIN named USING (path_id)) USING (pre)
+    WHERE reason <> 'launch latency'
+        AND (pattern IS NOT NULL OR reason = 'OS runtime call' AND function IN (SELECT function FROM writer))
 ), total AS (
     SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM output
 ), idle AS (
     SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1)
 ), known AS (
-    SELECT EXISTS (FROM selected_osrt_call) OR EXISTS (
-            FROM selected_range WHERE path_id IN (SELECT path_id FROM path_pattern WHERE is_output(pattern))
-        ) AS told
+    SELECT EXISTS (FROM selected_osrt_call)
+        OR EXISTS (FROM selected_range WHERE path_id IN (SELECT path_id FROM named)) AS told
 ), main AS (
     SELECT place FROM output GROUP BY place ORDER BY sum(ns) DESC, place LIMIT 1
 ), shown AS (

@@ -24,24 +24,32 @@
 -- advice: Keep it out of the loop: every N steps, in another process, or on the GPU.
 -- source: TRT metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
 WITH piece AS MATERIALIZED (
-    SELECT gap_id, device_id, s, e, ns, pre, pattern FROM selected_idle(2000, NULL) JOIN idle_pattern USING (pre)
-    WHERE duration_ns >= $least_ns::BIGINT AND reason IN ('host code', 'OS runtime call') AND NOT is_loading(pattern)
+    SELECT gap_id, device_id, s, e, ns, path_id
+    FROM selected_idle(2000, NULL) JOIN (SELECT pre, path_id FROM range) USING (pre)
+    WHERE duration_ns >= $least_ns::BIGINT AND reason IN ('host code', 'OS runtime call')
+), numbered AS MATERIALIZED (  -- numbers to group by, and each pattern looked at once: names are few and pieces many
+    SELECT path_id, pattern, min(path_id) OVER (PARTITION BY pattern) AS pattern_id FROM path_pattern
+), work AS MATERIALIZED (
+    SELECT path_id, pattern_id FROM numbered
+    WHERE pattern_id NOT IN (SELECT pattern_id FROM numbered WHERE path_id = pattern_id AND is_loading(pattern))
 ), by_range AS (
-    SELECT pattern, sum(ns)::BIGINT AS ns, count(DISTINCT gap_id) AS gaps FROM piece GROUP BY pattern
+    SELECT pattern_id, sum(ns)::BIGINT AS ns, count(DISTINCT gap_id) AS gaps FROM piece JOIN work USING (path_id)
+    GROUP BY pattern_id
 ), lasted AS (
-    SELECT pattern, sum(end_ns - start_ns) AS ns FROM selected_range JOIN path_pattern USING (path_id)
-    WHERE pattern IN (SELECT pattern FROM by_range) GROUP BY pattern
+    SELECT pattern_id, sum(end_ns - start_ns) AS ns FROM selected_range JOIN work USING (path_id) GROUP BY pattern_id
 ), main AS (
-    SELECT pattern, by_range.ns, gaps, 100.0 * by_range.ns / lasted.ns AS exposed_pct
-    FROM by_range JOIN lasted USING (pattern) CROSS JOIN finding_window
+    SELECT pattern_id, pattern, by_range.ns, gaps, 100.0 * by_range.ns / lasted.ns AS exposed_pct
+    FROM by_range JOIN lasted USING (pattern_id) JOIN numbered ON path_id = by_range.pattern_id
+    CROSS JOIN finding_window
     WHERE 2 * by_range.ns >= lasted.ns * finding_window.gpus ORDER BY by_range.ns DESC, pattern LIMIT 1
 ), shown AS (
     SELECT gap_id, sum(ns)::BIGINT AS ns, {
             'name': arg_max(path, ns), 'ns': sum(ns)::BIGINT, 'start_ns': min(s), 'end_ns': max(e),
             'device': any_value(device_id), 'range': arg_max(path, ns)
         } AS piece
-    FROM piece JOIN (SELECT pre, path FROM range JOIN range_path USING (path_id)) USING (pre)
-    WHERE pattern = (SELECT pattern FROM main) GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
+    FROM piece JOIN range_path USING (path_id)
+    WHERE path_id IN (SELECT path_id FROM work JOIN main USING (pattern_id))
+    GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
 )
 SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
     main.ns AS idle_ns, pattern AS range, gaps, exposed_pct / gpus AS exposed_pct,

@@ -33,7 +33,7 @@ WITH launched AS (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
         any_value(duration_ns) AS duration_ns, arg_max(pre, ns) AS pre
     FROM selected_idle(2000, NULL) WHERE duration_ns <= $gap_ns::BIGINT AND next.call_id IS NOT NULL
-        AND next.call_id NOT IN (SELECT call_id FROM launcher)
+        AND next.call_id NOT IN (SELECT call_id FROM launcher) AND (SELECT graphs FROM launched) > 0
     GROUP BY gap_id
 ), total AS (
     SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns FROM gap
