@@ -6,7 +6,7 @@
 -- that time; they can tell where they name functions of the interpreter. Without both it cannot be judged, unless the
 -- GPU is hardly idle at all.
 -- needs: kernel or memop or graph_launch
--- includes: finding, idle, waiting
+-- includes: finding, idle
 -- selects: part
 -- once: idle
 -- unit: %

@@ -6,7 +6,7 @@
 -- This happens once, so it matters in short programs and in captures that hold the start.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
--- includes: finding, idle, waiting
+-- includes: finding, idle
 -- selects: part
 -- once: idle
 -- unit: %

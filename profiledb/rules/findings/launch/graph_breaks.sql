@@ -5,7 +5,7 @@
 -- launch is a break between graphs. Without graphs there is nothing to judge.
 -- needs: api_call
 -- needs: kernel or graph_launch
--- includes: finding, idle, waiting
+-- includes: finding, idle
 -- selects: part
 -- once: idle
 -- unit: %

@@ -7,7 +7,7 @@
 -- graphs. A selection with fewer than 100 kernels is not judged.
 -- needs: kernel
 -- needs: api_call
--- includes: finding, idle, waiting
+-- includes: finding, idle
 -- selects: part
 -- once: idle
 -- unit: %

@@ -5,7 +5,7 @@
 -- `correlation`), else 0. Fewer than 9 steps are not judged. The saving is the time that steps take above the median of
 -- the first third.
 -- needs: range
--- includes: waiting, finding
+-- includes: waiting
 -- selects: part
 -- once: steps
 -- unit: %

@@ -5,7 +5,7 @@
 -- CPU, or when the GPU is done with the step before, to its end or the end of all that it ran. Fewer than 4 steps are
 -- not judged, nor loops over sizes (tokens_512, tokens_1024).
 -- needs: range
--- includes: waiting, finding
+-- includes: waiting
 -- selects: part
 -- once: steps
 -- unit: %

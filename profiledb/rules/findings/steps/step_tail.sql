@@ -3,7 +3,7 @@
 -- Of the steps that count of the loop of each process (see "Outlier steps"): the time that 95 % of them stay below,
 -- over their median. Fewer than 20 steps are not judged. The saving is the time that steps take above the median.
 -- needs: range
--- includes: waiting, finding
+-- includes: waiting
 -- selects: part
 -- once: steps
 -- unit: ratio

@@ -5,7 +5,7 @@
 -- mean. 3 or more say that the steps before are not the usual ones: warm-up goes on, or there is no usual step. Fewer
 -- than 7 steps, which are 3 windows, are not judged.
 -- needs: range
--- includes: waiting, finding
+-- includes: waiting
 -- selects: part
 -- once: steps
 -- weight: warning
