@@ -2,9 +2,9 @@
 -- question: Does attention run as matrix product, softmax and matrix product instead of one fused kernel?
 -- Told by the order of kernels: between two matrix products of a stream lies a softmax, and nothing else but
 -- elementwise kernels, copies, reductions and random numbers. Or by ranges of the program for the parts of attention
--- (computing_attention_scores, computing_softmax, final_matmul and their kin, all three), whichever holds more; these may hold
--- casts of the inputs, too. All but the products is traffic that a fused kernel never writes to memory: its time is
--- the saving, and as a share of the time from the first to the last operation the value. A softmax of a loss
+-- (computing_attention_scores, computing_softmax, final_matmul and their kin, all three), whichever holds more; these
+-- may hold casts of the inputs, too. All but the products is traffic that a fused kernel never writes to memory: its
+-- time is the saving, and as a share of the time from the first to the last operation the value. A softmax of a loss
 -- (log-softmax, cross entropy) does not count.
 -- needs: kernel
 -- includes: finding, attention
@@ -22,8 +22,9 @@
 -- advice: Masks and biases: `torch.nn.attention.flex_attention`. CUDA: FlashAttention, cuDNN's fused attention (`cudnn_frontend` SDPA).
 -- source: FlashAttention (Dao 2022): the scores need not be written; the pattern and 5 % are ours
 WITH kind AS MATERIALIZED (  -- names are few and kernels many
-    SELECT name_id, class = 'matmul' AND NOT regexp_matches(short, 'reduce', 'i') AS product, class = 'matmul' AS beside,
-        class = 'softmax' AS softmax, class IN ('matmul', 'softmax', 'elementwise', 'copy', 'reduction', 'random')
+    SELECT name_id, class = 'matmul' AND NOT regexp_matches(short, 'reduce', 'i') AS product,
+        class = 'matmul' AS beside, class = 'softmax' AS softmax,
+        class IN ('matmul', 'softmax', 'elementwise', 'copy', 'reduction', 'random')
             AND NOT (class = 'softmax' AND regexp_matches(demangled, 'LogSoftMax|log_softmax|cross_entropy'
                 || '|softmax_warp_\w+<[^()]*(\(int\))?\d+, (\(bool\))?(1|true)', 'i')) AS fits
     FROM kernel_name
@@ -37,7 +38,8 @@ WITH kind AS MATERIALIZED (  -- names are few and kernels many
     FROM (FROM selected_kernel SEMI JOIN lane USING (device_id, stream_id)) LEFT JOIN kind USING (name_id)
 ), last_number AS (SELECT device_id, stream_id, max(number) AS number FROM placed GROUP BY ALL
 ), segment AS (
-    SELECT device_id, stream_id, number, count(*) FILTER (NOT beside) AS kernels, count(*) FILTER (softmax) AS softmaxes,
+    SELECT device_id, stream_id, number, count(*) FILTER (NOT beside) AS kernels,
+        count(*) FILTER (softmax) AS softmaxes,
         sum(end_ns - start_ns) FILTER (NOT beside)::BIGINT AS ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns
     FROM placed ANTI JOIN last_number USING (device_id, stream_id, number)
     WHERE number > 0 GROUP BY device_id, stream_id, number
