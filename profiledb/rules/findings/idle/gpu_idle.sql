@@ -1,8 +1,9 @@
 -- title: GPU idle
 -- question: Is the GPU idle while the program runs?
 -- The share of the time from the first to the last operation of each GPU in which it ran nothing, over all GPUs, as
--- `idle_reasons` has it. The range and the reason are those of most of this time (`idle_ranges`, `idle_reasons`): what the
--- host did during the gaps, not what it launched after them. The evidence is the longest gaps.
+-- `idle_reasons` has it. The range and the reason are those of most of this time (`idle_ranges`, `idle_reasons`): what
+-- the host did during the gaps, not what it launched after them. The evidence is the longest gaps.
+-- Gaps between the nodes of one CUDA graph do not count: tracing the nodes makes them.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
@@ -27,8 +28,15 @@
 -- advice: [allocation] Allocate before the loop, or from a pool: `cudaMallocAsync`, PyTorch's caching allocator.
 -- advice: [module loading] Warm up before measuring; `CUDA_MODULE_LOADING=EAGER` loads all kernels at the start.
 -- source: TRT thresholds (0.15 generation, 0.30 training); NAI root_cause_matcher and TL (15 %); gaps as `idle_reasons`
-WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
-), short AS (SELECT coalesce(sum(b - a), 0)::BIGINT AS ns FROM selected_hole(1) WHERE b - a < 2000
+WITH node AS (
+    SELECT call_id, min(start_ns) AS first_ns FROM selected_kernel WHERE graph_node_id > 0 GROUP BY call_id
+), piece AS MATERIALIZED (
+    SELECT idle.* FROM selected_idle(2000, NULL) AS idle LEFT JOIN node ON node.call_id = idle.next.call_id
+    WHERE node.call_id IS NULL OR idle.start_ns < first_ns
+), traced AS (SELECT 2 * count(*) FILTER (graph_node_id > 0) > count(*) AS by_node FROM selected_kernel
+), short AS (
+    SELECT coalesce(sum(b - a), 0)::BIGINT AS ns FROM selected_hole(1) CROSS JOIN traced
+    WHERE b - a < 2000 AND NOT coalesce(by_node, false)
 ), total AS (SELECT (SELECT coalesce(sum(ns), 0) FROM piece) + (SELECT ns FROM short) AS ns
 ), by_reason AS (
     SELECT reason, sum(ns)::BIGINT AS ns FROM piece GROUP BY reason

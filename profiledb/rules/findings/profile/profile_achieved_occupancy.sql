@@ -1,8 +1,8 @@
 -- title: Achieved occupancy
 -- question: Do kernels reach the occupancy that their resources allow?
 -- Warps that are missing at run time hide less latency. Where the achieved occupancy is over 10 points under the
--- theoretical one, the part (theoretical - achieved) / theoretical of the time may be saved, and never more than what is
--- left to the peak of compute or memory. The value weighs this part with the time of each kernel.
+-- theoretical one, the part (theoretical - achieved) / theoretical of the time may be saved, and never more than what
+-- is left to the peak of compute or memory. The value weighs this part with the time of each kernel.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part

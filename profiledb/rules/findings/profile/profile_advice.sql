@@ -1,8 +1,8 @@
 -- title: Advice of Nsight Compute
 -- question: What do the rules of Nsight Compute promise, weighed by time?
--- Nsight Compute estimates for each launch what its own rules save of the whole kernel (global speed-ups). Weighed by the
--- time that the kernel takes, in the linked Systems report or in the Compute report itself, they tell which advice is worth
--- most. The value is that of the best rule of each kernel: rules overlap, and are not added up.
+-- Nsight Compute estimates for each launch what its own rules save of the whole kernel (global speed-ups). Weighed by
+-- the time that the kernel takes, in the linked Systems report or in the Compute report itself, they tell which advice
+-- is worth most. The value is that of the best rule of each kernel: rules overlap, and are not added up.
 -- needs: ncu_launch
 -- needs: ncu_rule
 -- includes: profile

@@ -1,8 +1,8 @@
 -- title: Bank conflicts
 -- question: Do accesses to shared memory conflict?
--- Wavefronts that bank conflicts add, as a share of all wavefronts of shared memory, where they are at least 10 %. At most
--- this share of the time in which the L1 cache and shared memory are busy is saved. The value weighs it with the time of
--- each kernel.
+-- Wavefronts that bank conflicts add, as a share of all wavefronts of shared memory, where they are at least 10 %. At
+-- most this share of the time in which the L1 cache and shared memory are busy is saved. The value weighs it with the
+-- time of each kernel.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part

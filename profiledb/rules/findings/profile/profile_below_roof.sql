@@ -1,7 +1,8 @@
 -- title: Below the roof
 -- question: How far are kernels from their roof?
--- The time that kernels take above what their roof allows: time x (1 - share of the roof) at the traffic of the device memory
--- and the arithmetic that comes nearest to its peak. It is what a perfect kernel saves, with the same work and traffic.
+-- The time that kernels take above what their roof allows: time x (1 - share of the roof) at the traffic of the device
+-- memory and the arithmetic that comes nearest to its peak. It is what a perfect kernel saves, with the same work and
+-- traffic.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part

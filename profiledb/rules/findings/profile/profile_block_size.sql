@@ -1,7 +1,8 @@
 -- title: Block size
 -- question: Is the block size a multiple of 32?
--- Threads come in warps of 32: the last warp of a block whose size is no multiple of 32 runs with idle lanes. Of a block of W
--- warps at most 1/W times the idle part of the last warp is saved. The value weighs this with the time of each kernel.
+-- Threads come in warps of 32: the last warp of a block whose size is no multiple of 32 runs with idle lanes. Of a
+-- block of W warps at most 1/W times the idle part of the last warp is saved. The value weighs this with the time of
+-- each kernel.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part

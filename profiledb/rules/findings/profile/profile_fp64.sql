@@ -1,8 +1,8 @@
 -- title: FP64 arithmetic
 -- question: Do kernels compute in FP64?
--- FP64 work as a share of its peak, where it is over 15 % and FP32 is under 60 % of its own, as in the rule of Nsight Compute:
--- a slow pipeline that may be used by mistake (a literal `1.0`, `double` in a formula). At most the time in which it is busy
--- is saved. The value weighs it with the time of each kernel.
+-- FP64 work as a share of its peak, where it is over 15 % and FP32 is under 60 % of its own, as in the rule of Nsight
+-- Compute: a slow pipeline that may be used by mistake (a literal `1.0`, `double` in a formula). At most the time in
+-- which it is busy is saved. The value weighs it with the time of each kernel.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part

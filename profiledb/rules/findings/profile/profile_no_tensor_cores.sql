@@ -1,8 +1,8 @@
 -- title: Matrix products without tensor cores
 -- question: Do matrix products and attention use tensor cores?
--- Time of kernels of the classes matmul, attention and convolution whose tensor pipe is under 1 % busy, on GPUs that have
--- tensor cores. At most their time is saved less what the same work takes at half the peak of tensor cores: it is told as
--- nine tenths of it.
+-- Time of kernels of the classes matmul, attention and convolution whose tensor pipe is under 1 % busy, on GPUs that
+-- have tensor cores. At most their time is saved less what the same work takes at half the peak of tensor cores: it is
+-- told as nine tenths of it.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part

@@ -1,7 +1,7 @@
 -- title: Grid smaller than the GPU
 -- question: Do kernels launch fewer blocks than the GPU has SMs?
--- A grid of fewer blocks than SMs leaves SMs empty: of a kernel with B blocks on N SMs the part (N - B) / N is lost. The
--- value weighs this part with the time of each kernel.
+-- A grid of fewer blocks than SMs leaves SMs empty: of a kernel with B blocks on N SMs the part (N - B) / N is lost.
+-- The value weighs this part with the time of each kernel.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part

@@ -1,8 +1,8 @@
 -- title: Local memory
 -- question: Do kernels spill registers?
--- Loads and stores of local memory (spilled registers, arrays that are indexed at run time) as a share of the instructions
--- that reach memory. At most this share of the time in which memory is busy is saved. The value weighs it with the time of
--- each kernel.
+-- Loads and stores of local memory (spilled registers, arrays that are indexed at run time) as a share of the
+-- instructions that reach memory. At most this share of the time in which memory is busy is saved. The value weighs it
+-- with the time of each kernel.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part

@@ -1,8 +1,8 @@
 -- title: Largest stall
 -- question: What do warps wait for?
--- The largest state in which warps wait, where schedulers issue in under 80 % of cycles and it takes over 30 % of the time
--- between two instructions of a warp. At most that share is saved, and never more than the schedulers are idle, nor than
--- what is left to the peak of compute or memory. The value weighs this part with the time of each kernel.
+-- The largest state in which warps wait, where schedulers issue in under 80 % of cycles and it takes over 30 % of the
+-- time between two instructions of a warp. At most that share is saved, and never more than the schedulers are idle,
+-- nor than what is left to the peak of compute or memory. The value weighs this part with the time of each kernel.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part

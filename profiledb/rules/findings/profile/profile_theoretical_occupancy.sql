@@ -1,8 +1,8 @@
 -- title: Theoretical occupancy
 -- question: Do registers, shared memory or block size keep warps away?
 -- A theoretical occupancy under 80 % leaves few warps to hide latency: at most the part 1 - occupancy of the time is
--- saved, and never more than what is left to the peak of compute or memory. Kernels that are at the peak of either do not
--- count: matrix products run well at low occupancy. The value weighs this part with the time of each kernel.
+-- saved, and never more than what is left to the peak of compute or memory. Kernels that are at the peak of either do
+-- not count: matrix products run well at low occupancy. The value weighs this part with the time of each kernel.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
