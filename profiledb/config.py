@@ -49,6 +49,9 @@ SETTINGS = (
     Setting("ncu", "WARPDECK_NCU", "", "path of ncu; 'off' to do without (default: the newest found)"),
     Setting("classes", "WARPDECK_CLASSES", "", "a TOML file of kernel classes that override the built-in ones"),
     Setting("phases", "WARPDECK_PHASES", "", "a TOML file of phases (forward ...) that override the built-in ones"),
+    Setting(
+        "rules", "WARPDECK_RULES", "", "a folder of rules of findings that add to the built-in ones or override them"
+    ),
     Setting("scan_s", "WARPDECK_SCAN_S", "2", "seconds between two looks at the inbox"),
     Setting(
         "convert_timeout_s",
@@ -83,6 +86,7 @@ class Settings:
     ncu: str
     classes: Path | None
     phases: Path | None
+    rules: Path | None
     scan_s: float
     convert_timeout_s: float
     convert_memory_mb: int
@@ -112,6 +116,7 @@ def load(**override: str | Path | None) -> Settings:
         "samples": _folder(text["samples"]),
         "classes": _folder(text["classes"]),
         "phases": _folder(text["phases"]),
+        "rules": _folder(text["rules"]),
         "scan_s": _number(text, "scan_s"),
         "convert_timeout_s": _number(text, "convert_timeout_s"),
         "convert_memory_mb": int(_number(text, "convert_memory_mb")),

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from profiledb import config, terminal
-from profiledb.cli import analyses, compare, crossover, export_stats, features, link, run, scaling, summary
+from profiledb.cli import analyses, compare, crossover, export_stats, features, findings, link, run, scaling, summary
 from profiledb.cli import list as listing
 
-COMMANDS = (listing, run, summary, export_stats, link, compare, crossover, features, scaling, analyses)
+COMMANDS = (listing, run, summary, findings, export_stats, link, compare, crossover, features, scaling, analyses)
 """In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 
 

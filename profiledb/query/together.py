@@ -37,10 +37,16 @@ class Group:
 @cache
 def groups() -> Mapping[str, Group]:
     """The group of each analysis that has one."""
-    folders = [topic.joinpath("once") for topic in resources.files("profiledb").joinpath("analyses").iterdir()]
-    texts = [file.read_text(encoding="utf-8") for folder in folders if folder.is_dir() for file in folder.iterdir()]
-    found = [Group(header.listed(header.read(text, _LINE)["answers"]), text) for text in texts]
+    found = [Group(header.listed(header.read(text, _LINE).get("answers", [])), text) for text in scripts().values()]
     return {name: group for group in found for name in group.names}
+
+
+@cache
+def scripts() -> Mapping[str, str]:
+    """The SQL that makes the rows of each group, by the name of its file."""
+    folders = [topic.joinpath("once") for topic in resources.files("profiledb").joinpath("analyses").iterdir()]
+    files = [file for folder in folders if folder.is_dir() for file in folder.iterdir()]
+    return {file.name.removesuffix(".sql"): file.read_text(encoding="utf-8") for file in files}
 
 
 def members(asked: Request) -> tuple[Request, ...]:

@@ -9,9 +9,9 @@ from app.selection import settled
 from profiledb.studies import headline
 
 
-def show(report_id: str) -> None:
-    """Draws them beside each other; nothing where there is nothing to say."""
-    told = headline.statements(partial(session.run, report_id))
+def show(report_id: str, without: frozenset[str] = frozenset()) -> None:
+    """Draws them beside each other, but for those that lead to the pages ``without``; nothing where none is left."""
+    told = [one for one in headline.statements(partial(session.run, report_id)) if one.page not in without]
     if not told:
         return
     with st.container(key="statements"):
