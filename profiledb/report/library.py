@@ -1,5 +1,6 @@
 """The folder of reports: list, publish, open, delete."""
 
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -57,6 +58,8 @@ def _moment(report: Manifest) -> str:
 class Library:
     """Reports of one folder: ``reports/`` with a database, a manifest and sidecars each, ``catalog.sqlite``, ``work/``.
 
+    ``answers/`` holds what was asked of them before (query/kept.py), and may be removed at any time.
+
     May be shared by threads: each query gets a cursor of its own, because one DuckDB connection that several
     threads use at once can return wrong rows.
     """
@@ -65,6 +68,7 @@ class Library:
         self.folder = folder
         self.reports = folder / "reports"
         self.work = folder / "work"
+        self.answers = folder / "answers"
         self.reports.mkdir(parents=True, exist_ok=True)
         self.catalog = Catalog(folder / "catalog.sqlite")
         self._attached = Attachments(partial(report_path, self.folder))
@@ -108,6 +112,7 @@ class Library:
             path.unlink(missing_ok=True)
         for path in self.sidecars(report_id):
             path.unlink(missing_ok=True)
+        shutil.rmtree(self.answers / report_id, ignore_errors=True)
 
     def replace(self, before: str, after: str) -> None:
         """Removes a report in favor of another one, which takes over its labels and links."""
