@@ -3,6 +3,7 @@
 import math
 import os
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,12 @@ def load(**override: str | Path | None) -> Settings:
     """
     text = {s.field: os.environ.get(s.variable, "").strip() or s.default for s in SETTINGS}
     text |= {field: str(value) for field, value in override.items() if value is not None}
+    return _of(tuple(text.items()))
+
+
+@lru_cache(maxsize=8)  # a look at a page asks a hundred times
+def _of(given: tuple[tuple[str, str], ...]) -> Settings:
+    text = dict(given)
     data = Path(text["data"]).expanduser().absolute()
     values: dict[str, Any] = {
         "data": data,

@@ -13,13 +13,13 @@ from pandas.api.types import is_float
 Word = Callable[[Any], str]
 
 _UUID = "cells"
-"""Without one, pandas draws lots: the same table would be another message each time, which the browser does not have."""
+"""Without one, pandas draws lots: the same table would be a new message each time, not one that the browser has."""
 
 
 class _Cells(pd.DataFrame):
     """Cells that answer their words where Streamlit asks for them as text (pandas_styler_utils)."""
 
-    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:  # type: ignore[misc] # final for pandas-stubs alone
         """The words for ``str``; else what pandas answers."""
         words = self.__dict__.get("written")
         return words.copy() if dtype is str and words is not None else super().astype(dtype, *args, **kwargs)

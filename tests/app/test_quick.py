@@ -20,7 +20,7 @@ CELLS = pd.DataFrame(
         "odd": pd.array([0.5, None, 2.0], dtype="Float64"),
         "kind": [["x"], [], ["y", "z"]],
         "on": pd.array([True, None, False], dtype="boolean"),
-        "when": pd.to_datetime(["2026-01-02", None, "2026-01-03"], utc=True),
+        "when": pd.to_datetime(["2026-01-02", "", "2026-01-03"], utc=True),
     }
 )
 
