@@ -12,7 +12,7 @@ from profiledb import words
 from profiledb.errors import AnalysisError, DamagedError, ReportNotFoundError
 from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
-from profiledb.report.catalog import LAUNCHES, TIMELINE, Catalog, Manifest
+from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.schema import SCHEMA_VERSION
 
 __all__ = ["BROKEN", "Library"]
@@ -70,7 +70,7 @@ class Library:
         self.work = folder / "work"
         self.answers = folder / "answers"
         self.reports.mkdir(parents=True, exist_ok=True)
-        self.catalog = Catalog(folder / "catalog.sqlite")
+        self.catalog = Catalog(folder / FILE)
         self._attached = Attachments(partial(report_path, self.folder))
         self._intact: dict[str, tuple[State, bool]] = {}
 
