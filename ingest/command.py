@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ingest import progress
 from ingest.conversion import processes
+from ingest.opening import Opening
 from ingest.watch import Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
@@ -65,16 +66,19 @@ def run(arguments: argparse.Namespace) -> int:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
 
+        opening = Opening(library.folder)
+
         def done(job: Job) -> None:
             jobs.append(job)
             shown.done(job)
+            opening.add(job)
 
         processes.adopt()
         worker = Worker(library, settings, done, shown.step)
         if arguments.once:
             _once(worker)
         else:
-            _forever(worker, end)
+            _forever(worker, end, opening)
     return FAILED if arguments.strict and any(job.state in ("failed", "deferred") for job in jobs) else 0
 
 
@@ -86,7 +90,7 @@ def _once(worker: Worker) -> None:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
 
 
-def _forever(worker: Worker, end: End) -> None:
+def _forever(worker: Worker, end: End, opening: Opening) -> None:
     watch, pause_s = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s), worker.settings.scan_s
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
@@ -94,13 +98,16 @@ def _forever(worker: Worker, end: End) -> None:
     samples = worker.samples()  # once: they come with the product and are not dropped meanwhile
 
     def look() -> None:
-        worker.take(samples + watch.finished())
+        taken = worker.take(samples + watch.finished())
         worker.forget_removed()
+        if not taken:
+            opening.look()
 
     while not end.is_set():
         watch.wake.clear()
         _patiently(look, end, pause_s)
         watch.wake.wait(0.3 if watch.restless else pause_s)
+    opening.stop()
     watch.stop()
 
 
