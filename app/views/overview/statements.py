@@ -6,11 +6,18 @@ import streamlit as st
 
 from app import pages, session
 from app.selection import settled
+from app.ui import page
 from profiledb.studies import headline
 
 
+@st.fragment(parallel=True)
 def show(report_id: str) -> None:
-    """Draws them beside each other; nothing where there is nothing to say."""
+    """Draws them beside each other, nothing where there is nothing to say; the rest of the page does not wait."""
+    with page.boundary():
+        _show(report_id)
+
+
+def _show(report_id: str) -> None:
     told = headline.statements(partial(session.run, report_id))
     if not told:
         return
