@@ -1,4 +1,4 @@
-"""Streamlit's own scripts and styles, compressed: 10 MB at the first visit are 3.
+"""Streamlit's own scripts and styles, compressed.
 
 Streamlit sends them as they are, because compressing them at each request costs more than it saves. Their names change
 with their content, so each is compressed once and kept.
