@@ -14,6 +14,7 @@ from typing import TypeVar
 from ingest import progress
 from ingest.conversion.child import Runner
 from ingest.conversion.forks import Forks
+from ingest.opening import Opening
 from ingest.watch import QUICK_S, Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
@@ -74,16 +75,19 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
 
+        opening = Opening(library.folder)
+
         def done(job: Job) -> None:
             jobs.append(job)
             shown.done(job)
+            opening.add(job)
 
         worker = Worker(library, settings, done, shown.step, Runner(forks))
         if arguments.once:
             _once(worker)
         else:
             forks.warm(prepare=True)
-            _forever(worker, end)
+            _forever(worker, end, opening)
     return FAILED if arguments.strict and any(job.state in ("failed", "deferred") for job in jobs) else 0
 
 
@@ -95,7 +99,7 @@ def _once(worker: Worker) -> None:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
 
 
-def _forever(worker: Worker, end: End) -> None:
+def _forever(worker: Worker, end: End, opening: Opening) -> None:
     watch, pause_s = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s), worker.settings.scan_s
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
@@ -103,13 +107,16 @@ def _forever(worker: Worker, end: End) -> None:
     samples = Samples(worker.samples())  # once: they come with the product and are not dropped meanwhile
 
     def look() -> None:
-        worker.take(watch.finished() + samples.next())
+        taken = worker.take(watch.finished() + samples.next())
         worker.forget_removed()
+        if not taken:
+            opening.look()
 
     while not end.is_set():
         watch.wake.clear()
         _patiently(look, end, pause_s)
         watch.wake.wait(0 if samples.left else QUICK_S if watch.restless else pause_s)
+    opening.stop()
     watch.stop()
 
 

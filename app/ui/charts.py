@@ -13,6 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
+from app.ui.figures import kept
 
 Theme = Literal["light", "dark"]
 ACCENT = {"light": "#2F5FD0", "dark": "#6B97F0"}
@@ -41,6 +42,7 @@ class Part:
     color: str
 
 
+@kept
 def share_bar(parts: Sequence[Part], theme: Theme) -> go.Figure:
     """One horizontal bar cut into shares; what is wide enough carries its title."""
     figure = go.Figure()
@@ -71,6 +73,7 @@ NS_PER_X = "ns_per_x"
 """Where the ``layout.meta`` of a figure over the time of the capture says how long one unit of its x axis is, in ns."""
 
 
+@kept
 def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     """How busy one GPU was over the capture: columns start_ns, end_ns, busy_ns, busy_pct of ``busy_timeline``."""
     unit, size = fmt.unit_for(_top(rows["end_ns"]), fmt.DURATION_UNITS)
@@ -98,6 +101,7 @@ def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     return figure
 
 
+@kept
 def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: Theme) -> go.Figure:
     """Durations by bin (``kernel_histogram``), with marked durations such as ("median", 1200.0) in ns.
 
@@ -134,6 +138,7 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
     return figure
 
 
+@kept
 def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
     """Each launch of ``kernel_over_time`` as a point: when it began, how long it took."""
     x_unit, x_size = fmt.unit_for(_top(rows["since_start_ns"]), fmt.DURATION_UNITS)

@@ -12,6 +12,7 @@ from plotly.subplots import make_subplots
 from app.ui import charts
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GREY, Theme
+from app.ui.figures import kept
 
 FEWEST = 3
 """Lengths that an exponent needs: two points lie on a line whatever happens."""
@@ -55,6 +56,7 @@ def fit(tokens: Sequence[float], ns: Sequence[float]) -> float | None:
     return float(((xs - xs.mean()) * (ys - ys.mean())).sum() / ((xs - xs.mean()) ** 2).sum())
 
 
+@kept
 def family(lines: Sequence[Line], theme: Theme) -> go.Figure:
     """Time by length, both logarithmic, a panel a variant; every line carries its name and its exponent."""
     variants = list(dict.fromkeys(line.variant for line in lines))
@@ -111,6 +113,7 @@ def _trace(line: Line, theme: Theme) -> go.Scatter:
     )
 
 
+@kept
 def timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     """A label of ``timing_pairs`` over its steps: the timer, the range on the CPU and on the GPU."""
     unit, size = fmt.unit_for(float(rows["timer_ns"].max()), fmt.DURATION_UNITS)

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import spreadsheet, theme
+from app.ui import spreadsheet, theme, written
 from app.ui.heads import Col, Kind
 
 ROW_PX = 32
@@ -71,7 +71,7 @@ def table(
         The position in ``frame`` of the selected row, or None.
     """
     present = [c for c in columns if c.name in frame.columns]
-    shown, config = drawn(frame, present)
+    shown, config = drawn(frame, present, written.styler)
     leading = [c.name for c in present if c.click]
     event: Any = st.dataframe(
         shown,
@@ -89,13 +89,19 @@ def table(
     return _chosen(event.selection, len(frame), leading) if select else None
 
 
-def drawn(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[Any, dict[str, Any]]:
+def _style(cells: pd.DataFrame, words: Any) -> Any:
+    return cells.style.format(words)
+
+
+def drawn(
+    frame: pd.DataFrame, columns: Sequence[Col], style: Callable[..., Any] = _style
+) -> tuple[Any, dict[str, Any]]:
     """What ``st.dataframe`` takes: numbers, which sort, with the words of each cell, and how columns are shown."""
     if len(frame) * len(columns) > MOST_WRITTEN:
         return _long(frame, columns)
     cells = pd.DataFrame({c.name: _cells(frame[c.name], c) for c in columns}).reset_index(drop=True)
-    words: Any = {c.name: written for c in columns if (written := _written(frame[c.name], c))}
-    return cells.style.format(words), {c.name: _config(c, frame[c.name]) for c in columns}
+    words = {c.name: word for c in columns if (word := _written(frame[c.name], c))}
+    return style(cells, words), {c.name: _config(c, frame[c.name]) for c in columns}
 
 
 def _long(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[pd.DataFrame, dict[str, Any]]:

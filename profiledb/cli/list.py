@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 from profiledb import terminal
 
 if TYPE_CHECKING:
-    from profiledb.report.library import Library
+    from profiledb.report.catalog import Catalog
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
     command = terminal.add(commands, "list", "list the reports of the library", "--format json", parents=[common])
     command.add_argument("--format", choices=("text", "json"), default="text")
-    command.set_defaults(command=run)
+    command.set_defaults(command=run, asks="catalog")
 
 
-def run(library: "Library", arguments: argparse.Namespace) -> None:
+def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
     """Prints an entry a line, or as JSON."""
-    entries = list_entries(library)
+    entries = list_entries(catalog)
     if arguments.format == "json":
         print(json.dumps(entries, indent=1))
         return
@@ -28,9 +28,9 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         terminal.say(line.rstrip())
 
 
-def list_entries(library: "Library") -> list[dict[str, Any]]:
+def list_entries(catalog: "Catalog") -> list[dict[str, Any]]:
     """Every report, and every file that is being read or failed, with the keys of ``list --format json``."""
-    labels, links = library.catalog.labels(), library.catalog.links()
+    labels, links = catalog.labels(), catalog.links()
     entries = [
         {
             "id": r.id,
@@ -44,11 +44,11 @@ def list_entries(library: "Library") -> list[dict[str, Any]]:
             "linked": links.get(r.id),
             "error": None,
         }
-        for r in library.list()
+        for r in catalog.reports()
     ]
     return entries + [
         dict.fromkeys(("id", "kind", "source_sha256", "gpu", "captured_at", "linked"))
         | {"name": job.name, "status": job.state, "labels": [], "error": job.message or None}
-        for job in library.catalog.jobs()
+        for job in catalog.jobs()
         if job.state not in ("ready", "duplicate", "deleted")
     ]

@@ -95,4 +95,7 @@ def _sweep(library: "Library") -> None:
             report_id = path.name.removesuffix(suffix)
             if "." not in report_id and not any(library.reports.glob(f"{report_id}.v*")):
                 path.unlink(missing_ok=True)
+    for folder in library.answers.glob("*"):
+        if not library.path(folder.name).exists():
+            shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(library.work, ignore_errors=True)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
+from profiledb.query.analysis import rows_or_none
 from profiledb.studies.idle import code, place
 from profiledb.studies.summary.answers import class_title
 
@@ -68,23 +69,16 @@ def idle(ask: Ask) -> Statement | None:
         return None
     worth = float(reasons["idle_ns"].sum())
     text = f"**The GPU is idle {words.percent(share)} of the time** ({words.duration(worth)})."
-    ranges = _rows_or_none(ask, "idle_ranges")
+    ranges = rows_or_none(ask, "idle_ranges")
     where = place(ranges) if len(ranges) else None
     if where is not None:
         text += f" For {words.percent(where['share_pct'])} of that the CPU is in {words.code(where['range'])}."
     else:
         top = reasons.iloc[0]
         text += f" Main reason: {words.plain(top['reason'])} ({words.percent(top['share_pct'])})."
-    if reasons["reason"].iloc[0] == "host code" and (told := code(_rows_or_none(ask, "idle_code"))):
+    if reasons["reason"].iloc[0] == "host code" and (told := code(rows_or_none(ask, "idle_code"))):
         text += f" {told}"
     return Statement(text, worth, "Why the GPU is idle", "idle")
-
-
-def _rows_or_none(ask: Ask, name: str) -> pd.DataFrame:
-    try:
-        return ask(name)
-    except NotCapturedError:
-        return pd.DataFrame()
 
 
 def classes(ask: Ask) -> Statement | None:

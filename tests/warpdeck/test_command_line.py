@@ -165,3 +165,10 @@ def test_bash_completes_commands_options_and_files(tmp_path: Path) -> None:
     assert "--fail-above" in completed("compare", "--fa")
     assert completed("run", "--format", "j") == ["json"]
     assert completed("open", "my") == ["my.nsys-rep"]
+
+
+def test_the_list_asks_the_catalog_alone(tmp_path: Path) -> None:
+    listed = ["list", "--library", str(tmp_path)]
+    code = f"import sys; from profiledb.cli.main import main; main({listed}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not set(HEAVY) & set(done.stdout.split())

@@ -22,6 +22,7 @@ from app.ui.charts import (
     log_durations,
     readable_on,
 )
+from app.ui.figures import kept
 
 BARS = 40
 """Up to so many instances of one thread are bars, more are points."""
@@ -49,6 +50,7 @@ class Node:
     level: int
 
 
+@kept
 def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
     """The tree as boxes that are as wide as their time, the root on top."""
     deepest = max(node.level for node in nodes)
@@ -83,6 +85,7 @@ def _ramp(level: int, deepest: int, theme: Theme) -> str:
     return "#" + "".join(f"{round(share * high + (1 - share) * low):02X}" for high, low in pairs)
 
 
+@kept
 def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str = IN_ORDER) -> go.Figure:
     """How long each instance took, on the host and where the report has it on the GPU.
 

@@ -9,8 +9,9 @@ from app.ui import bound, draw, theme
 from app.ui import format as fmt
 from app.views.ranges import charts as charts_nvtx
 from app.views.ranges.charts import Node
+from profiledb.studies import opening
 
-MOST = 500
+MOST = opening.TREE_BOXES
 """Boxes that a browser draws at ease."""
 LEAST_SHARE = 0.0005
 """Of the whole: below it a box would be no wider than its edge."""

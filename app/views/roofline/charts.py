@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, Theme, faded, frame
+from app.ui.figures import kept
 from app.views.roofline.labels import Room, Spot
 from app.views.roofline.points import Point, draw_points, legend, name_largest, take, write
 
@@ -52,6 +53,7 @@ class Roofline:
     arrows: Sequence[tuple[int, int]] = field(default=())
 
 
+@kept
 def roofline(chart: Roofline, theme: Theme) -> go.Figure:
     """The chart: work against arithmetic intensity, both logarithmic, under the roofs.
 
@@ -96,6 +98,7 @@ def _draw_band(figure: go.Figure, edge: float, theme: Theme) -> None:
     figure.update_xaxes(tickvals=[10 ** (edge - BAND / 2), *axis.tickvals], ticktext=["0", *axis.ticktext])
 
 
+@kept
 def speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
     """Compute against memory throughput, percent of the peaks, with the thresholds of ncu's verdict."""
     figure = go.Figure()

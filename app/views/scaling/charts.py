@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GREY, Theme, faded, frame, readable_on
+from app.ui.figures import kept
 
 PARTS = {"compute_ns": "Compute", "exposed_ns": "Exposed communication", "copy_ns": "Memcpy", "idle_ns": "Idle"}
 """What a step is made of, in the order in which it is stacked."""
@@ -27,6 +28,7 @@ def part_colors(classes: dict[str, str], theme: Theme) -> dict[str, str]:
     }
 
 
+@kept
 def scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Theme) -> go.Figure:
     """Efficiency (``efficiency_pct``) or ``speedup`` over the ranks, a line a curve from its base, and the ideal.
 
@@ -88,6 +90,7 @@ def _curve(name: str, group: pd.DataFrame, measure: str, number: int, theme: The
     )
 
 
+@kept
 def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figure:
     """What a step of each run is made of, a stacked bar a run from the top down."""
     unit, size = fmt.unit_for(float(rows["step_ns"].max()), fmt.DURATION_UNITS)
@@ -124,6 +127,7 @@ def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figur
     return figure
 
 
+@kept
 def waits(rows: pd.DataFrame, color: str, theme: Theme) -> go.Figure:
     """How long each rank waits in a step (``scaling_nccl.waits``), a bar a rank."""
     unit, size = fmt.unit_for(float(rows["wait_step_ns"].max()), fmt.DURATION_UNITS)
