@@ -76,7 +76,7 @@ def test_files_are_read_before_anybody_opens_a_page(tmp_path: Path) -> None:
 
 
 ALWAYS = ("dataloader_starved", "dataloader_fixed", "kernels", "ddp_1")
-"""Samples that each run begins with: both profilers, a folder below, and the pair that the first stop of the tour compares."""
+"""Samples that each run has: both profilers, a folder below, and the pair of the tour's first stop."""
 
 
 def test_the_samples_are_there_after_the_first_start_without_any_tool(page: Page, tmp_path: Path) -> None:
