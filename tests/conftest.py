@@ -20,7 +20,7 @@ from profiledb.report.library import Library
 from tests.support import edits, generated, groups, kept, needs, sweep
 from tests.support.answers import make_answers
 from tests.support.groups import pytest_xdist_make_scheduler
-from tests.support.kept import pytest_unconfigure
+from tests.support.kept import pytest_configure, pytest_unconfigure
 from tests.support.needs import CORPUS, pytest_runtest_setup
 from tests.support.sweep import pytest_report_header
 
@@ -30,6 +30,7 @@ SAMPLES = ROOT / "sample_reports"
 __all__ = [  # hooks, and what tests use
     "CORPUS",
     "make_answers",
+    "pytest_configure",
     "pytest_report_header",
     "pytest_runtest_setup",
     "pytest_unconfigure",
@@ -37,12 +38,6 @@ __all__ = [  # hooks, and what tests use
 ]
 
 os.environ["WARPDECK_SAMPLES"] = "off"
-
-
-def pytest_configure() -> None:
-    """Settles what all processes of a run share."""
-    sweep.pytest_configure()
-    kept.pytest_configure()
 
 
 @pytest.hookimpl(tryfirst=True)

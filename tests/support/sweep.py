@@ -16,13 +16,17 @@ import pytest
 Case = TypeVar("Case")
 
 VARIABLE = "WARPDECK_TEST_SWEEPS"
+# At once, because a conftest.py below may ask before pytest is configured. The day may end before the run does: the
+# processes of pytest-xdist inherit it.
+os.environ.setdefault(VARIABLE, str(datetime.now(UTC).date().toordinal()))
+
 PARTS = 8
 """Days after which every case has been checked."""
 
 
 def whole() -> bool:
     """Whether this run takes every case."""
-    return os.environ.get(VARIABLE) == "all"
+    return os.environ[VARIABLE] == "all"
 
 
 def part(cases: Iterable[Case], key: int = 0, parts: int = PARTS) -> list[Case]:
@@ -35,11 +39,6 @@ def part(cases: Iterable[Case], key: int = 0, parts: int = PARTS) -> list[Case]:
         return every
     turn = (int(os.environ[VARIABLE]) + key) % parts
     return every[turn::parts] or [every[turn % len(every)]]
-
-
-def pytest_configure() -> None:
-    """Settles the day, which may end before the run does; processes of pytest-xdist inherit it."""
-    os.environ.setdefault(VARIABLE, str(datetime.now(UTC).date().toordinal()))
 
 
 def pytest_report_header() -> str:
