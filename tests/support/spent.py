@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator
 from functools import wraps
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-KINDS: Counter[str] = Counter()
+KINDS: defaultdict[str, float] = defaultdict(float)
 TIMES: Counter[str] = Counter()
 LINES: list[dict[str, Any]] = []
 
@@ -91,5 +91,8 @@ def _phase(item: pytest.Item, phase: str) -> Generator[None, Any, Any]:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if name := session.config.getoption("--spent"):
-        kinds = [{"kind": kind, "cpu": cpu, "times": TIMES[kind]} for kind, cpu in KINDS.most_common()]
+        kinds = [
+            {"kind": kind, "cpu": cpu, "times": TIMES[kind]}
+            for kind, cpu in sorted(KINDS.items(), key=lambda item: -item[1])
+        ]
         Path(name).write_text("".join(json.dumps(line) + "\n" for line in [*LINES, *kinds]))
