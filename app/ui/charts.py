@@ -131,9 +131,9 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
     figure.update_xaxes(
         tickvals=[_place(ns, log) for ns in ticks],
         ticktext=[round_duration(ns) for ns in ticks],
-        title="Duration, logarithmic" if log else "Duration",
+        title_text="Duration, logarithmic" if log else "Duration",
     )
-    figure.update_yaxes(title="Launches", rangemode="tozero")
+    figure.update_yaxes(title_text="Launches", rangemode="tozero")
     _add_marks(figure, [(name, _place(ns, log), fmt.duration(ns)) for name, ns in marks], theme)
     return figure
 
@@ -160,9 +160,9 @@ def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
     )
     frame(figure, theme, height=280, left=52, top=26, bottom=40)
     figure.update_layout(meta={NS_PER_X: x_size})
-    figure.update_xaxes(title=f"Start time in capture ({x_unit})", nticks=7)
+    figure.update_xaxes(title_text=f"Start time in capture ({x_unit})", nticks=7)
     if not log:
-        figure.update_yaxes(title=f"Duration ({y_unit})", rangemode="tozero")
+        figure.update_yaxes(title_text=f"Duration ({y_unit})", rangemode="tozero")
         return figure
     lowest = fmt.number(rows["duration_ns"][rows["duration_ns"] > 0].min()) or 1.0
     log_durations(figure, lowest, _top(rows["duration_ns"]), y_size)
@@ -174,7 +174,7 @@ def log_durations(figure: go.Figure, low: float, high: float, size: float) -> No
     ticks = duration_ticks(low, high, log=True)
     figure.update_yaxes(
         type="log",
-        title="Duration, logarithmic",
+        title_text="Duration, logarithmic",
         tickvals=[tick / size for tick in ticks],
         ticktext=[round_duration(tick) for tick in ticks],
     )

@@ -74,12 +74,12 @@ def family(lines: Sequence[Line], theme: Theme) -> go.Figure:
         range=[low - pad, high + _ROOM * (high - low or 1)],
         tickvals=shown,
         ticktext=[_short(tokens) for tokens in shown],
-        title="Tokens (k = 1,024)" if any(tokens % 1024 == 0 for tokens in shown) else "Tokens",
+        title_text="Tokens (k = 1,024)" if any(tokens % 1024 == 0 for tokens in shown) else "Tokens",
     )
     times = [value for line in lines for value in line.ns]
     ticks = charts.duration_ticks(min(times) / 2, max(times) * 2, log=True)
     figure.update_yaxes(type="log", tickvals=ticks, ticktext=[charts.round_duration(ns) for ns in ticks])
-    figure.update_yaxes(title="Time per attention", col=1)
+    figure.update_yaxes(title_text="Time per attention", col=1)
     figure.update_annotations(font={"size": FONT_PX}, yshift=2)
     figure.update_layout(hovermode="closest")
     return figure
@@ -143,6 +143,6 @@ def timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},
     )  # fmt: skip
     steps = sorted({int(step) for step in rows["step"].dropna()})
-    figure.update_xaxes(title="Step", **({"tickvals": steps} if len(steps) <= 20 else {"nticks": 12}))
-    figure.update_yaxes(title=f"Duration ({unit})")
+    figure.update_xaxes(title_text="Step", **({"tickvals": steps} if len(steps) <= 20 else {"nticks": 12}))
+    figure.update_yaxes(title_text=f"Duration ({unit})")
     return figure

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
@@ -9,16 +11,24 @@ from profiledb import terminal
 if TYPE_CHECKING:
     from profiledb.report.catalog import Catalog
 
+_PLAIN = re.compile(r"[A-Za-z0-9_+@%][A-Za-z0-9_+@%.,=-]{0,199}")
+"""Names that a shell takes as they are, and no command for an option."""
+
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
     command = terminal.add(commands, "list", "list the reports of the library", "--format json", parents=[common])
-    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument(
+        "--format", choices=("text", "json", "words"), default="text", help="words: what shells complete"
+    )
     command.set_defaults(command=run, asks="catalog")
 
 
 def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
-    """Prints an entry a line, or as JSON."""
+    """Prints an entry a line, or as JSON, or what shells complete a report with."""
+    if arguments.format == "words":
+        print("\n".join(completions(catalog)))
+        return
     entries = list_entries(catalog)
     if arguments.format == "json":
         print(json.dumps(entries, indent=1))
@@ -26,6 +36,13 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
     for e in entries:
         line = f"{e['status']:<9} {e['id'] or '-':<16}  {e['kind'] or '-':<5} {e['name']}  {', '.join(e['labels'])}"
         terminal.say(line.rstrip())
+
+
+def completions(catalog: "Catalog") -> list[str]:
+    """What names a report on a command line: each name that means one report and no shell reads, and every id."""
+    reports = catalog.reports()
+    times = Counter(r.name for r in reports)
+    return [r.name for r in reports if times[r.name] == 1 and _PLAIN.fullmatch(r.name)] + [r.id for r in reports]
 
 
 def list_entries(catalog: "Catalog") -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ Ask = Callable[..., pd.DataFrame]
 """Runs an analysis by its name, on what is selected; raises NotCapturedError."""
 
 MATMUL = "matmul"
+HOST_CODE = "host code"
 IDLE_PCT = 10.0
 """Share of the time from which on an idle GPU is the first thing to say."""
 SLOW = 1.2
@@ -75,8 +76,9 @@ def idle(ask: Ask) -> Statement | None:
         text += f" For {words.percent(where['share_pct'])} of that the CPU is in {words.code(where['range'])}."
     else:
         top = reasons.iloc[0]
-        text += f" Main reason: {words.plain(top['reason'])} ({words.percent(top['share_pct'])})."
-    if reasons["reason"].iloc[0] == "host code" and (told := code(rows_or_none(ask, "idle_code"))):
+        reason = "non-CUDA code on the CPU" if top["reason"] == HOST_CODE else words.plain(top["reason"])
+        text += f" Main reason: {reason} ({words.percent(top['share_pct'])})."
+    if reasons["reason"].iloc[0] == HOST_CODE and (told := code(rows_or_none(ask, "idle_code"))):
         text += f" {told}"
     return Statement(text, worth, "Why the GPU is idle", "idle")
 
@@ -119,9 +121,12 @@ def copies(ask: Ask) -> Statement | None:
     if held.empty or not (worth := float(held["call_ns"].sum())):
         return None
     top = held.groupby("held")["call_ns"].sum().idxmax()
-    why = {"pageable": "use pageable memory", "synchronous": "are synchronous"}.get(str(top), words.plain(top))
     of = held[held["held"] == top]
     count = int(of["count"].sum())
+    verbs = ("uses", "is") if count == 1 else ("use", "are")
+    why = {"pageable": f"{verbs[0]} pageable memory", "synchronous": f"{verbs[1]} synchronous"}.get(
+        str(top), words.plain(top)
+    )
     text = (
         f"**Copies block the CPU for {words.duration(worth)}.** {words.count(count)} of them {why}"
         f" ({words.duration(of['call_ns'].sum())})."

@@ -81,3 +81,15 @@ def test_the_link_to_copy_holds_all_that_is_settled(dashboard: Dashboard, librar
     report = find(library, "transformer_training.nsys-rep")
     at = dashboard("kernels", report=report, range="step_2", search="gemm")
     assert [one.value for one in at.code if "report=" in one.value] == [f"?report={report}&range=step_2&search=gemm"]
+
+
+def test_a_report_is_pinned_with_one_click(dashboard: Dashboard, library: Library) -> None:
+    report = find(library, "transformer_training.nsys-rep")
+    at = dashboard("kernels", report=report)
+    for label, stands in (("Pin", True), ("Unpin", False)):
+        (button,) = [one for one in at.button if one.key == "top-pin"]
+        assert button.label == label
+        at = button.click().run()
+        assert not at.exception
+        assert (switcher.PINNED in library.catalog.labels().get(report, [])) is stands
+        assert picker(at).options[0].startswith("★") is stands

@@ -71,7 +71,7 @@ def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.
     figure.update_xaxes(
         tickvals=ticks,
         ticktext=[_change(tick / size) for tick in ticks],
-        title=f"Change from A ({unit})",
+        title_text=f"Change from A ({unit})",
         showgrid=False,
     )
     return figure
@@ -90,7 +90,7 @@ def differences(parts: Sequence[Part], title: str, theme: Theme) -> go.Figure:
     figure.add_vline(x=0, line={"width": 1, "color": _LINK[theme]})
     sizes = [part.size for part in parts]
     _rows(figure, [part.title for part in parts], min([0.0, *sizes]), max([0.0, *sizes]), theme)
-    figure.update_xaxes(title=title, nticks=6)
+    figure.update_xaxes(title_text=title, nticks=6)
     return figure
 
 
@@ -171,9 +171,9 @@ def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) ->
     figure.update_xaxes(
         tickvals=list(places),
         ticktext=[round_duration(ns) for ns in ticks],
-        title="Duration, logarithmic" if log else "Duration",
+        title_text="Duration, logarithmic" if log else "Duration",
     )
-    figure.update_yaxes(title="Launches (%)", rangemode="tozero")
+    figure.update_yaxes(title_text="Launches (%)", rangemode="tozero")
     figure.update_layout(
         showlegend=True, legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.14, "font": {"size": FONT_PX}}
     )

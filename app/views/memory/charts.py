@@ -54,7 +54,7 @@ def copy_sizes(
     highest = max([float(cells["bytes_per_s"].max()), *(rate for _, rate in peaks)])
     _logarithmic(figure.update_xaxes, float(cells["bytes"].min()), float(cells["bytes"].max()), "B")
     _logarithmic(figure.update_yaxes, float(cells["bytes_per_s"].min()), highest, "B/s")
-    figure.update_xaxes(title="Size of a copy")
+    figure.update_xaxes(title_text="Size of a copy")
     return figure
 
 

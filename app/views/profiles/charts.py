@@ -115,6 +115,6 @@ def curve(points: pd.DataFrame, title: str, label: str, theme: Theme, *, size: f
         )
     frame(figure, theme, height=170, left=40, right=10, top=8, bottom=38)
     figure.update_layout(hovermode="x")
-    figure.update_xaxes(title=fmt.plotly_text(title), range=[0, float(x.max())], nticks=6)
+    figure.update_xaxes(title_text=fmt.plotly_text(title), range=[0, float(x.max())], nticks=6)
     figure.update_yaxes(range=[0, 122], tickvals=[0, 50, 100], ticktext=["0", "50", "100 %"])
     return figure

@@ -151,7 +151,7 @@ def _places(figure: go.Figure, nth: "pd.Series[int]", title: str) -> None:
     """The axis of the instances, from the first number to the last."""
     first, last = int(nth.min()), int(nth.max())
     edge = max(0.5, 0.01 * (last - first))
-    figure.update_xaxes(title=title, tickformat=",d", range=[first - edge, last + edge])
+    figure.update_xaxes(title_text=title, tickformat=",d", range=[first - edge, last + edge])
     figure.update_xaxes(**({"dtick": 1} if last - first < 20 else {"nticks": 12}))
 
 
@@ -168,7 +168,7 @@ def _axes(figure: go.Figure, values: "pd.Series[Any]", unit: str, size: float, *
     figure.update_layout(showlegend=True, legend=legend, bargap=0.25, bargroupgap=0)
     figure.update_layout(hovermode="closest", barmode="group")
     if not log:
-        figure.update_yaxes(title=f"Duration ({unit})", rangemode="tozero", nticks=6)
+        figure.update_yaxes(title_text=f"Duration ({unit})", rangemode="tozero", nticks=6)
         return
     log_durations(figure, float(values.min()), float(values.max()), size)
 

@@ -52,11 +52,13 @@ def scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Them
         figure.add_trace(_curve(str(curve), group.sort_values("ranks"), measure, number, theme))
     frame(figure, theme, height=280, left=56, right=20, top=30, bottom=42)
     ranks = sorted({low, *map(int, drawn["ranks"])})
-    figure.update_xaxes(title="Ranks", tickvals=ranks, range=[low - 0.06 * (high - low), high + 0.06 * (high - low)])
+    figure.update_xaxes(
+        title_text="Ranks", tickvals=ranks, range=[low - 0.06 * (high - low), high + 0.06 * (high - low)]
+    )
     top = 112 if percent else high / low * 1.08
     figure.update_yaxes(rangemode="tozero", range=[0, max(top, 1.08 * float(drawn[measure].max()))])
-    figure.update_yaxes(title="Efficiency", ticksuffix=" %", dtick=25) if percent else figure.update_yaxes(
-        title="Speed-up"
+    figure.update_yaxes(title_text="Efficiency", ticksuffix=" %", dtick=25) if percent else figure.update_yaxes(
+        title_text="Speed-up"
     )
     figure.update_layout(hovermode="closest", showlegend=True, legend=_LEGEND)
     return figure
