@@ -1,21 +1,17 @@
-"""Runs rules on a selection of a report. What one rule cannot answer is its own matter; the others are judged."""
+"""What rules say of a selection of a report: their answers (bench.py) against their thresholds."""
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import duckdb
-
-from profiledb.errors import NotCapturedError, NotLinkedError, WarpdeckError
+from profiledb.findings import bench
+from profiledb.findings.bench import COMMAND, Row
 from profiledb.findings.rule import EVIDENCE, OWN, Rule
-from profiledb.query import header, needs, together, views
-from profiledb.report.catalog import LAUNCHES, Manifest
-from profiledb.report.library import BROKEN, Library
-from profiledb.report.schema import read_sql
-from profiledb.rules import phases
-from profiledb.selection import apply, model
-from profiledb.selection.model import Selection
+from profiledb.query import header
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.selection import model
 
 Verdict = Literal["fires", "clear", "cannot_judge"]
 SEVERITIES = ("high", "medium", "low", "warning", "note")
@@ -66,12 +62,8 @@ def judge(library: Library, report: Manifest, params: Mapping[str, Any], rules: 
         ReportNotFoundError: the report is gone.
     """
     asked = [rule for rule in rules if rule.subjects.intersection(report.subjects)]
-    selection = model.parse(params)
-    try:
-        found = _judge(library, report, selection, asked)
-    except BROKEN:  # the library has connected anew
-        found = _judge(library, report, selection, asked)
-    return sorted(found, key=order)
+    window_ns, rows = bench.answers(library, report, model.parse(params), asked)
+    return sorted((_finding(rule, rows[rule.name], window_ns) for rule in asked), key=order)
 
 
 def order(finding: Finding) -> tuple[int, int, float, str]:
@@ -81,85 +73,22 @@ def order(finding: Finding) -> tuple[int, int, float, str]:
     return verdicts.index(finding.verdict), remark, -(finding.saving_ns or 0), finding.rule.name
 
 
-def _judge(library: Library, report: Manifest, selection: Selection, rules: list[Rule]) -> list[Finding]:
-    compute = LAUNCHES in report.subjects
-    partner = None if compute else library.linked(report.id)
-    includes = {name: None for rule in rules for name in ("selection", "ranges", *rule.analysis.includes)}
-    built_on = views.needed(includes)
-    with library.cursor(report.id, partner, built_on) as cursor:
-        if not compute:
-            apply.apply(cursor, selection)
-        if partner and any(one.name == "profile" for one in built_on):
-            cursor.execute(read_sql("joined.sql", "profiledb.rules.findings"))
-        if any(rule.analysis.by_phases for rule in rules):
-            phases.apply(cursor)
-        bench = _Bench(cursor, _window(cursor, report), alone=not compute and partner is None)
-        return [bench.judge(rule) for rule in rules]
-
-
-def _window(cursor: duckdb.DuckDBPyConnection, report: Manifest) -> int | None:
-    """The time of which savings are a share, ns."""
-    active = "SELECT sum(end_ns - start_ns)::BIGINT FROM selected_active"
-    sql = "SELECT sum(duration_ns)::BIGINT FROM ncu_launch" if LAUNCHES in report.subjects else active
-    row = cursor.execute(sql).fetchone()
-    return int(row[0]) if row and row[0] else None
-
-
-class _Bench:
-    """A cursor on which rules run one after the other, and what some of them build on."""
-
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, window_ns: int | None, *, alone: bool) -> None:
-        self._cursor = cursor
-        self._window_ns = window_ns
-        self._alone = alone
-        self._made: set[str] = set()
-
-    def judge(self, rule: Rule) -> Finding:
-        """What one rule says."""
-        try:
-            needs.check(self._cursor, rule.analysis, alone=self._alone)
-            row = self._row(rule)
-        except NotCapturedError as error:
-            return Finding(rule, "cannot_judge", why=error.message, command=error.command)
-        except NotLinkedError as error:
-            return Finding(rule, "cannot_judge", why=error.message, command=_command(error))
-        except BROKEN:
-            raise
-        except duckdb.Error as error:
-            return Finding(
-                rule, "cannot_judge", why="The query of this rule failed.", facts={"error": str(error)[:2000]}
-            )
-        return self._finding(rule, row)
-
-    def _row(self, rule: Rule) -> dict[str, Any]:
-        """The first row that a rule answers, by column; nothing where it has none."""
-        for name in rule.once:
-            if name not in self._made:
-                self._cursor.execute(together.scripts()[name])
-                self._made.add(name)
-        values = header.bind(rule.analysis, {})
-        if "$threshold" not in rule.analysis.sql:
-            values.pop("threshold")
-        asked = self._cursor.execute(rule.analysis.sql, values) if values else self._cursor.execute(rule.analysis.sql)
-        names = [column[0] for column in asked.description or ()]
-        row = asked.fetchone()
-        return dict(zip(names, row, strict=True)) if row else {}
-
-    def _finding(self, rule: Rule, row: Mapping[str, Any]) -> Finding:
-        threshold = float(header.bind(rule.analysis, {})["threshold"])
-        value = _number(row.get("value"))
-        facts = {name: item for name, item in row.items() if name not in OWN}
-        if value is None:
-            why = row.get("unjudged") or "The selection has nothing that this rule could judge."
-            return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=str(why))
-        saving = row.get("saving_ns")
-        saved = None if saving is None else max(0, int(saving))
-        share = 100.0 * saved / self._window_ns if saved is not None and self._window_ns else None
-        fires = value >= threshold if rule.fires == "above" else value <= threshold
-        return Finding(
-            rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
-            tuple(_piece(one) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]),
-        )  # fmt: skip
+def _finding(rule: Rule, row: Row, window_ns: int | None) -> Finding:
+    threshold = float(header.bind(rule.analysis, {})["threshold"])
+    value = _number(row.get("value"))
+    facts = {name: item for name, item in row.items() if name not in OWN}
+    if value is None:
+        why = row.get("unjudged") or "The selection has nothing that this rule could judge."
+        command = str(row.get(COMMAND) or "")
+        return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=str(why), command=command)
+    saving = row.get("saving_ns")
+    saved = None if saving is None else max(0, int(saving))
+    share = 100.0 * saved / window_ns if saved is not None and window_ns else None
+    fires = value >= threshold if rule.fires == "above" else value <= threshold
+    return Finding(
+        rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
+        tuple(_piece(one) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]),
+    )  # fmt: skip
 
 
 def _piece(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,7 +100,3 @@ def _number(value: Any) -> float | None:
     if value is None or not math.isfinite(float(value)):
         return None
     return float(value)
-
-
-def _command(error: WarpdeckError) -> str:
-    return error.hint.rpartition("or: ")[2] if "warpdeck link" in error.hint else ""

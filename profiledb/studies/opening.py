@@ -14,10 +14,13 @@ from typing import Any
 
 import pandas as pd
 
+from profiledb import config
 from profiledb.errors import WarpdeckError
+from profiledb.findings import judge, rulebook
 from profiledb.query import header, request
 from profiledb.query.analysis import rows_or_none
 from profiledb.query.shared import Answers
+from profiledb.report.catalog import TIMELINE
 from profiledb.report.library import Library
 from profiledb.selection import model
 
@@ -68,6 +71,11 @@ def prepare(library: Library, report_id: str) -> None:
                 ask(name, **params)
     with suppress(WarpdeckError):
         _ranges(part)
+    with suppress(WarpdeckError):
+        report = library.find(report_id)
+        judge.judge(
+            library, report, usual if TIMELINE in report.subjects else {}, rulebook.load(config.load().rules).values()
+        )
 
 
 def _ranges(part: Any) -> None:

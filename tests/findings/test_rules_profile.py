@@ -85,8 +85,10 @@ def judged(library: Library, report: str, rule: str) -> Finding:
     return judges.judge(library, library.find(report), {}, [rulebook.load()[rule]])[0]
 
 
-NEAR_PEAK = {"sm_throughput_pct": 90.0, "memory_throughput_pct": 40.0}
-IDLE_UNITS = {"sm_throughput_pct": 20.0, "memory_throughput_pct": 30.0}
+NEAR_PEAK: dict[str, Any] = {"sm_throughput_pct": 90.0, "memory_throughput_pct": 40.0}
+IDLE_UNITS: dict[str, Any] = {"sm_throughput_pct": 20.0, "memory_throughput_pct": 30.0}
+
+MATMUL: dict[str, Any] = {"class": "matmul"}
 
 # rule: a launch of 100 ns for which it holds, the ns that are saved of it, one of which it does not, one without data
 CASES: dict[str, tuple[Launch, float, Launch, Launch]] = {
@@ -125,7 +127,7 @@ CASES: dict[str, tuple[Launch, float, Launch, Launch]] = {
         launch(metrics={LOCAL: 0, GLOBAL: 75}, **IDLE_UNITS), launch(**IDLE_UNITS),
     ),
     "profile_no_tensor_cores": (
-        launch(metrics={TENSOR: 0.0}, **{"class": "matmul"}), 90, launch(metrics={TENSOR: 60.0}, **{"class": "matmul"}),
+        launch(metrics={TENSOR: 0.0}, **MATMUL), 90, launch(metrics={TENSOR: 60.0}, **MATMUL),
         launch(),
     ),
     "profile_advice": (
@@ -140,6 +142,7 @@ def test_by_hand(rule: str, publish: Publish, empty_library: Library) -> None:
     """A launch for which the rule holds takes a fourth of the time: the saving counts that, the share all of it."""
     holds, saved, not_, unknown = CASES[rule]
     fires = judged(empty_library, publish([holds, {**not_, "duration_ns": 300}]), rule)
+    assert fires.threshold is not None
     assert fires.verdict == ("fires" if saved / 4 >= fires.threshold else "clear")
     assert fires.value == pytest.approx(saved / 4)
     assert fires.saving_ns == round(saved)
@@ -204,4 +207,5 @@ def test_a_linked_systems_report_weighs_by_its_own_time(every_report: Library, t
     assert finding.value == pytest.approx(100 * saved / measured["total_ns"].sum())
     assert finding.saving_ns == pytest.approx(saved, abs=2)
     assert finding.saving_pct is not None
+    assert finding.value is not None
     assert finding.saving_pct < finding.value

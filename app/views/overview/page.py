@@ -1,16 +1,19 @@
 """Overview of an nsys report: how busy the GPU was, what took the time, what the capture says and what it lacks."""
 
+import streamlit as st
+
 from app import session
 from app.ui import about, notes, summary_button
 from app.ui import page as ui
 from app.views.overview import found, gpu, kernels, statements, tables
 from profiledb.errors import NotCapturedError
+from profiledb.report.catalog import Manifest
 
 
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    statements.show(manifest.id, found.show(manifest))
+    _head(manifest)
     told = ""
     notes.reading(manifest.id)
     try:
@@ -26,6 +29,13 @@ def page() -> None:
     notes.lacks(manifest.id, told)
     about.show(manifest.id)
     summary_button.show(manifest)
+
+
+@st.fragment(parallel=True)
+def _head(manifest: Manifest) -> None:
+    """Findings and statements; the rest of the page does not wait for them."""
+    with ui.boundary():
+        statements.show(manifest.id, found.show(manifest))
 
 
 page()

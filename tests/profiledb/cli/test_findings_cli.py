@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from profiledb.__main__ import main
+from profiledb.cli.main import main
 from profiledb.report.library import Library
 
 REPORT = "dataloader_starved.nsys-rep"

@@ -1,0 +1,138 @@
+"""Runs rules on a selection of a report. What one rule cannot answer is its own matter; the others are asked.
+
+Answers are kept beside the report (profiledb.query.kept), so that a rule is asked once for a selection.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from profiledb.errors import NotCapturedError, NotLinkedError, WarpdeckError
+from profiledb.findings.rule import Rule
+from profiledb.query import header, kept, needs, together, views
+from profiledb.query.header import Analysis
+from profiledb.query.request import Request
+from profiledb.report.catalog import LAUNCHES, Manifest
+from profiledb.report.library import BROKEN, Library
+from profiledb.report.schema import read_sql
+from profiledb.rules import phases
+from profiledb.selection import apply
+from profiledb.selection.model import Selection
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row = Mapping[str, Any]
+"""What a rule answers, by column; nothing where it has no row."""
+COMMAND = "command"
+"""The column with what captures that which a rule cannot be judged without."""
+ERROR = "error"
+"""The column with the words of the database where the query of a rule failed."""
+
+_WINDOW = {
+    True: "SELECT sum(duration_ns)::BIGINT AS ns FROM ncu_launch",
+    False: "SELECT sum(end_ns - start_ns)::BIGINT AS ns FROM selected_active",
+}
+"""The time of which savings are a share, ns, in a Compute report and in one with a timeline."""
+
+
+def answers(
+    library: Library, report: Manifest, selection: Selection, rules: Iterable[Rule]
+) -> tuple[int | None, dict[str, Row]]:
+    """The time of which savings are a share (ns), and the answer of each rule by its name.
+
+    Raises:
+        AnalysisError: the selection is none of this report.
+        ReportNotFoundError: the report is gone.
+    """
+    compute = LAUNCHES in report.subjects
+    partner = None if compute else library.linked(report.id)
+    analyses = [_window(compute), *(_asked(rule) for rule in rules)]
+    asked = {one.name: Request(report.id, one, header.bind(one, {}), selection, partner) for one in analyses}
+    once = {rule.name: rule.once for rule in rules}
+    found = {name: _row(table) for name, one in asked.items() if (table := kept.read(library, one)) is not None}
+    missing = [one for name, one in asked.items() if name not in found]
+    try:
+        found |= _answers(library, missing, once, compute=compute)
+    except BROKEN:  # the library has connected anew
+        found |= _answers(library, missing, once, compute=compute)
+    window_ns = found.pop("window").get("ns")
+    return None if window_ns is None else int(window_ns), found
+
+
+@cache
+def _window(compute: bool) -> Analysis:
+    return Analysis("window", "", "", (), (), (), _WINDOW[compute], includes=("selection",), selects=("part",))
+
+
+@cache
+def _asked(rule: Rule) -> Analysis:
+    """The analysis of a rule without the parameters that only the judge compares."""
+    used = tuple(one for one in rule.analysis.params if one.name != "threshold" or "$threshold" in rule.analysis.sql)
+    return replace(rule.analysis, params=used)
+
+
+def _answers(
+    library: Library, asked: list[Request], once: Mapping[str, tuple[str, ...]], *, compute: bool
+) -> dict[str, Row]:
+    if not asked:
+        return {}
+    first = asked[0]
+    includes = {name: None for one in asked for name in ("selection", "ranges", *one.analysis.includes)}
+    built_on = views.needed(includes)
+    with library.cursor(first.report_id, first.partner, built_on) as cursor:
+        if not compute:
+            apply.apply(cursor, first.selection)
+        if first.partner and any(one.name == "profile" for one in built_on):
+            cursor.execute(read_sql("joined.sql", "profiledb.rules.findings"))
+        if any(one.analysis.by_phases for one in asked):
+            phases.apply(cursor)
+        bench = _Bench(library, cursor, alone=not compute and first.partner is None)
+        return {one.analysis.name: bench.answer(one, once.get(one.analysis.name, ())) for one in asked}
+
+
+class _Bench:
+    """A cursor on which rules run one after the other, and the names of what several build on and is made."""
+
+    def __init__(self, library: Library, cursor: duckdb.DuckDBPyConnection, *, alone: bool) -> None:
+        self._library = library
+        self._cursor = cursor
+        self._alone = alone
+        self._made: set[str] = set()
+
+    def answer(self, asked: Request, once: tuple[str, ...]) -> Row:
+        """What one rule answers; it is kept, unless its query failed."""
+        try:
+            needs.check(self._cursor, asked.analysis, alone=self._alone)
+            table = self._table(asked, once)
+        except NotCapturedError as error:
+            return {"unjudged": error.message, COMMAND: error.command}
+        except NotLinkedError as error:
+            return {"unjudged": error.message, COMMAND: _command(error)}
+        except BROKEN:
+            raise
+        except duckdb.Error as error:
+            return {"unjudged": "The query of this rule failed.", ERROR: str(error)[:2000]}
+        kept.write(self._library, asked, table)
+        return _row(table)
+
+    def _table(self, asked: Request, once: tuple[str, ...]) -> "pa.Table":
+        for name in once:
+            if name not in self._made:
+                self._cursor.execute(together.scripts()[name])
+                self._made.add(name)
+        sql, values = asked.analysis.sql, dict(asked.values)
+        relation = self._cursor.execute(sql, values) if values else self._cursor.execute(sql)
+        return relation.to_arrow_table().slice(0, 1)
+
+
+def _row(table: "pa.Table") -> Row:
+    rows: list[dict[str, Any]] = table.slice(0, 1).to_pylist()
+    return rows[0] if rows else {}
+
+
+def _command(error: WarpdeckError) -> str:
+    return error.hint.rpartition("or: ")[2] if "warpdeck link" in error.hint else ""
