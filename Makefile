@@ -51,11 +51,13 @@ test-tools: $(VENV)/.installed-test
 # Without bytecode every process that tests start, of hundreds, would compile all modules of ours.
 test test-all test-fast: export PYTHONDONTWRITEBYTECODE :=
 
-# Two tests load the whole machine and run by themselves, everything else at once: browser tests wait for pages to be
-# drawn while others work. Both parts always run.
+# Browser tests wait for pages to be drawn, so two at a time leave a core to what they wait for; everything else shares
+# the cores after them. Two tests load the whole machine and run by themselves. All parts always run.
 define pytest
 @status=0; \
-	$(BIN)/pytest -n $(WORKERS) -m 'not alone' $(PYTEST_ARGS) || status=$$?; \
+	$(BIN)/pytest -n 2 -m 'browser and not alone' $(PYTEST_ARGS) || status=$$?; \
+	if [ $$status -eq 5 ]; then status=0; fi; \
+	$(BIN)/pytest -n $(WORKERS) -m 'not browser and not alone' $(PYTEST_ARGS) || status=$$?; \
 	$(BIN)/pytest -m alone $(PYTEST_ARGS) || { alone=$$?; [ $$alone -eq 5 ] || status=$$alone; }; \
 	exit $$status
 endef
