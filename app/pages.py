@@ -72,6 +72,10 @@ class View:
 VIEWS = (
     View("overview", "Summary", "", TIMELINE, ":material/dashboard:", "overview/page.py"),
     View(
+        "timeline", "Timeline", "", TIMELINE, ":material/view_timeline:", "timeline/page.py",
+        selects=False, tables=(*_WORK, "osrt_call", "gpu_metric"), lack="no GPU activity, calls or ranges",
+    ),
+    View(
         "kernels", "Kernels", GPU, TIMELINE, ":material/table_rows:", "kernels/page.py",
         tables=_KERNELS, lack="no GPU kernels",
     ),

@@ -1,0 +1,37 @@
+"""Timeline: everything that ran, when and where, drawn in the browser at any size."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import session
+from app.selection import settled
+from app.timeline import component
+
+_MOST_NS = 2**62
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    component.show(manifest.id, manifest.name, _select)
+
+
+def _select() -> None:
+    """Makes the area that the browser names the selection of all pages; one that is no stretch of time is ignored."""
+    times = stretch(st.session_state.get(component.NAME, {}).get("select"))
+    if times:
+        first, last = times
+        st.query_params.update({"from": settled.milliseconds(first), "to": settled.milliseconds(last)})
+
+
+def stretch(area: Any) -> tuple[int, int] | None:
+    """The begin and the end, ns, of what the browser sent; None where that is no stretch of time."""
+    ends = (area.get("from"), area.get("to")) if isinstance(area, dict) else (None, None)
+    if not all(isinstance(end, int | float) and 0 <= end < _MOST_NS for end in ends):
+        return None
+    first, last = round(ends[0]), round(ends[1])
+    return (first, last) if first < last else None
+
+
+page()
