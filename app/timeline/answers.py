@@ -3,11 +3,12 @@
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import duckdb
 
 from profiledb.errors import AnalysisError
-from profiledb.timeline import names, tiles
+from profiledb.timeline import area, event, events, names, near, search, tiles
 from profiledb.timeline.lanes import pid_of, tid_of
 from profiledb.timeline.store import Opened
 
@@ -89,6 +90,40 @@ def named(cursor: duckdb.DuckDBPyConnection, _: Opened, asked: Asked) -> bytes:
     return _json(names.texts(cursor, ids))
 
 
+def told(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
+    """Everything of one event."""
+    found = event.event(cursor, opened, asked.number("lane"), asked.number("ref"))
+    about = found.pop("about")
+    report = {"report": opened.report_id}
+    links = {}
+    if about["kernel"] is not None:
+        links["kernel"] = "kernel?" + urlencode(report | {"kernel": about["kernel"]})
+    if about["range"]:
+        links["range"] = "nvtx?" + urlencode(report | {"range": about["range"]})
+    return _json(found | {"links": links})
+
+
+def beside(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
+    """The next or previous event of a lane, or the slowest or fastest of a name; null where there is none."""
+    name = asked.number("name") if asked.texts("name") else None
+    if asked.texts("by"):
+        lane = asked.number("lane") if asked.texts("lane") else None
+        found = near.extreme(cursor, opened, asked.text("by"), asked.number("name"), lane)
+    else:
+        found = near.step(cursor, opened, asked.number("lane"), asked.number("t"), asked.text("dir"), name)
+    return _json(events.item(opened, found) if found else None)
+
+
+def area_of(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
+    """What a part of the time holds in some lanes, in numbers."""
+    return _json(area.area(cursor, opened, asked.number("from"), asked.number("to"), asked.numbers("lanes")))
+
+
+def searched(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
+    """What a search over the capture finds."""
+    return _json(search.search(cursor, opened, asked.text("q"), asked.text("how", "part")))
+
+
 def _json(answer: Any) -> bytes:
     return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(errors="replace")
 
@@ -97,6 +132,10 @@ ANSWERS: dict[str, Callable[[duckdb.DuckDBPyConnection, Opened, Asked], bytes]] 
     "lanes": lanes,
     "tile": tile,
     "names": named,
+    "event": told,
+    "near": beside,
+    "area": area_of,
+    "search": searched,
 }
 KEPT = ("tile",)
 """Answers that stay the same as long as the version does."""

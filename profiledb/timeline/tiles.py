@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiledb.errors import AnalysisError
-from profiledb.timeline import binned, build, lines
+from profiledb.timeline import binned, events, lines
 from profiledb.timeline.store import LaneInfo, Opened
 
 MAGIC = 0x31544457
@@ -65,22 +65,15 @@ def items(
 def _sources(opened: Opened, lanes: Sequence[LaneInfo], z: int, low: int, high: int) -> list[str]:
     """Queries of all that these lanes have between two times, as it is or in bins that are no wider than 2^z ns."""
     level = max((one for one in opened.zooms if one <= z), default=None)
-    binned_ids = [lane.id for lane in lanes if lane.leveled and level is not None]
-    kept_ids = [lane.id for lane in lanes if lane.id not in binned_ids and not lane.direct]
-    direct = [lane for lane in lanes if lane.id not in binned_ids and lane.direct]
+    coarse = [lane.id for lane in lanes if lane.leveled and level is not None]
     parts = []
-    if binned_ids:
+    if coarse:
         parts.append(
-            f"SELECT {binned.SOURCE} FROM level WHERE z = {level} AND {_among('lane', binned_ids)}"
+            f"SELECT {binned.SOURCE} FROM level WHERE z = {level} AND {events.among('lane', coarse)}"
             f" AND e >= {low} AND s < {high}"
         )
-    if kept_ids:
-        parts.append(
-            f"SELECT {binned.EVENTS} FROM event WHERE {_among('lane', kept_ids)} AND e >= {low} AND s < {high}"
-        )
-    for kind in sorted({lane.kind for lane in direct}):
-        among = _among("id", [lane.id for lane in direct if lane.kind == kind])
-        parts.append(f"SELECT {binned.EVENTS} FROM ({build.read_direct(kind, among, opened.origin_ns, low, high)})")
+    if fine := [lane for lane in lanes if lane.id not in coarse]:
+        parts.append(f"SELECT {binned.EVENTS} FROM ({events.sql(opened, fine, low, high)})")
     return parts
 
 
@@ -97,18 +90,18 @@ def points(
     parts = []
     if leveled:
         parts.append(
-            f"SELECT lane, s, n, mean, low, high, last FROM point_level WHERE z = {level} AND {_among('lane', leveled)}"
+            f"SELECT lane, s, n, mean, low, high, last FROM point_level WHERE z = {level} AND {events.among('lane', leveled)}"
             f" AND s >= {low} AND s < {high}"
         )
     if whole:
         parts.append(
             "SELECT lane, s, 1 AS n, value AS mean, value AS low, value AS high, value AS last FROM point"
-            f" WHERE {_among('lane', whole)} AND s >= {low} AND s < {high}"
+            f" WHERE {events.among('lane', whole)} AND s >= {low} AND s < {high}"
         )
     before = f"""
         SELECT lane, max(s) AS s, 1 AS n, arg_max(value, s) AS mean, arg_max(value, s) AS low,
             arg_max(value, s) AS high, arg_max(value, s) AS last
-        FROM point WHERE {_among("lane", ids)} AND s < {low} GROUP BY lane
+        FROM point WHERE {events.among("lane", ids)} AND s < {low} GROUP BY lane
     """
     query = f"{lines.binned(' UNION ALL '.join(parts), 1 << z)} UNION ALL {before} ORDER BY lane, s"
     return cursor.execute(query).fetchnumpy()
@@ -126,7 +119,3 @@ def pack(found: Columns, values: Columns) -> bytes:
 
 def _empty(layout: Sequence[tuple[str, str]]) -> Columns:
     return {name: np.empty(0) for name, _ in layout}
-
-
-def _among(column: str, ids: Sequence[int]) -> str:
-    return f"{column} IN ({', '.join(map(str, ids))})"
