@@ -37,7 +37,7 @@ def show(report_id: str, name: str, on_select: Callable[[], None]) -> Any:
 
 
 def _declare() -> None:
-    """Tells Streamlit where the script is: what it finds by itself in the ``pyproject.toml`` of an installed package."""
+    """Tells Streamlit where the script is, which it else reads in the ``pyproject.toml`` of an installed package."""
     manager = get_bidi_component_manager()
     if manager.get_component_asset_root(_COMPONENT) is None:
         manifest = ComponentManifest(_PACKAGE, "1", [ComponentConfig(NAME, "entry")])

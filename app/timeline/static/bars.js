@@ -5,17 +5,19 @@
 /** @import { Names } from "./names.js" */
 
 const LABEL_PX = 34;
-const LEAST_PX = 1;
-const DIM = 0.18;
+const GAP_FROM_PX = 4;
 const MOST_LABELS = 1500;
 
 /**
  * @typedef {Object} Frame what a picture is made with
  * @property {CanvasRenderingContext2D} ctx
+ * @property {import("./pixels.js").Pixels} pixels
+ * @property {number} ratio pixels of the screen in one of the page
  * @property {number} t0
  * @property {number} t1
  * @property {number} scale pixels per ns
  * @property {number} width
+ * @property {number} end last time of the capture
  * @property {Colors} colors
  * @property {Names} names
  * @property {Set<number>|null} hits names that were searched for; others are dim
@@ -30,6 +32,7 @@ const MOST_LABELS = 1500;
  * @property {number} h
  * @property {number} name
  * @property {number} color
+ * @property {Slot} slot
  */
 
 /**
@@ -69,27 +72,24 @@ export function bars(frame, slot, y, pieces, folded) {
  * @param {boolean} folded
  */
 function paint(frame, slot, y, piece, places, folded) {
-  const { ctx, t0, t1, scale, colors, hits } = frame, { tile } = piece;
+  const { pixels, ratio, t0, t1, colors, hits } = frame, { tile } = piece, scale = frame.scale * ratio;
   const { start, end, row, color, count, busy, name } = tile;
-  const from = Math.max(piece.from, t0), to = Math.min(piece.to, t1), high = slot.rowHeight - 2;
-  const left = (from - t0) * scale, right = (to - t0) * scale;
-  let last = -1, drawn = 0;
+  const from = Math.max(piece.from, t0), to = Math.min(piece.to, t1), high = (slot.rowHeight - 2) * ratio;
+  const low = (from - t0) * scale, right = (to - t0) * scale, wordy = LABEL_PX / frame.scale;
+  let drawn = 0;
   for (let k = 0; k < places.length; k++) {
     const at = places[k];
     if (start[at] >= to || end[at] < from || (folded && row[at])) continue;
-    // An event without a length at the edge of two pieces belongs to the one where it starts.
+    // An event that ends where a piece begins lies in the one before.
     if (end[at] === from && start[at] < from) continue;
-    if (color[at] !== last) ctx.fillStyle = colors.fill((last = color[at]));
-    let x0 = (start[at] - t0) * scale, x1 = (end[at] - t0) * scale;
-    if (x0 < left) x0 = left;
-    if (x1 > right) x1 = right;
-    const wide = x1 - x0, h = barHeight(count[at], busy[at], high), top = y + 1 + row[at] * slot.rowHeight;
-    if (hits) ctx.globalAlpha = hits.has(name[at]) ? 1 : DIM;
-    ctx.fillRect(x0, top + high - h, wide > 4 && count[at] === 1 ? wide - 0.6 : Math.max(wide, LEAST_PX), h);
+    const x0 = Math.max(low, (start[at] - t0) * scale), x1 = Math.min(right, (end[at] - t0) * scale);
+    const left = Math.floor(x0), wide = Math.max(1, Math.round(x1) - left - (count[at] === 1 && end[at] <= to && x1 - x0 > GAP_FROM_PX * ratio ? 1 : 0));
+    const top = y + 1 + row[at] * slot.rowHeight, bottom = Math.round(top * ratio + high);
+    const fill = hits && !hits.has(name[at]) ? colors.dims : colors.words;
+    pixels.rect(left, bottom - Math.round(barHeight(count[at], busy[at], high)), left + wide, bottom, fill[color[at]] ?? colors.quietWord);
     drawn++;
-    if (count[at] === 1 && (end[at] - start[at]) * scale > LABEL_PX) label(frame, slot, tile, at, x0, x1, top, high);
+    if (count[at] === 1 && end[at] - start[at] > wordy) label(frame, slot, tile, at, x0 / ratio, x1 / ratio, top, slot.rowHeight - 2);
   }
-  if (hits) ctx.globalAlpha = 1;
   return drawn;
 }
 
@@ -104,7 +104,7 @@ function label(frame, slot, tile, at, x0, x1, y, h) {
     known.x0 = Math.min(known.x0, x0);
     known.x1 = Math.max(known.x1, x1);
   } else if (frame.labels.size < MOST_LABELS) {
-    frame.labels.set(key, { x0, x1, y, h, name: tile.name[at], color: tile.color[at] });
+    frame.labels.set(key, { x0, x1, y, h, name: tile.name[at], color: tile.color[at], slot });
   }
 }
 
@@ -114,12 +114,13 @@ const widths = new Map();
 /**
  * Writes the names into their bars, cut where they do not fit.
  * @param {Frame} frame
+ * @param {Label[]} labels
  */
-export function writeLabels(frame) {
+export function writeLabels(frame, labels) {
   const { ctx, colors, names, hits } = frame;
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
-  for (const one of frame.labels.values()) {
+  for (const one of labels) {
     const room = one.x1 - one.x0 - 8;
     if (room < LABEL_PX - 8 || (hits && !hits.has(one.name))) continue;
     const text = fitted(ctx, names.text(one.name), room);

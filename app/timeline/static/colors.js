@@ -2,7 +2,11 @@
 
 /** @import { ColorClass } from "./types.js" */
 
-/** @param {string} color @returns {[number, number, number]|null} */
+import { mixed, word } from "./pixels.js";
+
+const DIM = 0.18;
+
+/** The parts of a color. @param {string} color @returns {[number, number, number]|null} */
 export function rgb(color) {
   const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})/i.exec(color.trim());
   if (hex) return [parseInt(hex[1], 16), parseInt(hex[2], 16), parseInt(hex[3], 16)];
@@ -35,6 +39,11 @@ export class Colors {
     this.fills = [];
     /** @type {string[]} */
     this.inks = [];
+    /** Fills as numbers of pixels, and those of what was not searched for. @type {number[]} */
+    this.words = [];
+    /** @type {number[]} */
+    this.dims = [];
+    this.quietWord = this.groundWord = this.lineWord = this.softLineWord = this.faintWord = 0;
   }
 
   /**
@@ -56,6 +65,13 @@ export class Colors {
     this.mark = this.dark ? "#ff8a80" : "#b3261e";
     this.fills = this.classes.map((one) => (this.dark ? one.dark : one.light));
     this.inks = this.fills.map((fill) => (light(fill) > 0.3 ? "#10131a" : "#ffffff"));
+    this.words = this.fills.map(word);
+    this.dims = this.fills.map((fill) => mixed(fill, this.ground, DIM));
+    this.quietWord = word(this.quiet);
+    this.groundWord = word(this.ground);
+    this.lineWord = word(this.line);
+    this.softLineWord = mixed(this.line, this.ground, 0.6);
+    this.faintWord = word(this.faint);
     return was !== `${this.ground}${this.text}${this.fills.length}`;
   }
 

@@ -22,30 +22,43 @@ const LABEL_FONT = 11;
  */
 export function draw(app, ctx, width, height) {
   const { view, colors, lanes } = app;
-  const scale = width / view.span;
+  const scale = width / view.span, { pixels, ratio } = app.stage;
   /** @type {Frame} */
-  const frame = { ctx, t0: view.t0, t1: view.t1, scale, width, colors, names: app.names, hits: app.search.hits, labels: new Map() };
-  ctx.fillStyle = colors.ground;
-  ctx.fillRect(0, 0, width, height);
+  const frame = { ctx, pixels, ratio, t0: view.t0, t1: view.t1, scale, width, end: view.end, colors, names: app.names, hits: app.search.hits, labels: new Map() };
   const shown = lanes.visible(app.scroll, height), pieces = cover(app, shown.map((one) => one.slot));
-  grid(app, ctx, width, height, scale);
+  const of = (/** @type {Slot} */ slot) => pieces.get(slot.lane.group ?? -1) ?? [];
+  pixels.clear(colors.groundWord);
+  grid(app, width, pixels.height, scale);
   let drawn = 0;
-  const lower = shown.filter((one) => !one.slot.pinned), upper = shown.filter((one) => one.slot.pinned);
-  for (const part of [lower, upper]) {
-    ctx.save();
-    if (part === lower) clip(ctx, 0, lanes.topHeight, width, height);
-    for (const { slot, y } of part) drawn += lane(app, frame, slot, y, pieces.get(slot.lane.group ?? -1) ?? []);
-    ctx.font = `${LABEL_FONT}px ${colors.font}`;
-    writeLabels(frame);
-    frame.labels.clear();
-    ctx.restore();
+  for (const pinned of [false, true]) {
+    pixels.top = pinned ? 0 : Math.round(lanes.topHeight * ratio);
+    for (const { slot, y } of shown) if (slot.pinned === pinned) drawn += lane(app, frame, slot, y, of(slot));
   }
+  ctx.putImageData(pixels.image, 0, 0);
+  ctx.save();
+  clip(ctx, 0, lanes.topHeight, width, height);
+  over(frame, shown.filter((one) => !one.slot.pinned), of);
+  ctx.restore();
+  over(frame, shown.filter((one) => one.slot.pinned), of);
   if (lanes.topHeight) {
     ctx.fillStyle = colors.accent;
     ctx.fillRect(0, lanes.topHeight - 1, width, 1);
   }
   overlay(app, ctx, width, height, shown);
   return drawn;
+}
+
+/**
+ * What lies over the bars of some lanes: curves, and names.
+ * @param {Frame} frame
+ * @param {{slot: Slot, y: number}[]} shown
+ * @param {(slot: Slot) => Piece[]} of
+ */
+function over(frame, shown, of) {
+  const { ctx, labels } = frame, ids = new Set(shown.map((one) => one.slot));
+  for (const { slot, y } of shown) if (slot.lane.kind === "line") curve(frame, slot, y, of(slot));
+  ctx.font = `${LABEL_FONT}px ${frame.colors.font}`;
+  writeLabels(frame, [...labels.values()].filter((one) => ids.has(one.slot)));
 }
 
 /**
@@ -74,33 +87,24 @@ export function cover(app, slots) {
  * @returns {number} items drawn
  */
 function lane(app, frame, slot, y, pieces) {
-  const { ctx, colors, width } = frame;
-  if (app.lanes.isParent(slot.lane)) {
-    ctx.fillStyle = colors.faint;
-    ctx.fillRect(0, y, width, slot.h - 1);
-    return 0;
-  }
-  ctx.fillStyle = colors.line;
-  ctx.globalAlpha = 0.6;
-  ctx.fillRect(0, y + slot.h - 1, width, 1);
-  ctx.globalAlpha = 1;
-  if (slot.lane.kind === "line") return curve(frame, slot, y, pieces);
-  return bars(frame, slot, y + 1, pieces, app.lanes.folded.has(slot.lane.id));
+  const { colors, pixels, ratio } = frame, at = (/** @type {number} */ px) => Math.round(px * ratio);
+  const parent = app.lanes.isParent(slot.lane), bottom = at(y + slot.h);
+  if (parent) pixels.rect(0, at(y), pixels.width, bottom, colors.faintWord);
+  else if (slot.pinned) pixels.rect(0, at(y), pixels.width, bottom, colors.groundWord);
+  pixels.rect(0, bottom - 1, pixels.width, bottom, colors.softLineWord);
+  return parent || slot.lane.kind === "line" ? 0 : bars(frame, slot, y + 1, pieces, app.lanes.folded.has(slot.lane.id));
 }
 
 /**
- * Lines at the ticks, and where steps of the program start.
- * @param {Timeline} app @param {CanvasRenderingContext2D} ctx
- * @param {number} width @param {number} height @param {number} scale
+ * Lines at the ticks.
+ * @param {Timeline} app @param {number} width @param {number} height px of the screen @param {number} scale
  */
-function grid(app, ctx, width, height, scale) {
-  const { view, colors } = app;
-  ctx.fillStyle = colors.line;
-  ctx.globalAlpha = 0.5;
+function grid(app, width, height, scale) {
+  const { view, colors } = app, { pixels, ratio } = app.stage;
   for (const { t } of ticks(view.t0, view.t1, width / 110, app.zero).ticks) {
-    ctx.fillRect(Math.round((t - view.t0) * scale), 0, 1, height);
+    const x = Math.round((t - view.t0) * scale * ratio);
+    pixels.rect(x, 0, x + 1, height, colors.softLineWord);
   }
-  ctx.globalAlpha = 1;
 }
 
 /**

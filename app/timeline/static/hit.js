@@ -57,7 +57,7 @@ export function itemAt(app, x, y) {
 export function valueAt(app, x, y) {
   const at = laneAt(app, y);
   if (!at || at.slot.lane.kind !== "line") return null;
-  const frame = { t0: app.view.t0, t1: app.view.t1, scale: app.width / app.view.span, width: app.width };
+  const frame = { t0: app.view.t0, t1: app.view.t1, scale: app.width / app.view.span, width: app.width, end: app.view.end };
   const points = collect(frame, at.slot, cover(app, [at.slot]).get(at.slot.lane.group ?? -1) ?? []);
   const found = points.findLast((one) => one.x0 <= x && x <= one.x1 + NEAR_PX);
   return found ? { lane: at.slot.lane, start: found.start, mean: found.mean, min: found.min, max: found.max } : null;

@@ -36,8 +36,8 @@ export function curve(frame, slot, y, pieces) {
 /** @typedef {{x0: number, x1: number, start: number, mean: number, min: number, max: number}} Point */
 
 /**
- * The points of a lane in sight; each holds until the next one starts.
- * @param {Pick<Frame, "t0" | "t1" | "scale" | "width">} frame @param {Slot} slot @param {Piece[]} pieces
+ * The points of a lane in sight; each holds until the next one starts, the last one to the end of the capture.
+ * @param {Pick<Frame, "t0" | "t1" | "scale" | "width" | "end">} frame @param {Slot} slot @param {Piece[]} pieces
  * @returns {Point[]}
  */
 export function collect(frame, slot, pieces) {
@@ -45,21 +45,17 @@ export function collect(frame, slot, pieces) {
   const found = [];
   for (const { tile, from, to } of pieces) {
     for (const at of tile.points.get(slot.lane.id) ?? []) {
-      const start = tile.pointStart[at];
-      if (start < from || start >= to || start > frame.t1) continue;
+      // The first point of a tile may be the value that held before it.
+      const start = Math.max(from, tile.pointStart[at]);
+      if (start >= to || start > frame.t1) continue;
       const x0 = (start - frame.t0) * frame.scale;
       found.push({ x0, x1: x0, start, mean: tile.mean[at], min: tile.min[at], max: tile.max[at] });
     }
   }
   found.sort((a, b) => a.x0 - b.x0);
-  found.forEach((one, at) => (one.x1 = at + 1 < found.length ? found[at + 1].x0 : Math.min(frame.width, one.x0 + gap(found))));
+  const last = Math.min(frame.width, (frame.end - frame.t0) * frame.scale);
+  found.forEach((one, at) => (one.x1 = at + 1 < found.length ? found[at + 1].x0 : Math.max(one.x0, last)));
   return found.filter((one) => one.x1 >= 0);
-}
-
-/** How far apart points usually are. @param {Point[]} points */
-function gap(points) {
-  const n = points.length;
-  return n > 1 ? (points[n - 1].x0 - points[0].x0) / (n - 1) : 2;
 }
 
 /**

@@ -22,6 +22,7 @@ export function axis(app, ctx, width, height) {
   for (const { t, text } of ticks(view.t0, view.t1, width / 110, app.zero).ticks) {
     ctx.fillStyle = colors.line;
     ctx.fillRect(Math.round(x(t)), height - 7, 1, 7);
+    if (x(t) + 4 + ctx.measureText(text).width > width) continue;
     ctx.fillStyle = colors.quiet;
     ctx.textAlign = "left";
     ctx.fillText(text, Math.round(x(t)) + 4, height / 2);
@@ -100,7 +101,7 @@ export function busyShares(app) {
  * @param {number} height
  */
 export function minimap(app, ctx, width, height) {
-  const { colors, view } = app, scale = width / app.data.end_ns, bin = span(wholeLevel(app)) / BINS;
+  const { colors, view } = app, scale = width / (view.high - view.low), bin = span(wholeLevel(app)) / BINS;
   ctx.fillStyle = colors.faint;
   ctx.fillRect(0, 0, width, height);
   const shares = app.busy ?? new Float32Array(0);
@@ -108,11 +109,11 @@ export function minimap(app, ctx, width, height) {
   ctx.globalAlpha = 0.75;
   for (let k = 0; k < shares.length; k++) {
     const h = shares[k] * (height - 4);
-    if (h > 0) ctx.fillRect(k * bin * scale, height - Math.max(1, h), Math.max(0.7, bin * scale), Math.max(1, h));
+    if (h > 0) ctx.fillRect((k * bin - view.low) * scale, height - Math.max(1, h), Math.max(0.7, bin * scale), Math.max(1, h));
   }
   ctx.globalAlpha = 1;
-  density(app, ctx, width, height);
-  const x0 = Math.max(0, view.t0 * scale), x1 = Math.min(width, view.t1 * scale);
+  density(app, ctx, scale, height);
+  const x0 = Math.max(0, (view.t0 - view.low) * scale), x1 = Math.min(width, (view.t1 - view.low) * scale);
   ctx.fillStyle = colors.ground;
   ctx.globalAlpha = 0.6;
   ctx.fillRect(0, 0, x0, height);
@@ -123,16 +124,16 @@ export function minimap(app, ctx, width, height) {
   ctx.strokeRect(x0 + 1, 1, Math.max(2, x1 - x0 - 2), height - 2);
 }
 
-/** Where the hits of the search are. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} width @param {number} height */
-function density(app, ctx, width, height) {
+/** Where the hits of the search are. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} scale @param {number} height */
+function density(app, ctx, scale, height) {
   const found = app.search.density;
   if (!found.length) return;
-  const most = Math.max(1, ...found), wide = width / found.length;
+  const most = Math.max(1, ...found), wide = (app.data.end_ns / found.length) * scale;
   ctx.fillStyle = app.colors.mark;
   found.forEach((hits, at) => {
     if (!hits) return;
     ctx.globalAlpha = 0.4 + 0.6 * (hits / most);
-    ctx.fillRect(at * wide, height - 5, Math.max(1.5, wide), 5);
+    ctx.fillRect(-app.view.low * scale + at * wide, height - 5, Math.max(1.5, wide), 5);
   });
   ctx.globalAlpha = 1;
 }

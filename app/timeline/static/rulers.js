@@ -51,13 +51,12 @@ function inside(app, t) {
  * @returns {Drag}
  */
 function map(app, x) {
-  const { view } = app, scale = app.data.end_ns / Math.max(1, app.width), at = x * scale;
+  const { view } = app, scale = (view.high - view.low) / Math.max(1, app.width), at = view.low + x * scale;
   const { t0, t1 } = view, near = EDGE_PX * scale;
-  const low = Math.max(0, t0), high = Math.min(app.data.end_ns, t1);
-  const moves = at > low + near && at < high - near && !view.whole, left = Math.abs(at - low) <= near, right = Math.abs(at - high) <= near;
+  const moves = at > t0 + near && at < t1 - near && !view.whole, left = Math.abs(at - t0) <= near, right = Math.abs(at - t1) <= near;
   return {
     move: (now) => {
-      const to = now * scale;
+      const to = view.low + now * scale;
       if (moves) view.set(t0 + to - at, t1 + to - at);
       else if (left && !view.whole) view.set(Math.min(to, t1 - 20), t1);
       else if (right && !view.whole) view.set(t0, Math.max(to, t0 + 20));

@@ -5,6 +5,7 @@
 import { h, put } from "./dom.js";
 import { Pointer } from "./input.js";
 import { Keys } from "./keys.js";
+import { Pixels } from "./pixels.js";
 import { rulers } from "./rulers.js";
 import { toolbar } from "./toolbar.js";
 
@@ -37,6 +38,7 @@ export class Stage {
     this.mapHeight = MAP_PX;
     this.axisHeight = AXIS_PX;
     this.ratio = 0;
+    this.pixels = new Pixels();
     this.quiet = 0;
     this.ending = new AbortController();
     this.observer = new ResizeObserver(() => this.resize());
@@ -91,6 +93,7 @@ export class Stage {
       canvas.height = Math.max(1, Math.round(high * ratio));
       ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     }
+    this.pixels.resize(this.canvas.width, this.canvas.height);
   }
 
   /** Scrolls to a lane. @param {number} id */
@@ -121,7 +124,7 @@ export class Stage {
 
 /** @param {HTMLCanvasElement} canvas @returns {CanvasRenderingContext2D} */
 function context(canvas) {
-  const made = canvas.getContext("2d", { alpha: false });
+  const made = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
   if (!made) throw new Error("This browser draws no pictures.");
   return made;
 }

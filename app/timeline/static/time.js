@@ -59,6 +59,18 @@ export function bytes(value) {
 }
 
 /**
+ * A value of a curve with its unit.
+ * @param {number} number
+ * @param {string} [sign] %, Hz, bytes or others
+ */
+export function value(number, sign = "") {
+  if (sign === "bytes") return bytes(number);
+  const power = sign === "%" || number < 1e4 ? 0 : Math.min(3, Math.floor(Math.log10(number) / 3));
+  const text = Number((number / 1000 ** power).toPrecision(3)).toLocaleString("en-US");
+  return `${text} ${["", "k", "M", "G"][power]}${sign}`.trim();
+}
+
+/**
  * Ticks at round times: 1, 2 or 5 times a power of ten apart.
  * @param {number} t0
  * @param {number} t1

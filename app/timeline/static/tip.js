@@ -4,7 +4,7 @@
 
 import { fill, h } from "./dom.js";
 import { valueAt } from "./hit.js";
-import { count, duration, moment, percent } from "./time.js";
+import { count, duration, moment, percent, value } from "./time.js";
 
 /**
  * Shows it at a point of the lanes; hides it where there is nothing.
@@ -35,10 +35,10 @@ export function hideTip(app) {
 function told(app, x, y) {
   const item = app.hover;
   if (!item) {
-    const value = valueAt(app, x, y);
-    if (!value) return null;
-    const unit = value.lane.unit ?? "", say = (/** @type {number} */ one) => `${Number(one.toPrecision(4)).toLocaleString("en-US")} ${unit}`.trim();
-    return [`${value.lane.title}: ${say(value.mean)}`, value.min < value.max ? `${say(value.min)} to ${say(value.max)}` : "", `at ${moment(value.start)}`].filter(Boolean);
+    const found = valueAt(app, x, y);
+    if (!found) return null;
+    const say = (/** @type {number} */ one) => value(one, found.lane.unit);
+    return [`${found.lane.title}: ${say(found.mean)}`, found.min < found.max ? `${say(found.min)} to ${say(found.max)}` : "", `at ${moment(found.start)}`].filter(Boolean);
   }
   const name = app.names.text(item.name) || "…", where = app.lanes.path(item.lane).join(" › ");
   const kind = app.data.classes[item.color]?.title ?? "";

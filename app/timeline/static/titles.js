@@ -1,11 +1,11 @@
 /** The titles of the lanes: what each holds, how busy it is in the window, buttons to fold, pin and hide. */
 
 /** @import { Timeline } from "./timeline.js" */
-/** @import { Slot } from "./types.js" */
+/** @import { Lane, Slot } from "./types.js" */
 
 import { button, fill, h } from "./dom.js";
 import { busyShare, itemsOf } from "./hit.js";
-import { count, percent } from "./time.js";
+import { count, percent, value } from "./time.js";
 
 /** @typedef {{li: HTMLLIElement, share: HTMLElement}} Title */
 
@@ -85,7 +85,12 @@ export class Titles {
     for (const { slot } of app.lanes.visible(app.scroll, app.height)) {
       const title = this.made.get(`${slot.lane.id}/${slot.pinned}`);
       if (!title || app.lanes.isParent(slot.lane)) continue;
-      title.share.textContent = slot.lane.kind === "line" ? slot.lane.unit ?? "" : itemsOf(app, slot, 1).length ? percent(busyShare(app, slot)) : "";
+      title.share.textContent = slot.lane.kind === "line" ? most(slot.lane) : itemsOf(app, slot, 1).length ? percent(busyShare(app, slot)) : "";
     }
   }
+}
+
+/** The value at the top of a curve. @param {Lane} lane */
+function most(lane) {
+  return lane.max ? `to ${value(lane.max, lane.unit)}` : "";
 }
