@@ -21,8 +21,7 @@ export function fit(app) {
 export async function step(app, dir) {
   const { chosen } = app;
   if (!chosen) return first(app);
-  const t = chosen.start;
-  await go(app, { lane: chosen.lane, t, dir, ref: chosen.ref });
+  await go(app, { lane: chosen.lane, t: chosen.start, dir });
 }
 
 /**
@@ -35,7 +34,7 @@ export async function like(app, how) {
   if (!chosen) return first(app);
   const name = chosen.nameId;
   if (name === undefined) return app.say("The name of this event is not known.");
-  await go(app, { lane: chosen.lane, t: chosen.start, ref: chosen.ref, name, ...how });
+  await go(app, { lane: chosen.lane, t: chosen.start, name, ...how });
 }
 
 /**
@@ -72,7 +71,7 @@ export async function otherLane(app, dir) {
   const { chosen } = app;
   if (!chosen) return first(app);
   const slots = [...app.lanes.top, ...app.lanes.rest].filter(({ lane }) => !app.lanes.isParent(lane) && lane.kind !== "line");
-  const at = slots.findIndex((slot) => slot.lane.id === chosen.lane), middle = (chosen.start + chosen.end) / 2;
+  const at = slots.findIndex((slot) => slot.lane.id === chosen.lane), middle = Math.round((chosen.start + chosen.end) / 2);
   for (let k = at + dir; k >= 0 && k < slots.length; k += dir) {
     const { lane } = slots[k];
     if (!lane.events) continue;

@@ -10,11 +10,11 @@ import { bytes, count, duration, moment, percent } from "./time.js";
  * @typedef {{lane: number, count: number, sum_ns: number, mean_ns: number, min_ns: number, median_ns: number, max_ns: number, busy_ns: number, share: number}} LaneSum
  * @typedef {Object} AreaAnswer
  * @property {LaneSum[]} lanes
- * @property {Omit<LaneSum, "lane">} [total]
- * @property {{class: string, title?: string, busy_ns: number, count: number}[]} [classes]
+ * @property {Partial<LaneSum>} [total]
+ * @property {{class: number, sum_ns: number, count: number}[]} [classes]
  * @property {{name: string | number, text?: string, id?: number, count: number, sum_ns: number}[]} [names]
  * @property {{kind: string, bytes: number, sum_ns: number, gb_s: number|null, count?: number}[]} [copies]
- * @property {{cause: string, ns: number}[]} [idle]
+ * @property {{cause: string, class?: number, ns: number}[]} [idle]
  * @property {{start: number, end: number, cause: string, during?: string}[]} [gaps]
  * @property {{edges_ns: number[], counts: number[]}} [histogram]
  */
@@ -27,20 +27,21 @@ import { bytes, count, duration, moment, percent } from "./time.js";
  * @returns {HTMLElement[]}
  */
 export function areaPanel(app, area, head, told) {
-  const stats = (/** @type {Omit<LaneSum, "lane">} */ one) => [
-    count(one.count), ...[one.sum_ns, one.mean_ns, one.min_ns, one.median_ns, one.max_ns, one.busy_ns].map((ns) => (one.count && ns !== null ? duration(ns) : "–")), percent(one.share),
+  const time = (/** @type {number|null|undefined} */ ns) => (ns === null || ns === undefined ? "–" : duration(ns));
+  const stats = (/** @type {Partial<LaneSum>} */ one) => [
+    count(one.count ?? 0), ...[one.sum_ns, one.mean_ns, one.min_ns, one.median_ns, one.max_ns, one.busy_ns].map(time), one.share === undefined ? "–" : percent(one.share),
   ];
-  const rows = told.lanes.map((one) => [app.lanes.path(one.lane).join(" › "), ...stats(one)]);
+  const rows = told.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.path(one.lane).join(" › "), ...stats(one)]);
   if (told.total && told.lanes.length > 1) rows.push(["Together", ...stats(told.total)]);
   return [
     h("div", { class: "panel-head" }, h("b", {}, head), h("span", { class: "on-all quiet" })),
     actions(app, area),
     h("div", { class: "tables" },
       table(["Lane", "Events", "Sum", "Mean", "Min", "Median", "Max", "Busy", "Share"], rows, "By lane"),
-      ...optional("Kernel classes", ["Class", "Busy", "Kernels"], told.classes, (one) => [one.title ?? one.class, duration(one.busy_ns), count(one.count)]),
+      ...optional("Classes", ["Class", "Sum", "Events"], told.classes, (one) => [swatch(app, one.class, app.data.classes[one.class]?.title ?? ""), duration(one.sum_ns), count(one.count)]),
       ...optional("Names that take most", ["Name", "Events", "Sum"], told.names, (one) => [name(app, one), count(one.count), duration(one.sum_ns)]),
       ...optional("Copies", ["Kind", "Bytes", "Sum", "Rate"], told.copies, (one) => [one.kind, bytes(one.bytes), duration(one.sum_ns), one.gb_s ? `${one.gb_s.toFixed(1)} GB/s` : "–"]),
-      ...optional("Idle time by cause", ["Cause", "Time"], told.idle, (one) => [one.cause, duration(one.ns)]),
+      ...optional("Idle time by cause", ["Cause", "Time"], told.idle, (one) => [swatch(app, one.class, one.cause), duration(one.ns)]),
       ...optional("Longest gaps", ["Gap", "Cause", "During it"], told.gaps, (one) => [jump(app, one), one.cause, one.during ?? ""]),
       ...(told.histogram?.counts.some(Boolean) ? [histogram(told.histogram)] : [])),
   ];
@@ -72,6 +73,12 @@ function actions(app, area) {
  */
 function optional(caption, heads, rows, cells) {
   return rows?.length ? [table(heads, rows.map(cells), caption)] : [];
+}
+
+/** A word with the color that it has in the lanes. @param {Timeline} app @param {number|undefined} code @param {string} word */
+function swatch(app, code, word) {
+  const of = code === undefined ? null : app.data.classes[code];
+  return h("span", {}, of && h("span", { class: "swatch", style: `--light:${of.light};--dark:${of.dark}` }), word);
 }
 
 /** @param {Timeline} app @param {{name: string | number, text?: string}} one */

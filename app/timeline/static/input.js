@@ -42,7 +42,6 @@ export class Pointer {
   /** @param {PointerEvent} event */
   press(event) {
     if (event.button !== 0) return;
-    this.stage.canvas.focus({ preventScroll: true });
     this.stage.canvas.setPointerCapture(event.pointerId);
     const { x, y } = this.at(event);
     this.down.set(event.pointerId, { x, y });
@@ -90,8 +89,8 @@ export class Pointer {
    * @param {number} x @param {number} y
    */
   areaTo(x, y) {
-    const { app, drag } = this, t = snapped(app, x, y);
-    const from = Math.max(app.view.begin, Math.min(drag?.t ?? t, t)), to = Math.min(app.view.end, Math.max(drag?.t ?? t, t));
+    const { app, drag } = this, t = snapped(app, x, y), begun = drag?.t ?? t;
+    const from = Math.round(Math.max(app.view.begin, Math.min(begun, t))), to = Math.round(Math.min(app.view.end, Math.max(begun, t)));
     const top = Math.min(drag?.y0 ?? y, y), bottom = Math.max(drag?.y0 ?? y, y);
     const lanes = app.lanes.visible(app.scroll, app.height).filter((one) => one.y < bottom && one.y + one.slot.h > top && !app.lanes.isParent(one.slot.lane));
     return { from, to: Math.max(to, from + 1), lanes: lanes.map((one) => one.slot.lane.id) };

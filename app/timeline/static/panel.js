@@ -9,6 +9,7 @@ import { button, copy, fill, h } from "./dom.js";
 import { duration, moment } from "./time.js";
 import { json } from "./wire.js";
 
+const MOST_LANES = 2000;
 /** @type {Record<string, string>} */
 const LINKS = { kernel: "Kernel", range: "Ranges & steps", profiles: "Kernel profiles", compare: "Compare" };
 
@@ -59,15 +60,17 @@ export class Panel {
     this.before = chosen;
     const gap = before && (before.lane !== chosen.lane || before.ref !== chosen.ref) ? between(before, chosen) : null;
     app.measured = gap && gap.apart;
+    const whole = told.rows.find(([label]) => label === "Name")?.[1] ?? told.name;
     const rows = [["Duration", duration(told.end - told.start)], ["Start", moment(told.start)], ["Lane", app.lanes.path(chosen.lane).join(" › ")], ...told.rows];
-    const shown = rows.filter(([label], at) => rows.findIndex((one) => one[0] === label) === at);
+    const shown = rows.filter(([label], at) => label !== "Name" && rows.findIndex((one) => one[0] === label) === at);
     this.show(`Event ${told.name}`,
       h("div", { class: "panel-head" },
-        h("code", { class: "whole" }, told.name || "(no name)"),
-        button("Copy the name", "Copy", async () => {
-          await copy(told.name);
+        h("b", { class: "whole" }, told.name || "(no name)"),
+        button("Copy the name", "Copy name", async () => {
+          await copy(whole);
           app.say("Name copied.");
         })),
+      whole !== told.name ? h("code", { class: "whole" }, whole) : null,
       h("div", { class: "panel-links" },
         ...Object.entries(told.links ?? {}).map(([what, url]) => this.link(LINKS[what] ?? what, url)),
         told.arrows.length ? button("What caused this ([)", "← Cause", () => follow(app, -1)) : null,
@@ -76,8 +79,7 @@ export class Panel {
         button("Next instance of this name (.)", "Same ›", () => like(app, { dir: "next" })),
         button("Slowest instance of this name in this lane", "Slowest", () => like(app, { by: "slowest" })),
         button("Fastest instance of this name in this lane", "Fastest", () => like(app, { by: "fastest" }))),
-      h("dl", { class: "facts" }, ...shown.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)]),
-        ...(gap ? [h("dt", {}, "From the event before"), h("dd", { class: "gap" }, gap.words)] : [])));
+      h("dl", { class: "facts" }, ...[...shown, ...(gap ? [["From the event before", gap.words]] : [])].map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value)))));
   }
 
   /**
@@ -98,8 +100,9 @@ export class Panel {
     this.before = app.chosen = null;
     const head = `${duration(area.to - area.from)} from ${moment(area.from)} to ${moment(area.to)}`;
     this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", { class: "quiet" }, "Adding up …"));
+    const lanes = area.lanes.length ? area.lanes : app.data.lanes.filter((lane) => lane.group !== null && lane.kind !== "line").map((lane) => lane.id).slice(0, MOST_LANES);
     try {
-      const told = await json(app.url("area", { from: area.from, to: area.to, lanes: area.lanes.join(",") }), signal);
+      const told = await json(app.url("area", { from: area.from, to: area.to, lanes: lanes.join(",") }), signal);
       this.show("Selected area", ...areaPanel(app, area, head, told));
       this.tell();
     } catch (error) {

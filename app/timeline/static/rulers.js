@@ -41,7 +41,7 @@ function time(app, x) {
 
 /** @param {Timeline} app @param {number} t */
 function inside(app, t) {
-  return Math.max(0, Math.min(app.data.end_ns, t));
+  return Math.round(Math.max(0, Math.min(app.data.end_ns, t)));
 }
 
 /**

@@ -100,7 +100,7 @@ export class Stage {
   reveal(id) {
     const { app } = this, slot = app.lanes.slot(id);
     if (!slot || slot.pinned) return;
-    const room = app.height - app.lanes.topHeight;
+    const room = this.scroller.clientHeight - app.lanes.topHeight;
     if (slot.y >= app.scroll && slot.y + slot.h <= app.scroll + room) return;
     this.scroller.scrollTop = Math.max(0, slot.y - room / 3);
     app.scroll = this.scroller.scrollTop;

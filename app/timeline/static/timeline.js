@@ -184,6 +184,7 @@ export class Timeline {
     const from = query.has("from") ? of("from") : 0, to = query.get("to") ? of("to") : this.data.end_ns;
     this.selected = (query.has("from") || query.has("to")) && from < to ? { from, to } : null;
     if (this.colors.read(this.stage.root)) forgetWidths();
+    this.stage.root.classList.toggle("dark", this.colors.dark);
     this.panel.tell();
     this.schedule();
   }
@@ -206,6 +207,7 @@ export class Timeline {
       this.chosen = { lane, ref, row, start, end, name, nameId, arrows };
       this.panel.showEvent(this.chosen, told);
       if (reveal) this.bring(this.chosen);
+      else this.stage.reveal(lane);
       this.moved();
     } catch (error) {
       if (!signal.aborted) this.say(/** @type {Error} */ (error).message);
