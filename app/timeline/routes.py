@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from app.timeline import answers
 from profiledb import config
-from profiledb.errors import ReportNotFoundError, WarpdeckError
+from profiledb.errors import DamagedError, ReportNotFoundError, WarpdeckError
 from profiledb.report.library import Library
 from profiledb.rules import classes
 from profiledb.timeline.store import BuildingError, Opened, Timelines
@@ -68,25 +68,32 @@ def _door(name: str, answer: Answer) -> Callable[[Request], Awaitable[Response]]
             return await _answered(request, report_id, name, answer, asked)
         except BuildingError:
             return JSONResponse({"building": True}, status_code=202, headers={"Cache-Control": "no-store"})
-        except ReportNotFoundError:
-            return _refusal(404, "There is no such report.")
-        except WarpdeckError as error:
-            return _refusal(400, str(error))
-        except duckdb.InterruptException:
-            return _refusal(499, "Nobody waits for this any more.")
-        except duckdb.Error:
-            _log.exception("The timeline of %s could not be read", report_id)
-            return _refusal(500, "The timeline of this report cannot be read. The server's log says more.")
+        except (WarpdeckError, duckdb.Error) as error:
+            return _failed(report_id, error)
 
     return respond
+
+
+def _failed(report_id: str, error: Exception) -> Response:
+    """What is answered where a question has no answer."""
+    if isinstance(error, ReportNotFoundError):
+        return _refusal(404, "There is no such report.")
+    if isinstance(error, DamagedError):
+        return _refusal(500, str(error))
+    if isinstance(error, WarpdeckError):
+        return _refusal(400, str(error))
+    if isinstance(error, duckdb.InterruptException):
+        return _refusal(499, "Nobody waits for this any more.")
+    _log.error("The timeline of %s could not be read", report_id, exc_info=error)
+    return _refusal(500, "The timeline of this report cannot be read. The server's log says more.")
 
 
 async def _answered(request: Request, report_id: str, name: str, answer: Answer, asked: answers.Asked) -> Response:
     """Runs a query in a thread; whoever leaves takes the query along."""
     work = _Work(report_id, name, answer, asked)
-    if tag := await to_thread.run_sync(work.tag, limiter=_limiter()):
-        if tag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers={"ETag": tag, **_KEEP})
+    tag = await to_thread.run_sync(work.tag, limiter=_limiter())
+    if tag and tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers={"ETag": tag, **_KEEP})
     gone = asyncio.create_task(_left(request))
     query = asyncio.create_task(to_thread.run_sync(work.run, limiter=_limiter(), abandon_on_cancel=False))
     try:

@@ -95,4 +95,7 @@ def _sweep(library: "Library") -> None:
             report_id = path.name.removesuffix(suffix)
             if "." not in report_id and not any(library.reports.glob(f"{report_id}.v*")):
                 path.unlink(missing_ok=True)
+    for path in library.reports.glob("*.timeline*"):
+        if not any(library.reports.glob(f"{path.name.partition('.')[0]}.v*")):
+            path.unlink(missing_ok=True)
     shutil.rmtree(library.work, ignore_errors=True)

@@ -14,7 +14,7 @@ from profiledb.errors import AnalysisError
 from profiledb.timeline import events
 from profiledb.timeline.store import LaneInfo, Opened
 
-LANES = 4_096
+LANES = 20_000
 """Lanes of an area at most."""
 NAMES = 20
 GAPS = 10
@@ -23,7 +23,7 @@ GAPS = 10
 def area(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, low: int, high: int, lane_ids: Sequence[int]
 ) -> dict[str, Any]:
-    """What lanes hold from ``low`` to ``high`` (ns from the begin of the capture, ``high`` excluded).
+    """What lanes hold from ``low`` to ``high`` (ns from the begin of the capture, ``high`` excluded); all without any.
 
     Raises:
         AnalysisError: there is no such lane, too many are named, or the area is empty.
@@ -33,13 +33,13 @@ def area(
     if len(lane_ids) > LANES:
         raise AnalysisError(f"An area has at most {LANES} lanes.")
     lanes = [events.lane(opened, one) for one in dict.fromkeys(lane_ids)]
-    lanes = [lane for lane in lanes if lane.kind != "line"]
+    lanes = [lane for lane in lanes or opened.lanes if lane.kind != "line" and lane.group is not None]
     window = _window(opened, lanes, low, high)
-    by_lane = _by_lane(cursor, window, low, high)
+    by_lane = _by_lane(cursor, window)
     busy = _busy(cursor, opened, lanes, low, high)
     rows = [_figures(lane, by_lane.get(lane.id), busy.get(lane.id, 0), high - low) for lane in lanes]
     idle = [lane for lane in opened.lanes if lane.kind == "idle" and _beside(opened, lane, lanes)]
-    names = _by_name(cursor, opened, window, low, high)
+    names = _by_name(cursor, opened, window)
     return {
         "lanes": rows,
         "total": _total(cursor, window),
@@ -55,7 +55,7 @@ def _window(opened: Opened, lanes: Sequence[LaneInfo], low: int, high: int) -> s
     return f"SELECT lane, name, e - s AS ns FROM ({events.sql(opened, lanes, low, high)}) WHERE s >= {low}"
 
 
-def _by_lane(cursor: duckdb.DuckDBPyConnection, window: str, low: int, high: int) -> dict[int, tuple[Any, ...]]:
+def _by_lane(cursor: duckdb.DuckDBPyConnection, window: str) -> dict[int, tuple[Any, ...]]:
     rows = cursor.execute(
         f"SELECT lane, count(*), sum(ns)::BIGINT, min(ns), median(ns)::DOUBLE, max(ns) FROM ({window}) GROUP BY lane"
     ).fetchall()
@@ -100,9 +100,7 @@ def _total(cursor: duckdb.DuckDBPyConnection, window: str) -> dict[str, Any]:
     return dict(zip(("count", "sum_ns", "mean_ns", "min_ns", "median_ns", "max_ns"), row, strict=True))
 
 
-def _by_name(
-    cursor: duckdb.DuckDBPyConnection, opened: Opened, window: str, low: int, high: int
-) -> list[dict[str, Any]]:
+def _by_name(cursor: duckdb.DuckDBPyConnection, opened: Opened, window: str) -> list[dict[str, Any]]:
     rows = cursor.execute(
         f"SELECT name, count(*), sum(ns)::BIGINT AS total FROM ({window}) GROUP BY name ORDER BY total DESC, name"
     ).fetchall()

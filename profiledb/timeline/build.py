@@ -192,11 +192,8 @@ def _write_events(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: 
 def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -> None:
     import pyarrow as pa
 
-    reader = db.cursor()
-    reader.execute("SET search_path = 'r,t,memory'")
-    db.execute(
-        f"CREATE OR REPLACE TEMP TABLE crowd AS {read_direct(lane.kind, f'id = {lane.id}', origin)} ORDER BY s, e DESC, ref"
-    )
+    source = read_direct(lane.kind, f"id = {lane.id}", origin)
+    db.execute(f"CREATE OR REPLACE TEMP TABLE crowd AS {source} ORDER BY s, e DESC, ref")
     fit, top, at = FirstFit(), 0, 0
     while batch := db.execute(f"FROM crowd WHERE rowid BETWEEN {at} AND {at + _BATCH - 1}").fetchnumpy():
         if not len(batch["s"]):

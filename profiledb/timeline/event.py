@@ -38,7 +38,9 @@ _QUERIES = {
         LEFT JOIN enum_value AS target ON target.enum = 'CUDA_MEM_KIND' AND target.id = dst_kind
         WHERE memop_id = $id
     """,
-    "graph_launch": f"SELECT graph_id, graph_exec_id, {_LAUNCH} FROM graph_launch AS one {_LAUNCHED} WHERE launch_id = $id",
+    "graph_launch": f"""
+        SELECT graph_id, graph_exec_id, {_LAUNCH} FROM graph_launch AS one {_LAUNCHED} WHERE launch_id = $id
+    """,
     "api": """
         SELECT function_name(value) AS whole, return_value, one.global_tid AS tid, correlation_id, path.path,
             api_category(value) AS category

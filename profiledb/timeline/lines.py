@@ -34,9 +34,11 @@ def write(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, zoo
     )
     db.execute(
         """
-        UPDATE t.lane SET events = had.events, max = had.most, leveled = had.leveled, first_ns = had.low, last_ns = had.high
+        UPDATE t.lane
+        SET events = had.events, max = had.most, leveled = had.leveled, first_ns = had.low, last_ns = had.high
         FROM (
-            SELECT lane, count(*) AS events, max(value) AS most, min(s) AS low, max(s) AS high, count(*) > $sparse AS leveled
+            SELECT lane, count(*) AS events, max(value) AS most, min(s) AS low, max(s) AS high,
+                count(*) > $sparse AS leveled
             FROM t.point GROUP BY lane
         ) AS had WHERE had.lane = id
     """.replace("$sparse", str(SPARSE))

@@ -24,17 +24,13 @@ class FirstFit:
         free_at, placed = self._free_at, []
         starts, ends = starts.copy(), ends.copy()
         for at, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-            for row, free in enumerate(free_at):
-                if free <= start:
-                    break
-            else:
-                row = len(free_at)
-                if row < ROWS:
-                    free_at.append(start)
-                else:
-                    row = ROWS - 1
-                    starts[at] = free_at[row]
-                    ends[at] = max(end, free_at[row])
+            row = next((row for row, free in enumerate(free_at) if free <= start), len(free_at))
+            if row == ROWS:
+                row = ROWS - 1
+                starts[at] = free_at[row]
+                ends[at] = max(end, free_at[row])
+            elif row == len(free_at):
+                free_at.append(start)
             free_at[row] = max(end, free_at[row])
             placed.append(row)
         return np.array(placed, dtype=np.int16), starts, ends

@@ -32,7 +32,10 @@ def search(cursor: duckdb.DuckDBPyConnection, opened: Opened, text: str, how: st
     Raises:
         AnalysisError: the text is too long, or no pattern.
     """
-    cursor.execute(f"CREATE OR REPLACE TEMP TABLE hit_name AS {_matching(text, how)}")
+    try:
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE hit_name AS {_matching(text, how)}")
+    except duckdb.InvalidInputException as error:
+        raise AnalysisError("This is no pattern.", detail=str(error)) from error
     lanes = [lane for lane in opened.lanes if lane.kind in SEARCHED]
     begin, width = opened.begin_ns, max(1, -(-(opened.end_ns - opened.begin_ns + 1) // BINS))
     found = f"({events.sql(opened, lanes)}) SEMI JOIN hit_name ON code = name"

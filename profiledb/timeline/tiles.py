@@ -90,8 +90,8 @@ def points(
     parts = []
     if leveled:
         parts.append(
-            f"SELECT lane, s, n, mean, low, high, last FROM point_level WHERE z = {level} AND {events.among('lane', leveled)}"
-            f" AND s >= {low} AND s < {high}"
+            f"SELECT lane, s, n, mean, low, high, last FROM point_level WHERE z = {level}"
+            f" AND {events.among('lane', leveled)} AND s >= {low} AND s < {high}"
         )
     if whole:
         parts.append(
