@@ -35,7 +35,7 @@ def test_the_menu_has_groups_and_carries_the_report_with_its_selection(dashboard
     groups = [one.value for one in at.sidebar.caption]
     assert groups == ["GPU", "Program", "Compare", "Special"]
     menu = links(at)
-    assert list(menu)[:3] == ["Library", "Summary", "Kernels"]
+    assert list(menu)[:4] == ["Library", "Summary", "Timeline", "Kernels"]
     assert menu["Roofline"].query_string == f"report={report}&range=step_2"
     assert not [label for label, link in menu.items() if link.disabled]
 

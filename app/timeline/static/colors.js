@@ -5,6 +5,15 @@
 import { mixed, word } from "./pixels.js";
 
 const DIM = 0.18;
+const SOFT = 0.7;
+/** The lightness on which black and white can be read equally well. */
+const EVEN = 0.179;
+
+/** Colors that a program gave its ranges are often glaring, and must not outshine the kernels. @param {string} name @param {string} color @param {string} ground */
+function soft(name, color, ground) {
+  if (!name.startsWith("nvtx-")) return color;
+  return `#${[0, 8, 16].map((shift) => ((mixed(color, ground, SOFT) >>> shift) & 255).toString(16).padStart(2, "0")).join("")}`;
+}
 
 /** The parts of a color. @param {string} color @returns {[number, number, number]|null} */
 export function rgb(color) {
@@ -63,8 +72,8 @@ export class Colors {
     this.line = this.dark ? "#343a44" : "#d8dce2";
     this.faint = this.dark ? "#1b1f26" : "#f4f5f7";
     this.mark = this.dark ? "#ff8a80" : "#b3261e";
-    this.fills = this.classes.map((one) => (this.dark ? one.dark : one.light));
-    this.inks = this.fills.map((fill) => (light(fill) > 0.3 ? "#10131a" : "#ffffff"));
+    this.fills = this.classes.map((one) => soft(one.name, this.dark ? one.dark : one.light, this.ground));
+    this.inks = this.fills.map((fill) => (light(fill) > EVEN ? "#10131a" : "#ffffff"));
     this.words = this.fills.map(word);
     this.dims = this.fills.map((fill) => mixed(fill, this.ground, DIM));
     this.quietWord = word(this.quiet);

@@ -27,10 +27,10 @@ def _select() -> None:
 
 def stretch(area: Any) -> tuple[int, int] | None:
     """The begin and the end, ns, of what the browser sent; None where that is no stretch of time."""
-    ends = (area.get("from"), area.get("to")) if isinstance(area, dict) else (None, None)
-    if not all(isinstance(end, int | float) and 0 <= end < _MOST_NS for end in ends):
+    if not isinstance(area, dict):
         return None
-    first, last = round(ends[0]), round(ends[1])
+    ends = [end for end in (area.get("from"), area.get("to")) if isinstance(end, int | float) and 0 <= end < _MOST_NS]
+    first, last = (round(ends[0]), round(ends[1])) if len(ends) == 2 else (0, 0)
     return (first, last) if first < last else None
 
 
