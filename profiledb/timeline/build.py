@@ -16,8 +16,8 @@ from profiledb.timeline.rows import ROWS, FirstFit
 VERSION = 1
 """Raised when what a file holds changes; a file of another version is made anew."""
 
-FINEST = 18
-"""Bins of 2^18 ns are the finest that are kept; below, a tile is answered from the events."""
+FINEST = 20
+"""Bins of 2^20 ns are the finest that are kept; below, a tile is answered from the events."""
 STEP = 2
 
 KEYS = {

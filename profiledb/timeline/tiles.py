@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiledb.errors import AnalysisError
-from profiledb.timeline import binned, events, lines
+from profiledb.timeline import binned, bins, events, lines
 from profiledb.timeline.store import LaneInfo, Opened
 
 MAGIC = 0x31544457
@@ -52,10 +52,11 @@ def items(
     parts = _sources(opened, lanes, z, low - width, high)
     if not parts:
         return _empty(_ITEMS)
-    query = binned.sql(" UNION ALL ".join(parts), width, low - width)
-    rows = cursor.execute(
-        f"SELECT * FROM ({query}) WHERE s < {high} AND (e > {low} OR s >= {low}) ORDER BY lane, row, s, e"
-    ).fetchnumpy()
+    query = " UNION ALL ".join(parts)
+    read = cursor.execute(f"SELECT {binned.SOURCE} FROM ({query}) ORDER BY lane, row, s, e").fetchnumpy()
+    rows = bins.items({key: np.asarray(column) for key, column in read.items()}, z, low - width)
+    seen = (rows["s"] < high) & ((rows["e"] > low) | (rows["s"] >= low))
+    rows = {key: column[seen] for key, column in rows.items()}
     name = np.asarray(rows["name"], dtype=np.uint32)
     span = np.maximum(rows["e"] - rows["s"], 1)
     busy = np.where(rows["n"] > 1, rows["busy"] / span, 1.0)

@@ -3,10 +3,12 @@
 from collections import Counter
 
 import duckdb
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiledb.timeline import binned
+from profiledb.timeline import bins as bins_of_a_tile
 
 Event = tuple[int, int, int, int]  # lane, row, begin, end
 Item = tuple[int, int, int, int, int, int]  # lane, row, begin, end, events, busy
@@ -47,7 +49,12 @@ def bins(events: list[Event], z: int, source: list[Item] | None = None) -> list[
     values = f"SELECT * FROM (VALUES {', '.join(map(str, rows))}) AS x ({binned.SOURCE})"
     base = min(event[2] for event in events) >> z << z
     query = binned.sql(values, 1 << z, base)
-    return DB.execute(f"SELECT lane, row, s, e, n, busy FROM ({query}) ORDER BY ALL").fetchall()
+    found = DB.execute(f"SELECT lane, row, s, e, n, busy FROM ({query}) ORDER BY ALL").fetchall()
+    columns = np.array(sorted(rows), dtype=np.int64).T
+    again = bins_of_a_tile.items(dict(zip(bins_of_a_tile.NAMES, columns, strict=True)), z, base)
+    told = zip(*(again[name].tolist() for name in ("lane", "row", "s", "e", "n", "busy")), strict=True)
+    assert sorted(told) == found
+    return found
 
 
 def pixels(parts: list[tuple[int, int, int, int, int]], z: int) -> Counter[tuple[int, int, int]]:
