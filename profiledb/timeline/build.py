@@ -32,10 +32,19 @@ DIRECT = ("stream", "api", "osrt", "range")
 _FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 16384, ROW_GROUP_SIZE 16384"
 _IDLE = """
 CREATE OR REPLACE TEMP TABLE idle_piece AS
-SELECT device_id AS device, s AS start_ns, e AS end_ns, 'idle-' || reason AS class,
-    concat_ws(' · ', reason, function) AS text, row_number() OVER (ORDER BY device_id, s) AS ref
-FROM selected_idle(2000, NULL)
+WITH piece AS (
+    SELECT device_id AS device, s, e, reason, function, (
+            gap_id, reason, function
+        ) IS DISTINCT FROM lag((gap_id, reason, function)) OVER (PARTITION BY device_id ORDER BY s) AS begins
+    FROM selected_idle(2000, NULL)
+), numbered AS (
+    SELECT *, sum(begins::INTEGER) OVER (PARTITION BY device ORDER BY s) AS number FROM piece
+)
+SELECT device, min(s) AS start_ns, max(e) AS end_ns, 'idle-' || any_value(reason) AS class,
+    concat_ws(' · ', any_value(reason), any_value(function)) AS text, row_number() OVER (ORDER BY device, min(s)) AS ref
+FROM numbered GROUP BY device, number
 """
+"""Pieces of gaps by what the host did, whatever range was open meanwhile."""
 
 
 def path(reports: Path, report_id: str) -> Path:

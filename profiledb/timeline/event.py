@@ -1,6 +1,6 @@
 """Everything that a report knows of one event of a timeline: in words, and with what launched it and waited for it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import duckdb
@@ -90,8 +90,12 @@ _LABELS = {
     "busy_ns": "GPU busy", "kernel_ns": "Kernels", "projected_ns": "On the GPU, first to last",
     "event_id": "CUDA event", "rank": "Rank", "tag": "Tag", "cpu": "Core",
 }  # fmt: skip
-_DURATIONS = {"delay", "busy_ns", "kernel_ns", "projected_ns"}
-_SIZES = {"static_shared", "dynamic_shared", "local", "bytes", "received_bytes"}
+_SHAPES = {"grid", "block", "cluster"}
+_NUMBERS: dict[str, Callable[[Any], str]] = {
+    **dict.fromkeys(("delay", "busy_ns", "kernel_ns", "projected_ns"), words.duration),
+    **dict.fromkeys(("static_shared", "dynamic_shared", "local", "bytes", "received_bytes"), words.bytes_),
+    "rate": words.rate,
+}
 LONGEST = 20_000
 """Characters of a value at most."""
 
@@ -106,6 +110,8 @@ def event(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: int, ref: int
     kind, number = source(opened.lanes[lane].kind, ref)
     _, _, start, end, name, _ = found
     facts = _facts(cursor, kind, number)
+    titles = {one.name: one.title for one in opened.classes}
+    facts |= {"class": titles.get(facts["class"], facts["class"])} if facts.get("class") else {}
     told = texts(cursor, [name]).get(name, "")
     rows: Rows = [("Start", words.duration(start)), ("Duration", words.duration(end - start))]
     rows += [(_LABELS[key], _word(key, value)) for key, value in facts.items() if key in _LABELS and value is not None]
@@ -133,14 +139,12 @@ def _facts(cursor: duckdb.DuckDBPyConnection, kind: str, number: int) -> dict[st
 
 
 def _word(key: str, value: Any) -> str:
-    if key in _DURATIONS:
-        return words.duration(value)
-    if key in _SIZES:
-        return words.bytes_(value)
-    if key == "rate":
-        return words.rate(value)
+    if key in _NUMBERS:
+        return _NUMBERS[key](value)
     if key == "tid":
         return f"{value >> 24 & 0xFFFFFF} / {value & 0xFFFFFF}"
+    if key in _SHAPES:
+        return words.visible(value).replace("x", " × ")
     if isinstance(value, bool):
         return "yes" if value else "no"
     return words.visible(value)[:LONGEST]

@@ -68,6 +68,6 @@ def _values(lane: Lane, origin: int) -> str:
             QUALIFY row_number() OVER (PARTITION BY moment_ns ORDER BY event_id DESC) = 1
         """
     return f"""
-        SELECT {lane.id}, time_ns - {origin}, {identifier(lane.source)}::DOUBLE FROM gpu_metric
+        SELECT {lane.id} AS lane, time_ns - {origin} AS s, {identifier(lane.source)}::DOUBLE AS value FROM gpu_metric
         WHERE gpu_id = {lane.device} AND {identifier(lane.source)} IS NOT NULL
     """
