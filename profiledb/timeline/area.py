@@ -55,7 +55,7 @@ def _window(opened: Opened, lanes: Sequence[LaneInfo], low: int, high: int) -> s
     return f"SELECT lane, name, e - s AS ns FROM ({events.sql(opened, lanes, low, high)}) WHERE s >= {low}"
 
 
-def _by_lane(cursor: duckdb.DuckDBPyConnection, window: str) -> dict[int, tuple[Any, ...]]:
+def _by_lane(cursor: duckdb.DuckDBPyConnection, window: str) -> dict[int, list[Any]]:
     rows = cursor.execute(
         f"SELECT lane, count(*), sum(ns)::BIGINT, min(ns), median(ns)::DOUBLE, max(ns) FROM ({window}) GROUP BY lane"
     ).fetchall()

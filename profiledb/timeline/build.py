@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
+import numpy as np
 
 from profiledb.query import views
 from profiledb.report import durable
@@ -177,7 +178,11 @@ def read_direct(kind: str, lanes: str, origin: int, low: int | None = None, high
         low, high: events that end at or after, and begin before; none where they are None.
     """
     keys = " AND ".join(f"lane.{key} IS NOT DISTINCT FROM raw.{key}" for key in KEYS[kind]) or "true"
-    window = f"WHERE raw.end_ns >= {low + origin} AND raw.start_ns < {high + origin}" if high is not None else ""
+    window = (
+        f"WHERE raw.end_ns >= {low + origin} AND raw.start_ns < {high + origin}"
+        if low is not None and high is not None
+        else ""
+    )
     return f"""
         SELECT lane.id AS lane, depth::SMALLINT AS row, start_ns - {origin} AS s, end_ns - {origin} AS e,
             name::UINTEGER AS name, ref
@@ -207,7 +212,7 @@ def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -
     while batch := db.execute(f"FROM crowd WHERE rowid BETWEEN {at} AND {at + _BATCH - 1}").fetchnumpy():
         if not len(batch["s"]):
             break
-        row, s, e = fit.place(batch["s"], batch["e"])
+        row, s, e = fit.place(np.asarray(batch["s"]), np.asarray(batch["e"]))
         top, at = max(top, int(row.max())), at + len(row)
         placed = pa.table(
             {"lane": batch["lane"], "row": row, "s": s, "e": e, "name": batch["name"], "ref": batch["ref"]}

@@ -160,7 +160,7 @@ def _bounded(top: list[Lane]) -> tuple[list[Lane], int]:
 
 def _group(lanes: Sequence[Lane]) -> None:
     """Numbers the groups: neighbors of one folder, or small ones, up to some lanes and rows."""
-    numbers, size, rows = count(), 0, 0
+    numbers, group, size, rows = count(), 0, 0, 0
     before: Lane | None = None
     for lane in lanes:
         fits = size < GROUP_LANES and rows + lane.rows <= GROUP_ROWS

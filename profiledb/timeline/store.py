@@ -167,7 +167,7 @@ class Timelines:
 
     def _read(self, report_id: str, stamp: str) -> Opened:
         with self.cursor(report_id) as cursor:
-            made = cursor.execute("SELECT origin_ns, begin_ns, end_ns, left_out FROM made").fetchall()[0]
+            made = cursor.execute("SELECT origin_ns, begin_ns, end_ns, left_out FROM made").fetchall()
             rows = cursor.execute("FROM lane ORDER BY id")
             columns = [column[0] for column in rows.description or []]
             listed = [dict(zip(columns, row, strict=True)) for row in rows.fetchall()]
@@ -183,7 +183,11 @@ class Timelines:
             )
             for lane in listed
         ]  # fmt: skip
-        return Opened(report_id, stamp, *made, lanes, listed, known, zooms, points, named["code"], code_classes)
+        origin, begin, end, left_out = made[0]
+        codes = np.asarray(named["code"])
+        return Opened(
+            report_id, stamp, origin, begin, end, left_out, lanes, listed, known, zooms, points, codes, code_classes
+        )  # fmt: skip
 
     def _build(self, report_id: str) -> None:
         """Starts making the file of a timeline, unless that is under way; raises why the last try failed."""

@@ -105,7 +105,7 @@ def points(
         FROM point WHERE {events.among("lane", ids)} AND s < {low} GROUP BY lane
     """
     query = f"{lines.binned(' UNION ALL '.join(parts), 1 << z)} UNION ALL {before} ORDER BY lane, s"
-    return cursor.execute(query).fetchnumpy()
+    return {key: np.asarray(column) for key, column in cursor.execute(query).fetchnumpy().items()}
 
 
 def pack(found: Columns, values: Columns) -> bytes:

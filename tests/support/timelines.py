@@ -17,7 +17,8 @@ REPORT = "0123456789abcdef"
 PID = 1 << 24
 TIDS = (PID + 1, PID + 2)
 
-Rows = dict[str, Sequence[Any]]
+Rows = dict[str, Any]
+"""Columns of a table by name."""
 
 
 def library(folder: Path, content: dict[str, Rows], report_id: str = REPORT) -> Library:
