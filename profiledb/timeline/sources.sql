@@ -1,7 +1,7 @@
 -- What each kind of lane shows, a row an event, with the times of the report's own tables.
 --
--- device, pid, stream and tid say which lane of the kind an event is in; `depth` is the row that it would stand in if no
--- two events of a lane overlapped there. `name` is a number for its text: 4 * id + table, where table says where the
+-- device, pid, stream and tid say which lane of the kind an event is in; `depth` is the row that it would stand in if
+-- no two events of a lane overlapped there. `name` is a number for its text: 4 * id + table, where table says where the
 -- text of the id stands: 0 kernel_name, 1 string, 2 range_name, 3 own_name of the timeline's file; 3 itself is "no
 -- name". `ref` is a number of the event within its lane: with `4 * id + table` for those of streams (0 kernel, 1 memop,
 -- 2 graph_launch), the id of the event's table for the others.
