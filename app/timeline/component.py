@@ -21,18 +21,20 @@ _COMPONENT = f"{_PACKAGE}.{NAME}"
 _FOLDER = Path(__file__).parent
 
 
-def show(report_id: str, name: str, on_select: Callable[[], None]) -> Any:
+def show(report_id: str, name: str, selected: tuple[int | None, int | None], on_select: Callable[[], None]) -> Any:
     """Draws the timeline of a report as wide as there is room.
 
     Args:
         report_id: the report.
         name: its name, for people and for the names of files.
-        on_select: called when the reader makes an area the selection of all pages; ``st.session_state["timeline"]``
-            then has it as ``{"select": {"from": ns, "to": ns}}``, untrusted.
+        selected: the time that all pages show, ns from the begin of the capture; None: no limit.
+        on_select: called when the reader makes an area the selection of all pages, or takes that back:
+            ``st.session_state["timeline"]["select"]`` is then ``{"from": ns, "to": ns}`` or ``{}``, untrusted.
     """
     _declare()
     mount = st.components.v2.component(_COMPONENT, js="component.js")
-    data = {"report": report_id, "name": name, "module": f"{assets.path().lstrip('/')}main.js"}
+    module = f"{assets.path().lstrip('/')}main.js"
+    data = {"report": report_id, "name": name, "module": module, "selected": list(selected)}
     return mount(key=NAME, data=data, on_select_change=on_select)
 
 

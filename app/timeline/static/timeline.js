@@ -180,13 +180,14 @@ export class Timeline {
   /** The page has another theme, or this report another selection. @param {Mounted} mounted */
   update(mounted) {
     this.mounted = mounted;
-    const query = new URLSearchParams(location.search), of = (/** @type {string} */ key) => Number(query.get(key)) * 1e6;
-    const from = query.has("from") ? of("from") : 0, to = query.get("to") ? of("to") : this.data.end_ns;
-    this.selected = (query.has("from") || query.has("to")) && from < to ? { from, to } : null;
+    const [from, to] = mounted.data.selected;
+    this.selected = from === null && to === null ? null : { from: from ?? 0, to: to ?? this.data.end_ns };
     if (this.colors.read(this.stage.root)) forgetWidths();
     this.stage.root.classList.toggle("dark", this.colors.dark);
     this.panel.tell();
-    this.schedule();
+    this.titles.corner();
+    // Streamlit may have written the address without what the timeline keeps there.
+    this.moved();
   }
 
   /**

@@ -5,7 +5,7 @@
 
 import { button, fill, h } from "./dom.js";
 import { busyShare, itemsOf } from "./hit.js";
-import { count, percent, value } from "./time.js";
+import { count, duration, percent, value } from "./time.js";
 
 /** @typedef {{li: HTMLLIElement, share: HTMLElement}} Title */
 
@@ -19,20 +19,26 @@ export class Titles {
 
   /** Makes the titles anew: lanes were folded, pinned or hidden. */
   build() {
-    const { app } = this, { titleList, corner } = app.stage;
+    const { app } = this, { titleList } = app.stage;
     const focused = /** @type {HTMLElement|null} */ (/** @type {ShadowRoot} */ (titleList.getRootNode()).activeElement)?.dataset?.act;
     titleList.replaceChildren();
     this.made.clear();
-    const hidden = app.lanes.hidden.size;
-    fill(corner,
-      h("span", { class: "quiet" }, `${count(app.data.lanes.filter((lane) => lane.group !== null).length)} lanes`),
-      hidden ? button("Show the hidden lanes again", `Show ${hidden} hidden`, () => {
-        app.lanes.hidden.clear();
-        app.laid();
-      }, { class: "link" }) : null);
+    this.corner();
     this.place();
     this.tell();
     if (focused) /** @type {HTMLElement|null} */ (titleList.querySelector(`[data-act="${CSS.escape(focused)}"]`))?.focus();
+  }
+
+  /** Says how many lanes there are, and what all pages show. */
+  corner() {
+    const { app } = this, hidden = app.lanes.hidden.size, { selected } = app;
+    fill(app.stage.corner,
+      selected && button("All pages show this time alone: show all of it again", `Selected: ${duration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
+      hidden ? button("Show the hidden lanes again", `Show ${hidden} hidden`, () => {
+        app.lanes.hidden.clear();
+        app.laid();
+      }, { class: "link" }) : null,
+      h("span", { class: "quiet" }, `${count(app.data.lanes.filter((lane) => lane.group !== null).length)} lanes`));
   }
 
   /** Moves the titles to where their lanes are. */

@@ -111,7 +111,7 @@
  * @property {boolean} pinned
  *
  * @typedef {Object} Mounted what Streamlit gives a component
- * @property {{report: string, name: string, module: string}} data
+ * @property {{report: string, name: string, module: string, selected: [number|null, number|null]}} data `selected`: the time that all pages show
  * @property {HTMLElement | ShadowRoot} parentElement
  * @property {(name: string, value: unknown) => void} setStateValue
  * @property {(name: string, value: unknown) => void} setTriggerValue

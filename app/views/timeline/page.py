@@ -7,6 +7,7 @@ import streamlit as st
 from app import session
 from app.selection import settled
 from app.timeline import component
+from profiledb.selection import model
 
 _MOST_NS = 2**62
 
@@ -14,15 +15,19 @@ _MOST_NS = 2**62
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    component.show(manifest.id, manifest.name, _select)
+    chosen = model.parse(session.selected(manifest.id))
+    component.show(manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _select)
 
 
 def _select() -> None:
-    """Makes the area that the browser names the selection of all pages; one that is no stretch of time is ignored."""
+    """Makes the area that the browser names the selection of all pages; what is no stretch of time takes it back."""
     times = stretch(st.session_state.get(component.NAME, {}).get("select"))
     if times:
         first, last = times
         st.query_params.update({"from": settled.milliseconds(first), "to": settled.milliseconds(last)})
+    else:
+        for key in {"from", "to"} & set(st.query_params):
+            del st.query_params[key]
 
 
 def stretch(area: Any) -> tuple[int, int] | None:
