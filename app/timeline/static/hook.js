@@ -23,7 +23,7 @@ export function hook(app) {
     go: (/** @type {number} */ t0, /** @type {number} */ t1) => app.view.set(t0, t1),
     state: () => ({
       t0: app.view.t0, t1: app.view.t1, width: app.width, height: app.height, level: app.level, scroll: app.scroll, settled: app.settled,
-      end: app.data.end_ns, area: app.area, chosen: app.chosen, marks: app.marks, measured: app.measured, selected: app.selected, hover: app.hover,
+      end: app.data.end_ns, area: app.area, chosen: app.chosen, marks: app.marks, measured: app.measured, selected: app.selected, hover: app.hover, cursor: app.cursor,
       folded: [...app.lanes.folded], pinned: [...app.lanes.pinned], hidden: [...app.lanes.hidden], hits: app.search.total,
     }),
   };
