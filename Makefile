@@ -1,5 +1,5 @@
 # make run     the dashboard on port 8501      make check   format, lint (SQL, too), types (scripts, too), layers
-# make test    every test                      make bench   measurements, into bench/RESULTS.md
+# make test    the tests                       make bench   measurements, into bench/RESULTS.md
 # PYTHON names the interpreter that makes .venv (3.11 or newer); HEADLESS=true opens no browser; EXTRAS='[auth]' installs
 # what a login needs.
 PYTHON  ?= python3
@@ -17,7 +17,7 @@ PIP  := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c cons
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-tools test-fast check format bench pins clean
+.PHONY: help setup run test test-all test-tools test-fast check format bench pins clean
 
 help:
 	@sed -n 's/^# //p' Makefile | head -4
@@ -49,16 +49,24 @@ test-tools: $(VENV)/.installed-test
 	@scripts/install_test_tools.sh $(BIN)/python
 
 # Without bytecode every process that tests start, of hundreds, would compile all modules of ours.
-test test-fast: export PYTHONDONTWRITEBYTECODE :=
+test test-all test-fast: export PYTHONDONTWRITEBYTECODE :=
 
-# Browser tests wait for pages to be drawn, and a few load the whole machine: they run by themselves. Everything else
-# shares the cores. Both parts always run.
-test: test-tools
-	@status=0; \
-	$(BIN)/pytest -m browser $(PYTEST_ARGS) || status=$$?; \
-	if [ $$status -eq 5 ]; then status=0; fi; \
-	$(BIN)/pytest -n $(WORKERS) -m 'not browser' $(PYTEST_ARGS) || status=$$?; \
+# Two tests load the whole machine and run by themselves, everything else at once: browser tests wait for pages to be
+# drawn while others work. Both parts always run.
+define pytest
+@status=0; \
+	$(BIN)/pytest -n $(WORKERS) -m 'not alone' $(PYTEST_ARGS) || status=$$?; \
+	$(BIN)/pytest -m alone $(PYTEST_ARGS) || { alone=$$?; [ $$alone -eq 5 ] || status=$$alone; }; \
 	exit $$status
+endef
+
+test: test-tools
+	$(pytest)
+
+# Sweeps take a part of their cases above, and every one here (tests/support/sweep.py).
+test-all: export WARPDECK_TEST_SWEEPS := all
+test-all: test-tools
+	$(pytest)
 
 test-fast: $(VENV)/.installed-test
 	$(BIN)/pytest -n $(WORKERS) -m 'not slow and not browser' $(PYTEST_ARGS)

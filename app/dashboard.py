@@ -109,7 +109,8 @@ def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> b
         return False
     selecting.restore(manifest)
     session.remember(manifest)
-    settled = selecting.settle(manifest) if view.fits(manifest) and view.subject == TIMELINE else None
+    about = TIMELINE in manifest.subjects and view.subject != LAUNCHES
+    settled = selecting.settle(manifest) if about else None
     _around(library, scripts, manifest, manifest, view)
     ui.header(manifest, view.title)
     if view.fits(manifest):
@@ -117,6 +118,7 @@ def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> b
         if settled and view.selects:
             bar.show(settled)
         return True
+    assert view.subject is not None  # what shows every kind fits
     st.info(
         f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(manifest.kind)}. This page shows"
         f" {_SHOWS[view.subject]}, which it does not have."

@@ -33,7 +33,8 @@ class Shelf(Protocol):
 class View:
     """A page of a report: its address, its title, its group in the menu, what of a report it shows, its script.
 
-    ``listed``: in the menu. ``selects``: it shows the part of the report that is selected; others show the whole.
+    ``subject``: None where it shows reports of every kind. ``listed``: in the menu.
+    ``selects``: it shows the part of the report that is selected; others show the whole.
     ``tables``: what it shows comes from these; where none of them has a row the page holds nothing, and the menu
     grays it with ``lack``, the end of a sentence. A page of the group SPECIAL is in the menu only where its data is: a
     file ``beside`` the report, or a row of the analysis ``answer``. ``was``: addresses that it had before.
@@ -42,7 +43,7 @@ class View:
     url: str
     title: str
     group: str
-    subject: Subject
+    subject: Subject | None
     icon: str
     script: str
     listed: bool = True
@@ -55,7 +56,7 @@ class View:
 
     def fits(self, manifest: Manifest) -> bool:
         """Whether the report has what the page shows."""
-        return self.subject in manifest.subjects
+        return self.subject is None or self.subject in manifest.subjects
 
     def offers(self, manifest: Manifest, shelf: Shelf) -> bool:
         """Whether the page holds anything of a report; one that is opened by its address says itself what it lacks."""
@@ -74,6 +75,7 @@ class View:
 
 VIEWS = (
     View("overview", "Summary", "", TIMELINE, ":material/dashboard:", "overview/page.py"),
+    View("findings", "Findings", "", None, ":material/fact_check:", "findings/page.py"),
     View(
         "timeline", "Timeline", "", TIMELINE, ":material/view_timeline:", "timeline/page.py",
         selects=False, tables=(*_WORK, *_OVER_TIME), lack="nothing to draw over time",
@@ -148,4 +150,4 @@ def script(url: str) -> Path:
 
 def first(manifest: Manifest) -> View:
     """The page on which a report opens."""
-    return next(view for view in VIEWS if view.fits(manifest))
+    return next(view for view in VIEWS if view.subject in manifest.subjects)

@@ -11,10 +11,10 @@ import streamlit as st
 from app.web import access
 from profiledb import config
 from profiledb.config import Settings
-from profiledb.errors import NotCapturedError, ReportNotFoundError, WarpdeckError
-from profiledb.query import analysis, captures, header, request, together, views
+from profiledb.errors import ReportNotFoundError, WarpdeckError
+from profiledb.query import captures, header, request, views
 from profiledb.query.captures import Capture
-from profiledb.query.request import Request
+from profiledb.query.shared import Answers
 from profiledb.report import sidecar
 from profiledb.report.catalog import Job, Manifest, Subject
 from profiledb.report.library import Library, find
@@ -165,26 +165,18 @@ def run(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     return whole(report_id, name, **header.get(name).taken(selected(report_id)) | params)
 
 
-def run_or_none(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
-    """The same; no rows and no columns where the report does not have the data."""
-    try:
-        return run(report_id, name, **params)
-    except NotCapturedError:
-        return pd.DataFrame()
-
-
 def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
-    """Runs an analysis with these parameters alone, whatever is selected; results are cached by the request's key.
+    """Runs an analysis with these parameters alone, whatever is selected.
 
-    Where others build on the same rows (profiledb.query.together), theirs are then there, too.
+    Answers are those of all sessions (profiledb.query.shared), and of the server before (profiledb.query.kept).
     """
     shelf = library()
-    asked = request.build(shelf, report_id, name, params)
-    if several := together.members(asked):
-        found = _answers(together.key(shelf, several), several)
-        if name in found:
-            return found[name]
-    return _answer(asked.key(shelf), asked)
+    return _answers().answer(shelf, request.build(shelf, report_id, name, params))
+
+
+@st.cache_resource(show_spinner=False)
+def _answers() -> Answers:
+    return Answers()
 
 
 def has_sidecar(report_id: str, kind: sidecar.Kind) -> bool:
@@ -205,22 +197,12 @@ def stamp(report_id: str) -> int:
     return request.stamp(library().path(report_id))
 
 
-@st.cache_data(show_spinner=False, max_entries=512)
-def _answer(key: tuple[Any, ...], _asked: Request) -> pd.DataFrame:  # noqa: ARG001 (the key is that of the request)
-    return analysis.answer(library(), _asked)
-
-
-@st.cache_data(show_spinner=False, max_entries=128)
-def _answers(key: tuple[Any, ...], _asked: tuple[Request, ...]) -> dict[str, pd.DataFrame]:  # noqa: ARG001 (the same)
-    return together.answers(library(), _asked)
-
-
 def missing(report_id: str) -> list[Capture]:
     """What a report does not have, and how it would be captured."""
     return list(_missing(library().folder, report_id, stamp(report_id)))
 
 
-@st.cache_data(show_spinner=False, max_entries=512)
-def _missing(folder: Path, report_id: str, stamp: int) -> list[Capture]:  # noqa: ARG001 (part of the key)
+@st.cache_resource(show_spinner=False, max_entries=512)
+def _missing(folder: Path, report_id: str, stamp: int) -> tuple[Capture, ...]:  # noqa: ARG001 (part of the key)
     with _library(folder).cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
-        return captures.missing(cursor)
+        return tuple(captures.missing(cursor))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bench import measure
 from bench.ingestion import REPORTS, Comparison
+from bench.load import SESSIONS, Crowd, ViewTime
 from bench.pages import PageTime
 from bench.queries import QueryTime
 
@@ -48,6 +49,14 @@ In a headless Chromium against `streamlit run app/main.py`, the reports with the
 navigation to a script at rest with the page's main table or chart in sight. Medians, but for the first load.
 
 {pages}
+
+## Load
+
+One new server without a browser, the report with the most kernels, nothing prepared: processor time of the server for
+its first look at each page in turn and for a further one, and what that sends. Then {sessions} sessions that click
+from page to page without pause, from the start of another server on.
+
+{load}
 """
 
 
@@ -107,6 +116,20 @@ def page_table(times: Sequence[PageTime]) -> list[str]:
     return lines
 
 
+def load_table(views: Sequence[ViewTime], crowd: Crowd) -> list[str]:
+    """Return the table of processor time a view, and a line of what many sessions had."""
+    lines = ["| page | first look, CPU | further look, CPU | sent |", "|---|---:|---:|---:|"]
+    for item in views:
+        path = item.path.partition("?")[0]
+        lines.append(f"| {path} | {item.first_s:.2f} s | {item.warm_s:.3f} s | {item.sent_bytes / 1000:.0f} kB |")
+    told = (
+        f"{crowd.sessions} sessions: {crowd.views} views, {crowd.views / crowd.seconds:.1f} a second,"
+        f" {crowd.cpu_s / crowd.views:.3f} s of CPU each; p50 {crowd.p50_s:.1f} s, p95 {crowd.p95_s:.1f} s,"
+        f" {crowd.errors} errors; server memory {_mib(crowd.resident_bytes)}."
+    )
+    return [*lines, "", told]
+
+
 def query_table(times: Sequence[QueryTime]) -> list[str]:
     """Return the table of analyses beside nsys."""
     lines = [
@@ -128,7 +151,7 @@ def query_table(times: Sequence[QueryTime]) -> list[str]:
 def write(path: Path, command: str, **parts: list[str]) -> None:
     """Write the page; ``parts`` are the lines of about, comparisons, queries and pages."""
     tables = {name: "\n".join(lines) for name, lines in parts.items()}
-    path.write_text(_PAGE.format(command=command, reports=REPORTS, **tables), encoding="utf-8")
+    path.write_text(_PAGE.format(command=command, reports=REPORTS, sessions=SESSIONS, **tables), encoding="utf-8")
 
 
 def _mib(size: int) -> str:

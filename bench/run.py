@@ -23,6 +23,7 @@ from bench.ingestion import (
     report_ids,
     stats_of_sqlite,
 )
+from bench.load import Crowd, ViewTime, measure_crowd, measure_views
 from bench.pages import PageTime, measure_pages
 from bench.queries import QueryTime, measure_queries
 
@@ -34,6 +35,8 @@ PAGES = (
     *(f"/{page}?report={{id}}" for page in ("phases", "attention", "timer_check", "energy", "scaling")),
     "/compare?report={id}&other={other}",
 )
+CROWD_PAGES = tuple(f"/{page}?report={{id}}" for page in ("overview", "kernels", "idle", "nvtx", "phases", "memory"))
+"""Pages that are looked at without a browser: first by one session, then by many at once."""
 NCU_PAGES = ("/roofline?report={id}", "/ncu?report={id}", "/ncu?report={id}&launch=5")
 _SAMPLE_SUFFIXES = (".nsys-rep", ".ncu-rep", ".pt.trace.json.gz")
 
@@ -112,6 +115,15 @@ def measure_report_pages(folder: Path, chosen: argparse.Namespace) -> list[PageT
     )
 
 
+def measure_load(folder: Path, chosen: argparse.Namespace) -> tuple[list[ViewTime], Crowd]:
+    """Ingest the largest synthetic report and measure what looks at its pages cost the server."""
+    tables = folder / f"load_{max(chosen.kernels)}"
+    generate(Options(max(chosen.kernels)), tables, "parquetdir")
+    env, ids = _served((tables,), folder / "load")
+    paths = [page.format(id=ids[0]) for page in CROWD_PAGES]
+    return measure_views(env, paths), measure_crowd(env, paths)
+
+
 def _sidecars(report: Path) -> Iterator[Path]:
     """Write timings of 1,000 steps and two minutes of a power log beside a report, and yield the files."""
     timings, power = (report.with_name(f"{report.name}.{kind}.csv") for kind in ("timings", "nvml"))
@@ -122,6 +134,13 @@ def _sidecars(report: Path) -> Iterator[Path]:
 
 
 def _pages_of(files: tuple[Path, ...], folder: Path, pages: Sequence[str], repeat: int) -> list[PageTime]:
+    env, ids = _served(files, folder)
+    paths = [page.format(id=ids[0], other=ids[-1]) for page in pages]
+    return measure_pages(env, paths, max(repeat, 5))
+
+
+def _served(files: tuple[Path, ...], folder: Path) -> tuple[dict[str, str], list[str]]:
+    """Ingest files; return the environment of a server of theirs, and the ids of the reports."""
     folder.mkdir()
     inbox, library = folder / "inbox", folder / "library"
     ingest(files, inbox, library)
@@ -131,9 +150,7 @@ def _pages_of(files: tuple[Path, ...], folder: Path, pages: Sequence[str], repea
         "WARPDECK_WORKER": "off",
         "WARPDECK_SAMPLES": "off",
     }
-    ids = report_ids(library)
-    paths = [page.format(id=ids[0], other=ids[-1]) for page in pages]
-    return measure_pages(env, paths, max(repeat, 5))
+    return env, report_ids(library)
 
 
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
@@ -141,7 +158,7 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--kernels", type=int, nargs="+", default=[100_000, 1_000_000], help="sizes to generate")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each side; the median counts (default 3)")
     parser.add_argument(
-        "--only", choices=("ingest", "analyses", "pages"), help="measure one part, print it and write no file"
+        "--only", choices=("ingest", "analyses", "pages", "load"), help="measure one part, print it and write no file"
     )
     parser.add_argument(
         "--page", action="append", metavar="PATH", help="a page to measure: {id} is the report, {other} a second one"
@@ -159,11 +176,12 @@ def main(arguments: list[str] | None = None) -> int:
             comparisons = measure_cases(Path(folder), chosen, tools) if chosen.only in (None, "ingest") else []
             queries = measure_analyses(Path(folder), chosen, tools["nsys"]) if chosen.only in (None, "analyses") else []
             times = measure_report_pages(Path(folder), chosen) if chosen.only in (None, "pages") else []
+            load = results.load_table(*measure_load(Path(folder), chosen)) if chosen.only in (None, "load") else []
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     pages = results.page_table(times)
-    print("\n".join(pages) if times else "")
+    print("\n".join([*(pages if times else []), *load]))
     if not chosen.only:
         given = " ".join(sys.argv[1:] if arguments is None else arguments)
         command = f"python -m bench.run {given}".strip()
@@ -174,6 +192,7 @@ def main(arguments: list[str] | None = None) -> int:
             comparisons=results.comparison_table(comparisons),
             queries=results.query_table(queries),
             pages=pages,
+            load=load,
         )
         print(f"wrote {chosen.output}")
     return 0

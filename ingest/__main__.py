@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from contextlib import closing
 
 from ingest import arguments
 from profiledb import terminal
@@ -18,9 +19,15 @@ def execute(given: argparse.Namespace) -> int:
     """Runs the worker with what ``arguments.add`` let be read."""
 
     def action() -> int:
-        from ingest import command  # with the database, which --help does without
+        from ingest.conversion import processes
+        from ingest.conversion.forks import Forks
 
-        return command.run(given)
+        processes.adopt()
+        with closing(Forks()) as forks:
+            forks.warm()  # it imports what it needs while this process does
+            from ingest import command  # with the database, which --help does without
+
+            return command.run(given, forks)
 
     return terminal.guarded(action)
 

@@ -8,19 +8,25 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from ingest import progress
-from ingest.conversion import processes
-from ingest.watch import Watch
+from ingest.conversion.child import Runner
+from ingest.conversion.forks import Forks
+from ingest.opening import Opening
+from ingest.watch import QUICK_S, Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
 from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
+from profiledb.report.sidecar import DROPPED
 from profiledb.terminal import FAILED
 
 BUSY = 3
+SAMPLES_AT_ONCE = 4
+"""Samples that are taken in before the inbox is looked at again."""
 Result = TypeVar("Result")
 
 
@@ -46,8 +52,12 @@ class End:
             self.set()
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, forks: Forks) -> int:
     """Runs the worker with the arguments of ``arguments.add``.
+
+    Args:
+        arguments: of the command line.
+        forks: starts the processes that read files; this process adopts orphans.
 
     Returns:
         Exit status 0; 1 with ``--strict`` if a file failed; 3 if another worker holds the library.
@@ -65,16 +75,19 @@ def run(arguments: argparse.Namespace) -> int:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
 
+        opening = Opening(library.folder)
+
         def done(job: Job) -> None:
             jobs.append(job)
             shown.done(job)
+            opening.add(job)
 
-        processes.adopt()
-        worker = Worker(library, settings, done, shown.step)
+        worker = Worker(library, settings, done, shown.step, Runner(forks))
         if arguments.once:
             _once(worker)
         else:
-            _forever(worker, end)
+            forks.warm(prepare=True)
+            _forever(worker, end, opening)
     return FAILED if arguments.strict and any(job.state in ("failed", "deferred") for job in jobs) else 0
 
 
@@ -86,22 +99,43 @@ def _once(worker: Worker) -> None:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
 
 
-def _forever(worker: Worker, end: End) -> None:
+def _forever(worker: Worker, end: End, opening: Opening) -> None:
     watch, pause_s = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s), worker.settings.scan_s
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
     watch.start()
-    samples = worker.samples()  # once: they come with the product and are not dropped meanwhile
+    samples = Samples(worker.samples())  # once: they come with the product and are not dropped meanwhile
 
     def look() -> None:
-        worker.take(samples + watch.finished())
+        taken = worker.take(watch.finished() + samples.next())
         worker.forget_removed()
+        if not taken:
+            opening.look()
 
     while not end.is_set():
         watch.wake.clear()
         _patiently(look, end, pause_s)
-        watch.wake.wait(0.3 if watch.restless else pause_s)
+        watch.wake.wait(0 if samples.left else QUICK_S if watch.restless else pause_s)
+    opening.stop()
     watch.stop()
+
+
+class Samples:
+    """The samples, at first a few at each look: what people drop meanwhile does not wait for all of them."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self._paths = paths
+        reports = [path for path in paths if not path.name.lower().endswith(DROPPED)]
+        self._parts = [reports[at : at + SAMPLES_AT_ONCE] for at in range(0, len(reports), SAMPLES_AT_ONCE)]
+
+    @property
+    def left(self) -> bool:
+        """Whether some were not looked at yet."""
+        return bool(self._parts)
+
+    def next(self) -> list[Path]:
+        """Those to look at now: the next few, and once all had their turn all of them."""
+        return self._parts.pop(0) if self._parts else self._paths
 
 
 def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result | None:

@@ -27,25 +27,30 @@ class Lines:
 
 
 class Drawn(Lines):
-    """The same lines, and below them the file at hand with its step and its time."""
+    """The same lines, and below them the files at hand with their steps and times."""
 
     def __init__(self, progress: "Progress") -> None:
         self._progress = progress
-        self._task: TaskID | None = None
+        self._tasks: dict[str, TaskID] = {}
 
     def step(self, job: Job) -> None:
-        """Shows how far a file is."""
+        """Shows how far a file is; without a message it is at hand no more."""
+        if not job.message:
+            self._remove(job)
+            return
         words = visible(f"{job.name}  {job.message}")
-        if self._task is None:
-            self._task = self._progress.add_task(words, total=None)
-        self._progress.update(self._task, description=words)
+        if job.path not in self._tasks:
+            self._tasks[job.path] = self._progress.add_task(words, total=None)
+        self._progress.update(self._tasks[job.path], description=words)
 
     def done(self, job: Job) -> None:
-        """Takes the file at hand away and prints what became of it; rich moves the line above what it draws."""
-        if self._task is not None:
-            self._progress.remove_task(self._task)
-            self._task = None
+        """Takes the file away and prints what became of it; rich moves the line above what it draws."""
+        self._remove(job)
         super().done(job)
+
+    def _remove(self, job: Job) -> None:
+        if (task := self._tasks.pop(job.path, None)) is not None:
+            self._progress.remove_task(task)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from watchdog.events import (
@@ -52,12 +52,13 @@ class Watch:
         self.wake = threading.Event()
         self.restless = False
         self._seen: dict[Path, _Seen] = {}
+        self._whole: set[Path] = set()
         self._observer: BaseObserver | None = None
 
     def start(self) -> None:
         """Begins to listen to events; without them the scans alone find everything, later."""
         observer = Observer()
-        handler = _Wake(self.wake)
+        handler = _Wake(self.folder, self.wake, self._whole)
         try:
             observer.schedule(handler, str(self.folder), recursive=True)
             observer.start()
@@ -74,6 +75,7 @@ class Watch:
     def finished(self) -> list[Path]:
         """Files and Parquet folders that stood still since an earlier look, in the order of their times."""
         moment = time.monotonic()
+        whole = {self._whole.pop() for _ in range(len(self._whole))}
         current: dict[Path, _Seen] = {}
         ready: list[tuple[int, Path]] = []
         for path in units(self.folder):
@@ -83,6 +85,8 @@ class Watch:
             before = self._seen.get(path)
             if before is None or before.state != state:
                 before = _Seen(state, moment, self._patience(path))
+            if whole and not whole.isdisjoint((path, *path.parents)):
+                before = replace(before, patience_s=min(before.patience_s, QUICK_S))
             current[path] = before
             if moment - before.since >= before.patience_s:
                 ready.append((state[1], path))
@@ -161,13 +165,26 @@ def _shows_its_end(path: Path) -> bool:
 
 
 class _Wake(FileSystemEventHandler):
-    """Any change makes the worker look; what changed, it finds out itself. Reading is none: the worker itself reads."""
+    """Any change makes the worker look; what changed, it finds out itself. Reading is none: the worker itself reads.
 
-    def __init__(self, wake: threading.Event) -> None:
+    What gets its name by being moved from a hidden one inside the inbox is whole, as uploads and ``warpdeck open`` do
+    it: it is added to ``whole``, so that nobody waits whether it goes on growing.
+    """
+
+    def __init__(self, folder: Path, wake: threading.Event, whole: set[Path]) -> None:
+        self._folder = folder
         self._wake = wake
+        self._whole = whole
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Wakes the worker where something was written, made, moved or deleted; an upload grows under a hidden name."""
-        names = [Path(os.fsdecode(path)).name for path in (event.src_path, event.dest_path) if path]
-        if event.event_type in CHANGES and not all(name.startswith(".") for name in names):
+        paths = [Path(os.fsdecode(path)) for path in (event.src_path, event.dest_path) if path]
+        if event.event_type == EVENT_TYPE_MOVED and len(paths) == 2 and self._is_hidden(paths[0]):
+            self._whole.add(paths[1])
+        if event.event_type in CHANGES and not all(path.name.startswith(".") for path in paths):
             self._wake.set()
+
+    def _is_hidden(self, path: Path) -> bool:
+        return path.is_relative_to(self._folder) and any(
+            part.startswith(".") for part in path.relative_to(self._folder).parts
+        )

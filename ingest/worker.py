@@ -1,9 +1,10 @@
-"""The worker: takes finished files one after the other, has each converted, and publishes the reports."""
+"""The worker: takes finished files, has each converted, and publishes the reports."""
 
 import fcntl
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ingest import beside, deferral, fingerprints, supersede, tools
+from ingest import beside, deferral, fingerprints, schedule, supersede, tools
 from ingest.beside import Shelf
 from ingest.conversion import limits
 from ingest.conversion.child import DATABASE, Request, Runner, Task
@@ -54,7 +55,7 @@ class Worker:
         library: where reports go.
         settings: folders, time limits, converters.
         on_done: called with the final state of each file.
-        on_step: called with a file and how far its conversion is, as the job's message.
+        on_step: called with a file and how far its conversion is, as the job's message; none where it is given up.
     """
 
     library: Library
@@ -63,6 +64,7 @@ class Worker:
     on_step: Callable[[Job], None] = lambda _: None
     runner: Runner = field(default_factory=Runner)
     _deferrals: deferral.Deferrals = field(default_factory=deferral.Deferrals)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def prepare(self) -> None:
         """Makes the inbox and mends what a crash left behind: open jobs start anew, left-over work is removed."""
@@ -75,7 +77,7 @@ class Worker:
                 self.library.catalog.forget_job(job.path)
 
     def stop(self) -> None:
-        """Ends the conversion at hand, and takes up no more: the files are taken up at the next start."""
+        """Ends the conversions at hand, and takes up no more: the files are taken up at the next start."""
         self.runner.stop()
 
     def samples(self) -> list[Path]:
@@ -104,8 +106,11 @@ class Worker:
         ]
         taken = 0
         if fresh:
+            self.runner.forks.warm(prepare=len(fresh) > 1)
             self.library.catalog.put_job(*fresh)
-            taken = sum(self._take(job, known.get(job.path)) for job in self._without_companions(fresh))
+            taken = schedule.run(
+                self._without_companions(fresh), lambda job: self._take(job, known.get(job.path)), self.stop
+            )
             jobs = self.library.catalog.jobs()
             known, shelf = {job.path: job for job in jobs}, Shelf.of(self.library, jobs)
         return taken + self._take_beside(sorted(apart), known, shelf)
@@ -140,7 +145,8 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - one file must not stop the others
             traceback.print_exc()
             outcome = deferral.of_error(job, error)
-        return self._record(outcome)
+        with self._lock:
+            return self._record(outcome)
 
     def _take_beside(self, paths: list[Path], jobs: Mapping[str, Job], shelf: Shelf) -> int:
         """Reads what lies beside reports, all by one process as long as none of them is its end."""
@@ -190,13 +196,15 @@ class Worker:
             request = self._request(job, work, "convert")
             (outcome,) = list(self.runner.run([request], partial(self._tell, job))) or [{"state": "failed"}]
             if outcome["state"] == "ready":
-                self._publish(Path(job.path), work, outcome["manifest"], known)
+                with self._lock:
+                    self._publish(Path(job.path), work, outcome["manifest"], known)
         return replace(_done(job, outcome), seconds=round(time.monotonic() - started, 3))
 
     def _tell(self, job: Job, step: str) -> None:
         told = replace(job, message=step)
-        self.library.catalog.put_job(told)
-        self.on_step(told)
+        with self._lock:
+            self.library.catalog.put_job(told)
+            self.on_step(told)
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
@@ -213,9 +221,10 @@ class Worker:
         path = Path(job.path)
         size, _ = look(path) or (0, 0)
         columns = beside.columns_of(self.library, path) if task == "sidecar" else {}
-        return Request(
-            path, work, self.library.folder, limits.of(size, self.library.folder, self.settings), task, columns
-        )
+        most = limits.of(size, self.library.folder, self.settings)
+        if limits.is_small(path, size):
+            most = replace(most, threads=1)
+        return Request(path, work, self.library.folder, most, task, columns)
 
     def _publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> None:
         sample = self.settings.samples in path.parents
@@ -229,6 +238,7 @@ class Worker:
         self._deferrals.note(job, self.library.folder)
         if job.state in ("gone", "changed") or (job.state == "failed" and self.runner.stopped.is_set()):
             self.library.catalog.forget_job(job.path)
+            self.on_step(replace(job, message=""))
             return 0
         self.library.catalog.put_job(job)
         self.on_done(job)

@@ -3,6 +3,7 @@
 import math
 import os
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,9 @@ SETTINGS = (
     Setting("ncu", "WARPDECK_NCU", "", "path of ncu; 'off' to do without (default: the newest found)"),
     Setting("classes", "WARPDECK_CLASSES", "", "a TOML file of kernel classes that override the built-in ones"),
     Setting("phases", "WARPDECK_PHASES", "", "a TOML file of phases (forward ...) that override the built-in ones"),
+    Setting(
+        "rules", "WARPDECK_RULES", "", "a folder of rules of findings that add to the built-in ones or override them"
+    ),
     Setting("scan_s", "WARPDECK_SCAN_S", "2", "seconds between two looks at the inbox"),
     Setting(
         "convert_timeout_s",
@@ -59,6 +63,7 @@ SETTINGS = (
     Setting("convert_memory_mb", "WARPDECK_CONVERT_MEMORY_MB", "12288", "memory of a process of a conversion, in MB"),
     Setting("convert_disk_mb", "WARPDECK_CONVERT_DISK_MB", "65536", "largest file that a conversion writes, in MB"),
     Setting("memory_limit", "WARPDECK_MEMORY_LIMIT", "1GB", "memory that the load of one report may use in DuckDB"),
+    Setting("answers_mb", "WARPDECK_ANSWERS_MB", "1024", "answers kept on disk beside the reports, in MB; 0 for none"),
     Setting("max_upload_mb", "WARPDECK_MAX_UPLOAD_MB", "4096", "largest report taken, in MB"),
     Setting("uploads_mb", "WARPDECK_UPLOADS_MB", "8192", "all uploads together that are on their way, in MB"),
     Setting(
@@ -83,11 +88,13 @@ class Settings:
     ncu: str
     classes: Path | None
     phases: Path | None
+    rules: Path | None
     scan_s: float
     convert_timeout_s: float
     convert_memory_mb: int
     convert_disk_mb: int
     memory_limit: str
+    answers_mb: int
     max_upload_mb: int
     uploads_mb: int
     login_claim: str
@@ -104,6 +111,12 @@ def load(**override: str | Path | None) -> Settings:
     """
     text = {s.field: os.environ.get(s.variable, "").strip() or s.default for s in SETTINGS}
     text |= {field: str(value) for field, value in override.items() if value is not None}
+    return _of(tuple(text.items()))
+
+
+@lru_cache(maxsize=8)  # a look at a page asks a hundred times
+def _of(given: tuple[tuple[str, str], ...]) -> Settings:
+    text = dict(given)
     data = Path(text["data"]).expanduser().absolute()
     values: dict[str, Any] = {
         "data": data,
@@ -112,10 +125,12 @@ def load(**override: str | Path | None) -> Settings:
         "samples": _folder(text["samples"]),
         "classes": _folder(text["classes"]),
         "phases": _folder(text["phases"]),
+        "rules": _folder(text["rules"]),
         "scan_s": _number(text, "scan_s"),
         "convert_timeout_s": _number(text, "convert_timeout_s"),
         "convert_memory_mb": int(_number(text, "convert_memory_mb")),
         "convert_disk_mb": int(_number(text, "convert_disk_mb")),
+        "answers_mb": int(_number(text, "answers_mb")),
         "max_upload_mb": int(_from_1(text, "max_upload_mb")),
         "uploads_mb": int(_from_1(text, "uploads_mb")),
         "login_editors": _values(text["login_editors"]),

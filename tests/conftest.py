@@ -6,34 +6,46 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from ingest import tools
 from ingest.sidecars.files import read as read_sidecar
 from profiledb.report.library import Library
-from tests.support import edits, generated, groups, needs
+from tests.support import edits, generated, groups, kept, needs, sweep
 from tests.support.answers import make_answers
 from tests.support.groups import pytest_xdist_make_scheduler
+from tests.support.kept import pytest_configure, pytest_unconfigure
 from tests.support.needs import CORPUS, pytest_runtest_setup
+from tests.support.sweep import pytest_report_header
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_reports"
 
-__all__ = ["CORPUS", "make_answers", "pytest_runtest_setup", "pytest_xdist_make_scheduler"]  # hooks, and what tests use
+__all__ = [  # hooks, and what tests use
+    "CORPUS",
+    "make_answers",
+    "pytest_configure",
+    "pytest_report_header",
+    "pytest_runtest_setup",
+    "pytest_unconfigure",
+    "pytest_xdist_make_scheduler",
+]
 
 os.environ["WARPDECK_SAMPLES"] = "off"
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before ``-m`` reads the markers."""
     needs.pytest_collection_modifyitems(items)
     groups.pytest_collection_modifyitems(items)
+    sweep.pytest_collection_modifyitems(config, items)
 
 
 def reports_of(folder: Path) -> list[Path]:
@@ -125,42 +137,63 @@ def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
 
 
 def ingest_files(folder: Path, files: Iterable[Path]) -> None:
-    """Makes ``folder/library`` of copies of the files, with a worker a core where they are of several reports."""
+    """Makes ``folder/inbox`` and ``folder/library`` of copies of the files, a report and what lies beside it at a time.
+
+    What other tests of this run, in whatever process, have taken in already is copied (support/kept.py).
+    """
     names: dict[str, list[Path]] = {}
     for path in sorted(files, key=lambda path: path.name):
-        names.setdefault(path.name.partition(".")[0], []).append(path)  # a report and what lies beside it
-    cores = min(os.cpu_count() or 1, len(names))
-    if cores < 2:
-        _ingest_part(folder, names.values())
-        return
-    parts = [folder / f"part{number}" for number in range(cores)]
-    heavy_first = sorted(names.values(), key=lambda of_one: -sum(path.stat().st_size for path in of_one))
+        names.setdefault(path.name.partition(".")[0], []).append(path)
+    with kept.folders(list(names.values()), _ingest_all) as parts:
+        put_together(folder, parts, shutil.copy2)
+
+
+def _ingest_all(groups: dict[Path, list[Path]]) -> None:
+    """Takes in the files of each folder, with a worker a core."""
+    heavy_first = sorted(groups.items(), key=lambda item: -sum(path.stat().st_size for path in item[1]))
+    cores = min(os.cpu_count() or 1, len(groups))
     with ThreadPoolExecutor(cores) as pool:
-        list(pool.map(_ingest_part, parts, (heavy_first[number::cores] for number in range(cores))))
-    put_together(folder, parts)
+        list(pool.map(_ingest_part, (dict(heavy_first[number::cores]) for number in range(cores))))
 
 
-def _ingest_part(folder: Path, files: Iterable[Iterable[Path]]) -> None:
-    inbox = folder / "inbox"
-    inbox.mkdir(parents=True, exist_ok=True)
-    for path in (path for of_one in files for path in of_one):
-        shutil.copyfile(path, inbox / path.name)
-    run_ingest(inbox, folder / "library")
+def _ingest_part(groups: dict[Path, list[Path]]) -> None:
+    """Takes in the files of all of these folders by one worker, and gives each folder its own."""
+    with TemporaryDirectory(dir=next(iter(groups)).parent) as name:
+        work = Path(name)
+        (work / "inbox").mkdir()
+        for path in (path for files in groups.values() for path in files):
+            shutil.copyfile(path, work / "inbox" / path.name)
+        run_ingest(work / "inbox", work / "library")
+        for folder, files in groups.items():
+            put_together(folder, [work], names={path.name for path in files})
 
 
-def put_together(folder: Path, parts: Iterable[Path]) -> None:
-    """Makes ``folder/inbox`` and ``folder/library`` of those of other folders, as if one worker had taken in all."""
+def put_together(
+    folder: Path,
+    parts: Iterable[Path],
+    copy: Callable[[Path, Path], object] = os.link,
+    names: Collection[str] | None = None,
+) -> None:
+    """Makes ``folder/inbox`` and ``folder/library`` of those of other folders, as if one worker had taken in all.
+
+    ``copy`` keeps the time of change, by which the worker knows a file. ``names`` are the files of the inbox whose
+    reports are wanted, else all.
+    """
     inbox, library = folder / "inbox", Library(folder / "library")
     inbox.mkdir(exist_ok=True)
     for part in parts:
         other = Library(part / "library")
         for path in (part / "inbox").iterdir():
-            os.link(path, inbox / path.name)  # the same time of change, by which the worker knows a file
+            if names is None or path.name in names:
+                copy(path, inbox / path.name)
         for manifest in other.list():
+            if names is not None and manifest.name not in names:
+                continue
             for path in other.reports.glob(f"{manifest.id}.*"):
-                os.link(path, library.reports / path.name)
+                copy(path, library.reports / path.name)
             library.catalog.add_report(manifest)
-        library.catalog.put_job(*(replace(job, path=str(inbox / job.name)) for job in other.catalog.jobs()))
+        jobs = [job for job in other.catalog.jobs() if names is None or job.name in names]
+        library.catalog.put_job(*(replace(job, path=str(inbox / job.name)) for job in jobs))
 
 
 def copy_data(source: Path, target: Path) -> None:

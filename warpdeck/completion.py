@@ -1,4 +1,4 @@
-"""``warpdeck completion bash|zsh``: prints a script that completes commands, options, choices and files."""
+"""``warpdeck completion bash|zsh``: prints a script that completes commands, options, choices, files and reports."""
 
 import argparse
 from collections.abc import Callable
@@ -9,6 +9,25 @@ from profiledb import terminal
 SHELLS = ("bash", "zsh")
 _FILES = {"files", "output", "phases", "classes"}
 _FOLDERS = {"inbox", "library", "samples", "folder"}
+_REPORTS = {"report", "reports", "a", "b", "nsys", "ncu"}
+_ASK = "warpdeck list --format words 2>/dev/null"
+_ANSWER = {"bash": "_warpdeck_reports", "zsh": "_warpdeck_reports"}
+"""The functions that complete reports: of ``_PREAMBLE``."""
+_PREAMBLE = {
+    "bash": f"""\
+_warpdeck_reports() {{
+  local word
+  while IFS= read -r word; do [[ "$word" == "$1"* ]] && printf '%s\\n' "$word"; done < <({_ASK})
+}}
+""",
+    "zsh": f"""\
+_warpdeck_reports() {{
+  local -a words=("${{(@f)$({_ASK})}}")
+  compadd -a words
+}}
+""",
+}
+"""Names go from line to word without being read by the shell."""
 EPILOG = (
     'Example: eval "$(%(prog)s bash)"    # in ~/.bashrc\n'
     "For zsh: %(prog)s zsh > DIR/_warpdeck, with DIR in $fpath before compinit."
@@ -30,7 +49,9 @@ def _print(parser: argparse.ArgumentParser, shell: str) -> None:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif action.dest in _FOLDERS:
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
-    print(shtab.complete(parser, shell=shell))
+        elif action.dest in _REPORTS:
+            action.complete = _ANSWER  # type: ignore[attr-defined]
+    print(shtab.complete(parser, shell=shell, preamble=_PREAMBLE[shell]))
 
 
 def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:

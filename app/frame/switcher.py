@@ -48,6 +48,23 @@ def show(known: Mapping[str, Manifest], current: Manifest | None, view: pages.Vi
         page.open_report(current)
 
 
+def pin(current: Manifest) -> None:
+    """The button that puts a report on top of the list for everybody, or takes it from there."""
+    pinned = PINNED in session.labels().get(current.id, [])
+    st.button(
+        "Unpin" if pinned else "Pin", icon=":material/keep_off:" if pinned else ":material/keep:", key="top-pin",
+        help="Takes the report from the top of the list." if pinned
+        else "Puts the report on top of the list, for everyone. The Library shows it as the label pinned.",
+        on_click=_pin, args=(current.id, not pinned),
+    )  # fmt: skip
+
+
+def _pin(report_id: str, wanted: bool) -> None:
+    catalog = session.editing().catalog
+    labels = set(catalog.labels().get(report_id, ()))
+    catalog.set_labels(report_id, sorted(labels | {PINNED} if wanted else labels - {PINNED}))
+
+
 def ordered(known: Iterable[str], pinned: Iterable[str], recent: Iterable[str]) -> list[str]:
     """All ids of reports once: those pinned, those seen last, the rest in their order."""
     every = list(known)

@@ -30,6 +30,8 @@ def show(current: Manifest | None, view: pages.View | None) -> None:
         if TIMELINE in current.subjects:
             _compare(current)
         _link(current)
+        if access.may_edit():
+            switcher.pin(current)
     report_links.dialog()
 
 

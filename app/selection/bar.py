@@ -187,8 +187,9 @@ def _facts(settled: Settled) -> None:
     whole = f" of {fmt.count(row['report_operations'])}" if part else ""
     time = f" of {fmt.duration(row['report_gpu_ns'])}" if part else ""
     share = 100 * row["gpu_ns"] / row["report_gpu_ns"] if part and row["report_gpu_ns"] else None
+    noun = "operation" if int(row["report_operations"]) == 1 else "operations"
     lines = [
-        f"**{fmt.count(row['operations'])}**{whole} operations, **{fmt.duration(row['gpu_ns'])}**{time} of GPU time"
+        f"**{fmt.count(row['operations'])}**{whole} {noun}, **{fmt.duration(row['gpu_ns'])}**{time} of GPU time"
         + (f" ({fmt.percent(share)})" if share is not None else ""),
         _left_out(settled, row),
     ]

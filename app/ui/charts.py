@@ -13,6 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
+from app.ui.figures import kept
 
 Theme = Literal["light", "dark"]
 ACCENT = {"light": "#2F5FD0", "dark": "#6B97F0"}
@@ -41,6 +42,7 @@ class Part:
     color: str
 
 
+@kept
 def share_bar(parts: Sequence[Part], theme: Theme) -> go.Figure:
     """One horizontal bar cut into shares; what is wide enough carries its title."""
     figure = go.Figure()
@@ -71,6 +73,7 @@ NS_PER_X = "ns_per_x"
 """Where the ``layout.meta`` of a figure over the time of the capture says how long one unit of its x axis is, in ns."""
 
 
+@kept
 def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     """How busy one GPU was over the capture: columns start_ns, end_ns, busy_ns, busy_pct of ``busy_timeline``."""
     unit, size = fmt.unit_for(_top(rows["end_ns"]), fmt.DURATION_UNITS)
@@ -98,6 +101,7 @@ def busy_strip(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     return figure
 
 
+@kept
 def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: Theme) -> go.Figure:
     """Durations by bin (``kernel_histogram``), with marked durations such as ("median", 1200.0) in ns.
 
@@ -127,13 +131,14 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
     figure.update_xaxes(
         tickvals=[_place(ns, log) for ns in ticks],
         ticktext=[round_duration(ns) for ns in ticks],
-        title="Duration, logarithmic" if log else "Duration",
+        title_text="Duration, logarithmic" if log else "Duration",
     )
-    figure.update_yaxes(title="Launches", rangemode="tozero")
+    figure.update_yaxes(title_text="Launches", rangemode="tozero")
     _add_marks(figure, [(name, _place(ns, log), fmt.duration(ns)) for name, ns in marks], theme)
     return figure
 
 
+@kept
 def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
     """Each launch of ``kernel_over_time`` as a point: when it began, how long it took."""
     x_unit, x_size = fmt.unit_for(_top(rows["since_start_ns"]), fmt.DURATION_UNITS)
@@ -155,9 +160,9 @@ def over_time(rows: pd.DataFrame, theme: Theme, *, log: bool) -> go.Figure:
     )
     frame(figure, theme, height=280, left=52, top=26, bottom=40)
     figure.update_layout(meta={NS_PER_X: x_size})
-    figure.update_xaxes(title=f"Start time in capture ({x_unit})", nticks=7)
+    figure.update_xaxes(title_text=f"Start time in capture ({x_unit})", nticks=7)
     if not log:
-        figure.update_yaxes(title=f"Duration ({y_unit})", rangemode="tozero")
+        figure.update_yaxes(title_text=f"Duration ({y_unit})", rangemode="tozero")
         return figure
     lowest = fmt.number(rows["duration_ns"][rows["duration_ns"] > 0].min()) or 1.0
     log_durations(figure, lowest, _top(rows["duration_ns"]), y_size)
@@ -169,7 +174,7 @@ def log_durations(figure: go.Figure, low: float, high: float, size: float) -> No
     ticks = duration_ticks(low, high, log=True)
     figure.update_yaxes(
         type="log",
-        title="Duration, logarithmic",
+        title_text="Duration, logarithmic",
         tickvals=[tick / size for tick in ticks],
         ticktext=[round_duration(tick) for tick in ticks],
     )

@@ -16,7 +16,8 @@ def chart(figure: go.Figure, key: str) -> None:
 
 def dragged(figure: go.Figure, key: str) -> tuple[float, float] | None:
     """Draws a chart over which a stretch of the x axis can be dragged; answers its ends, in units of the axis."""
-    figure.update_layout(dragmode="select", selectdirection="h")
+    if figure.layout.dragmode != "select":  # a figure that is kept has it from the first time on
+        figure.update_layout(dragmode="select", selectdirection="h")
     event: Any = st.plotly_chart(
         figure, config=_CONFIG, width="stretch", key=key, on_select="rerun", selection_mode="box"
     )

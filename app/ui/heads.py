@@ -39,6 +39,7 @@ class Col:
         help: what it means, on hovering over the heading.
         kind: how it is shown. A ``moment`` is a time on the report's clock, in one unit for all cells. ``percent`` and
             ``bar`` hold percent, 0 to 100; ``class`` the name of a kernel class.
+        signed: whether what is above 0 carries a plus, as changes do.
         width: pixels, or small, medium, large.
         click: whether a click on a cell of it selects its row; where no column says so, any cell does.
     """
@@ -50,6 +51,7 @@ class Col:
     kind: Kind = "text"
     width: Width = None
     click: bool = False
+    signed: bool = False
 
 
 class Changes(TypedDict, total=False):
@@ -61,6 +63,7 @@ class Changes(TypedDict, total=False):
     help: str
     kind: Kind
     width: Width
+    signed: bool
 
 
 @dataclass(frozen=True)

@@ -61,10 +61,9 @@ def not_captured(error: NotCapturedError) -> None:
     """What this report lacks, what it would be good for, and the flag to copy."""
     with st.container(border=True):
         st.markdown(f"**{fmt.plain(error.message)}**")
-        if error.use:
-            st.markdown(f"This data shows {fmt.plain(error.use)}.")
-        if error.why:
-            st.markdown(fmt.plain(error.why))
+        use = f"This data shows {fmt.plain(error.use)}." if error.use else ""
+        if told := f"{use} {fmt.plain(error.why)}".strip():
+            st.markdown(told)
         if error.command:
             st.markdown("To record it, run:")
             st.code(error.command, language=None)

@@ -4,12 +4,10 @@ import pandas as pd
 
 from app.ui import charts, draw, tables, theme
 from app.ui import format as fmt
-from profiledb.rules.classes import OTHER
 
 SHORT = 10
 """Rows of a table before it scrolls by itself: this page has many."""
 
-_BORROWED = ("matmul", "attention", "convolution", "normalization", "reduction", "elementwise", "softmax", "copy")
 _FIXED = {
     "launch": 0, "launch call": 0, "synchronization": 1, "blocking copy": 2, "copy call": 2,
     "queued copy": 3, "launch latency": 3, "allocation": 4, "host code": 5, "OS runtime call": 6, "module loading": 7,
@@ -19,13 +17,7 @@ _FIXED = {
 
 def color(name: str) -> str:
     """The color of a category or reason in this visitor's theme; gray for what says little."""
-    return palette()[_FIXED[name]] if name in _FIXED else theme.class_colors()[OTHER]
-
-
-def palette() -> list[str]:
-    """Colors that stay apart with each kind of color blindness: those of kernel classes, which no chart here has."""
-    known = theme.class_colors()
-    return [known[name] for name in _BORROWED if name in known] or list(known.values())
+    return theme.category_colors()[_FIXED[name]] if name in _FIXED else charts.NEUTRAL[theme.theme()]
 
 
 def share_bar(rows: pd.DataFrame, column: str, amount: str, titles: dict[str, str], *, key: str) -> None:

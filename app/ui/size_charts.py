@@ -12,6 +12,7 @@ from plotly.subplots import make_subplots
 from app.ui import charts
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GREY, Theme
+from app.ui.figures import kept
 
 FEWEST = 3
 """Lengths that an exponent needs: two points lie on a line whatever happens."""
@@ -55,6 +56,7 @@ def fit(tokens: Sequence[float], ns: Sequence[float]) -> float | None:
     return float(((xs - xs.mean()) * (ys - ys.mean())).sum() / ((xs - xs.mean()) ** 2).sum())
 
 
+@kept
 def family(lines: Sequence[Line], theme: Theme) -> go.Figure:
     """Time by length, both logarithmic, a panel a variant; every line carries its name and its exponent."""
     variants = list(dict.fromkeys(line.variant for line in lines))
@@ -72,12 +74,12 @@ def family(lines: Sequence[Line], theme: Theme) -> go.Figure:
         range=[low - pad, high + _ROOM * (high - low or 1)],
         tickvals=shown,
         ticktext=[_short(tokens) for tokens in shown],
-        title="Tokens (k = 1,024)" if any(tokens % 1024 == 0 for tokens in shown) else "Tokens",
+        title_text="Tokens (k = 1,024)" if any(tokens % 1024 == 0 for tokens in shown) else "Tokens",
     )
     times = [value for line in lines for value in line.ns]
     ticks = charts.duration_ticks(min(times) / 2, max(times) * 2, log=True)
     figure.update_yaxes(type="log", tickvals=ticks, ticktext=[charts.round_duration(ns) for ns in ticks])
-    figure.update_yaxes(title="Time per attention", col=1)
+    figure.update_yaxes(title_text="Time per attention", col=1)
     figure.update_annotations(font={"size": FONT_PX}, yshift=2)
     figure.update_layout(hovermode="closest")
     return figure
@@ -111,6 +113,7 @@ def _trace(line: Line, theme: Theme) -> go.Scatter:
     )
 
 
+@kept
 def timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     """A label of ``timing_pairs`` over its steps: the timer, the range on the CPU and on the GPU."""
     unit, size = fmt.unit_for(float(rows["timer_ns"].max()), fmt.DURATION_UNITS)
@@ -140,6 +143,6 @@ def timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},
     )  # fmt: skip
     steps = sorted({int(step) for step in rows["step"].dropna()})
-    figure.update_xaxes(title="Step", **({"tickvals": steps} if len(steps) <= 20 else {"nticks": 12}))
-    figure.update_yaxes(title=f"Duration ({unit})")
+    figure.update_xaxes(title_text="Step", **({"tickvals": steps} if len(steps) <= 20 else {"nticks": 12}))
+    figure.update_yaxes(title_text=f"Duration ({unit})")
     return figure

@@ -1,6 +1,6 @@
 """Tables: real numbers that sort, each written in the unit that fits it, and the raw values as CSV."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import spreadsheet, theme
+from app.ui import names, spreadsheet, theme, written
 from app.ui.heads import Col, Kind
 
 ROW_PX = 32
@@ -23,7 +23,7 @@ BY_NAME: Selects = ["single-cell"]
 
 MOST_WRITTEN = 20_000
 """Cells up to which each is written by itself (a fifth of a second); a longer table has one unit a column."""
-_CHARACTER_PX, _EDGES_PX = 7.0, 18
+_CHARACTER_PX, _EDGES_PX = 7.5, 18
 """A character of a cell is about so wide: a longer text is cut in the middle, because kernels differ at their ends."""
 _NAMES_PX = 180
 """Columns from this width on hold names; narrower ones hold words that nobody could guess from their ends."""
@@ -71,7 +71,7 @@ def table(
         The position in ``frame`` of the selected row, or None.
     """
     present = [c for c in columns if c.name in frame.columns]
-    shown, config = drawn(frame, present)
+    shown, config = drawn(frame, present, written.styler)
     leading = [c.name for c in present if c.click]
     event: Any = st.dataframe(
         shown,
@@ -85,17 +85,26 @@ def table(
         placeholder="–",
     )
     raw = frame[[c.name for c in present] + [name for name in hidden if name in frame.columns]]
-    _below(len(frame), lambda: spreadsheet.csv_text(raw).encode(), download, key)
-    return _chosen(event.selection, len(frame), leading) if select else None
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.caption(f"{len(frame):,} row" + ("" if len(frame) == 1 else "s"), width="content")
+        counts = _names(frame, present, config, key, opens=select)
+        _download(lambda: spreadsheet.csv_text(raw).encode(), download, key)
+    return _chosen(event.selection, len(frame), leading) if select and counts else None
 
 
-def drawn(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[Any, dict[str, Any]]:
+def _style(cells: pd.DataFrame, words: Any) -> Any:
+    return cells.style.format(words)
+
+
+def drawn(
+    frame: pd.DataFrame, columns: Sequence[Col], style: Callable[..., Any] = _style
+) -> tuple[Any, dict[str, Any]]:
     """What ``st.dataframe`` takes: numbers, which sort, with the words of each cell, and how columns are shown."""
     if len(frame) * len(columns) > MOST_WRITTEN:
         return _long(frame, columns)
     cells = pd.DataFrame({c.name: _cells(frame[c.name], c) for c in columns}).reset_index(drop=True)
-    words: Any = {c.name: written for c in columns if (written := _written(frame[c.name], c))}
-    return cells.style.format(words), {c.name: _config(c, frame[c.name]) for c in columns}
+    words = {c.name: word for c in columns if (word := _written(frame[c.name], c))}
+    return style(cells, words), {c.name: _config(c, frame[c.name]) for c in columns}
 
 
 def _long(frame: pd.DataFrame, columns: Sequence[Col]) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -123,20 +132,39 @@ def _chosen(selection: Any, rows: int, leading: Sequence[str]) -> int | None:
     return int(picked[0]) if picked and picked[0] < rows else None
 
 
-def _below(rows: int, data: Callable[[], bytes], download: str, key: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.caption(f"{rows:,} row" + ("" if rows == 1 else "s"), width="content")
-        st.download_button(
-            "CSV",
-            data,
-            fmt.visible(download).replace("/", "_"),
-            "text/csv",
-            key=f"{key}-csv",
-            help="All rows, values in base units",
-            on_click="ignore",
-            type="tertiary",
-            icon=":material/download:",
-        )
+def _names(frame: pd.DataFrame, columns: Sequence[Col], config: Mapping[str, Any], key: str, *, opens: bool) -> bool:
+    """The card with whole names, where the table has names or leads anywhere; whether a chosen cell counts."""
+    named = [c for c in columns if _name_px(c)]
+    if not named and not opens:
+        return True
+    return names.card(
+        key,
+        names=[config[c.name]["label"] for c in named],
+        widths={config[c.name]["label"]: c.width for c in columns if isinstance(c.width, int)},
+        row_px=ROW_PX,
+        whole=names.whole(frame),
+        opens=opens,
+    )
+
+
+def _name_px(column: Col) -> int | None:
+    """The width of a column of names; None for any other column."""
+    wide = column.kind == "text" and isinstance(column.width, int) and column.width >= _NAMES_PX
+    return column.width if wide and isinstance(column.width, int) else None
+
+
+def _download(data: Callable[[], bytes], name: str, key: str) -> None:
+    st.download_button(
+        "CSV",
+        data,
+        fmt.visible(name).replace("/", "_"),
+        "text/csv",
+        key=f"{key}-csv",
+        help="All rows, values in base units",
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+    )
 
 
 def _cells(values: "pd.Series[Any]", column: Col) -> "pd.Series[Any]":
@@ -159,11 +187,19 @@ def moment_unit(values: "pd.Series[Any]") -> tuple[str, float]:
 def _written(values: "pd.Series[Any]", column: Col) -> Callable[[Any], str] | None:
     """How cells are written, each by itself; None where the column's configuration says it."""
     if column.kind == "text":
-        width = column.width if isinstance(column.width, int) and column.width >= _NAMES_PX else None
+        width = _name_px(column)
         return partial(text, most=int((width - _EDGES_PX) / _CHARACTER_PX) if width else None)
-    if column.kind == "number" and _whole(values):
-        return fmt.count
-    return _WRITTEN.get(column.kind)
+    form = fmt.count if column.kind == "number" and _whole(values) else _WRITTEN.get(column.kind)
+    return partial(_signed, form) if form and column.signed else form
+
+
+def _signed(form: Callable[[Any], str], value: Any) -> str:
+    """A change: growth with a plus; what rounds to nothing has no sign."""
+    size = fmt.number(value)
+    shown = form(value if size is None else abs(size))
+    if size is None or shown == form(0) or shown.startswith("<"):
+        return shown if size is None else form(0)
+    return ("+" if size > 0 else "−") + shown
 
 
 def text(value: Any, most: int | None = None) -> str:

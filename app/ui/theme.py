@@ -23,6 +23,13 @@ WORK: dict[Theme, dict[str, str]] = {
 computing green, transfers yellow and orange, allocation light blue, overhead (any other part) red. From the scheme of
 Okabe and Ito, blue, green and red moved until the devices, and neighbours in a stack, stay apart for every eye."""
 
+CATEGORIES: dict[Theme, tuple[str, ...]] = {
+    "light": ("#2396C0", "#8D73F0", "#105413", "#953273", "#480E26", "#D17858", "#5D239B", "#0E0C4E"),
+    "dark": ("#73EDE9", "#9C9EF1", "#4CB48D", "#9541AA", "#CBCA81", "#C16C26", "#2D7447", "#E8B53D"),
+}  # fmt: skip
+"""What is no kernel class: categories of calls, reasons of idle time, directions of copies, metrics. Found by a search
+for colors that stand out from the page (3:1), stay apart for every eye, and are none of those of kernel classes."""
+
 TINT: dict[Theme, float] = {"light": 0.25, "dark": 0.35}
 
 
@@ -39,6 +46,11 @@ def class_colors() -> dict[str, str]:
 def work_colors() -> dict[str, str]:
     """The colours of ``WORK`` in this visitor's theme."""
     return WORK[theme()]
+
+
+def category_colors() -> list[str]:
+    """The colors of ``CATEGORIES`` in this visitor's theme."""
+    return list(CATEGORIES[theme()])
 
 
 def class_titles() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 
 from app.ui import format as fmt
 from profiledb.report.catalog import Manifest
@@ -14,13 +15,19 @@ def titles(reports: Mapping[str, Manifest], own: str = "") -> dict[str, str]:
         reports: the reports of the list by id.
         own: id of the page's report, which is marked as such.
     """
-    plain = {key: _title(manifest, own) for key, manifest in reports.items()}
+    told = tuple((key, one.name, one.gpu, one.captured_at) for key, one in reports.items())
+    return dict(_titles(told, own))
+
+
+@lru_cache(maxsize=16)  # several lists of a page, and every look at one, name the same reports
+def _titles(told: tuple[tuple[str, str, str | None, str | None], ...], own: str) -> dict[str, str]:
+    plain = {key: _title(name, gpu, captured, this=key == own) for key, name, gpu, captured in told}
     number = Counter(plain.values())
     # Streamlit tells options apart by what they are called
     return {key: f"{title}  ·  {key[:8]}" if number[title] > 1 else title for key, title in plain.items()}
 
 
-def _title(manifest: Manifest, own: str) -> str:
-    when = fmt.when(manifest.captured_at) if manifest.captured_at else None
-    parts = [manifest.name, "this report" if manifest.id == own else None, manifest.gpu, when]
+def _title(name: str, gpu: str | None, captured: str | None, *, this: bool) -> str:
+    when = fmt.when(captured) if captured else None
+    parts = [name, "this report" if this else None, gpu, when]
     return "  ·  ".join(fmt.visible(part) for part in parts if part)

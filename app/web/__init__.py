@@ -1,12 +1,13 @@
 """The server around the pages: who may ask, what every answer carries, and uploads that go to disk.
 
 ``stack`` is the middleware of ``main.py``, the outermost first: every answer gets its headers, then a request must name
-this server, ask for something that is served, come from somebody who may, and an upload goes to disk.
+this server, ask for something that is served, come from somebody who may, an upload goes to disk, and scripts are
+compressed.
 """
 
 from starlette.middleware import Middleware
 
-from app.web import closed, headers, hosts, login, probes, uploads
+from app.web import closed, headers, hosts, login, packed, probes, uploads
 
 
 def stack() -> list[Middleware]:
@@ -18,4 +19,5 @@ def stack() -> list[Middleware]:
         Middleware(probes.Probes),
         Middleware(login.LoginGuard),
         Middleware(uploads.UploadsToDisk),
+        Middleware(packed.Packed),
     ]

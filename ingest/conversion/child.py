@@ -1,9 +1,7 @@
-"""Runs what reads dropped files (ingest.job): processes of their own, within limits, that can be ended any time."""
+"""Runs what reads dropped files (job.py): processes of their own, within limits, that can be ended any time."""
 
 import json
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,10 +11,10 @@ from typing import IO, Any, Literal
 
 from ingest import scrub
 from ingest.conversion import processes
+from ingest.conversion.forks import Forks
 from ingest.conversion.limits import Limits
 from ingest.tail import Tail
 
-ROOT = Path(__file__).resolve().parents[2]
 DATABASE = "report.duckdb"
 SIDECAR = "sidecar"
 """Names of what a conversion leaves in its folder: the report, or the text of a file beside one."""
@@ -63,16 +61,16 @@ _PATHS = ("source", "work", "library")
 
 
 class Runner:
-    """Runs a process at a time; ``stop`` may be called at any moment, also from a signal's handler."""
+    """Runs processes; may be shared by threads. ``stop`` may be called at any moment, also from a signal's handler."""
 
-    def __init__(self) -> None:
+    def __init__(self, forks: Forks | None = None) -> None:
         self.stopped = threading.Event()
-        self._pid: int | None = None
+        self.forks = forks or Forks()
 
     def stop(self) -> None:
-        """Ends the process at hand with all that it started, and lets none begin any more."""
+        """Ends the processes at hand with all that they started, and lets none begin any more."""
         self.stopped.set()
-        if (pid := self._pid) is not None:
+        for pid in self.forks.running():
             processes.end_group(pid)
 
     def run(
@@ -98,20 +96,15 @@ class Runner:
         dies with it. The requests are the first line of its standard input, which is held open until then: where
         it closes early, this process has died, and that one ends itself.
         """
-        argv, pipe = [sys.executable, "-m", "ingest.conversion.job"], subprocess.PIPE
-        process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, cwd=ROOT)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self._pid = process.pid
-        if self.stopped.is_set():  # it came between the start and the line above
+        process = self.forks.start(requests[0].source.name)
+        if self.stopped.is_set():  # it came between the start and its being known
             processes.end_group(process.pid)
         errors = Tail(process.stderr)
         with suppress(OSError):  # it has died already, which is told below
             process.stdin.write(json.dumps([request.to_dict() for request in requests]).encode() + b"\n")
             process.stdin.flush()
         outcome: dict[str, Any] | None = None
-        limit_s, late = 0.0, threading.Event()
+        limit_s, late, status = 0.0, threading.Event(), 0
         try:
             for request in requests:
                 limit_s = request.limits.time_s
@@ -121,15 +114,12 @@ class Runner:
                     break
                 yield outcome
         finally:
-            processes.end_group(process.pid)
-            self._pid = None
-            process.wait()
-            processes.end_adopted()
+            status = self.forks.ended(process)
             with suppress(OSError):  # what was not written is written now
                 process.stdin.close()
             process.stdout.close()
         if outcome is None:
-            yield _died(process.returncode, errors.text(), limit_s if late.is_set() else None)
+            yield _died(status, errors.text(), limit_s if late.is_set() else None)
 
 
 @contextmanager

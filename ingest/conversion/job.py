@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from ingest import tools
-from ingest.conversion import processes, recognize, sandbox
+from ingest.conversion import prepared, processes, recognize, sandbox
 from ingest.conversion.child import DATABASE, SIDECAR, Request
 from ingest.conversion.outcome import Outcome, failed
 from ingest.derive import classes
@@ -104,7 +104,13 @@ def _build(request: Request, hashing: Future[str], size: int) -> Manifest:
     scratch.mkdir()
     if not reader.RUNS_TOOLS:
         sandbox.close_reads(request)
-    with store.create(request.work / DATABASE, config.load().memory_limit, reader.access(source)) as db:
+    with store.create(
+        request.work / DATABASE,
+        config.load().memory_limit,
+        reader.access(source),
+        prepared.ready(),
+        request.limits.threads,
+    ) as db:
         reader.convert(source, db, scratch)
         _tell("finishing")
         classes.classify(db)

@@ -22,16 +22,22 @@ PER_CORE_BYTES = 256 << 20
 """Address space that threads reserve and do not use: stacks and arenas of malloc, by core."""
 FREE_SHARE = 0.9
 """Of the free space, what a single file may fill: the library and its catalog need the rest."""
+SMALL_BYTES = 8 << 20
+"""Up to this size a file is worked on by one thread, and others beside it: a second thread would wait for the first."""
+PACKED = {".nsys-rep": 4, ".qdrep": 4}
+"""How many times larger files are when they are unpacked, by their endings."""
 _MB = 1 << 20
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one conversion: seconds, bytes of address space of a process, bytes of a file that is written."""
+    """Limits of one conversion: seconds, bytes of address space of a process, bytes of a file that is written, and
+    threads of DuckDB (0: as many as there are cores)."""
 
     time_s: float
     memory_bytes: int
     file_bytes: int
+    threads: int = 0
 
     @property
     def tool_time_s(self) -> float:
@@ -43,6 +49,11 @@ class Limits:
         _lower(resource.RLIMIT_CORE, 0)
         _lower(resource.RLIMIT_AS, self.memory_bytes)
         _lower(resource.RLIMIT_FSIZE, self.file_bytes)
+
+
+def is_small(path: Path, source_bytes: int) -> bool:
+    """Whether a file of so many bytes leaves room for others at the same time."""
+    return source_bytes * PACKED.get(path.suffix.lower(), 1) <= SMALL_BYTES
 
 
 def of(source_bytes: int, folder: Path, settings: Settings) -> Limits:

@@ -10,6 +10,7 @@ import ctypes
 import os
 import signal
 import sys
+from collections.abc import Collection
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PASSES = 100
@@ -24,23 +25,35 @@ def adopt() -> None:
         _adopts = ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
+def adopts() -> bool:
+    """Whether what is orphaned below this process becomes its child."""
+    return _adopts
+
+
 def end_group(pid: int) -> None:
     """Kills a process group: a converter may have outlived the process that started it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
 
-def end_adopted() -> None:
-    """Kills all processes below this one and waits for them; nothing where this process adopts none."""
+def end_adopted(keep: Collection[int] = ()) -> None:
+    """Kills all processes below this one and waits for them; nothing where this process adopts none.
+
+    Args:
+        keep: ids of children that go on, with all below them.
+    """
     if not _adopts:
         return
     import psutil  # here: 30 ms, and only after a conversion
 
     me = psutil.Process()
     for _ in range(_PASSES):
-        if not (children := me.children(recursive=True)):
+        strays = [child for child in me.children() if child.pid not in keep]
+        if not strays:
             return
-        for child in children:
+        for stray in strays:
             with contextlib.suppress(psutil.Error):
-                child.kill()
-        psutil.wait_procs(me.children(), timeout=1)  # what they leave behind is ours by the next pass
+                for below in (*stray.children(recursive=True), stray):
+                    with contextlib.suppress(psutil.Error):
+                        below.kill()
+        psutil.wait_procs(strays, timeout=1)  # what they leave behind is ours by the next pass

@@ -13,7 +13,8 @@ import struct
 import sys
 from pathlib import Path
 
-from ingest.conversion.child import ROOT, Request
+from ingest.conversion.child import Request
+from ingest.conversion.forks import ROOT
 from profiledb import config
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446

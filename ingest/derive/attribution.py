@@ -9,6 +9,7 @@ open ranges on any thread (cuBLAS, CCCL), so a driven thread may have some of it
 import duckdb
 
 from ingest.derive.innermost import place, place_points
+from profiledb.report.schema import count_rows
 
 DRIVEN = "pt_autograd"
 """How names of threads begin that never work for themselves; of others, those without ranges for most calls."""
@@ -55,6 +56,8 @@ def calls(db: duckdb.DuckDBPyConnection) -> None:
 def others(db: duckdb.DuckDBPyConnection) -> None:
     """Sets ``thread_range`` of calls into the operating system and MPI: by their own thread only."""
     for table in ("osrt_call", "mpi_call"):
+        if not count_rows(db, table):
+            continue
         db.execute(f"""
             CREATE OR REPLACE TEMP VIEW other AS
             SELECT call_id AS thing, global_tid AS tid, lane, start_ns AS s, end_ns AS e
@@ -78,9 +81,9 @@ def _find_drivers(db: duckdb.DuckDBPyConnection) -> None:
         WITH named AS (
             SELECT DISTINCT global_tid AS tid FROM staged_thread WHERE starts_with(name, '{DRIVEN}')
         ), helper AS (
-            SELECT tid, greatest(1, count(*) // {SAMPLE}) AS every, count(thing) AS own, count(*) AS calls
-            FROM call LEFT JOIN (SELECT DISTINCT thing FROM by_thread) ON thing = call_id
-            WHERE tid & 16777215 <> (tid // 16777216) & 16777215 GROUP BY tid
+            SELECT tid, greatest(1, count(*) // {SAMPLE}) AS every,
+                count(*) FILTER (call_id IN (SELECT thing FROM by_thread)) AS own, count(*) AS calls
+            FROM call WHERE tid & 16777215 <> (tid // 16777216) & 16777215 GROUP BY tid
         )
         SELECT row_number() OVER () AS number, call_id, tid, s, e FROM call JOIN helper USING (tid)
         WHERE call_id % every = 0 AND (own * 2 < calls OR tid IN (FROM named));

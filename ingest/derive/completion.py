@@ -7,7 +7,6 @@ import duckdb
 from ingest import remarks
 from ingest.derive import attribution, launches, nesting, projection, rejection, staging
 from profiledb.report.schema import read_sql
-from profiledb.selection.views import busy
 
 
 def _nothing() -> None:
@@ -60,7 +59,7 @@ def _write(db: duckdb.DuckDBPyConnection) -> None:
     _drop(db, "call_at", "later_call")
     attribution.others(db)
     rejection.reject(db)
-    db.execute(f"INSERT INTO busy {busy()} ORDER BY device_id, start_ns")
+    projection.sweep(db)
     projection.project(db)
 
 

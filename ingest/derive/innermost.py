@@ -23,6 +23,9 @@ def place(db: duckdb.DuckDBPyConnection, things: str, placed: str, *, among_rang
     Returns:
         Number of rows in ``placed``.
     """
+    if not db.execute(f"SELECT 1 FROM {things} LIMIT 1").fetchone():  # the timeline would be sorted for nothing
+        db.execute(f"CREATE OR REPLACE TEMP TABLE {placed} (thing BIGINT, lane INTEGER, pre BIGINT, holds BOOLEAN)")
+        return 0
     holds = "r.e >= thing.e"
     if among_ranges:
         holds += " AND (r.s < thing.s OR r.e > thing.e OR r.id < thing.thing)"

@@ -3,7 +3,7 @@
 import duckdb
 
 BITS = 800_000_000
-"""Correlation ids that are told apart with a bit each, over all processes: 100 MB."""
+"""Numbers that are told apart with a bit each, over all groups: 100 MB."""
 
 
 def find(db: duckdb.DuckDBPyConnection) -> None:
@@ -26,16 +26,21 @@ def find(db: duckdb.DuckDBPyConnection) -> None:
 
 def _correlations_repeat(db: duckdb.DuckDBPyConnection) -> bool:
     """Whether two calls of a process have the same correlation id."""
-    (low, high, processes) = db.execute("""
-        SELECT min(correlation_id), max(correlation_id), count(DISTINCT global_tid >> 24) FROM api_call
+    return repeats(db, "api_call", "correlation_id", "global_tid >> 24")
+
+
+def repeats(db: duckdb.DuckDBPyConnection, table: str, column: str, group: str = "true") -> bool:
+    """Whether a number stands in two rows of a table, within a group."""
+    (low, high, groups) = db.execute(f"""
+        SELECT min({column}), max({column}), count(DISTINCT {group}) FROM {table}
     """).fetchone() or (None, None, 0)
     if low is None:
         return False
-    different = "count(DISTINCT correlation_id)"
-    if (high - low + 1) * processes <= BITS:  # three times as fast
-        different = f"bit_count(bitstring_agg(correlation_id, {low}::BIGINT, {high}::BIGINT))"
+    different = f"count(DISTINCT {column})"
+    if (high - low + 1) * groups <= BITS:  # three times as fast
+        different = f"bit_count(bitstring_agg({column}, {low}::BIGINT, {high}::BIGINT))"
     query = f"""
-        SELECT 1 FROM api_call WHERE correlation_id IS NOT NULL
-        GROUP BY global_tid >> 24 HAVING count(*) > {different} LIMIT 1
+        SELECT 1 FROM {table} WHERE {column} IS NOT NULL
+        GROUP BY {group} HAVING count(*) > {different} LIMIT 1
     """
     return db.execute(query).fetchone() is not None

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 import duckdb
 
 from ingest.derive.innermost import climb
+from ingest.derive.launches import repeats
 from profiledb.report.schema import count_rows
 
 MODES = ("thread", "process")
@@ -23,38 +24,46 @@ _BLOCK = 10
 """Binary digits of the numbers of ranges that ``Neighbours`` keeps in one list."""
 
 
+def sweep(db: duckdb.DuckDBPyConnection) -> None:
+    """Makes ``operation``: all that ran on a GPU, with the end that what began before it had reached there, and the
+    begin of the next. Fills ``busy`` from it, as ``selection.views.busy`` tells the same of a selection."""
+    db.execute("""
+        CREATE OR REPLACE TEMP TABLE operation AS
+        SELECT *, max(end_ns) OVER (by_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached,
+            lead(start_ns) OVER by_time AS next_ns
+        FROM (
+            SELECT call_id, thread_range, process_range, device_id, start_ns, end_ns, end_ns - start_ns AS kernel_ns
+            FROM kernel
+            UNION ALL SELECT call_id, thread_range, process_range, device_id, start_ns, end_ns, 0 FROM memop
+            UNION ALL SELECT call_id, thread_range, process_range, device_id, start_ns, end_ns, 0 FROM graph_launch
+        )
+        WINDOW by_time AS (PARTITION BY device_id ORDER BY start_ns);
+        INSERT INTO busy
+        SELECT device_id, start_ns,
+            coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
+        FROM operation
+        JOIN (SELECT device_id, max(end_ns) AS last_ns FROM operation GROUP BY device_id) USING (device_id)
+        WHERE reached IS NULL OR start_ns > reached
+        ORDER BY device_id, start_ns
+    """)
+
+
 def project(db: duckdb.DuckDBPyConnection) -> None:
-    """Fills ``projection``; needs the operations, and ``nested`` of ``nesting.number``."""
+    """Fills ``projection``; needs ``operation`` of ``sweep``, and ``nested`` of ``nesting.number``."""
     if not db.execute("SELECT 1 FROM nested LIMIT 1").fetchone():
         return
     db.execute("""
-        CREATE OR REPLACE TEMP TABLE operation AS
-        SELECT call_id, thread_range, process_range, device_id, start_ns, end_ns, end_ns - start_ns AS kernel_ns
-        FROM kernel
-        UNION ALL SELECT call_id, thread_range, process_range, device_id, start_ns, end_ns, 0 FROM memop
-        UNION ALL SELECT call_id, thread_range, process_range, device_id, start_ns, end_ns, 0 FROM graph_launch;
         CREATE OR REPLACE TEMP TABLE shared AS  -- operations during which another one ran on the same GPU
-        SELECT * FROM operation
-        WINDOW by_time AS (PARTITION BY device_id ORDER BY start_ns)
-        QUALIFY start_ns < max(end_ns) OVER (by_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-            OR end_ns > lead(start_ns) OVER by_time
+        SELECT * FROM operation WHERE start_ns < reached OR end_ns > next_ns
     """)
-    db.execute(
-        "CREATE OR REPLACE TEMP TABLE projected AS SELECT *, 0 AS depth, 0::BIGINT AS pre FROM projection LIMIT 0"
-    )
     launches = _launches(db)
     for mode in MODES:
         if mode == "process" and _modes_agree(db):
-            db.execute("INSERT INTO projected SELECT * REPLACE ('process' AS mode) FROM projected")
+            db.execute("INSERT INTO projection SELECT * REPLACE ('process' AS mode) FROM projection")
             break
         db.execute(f"CREATE OR REPLACE TEMP TABLE part AS {_sums(mode, launches)}")
         _find_shared_time(db, mode)
         _add_up(db, mode)
-    # At once and by depth: ranges of a depth have numbers of a size, which take less room.
-    db.execute("""
-        INSERT INTO projection BY NAME SELECT * EXCLUDE (depth, pre) FROM projected ORDER BY mode DESC, depth, pre;
-        DROP TABLE projected
-    """)
 
 
 def _modes_agree(db: duckdb.DuckDBPyConnection) -> bool:
@@ -66,8 +75,7 @@ def _modes_agree(db: duckdb.DuckDBPyConnection) -> bool:
 
 def _launches(db: duckdb.DuckDBPyConnection) -> str:
     """SQL that counts calls; where each call launched one operation, as usual, that is a count of rows."""
-    query = "SELECT count(call_id) = count(DISTINCT call_id) FROM operation"
-    return "count(*)" if db.execute(query).fetchone() == (True,) else "count(DISTINCT call_id)"
+    return "count(DISTINCT call_id)" if repeats(db, "operation", "call_id") else "count(*)"
 
 
 def _held(mode: str, operations: str) -> str:
@@ -206,9 +214,12 @@ class Neighbours:
 
 
 def _add_up(db: duckdb.DuckDBPyConnection, mode: str) -> None:
-    """Adds the sums of a mode to ``projected``: of each range those over its numbers from pre to post."""
+    """Adds the sums of a mode to ``projection``: of each range those over its numbers from pre to post.
+
+    Ranges of a depth have numbers of a size, which take less room: they are written one after the other.
+    """
     db.execute(f"""
-        INSERT INTO projected BY NAME
+        INSERT INTO projection BY NAME
         WITH own AS (
             SELECT nested.pre, post, depth, id, part.* EXCLUDE (pre), ns
             FROM nested LEFT JOIN part USING (pre)
@@ -220,8 +231,8 @@ def _add_up(db: duckdb.DuckDBPyConnection, mode: str) -> None:
                 sum(ns) OVER inside AS twice_ns
             FROM own WINDOW inside AS (ORDER BY pre ROWS BETWEEN CURRENT ROW AND post - pre FOLLOWING)
         )
-        SELECT '{mode}' AS mode, depth, pre, id AS range_id, start_ns, end_ns, launches::BIGINT AS launches,
+        SELECT '{mode}' AS mode, id AS range_id, start_ns, end_ns, launches::BIGINT AS launches,
             operations::BIGINT AS operations, operation_ns::BIGINT AS operation_ns, kernel_ns::BIGINT AS kernel_ns,
             (operation_ns - coalesce(twice_ns, 0))::BIGINT AS busy_ns
-        FROM total WHERE operations IS NOT NULL
+        FROM total WHERE operations IS NOT NULL ORDER BY depth, pre
     """)

@@ -1,5 +1,6 @@
 """Makes an nsys export readable as the catalog ``src``: every table that load.sql names, with the types it wants."""
 
+import re
 from collections.abc import Sequence
 from functools import cache
 
@@ -9,30 +10,38 @@ from ingest.nsys import redact
 from ingest.nsys.source import CUT, LARGEST, LATEST, LONGEST, PLAIN, SIZES, TIMES, Facts, Source
 from profiledb.report.schema import identifier, quote, read_sql
 
+_TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)\);", re.MULTILINE | re.DOTALL)
+_COLUMN = re.compile(r'"?(\w+)"? ([A-Z]+)')
 
-def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+
+def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> dict[str, dict[str, str]]:
     """Fills the catalog ``src``; of two sources with the same table the first one counts.
 
     Tables that no source has stay empty, columns that a table lacks are NULL, cells of a wrong type become NULL. Every
     text is as the report may hold it (redact).
+
+    Returns:
+        The columns of each table of the export that was looked at, with their types.
     """
     db.execute("ATTACH ':memory:' AS src")
-    db.execute("USE src")
-    db.execute(read_sql("export.sql", "ingest.nsys"))
-    db.execute("USE report")
     facts = redact.facts(sources)
     redact.prepare(db, redact.find(db, sources, facts))
+    reads = {name: read for source in reversed(sources) for name, read in source.tables.items()}
+    present: dict[str, dict[str, str]] = {}
+    made = []
     for name, types in wanted().items():
         target = f"src.{identifier(name)}"
-        read = next((s.tables[name] for s in sources if name in s.tables), None)
-        if read is None or name in facts:
-            db.execute(f"ALTER TABLE {target} ADD COLUMN row_id BIGINT")
-            _insert_facts(db, target, redact.wanted(name, facts.get(name, ())) if name in facts else [])
+        if name not in reads or name in facts:
+            empty = ", ".join(f"{identifier(column)} {type_}" for column, type_ in types.items())
+            made.append(f"CREATE TABLE {target} (row_id BIGINT, {empty})")
         else:
-            present = columns(db, read)
-            picked = ", ".join(_pick(column, type_, present) for column, type_ in types.items())
-            db.execute(f"DROP TABLE {target}")
-            db.execute(f"CREATE VIEW {target} AS SELECT row_id, {picked} FROM ({read})")
+            present[name] = columns(db, reads[name])
+            picked = ", ".join(_pick(column, type_, present[name]) for column, type_ in types.items())
+            made.append(f"CREATE VIEW {target} AS SELECT row_id, {picked} FROM ({reads[name]})")
+    db.execute("; ".join(made))
+    for name, rows in facts.items():
+        _insert_facts(db, f"src.{identifier(name)}", redact.wanted(name, rows))
+    return present
 
 
 def _insert_facts(db: duckdb.DuckDBPyConnection, target: str, rows: Facts) -> None:
@@ -46,16 +55,9 @@ def _insert_facts(db: duckdb.DuckDBPyConnection, target: str, rows: Facts) -> No
 
 @cache
 def wanted() -> dict[str, dict[str, str]]:
-    """Tables and columns of nsys exports that load.sql reads, with the types it wants."""
-    with duckdb.connect() as db:
-        db.execute(read_sql("export.sql", "ingest.nsys"))
-        rows = db.execute(
-            "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY ALL"
-        )
-        types: dict[str, dict[str, str]] = {}
-        for table, column, type_ in rows.fetchall():
-            types.setdefault(table, {})[column] = type_
-    return types
+    """Tables and columns of nsys exports that load.sql reads, with the types it wants, by name."""
+    declared = _TABLE.findall(read_sql("export.sql", "ingest.nsys"))
+    return {table: dict(sorted(_COLUMN.findall(body))) for table, body in sorted(declared)}
 
 
 def columns(db: duckdb.DuckDBPyConnection, read: str) -> dict[str, str]:

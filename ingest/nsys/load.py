@@ -1,14 +1,19 @@
 """Loads an nsys export into the tables of a report and completes them."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 import duckdb
 
 from ingest.derive import complete, stage
 from ingest.nsys import damaged, lookups, metrics, notes, payload, ranges, redact, rest
-from ingest.nsys.attach import attach
+from ingest.nsys.attach import attach, wanted
 from ingest.nsys.source import Source
 from profiledb.report.schema import read_sql
+
+Columns = Mapping[str, dict[str, str]]
+"""Tables of an export with their columns, and the type of each."""
+_TABLE = re.compile(r"\bsrc\.(\w+)")
 
 
 def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> bool:
@@ -35,13 +40,13 @@ def load(db: duckdb.DuckDBPyConnection, *sources: Source) -> bool:
 def _load(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
     try:
         stage(db)
-        attach(db, sources)
+        present = attach(db, sources)
         lookups.keep_first(db)
         lookups.collect_enums(db, sources)
         payload.decode(db, sources)
         ranges.stage(db)
         db.execute(read_sql("stage.sql", "ingest.nsys"))
-        complete(db, names=lambda: _write_names(db, sources), rest=lambda: _write_rest(db, sources))
+        complete(db, names=lambda: _write_names(db, present), rest=lambda: _write_rest(db, sources, present))
         notes.graphs(db)
         notes.texts(db)
     finally:
@@ -49,16 +54,24 @@ def _load(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
         db.execute("DETACH DATABASE IF EXISTS src")
 
 
-def _write_names(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+def _write_names(db: duckdb.DuckDBPyConnection, present: Columns) -> None:
     db.execute("INSERT INTO enum_value FROM enumeration")
-    redact.take_strings(db, sources)
+    redact.take_strings(db, {table: wanted()[table] for table in present})
     ranges.write_names(db)
 
 
-def _write_rest(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+def _write_rest(db: duckdb.DuckDBPyConnection, sources: Sequence[Source], present: Columns) -> None:
     notes.unclosed(db)
+    rest.keep_events(db)
     for table in ("nvtx", "named"):
         db.execute(f"DROP TABLE temp.{table}")  # gives their memory back
-    db.execute(read_sql("load.sql", "ingest.nsys"))
+    db.execute(_needed(read_sql("load.sql", "ingest.nsys"), {table for source in sources for table in source.tables}))
+    db.execute(read_sql("load_report.sql", "ingest.nsys"))
     metrics.pivot(db)
-    rest.keep(db, sources)
+    rest.keep(db, sources, present)
+
+
+def _needed(sql: str, present: Collection[str]) -> str:
+    """Those statements that read a table of the export which is there: to plan one takes a millisecond or two."""
+    wanted_by = ((statement, _TABLE.findall(statement)) for statement in sql.split(";\n"))
+    return ";\n".join(one for one, tables in wanted_by if not tables or any(table in present for table in tables))

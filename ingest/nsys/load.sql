@@ -6,7 +6,7 @@ INSERT INTO process BY NAME SELECT "globalPid" AS global_pid, pid, name FROM src
 
 -- What of the settings and of the machine is taken in: kept.py.
 INSERT INTO capture_setting BY NAME
-SELECT name, value FROM (FROM src.META_DATA_CAPTURE UNION ALL FROM src.META_DATA_EXPORT);
+SELECT name, value FROM (FROM src.META_DATA_CAPTURE UNION ALL BY NAME FROM src.META_DATA_EXPORT);
 
 INSERT INTO system_info BY NAME SELECT name, value FROM src.TARGET_INFO_SYSTEM_ENV;
 
@@ -76,8 +76,8 @@ SELECT kind, id AS callchain_id, "stackDepth" AS depth, symbol AS symbol_id, mod
     "kernelMode" AS kernel_mode, unresolved, "originalIP" AS address
 FROM (
     SELECT 'sample' AS kind, * FROM src.SAMPLING_CALLCHAINS
-    UNION ALL SELECT 'osrt', * FROM src.OSRT_CALLCHAINS
-    UNION ALL SELECT 'cuda', * FROM src.CUDA_CALLCHAINS
+    UNION ALL BY NAME SELECT 'osrt' AS kind, * FROM src.OSRT_CALLCHAINS
+    UNION ALL BY NAME SELECT 'cuda' AS kind, * FROM src.CUDA_CALLCHAINS
 );
 
 INSERT INTO profiler_overhead BY NAME
@@ -113,22 +113,3 @@ INSERT INTO um_gpu_page_fault BY NAME
 SELECT row_id AS fault_id, start AS start_ns, "end" AS end_ns, "globalPid" AS global_pid, "deviceId" AS device_id,
     address, "numberOfPageFaults" AS faults, "faultAccessType" AS access_type
 FROM src.CUDA_UM_GPU_PAGE_FAULT_EVENTS;
-
-INSERT INTO report BY NAME
-SELECT 'nsys' AS kind, 'Nsight Systems' AS tool,
-    (SELECT cut(any_value(value), 1000) FROM src.META_DATA_EXPORT
-        WHERE name = 'EXPORT_SCHEMA_VERSION') AS export_schema_version,
-    (SELECT make_timestamp_ns(min("utcEpochNs")) FROM src.TARGET_INFO_SESSION_START_TIME) AS captured_at,
-    (SELECT min("startTime") FROM src.ANALYSIS_DETAILS) AS start_ns,
-    (SELECT max("stopTime") FROM src.ANALYSIS_DETAILS) AS stop_ns,
-    (SELECT max(duration) FROM src.ANALYSIS_DETAILS) AS duration_ns,
-    (SELECT cut(string_agg(cut(value, 10000), ' ' ORDER BY name NOT LIKE '%:COMMAND',
-            TRY_CAST(regexp_extract(name, 'ARGUMENT_(\d+)$', 1) AS INTEGER)), 10000)
-        FROM capture_setting WHERE regexp_full_match(name, 'PROCESS_0:(COMMAND|ARGUMENT_\d+)')) AS command,
-    (SELECT cut(any_value(value), 1000) FROM system_info
-        WHERE name = 'NvDriverVersion' AND value <> '0') AS driver_version,
-    (SELECT any_value((version // 1000) || '.' || (version % 1000 // 10))
-        FROM (SELECT TRY_CAST(value AS INTEGER) AS version FROM system_info WHERE name = 'CudaDriverVersion')
-        WHERE version > 0) AS cuda_version,
-    (SELECT cut(any_value(value), 1000) FROM system_info WHERE name = 'OsDescription') AS os,
-    (SELECT cut(any_value(value), 1000) FROM system_info WHERE name = 'CpuDescription') AS cpu;

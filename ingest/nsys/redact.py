@@ -7,7 +7,7 @@ hold is removed wherever it stands again: a program may print its environment, a
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import duckdb
 
@@ -21,6 +21,14 @@ SHORT = 4
 """Assignments with a value of fewer characters are searched for nowhere else: they would hit innocent texts."""
 MOST = 5000
 """Texts that are searched for; an environment has some hundred."""
+_AT_HAND = {
+    "CUPTI_ACTIVITY_KIND_KERNEL": """(
+        SELECT nullif(demangled_id, -1) AS "demangledName", nullif(short_id, -1) AS "shortName",
+            nullif(mangled_id, -1) AS "mangledName" FROM name_key
+    )""",
+    "NVTX_EVENTS": "nvtx",
+}
+"""Temporary tables that have the strings of large ones: a million rows need not be read again for each column."""
 _PREFIX = 500
 """Characters of a long one that are searched for."""
 _ASSIGNMENT = re.compile(r"^[^\s=/\[\]<>,;'\"]+=", re.DOTALL)
@@ -65,14 +73,18 @@ def prepare(db: duckdb.DuckDBPyConnection, secrets: list[str]) -> None:
     db.execute(f"CREATE MACRO src.clean(t) AS {shown}")
 
 
-def take_strings(db: duckdb.DuckDBPyConnection, sources: Iterable[Source]) -> None:
-    """Fills the table ``string`` with those strings of the export that a column of a table of ours names."""
-    present = {table for source in sources for table in source.tables}
+def take_strings(db: duckdb.DuckDBPyConnection, tables: Mapping[str, Iterable[str]]) -> None:
+    """Fills the table ``string`` with those strings of the export that a column of a table of ours names.
+
+    Args:
+        db: connection that writes the report, after ``ranges.stage`` and stage.sql.
+        tables: those in ``src`` that the export has, with their columns.
+    """
     uses = [
-        f"SELECT {identifier(column)} AS id FROM src.{identifier(table)}"
-        for table, columns in _string_columns(db)
+        f"SELECT {identifier(column)} AS id FROM {_AT_HAND.get(table) or f'src.{identifier(table)}'}"
+        for table, columns in tables.items()
         for column in columns
-        if table in present
+        if column in kept.STRING_COLUMNS
     ]
     if uses:
         db.execute(f"""
@@ -85,14 +97,6 @@ def is_block(value: str) -> bool:
     """Whether a text with NULs in it is an environment: most of its parts assign something to a name."""
     parts = [part for part in value.split("\0") if part]
     return 2 * sum(1 for part in parts if _ASSIGNMENT.match(part)) > len(parts)
-
-
-def _string_columns(db: duckdb.DuckDBPyConnection) -> list[tuple[str, list[str]]]:
-    names = ", ".join(map(quote, sorted(kept.STRING_COLUMNS)))
-    return db.execute(f"""
-        SELECT table_name, list(column_name ORDER BY column_name) FROM duckdb_columns()
-        WHERE database_name = 'src' AND column_name IN ({names}) GROUP BY table_name ORDER BY table_name
-    """).fetchall()
 
 
 def _environments(db: duckdb.DuckDBPyConnection, sources: Iterable[Source], rows: dict[str, Facts]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What of an export goes beyond the tables of a report: numbers that stay in reach of SQL, in the schema ``raw``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import duckdb
 
@@ -10,25 +10,31 @@ from ingest.nsys.source import Source
 from profiledb.report.schema import identifier
 
 
-def keep(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
-    """Stores the numbers of an export that no table of the report took in the schema ``raw``."""
-    db.execute("CREATE SCHEMA raw")
+def keep(db: duckdb.DuckDBPyConnection, sources: Sequence[Source], present: Mapping[str, dict[str, str]]) -> None:
+    """Stores the numbers of an export that no table of the report took in the schema ``raw``, which is there.
+
+    Args:
+        db: connection that writes the report.
+        sources: the export.
+        present: columns of its tables as far as they are known (attach).
+    """
     reads = {name: read for source in reversed(sources) for name, read in source.tables.items()}
     for name in sorted(reads.keys() & (kept.RAW | wanted().keys()) - set(kept.FACTS)):
-        _keep_numbers(db, name, reads[name])
-    db.execute("""
-        CREATE TABLE raw."NVTX_OTHER" AS FROM src.NVTX_EVENTS WHERE "eventType" NOT IN (34, 59, 60, 70, 71)
-    """)
-    if db.execute('SELECT count(*) FROM raw."NVTX_OTHER"').fetchone() == (0,):
-        db.execute('DROP TABLE raw."NVTX_OTHER"')
+        _keep_numbers(db, name, reads[name], present.get(name) or columns(db, reads[name]))
 
 
-def _keep_numbers(db: duckdb.DuckDBPyConnection, name: str, read: str) -> None:
+def keep_events(db: duckdb.DuckDBPyConnection) -> None:
+    """Begins the schema ``raw`` with those NVTX events that are neither ranges nor marks; needs ``nvtx``."""
+    db.execute("CREATE SCHEMA raw")
+    other = 'FROM nvtx WHERE "eventType" NOT IN (34, 59, 60, 70, 71)'
+    if db.execute(f"SELECT 1 {other} LIMIT 1").fetchone():
+        db.execute(f'CREATE TABLE raw."NVTX_OTHER" AS SELECT * EXCLUDE (global_pid) {other}')
+
+
+def _keep_numbers(db: duckdb.DuckDBPyConnection, name: str, read: str, present: Mapping[str, str]) -> None:
     known = {column.lower() for column in wanted().get(name, ())} | {"row_id"}
     chosen = [
-        (column, type_)
-        for column, type_ in columns(db, read).items()
-        if type_ in kept.NUMBERS and column.lower() not in known
+        (column, type_) for column, type_ in present.items() if type_ in kept.NUMBERS and column.lower() not in known
     ]
     if chosen:
         # SQLite holds anything in a column of numbers, and DuckDB reads it as one only where it is cast

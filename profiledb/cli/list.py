@@ -2,24 +2,34 @@
 
 import argparse
 import json
+import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
 
 if TYPE_CHECKING:
-    from profiledb.report.library import Library
+    from profiledb.report.catalog import Catalog
+
+_PLAIN = re.compile(r"[A-Za-z0-9_+@%][A-Za-z0-9_+@%.,=-]{0,199}")
+"""Names that a shell takes as they are, and no command for an option."""
 
 
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
     command = terminal.add(commands, "list", "list the reports of the library", "--format json", parents=[common])
-    command.add_argument("--format", choices=("text", "json"), default="text")
-    command.set_defaults(command=run)
+    command.add_argument(
+        "--format", choices=("text", "json", "words"), default="text", help="words: what shells complete"
+    )
+    command.set_defaults(command=run, asks="catalog")
 
 
-def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Prints an entry a line, or as JSON."""
-    entries = list_entries(library)
+def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
+    """Prints an entry a line, or as JSON, or what shells complete a report with."""
+    if arguments.format == "words":
+        print("\n".join(completions(catalog)))
+        return
+    entries = list_entries(catalog)
     if arguments.format == "json":
         print(json.dumps(entries, indent=1))
         return
@@ -28,9 +38,16 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         terminal.say(line.rstrip())
 
 
-def list_entries(library: "Library") -> list[dict[str, Any]]:
+def completions(catalog: "Catalog") -> list[str]:
+    """What names a report on a command line: each name that means one report and no shell reads, and every id."""
+    reports = catalog.reports()
+    times = Counter(r.name for r in reports)
+    return [r.name for r in reports if times[r.name] == 1 and _PLAIN.fullmatch(r.name)] + [r.id for r in reports]
+
+
+def list_entries(catalog: "Catalog") -> list[dict[str, Any]]:
     """Every report, and every file that is being read or failed, with the keys of ``list --format json``."""
-    labels, links = library.catalog.labels(), library.catalog.links()
+    labels, links = catalog.labels(), catalog.links()
     entries = [
         {
             "id": r.id,
@@ -44,11 +61,11 @@ def list_entries(library: "Library") -> list[dict[str, Any]]:
             "linked": links.get(r.id),
             "error": None,
         }
-        for r in library.list()
+        for r in catalog.reports()
     ]
     return entries + [
         dict.fromkeys(("id", "kind", "source_sha256", "gpu", "captured_at", "linked"))
         | {"name": job.name, "status": job.state, "labels": [], "error": job.message or None}
-        for job in library.catalog.jobs()
+        for job in catalog.jobs()
         if job.state not in ("ready", "duplicate", "deleted")
     ]

@@ -1,13 +1,13 @@
 """Runs analyses on reports."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from profiledb.errors import AnalysisError
+from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.query import needs, request, stored, views
 from profiledb.query.request import Request
 from profiledb.report.catalog import LAUNCHES
@@ -17,6 +17,7 @@ from profiledb.selection import apply
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 
 def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":
@@ -33,17 +34,38 @@ def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] |
     return answer(library, request.build(library, report_id, name, params))
 
 
+def rows_or_none(ask: "Callable[..., pd.DataFrame]", *asked: Any, **params: Any) -> "pd.DataFrame":
+    """What ``ask`` answers; no rows and no columns where the report does not have the data."""
+    try:
+        return ask(*asked, **params)
+    except NotCapturedError:
+        import pandas as pd
+
+        return pd.DataFrame()
+
+
 def answer(library: Library, asked: Request) -> "pd.DataFrame":
     """What ``run`` returns, and raises, for a request."""
+    return frame_of(rows(library, asked))
+
+
+def rows(library: Library, asked: Request) -> "pa.Table":
+    """The same as Arrow has it."""
     try:
-        return _answer(library, asked)
+        return _rows(library, asked)
     except BROKEN:  # the library has connected anew
-        return _answer(library, asked)
+        return _rows(library, asked)
 
 
-def _answer(library: Library, asked: Request) -> "pd.DataFrame":
+def _rows(library: Library, asked: Request) -> "pa.Table":
     with ready(library, asked) as (cursor, sql, values):
-        return frame(cursor, sql, values)
+        return table(cursor, sql, values)
+
+
+def check(library: Library, asked: Request) -> None:
+    """Raises NotCapturedError where the report lacks what a request needs; cheap, unlike the answer."""
+    with library.cursor(asked.report_id) as cursor:
+        needs.check(cursor, asked.analysis, alone=asked.partner is None)
 
 
 @contextmanager
@@ -76,10 +98,20 @@ def query(library: Library, report_id: str, sql: str, params: Mapping[str, Any] 
 
 def frame(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pd.DataFrame":
     """What a query answers on a cursor that is ready for it, with the types of ``run``."""
+    return frame_of(table(cursor, sql, values))
+
+
+def table(cursor: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any]) -> "pa.Table":
+    """The same as Arrow has it."""
     with _wrong_values():
         relation = cursor.execute(sql, values) if values else cursor.execute(sql)
-        rows: pd.DataFrame = relation.to_arrow_table().to_pandas(types_mapper=_arrow_types().get)
-    return rows
+        return relation.to_arrow_table()
+
+
+def frame_of(table: "pa.Table") -> "pd.DataFrame":
+    """Rows with the types of ``run``."""
+    found: pd.DataFrame = table.to_pandas(types_mapper=_arrow_types().get)
+    return found
 
 
 @contextmanager

@@ -146,7 +146,11 @@ def get(name: str) -> Analysis:
 
 def parse(name: str, text: str, topic: str = "") -> Analysis:
     """Reads the header of an analysis file, which lies in the folder ``topic``; ``sql`` is the whole text."""
-    lines = read(text, _LINE)
+    return of(name, read(text, _LINE), text, topic)
+
+
+def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") -> Analysis:
+    """The analysis that the lines of a header describe, by their keys; ``text`` is the whole file."""
     return Analysis(
         name=name,
         title=lines["title"][0],

@@ -25,6 +25,8 @@ PAIRS = 3_000_000
 def write(db: duckdb.DuckDBPyConnection) -> None:
     """Stores the answers in the report that ``db`` writes (store.create), where it has the data for them."""
     wanted = [analysis for analysis in header.analyses().values() if analysis.stored]
+    if not wanted:
+        return
     db.execute(f"SET preserve_insertion_order = true; SET search_path = 'memory,{CATALOG}'")
     db.execute(views.sql(name for analysis in wanted for name in analysis.includes))
     db.execute(f"SET search_path = '{CATALOG},memory'; CREATE SCHEMA {CATALOG}.result")

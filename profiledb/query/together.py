@@ -22,6 +22,7 @@ from profiledb.selection import apply
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 _LINE = re.compile(r"^-- ?(?:(?P<key>answers): )?(?P<text>.*)$")
 
@@ -37,10 +38,16 @@ class Group:
 @cache
 def groups() -> Mapping[str, Group]:
     """The group of each analysis that has one."""
-    folders = [topic.joinpath("once") for topic in resources.files("profiledb").joinpath("analyses").iterdir()]
-    texts = [file.read_text(encoding="utf-8") for folder in folders if folder.is_dir() for file in folder.iterdir()]
-    found = [Group(header.listed(header.read(text, _LINE)["answers"]), text) for text in texts]
+    found = [Group(header.listed(header.read(text, _LINE).get("answers", [])), text) for text in scripts().values()]
     return {name: group for group in found for name in group.names}
+
+
+@cache
+def scripts() -> Mapping[str, str]:
+    """The SQL that makes the rows of each group, by the name of its file."""
+    folders = [topic.joinpath("once") for topic in resources.files("profiledb").joinpath("analyses").iterdir()]
+    files = [file for folder in folders if folder.is_dir() for file in folder.iterdir()]
+    return {file.name.removesuffix(".sql"): file.read_text(encoding="utf-8") for file in files}
 
 
 def members(asked: Request) -> tuple[Request, ...]:
@@ -66,22 +73,31 @@ def answers(library: Library, asked: tuple[Request, ...]) -> "dict[str, pd.DataF
 
     Those are left out for which the report lacks what they need. Errors are those of ``analysis.run``.
     """
+    found = zip(asked, rows(library, asked), strict=True)
+    return {one.analysis.name: analysis.frame_of(table) for one, table in found if table is not None}
+
+
+def rows(library: Library, asked: tuple[Request, ...]) -> "list[pa.Table | None]":
+    """The same as Arrow has it, an answer each; None for what is left out."""
     try:
-        return _answers(library, asked)
+        return _rows(library, asked)
     except BROKEN:  # the library has connected anew
-        return _answers(library, asked)
+        return _rows(library, asked)
 
 
-def _answers(library: Library, asked: tuple[Request, ...]) -> "dict[str, pd.DataFrame]":
+def _rows(library: Library, asked: tuple[Request, ...]) -> "list[pa.Table | None]":
     first = asked[0]
     built_on = views.needed(name for one in asked for name in one.includes)
     with library.cursor(first.report_id, None, built_on) as cursor:
-        present = [one for one in asked if _has_all(cursor, one)]
-        if not present:
-            return {}
+        present = [_has_all(cursor, one) for one in asked]
+        if not any(present):
+            return [None] * len(asked)
         apply.apply(cursor, first.selection)
         cursor.execute(groups()[first.analysis.name].sql)
-        return {one.analysis.name: analysis.frame(cursor, one.analysis.sql, dict(one.values)) for one in present}
+        return [
+            analysis.table(cursor, one.analysis.sql, dict(one.values)) if there else None
+            for one, there in zip(asked, present, strict=True)
+        ]
 
 
 def _has_all(cursor: Any, asked: Request) -> bool:

@@ -1,7 +1,8 @@
 """The files of views and macros that analyses share, each with what it builds on.
 
 ``selection/selected.sql`` answers to the name ``selection``, ``report/sidecar.sql`` to ``sidecar``, and a file in
-``analyses/<topic>/views`` to its own. A header like that of an analysis says which others one needs::
+``analyses/<topic>/views`` or ``rules/findings/views`` to its own. A header like that of an analysis says which others
+one needs::
 
     -- Prose, any number of lines.
     -- includes: selection, power
@@ -36,7 +37,7 @@ def files() -> dict[str, Views]:
         "selection": package.joinpath("selection", "selected.sql"),
         "sidecar": package.joinpath("report", "sidecar.sql"),
     }
-    for topic in package.joinpath("analyses").iterdir():
+    for topic in (*package.joinpath("analyses").iterdir(), package.joinpath("rules", "findings")):
         folder = topic.joinpath("views")
         texts |= {file.name[:-4]: file for file in (folder.iterdir() if folder.is_dir() else ())}
     return {name: _views(name, file.read_text(encoding="utf-8")) for name, file in sorted(texts.items())}

@@ -15,6 +15,9 @@ from profiledb.report import catalog_repair, schema
 from profiledb.report.schema import read_sql
 from profiledb.report.sidecar import Columns
 
+FILE = "catalog.sqlite"
+"""Its name in the folder of a library."""
+
 OPEN_STATES = ("waiting", "converting", "loading")
 
 _log = logging.getLogger("warpdeck")

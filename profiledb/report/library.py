@@ -1,5 +1,6 @@
 """The folder of reports: list, publish, open, delete."""
 
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -11,7 +12,7 @@ from profiledb import words
 from profiledb.errors import AnalysisError, DamagedError, ReportNotFoundError
 from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
-from profiledb.report.catalog import LAUNCHES, TIMELINE, Catalog, Manifest
+from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.schema import SCHEMA_VERSION
 
 __all__ = ["BROKEN", "Library"]
@@ -57,6 +58,8 @@ def _moment(report: Manifest) -> str:
 class Library:
     """Reports of one folder: ``reports/`` with a database, a manifest and sidecars each, ``catalog.sqlite``, ``work/``.
 
+    ``answers/`` holds what was asked of them before (query/kept.py), and may be removed at any time.
+
     May be shared by threads: each query gets a cursor of its own, because one DuckDB connection that several
     threads use at once can return wrong rows.
     """
@@ -65,8 +68,9 @@ class Library:
         self.folder = folder
         self.reports = folder / "reports"
         self.work = folder / "work"
+        self.answers = folder / "answers"
         self.reports.mkdir(parents=True, exist_ok=True)
-        self.catalog = Catalog(folder / "catalog.sqlite")
+        self.catalog = Catalog(folder / FILE)
         self._attached = Attachments(partial(report_path, self.folder))
         self._intact: dict[str, tuple[State, bool]] = {}
 
@@ -108,6 +112,7 @@ class Library:
             path.unlink(missing_ok=True)
         for path in (*self.sidecars(report_id), *self.reports.glob(f"{report_id}.timeline*")):
             path.unlink(missing_ok=True)
+        shutil.rmtree(self.answers / report_id, ignore_errors=True)
 
     def replace(self, before: str, after: str) -> None:
         """Removes a report in favor of another one, which takes over its labels and links."""

@@ -98,4 +98,7 @@ def _sweep(library: "Library") -> None:
     for path in library.reports.glob("*.timeline*"):
         if not any(library.reports.glob(f"{path.name.partition('.')[0]}.v*")):
             path.unlink(missing_ok=True)
+    for folder in library.answers.glob("*"):
+        if not library.path(folder.name).exists():
+            shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(library.work, ignore_errors=True)

@@ -8,8 +8,10 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import TYPE_CHECKING
 
-import duckdb
+if TYPE_CHECKING:
+    import duckdb
 
 SCHEMA_VERSION = 2
 """Raised when a change of the tables or of what fills them makes older report files unreadable."""
@@ -58,13 +60,13 @@ def events() -> frozenset[str]:
     return frozenset(timed - derived)
 
 
-def create(db: duckdb.DuckDBPyConnection) -> None:
+def create(db: "duckdb.DuckDBPyConnection") -> None:
     """Creates every table, empty, in the current schema of ``db``."""
     for name in FILES:
         db.execute(read_sql(name))
 
 
-def comment(db: duckdb.DuckDBPyConnection) -> None:
+def comment(db: "duckdb.DuckDBPyConnection") -> None:
     """Stores the meaning of every table and column in ``db``, where ``duckdb_columns()`` shows it."""
     statements = []
     for table in tables().values():
@@ -80,7 +82,7 @@ def read_sql(name: str, package: str = "profiledb.report") -> str:
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def count_rows(db: duckdb.DuckDBPyConnection, table: str) -> int:
+def count_rows(db: "duckdb.DuckDBPyConnection", table: str) -> int:
     """How many rows a table has."""
     row = db.execute(f"SELECT count(*) FROM {identifier(table)}").fetchone()
     return int(row[0]) if row else 0

@@ -9,11 +9,12 @@ they answer as ``meta``, ``timing``, ``power_log`` and ``task_time`` (sidecar.sq
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-import duckdb
+from typing import TYPE_CHECKING, Literal
 
 from profiledb.report.schema import quote
+
+if TYPE_CHECKING:
+    import duckdb
 
 Kind = Literal["meta", "timings", "power", "tasks"]
 SUFFIX: dict[Kind, str] = {
@@ -108,7 +109,7 @@ def stem(name: str) -> str:
     return Path(name).stem
 
 
-def join(cursor: duckdb.DuckDBPyConnection, reports: Path, report_id: str) -> None:
+def join(cursor: "duckdb.DuckDBPyConnection", reports: Path, report_id: str) -> None:
     """Makes the views of this cursor answer from the sidecars of a report, where it has any."""
     for kind in SUFFIX:
         file = path(reports, report_id, kind)

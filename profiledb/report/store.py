@@ -1,9 +1,10 @@
 """Report files: one DuckDB database each, written once and never changed afterwards."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -33,8 +34,28 @@ class Access:
     extensions: tuple[Path, ...] = ()
 
 
+@dataclass(frozen=True)
+class Ready:
+    """What need not be made or checked again for each report.
+
+    Args:
+        empty: the bytes of a report file with every table of the schema, empty.
+        extensions: by the name of an extension's file, a descriptor of its bytes, of which DuckDB has checked the
+            signature and which nobody can change since (memfd_create, sealed).
+    """
+
+    empty: bytes = b""
+    extensions: Mapping[str, int] = field(default_factory=dict)
+
+
 @contextmanager
-def create(path: Path, memory_limit: str = "1GB", access: Access | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def create(
+    path: Path,
+    memory_limit: str = "1GB",
+    access: Access | None = None,
+    ready: Ready | None = None,
+    threads: int = 0,
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that writes the report file ``path``, with every table of the schema, empty.
 
     The file is complete when the block ends without an error; after an error it is worthless. The connection reaches
@@ -45,22 +66,56 @@ def create(path: Path, memory_limit: str = "1GB", access: Access | None = None) 
         path: file to create; it must not exist.
         memory_limit: what DuckDB may take before it writes to disk beside ``path``, for example ``1GB``.
         access: what else the connection needs.
+        ready: what is there already and need not be made.
+        threads: of DuckDB; 0 is as many as there are cores.
     """
-    access = access or Access()
-    db = duckdb.connect(config={"memory_limit": memory_limit, "temp_directory": f"{path}.spill"})
+    access, ready = access or Access(), ready or Ready()
+    db = _connect(path, memory_limit, access, ready, threads)
     try:
-        for extension in access.extensions:
-            db.execute(f"LOAD {quote(str(extension))}")
         _seal(db, [path.parent, *access.reads])
+        if ready.empty:
+            path.write_bytes(ready.empty)
         db.execute(f"ATTACH {quote(str(path))} AS {CATALOG} ({_FORMAT})")
         db.execute(f"USE {CATALOG}")
-        schema.create(db)
+        if not ready.empty:
+            schema.create(db)
+            schema.comment(db)
         yield db
-        schema.comment(db)
         db.execute("USE memory")
         db.execute(f"DETACH {CATALOG}")
     finally:
         db.close()
+
+
+def _connect(path: Path, memory_limit: str, access: Access, ready: Ready, threads: int) -> duckdb.DuckDBPyConnection:
+    """A connection with its extensions. Signatures are checked unless that has been done for all that is loaded."""
+    checked = bool(access.extensions) and all(one.name in ready.extensions for one in access.extensions)
+    config: dict[str, Any] = {"memory_limit": memory_limit, "temp_directory": f"{path}.spill"}
+    config |= {"threads": threads} if threads else {}
+    config |= {"allow_unsigned_extensions": "true"} if checked else {}
+    db = duckdb.connect(config=config)
+    try:
+        for extension in access.extensions:
+            if checked:
+                with linked(path.parent, extension.name, ready.extensions[extension.name]) as link:
+                    db.execute(f"LOAD {quote(str(link))}")
+            else:
+                db.execute(f"LOAD {quote(str(extension))}")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+@contextmanager
+def linked(folder: Path, name: str, descriptor: int) -> Iterator[Path]:
+    """A name for a file that this process has open: DuckDB tells by the name which extension it is."""
+    link = folder / name
+    link.symlink_to(f"/proc/self/fd/{descriptor}")
+    try:
+        yield link
+    finally:
+        link.unlink()
 
 
 def _seal(db: duckdb.DuckDBPyConnection, allowed: list[Path]) -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
+from profiledb.query.analysis import rows_or_none
 from profiledb.studies.idle import code, place
 from profiledb.studies.summary.answers import class_title
 
@@ -18,6 +19,7 @@ Ask = Callable[..., pd.DataFrame]
 """Runs an analysis by its name, on what is selected; raises NotCapturedError."""
 
 MATMUL = "matmul"
+HOST_CODE = "host code"
 IDLE_PCT = 10.0
 """Share of the time from which on an idle GPU is the first thing to say."""
 SLOW = 1.2
@@ -68,23 +70,17 @@ def idle(ask: Ask) -> Statement | None:
         return None
     worth = float(reasons["idle_ns"].sum())
     text = f"**The GPU is idle {words.percent(share)} of the time** ({words.duration(worth)})."
-    ranges = _rows_or_none(ask, "idle_ranges")
+    ranges = rows_or_none(ask, "idle_ranges")
     where = place(ranges) if len(ranges) else None
     if where is not None:
         text += f" For {words.percent(where['share_pct'])} of that the CPU is in {words.code(where['range'])}."
     else:
         top = reasons.iloc[0]
-        text += f" Main reason: {words.plain(top['reason'])} ({words.percent(top['share_pct'])})."
-    if reasons["reason"].iloc[0] == "host code" and (told := code(_rows_or_none(ask, "idle_code"))):
+        reason = "non-CUDA code on the CPU" if top["reason"] == HOST_CODE else words.plain(top["reason"])
+        text += f" Main reason: {reason} ({words.percent(top['share_pct'])})."
+    if reasons["reason"].iloc[0] == HOST_CODE and (told := code(rows_or_none(ask, "idle_code"))):
         text += f" {told}"
     return Statement(text, worth, "Why the GPU is idle", "idle")
-
-
-def _rows_or_none(ask: Ask, name: str) -> pd.DataFrame:
-    try:
-        return ask(name)
-    except NotCapturedError:
-        return pd.DataFrame()
 
 
 def classes(ask: Ask) -> Statement | None:
@@ -125,9 +121,12 @@ def copies(ask: Ask) -> Statement | None:
     if held.empty or not (worth := float(held["call_ns"].sum())):
         return None
     top = held.groupby("held")["call_ns"].sum().idxmax()
-    why = {"pageable": "use pageable memory", "synchronous": "are synchronous"}.get(str(top), words.plain(top))
     of = held[held["held"] == top]
     count = int(of["count"].sum())
+    verbs = ("uses", "is") if count == 1 else ("use", "are")
+    why = {"pageable": f"{verbs[0]} pageable memory", "synchronous": f"{verbs[1]} synchronous"}.get(
+        str(top), words.plain(top)
+    )
     text = (
         f"**Copies block the CPU for {words.duration(worth)}.** {words.count(count)} of them {why}"
         f" ({words.duration(of['call_ns'].sum())})."

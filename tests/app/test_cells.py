@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from app.ui import heads, tables
+from app.ui import heads, names, tables
 
 
 def words(frame: pd.DataFrame, *columns: heads.Col) -> dict[str, list[str]]:
@@ -99,7 +99,7 @@ def test_long_names_are_cut_in_the_middle_and_kept_whole_below() -> None:
     (cell,) = words(pd.DataFrame({"name": [name]}), column)["name"]
     assert cell.startswith("nvjet_sm90")
     assert cell.endswith("backward")
-    assert len(cell) == (200 - 18) // 7
+    assert len(cell) == int((200 - 18) / 7.5)
     styler, _ = tables.drawn(pd.DataFrame({"name": [name]}), [column])
     assert styler.data["name"].tolist() == [name], "what is copied from the cell"
     assert words(pd.DataFrame({"name": [name]}), heads.Col("name", "Kernel"))["name"] == [name]
@@ -116,3 +116,21 @@ def test_only_the_column_that_leads_somewhere_selects_its_row() -> None:
     assert picked([(1, "total_ns")], [], []) == 1
     assert picked([], [2], []) == 2
     assert picked([(7, "name")], [], ["name"]) is None, "a click on a table that has fewer rows by now"
+
+
+def test_changes_carry_their_sign() -> None:
+    frame = pd.DataFrame({"change_ns": [1.5e6, -2e3, 0, None], "points": [12.34, -0.04, 0.04, None]})
+    assert words(
+        frame,
+        heads.Col("change_ns", "Change", kind="duration", signed=True),
+        heads.Col("points", "Change", kind="percent", signed=True),
+    ) == {"change_ns": ["+1.50 ms", "−2.00 µs", "0 ns", "–"], "points": ["+12.3", "0.0", "0.0", "–"]}
+
+
+def test_whole_names_are_told_apart_by_their_time_where_short_ones_are_shared() -> None:
+    frame = pd.DataFrame({"name": ["a", "b", "b", "c\u202e"], "demangled": ["void a()", "b<1>()", "b<2>()", None]})
+    assert names.whole(frame) == {"a": "void a()"}
+    assert names.whole(frame.assign(total_ns=[1, 2, 3, 4])) == {"a": "void a()", "b\n2": "b<1>()", "b\n3": "b<2>()"}
+    assert names.whole(frame[["name"]]) == {}
+    long = frame.assign(demangled="x" * names.MOST_CHARACTERS)
+    assert names.whole(long) == {}

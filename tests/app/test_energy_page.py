@@ -62,7 +62,7 @@ def test_a_log_of_seconds(dashboard: Dashboard, library: Library) -> None:
         counted = {row["batch"]: 512 * float(row["joules_per_sample"]) for row in csv.DictReader(file)}
     flops = json.loads((SAMPLES / "energy.meta.json").read_text())["flops_per_step"]
     assert float(shown["TFLOP/J"]) == pytest.approx(flops / 1e12 / counted["1"], rel=0.02), "each size is a loop"
-    assert "items per step unknown" in texts(at)
+    assert "Items per step unknown" in texts(at)
     largest = facts(dashboard("energy", report=report_id, steps="batch_512/step_*"))
     assert float(largest["TFLOP/J"]) == pytest.approx(flops / 1e12 / counted["512"], rel=0.05)
     ranges = at.dataframe[1].value

@@ -35,7 +35,7 @@ def test_the_menu_has_groups_and_carries_the_report_with_its_selection(dashboard
     groups = [one.value for one in at.sidebar.caption]
     assert groups == ["GPU", "Program", "Compare", "Special"]
     menu = links(at)
-    assert list(menu)[:4] == ["Library", "Summary", "Timeline", "Kernels"]
+    assert list(menu)[:5] == ["Library", "Summary", "Findings", "Timeline", "Kernels"]
     assert menu["Roofline"].query_string == f"report={report}&range=step_2"
     assert not [label for label, link in menu.items() if link.disabled]
 
@@ -53,7 +53,7 @@ def test_pages_without_data_are_gray_with_the_reason(dashboard: Dashboard, libra
 
 def test_a_compute_report_has_its_own_pages(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ncu", report=next(report.id for report in library.list() if report.kind == "ncu"))
-    assert list(links(at)) == ["Library", "Kernel profiles", "Roofline"]
+    assert list(links(at)) == ["Library", "Findings", "Kernel profiles", "Roofline"]
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,15 @@ def test_the_link_to_copy_holds_all_that_is_settled(dashboard: Dashboard, librar
     report = find(library, "transformer_training.nsys-rep")
     at = dashboard("kernels", report=report, range="step_2", search="gemm")
     assert [one.value for one in at.code if "report=" in one.value] == [f"?report={report}&range=step_2&search=gemm"]
+
+
+def test_a_report_is_pinned_with_one_click(dashboard: Dashboard, library: Library) -> None:
+    report = find(library, "transformer_training.nsys-rep")
+    at = dashboard("kernels", report=report)
+    for label, stands in (("Pin", True), ("Unpin", False)):
+        (button,) = [one for one in at.button if one.key == "top-pin"]
+        assert button.label == label
+        at = button.click().run()
+        assert not at.exception
+        assert (switcher.PINNED in library.catalog.labels().get(report, [])) is stands
+        assert picker(at).options[0].startswith("★") is stands

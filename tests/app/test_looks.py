@@ -1,14 +1,20 @@
 """Colors that stand in two places, and charts whose axis begins where it says."""
 
+import math
 import tomllib
+from itertools import combinations
 
 import pytest
 
 from app.ui import charts
 from app.ui.charts import ACCENT, GROUND, Theme
+from app.ui.theme import CATEGORIES
 from app.views.compare.charts import End, Part, waterfall
 from tests.conftest import ROOT
+from tests.profiledb.rules.test_classes import BUNDLED, VISION, lab
 
+APART = 10
+"""Distance (CIE76) of two colors that a bar shows beside each other."""
 THEMES: tuple[Theme, Theme] = ("light", "dark")
 
 
@@ -26,6 +32,18 @@ def test_what_charts_draw_stands_out_from_the_page(theme: Theme) -> None:
     """3:1, as WCAG 2 asks of graphics; 4.5:1 for marks, whose words have their color."""
     for color, least in ((ACCENT, 3), (charts.GREY, 4.5), (charts.NEUTRAL, 3), (charts.MARK, 4.5)):
         assert contrast(color[theme], GROUND[theme]) >= least
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_categories_have_colors_of_their_own(theme: Theme) -> None:
+    """They stand out from the page, are told apart by every eye, and are not taken for a class of kernels."""
+    mine = CATEGORIES[theme]
+    assert min(contrast(color, GROUND[theme]) for color in mine) >= 3
+    for kind in VISION:
+        seen = [lab(color, kind) for color in (*mine, charts.NEUTRAL[theme])]
+        assert min(math.dist(one, other) for one, other in combinations(seen, 2)) >= APART
+    classes = [lab(getattr(one, theme), "normal") for one in BUNDLED]
+    assert min(math.dist(lab(color, "normal"), one) for color in mine for one in classes) >= 8
 
 
 def contrast(one: str, other: str) -> float:

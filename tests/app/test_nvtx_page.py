@@ -187,9 +187,19 @@ def test_the_icicle_keeps_to_its_number() -> None:
     assert sum(node.own for node in found) == pytest.approx(10_000)
 
 
+def test_the_icicle_ends_at_its_deepest_level() -> None:
+    """A capture whose ranges are never popped nests hundreds of levels, each as wide as the one before."""
+    rows = tree(*[(i, i - 1 if i else None, 1000 - i, 999 - i) for i in range(300)])
+    rows["level"] = range(300)
+    facts = pd.Series({"busy_ns": 1000, "gpu_ns": 1000, "cpu_ns": 1000, "operations": 9})
+    found = icicle.nodes(rows, facts, "busy_ns")
+    assert max(node.level for node in found) == icicle.DEEPEST + 1
+    assert sum(node.own for node in found) == 1000
+
+
 def test_bars_stand_at_the_numbers_of_the_program(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("nvtx", report=of(library, "transformer_steps.nsys-rep"), path="step_1/forward")
-    chart = json.loads(next(one.proto.spec for one in at.get("plotly_chart") if one.proto.id.endswith("steps-pace")))
+    chart = json.loads(next(one.proto.spec for one in at.get("plotly_chart") if "steps-pace" in one.proto.id))
     assert {place for trace in chart["data"] for place in base64.b64decode(trace["x"]["bdata"])} == {0, 1, 2, 3, 4}
     assert chart["layout"]["xaxis"]["title"]["text"] == "Step"
     assert "number" not in at.dataframe[2].value.columns, "the name says it: step_0"

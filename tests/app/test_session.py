@@ -36,4 +36,4 @@ def test_analyses_of_idle_time_are_answered_together(library: Library, gaps: str
     for name in ("idle_gaps", "idle_reasons", "idle_ranges"):
         assert session.whole(gaps, name).equals(analysis.run(library, gaps, name)), name
     assert session.whole(gaps, "idle_gaps", limit=2).equals(analysis.run(library, gaps, "idle_gaps", {"limit": 2}))
-    assert session.run_or_none(gaps, "idle_code").empty  # without CPU samples
+    assert analysis.rows_or_none(session.run, gaps, "idle_code").empty  # without CPU samples

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from bench import pages
 
@@ -20,14 +20,24 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page without the cookies of others, wide enough for everything, with patience for a busy machine."""
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """What the pages of a module share: scripts of Streamlit that are loaded and compiled already."""
     with browser.new_context(viewport={"width": 1440, "height": 1000}) as context:
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        expect.set_options(timeout=60_000)
-        yield page
+        yield context
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A page without the cookies of others, wide enough for everything, with patience for a busy machine."""
+    page = context.new_page()
+    kept = "cookies,local_storage,indexeddb,service_workers,websql,cache_storage"
+    context.new_cdp_session(page).send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": kept})
+    context.clear_cookies()
+    page.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    yield page
+    page.close()
 
 
 @pytest.fixture

@@ -1,9 +1,5 @@
 """Every page in both themes against the rules of axe-core: contrast, names, roles, structure."""
 
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +13,7 @@ from app.ui.charts import Theme
 from bench.pages import dashboard, wait_at_rest
 from profiledb.report.catalog import LAUNCHES
 from profiledb.report.library import Library
-from tests.conftest import ROOT, SAMPLES
+from tests.conftest import SAMPLES, ingest_files
 
 pytestmark = [
     pytest.mark.browser,
@@ -62,14 +58,9 @@ PALE = """() => {
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a report for every page."""
     folder = tmp_path_factory.mktemp("accessibility")
-    inbox = folder / "inbox"
-    inbox.mkdir()
-    for name in ("transformer_training", "attention", "energy", "tasks"):
-        for path in SAMPLES.glob(f"{name}.*"):
-            if path.suffix != ".nsys-rep":
-                shutil.copy(path, inbox)
-    environment = os.environ | {"WARPDECK_DATA": str(folder), "WARPDECK_SAMPLES": "off"}
-    subprocess.run([sys.executable, "-m", "ingest", "--once"], cwd=ROOT, env=environment, check=True, timeout=280)
+    names = ("transformer_training", "attention", "energy", "tasks")
+    files = [path for name in names for path in SAMPLES.glob(f"{name}.*") if path.suffix != ".nsys-rep"]
+    ingest_files(folder, files)
     return folder
 
 

@@ -11,8 +11,9 @@ from app.pages import VIEWS
 from bench.pages import dashboard
 from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES, Once, copy_data, ingest_files
+from tests.conftest import SAMPLES, ingest_files
 from tests.e2e.test_drop import cell
+from tests.support import sweep
 
 pytestmark = pytest.mark.browser
 PATIENCE_MS = 150_000
@@ -21,21 +22,41 @@ ROW_PX = 34
 OPEN_PX = 70
 
 
-@pytest.fixture
-def reports(once: Once, tmp_path: Path) -> Library:
-    """A library of several reports that the test may change."""
-    made = once("addresses", lambda folder: ingest_files(folder, [SAMPLES / name for name in NAMES]))
-    copy_data(made, tmp_path / "data")
-    return Library(tmp_path / "data" / "library")
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """A library of several reports, which tests leave as it is."""
+    return taken_in(tmp_path_factory.mktemp("addresses"))
 
 
-@pytest.fixture
-def address(page: Page, reports: Library) -> Iterator[str]:
+def taken_in(folder: Path) -> Library:
+    ingest_files(folder, [SAMPLES / name for name in NAMES])
+    return Library(folder / "library")
+
+
+@pytest.fixture(scope="module")
+def served(reports: Library) -> Iterator[str]:
     """The dashboard on these reports."""
-    expect.set_options(timeout=PATIENCE_MS)  # the page's fixture sets it back for each test
-    settings = {"WARPDECK_DATA": str(reports.folder.parent), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
-    with dashboard(settings) as address:
+    with dashboard(settings(reports)) as address:
         yield address
+
+
+def settings(library: Library) -> dict[str, str]:
+    return {"WARPDECK_DATA": str(library.folder.parent), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
+
+
+@pytest.fixture
+def address(page: Page, served: str) -> str:
+    """Where it is, for tests with patience."""
+    expect.set_options(timeout=PATIENCE_MS)  # the page's fixture sets it back for each test
+    return served
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[tuple[str, Library]]:
+    """A dashboard on a library that the test may change."""
+    library = taken_in(tmp_path)
+    with dashboard(settings(library)) as address:
+        yield address, library
 
 
 def oldest(library: Library) -> Manifest:
@@ -71,7 +92,7 @@ def test_open_shows_the_report_of_its_row_on_a_busy_machine(
     listed = [report.id for report in reports.list()]
     wanted = oldest(reports)
     assert wanted.id != listed[0]
-    for _ in range(3):
+    for _ in range(3 if sweep.whole() else 1):
         page.goto("about:blank")
         page.goto(address)
         expect(cell(page, wanted.name)).to_be_attached()
@@ -81,7 +102,8 @@ def test_open_shows_the_report_of_its_row_on_a_busy_machine(
 
 @pytest.mark.timeout(900)
 def test_a_link_shows_the_report_that_it_names_on_every_page(page: Page, address: str, reports: Library) -> None:
-    for view in VIEWS:
+    """A sweep over the pages: that each opens by a link is seen in test_policy, too."""
+    for view in sweep.part(VIEWS, 5, parts=4):
         wanted = oldest(reports) if view.subject == TIMELINE else next(r for r in reports.list() if view.fits(r))
         page.goto(f"{address}/{view.url}?report={wanted.id}")
         expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
@@ -93,9 +115,11 @@ def test_a_link_shows_the_report_that_it_names_on_every_page(page: Page, address
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_library_goes_on_where_the_report_of_the_picker_is_deleted(
-    page: Page, address: str, reports: Library, busy_machine: None
+    page: Page, own: tuple[str, Library], busy_machine: None
 ) -> None:
-    gone, left = reports.list()[0], reports.list()[1:]
+    expect.set_options(timeout=PATIENCE_MS)
+    address, library = own
+    gone, left = library.list()[0], library.list()[1:]
     page.goto(address)
     expect(picker(page)).to_have_value(re.compile(re.escape(gone.name)))
     page.get_by_test_id("stDataFrame").first.click(position={"x": 18, "y": ROW_PX + ROW_PX // 2})

@@ -2,11 +2,8 @@
 
 import csv
 import io
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +15,7 @@ from app.pages import VIEWS
 from bench.pages import dashboard
 from profiledb.report.catalog import LAUNCHES
 from profiledb.report.library import Library
-from tests.conftest import ROOT, SAMPLES
+from tests.conftest import SAMPLES, ingest_files
 
 pytestmark = pytest.mark.browser
 NAMES = ("transformer_training", "attention", "energy", "tasks", "kernels")
@@ -43,20 +40,19 @@ COUNT = """() => {
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a report for every page; in one of them a kernel has the name of a formula."""
-    folder = tmp_path_factory.mktemp("policy")
-    inbox = folder / "inbox"
-    inbox.mkdir()
-    for path in SAMPLES.iterdir():
-        if path.name.partition(".")[0] in NAMES and path.suffix in (".sqlite", ".ncu-rep", ".csv", ".json"):
-            shutil.copy(path, inbox)
-    for path in (*SAMPLES.glob("ddp/ddp_1.*"), *SAMPLES.glob("ddp/ddp_strong_2_*")):
-        shutil.copy(path, inbox)
-    with closing(sqlite3.connect(inbox / "transformer_training.sqlite")) as db, db:
+    folder, named = tmp_path_factory.mktemp("policy"), tmp_path_factory.mktemp("named") / "transformer_training.sqlite"
+    shutil.copy(SAMPLES / named.name, named)
+    files = [
+        path
+        for path in SAMPLES.iterdir()
+        if path.name.partition(".")[0] in NAMES and path.suffix in (".sqlite", ".ncu-rep", ".csv", ".json")
+    ]
+    with closing(sqlite3.connect(named)) as db, db:
         top = "SELECT shortName FROM CUPTI_ACTIVITY_KIND_KERNEL GROUP BY 1 ORDER BY sum(end - start) DESC LIMIT 1"
         name = db.execute(top).fetchone()[0]
         db.execute("UPDATE StringIds SET value = ? WHERE id = ?", (FORMULA, name))
-    environment = os.environ | {"WARPDECK_DATA": str(folder), "WARPDECK_SAMPLES": "off"}
-    subprocess.run([sys.executable, "-m", "ingest", "--once"], cwd=ROOT, env=environment, check=True, timeout=250)
+    files = [named if path.name == named.name else path for path in files]
+    ingest_files(folder, [*files, *SAMPLES.glob("ddp/ddp_1.*"), *SAMPLES.glob("ddp/ddp_strong_2_*")])
     return folder
 
 

@@ -1,10 +1,6 @@
 """The roofline as a person uses it: a click on a point opens its launch; a Systems report is linked on the page."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from bench.pages import dashboard
 from profiledb.report.library import Library
-from tests.conftest import ROOT, SAMPLES
+from tests.conftest import SAMPLES, ingest_files
 
 pytestmark = pytest.mark.browser
 
@@ -33,12 +29,7 @@ PLACE = """key => {
 @pytest.fixture
 def library(tmp_path: Path) -> Library:
     """A library with the pair of reports of the sample kernels."""
-    inbox = tmp_path / "inbox"
-    inbox.mkdir()
-    for name in ("kernels.ncu-rep", "kernels.sqlite"):
-        shutil.copy(SAMPLES / name, inbox)
-    environment = os.environ | {"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}
-    subprocess.run([sys.executable, "-m", "ingest", "--once"], cwd=ROOT, env=environment, check=True, timeout=120)
+    ingest_files(tmp_path, [SAMPLES / "kernels.ncu-rep", SAMPLES / "kernels.sqlite"])
     return Library(tmp_path / "library")
 
 

@@ -227,6 +227,24 @@ def test_dragging_over_a_chart_selects_its_time(page: Page, address: str) -> Non
     assert float(times["to"]) == pytest.approx(0.95 * end_ms, rel=0.02)
 
 
+def test_dragging_over_steps_selects_their_time(page: Page, address: str, library: Library) -> None:
+    page.goto(f"{address}/nvtx?report={TRAINING}")
+    at_rest(page, "Ranges & steps")
+    chart = page.locator(".js-plotly-plot", has_text="Step").last
+    chart.scroll_into_view_if_needed()
+    box = chart.locator(".nsewdrag").first.bounding_box()
+    assert box
+    for place, act in ((0.41, page.mouse.down), (0.79, page.mouse.up)):  # over the steps 2 and 3 of 0 to 4
+        page.mouse.move(box["x"] + place * box["width"], box["y"] + box["height"] / 2, steps=8)
+        act()
+    expect(page).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+"))
+    times = dict(part.split("=") for part in page.url.partition("?")[2].split("&"))
+    rows = analysis.run(library, library.find(TRAINING).id, "iterations", {"rank": 1}).to_dict("records")
+    first, last = (next(row for row in rows if row["name"] == name) for name in ("step_2", "step_3"))
+    assert float(times["from"]) == pytest.approx(first["start_ns"] / 1e6, abs=1e-3)
+    assert float(times["to"]) == pytest.approx((last["start_ns"] + last["cpu_ns"]) / 1e6, abs=1e-3)
+
+
 def test_commands_are_copied_as_they_stand(page: Page, address: str) -> None:
     page.goto(f"{address}/idle?report={TRAINING}")
     at_rest(page, "Idle & launch")

@@ -1,11 +1,8 @@
 """Clicks on tables of Compare and Split: how a kernel's durations spread, and an iteration that the kernels tell."""
 
-import os
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +14,7 @@ from app.selection.address import milliseconds
 from bench.pages import dashboard
 from profiledb.query import analysis
 from profiledb.report.library import Library
-from tests.conftest import ROOT, SAMPLES
+from tests.conftest import SAMPLES, ingest_files
 
 pytestmark = [
     pytest.mark.browser,
@@ -30,16 +27,11 @@ FIRST_ROW: Position = {"x": 60, "y": 50}
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with two reports of training, and one of them without its ranges."""
     folder = tmp_path_factory.mktemp("training")
-    inbox = folder / "inbox"
-    inbox.mkdir()
-    for name in ("transformer_steps.sqlite", "transformer_training.sqlite"):
-        shutil.copy(SAMPLES / name, inbox)
-    bare = inbox / "without_ranges.sqlite"
+    bare = tmp_path_factory.mktemp("bare") / "without_ranges.sqlite"
     shutil.copy(SAMPLES / "transformer_steps.sqlite", bare)
     with closing(sqlite3.connect(bare)) as db, db:
         db.execute("DELETE FROM NVTX_EVENTS")
-    environment = os.environ | {"WARPDECK_DATA": str(folder), "WARPDECK_SAMPLES": "off"}
-    subprocess.run([sys.executable, "-m", "ingest", "--once"], cwd=ROOT, env=environment, check=True, timeout=120)
+    ingest_files(folder, [bare, *(SAMPLES / f"transformer_{name}.sqlite" for name in ("steps", "training"))])
     return folder
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from ingest.conversion.prepared import sealed_copy
 from ingest.nsys import load, sqlite
 from profiledb.query import views
 from profiledb.report import store
@@ -117,13 +118,15 @@ def test_no_name_of_a_parquet_file_runs_as_sql(
     assert not (ROOT / "written.parquet").exists()
 
 
-def test_a_connection_that_loads_reaches_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("checked", [False, True], ids=["checked by DuckDB", "checked before"])
+def test_a_connection_that_loads_reaches_nothing_else(tmp_path: Path, checked: bool) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "secret.csv").write_text("a\n1\n")
     source = SAMPLES / "transformer_inference.sqlite"
     access = sqlite.access(source)
     extension = shutil.copy(access.extensions[0], tmp_path / "work" / "other.duckdb_extension")
-    with store.create(tmp_path / "work" / "report.duckdb", access=access) as db:
+    ready = store.Ready(extensions={access.extensions[0].name: sealed_copy(access.extensions[0])} if checked else {})
+    with store.create(tmp_path / "work" / "report.duckdb", access=access, ready=ready) as db:
         load.load(db, sqlite.export(db, source))
         with pytest.raises(duckdb.PermissionException, match="disabled through configuration"):
             db.execute(f"LOAD '{extension}'")  # though it lies where the connection may read and write

@@ -11,7 +11,7 @@ import pytest
 
 from profiledb.report.library import Library
 from tests.conftest import CORPUS, SAMPLES, Once
-from tests.support import edits, generated, oracle
+from tests.support import edits, generated, oracle, sweep
 from tests.support.ddp_samples import make_ddp
 from tests.support.oracle import ON_CORPUS, ON_GENERATED, ON_SAMPLES, READABLE, Case, Table
 
@@ -42,7 +42,7 @@ def asked(nsys: Path, once: Once) -> Asked:
 
 @needs_corpus
 @pytest.mark.parametrize("case", ON_CORPUS, ids=str)
-@pytest.mark.parametrize("report", READABLE)
+@pytest.mark.parametrize("report", sweep.part(READABLE, 1, parts=3))
 def test_corpus(
     every_report: Library, asked: Asked, sqlite_export: Callable[[str], Path], report: str, case: Case
 ) -> None:
@@ -51,6 +51,7 @@ def test_corpus(
 
 
 @needs_corpus
+@pytest.mark.skipif(not sweep.whole(), reason="asks of all reports at once: make test-all")
 def test_corpus_has_rows_for_the_rest(asked: Asked, sqlite_export: Callable[[str], Path]) -> None:
     folders = [asked(sqlite_export(report), ON_CORPUS) for report in READABLE]
     silent = {case.asked for case in ON_CORPUS if not any(oracle.asked(folder, case) for folder in folders)}

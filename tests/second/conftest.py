@@ -12,7 +12,7 @@ from profiledb.query import analysis
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 from tests.second.raw import Capture, read
-from tests.support import ddp_samples
+from tests.support import ddp_samples, sweep
 from tests.support.ddp_samples import make_ddp
 
 __all__ = ["make_ddp"]
@@ -23,14 +23,16 @@ EXPORTS = {
 }
 """Export of each sample by the name of its report."""
 
-EVERY = pytest.mark.parametrize("sample", EXPORTS, indirect=True)
+PARTS = 3
+"""Days after which every sample has had its turn (support/sweep.py): tests of one share what it was asked."""
+EVERY = pytest.mark.parametrize("sample", sweep.part(EXPORTS, 2, PARTS), indirect=True)
 """Marks tests that hold for each of them."""
 
 
 def but(wrong: Collection[str], reason: str, names: Iterable[str] = EXPORTS) -> pytest.MarkDecorator:
     """Marks tests that hold for each sample but these, of which our answer is known to be wrong."""
     mark = pytest.mark.xfail(strict=True, reason=reason)
-    samples = [pytest.param(name, marks=[mark] if name in wrong else []) for name in names]
+    samples = [pytest.param(name, marks=[mark] if name in wrong else []) for name in sweep.part(names, 2, PARTS)]
     return pytest.mark.parametrize("sample", samples, indirect=True)
 
 

@@ -10,7 +10,8 @@ from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import LAUNCHES, TIMELINE
 from tests.parity.test_every_report import FILES
 from tests.second import phases
-from tests.second.conftest import EVERY, EXPORTS, Rows, Sample, known
+from tests.second.conftest import EVERY, EXPORTS, PARTS, Rows, Sample, known
+from tests.support import sweep
 from tests.support.answers import Answers
 
 WHOLES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -63,7 +64,7 @@ OTHERS = [name for name in FILES if name.partition(".")[0] not in EXPORTS or nam
 """Every report but the samples of nsys, of which the second computation has every share already."""
 
 
-@pytest.fixture(params=OTHERS)
+@pytest.fixture(params=sweep.part(OTHERS, 1, PARTS))
 def asked(answers: Answers, request: pytest.FixtureRequest) -> Asked:
     return Asked(answers, request.param)
 

@@ -1,11 +1,15 @@
 """What each analysis answers of each report when nothing is chosen: asked once for all tests of a process."""
 
+from collections.abc import Iterator
+
 import pandas as pd
 import pytest
 
 from profiledb.errors import NotCapturedError
 from profiledb.query import analysis, header
+from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
+from tests.support import sweep
 
 
 class Answers:
@@ -44,6 +48,25 @@ class Answers:
 def joined(found: header.Analysis) -> dict[str, str]:
     """The parameters without which an analysis of two reports has no second one."""
     return {"ncu": "kernels.ncu-rep"} if found.joins else {}
+
+
+def turns(library: Library, name: str) -> Iterator[tuple[int, header.Analysis]]:
+    """The analyses whose turn it is in a sweep over the reports of a library, for the report of this name.
+
+    Of each it is the turn of a part of the reports that have what it needs, of one at least, and of a part of the
+    others. The number of an analysis is different for neighbors among its reports.
+    """
+    reports = sorted(library.list(), key=lambda report: report.name)
+    for key, asking in enumerate(header.analyses().values()):
+        having = {has: [one.name for one in reports if has_needs(one, asking) == has] for has in (True, False)}
+        for names in having.values():
+            if name in sweep.part(names, key):
+                yield key + names.index(name), asking
+
+
+def has_needs(report: Manifest, asking: header.Analysis) -> bool:
+    """Whether a report has rows of what an analysis needs, by the tables of its own alone."""
+    return all(any(table in report.rows for table in tables) for tables in asking.needs)
 
 
 @pytest.fixture(scope="session", name="answers")

@@ -3,6 +3,8 @@
 pytest-xdist's own ``--dist loadgroup`` sees no group with pytest 9.2, so that the scheduler here tells them by name.
 """
 
+import re
+
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
@@ -15,6 +17,12 @@ REPORTS = (
     "tests/second/",
 )
 """Where tests of the same report share its answers; its name is their parameter."""
+
+MODE = re.compile(r"^(thread|process)-|-(thread|process)$")
+"""What the parameters of some of them have beside the report."""
+
+FIRST = ("tests/e2e/", "tests/faults/", "tests/warpdeck/", "tests/workloads/")
+"""Tests that take long one by one: begun last, they would keep one process at work when the others have finished."""
 
 SLOW = {"built", "ddp", "ingest", "nsys_samples"}
 """Fixtures of which each takes a second or more: a worker, or libraries of samples."""
@@ -32,19 +40,20 @@ def group(nodeid: str) -> str:
     if nodeid.startswith(MODULES):
         return nodeid.partition("::")[0]
     if nodeid.startswith(REPORTS) and nodeid.endswith("]"):
-        return nodeid.partition("[")[2]
+        return MODE.sub("", nodeid.partition("[")[2][:-1])
     return nodeid
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests by what they use, before ``-m`` reads the markers."""
+    """Marks tests by what they use, before ``-m`` reads the markers, and puts those first that take long."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if "busy_machine" in fixtures:
             item.add_marker("alone")
         if fixtures & SLOW:
             item.add_marker("slow")
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -7,12 +7,16 @@ import resource
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from profiledb import terminal
 from profiledb.cli import main as of_library
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import ROOT
 from warpdeck import main as command
 
@@ -148,20 +152,62 @@ def test_completion_knows_every_command(shell: str) -> None:
 
 def test_bash_completes_commands_options_and_files(tmp_path: Path) -> None:
     (tmp_path / "my.nsys-rep").touch()
-    script = tmp_path / "completion.bash"
-    script.write_text(warpdeck("completion", "bash").stdout)
-
-    def completed(*words: str) -> list[str]:
-        ask = f"""
-          source "{script}"; cd "{tmp_path}"
-          function_of=$(complete -p warpdeck | sed 's/.*-F \\([^ ]*\\) .*/\\1/')
-          COMP_WORDS=({shlex.join(["warpdeck", *words])}); COMP_CWORD={len(words)}
-          "$function_of"; printf '%s\\n' "${{COMPREPLY[@]}}"
-        """
-        done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=False)
-        return done.stdout.split()
-
+    completed = bash(tmp_path)
     assert completed("cross") == ["crossover"]
     assert "--fail-above" in completed("compare", "--fa")
     assert completed("run", "--format", "j") == ["json"]
     assert completed("open", "my") == ["my.nsys-rep"]
+
+
+def test_the_list_asks_the_catalog_alone(tmp_path: Path) -> None:
+    listed = ["list", "--library", str(tmp_path)]
+    code = f"import sys; from profiledb.cli.main import main; main({listed}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not set(HEAVY) & set(done.stdout.split())
+
+
+def test_bash_completes_reports_by_name_and_id(tmp_path: Path) -> None:
+    """A name that a shell would read is completed by its id alone, and so are two reports of one name."""
+    hostile = f"$(touch {tmp_path}/ran).nsys-rep"
+    reports = {"0a": "train one.nsys-rep", "0b": hostile, "0c": "train.nsys-rep", "0d": "two", "0e": "two", "0f": "-x"}
+    catalog = Library(tmp_path / "library").catalog
+    for report_id, name in reports.items():
+        catalog.add_report(Manifest(report_id, SCHEMA_VERSION, name, "nsys", report_id, 1))
+    completed = bash(tmp_path, WARPDECK_LIBRARY=str(tmp_path / "library"))
+    assert sorted(completed("summary", "0")) == sorted(reports)
+    for words in (("summary", "tr"), ("compare", "0a", "tr"), ("scaling", "0a", "0c", "tr"), ("run", "kernels", "tr")):
+        assert completed(*words) == ["train.nsys-rep"], words
+    assert completed("summary", "$") == completed("summary", "two") == completed("link", "tw") == []
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_script_for_zsh_completes_reports() -> None:
+    script = warpdeck("completion", "zsh").stdout
+    assert "warpdeck list --format words" in script
+    assert re.search(r":report before the change.*:_warpdeck_reports", script)
+
+
+def bash(folder: Path, **environment: str) -> Callable[..., list[str]]:
+    """What a bash in this folder completes the last word of a command with."""
+    script = folder / "completion.bash"
+    script.write_text(warpdeck("completion", "bash").stdout)
+    command = folder / "bin" / "warpdeck"
+    command.parent.mkdir()
+    command.write_text(
+        f'#!/bin/sh\ncd {shlex.quote(str(ROOT))} && exec {shlex.quote(sys.executable)} -m warpdeck "$@"\n'
+    )
+    command.chmod(0o755)
+    path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
+
+    def completed(*words: str) -> list[str]:
+        ask = f"""
+          source "{script}"; cd "{folder}"
+          function_of=$(complete -p warpdeck | sed 's/.*-F \\([^ ]*\\) .*/\\1/')
+          COMP_WORDS=({shlex.join(["warpdeck", *words])}); COMP_CWORD={len(words)}
+          "$function_of"; printf '%s\\n' "${{COMPREPLY[@]}}"
+        """
+        environment_of = os.environ | environment | {"PATH": path}
+        done = subprocess.run(["bash", "-c", ask], env=environment_of, capture_output=True, text=True, check=False)
+        return [word for word in done.stdout.splitlines() if word]
+
+    return completed

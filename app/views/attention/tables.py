@@ -44,7 +44,7 @@ RATIO_COLUMNS = heads.of(
 )
 PART_COLUMNS = heads.of(
     "attention_parts",
-    heads.use("variant", width=170),
+    heads.use("variant", width=190),
     heads.use("tokens", width=64),
     heads.use("part", name="title", width=76),
     heads.use("calls", width=52),

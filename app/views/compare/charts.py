@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, NEUTRAL, Theme, duration_ticks, faded, frame, round_duration
+from app.ui.figures import kept
 
 _LINK = {"light": "rgba(49, 51, 63, 0.35)", "dark": "rgba(250, 250, 250, 0.35)"}
 _ROW_PX = 24
@@ -40,6 +41,7 @@ class End:
     words: str
 
 
+@kept
 def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.Figure:
     """The parts that lead from one value to another in ns, one below the other, on an axis that begins at the first.
 
@@ -69,7 +71,7 @@ def waterfall(parts: Sequence[Part], first: End, last: End, theme: Theme) -> go.
     figure.update_xaxes(
         tickvals=ticks,
         ticktext=[_change(tick / size) for tick in ticks],
-        title=f"Change from A ({unit})",
+        title_text=f"Change from A ({unit})",
         showgrid=False,
     )
     return figure
@@ -80,6 +82,7 @@ def _change(amount: float) -> str:
     return "0" if abs(amount) < 1e-9 else f"{'+' if amount > 0 else '−'}{abs(amount):,g}"
 
 
+@kept
 def differences(parts: Sequence[Part], title: str, theme: Theme) -> go.Figure:
     """Parts that add up to nothing, such as changes of shares, each from 0."""
     figure = go.Figure()
@@ -87,7 +90,7 @@ def differences(parts: Sequence[Part], title: str, theme: Theme) -> go.Figure:
     figure.add_vline(x=0, line={"width": 1, "color": _LINK[theme]})
     sizes = [part.size for part in parts]
     _rows(figure, [part.title for part in parts], min([0.0, *sizes]), max([0.0, *sizes]), theme)
-    figure.update_xaxes(title=title, nticks=6)
+    figure.update_xaxes(title_text=title, nticks=6)
     return figure
 
 
@@ -136,6 +139,7 @@ def _rows(figure: go.Figure, titles: Sequence[str], low: float, high: float, the
     )
 
 
+@kept
 def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) -> go.Figure:
     """Durations in ns of two samples over common bins, each as a share of its own."""
     whole = np.concatenate([a.to_numpy(dtype=float), b.to_numpy(dtype=float)])
@@ -167,9 +171,9 @@ def distributions(a: "pd.Series[float]", b: "pd.Series[float]", theme: Theme) ->
     figure.update_xaxes(
         tickvals=list(places),
         ticktext=[round_duration(ns) for ns in ticks],
-        title="Duration, logarithmic" if log else "Duration",
+        title_text="Duration, logarithmic" if log else "Duration",
     )
-    figure.update_yaxes(title="Launches (%)", rangemode="tozero")
+    figure.update_yaxes(title_text="Launches (%)", rangemode="tozero")
     figure.update_layout(
         showlegend=True, legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.14, "font": {"size": FONT_PX}}
     )

@@ -9,6 +9,7 @@ from app.ui import format as fmt
 from app.ui import page as ui
 from app.ui.titles import titles as report_titles
 from app.views.compare import chart, tables, words
+from app.views.compare import found as findings
 from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.studies.compare import matching
 from profiledb.studies.compare.matching import Basis, Side
@@ -44,6 +45,7 @@ def page() -> None:
     _say(found)
     tables.facts(found)
     chart.show(found)
+    findings.show(manifest, other, mine, theirs)
     tables.kernels(found)
     tables.phases(found)
     tables.copies(found)

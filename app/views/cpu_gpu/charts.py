@@ -60,7 +60,7 @@ def times(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure | 
     charts.frame(figure, theme, height=400, left=64, right=16, top=66, bottom=44)
     ticks = charts.duration_ticks(min(values), max(values), log=True)
     figure.update_yaxes(type="log", tickvals=ticks, ticktext=[charts.round_duration(ns) for ns in ticks])
-    figure.update_yaxes(title="Median time", col=1)
+    figure.update_yaxes(title_text="Median time", col=1)
     for place, panel in enumerate(panels, 1):
         _axis(figure, panel, place, len(panels), theme)
     _finish(figure)
@@ -83,13 +83,13 @@ def shares(panels: Sequence[Panel], colors: Colors, theme: Theme) -> go.Figure |
         shown = sizes[:: math.ceil(len(sizes) * len(panels) / _TICKS) or 1]
         figure.update_xaxes(
             tickvals=[sizes.index(size) for size in shown], ticktext=[short(size) for size in shown],
-            title="Size", col=place,
+            title_text="Size", col=place,
         )  # fmt: skip
     if not named:
         return None
     charts.frame(figure, theme, height=280, left=64, right=16, top=66, bottom=44)
     figure.update_yaxes(range=[0, 100], tickvals=[0, 25, 50, 75, 100], showgrid=True)
-    figure.update_yaxes(ticktext=["0", "25", "50", "75", "100 %"], title="Share of the time", col=1)
+    figure.update_yaxes(ticktext=["0", "25", "50", "75", "100 %"], title_text="Share of the time", col=1)
     figure.update_layout(barmode="stack", bargap=0.12)
     _finish(figure)
     return figure
@@ -172,7 +172,7 @@ def _axis(figure: go.Figure, panel: Panel, place: int, many: int, theme: Theme) 
     shown = sizes[:: math.ceil(len(sizes) * many / _TICKS)]
     figure.update_xaxes(
         type="log", range=[low - pad, high + pad], tickvals=shown, ticktext=[short(size) for size in shown],
-        title="Size", col=place,
+        title_text="Size", col=place,
     )  # fmt: skip
     edges = (10 ** (low - pad), 10 ** (high + pad))
     for crossover in panel.crossovers:

@@ -129,8 +129,9 @@ def downloads(manifest: Manifest) -> None:
     st.caption(
         f"One row per task and size, {len(features.columns())} columns: these times, the GPU, and what the"
         " profile says about the ranges TASK\\_SIZE/gpu without warm\\-up (kernels, launch shapes, memcpy, busy"
-        " time). For one table of several reports, run python \\-m profiledb features REPORT... \\-o FILE"
+        " time). For one table of several reports, run:"
     )
+    st.code("warpdeck features REPORT... -o FILE", language=None)
     name = Path(fmt.visible(manifest.name)).stem
     made: tuple[tuple[str, str, Callable[[], bytes]], ...] = (
         ("CSV", "text/csv", lambda: spreadsheet.csv_text(features.frame(library, manifest)).encode()),

@@ -7,11 +7,13 @@ from plotly.subplots import make_subplots
 from app.ui import charts
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GREY, GROUND, MARK, Theme, faded
+from app.ui.figures import kept
 
 _WIDE = 0.012
 """Share of the width that a character of a range's name takes."""
 
 
+@kept
 def power(rows: pd.DataFrame, bands: pd.DataFrame, limit_w: float | None, theme: Theme) -> go.Figure:
     """One GPU of ``power_over_time``, and ``power_ranges`` below; a reading holds until the next one."""
     low, high = float(rows["window_start_ns"].iloc[0]), float(rows["window_end_ns"].iloc[0])

@@ -134,7 +134,8 @@ def _step_words(step: "pd.Series[Any] | None") -> str:
         if fmt.number(step[column]) is None
     ]
     if missing:
-        sentences.append(f"{' and '.join(missing)} per step unknown. Enter a value to compute efficiency.")
+        told = " and ".join(missing)
+        sentences.append(f"{told[:1].upper()}{told[1:]} per step unknown. Enter a value to compute efficiency.")
     return fmt.plain(" ".join(sentences))
 
 

@@ -92,9 +92,7 @@ def coverage(rows: pd.DataFrame) -> str:
         elif share < 99.95:
             span = f"{fmt.duration(row.log_start_ns)} to {fmt.duration(row.log_end_ns)}"
             part = f"{fmt.percent(share)} of the selection" if share else "none of the selection"
-            sentences.append(
-                f"{gpu}the log covers {part}: it tells the energy from {span}, counted from the capture's begin."
-            )
+            sentences.append(f"{gpu}the log covers {part}: {span} after the start of the capture.")
     words = " ".join(sentences)
     return fmt.plain(words[:1].upper() + words[1:])
 

@@ -7,8 +7,10 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import NS_PER_X, Theme, frame, legend_above
+from app.ui.figures import kept
 
 
+@kept
 def metric_lines(rows: pd.DataFrame, unit: str, colors: Mapping[str, str], end_ns: float, theme: Theme) -> go.Figure:
     """GPU metrics of one unit over the capture (``gpu_metrics_over_time``), a line each in the order of ``colors``."""
     x_unit, x_size = fmt.unit_for(end_ns, fmt.DURATION_UNITS)

@@ -10,6 +10,7 @@ from app.selection import links
 from app.ui import format as fmt
 from app.ui import heads, page, shares, tables
 from app.views.idle import words as idle_words
+from profiledb.query.analysis import rows_or_none
 from profiledb.studies import idle as places
 from profiledb.words import code
 
@@ -58,7 +59,7 @@ def show(report_id: str) -> None:
     if reasons.empty:
         st.caption("No GPU was idle between its first and last selected operation.")
         return
-    gaps, ranges = session.run(report_id, "idle_gaps"), session.run_or_none(report_id, "idle_ranges")
+    gaps, ranges = session.run(report_id, "idle_gaps"), rows_or_none(session.run, report_id, "idle_ranges")
     longest = None if gaps.empty else gaps["duration_ns"].iloc[0]
     page.facts(
         [
@@ -73,7 +74,7 @@ def show(report_id: str) -> None:
         ]
     )
     shares.share_bar(reasons, "reason", "idle_ns", idle_words.REASONS, key="idle-bar")
-    st.markdown(_why(reasons, gaps, ranges, session.run_or_none(report_id, "idle_code")))
+    st.markdown(_why(reasons, gaps, ranges, rows_or_none(session.run, report_id, "idle_code")))
     tables.table(_worded(reasons), REASON_COLUMNS, key="idle-reasons", download="idle_reasons.csv", hidden=("reason",))
     if len(ranges):
         st.markdown("**Idle time by NVTX range**")

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import session
 from app.selection import drag
-from app.ui import bound, page, shares, theme
+from app.ui import bound, page, theme
 from app.ui import format as fmt
 from app.views.idle import charts as charts_idle
 
@@ -26,7 +26,7 @@ def show(report_id: str) -> None:
     if not chosen or rows.empty:
         st.caption("Choose metrics to draw." if len(rows) else "No sample lies in the capture.")
         return
-    colors = dict(zip(chosen, shares.palette() * (1 + len(chosen) // 8), strict=False))
+    colors = dict(zip(chosen, theme.category_colors() * (1 + len(chosen) // 8), strict=False))
     end_ns = float(rows["capture_ns"].max())
     gpus = list(rows["gpu_id"].unique())
     for gpu in gpus[:MOST_GPUS]:

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import page, tables
+from app.ui import page, tables, written
 from profiledb.report.catalog import Manifest
 
 ROW_PX = 34
@@ -54,7 +54,7 @@ def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Ma
     # The key changes with the rows: a selection of positions must not slip to other reports when one is added.
     turn = hashlib.sha256("".join(r.id for r in reports).encode()).hexdigest()[:12]
     event: Any = st.dataframe(
-        rows.style.format(_WORDS),
+        written.styler(rows, _WORDS),
         height="content" if len(rows) < SCREEN else SCREEN * ROW_PX,
         row_height=ROW_PX,
         hide_index=True,

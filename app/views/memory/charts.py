@@ -8,12 +8,14 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, MARK, NS_PER_X, Theme, faded, frame, legend_above
+from app.ui.figures import kept
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
 """A mark a direction besides its colour, for those who cannot tell the colours apart."""
 _LEAST_PX, _MOST_PX = 5.0, 18.0
 
 
+@kept
 def copy_sizes(
     cells: pd.DataFrame, peaks: Sequence[tuple[str, float]], colors: Mapping[str, str], theme: Theme
 ) -> go.Figure:
@@ -52,7 +54,7 @@ def copy_sizes(
     highest = max([float(cells["bytes_per_s"].max()), *(rate for _, rate in peaks)])
     _logarithmic(figure.update_xaxes, float(cells["bytes"].min()), float(cells["bytes"].max()), "B")
     _logarithmic(figure.update_yaxes, float(cells["bytes_per_s"].min()), highest, "B/s")
-    figure.update_xaxes(title="Size of a copy")
+    figure.update_xaxes(title_text="Size of a copy")
     return figure
 
 
@@ -91,6 +93,7 @@ def _round(amount: float) -> str:
     return f"{amount / size:g} {name.removesuffix('B')}"
 
 
+@kept
 def memory_steps(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
     """Memory held by one GPU (``memory_over_time``) as steps, up to the end of the capture."""
     x_unit, x_size = fmt.unit_for(end_ns, fmt.DURATION_UNITS)

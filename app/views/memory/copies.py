@@ -70,7 +70,7 @@ def _sizes(report_id: str, rows: pd.DataFrame) -> None:
     cells = session.run(report_id, "copy_sizes")
     if cells.empty:
         return
-    colors = dict(zip(rows["direction"], _repeated(shares.palette(), len(rows)), strict=True))
+    colors = dict(zip(rows["direction"], _repeated(theme.category_colors(), len(rows)), strict=True))
     order = {direction: number for number, direction in enumerate(rows["direction"])}
     cells = cells.sort_values("direction", key=lambda names: names.map(order), kind="stable")
     figure = charts_memory.copy_sizes(cells, _peaks(rows), colors, theme.theme())

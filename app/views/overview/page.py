@@ -3,14 +3,14 @@
 from app import session
 from app.ui import about, notes, summary_button
 from app.ui import page as ui
-from app.views.overview import gpu, kernels, statements, tables
+from app.views.overview import found, gpu, kernels, statements, tables
 from profiledb.errors import NotCapturedError
 
 
 def page() -> None:
     """Draws the page."""
     manifest = session.report()
-    statements.show(manifest.id)
+    statements.show(manifest.id, found.show(manifest))
     told = ""
     notes.reading(manifest.id)
     try:

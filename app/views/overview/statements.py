@@ -6,12 +6,22 @@ import streamlit as st
 
 from app import pages, session
 from app.selection import settled
+from app.ui import page
 from profiledb.studies import headline
 
 
-def show(report_id: str) -> None:
-    """Draws them beside each other; nothing where there is nothing to say."""
-    told = headline.statements(partial(session.run, report_id))
+@st.fragment(parallel=True)
+def show(report_id: str, without: frozenset[str] = frozenset()) -> None:
+    """Draws them beside each other, but for those that lead to the pages ``without``; nothing where none is left.
+
+    The rest of the page does not wait.
+    """
+    with page.boundary():
+        _show(report_id, without)
+
+
+def _show(report_id: str, without: frozenset[str]) -> None:
+    told = [one for one in headline.statements(partial(session.run, report_id)) if one.page not in without]
     if not told:
         return
     with st.container(key="statements"):

@@ -5,6 +5,7 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import heads, tables
+from profiledb.query.analysis import rows_or_none
 
 TOP = 10
 COPY_COLUMNS = heads.of(
@@ -40,7 +41,7 @@ RANGE_COLUMNS = heads.of(
 
 def calls(report_id: str) -> None:
     """Draws the CUDA calls that took the longest, for reports without the GPU's side of them; nothing without any."""
-    rows = session.run_or_none(report_id, "api_calls")
+    rows = rows_or_none(session.run, report_id, "api_calls")
     if rows.empty:
         return
     st.subheader("CUDA API calls", anchor=False)
@@ -51,7 +52,7 @@ def calls(report_id: str) -> None:
 
 def copies(report_id: str) -> None:
     """Draws the copies by direction; nothing where there are none."""
-    rows = session.run_or_none(report_id, "memory_copies")
+    rows = rows_or_none(session.run, report_id, "memory_copies")
     if rows.empty:
         return
     st.subheader("Memcpy and memset", anchor=False)
@@ -60,7 +61,7 @@ def copies(report_id: str) -> None:
 
 def ranges(report_id: str) -> None:
     """Draws the NVTX ranges that took the longest; nothing where there are none."""
-    rows = session.run_or_none(report_id, "range_summary")
+    rows = rows_or_none(session.run, report_id, "range_summary")
     if rows.empty:
         return
     st.subheader("NVTX ranges", anchor=False)

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import FONT_PX, Theme, frame, readable_on
+from app.ui.figures import kept
 
 _BAR_PX = 30
 _LABEL_PCT = 7.0
@@ -31,6 +32,7 @@ class Bar:
     pieces: Sequence[Piece]
 
 
+@kept
 def class_bars(
     bars: Sequence[Bar], titles: dict[str, str], colors: dict[str, str], unit: str, theme: Theme
 ) -> go.Figure:

@@ -63,7 +63,7 @@ def _classes(first: Side, second: Side) -> None:
         [
             *heads.of("phase_split", heads.use("class", width=180)),
             *_sides(first, second, "phase_split", "share_pct"),
-            heads.Col("points", "Change", "points", help="Second share minus first", kind="percent"),
+            heads.Col("points", "Change", "points", help="Second share minus first", kind="percent", signed=True),
             *_times(first, second, "phase_split"),
             *_change(first, second),
         ],
@@ -87,8 +87,11 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
         + (" Times and launches are those inside steps, per step." if by_pass else "")
     )
     source = "top_kernels"
-    shares = [*_sides(first, second, source, "share_pct"), heads.Col("points", "Change", "points", kind="percent")]
-    why = heads.Col("why", "Why", help="What changes the time more: the number of launches, or their length", width=90)
+    shares = [
+        *_sides(first, second, source, "share_pct"),
+        heads.Col("points", "Change", "points", kind="percent", signed=True),
+    ]
+    why = heads.Col("why", "Why", help="What changes the time more: the number of launches, or their length", width=116)
     tables.table(
         rows,
         [
@@ -125,4 +128,4 @@ def _change(first: Side, second: Side) -> list[heads.Col]:
     if not (first.passes and second.passes):
         return []
     about = "Kernel time per step, second report minus first"
-    return [heads.Col("change_ns", "Change", kind="duration", help=about)]
+    return [heads.Col("change_ns", "Change", kind="duration", help=about, signed=True)]

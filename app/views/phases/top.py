@@ -11,8 +11,9 @@ from app.ui import format as fmt
 from app.views.phases import parts
 from app.views.phases.side import Side
 from profiledb.rules.phases import ALL
+from profiledb.studies import opening
 
-TOP = 12
+TOP = opening.PHASE_TOP
 _ONE, _TWO = "forward", "backward"
 TOGETHER = f"{_ONE},{_TWO}"
 """What ``top_kernels`` takes for both phases as one."""

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, MARK, NEUTRAL, Theme, faded, frame
+from app.ui.figures import kept
 
 ROW_PX = 24
 _LETTER_PX = 6.3
@@ -25,6 +26,7 @@ class Bar:
     quiet: bool = False
 
 
+@kept
 def bars(rows: Sequence[Bar], theme: Theme, *, whole: bool = True, ticks: Sequence[float] = ()) -> go.Figure:
     """Horizontal bars in the order given, the first on top.
 
@@ -73,6 +75,7 @@ def bars(rows: Sequence[Bar], theme: Theme, *, whole: bool = True, ticks: Sequen
     return figure
 
 
+@kept
 def curve(points: pd.DataFrame, title: str, label: str, theme: Theme, *, size: float = 1.0) -> go.Figure:
     """Theoretical occupancy over one property of a launch (``ncu_occupancy_curve``), with the point of the launch.
 
@@ -112,6 +115,6 @@ def curve(points: pd.DataFrame, title: str, label: str, theme: Theme, *, size: f
         )
     frame(figure, theme, height=170, left=40, right=10, top=8, bottom=38)
     figure.update_layout(hovermode="x")
-    figure.update_xaxes(title=fmt.plotly_text(title), range=[0, float(x.max())], nticks=6)
+    figure.update_xaxes(title_text=fmt.plotly_text(title), range=[0, float(x.max())], nticks=6)
     figure.update_yaxes(range=[0, 122], tickvals=[0, 50, 100], ticktext=["0", "50", "100 %"])
     return figure

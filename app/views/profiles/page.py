@@ -76,7 +76,12 @@ def _launches(rows: pd.DataFrame) -> int | None:
     """The table; answers the launch that is selected in it, else the one in the address, else the only one."""
     st.subheader("Launches", anchor=False)
     chosen = tables.table(
-        rows, COLUMNS, key="launches", download="ncu_launches.csv", select=True, hidden=("reason", "kernel", "process")
+        rows,
+        heads.filled(rows, COLUMNS),
+        key="launches",
+        download="ncu_launches.csv",
+        select=True,
+        hidden=("reason", "kernel", "process"),
     )
     known = [int(number) for number in rows["launch_id"]]
     if chosen is not None and st.query_params.get("launch") != str(known[chosen]):

@@ -8,11 +8,12 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.views.profiles import words as ncu_words
+from profiledb.query.analysis import rows_or_none
 
 
 def of_launch(report_id: str, analysis: str, launch: int) -> pd.DataFrame:
     """The rows of an analysis of one launch; none where the report lacks the tables behind it."""
-    return session.run_or_none(report_id, analysis, launch=launch)
+    return rows_or_none(session.run, report_id, analysis, launch=launch)
 
 
 def lacking(what: str, *parts: str) -> None:

@@ -20,7 +20,7 @@ UNITS, STALLS, EXPLAINED, PIPES, OPCODES = 5, 8, 3, 8, 8
 def show(report_id: str, launch: "pd.Series[Any]") -> None:
     """Draws one row of ``ncu_speed_of_light`` and what belongs to it."""
     number = int(launch["launch_id"])
-    st.caption("What Warpdeck reads from the numbers. What ncu's own rules say stands under Rules.")
+    st.caption("Warpdeck's own reading of the counters. The rules of ncu are under Rules.")
     limits = ncu_parts.of_launch(report_id, "ncu_limits", number).iloc[0]
     if told := verdicts.sentence(limits.to_dict()):
         st.markdown(f"**{fmt.plain(told)}**")

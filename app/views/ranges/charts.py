@@ -22,6 +22,7 @@ from app.ui.charts import (
     log_durations,
     readable_on,
 )
+from app.ui.figures import kept
 
 BARS = 40
 """Up to so many instances of one thread are bars, more are points."""
@@ -49,6 +50,7 @@ class Node:
     level: int
 
 
+@kept
 def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
     """The tree as boxes that are as wide as their time, the root on top."""
     deepest = max(node.level for node in nodes)
@@ -83,6 +85,7 @@ def _ramp(level: int, deepest: int, theme: Theme) -> str:
     return "#" + "".join(f"{round(share * high + (1 - share) * low):02X}" for high, low in pairs)
 
 
+@kept
 def pace(rows: pd.DataFrame, median_ns: float | None, theme: Theme, title: str = IN_ORDER) -> go.Figure:
     """How long each instance took, on the host and where the report has it on the GPU.
 
@@ -148,7 +151,7 @@ def _places(figure: go.Figure, nth: "pd.Series[int]", title: str) -> None:
     """The axis of the instances, from the first number to the last."""
     first, last = int(nth.min()), int(nth.max())
     edge = max(0.5, 0.01 * (last - first))
-    figure.update_xaxes(title=title, tickformat=",d", range=[first - edge, last + edge])
+    figure.update_xaxes(title_text=title, tickformat=",d", range=[first - edge, last + edge])
     figure.update_xaxes(**({"dtick": 1} if last - first < 20 else {"nticks": 12}))
 
 
@@ -165,7 +168,7 @@ def _axes(figure: go.Figure, values: "pd.Series[Any]", unit: str, size: float, *
     figure.update_layout(showlegend=True, legend=legend, bargap=0.25, bargroupgap=0)
     figure.update_layout(hovermode="closest", barmode="group")
     if not log:
-        figure.update_yaxes(title=f"Duration ({unit})", rangemode="tozero", nticks=6)
+        figure.update_yaxes(title_text=f"Duration ({unit})", rangemode="tozero", nticks=6)
         return
     log_durations(figure, float(values.min()), float(values.max()), size)
 

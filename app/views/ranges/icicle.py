@@ -9,9 +9,12 @@ from app.ui import bound, draw, theme
 from app.ui import format as fmt
 from app.views.ranges import charts as charts_nvtx
 from app.views.ranges.charts import Node
+from profiledb.studies import opening
 
-MOST = 500
+MOST = opening.TREE_BOXES
 """Boxes that a browser draws at ease."""
+DEEPEST = 24
+"""Levels that are drawn: a capture whose ranges are never popped has hundreds, each in the one before."""
 LEAST_SHARE = 0.0005
 """Of the whole: below it a box would be no wider than its edge."""
 OVERLAP_SHARE = 0.01
@@ -58,6 +61,8 @@ def _caption(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> str:
     beyond = (inside - rows[measure].astype("Float64").fillna(0)).max()
     beside = float(beyond) > OVERLAP_SHARE * (fmt.number(facts[measure]) or 1)
     more = " Ranges that overlap on the GPU can be wider together than the range around them." if beside else ""
+    if rows["level"].max() - rows["level"].min() >= DEEPEST:
+        more += f" The outermost {DEEPEST} levels are drawn."
     return f"{how} Empty space below a range is its self time.{more} Click a box to zoom in, the top bar to zoom out."
 
 
@@ -66,6 +71,7 @@ def nodes(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> list[Nod
     whole = fmt.number(facts[measure]) or 0.0
     frame = rows.assign(inside_cpu_ns=_inside_cpu(rows), own=pd.to_numeric(rows[measure]).astype(float).fillna(0.0))
     wide = frame[(frame["own"] > 0) & (frame["own"] >= LEAST_SHARE * whole)].nlargest(MOST, "own").sort_index()
+    wide = wide[wide["level"] < wide["level"].min() + DEEPEST]
     known, listed = set(wide["path_id"]), set(frame["path_id"])
     wide = wide[wide["parent_id"].isin(known) | ~wide["parent_id"].isin(listed)]
     top = ~wide["parent_id"].isin(known)

@@ -1,12 +1,14 @@
 """How long the instances of a range, or the steps of a loop, took: figures, a sentence and a chart."""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
 from app import session
-from app.selection import links
-from app.ui import draw, page, theme
+from app.selection import drag, links
 from app.ui import format as fmt
+from app.ui import page, theme
 from app.views.ranges import charts as charts_nvtx
 
 RULE = (
@@ -33,15 +35,26 @@ def show(report_id: str, path: str) -> None:
 
 
 def chart(rows: pd.DataFrame, median_ns: float | None, *, key: str, title: str = charts_nvtx.IN_ORDER) -> None:
-    """Draws the instances by their ``nth``, which ``title`` says what it is, and says so where only some are drawn."""
+    """Draws the instances by their ``nth``, which ``title`` says what it is, and says so where only some are drawn.
+
+    Dragging over some selects their time.
+    """
     figure = charts_nvtx.pace(rows, median_ns, theme.theme(), title)
-    draw.chart(figure, key)
+    drag.chart(figure, key, partial(dragged, rows))
     total = int(rows["instances"].iloc[0])
     if total > len(rows):
         st.caption(
             f"{fmt.count(len(rows))} of {fmt.count(total)} instances are drawn: the shortest and the longest in"
             " each interval."
         )
+
+
+def dragged(rows: pd.DataFrame, first: float, last: float) -> tuple[float, float] | None:
+    """The time, in ns of the capture, of the instances whose place lies between two of the axis; None without any."""
+    inside = rows[rows["nth"].astype(float).between(first, last)]
+    if inside.empty:
+        return None
+    return float(inside["start_ns"].min()), float((inside["start_ns"] + inside["cpu_ns"]).max())
 
 
 def facts(spread: pd.DataFrame) -> list[tuple[str, str, str]]:

@@ -10,11 +10,9 @@ import streamlit as st
 from app import session
 from app.ui import bound, heads, tables
 from app.ui import format as fmt
+from profiledb.studies import opening
 
-ROWS = 300
-"""Rows that a reader may still scroll; more are told as a number."""
-FEW = 60
-"""The tree opens at the deepest level at which it has no more rows than this."""
+ROWS = opening.TREE_ROWS
 HEIGHT_ROWS = 13
 PARAMETER = "path"
 _CLICKED = "nvtx-clicked"
@@ -59,8 +57,7 @@ def show(report_id: str, top: pd.DataFrame, facts: "pd.Series[Any]") -> str | No
 
 def _controls(top: pd.DataFrame) -> tuple[str, int | None]:
     """The text to find, and how many levels to show: None for all."""
-    levels = [int(level) for level in (top["level"] - top["level"].min() + 1).value_counts().sort_index().cumsum()]
-    opens = max([depth for depth, count in enumerate(levels, 1) if count <= FEW], default=1)
+    levels, opens = opening.levels(top), opening.opened(top)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = st.text_input("Search", placeholder="Part of a name", width=360, **bound.text("find"))
         depth = opens
@@ -74,7 +71,7 @@ def _controls(top: pd.DataFrame) -> tuple[str, int | None]:
                 **bound.option("levels", range(1, len(levels) + 1), opens, partial(_level, len(levels))),
                 width=140,
             )
-    return search.strip(), None if depth == len(levels) and len(top) < int(top["paths"].iloc[0]) else depth
+    return search.strip(), opening.asked_depth(top, depth)
 
 
 def _level(deepest: int, level: int) -> str:
@@ -122,8 +119,4 @@ def choose(report_id: str, top: pd.DataFrame, clicked: str | None) -> str:
         if len(session.run(report_id, "nvtx_tree", path=named, limit=1)):
             return named
         st.info(f"The range {fmt.plain(fmt.shortened(named, 120))} is not in this selection.")
-    outermost = top[top["level"] == top["level"].min()]
-    plain = outermost[~outermost["warmup"].fillna(False).astype(bool)]
-    rows = plain if len(plain) else outermost
-    measure = "busy_ns" if rows["busy_ns"].notna().any() else "cpu_ns"
-    return str(rows["path"].loc[rows[measure].astype("Float64").fillna(0).idxmax()])
+    return opening.outermost(top)

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, Theme, faded, frame
+from app.ui.figures import kept
 from app.views.roofline.labels import Room, Spot
 from app.views.roofline.points import Point, draw_points, legend, name_largest, take, write
 
@@ -52,6 +53,7 @@ class Roofline:
     arrows: Sequence[tuple[int, int]] = field(default=())
 
 
+@kept
 def roofline(chart: Roofline, theme: Theme) -> go.Figure:
     """The chart: work against arithmetic intensity, both logarithmic, under the roofs.
 
@@ -70,8 +72,10 @@ def roofline(chart: Roofline, theme: Theme) -> go.Figure:
         _draw_arrow(figure, chart.points[start], chart.points[end], theme)
     frame(figure, theme, height=HEIGHT_PX, left=64, right=16, top=12, bottom=44)
     legend(figure)
-    figure.update_xaxes(type="log", range=x, title="Arithmetic intensity (FLOP/byte)", **_decades(edge or x[0], x[1]))
-    figure.update_yaxes(type="log", range=y, title="Work (FLOP/s)", **_decades(*y, unit="FLOP/s"))
+    figure.update_xaxes(
+        type="log", range=x, title_text="Arithmetic intensity (FLOP/byte)", **_decades(edge or x[0], x[1])
+    )
+    figure.update_yaxes(type="log", range=y, title_text="Work (FLOP/s)", **_decades(*y, unit="FLOP/s"))
     figure.update_xaxes(showgrid=True, gridcolor=faded(_GRID[theme], 0.14))
     if edge is not None:
         _draw_band(figure, edge, theme)
@@ -96,6 +100,7 @@ def _draw_band(figure: go.Figure, edge: float, theme: Theme) -> None:
     figure.update_xaxes(tickvals=[10 ** (edge - BAND / 2), *axis.tickvals], ticktext=["0", *axis.ticktext])
 
 
+@kept
 def speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
     """Compute against memory throughput, percent of the peaks, with the thresholds of ncu's verdict."""
     figure = go.Figure()
@@ -110,8 +115,8 @@ def speed_of_light(points: Sequence[Point], theme: Theme) -> go.Figure:
     frame(figure, theme, height=HEIGHT_PX - 100, left=52, right=16, top=12, bottom=44)
     legend(figure)
     ticks = {"tickvals": [0, 20, 40, 60, 80, 100]}
-    figure.update_xaxes(range=[0, 105], title="Memory throughput (% of the peak)", **ticks)
-    figure.update_yaxes(range=[0, 105], title="Compute throughput (% of the peak)", **ticks)
+    figure.update_xaxes(range=[0, 105], title_text="Memory throughput (% of the peak)", **ticks)
+    figure.update_yaxes(range=[0, 105], title_text="Compute throughput (% of the peak)", **ticks)
     return figure
 
 

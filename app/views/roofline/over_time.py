@@ -164,7 +164,7 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
         ]
     )  # fmt: skip
     st.caption(
-        f"ncu covers {fmt.percent(row['covered_pct'])} of the GPU time: {fmt.count(row['covered_kernels'])} of"
+        f"ncu covers {fmt.percent(row['covered_pct'])} of kernel time: {fmt.count(row['covered_kernels'])} of"
         f" {fmt.count(row['kernels'])} kernels"
         + (f"; another {fmt.percent(row['name_only_pct'])} in other launch shapes" if row["name_only_pct"] else "")
         + ". Its figures are those of the launch with the median duration; times are those of this report."

@@ -175,7 +175,7 @@ def _occurrences(rows: pd.DataFrame) -> list[tuple[str, str, int]]:
 
 def _speed_of_light(report_id: str) -> None:
     """Instead of a roofline: compute against memory throughput, and the flags that would give one."""
-    st.info("This report has no work and traffic of its launches, which a roofline needs. To record them, run:")
+    st.info("This report lacks the FLOP and traffic counters that a roofline needs. To record them, run:")
     st.code(parts.FLAGS, language=None)
     rows = session.run(report_id, "ncu_speed_of_light")
     known = rows.dropna(subset=["compute_pct", "memory_pct"])

@@ -28,7 +28,7 @@ _HOVER_CHARS = 72
 FLAGS = "ncu --set roofline"
 ABOVE = 3
 """Kernels above their roof that are named."""
-GAP = (heads.use("roof_gap_ns", width=136), heads.bar("pct_of_roof", width=110))
+GAP = (heads.use("roof_gap_ns", width=136), heads.bar("pct_of_roof", width=140))
 """Columns that both rooflines show first: what is to be gained."""
 MEASURES = (
     heads.use("bound", width=90),
@@ -205,11 +205,11 @@ def show_chart(chart: charts_roofline.Roofline, key: str) -> str | None:
 
 def _signs(points: Sequence[Point]) -> None:
     """What the shapes mean, as far as they are on the chart."""
-    signs = ["The area of a point is its time; a click opens it"]
+    signs = ["Point area: time; a click opens the kernel"]
     signs += ["a diamond is an estimate"] * any(point.estimated and not point.impossible for point in points)
     signs += ["a cross lies above its roof, which cannot be"] * any(point.impossible for point in points)
     signs += [
-        "at 0 FLOP/byte stand kernels without arithmetic, as far below the memory roof as their traffic is"
+        "kernels without arithmetic stand at 0 FLOP/byte, as far below the memory roof as their traffic is"
     ] * any(point.bytes_per_s for point in points)
     signs += ["hollow is the baseline"] * any(point.hollow for point in points)
     st.caption("; ".join(signs) + ".")

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GREY, Theme, faded, frame, readable_on
+from app.ui.figures import kept
 
 PARTS = {"compute_ns": "Compute", "exposed_ns": "Exposed communication", "copy_ns": "Memcpy", "idle_ns": "Idle"}
 """What a step is made of, in the order in which it is stacked."""
@@ -27,6 +28,7 @@ def part_colors(classes: dict[str, str], theme: Theme) -> dict[str, str]:
     }
 
 
+@kept
 def scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Theme) -> go.Figure:
     """Efficiency (``efficiency_pct``) or ``speedup`` over the ranks, a line a curve from its base, and the ideal.
 
@@ -50,11 +52,13 @@ def scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Them
         figure.add_trace(_curve(str(curve), group.sort_values("ranks"), measure, number, theme))
     frame(figure, theme, height=280, left=56, right=20, top=30, bottom=42)
     ranks = sorted({low, *map(int, drawn["ranks"])})
-    figure.update_xaxes(title="Ranks", tickvals=ranks, range=[low - 0.06 * (high - low), high + 0.06 * (high - low)])
+    figure.update_xaxes(
+        title_text="Ranks", tickvals=ranks, range=[low - 0.06 * (high - low), high + 0.06 * (high - low)]
+    )
     top = 112 if percent else high / low * 1.08
     figure.update_yaxes(rangemode="tozero", range=[0, max(top, 1.08 * float(drawn[measure].max()))])
-    figure.update_yaxes(title="Efficiency", ticksuffix=" %", dtick=25) if percent else figure.update_yaxes(
-        title="Speed-up"
+    figure.update_yaxes(title_text="Efficiency", ticksuffix=" %", dtick=25) if percent else figure.update_yaxes(
+        title_text="Speed-up"
     )
     figure.update_layout(hovermode="closest", showlegend=True, legend=_LEGEND)
     return figure
@@ -88,6 +92,7 @@ def _curve(name: str, group: pd.DataFrame, measure: str, number: int, theme: The
     )
 
 
+@kept
 def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figure:
     """What a step of each run is made of, a stacked bar a run from the top down."""
     unit, size = fmt.unit_for(float(rows["step_ns"].max()), fmt.DURATION_UNITS)
@@ -124,6 +129,7 @@ def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figur
     return figure
 
 
+@kept
 def waits(rows: pd.DataFrame, color: str, theme: Theme) -> go.Figure:
     """How long each rank waits in a step (``scaling_nccl.waits``), a bar a rank."""
     unit, size = fmt.unit_for(float(rows["wait_step_ns"].max()), fmt.DURATION_UNITS)

@@ -116,10 +116,9 @@ def _charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
 def _notes(said: Sequence[str], rows: pd.DataFrame, cut: int) -> None:
     more = [f"{cut} more reports of this family are not shown. Choose them above."] if cut else []
     notes = [*said, *more]
-    for note in notes[:8]:
-        st.caption(fmt.plain(note))
-    if len(notes) > 8:
-        st.caption(f"{len(notes) - 8} more such notes.")
+    cut_off = [f"{len(notes) - 8} more such notes."] if len(notes) > 8 else []
+    if notes:
+        st.caption("  \n".join(fmt.plain(note) for note in [*notes[:8], *cut_off]))
     st.caption(_HOW if rows["efficiency_pct"].notna().any() else _HOW.split(" Strong scaling", maxsplit=1)[0])
 
 

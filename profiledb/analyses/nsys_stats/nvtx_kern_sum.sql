@@ -11,7 +11,6 @@
 -- needs: range
 -- needs: kernel
 -- needs: api_call
--- stored: yes
 -- column: NVTX Range | text | | domain:name, or the name alone
 -- column: Style | text | | PushPop or StartEnd
 -- column: PID | id | | process

@@ -7,8 +7,7 @@ from typing import Any
 import pandas as pd
 
 from profiledb import config, words
-from profiledb.errors import NotCapturedError
-from profiledb.query import analysis, header
+from profiledb.query import header, kept
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.rules import classes
@@ -24,14 +23,7 @@ class Answers:
 
     def rows(self, name: str, **params: Any) -> pd.DataFrame:
         """The rows of an analysis, of the selected part where it looks at one; raises NotCapturedError."""
-        return analysis.run(self.library, self.report.id, name, header.get(name).taken(self.params) | params)
-
-    def rows_or_none(self, name: str, **params: Any) -> pd.DataFrame:
-        """The same; no rows and no columns where the report does not have the data."""
-        try:
-            return self.rows(name, **params)
-        except NotCapturedError:
-            return pd.DataFrame()
+        return kept.run(self.library, self.report.id, name, header.get(name).taken(self.params) | params)
 
 
 Section = Callable[[Answers], str]

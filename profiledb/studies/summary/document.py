@@ -10,6 +10,7 @@ from typing import Any
 from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.query import captures, views
+from profiledb.query.analysis import rows_or_none
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 from profiledb.report.library import Library
 from profiledb.selection import model
@@ -45,7 +46,7 @@ def page_params(library: Library, report: Manifest, given: Mapping[str, Any]) ->
     """The parameters by which the pages show a report unless told otherwise, and over them those that are given."""
     if TIMELINE not in report.subjects:
         return dict(given)
-    paths = Answers(library, report).rows_or_none("range_paths")
+    paths = rows_or_none(Answers(library, report).rows, "range_paths")
     warmup = not paths.empty and bool(paths["is_warmup"].any())
     return model.as_params(model.usual(warmup=warmup)) | dict(given)
 

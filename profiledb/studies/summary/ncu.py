@@ -3,6 +3,7 @@
 from typing import Any
 
 from profiledb import words
+from profiledb.query.analysis import rows_or_none
 from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
 
 TOP = 10
@@ -32,7 +33,7 @@ def verdicts(answers: Answers) -> str:
 def top(answers: Answers) -> str:
     """The longest launches: speed of light, verdict, and how near they come to the roof of the device memory."""
     rows = answers.rows("ncu_speed_of_light").sort_values("duration_ns", ascending=False, kind="stable").head(TOP)
-    points = answers.rows_or_none("ncu_roofline", precision="main", level="dram")
+    points = rows_or_none(answers.rows, "ncu_roofline", precision="main", level="dram")
     roofs = {} if points.empty else points.drop_duplicates("launch_id").set_index("launch_id")["pct_of_roof"].to_dict()
     shown = f"## Top launches\n\nThe longest {TOP}, with times under ncu's clock control:\n\n" + table(
         "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs)), _LAUNCHES

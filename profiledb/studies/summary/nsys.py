@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from profiledb import words
+from profiledb.query.analysis import rows_or_none
 from profiledb.rules import phases
 from profiledb.rules.phases import ALL
 from profiledb.studies import headline
@@ -108,7 +109,7 @@ def top(answers: Answers) -> str:
 
 def steps(answers: Answers) -> str:
     """Count, median and spread of the steps that the ranges tell; without ranges those that the kernels tell."""
-    host = answers.rows_or_none("iteration_summary")
+    host = rows_or_none(answers.rows, "iteration_summary")
     if host.empty:
         return _detected(answers)
     sides = {"host": host}
@@ -119,7 +120,7 @@ def steps(answers: Answers) -> str:
 
 
 def _detected(answers: Answers) -> str:
-    rows = answers.rows_or_none("detected_iterations")
+    rows = rows_or_none(answers.rows, "detected_iterations")
     if rows.empty:
         return ""
     one = rows.iloc[0]
@@ -136,20 +137,20 @@ def idle(answers: Answers) -> str:
     rows = answers.rows("idle_reasons")
     if rows.empty:
         return ""
-    ranges = answers.rows_or_none("idle_ranges")
+    ranges = rows_or_none(answers.rows, "idle_ranges")
     where = None if ranges.empty else place(ranges)
     told = ""
     if where is not None:
         path, share = words.code(where["range"]), words.percent(where["share_pct"])
         told = f"The CPU was in {path} during {share} of idle time.\n\n"
-    if rows["reason"].iloc[0] == "host code" and (sampled := code(answers.rows_or_none("idle_code"))):
+    if rows["reason"].iloc[0] == "host code" and (sampled := code(rows_or_none(answers.rows, "idle_code"))):
         told += f"{sampled}\n\n"
     return f"## Why the GPU was idle\n\n{told}" + table("idle_reasons", rows, _IDLE)
 
 
 def copies(answers: Answers) -> str:
     """Copies and memory sets by direction, with the rate that they reached."""
-    rows = answers.rows_or_none("copies")  # a program may copy nothing; the end tells that there are none
+    rows = rows_or_none(answers.rows, "copies")  # a program may copy nothing; the end tells that there are none
     if rows.empty:
         return ""
     return "## Memcpy and memset\n\n" + table("copies", rows, _COPIES) + contradictions(rows, "direction")
@@ -157,7 +158,7 @@ def copies(answers: Answers) -> str:
 
 def attention(answers: Answers) -> str:
     """The parts of attention, where ranges or fused kernels tell them."""
-    rows = answers.rows_or_none("attention_parts")
+    rows = rows_or_none(answers.rows, "attention_parts")
     if rows.empty:
         return ""
     return "## Attention\n\n" + table("attention_parts", rows, _ATTENTION) + _peaks(rows) + contradictions(rows, "part")

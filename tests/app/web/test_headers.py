@@ -1,6 +1,8 @@
 """What every answer of a real server carries, and what Streamlit's own addresses tell."""
 
+import gzip
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from app.web import packed
 from bench.pages import Server, server
 from tests.app.web.client import Answer, Session, ask, session
 from tests.conftest import ROOT, SAMPLES, ingest_files
@@ -159,3 +162,34 @@ def test_options_of_streamlit_open_nothing(tmp_path: Path) -> None:
         for path in ("/_stcore/agent/interact", "/_stcore/agent/mcp", "/_stcore/script-health-check"):
             for method in ("GET", "POST"):
                 assert ask(one.address, path, method, b"{}", Content_Type="application/json").status == 404
+
+
+def test_scripts_come_compressed_and_stay_in_the_browser(running: Server) -> None:
+    shell = ask(running.address, "/").body.decode()
+    paths = [f"/{path}" for path in re.findall(r'(?:src|href)="\./(static/[^"]+\.(?:js|css))"', shell)]
+    large = [path for path in paths if len(ask(running.address, path).body) >= packed.LEAST]
+    assert len(large) > 1
+    for path in large:
+        plain = ask(running.address, path)
+        first, again = (ask(running.address, path, Accept_Encoding="br, gzip;q=0.8") for _ in range(2))
+        assert "content-encoding" not in plain.headers
+        complete(first)
+        assert first.headers["content-encoding"] == "gzip"
+        assert "immutable" in first.headers["cache-control"]
+        assert "accept-encoding" in first.headers["vary"].lower()
+        assert first.headers["content-type"] == plain.headers["content-type"]
+        assert int(first.headers["content-length"]) == len(first.body) < len(plain.body)
+        assert gzip.decompress(first.body) == plain.body
+        assert (again.body, again.headers["etag"]) == (first.body, first.headers["etag"])
+        assert ask(running.address, path, Accept_Encoding="gzip", If_None_Match=first.headers["etag"]).status == 304
+        refused = ask(running.address, path, Accept_Encoding="gzip;q=0")
+        assert "content-encoding" not in refused.headers
+        part = ask(running.address, path, Accept_Encoding="gzip", Range="bytes=0-9")
+        assert (part.status, part.body) == (206, plain.body[:10])
+
+
+def test_what_is_not_there_is_not_compressed(running: Server) -> None:
+    for path in ("/static/js/nothing.js", "/static/../../etc/passwd.js", "/static/%2e%2e/%2e%2e/x.js"):
+        there, asked = ask(running.address, path), ask(running.address, path, Accept_Encoding="gzip")
+        assert there.status == asked.status
+        assert there.body == (gzip.decompress(asked.body) if "content-encoding" in asked.headers else asked.body)

@@ -16,6 +16,7 @@ from tests.ingest.derive.test_attribution_fuzz import (
     load_export,
     projected,
 )
+from tests.support import sweep
 from tests.support.attribution_oracle import BEGIN, Call, Capture, Export, Operation, Range
 
 pytestmark = pytest.mark.slow
@@ -57,7 +58,7 @@ class Drawn(Export):
 
 
 @given(st.lists(CAPTURE, min_size=1, max_size=8))
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25 if sweep.whole() else 5, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_ranges_hold_is_what_the_oracle_says(drawn: list[tuple[list, list, list]]) -> None:  # type: ignore[type-arg]
     export = Drawn(drawn)
     with (

@@ -1,14 +1,19 @@
 """Small exports made by hand, whose rows in the report can be told in advance."""
 
+import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
+from ingest.nsys.attach import wanted
+from ingest.nsys.load import _needed
 from profiledb.query import analysis, views
 from profiledb.report.library import Library
+from profiledb.report.schema import read_sql
 from tests.conftest import Ingest
 from tests.support import exports
 from tests.support.exports import MAIN, NVTX, OTHER, PID, kernel, kernels
@@ -218,3 +223,33 @@ def test_copies_of_an_export_without_enumerations_have_their_directions(load: Lo
         ("Pageable",),
         ("Device",),
     ]
+
+
+def test_call_chains_of_one_kind_keep_their_columns(load: Load) -> None:
+    """The other kinds are tables that are not in the export."""
+    columns = ("id", "symbol", "module", "unresolved", "originalIP", "stackDepth")
+    query = load(
+        kernels(kernel(0, 10)) | {"OSRT_CALLCHAINS": (columns, [(7, 1, 2, 1, 4096, 0), (7, 3, 2, 0, 8192, 1)])}
+    )
+    assert query("SELECT kind, callchain_id, depth, symbol_id, module_id, unresolved, address FROM callchain") == [
+        ("osrt", 7, 0, 1, 2, True, 4096),
+        ("osrt", 7, 1, 3, 2, False, 8192),
+    ]
+
+
+def test_the_columns_that_are_wanted_are_those_that_duckdb_reads() -> None:
+    found: dict[str, dict[str, str]] = {}
+    with duckdb.connect() as db:
+        db.execute(read_sql("export.sql", "ingest.nsys"))
+        query = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal"
+        for table, column, type_ in db.execute(query).fetchall():
+            found.setdefault(table, {})[column] = type_
+    assert found == wanted()
+
+
+def test_statements_over_tables_that_an_export_lacks_are_left_out() -> None:
+    script = read_sql("load.sql", "ingest.nsys")
+    assert _needed(script, set(wanted())) == script
+    left = _needed(script, {"TARGET_INFO_GPU", "META_DATA_EXPORT"})
+    inserted = re.findall(r"INSERT INTO (\w+)", left)
+    assert inserted == ["capture_setting", "gpu", "kernel_name"], "the last one reads what was staged"

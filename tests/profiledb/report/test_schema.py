@@ -8,10 +8,16 @@ import pytest
 from profiledb.report import schema, store
 
 
-def test_every_table_and_column_has_a_comment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("copied", [False, True], ids=["made", "copied"])
+def test_every_table_and_column_has_a_comment(tmp_path: Path, copied: bool) -> None:
     path = tmp_path / "report.duckdb"
     with store.create(path):
         pass
+    if copied:
+        ready = store.Ready(path.read_bytes())
+        path = tmp_path / "copy.duckdb"
+        with store.create(path, ready=ready) as db:
+            db.execute("INSERT INTO string VALUES (1, 'a')")
     with duckdb.connect(str(path), read_only=True) as db:
         bare = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal AND comment IS NULL"
         assert db.execute(bare).fetchall() == []

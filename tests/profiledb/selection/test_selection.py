@@ -16,7 +16,7 @@ from profiledb.report.library import Library
 from profiledb.selection import apply, model
 from tests.parity.test_every_report import FILES
 from tests.support import exports
-from tests.support.answers import Answers, joined
+from tests.support.answers import Answers, joined, turns
 from tests.support.exports import PID, kernel
 
 MAIN, AUTOGRAD = PID + 7, PID + 8
@@ -295,9 +295,10 @@ def test_the_list_of_analyses_names_the_parameters(library: Library, capsys: pyt
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_selection_of_everything_changes_nothing(every_report: Library, answers: Answers, name: str) -> None:
+    """A sweep, which takes the same analyses of a report as the one over their CSV."""
     everything = {"from_ns": -(10**17), "to_ns": 10**17}
     report = every_report.find(name).id
-    for found in header.analyses().values():
+    for _, found in turns(every_report, name):
         if not found.by_part:
             continue
         try:

@@ -44,7 +44,10 @@ def told(**answers: pd.DataFrame) -> list[headline.Statement]:
 
 def test_an_idle_gpu_comes_first_whatever_else_is_larger() -> None:
     first, second = told(idle_reasons=IDLE, kernels=KERNELS.assign(total_ns=99_000_000))
-    assert first.text == "**The GPU is idle 40.0 % of the time** (4.00 ms). Main reason: host code (75.0 %)."
+    assert (
+        first.text
+        == "**The GPU is idle 40.0 % of the time** (4.00 ms). Main reason: non-CUDA code on the CPU (75.0 %)."
+    )
     assert (first.page, second.page) == ("idle", "kernel")
     assert second.query == {"kernel": "7"}
     assert "``a`b`` takes 61.2 % of kernel time**: 99.0 ms in 1 launch." in second.text

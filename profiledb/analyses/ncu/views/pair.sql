@@ -117,7 +117,8 @@ WITH launch AS MATERIALIZED (
         nullif(concat_ws(', ',
             CASE WHEN count(DISTINCT verdict) > 1 THEN string_agg(DISTINCT verdict, ' / ' ORDER BY verdict) END,
             CASE WHEN max(intensity) > 1.1 * min(intensity)
-                THEN format('intensity {:.3g} to {:.3g} FLOP/byte', min(intensity), max(intensity)) END,
+                THEN format(if(max(intensity) < 1000, 'intensity {:.3g} to {:.3g} FLOP/byte',
+                    'intensity {:,.0f} to {:,.0f} FLOP/byte'), min(intensity), max(intensity)) END,
             CASE WHEN max(duration_ns) > 1.25 * min(duration_ns)
                 THEN format('{:.1f} to {:.1f} µs', min(duration_ns) / 1e3, max(duration_ns) / 1e3) END), '') AS differ
     FROM same GROUP BY place

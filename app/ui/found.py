@@ -1,0 +1,74 @@
+"""The findings of a report for pages: judged once for each selection, and their words."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from profiledb.findings import judge, rulebook, words
+from profiledb.findings.judge import Finding
+from profiledb.findings.rule import Rule
+from profiledb.report.catalog import Manifest
+
+TITLES = {"high": "High", "medium": "Medium", "low": "Low", "warning": "Warning", "note": "Note"}
+"""What people read for each severity."""
+_BADGES = {"high": "red", "medium": "orange", "low": "gray", "warning": "orange", "note": "gray"}
+
+
+def rules() -> dict[str, Rule]:
+    """The rules of this server by name."""
+    folder = session.settings().rules
+    return dict(_rules(folder, _stamp(folder)))
+
+
+def findings(manifest: Manifest, params: Mapping[str, Any] | None = None) -> list[Finding]:
+    """The findings of the selected part of a report, or of another one, as ``judge.order`` has them; judged once."""
+    params = session.selected(manifest.id) if params is None else params
+    chosen = tuple(sorted((name, value if isinstance(value, str) else tuple(value)) for name, value in params.items()))
+    versions = tuple(f"{rule.version}{rule.analysis.params}" for rule in rules().values())
+    linked = session.links().get(manifest.id)
+    return list(_findings((manifest.id, session.stamp(manifest.id), linked, chosen, versions), manifest, dict(params)))
+
+
+def fires(manifest: Manifest) -> list[Finding]:
+    """Those that fire and cost time, the costliest first."""
+    return [one for one in findings(manifest) if one.verdict == "fires" and not one.rule.weight]
+
+
+def badge(finding: Finding) -> str:
+    """The severity as a badge (Markdown); of what does not fire nothing."""
+    severity = finding.severity
+    return f":{_BADGES[severity]}-badge[{TITLES[severity]}]" if severity else ""
+
+
+def sentence(finding: Finding) -> str:
+    """What a finding says (Markdown); names from the report stand as code in it."""
+    return words.says(finding)
+
+
+def bound(finding: Finding) -> str:
+    """What mending it saves at most; nothing where that is not known."""
+    if not finding.saving_ns:
+        return ""
+    share = f" ({fmt.percent(finding.saving_pct)} of the time)" if finding.saving_pct is not None else ""
+    return f"Saves at most {fmt.duration(finding.saving_ns)}{share}"
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _rules(folder: Path | None, stamp: int) -> dict[str, Rule]:  # noqa: ARG001 (part of the key)
+    return rulebook.load(folder)
+
+
+def _stamp(folder: Path | None) -> int:
+    """What changes with the rules of a folder."""
+    if folder is None:
+        return 0
+    return hash(tuple((str(file), file.stat().st_mtime_ns) for file in sorted(folder.rglob("*")) if file.is_file()))
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def _findings(key: tuple[Any, ...], _manifest: Manifest, _params: dict[str, Any]) -> tuple[Finding, ...]:  # noqa: ARG001
+    return tuple(judge.judge(session.library(), _manifest, _params, rules().values()))

@@ -1,0 +1,83 @@
+"""Names in tables as a whole: a card beside the row under the pointer, or the cell chosen by keys, copies them.
+
+Streamlit draws a table on a canvas, without a tooltip for cells, and counts a cell that is reached with the Tab key as
+clicked. What runs in the browser is ``static/names``.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
+from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
+
+from app.ui import format as fmt
+
+MOST_CHARACTERS = 200_000
+"""Of all whole names of a table together; beyond, the card shows what the cells hold."""
+
+_APP = Path(__file__).resolve().parents[1]
+_PACKAGE, _COMPONENT = "warpdeck", "names"
+
+
+def card(
+    key: str, *, names: Sequence[str], widths: Mapping[str, int], row_px: int, whole: Mapping[str, str], opens: bool
+) -> bool:
+    """Puts the card of the table above; it takes no room.
+
+    Args:
+        key: unique on the page.
+        names: headings of the columns that hold names.
+        widths: pixels of columns by heading, of those that have a fixed width.
+        row_px: height of a row.
+        whole: for what cells hold, the name as a whole, where that is longer.
+        opens: whether choosing a cell of the table leads anywhere.
+
+    Returns:
+        Whether the chosen cell counts: not while keys walk over cells, until Enter is pressed.
+    """
+    key = f"{key}-names"
+    state: Any = st.session_state.get(key) or {}
+    data = {
+        "names": list(names), "widths": dict(widths), "row": row_px, "whole": dict(whole), "opens": opens,
+        "by_keys": bool(state.get("by_keys")),
+    }  # fmt: skip
+    result: Any = _component()(key=key, data=data, width="content", on_by_keys_change=_noted, on_opened_change=_noted)
+    return bool(result.opened or not result.by_keys)
+
+
+def whole(frame: pd.DataFrame) -> dict[str, str]:
+    """The full names of kernels (``demangled``) by what their cells say (``name``).
+
+    Several kernels may share a short name: these are told apart by their time, which stands in the same row. There
+    are none where a table has no full names, or where they are too long together.
+    """
+    if not {"name", "demangled"} <= {*frame.columns}:
+        return {}
+    time = next((one for one in ("total_ns", "duration_ns") if one in frame.columns), None)
+    rows = frame[["name", "demangled", *([time] if time else [])]].dropna().drop_duplicates()
+    shared = rows["name"].duplicated(keep=False)
+    keys = rows["name"].map(fmt.visible)
+    if time:
+        keys = keys.where(~shared, keys + "\n" + rows[time].astype("int64").astype(str))
+    found = {
+        key: fmt.visible(full)
+        for key, full, twice in zip(keys, rows["demangled"], shared, strict=True)
+        if time or not twice
+    }
+    return found if sum(map(len, found.values())) <= MOST_CHARACTERS else {}
+
+
+def _component() -> Any:
+    """The component, from files: the content security policy lets no script in that the server does not serve."""
+    manager, name = get_bidi_component_manager(), f"{_PACKAGE}.{_COMPONENT}"
+    if manager.get_component_asset_root(name) is None:
+        config = ComponentConfig(name=_COMPONENT, asset_dir=f"static/{_COMPONENT}")
+        manager.register_from_manifest(ComponentManifest(name=_PACKAGE, version="1", components=[config]), _APP)
+    return st.components.v2.component(name, js="names.js", css="names.css")
+
+
+def _noted() -> None:
+    """The run that follows reads the value."""

@@ -1,0 +1,65 @@
+"""One finding: its sentence, what it costs, what to do, and the evidence with ways to it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import pages
+from app.selection import settled
+from app.ui import format as fmt
+from app.ui import found, navigate, tables
+from app.ui.heads import Col, Kind, filled
+from profiledb.findings.judge import Finding
+
+_KINDS: dict[str, Kind] = {"%": "percent", "ns": "duration", "bytes": "bytes", "count": "count", "ratio": "number"}
+
+
+def show(report_id: str, finding: Finding) -> None:
+    """Draws the card."""
+    with st.container(border=True, key=f"finding-{finding.rule.name}", gap="xsmall"):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"{found.badge(finding)} **{fmt.plain(finding.rule.title)}**", width="content")
+            if bound := found.bound(finding):
+                st.caption(fmt.plain(bound), width="content")
+        st.markdown(found.sentence(finding))
+        if advice := finding.rule.advised(finding.cause):
+            st.markdown("\n".join(f"- {fmt.sentence(line)}" for line in advice))
+        _evidence(report_id, finding)
+
+
+def _evidence(report_id: str, finding: Finding) -> None:
+    if not finding.evidence:
+        return
+    rows = pd.DataFrame(finding.evidence)
+    with st.expander(f"Evidence ({len(rows)})"):
+        columns = filled(rows, _columns(finding.rule.unit))
+        name = f"evidence-{finding.rule.name}"
+        chosen = tables.table(rows, columns, key=name, download=f"{finding.rule.name}.csv", select=True)
+        if chosen is not None:
+            _open(report_id, finding.evidence[chosen])
+
+
+def _columns(unit: str) -> list[Col]:
+    return [
+        Col("name", "Where", width=380, click=True, help="Opens the kernel, the launch or the time"),
+        Col("note", "What", width=240),
+        Col("value", "Value", unit="%" if unit == "%" else "", kind=_KINDS[unit]),
+        Col("ns", "Time", kind="duration"),
+        Col("count", "Count", kind="count"),
+        Col("bytes", "Size", kind="bytes"),
+        Col("start_ns", "Start", kind="moment"),
+        Col("device", "GPU", kind="count"),
+        Col("stream", "Stream", kind="count"),
+    ]
+
+
+def _open(report_id: str, piece: Mapping[str, Any]) -> None:
+    """Goes to the page that shows a piece of evidence."""
+    if "kernel" in piece:
+        navigate.to(pages.script("kernel"), settled.link(report_id, kernel=str(piece["kernel"])))
+    elif "launch" in piece:
+        navigate.to(pages.script("ncu"), {"report": report_id, "launch": str(piece["launch"])})
+    elif "range" in piece:
+        navigate.to(pages.script("nvtx"), settled.link(report_id, range=str(piece["range"])))

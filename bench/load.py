@@ -1,0 +1,142 @@
+"""What looks at pages cost a real server, spoken to over its WebSocket without a browser: processor time and waits."""
+
+from __future__ import annotations
+
+import statistics
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
+
+from bench.ingestion import BenchError
+from bench.pages import MAIN, Server, server
+
+SESSIONS = 50
+CLICKS = 4
+"""Changes of page of each session, one after the other without a pause."""
+_REPEAT = 5
+_TIMEOUT_S = 300.0
+
+
+@dataclass(frozen=True)
+class ViewTime:
+    """Processor seconds of a page in the server, and what it sent: the first look of a server, and one more."""
+
+    path: str
+    first_s: float
+    warm_s: float
+    sent_bytes: int
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What many sessions had that click without pause: views a second, waits (s), errors, server memory (bytes)."""
+
+    sessions: int
+    views: int
+    seconds: float
+    cpu_s: float
+    p50_s: float
+    p95_s: float
+    errors: int
+    resident_bytes: int
+
+
+class Session:
+    """A page that somebody has open."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self.sent_bytes = 0
+
+    def look(self, path: str) -> bool:
+        """Goes to a page such as `/kernels?report=ID` and waits for the end of its script; whether it had no error."""
+        page, _, query = path.lstrip("/").partition("?")
+        message = BackMsg()
+        message.rerun_script.page_name = page
+        message.rerun_script.query_string = query
+        self._socket.send(message.SerializeToString())
+        self.sent_bytes, good = 0, True
+        while True:
+            data = self._socket.recv(timeout=_TIMEOUT_S)
+            assert isinstance(data, bytes)
+            self.sent_bytes += len(data)
+            said = ForwardMsg.FromString(data)
+            kind = said.WhichOneof("type")
+            if kind == "delta" and said.delta.new_element.WhichOneof("type") == "exception":
+                good = False
+            if kind == "script_finished" and said.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                return good
+
+
+@contextmanager
+def session(address: str) -> Iterator[Session]:
+    """Open the dashboard as a browser does."""
+    with urllib.request.urlopen(f"{address}/_stcore/health", timeout=60) as answer:
+        token = answer.headers["Set-Cookie"].partition("=")[2].partition(";")[0]
+    with connect(
+        f"ws://{urlsplit(address).netloc}/_stcore/stream",
+        origin=Origin(address),
+        subprotocols=[Subprotocol("streamlit"), Subprotocol(token)],
+        additional_headers={"Cookie": f"_streamlit_xsrf={token}"},
+        max_size=None,
+        open_timeout=60,
+        proxy=None,
+    ) as socket:
+        yield Session(socket)
+
+
+def measure_views(env: Mapping[str, str], paths: Sequence[str], main: Path = MAIN) -> list[ViewTime]:
+    """Measure pages of one new server in turn: the first look at each of all, and the median of further ones."""
+    with server(env, {"address": "127.0.0.1"}, main) as running:
+        return [_view(running, path) for path in paths]
+
+
+def _view(running: Server, path: str) -> ViewTime:
+    first: list[float] = []
+    warm: list[float] = []
+    with session(running.address) as one:
+        for costs in (first, *[warm] * _REPEAT):
+            before = _cpu_s(running.pid)
+            if not one.look(path):
+                raise BenchError(f"{path} says an error")
+            costs.append(_cpu_s(running.pid) - before)
+        return ViewTime(path, first[0], statistics.median(warm), one.sent_bytes)
+
+
+def measure_crowd(env: Mapping[str, str], paths: Sequence[str], sessions: int = SESSIONS, main: Path = MAIN) -> Crowd:
+    """Have many sessions click through pages without pause, from the start of a new server on."""
+    with server(env, {"address": "127.0.0.1"}, main) as running, ThreadPoolExecutor(sessions) as pool:
+        began, before = time.monotonic(), _cpu_s(running.pid)
+        each = [[paths[(number + click) % len(paths)] for click in range(CLICKS)] for number in range(sessions)]
+        done = [look for one in pool.map(lambda own: _clicks(running.address, own), each) for look in one]
+        seconds, cpu = time.monotonic() - began, _cpu_s(running.pid) - before
+        resident = int(psutil.Process(running.pid).memory_info().rss)
+    waits = sorted(wait for wait, _ in done)
+    p50, p95 = (waits[min(len(waits) - 1, int(share * len(waits)))] for share in (0.5, 0.95))
+    return Crowd(sessions, len(done), seconds, cpu, p50, p95, sum(not good for _, good in done), resident)
+
+
+def _clicks(address: str, paths: Sequence[str]) -> list[tuple[float, bool]]:
+    found = []
+    with session(address) as one:
+        for path in paths:
+            began = time.monotonic()
+            good = one.look(path)
+            found.append((time.monotonic() - began, good))
+    return found
+
+
+def _cpu_s(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)

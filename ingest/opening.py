@@ -1,0 +1,61 @@
+"""Has the first look at a new report prepared (profiledb.studies.opening) while the worker has nothing else to do.
+
+A process of its own does it, with what the machine has left over. A conversion that begins ends it, as it ends all that
+runs beside it (conversion.processes); it then starts anew when that is done.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from profiledb.report.catalog import Job
+
+ROOT = Path(__file__).resolve().parents[1]
+TRIES = 5
+"""So often a report is tried; what stops it then is the report itself."""
+
+
+class Opening:
+    """The reports that wait for it, and the process that prepares some."""
+
+    def __init__(self, library: Path) -> None:
+        self._library = library
+        self._waiting: dict[str, int] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def add(self, job: Job) -> None:
+        """Takes up the report that a file became, or that a file was laid beside."""
+        if job.state == "ready" and job.report_id:
+            self._waiting[job.report_id] = 0
+
+    def look(self) -> None:
+        """Starts the process where reports wait and none runs; called while nothing is converted."""
+        if self._process is not None:
+            status = self._process.poll()
+            if status is None:
+                return
+            self._close()
+            self._waiting = {
+                one: tries for one, tries in self._waiting.items() if not tries or (status and tries < TRIES)
+            }
+        if not self._waiting or self._stopped:
+            return
+        self._waiting = {one: tries + 1 for one, tries in self._waiting.items()}
+        argv = [sys.executable, "-m", "profiledb.studies.opening", str(self._library), *self._waiting]
+        quiet = subprocess.DEVNULL
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd=ROOT)
+
+    def stop(self) -> None:
+        """Ends it, with what it has in hand; none starts any more."""
+        self._stopped = True
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._close()
+
+    def _close(self) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process = None

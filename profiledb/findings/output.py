@@ -1,0 +1,90 @@
+"""Findings as a list for programs (JSON, CSV) and as a text for people (Markdown)."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from profiledb import words
+from profiledb.findings import words as sentences
+from profiledb.findings.judge import Finding
+
+FORMATS = ("json", "csv", "md")
+_FLAT = (
+    "rule", "title", "verdict", "severity", "sentence", "value", "threshold", "unit", "saving_ns", "saving_pct", "why",
+    "command",
+)  # fmt: skip
+
+
+def record(finding: Finding) -> dict[str, Any]:
+    """A finding as plain data; times in ns, shares in percent, what is not known is None."""
+    rule = finding.rule
+    return {
+        "rule": rule.name,
+        "title": rule.title,
+        "group": rule.group,
+        "verdict": finding.verdict,
+        "severity": finding.severity or None,
+        "sentence": sentences.plain(finding),
+        "value": finding.value,
+        "threshold": finding.threshold,
+        "unit": rule.unit,
+        "saving_ns": finding.saving_ns,
+        "saving_pct": finding.saving_pct,
+        "cause": finding.cause,
+        "evidence": [dict(one) for one in finding.evidence],
+        "advice": list(rule.advised(finding.cause)) if finding.verdict == "fires" else [],
+        "why": finding.why or None,
+        "command": finding.command or None,
+        "source": rule.source,
+        "version": rule.version,
+    }
+
+
+def text(found: Sequence[Finding], form: str, title: str) -> str:
+    """The findings in one of FORMATS; ``title`` stands above the Markdown."""
+    if form == "json":
+        return as_json(found)
+    return as_csv(found) if form == "csv" else as_markdown(found, title)
+
+
+def as_json(found: Sequence[Finding]) -> str:
+    """A list of records, in their order."""
+    return json.dumps([record(one) for one in found], indent=1, ensure_ascii=False, default=float)
+
+
+def as_csv(found: Sequence[Finding]) -> str:
+    """A row a finding, without evidence and advice."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _FLAT, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(record(one) for one in found)
+    return text.getvalue()
+
+
+def as_markdown(found: Sequence[Finding], title: str) -> str:
+    """What fires with its advice, then what cannot be judged, then the titles of what is clear."""
+    fires = [one for one in found if one.verdict == "fires"]
+    open_ = [one for one in found if one.verdict == "cannot_judge"]
+    clear = [one for one in found if one.verdict == "clear"]
+    lines = [f"# Findings: {words.plain(title)}", ""]
+    lines += [line for one in fires for line in _fires(one)] or ["No rule fires.", ""]
+    if open_:
+        lines += ["## Not judged", "", *(f"- {one.rule.title}: {_lack(one)}" for one in open_), ""]
+    if clear:
+        lines += ["## Clear", "", *(f"- {one.rule.title}: {sentences.says(one)}" for one in clear), ""]
+    return "\n".join(lines)
+
+
+def _fires(finding: Finding) -> list[str]:
+    bound = ""
+    if finding.saving_ns:
+        share = f" ({words.percent(finding.saving_pct)})" if finding.saving_pct is not None else ""
+        bound = f" Mending it saves at most {words.duration(finding.saving_ns)}{share}."
+    advice = [f"- {one}" for one in finding.rule.advised(finding.cause)]
+    return [f"## {finding.rule.title} ({finding.severity})", "", f"{sentences.says(finding)}{bound}", "", *advice, ""]
+
+
+def _lack(finding: Finding) -> str:
+    return f"{words.plain(finding.why)} Capture with: {words.code(finding.command)}" if finding.command else finding.why

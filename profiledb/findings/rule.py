@@ -1,0 +1,173 @@
+"""A rule as its file describes it.
+
+The header is that of an analysis (profiledb.query.header), with these lines besides::
+
+    -- title: GPU idle
+    -- question: Is the GPU idle while the program runs?
+    -- Prose: what the value is, and of what.
+    -- unit: %                             of value and threshold: %, ns, bytes, count, ratio
+    -- fires: above                        or below: on which side of the threshold the rule fires; at it, it does
+    -- param: threshold = 15 share of the time from which on it is said
+    -- joins: ncu                          it asks a Compute report, or a Systems report with its linked one
+    -- once: idle                          rows that several rules build on (analyses/<topic>/once), made once for all
+    -- weight: note                        it costs nothing by itself: a remark on the capture (note) or on what the
+                                           figures are worth (warning); without this line the saving tells
+    -- says: The GPU is idle {value} of the time; for {share_pct} of that the CPU is in {range}.
+    -- clear: The GPU is idle {value} of the time.
+    -- advice: Launch more work at once.   [data loading] in front: only where the column `cause` says so
+    -- source: where formula and threshold come from
+
+The query answers one row. ``value`` is compared with the threshold; it is NULL, or there is no row, where there is
+nothing to judge, and ``unjudged`` may say why in a sentence. ``saving_ns`` is an upper bound of the time that mending
+it saves, on all GPUs of the selection together. ``evidence`` is a list of structs, the weightiest first, with any of
+the fields of ``EVIDENCE``. All other columns are facts for the sentences. Of several ``says`` the first is taken whose
+columns are all there.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from profiledb.errors import AnalysisError
+from profiledb.query import header, views
+from profiledb.query.header import Analysis
+from profiledb.report.catalog import LAUNCHES, TIMELINE, Subject
+
+GROUPS = {
+    "idle": "GPU idle",
+    "launch": "Launches and synchronization",
+    "copies": "Copies and memory",
+    "steps": "Steps",
+    "host": "Host and input",
+    "kernels": "Kernels",
+    "communication": "Communication",
+    "profile": "Kernel profiles",
+    "machine": "Machine",
+    "capture": "Capture",
+}
+"""The groups of rules, which are the folders of their files, and what people read for each."""
+
+UNITS = ("%", "ns", "bytes", "count", "ratio")
+SIDES = ("above", "below")
+WEIGHTS = ("", "note", "warning")
+
+EVIDENCE = {
+    "name": "text", "note": "text", "value": "", "ns": "ns", "count": "count", "bytes": "bytes", "start_ns": "ns",
+    "end_ns": "ns", "kernel": "id", "range": "text", "launch": "id", "device": "id", "stream": "id",
+}  # fmt: skip
+"""The fields of a piece of evidence with their units; ``value`` has that of the rule. ``start_ns`` and ``end_ns`` are
+times in the report, ``kernel`` the number of a kernel (kernel_key), ``range`` a path as a selection names it, and
+``launch`` a launch of the Compute report."""
+
+OWN = ("value", "saving_ns", "unjudged", "cause", "evidence")
+"""Columns that every rule may answer; all others are facts, declared in its header."""
+
+_KEYS = (
+    "title", "question", "needs", "includes", "selects", "param", "joins", "column", "once", "unit", "fires", "weight",
+    "says", "clear", "advice", "source",
+)  # fmt: skip
+_LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
+_MUST = ("title", "question", "unit", "fires", "says", "clear", "advice", "source", "param")
+_CAUSE = re.compile(r"^\[(?P<cause>[^\]]+)\] (?P<text>.+)$")
+PLACE = re.compile(r"\{(\w+)\}")
+"""A column in a sentence."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule; ``analysis`` holds what it has in common with an analysis. ``own``: it is from a user's folder."""
+
+    analysis: Analysis
+    group: str
+    question: str
+    unit: str
+    fires: str
+    weight: str
+    says: tuple[str, ...]
+    clear: tuple[str, ...]
+    advice: tuple[str, ...]
+    source: str
+    once: tuple[str, ...]
+    own: bool = False
+
+    @property
+    def name(self) -> str:
+        """What settings, addresses and ``--fail-on`` call it."""
+        return self.analysis.name
+
+    @property
+    def title(self) -> str:
+        """What people read."""
+        return self.analysis.title
+
+    @property
+    def subjects(self) -> frozenset[Subject]:
+        """What a report may be about for the rule to be asked; one that joins asks a Compute report alone, too."""
+        return frozenset((LAUNCHES, TIMELINE) if self.analysis.joins else (TIMELINE,))
+
+    @cached_property
+    def version(self) -> str:
+        """What changes with its text, or with a view that it builds on."""
+        text = f"{views.sql(self.analysis.includes)}{self.analysis.sql}"
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def advised(self, cause: str | None) -> tuple[str, ...]:
+        """What to do, where the cause is this one."""
+        pairs = [
+            (match["cause"], match["text"]) if (match := _CAUSE.match(line)) else ("", line) for line in self.advice
+        ]
+        return tuple(text for of, text in pairs if of in ("", cause))
+
+
+def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
+    """Reads a rule.
+
+    Raises:
+        AnalysisError: its header is not that of a rule; the message names the rule and what is wrong.
+    """
+    lines = header.read(text, _LINE)
+    if lacking := [key for key in _MUST if key not in lines]:
+        raise wrong(name, f"has no line {lacking[0]!r}")
+    rule = Rule(
+        analysis=header.of(name, lines, text, "findings"),
+        group=group,
+        question=" ".join(lines["question"]),
+        unit=lines["unit"][0],
+        fires=lines["fires"][0],
+        weight=lines.get("weight", [""])[0],
+        says=tuple(lines["says"]),
+        clear=tuple(lines["clear"]),
+        advice=tuple(lines["advice"]),
+        source=" ".join(lines["source"]),
+        once=header.listed(lines.get("once", [])),
+        own=own,
+    )
+    _check(rule)
+    return rule
+
+
+def wrong(name: str, what: str, detail: str = "") -> AnalysisError:
+    """The error that says what is wrong with a rule."""
+    return AnalysisError(
+        f"The rule {name!r} {what}.", hint="docs/findings.md describes the file of a rule.", detail=detail
+    )
+
+
+def _check(rule: Rule) -> None:
+    choices: Mapping[str, tuple[str, tuple[str, ...]]] = {
+        "group": (rule.group, tuple(GROUPS)),
+        "unit": (rule.unit, UNITS),
+        "fires": (rule.fires, SIDES),
+        "weight": (rule.weight, WEIGHTS),
+    }
+    for key, (value, of) in choices.items():
+        if value not in of:
+            raise wrong(rule.name, f"has the {key} {value!r}, which is none of: {', '.join(filter(None, of))}")
+    if "threshold" not in {param.name for param in rule.analysis.params}:
+        raise wrong(rule.name, "has no parameter 'threshold'")
+    known = {column.name for column in rule.analysis.columns} | {"value", "threshold", "saving", "cause"}
+    for sentence in (*rule.says, *rule.clear):
+        if unknown := [column for column in PLACE.findall(sentence) if column not in known]:
+            raise wrong(rule.name, f"names a column {unknown[0]!r} that its header does not declare")

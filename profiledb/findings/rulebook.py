@@ -1,0 +1,140 @@
+"""All rules: the built-in ones, and those of a user's folder (WARPDECK_RULES), which add to them or override them.
+
+The folder holds rules as files like the built-in ones, ``NAME.sql`` or ``GROUP/NAME.sql``, and may hold
+``thresholds.toml``, a table a rule with values of its parameters::
+
+    [gpu_idle]
+    threshold = 25
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+import duckdb
+
+from profiledb.errors import AnalysisError, ConfigError
+from profiledb.findings import rule as rules
+from profiledb.findings.rule import Rule
+from profiledb.query import header
+
+THRESHOLDS = "thresholds.toml"
+MOST_BYTES = 1 << 18
+"""Larger files of a user's folder are no rules."""
+MOST_RULES = 500
+_NAME = re.compile(r"[a-z][a-z0-9_]{2,60}")
+
+
+def load(folder: Path | None = None) -> dict[str, Rule]:
+    """All rules by name, those of the groups in the order of ``rule.GROUPS``.
+
+    Raises:
+        ConfigError: a file of the user's folder is no rule, or its thresholds fit none; the message names the file.
+    """
+    if folder is None:
+        return dict(_built_in())
+    found = dict(_built_in()) | {one.name: one for one in _own(folder)}
+    for name, values in _thresholds(folder / THRESHOLDS).items():
+        if name not in found:
+            raise ConfigError(
+                f"{folder / THRESHOLDS}: no rule is called {name!r}.", hint="warpdeck findings --rules lists all."
+            )
+        found[name] = with_values(found[name], values)
+    return _ordered(found.values())
+
+
+def with_values(rule: Rule, values: Mapping[str, object]) -> Rule:
+    """The rule with other defaults of its parameters.
+
+    Raises:
+        ConfigError: it has no such parameter, or the value is not one of its choices, or no number for a threshold.
+    """
+    try:
+        header.bind(rule.analysis, values)
+        float(str(values.get("threshold", 0)))
+    except AnalysisError as error:
+        raise ConfigError(f"Rule {rule.name}: {error.message}", hint=error.hint) from error
+    except ValueError as error:
+        raise ConfigError(f"Rule {rule.name}: the threshold is no number: {values['threshold']!r}.") from error
+    changed = [replace(one, default=str(values.get(one.name, one.default))) for one in rule.analysis.params]
+    return replace(rule, analysis=replace(rule.analysis, params=tuple(changed)))
+
+
+def _ordered(found: object) -> dict[str, Rule]:
+    order = list(rules.GROUPS)
+    ranked = sorted(found, key=lambda one: (order.index(one.group), one.name))  # type: ignore[call-overload]
+    return {one.name: one for one in ranked}
+
+
+@cache
+def _built_in() -> Mapping[str, Rule]:
+    package = resources.files("profiledb").joinpath("rules", "findings")
+    folders = {group: package.joinpath(group) for group in rules.GROUPS}
+    parsed = [
+        rules.parse(file.name[:-4], file.read_text(encoding="utf-8"), group)
+        for group, folder in folders.items()
+        for file in (folder.iterdir() if folder.is_dir() else ())
+    ]
+    return _ordered(parsed)
+
+
+def _own(folder: Path) -> list[Rule]:
+    try:
+        files = sorted(folder.glob("*.sql")) + sorted(folder.glob("*/*.sql"))
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be read: {error.strerror}.") from error
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}, named by WARPDECK_RULES, is no folder.")
+    if len(files) > MOST_RULES:
+        raise ConfigError(f"{folder} holds more than {MOST_RULES} rules.")
+    return [_read(file, folder) for file in files]
+
+
+def _read(file: Path, folder: Path) -> Rule:
+    name = file.stem
+    built_in = _built_in().get(name)
+    group = file.parent.name if file.parent != folder else built_in.group if built_in else next(iter(rules.GROUPS))
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{file}: the name of a rule is made of lowercase letters, digits and underscores.")
+    try:
+        text = _text(file)
+        rule = rules.parse(name, text, group, own=True)
+    except AnalysisError as error:
+        raise ConfigError(f"{file}: {error.message}", hint=error.hint, detail=error.detail) from error
+    one_query(rule, file)
+    return rule
+
+
+def _text(file: Path) -> str:
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            raise ConfigError(f"{file} is too large for a rule.")
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read as a rule.", detail=str(error)) from error
+
+
+def one_query(rule: Rule, file: Path) -> None:
+    """Raises ConfigError where a rule is more than one query: it may read a report, and do nothing else."""
+    try:
+        statements = duckdb.extract_statements(rule.analysis.sql)
+    except duckdb.Error as error:
+        raise ConfigError(f"{file} is not SQL that DuckDB can read.", detail=str(error)) from error
+    if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+        raise ConfigError(f"{file} must hold one query and nothing else.")
+
+
+def _thresholds(file: Path) -> dict[str, dict[str, object]]:
+    if not file.exists():
+        return {}
+    try:
+        data = tomllib.loads(_text(file))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file} cannot be read as thresholds.", detail=str(error)) from error
+    if wrong := [name for name, values in data.items() if not isinstance(values, dict)]:
+        raise ConfigError(f"{file}: {wrong[0]!r} is no table of a rule.")
+    return data

@@ -1,0 +1,59 @@
+"""Sentences of findings: the columns of a rule's row put into the sentences of its header."""
+
+from collections.abc import Callable
+from typing import Any
+
+from profiledb import words
+from profiledb.findings.judge import Finding
+from profiledb.findings.rule import PLACE
+
+FORMATS: dict[str, Callable[[Any], str]] = {
+    "%": words.percent,
+    "ns": words.duration,
+    "bytes": words.bytes_,
+    "bytes/s": words.rate,
+    "count": words.count,
+    "ratio": words.significant,
+    "id": str,
+}
+"""How a value is written, by its unit; every other is text."""
+LONGEST_NAME = 80
+
+
+def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
+    """The sentence of a finding; ``name`` writes names from the report: as Markdown code, or as they are.
+
+    Of several sentences the first counts whose columns are all there.
+    """
+    if finding.verdict == "cannot_judge":
+        return finding.why
+    sentences = finding.rule.says if finding.verdict == "fires" else finding.rule.clear
+    fitting = [one for one in sentences if all(_has(finding, column) for column in PLACE.findall(one))]
+    text = fitting[0] if fitting else f"{finding.rule.title}: {{value}}."
+    return PLACE.sub(lambda match: _written(finding, match[1], name), text)
+
+
+def plain(finding: Finding) -> str:
+    """The same without Markdown, for JSON and CSV."""
+    return says(finding, lambda text: words.shortened(text, LONGEST_NAME))
+
+
+def amount(value: Any, unit: str) -> str:
+    """A value in the unit of a rule or column."""
+    return FORMATS.get(unit, words.visible)(value)
+
+
+def _has(finding: Finding, column: str) -> bool:
+    return _value(finding, column) is not None
+
+
+def _value(finding: Finding, column: str) -> Any:
+    own = {"value": finding.value, "threshold": finding.threshold, "saving": finding.saving_ns, "cause": finding.cause}
+    return own[column] if column in own else finding.facts.get(column)
+
+
+def _written(finding: Finding, column: str, name: Callable[[Any], str]) -> str:
+    units = {one.name: one.unit for one in finding.rule.analysis.columns}
+    units |= {"value": finding.rule.unit, "threshold": finding.rule.unit, "saving": "ns", "cause": "text"}
+    value, unit = _value(finding, column), units[column]
+    return name(words.shortened(value, LONGEST_NAME)) if unit == "name" else amount(value, unit)

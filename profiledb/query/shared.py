@@ -1,0 +1,127 @@
+"""Answers for all sessions of a process: each is worked out once, however many ask for it at the same time."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Union
+
+from profiledb.errors import NotCapturedError
+from profiledb.query import analysis, kept, together
+from profiledb.query.request import Request
+from profiledb.report.library import Library
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_BYTES = 192_000_000
+"""What the answers in memory may take."""
+_LEAST_BYTES = 2_000
+"""What an entry takes besides its rows: many small ones are bounded, too."""
+
+_Answer = Union["pd.DataFrame", NotCapturedError]
+"""The rows of an answer, or why there is none: a report never gets what it lacks."""
+
+
+@dataclass
+class _Turn:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: int = 0
+
+
+class Answers:
+    """Answers in memory, up to so many bytes, with those on disk behind them. May be shared by threads.
+
+    Everybody who asks gets a frame of their own: pandas copies what one of them changes.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most = most_bytes
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[Hashable, tuple[_Answer, int]] = OrderedDict()
+        self._turns: dict[Hashable, _Turn] = {}
+        self._bytes = 0
+
+    @property
+    def bytes(self) -> int:
+        """What the answers in memory take."""
+        return self._bytes
+
+    def answer(self, library: Library, asked: Request) -> "pd.DataFrame":
+        """What ``analysis.run`` returns for a request, and raises.
+
+        Where others build on the same rows (together.py), theirs are worked out with it.
+        """
+        key = asked.key(library)
+        found = self._find(key)
+        if found is None:
+            several = together.members(asked)
+            with self._turn(together.key(library, several) if several else key):
+                found = self._find(key)  # answered while this one waited for its turn
+                if found is None:
+                    found = self._work_out(library, asked, several)
+        if isinstance(found, NotCapturedError):
+            raise copy(found)
+        return found.copy(deep=False)
+
+    def _work_out(self, library: Library, asked: Request, several: tuple[Request, ...]) -> _Answer:
+        """Reads an answer from the disk, else works it out and keeps it, with all that are answered together."""
+        rows = kept.read(library, asked)
+        if rows is not None:
+            return self._put(asked.key(library), analysis.frame_of(rows))
+        try:
+            return self._of_several(library, asked, several) if several else self._alone(library, asked)
+        except NotCapturedError as error:
+            return self._put(asked.key(library), error.with_traceback(None))
+
+    def _alone(self, library: Library, asked: Request) -> _Answer:
+        rows = analysis.rows(library, asked)
+        kept.write(library, asked, rows)
+        return self._put(asked.key(library), analysis.frame_of(rows))
+
+    def _of_several(self, library: Library, asked: Request, several: tuple[Request, ...]) -> _Answer:
+        """The answers of a group; one that the report has not the data for is not worth the others."""
+        analysis.check(library, asked)
+        for one, rows in zip(several, together.rows(library, several), strict=True):
+            if rows is not None:
+                kept.write(library, one, rows)
+                self._put(one.key(library), analysis.frame_of(rows))
+        found = self._find(asked.key(library))
+        return self._alone(library, asked) if found is None else found
+
+    def _find(self, key: Hashable) -> _Answer | None:
+        with self._lock:
+            if key not in self._entries:
+                return None
+            self._entries.move_to_end(key)
+            return self._entries[key][0]
+
+    def _put(self, key: Hashable, answer: _Answer) -> _Answer:
+        size = _LEAST_BYTES
+        if not isinstance(answer, NotCapturedError):
+            size += int(answer.memory_usage(deep=True).sum())
+        with self._lock:
+            if key in self._entries:
+                self._bytes -= self._entries.pop(key)[1]
+            self._entries[key] = (answer, size)
+            self._bytes += size
+            while self._bytes > self._most and len(self._entries) > 1:
+                self._bytes -= self._entries.popitem(last=False)[1][1]
+        return answer
+
+    @contextmanager
+    def _turn(self, key: Hashable) -> Iterator[None]:
+        """Lets one thread at a time work out what belongs to a key; others wait."""
+        with self._lock:
+            turn = self._turns.setdefault(key, _Turn())
+            turn.waiting += 1
+        try:
+            with turn.lock:
+                yield
+        finally:
+            with self._lock:
+                turn.waiting -= 1
+                if not turn.waiting:
+                    self._turns.pop(key, None)

@@ -1,0 +1,34 @@
+-- title: Events lost
+-- question: Did the profiler lose events, or were rows unusable?
+-- Errors that the profiler or the conversion reports, and rows of the export with impossible times, which no table
+-- takes. Shares, sums and gaps may be wrong where events are missing. The selection does not change it.
+-- needs: kernel or memop or graph_launch or api_call or range
+-- unit: count
+-- fires: above
+-- weight: warning
+-- param: threshold = 1 errors and rows from which on it is said
+-- column: errors | count | | errors
+-- column: rejected | count | | rows that were left out
+-- column: first_text | name | | first of the errors, or why rows were left out
+-- says: The report has {errors} errors and {rejected} rows that could not be used. First: {first_text}
+-- clear: No errors and no unusable rows.
+-- advice: Capture a shorter stretch (`--capture-range`, `--duration`) or trace less; large buffers need free disk in the report's folder. Let the program end before nsys stops.
+-- source: nsys diagnostics; counts are ours
+WITH error AS (
+    SELECT text, source, time_ns FROM diagnostic WHERE severity = 'error'
+), rejected AS (SELECT source, reason, count(*) AS times FROM rejected_row GROUP BY source, reason
+), total AS (
+    SELECT (SELECT count(*) FROM error) AS errors, (SELECT coalesce(sum(times), 0)::BIGINT FROM rejected) AS rejected
+), shown AS (
+    SELECT {'name': what, 'note': source, 'count': times} AS piece, place
+    FROM (
+        SELECT text AS what, source, count(*) AS times, 1 AS place FROM error GROUP BY text, source
+        UNION ALL SELECT reason, source, times, 2 FROM rejected
+    ) ORDER BY place, times DESC, what LIMIT 10
+)
+SELECT errors + rejected AS value, errors, rejected,
+    coalesce((SELECT text FROM error ORDER BY time_ns NULLS LAST, text LIMIT 1),
+        (SELECT concat_ws(': ', source, reason) FROM rejected ORDER BY times DESC, source, reason LIMIT 1))
+        AS first_text,
+    (SELECT list(piece ORDER BY place, piece.count DESC, piece.name) FROM shown) AS evidence
+FROM total;

@@ -1,0 +1,34 @@
+-- title: Nothing of the GPU was recorded
+-- question: Does the report hold what ran on the GPU?
+-- CUDA calls of the report that launch work, and whether any operation on a GPU was recorded for them. The value is
+-- the share of launches and copies for which nothing was: 100 where the driver does not report it, as under WSL2.
+-- Calls that launch at the edges of a capture have their operations outside of it.
+-- needs: api_call
+-- includes: finding, memory
+-- unit: %
+-- fires: above
+-- weight: warning
+-- param: threshold = 50 share of calls without an operation from which on it is said
+-- column: calls | count | | calls that launch kernels, graphs or copies
+-- column: without | count | | those without an operation
+-- says: {value} of the {calls} calls that launch work have no operation in the report: the GPU's side was not recorded.
+-- clear: {value} of the calls that launch work have no operation in the report.
+-- advice: Profile on native Linux: WSL2 drivers often do not report GPU activity. In containers allow profiling (`--cap-add=SYS_ADMIN`); end the program in order, so that buffers are flushed.
+-- source: own; NVIDIA documentation of nsys on WSL2
+WITH call AS (
+    SELECT call_id, function
+    FROM api_call JOIN api_function USING (name_id)
+    WHERE category IN ('launch', 'blocking copy', 'queued copy')
+        AND NOT regexp_matches(function, 'Prefetch|HostFunc|Symbol|ToArray|Param')
+), ran AS (
+    SELECT call_id FROM kernel UNION SELECT call_id FROM memop UNION SELECT call_id FROM graph_launch
+), total AS (
+    SELECT count(*) AS calls, count(*) FILTER (ran.call_id IS NULL) AS without FROM call LEFT JOIN ran USING (call_id)
+), shown AS (
+    SELECT {'name': function, 'count': count(*)} AS piece FROM call ANTI JOIN ran USING (call_id)
+    GROUP BY function ORDER BY count(*) DESC LIMIT 10
+)
+SELECT 100.0 * without / nullif(calls, 0) AS value, 'No CUDA call of the report launches work.' AS unjudged, calls,
+    without,
+    (SELECT list(piece ORDER BY piece.count DESC, piece.name) FROM shown) AS evidence
+FROM total;

@@ -1,0 +1,25 @@
+-- title: No NVTX ranges
+-- question: Does the program mark its parts with NVTX ranges?
+-- The share of the operations of the selection that were launched inside an NVTX range. Without ranges no rule can say
+-- in which part of the program time is lost, and what a step is must be guessed.
+-- needs: kernel or memop or graph_launch
+-- includes: finding
+-- selects: part
+-- unit: %
+-- fires: below
+-- weight: note
+-- param: threshold = 10 share of the operations up to which it is said
+-- column: operations | count | | operations of the selection
+-- column: ranges | count | | NVTX ranges of the report
+-- says: {value} of the {operations} operations lie in an NVTX range: which part of the program they belong to is unknown.
+-- clear: {value} of the operations lie in an NVTX range.
+-- advice: PyTorch: `with torch.cuda.nvtx.range(f"step_{i}"):` around steps, `forward`, `backward`, `optimizer` inside; or `torch.autograd.profiler.emit_nvtx()`.
+-- advice: C++: `nvtx3::scoped_range r{"step"};`. Capture with `nsys profile --trace=cuda,nvtx`.
+-- source: NVTX documentation; 10 % is ours
+WITH operation AS (
+    SELECT process_range FROM selected_kernel UNION ALL SELECT process_range FROM selected_memop
+    UNION ALL SELECT process_range FROM selected_graph_launch
+)
+SELECT 100.0 * count(process_range) / nullif(count(*), 0) AS value, count(*) AS operations,
+    (SELECT count(*) FROM range) AS ranges
+FROM operation;

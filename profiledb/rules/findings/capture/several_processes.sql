@@ -1,0 +1,34 @@
+-- title: Several processes in one report
+-- question: Do several processes work on the GPUs of this report?
+-- How many processes ran operations on GPUs in the selection. Sums count all of them, and idle time of a GPU is that
+-- in which none of them ran: to judge one program by itself, profile it alone.
+-- needs: kernel or memop or graph_launch
+-- includes: finding
+-- selects: part
+-- unit: count
+-- fires: above
+-- weight: note
+-- param: threshold = 2 processes from which on it is said
+-- column: gpus | count | | GPUs that they worked on
+-- says: {value} processes work on {gpus} GPUs in this report: sums and shares are over all of them.
+-- clear: One process works on the GPU.
+-- advice: Choose one GPU in the selection where each process has its own; profile each rank into its own report (`nsys profile -o report_%q{RANK}`) to compare ranks.
+-- source: own count
+WITH operation AS (
+    SELECT device_id, global_pid, start_ns, end_ns FROM selected_kernel
+    UNION ALL SELECT device_id, global_pid, start_ns, end_ns FROM selected_memop
+    UNION ALL SELECT device_id, global_pid, start_ns, end_ns FROM selected_graph_launch
+), by_process AS (
+    SELECT global_pid, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS operations, min(device_id) AS device_id
+    FROM operation GROUP BY global_pid
+), shown AS (
+    SELECT {
+            'name': 'process ' || pid_of(global_pid) || coalesce(' (' || name || ')', ''), 'ns': ns,
+            'count': operations, 'device': device_id
+        } AS piece
+    FROM by_process LEFT JOIN (SELECT global_pid, any_value(name) AS name FROM process GROUP BY ALL) USING (global_pid)
+    ORDER BY ns DESC, global_pid LIMIT 10
+)
+SELECT count(*) AS value, (SELECT count(DISTINCT device_id) FROM operation) AS gpus,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.name) FROM shown) AS evidence
+FROM by_process;

@@ -1,0 +1,37 @@
+-- title: NVTX ranges never closed
+-- question: Were NVTX ranges opened and never closed?
+-- Ranges of the selection that the capture saw open and never close: their end is taken as that of the data, as nsys
+-- itself ends push/pop ranges with the session, so their times mean nothing, and steps among them do not count. One a
+-- thread is no wonder where the capture ends inside a range.
+-- needs: range
+-- includes: selection, finding
+-- selects: part
+-- unit: count
+-- fires: above
+-- weight: warning
+-- param: threshold = 1 ranges from which on it is said
+-- column: ranges | count | | ranges never closed
+-- column: share_pct | % | .1f | share of them in all ranges of the selection
+-- column: path | name | | path with the most of them
+-- says: {ranges} NVTX ranges were never closed ({share_pct} of all), most of them {path}: their times mean nothing.
+-- clear: All NVTX ranges were closed.
+-- advice: Close ranges also where code leaves early: `with torch.cuda.nvtx.range("name"):` or `nvtx.annotate`, not `range_push` without `range_pop`; C++: `nvtx3::scoped_range`.
+-- advice: End the capture between steps: `cudaProfilerStop` after the range is closed.
+-- source: own count; nsys leaves such ranges without an end
+WITH open AS (
+    SELECT path, selected_range.start_ns, selected_range.end_ns
+    FROM selected_range JOIN range_path USING (path_id) CROSS JOIN report
+    WHERE NOT closed OR style = 'PushPop' AND selected_range.end_ns = report.duration_ns
+        AND selected_range.end_ns > selected_range.start_ns
+), total AS (SELECT (SELECT count(*) FROM open) AS ranges, (SELECT count(*) FROM selected_range) AS every
+), by_path AS (
+    SELECT path, count(*) AS ranges, min(start_ns) AS start_ns, min_by(end_ns, start_ns) AS end_ns
+    FROM open GROUP BY path
+    ORDER BY ranges DESC, path LIMIT 10
+), shown AS (
+    SELECT {'name': path, 'count': ranges, 'start_ns': start_ns, 'end_ns': end_ns, 'range': path} AS piece FROM by_path
+)
+SELECT total.ranges AS value, total.ranges, 100.0 * total.ranges / nullif(total.every, 0) AS share_pct,
+    (SELECT path FROM by_path ORDER BY ranges DESC, path LIMIT 1) AS path,
+    (SELECT list(piece ORDER BY piece.count DESC, piece.name) FROM shown) AS evidence
+FROM total;

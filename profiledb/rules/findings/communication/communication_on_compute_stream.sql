@@ -1,0 +1,42 @@
+-- title: Communication on the stream of the compute
+-- question: Do compute and communication share a stream, so that neither runs beside the other?
+-- Of a stream on which kernels of communication and others both take `least_pct` of its kernel time or more, the time
+-- of communication in which the GPU computed nothing on any stream; the sum over streams as a share of the time from
+-- the first to the last operation.
+-- needs: kernel
+-- includes: finding, work, nccl
+-- selects: part
+-- once: compute
+-- unit: %
+-- fires: above
+-- param: threshold = 2 share of the time from which on it is said
+-- param: least_pct = 5 share of a stream's kernel time from which on both count
+-- column: bare_ns | ns | | communication alone on these streams
+-- column: streams | count | | such streams
+-- column: collectives | count | | kernels of communication on them
+-- says: Compute and communication share a stream and follow each other: for {bare_ns} ({value} of the time) the GPU only communicates.
+-- clear: Communication on streams that also compute takes {value} of the time.
+-- advice: Give NCCL a stream of its own (`cudaStreamCreateWithFlags(.., cudaStreamNonBlocking)`), order both with events (`cudaStreamWaitEvent`).
+-- advice: PyTorch: `async_op=True` and `work.wait()` where the result is needed; DDP and FSDP do so by themselves.
+-- source: NAI (both 5 % of a stream's time); the share of the time is ours
+WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, class)
+), by_stream AS (
+    SELECT device_id, stream_id, sum(end_ns - start_ns) AS ns,
+        coalesce(sum(end_ns - start_ns) FILTER (name_id IN (SELECT name_id FROM mark)), 0) AS comm_ns
+    FROM selected_kernel GROUP BY device_id, stream_id
+), mixed AS (
+    SELECT device_id, stream_id, comm_ns, ns FROM by_stream
+    WHERE 100 * least(comm_ns, ns - comm_ns) >= $least_pct::DOUBLE * ns AND ns > 0
+), comm AS MATERIALIZED (SELECT * FROM finding_communication SEMI JOIN mixed USING (device_id, stream_id)
+), taken AS (FROM finding_cover('comm', 'finding_compute')
+), shown AS (
+    SELECT {
+            'name': 'stream ' || stream_id, 'ns': comm_ns::BIGINT, 'value': 100.0 * comm_ns / ns, 'device': device_id,
+            'stream': stream_id
+        } AS piece
+    FROM mixed ORDER BY comm_ns DESC, device_id, stream_id LIMIT 10
+)
+SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns, bare_ns,
+    (SELECT count(*) FROM mixed) AS streams, (SELECT count(*) FROM comm) AS collectives,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.device, piece.stream) FROM shown) AS evidence
+FROM finding_window CROSS JOIN taken;

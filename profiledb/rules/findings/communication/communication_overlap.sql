@@ -1,0 +1,30 @@
+-- title: Communication does not overlap
+-- question: Does most of the communication run without compute beside it?
+-- The time in which kernels of communication ran beside compute, as a share of the time in which they ran. Not judged
+-- where they ran for less than `least_pct` of the time from the first to the last operation. A note beside exposed
+-- communication, which has the cost.
+-- needs: kernel
+-- includes: finding, work, nccl
+-- selects: part
+-- once: compute
+-- unit: %
+-- fires: below
+-- weight: note
+-- param: threshold = 70 share beside compute up to which it is said
+-- param: least_pct = 2 share of the time below which it does not matter
+-- column: all_ns | ns | | time with communication
+-- column: hidden_ns | ns | | of it beside compute
+-- says: {value} of the communication ({hidden_ns} of {all_ns}) runs beside compute.
+-- clear: {value} of the communication runs beside compute.
+-- advice: Start communication while there is work left: gradients of the last layers first (DDP does, in buckets), prefetch of parameters (FSDP `backward_prefetch`).
+-- advice: CUDA: a stream of its own for NCCL, of high priority, and events instead of waits of the CPU.
+-- source: TL (0.7; its 100 µs are a share of the time here); NAI (0.3)
+WITH taken AS (FROM finding_cover('finding_communication', 'finding_compute')
+)
+SELECT CASE WHEN taken.ns > 0 AND 100 * taken.ns >= $least_pct::DOUBLE * finding_window.ns
+        THEN 100.0 * (taken.ns - bare_ns) / taken.ns END AS value,
+    CASE WHEN taken.ns > 0 THEN format('Communication takes {:.1f} % of the time: too little to judge its overlap.',
+            100.0 * taken.ns / finding_window.ns)
+        ELSE 'The selection has no kernels of communication, such as those of NCCL.' END AS unjudged,
+    taken.ns AS all_ns, taken.ns - bare_ns AS hidden_ns
+FROM finding_window CROSS JOIN taken;

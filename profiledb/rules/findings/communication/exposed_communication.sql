@@ -1,0 +1,33 @@
+-- title: Exposed communication
+-- question: Does the GPU only communicate for much of the time?
+-- The time in which kernels of communication (NCCL and its kin) ran and nothing was computed, as a share of the time
+-- from the first to the last operation, over all GPUs of the report. It holds the wait for other ranks.
+-- needs: kernel
+-- includes: finding, work, nccl
+-- selects: part
+-- once: compute
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- column: bare_ns | ns | | time with communication alone
+-- column: all_ns | ns | | time with communication
+-- column: hidden_pct | % | .1f | share of it beside compute
+-- says: For {bare_ns} ({value} of the time) the GPU communicates and computes nothing; {hidden_pct} of the communication runs beside compute.
+-- clear: The GPU communicates and computes nothing for {value} of the time.
+-- advice: PyTorch: `DistributedDataParallel` sends gradients during `backward`: larger or smaller `bucket_cap_mb`, `gradient_as_bucket_view=True`, `static_graph=True`; no `no_sync` on the last micro-batch.
+-- advice: Send less: gradients in BF16 (`ddp_comm_hooks.default_hooks.bf16_compress_hook`), gradient accumulation; check the topology with `nvidia-smi topo -m`.
+-- advice: CUDA: start `ncclAllReduce` on a stream of its own as soon as the data is ready; several ranks: `warpdeck scaling` tells waits from transfer.
+-- source: TL gpu timeline (exposed communication over 5 %)
+WITH comm AS MATERIALIZED (FROM finding_communication
+), taken AS (FROM finding_cover('comm', 'finding_compute')
+), shown AS (
+    SELECT {
+            'name': short, 'ns': end_ns - start_ns, 'start_ns': start_ns, 'end_ns': end_ns, 'device': device_id,
+            'stream': stream_id
+        } AS piece
+    FROM comm ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
+)
+SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns, bare_ns,
+    taken.ns AS all_ns, 100.0 * (taken.ns - bare_ns) / nullif(taken.ns, 0) AS hidden_pct,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN taken;

@@ -1,0 +1,51 @@
+-- title: Ranks wait for each other
+-- question: Do the GPUs of this report come to their collectives at different times?
+-- Of a collective that several GPUs of the report run (the nth of a name on each), the last one to begin takes what
+-- the transfer takes; the others begin earlier, and wait. The value is the sum of these waits as a share of the time
+-- from the first to the last operation over these GPUs. Of a report of one rank nothing is known: `warpdeck scaling`
+-- compares several. Kernels that run the nth of a name in different orders on the GPUs would be paired wrongly: names
+-- whose counts differ between GPUs are left out.
+-- needs: kernel
+-- includes: finding, work, nccl
+-- selects: part
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- column: wait_ns | ns | | waits of all GPUs
+-- column: collectives | count | | collectives that several GPUs ran
+-- column: last_gpu | id | | the GPU that came last most often
+-- column: last_pct | % | .1f | share of the collectives at which it did
+-- says: GPUs wait {wait_ns} for each other in {collectives} collectives, {value} of the time; GPU {last_gpu} comes last to {last_pct} of them.
+-- clear: GPUs wait for each other for {value} of the time.
+-- advice: Give all ranks the same work: equal batches and sequence lengths, a sampler that balances them; look at input, host and clocks of the GPU that comes last.
+-- source: HTA straggler; TL NCCL analyser (wait until the latest start); 5 % is ours
+WITH numbered AS (
+    SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns,
+        row_number() OVER (PARTITION BY device_id, short ORDER BY start_ns, kernel_id) AS nth,
+        count(*) OVER (PARTITION BY device_id, short) AS runs
+    FROM finding_communication
+), alike AS (
+    SELECT short FROM numbered GROUP BY short HAVING min(runs) = max(runs) AND count(DISTINCT device_id) > 1
+), met AS (
+    SELECT short, nth, max(start_ns) AS last_ns, min(start_ns) AS first_ns, max(end_ns) AS end_ns,
+        arg_max(device_id, start_ns) AS last_gpu,
+        sum(greatest(0, least(end_ns, last_start) - start_ns))::BIGINT AS wait_ns
+    FROM (
+        SELECT numbered.*, max(start_ns) OVER (PARTITION BY short, nth) AS last_start
+        FROM numbered SEMI JOIN alike USING (short)
+    ) GROUP BY short, nth
+), total AS (SELECT coalesce(sum(wait_ns), 0)::BIGINT AS wait_ns, count(*) AS collectives FROM met
+), latest AS (SELECT last_gpu, count(*) AS times FROM met GROUP BY last_gpu ORDER BY times DESC, last_gpu LIMIT 1
+), shown AS (
+    SELECT {
+            'name': short, 'note': 'GPU ' || last_gpu || ' last', 'ns': wait_ns, 'start_ns': first_ns, 'end_ns': end_ns,
+            'device': last_gpu
+        } AS piece
+    FROM met ORDER BY wait_ns DESC, first_ns LIMIT 10
+)
+SELECT CASE WHEN collectives > 0 OR every = 0 THEN 100.0 * wait_ns / nullif(finding_window.ns, 0) END AS value,
+    'The report has collectives of one GPU only: warpdeck scaling compares the reports of several ranks.' AS unjudged,
+    wait_ns AS saving_ns, wait_ns, collectives, last_gpu, 100.0 * times / nullif(collectives, 0) AS last_pct,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN (SELECT count(*) AS every FROM finding_communication)
+LEFT JOIN latest ON true;

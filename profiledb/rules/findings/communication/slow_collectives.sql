@@ -1,0 +1,48 @@
+-- title: Collectives that took much longer than others
+-- question: Do single collectives take far longer than others of their kind and size?
+-- Of kernels of communication of one name, grid and size that NCCL says, those that took `times` the median or more,
+-- of at least `least` that there are. The value is what they took beyond the median, as a share of the time from the
+-- first to the last operation. Such a one waited for a rank that came late, or shared the link.
+-- needs: kernel
+-- includes: finding, work, nccl
+-- selects: part
+-- unit: %
+-- fires: above
+-- param: threshold = 2 share of the time from which on it is said
+-- param: times = 3 how many times the median
+-- param: least = 4 collectives of a kind below which none is judged
+-- column: slow | count | | collectives that took so long
+-- column: beyond_ns | ns | | what they took beyond the median
+-- column: kernel | name | | kind with the largest part
+-- says: {slow} collectives took far longer than the median of their kind: {beyond_ns} beyond it, {value} of the time.
+-- clear: Collectives that took far longer than their kind cost {value} of the time.
+-- advice: Compare the ranks (`warpdeck scaling`): the one that comes last to a collective holds all others; look at its input, its host and its clocks at that time.
+-- source: NAI nccl_anomaly (3 times the mean; the median here, which the outliers do not move)
+WITH sized AS (
+    SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns, end_ns - start_ns AS ns, bytes,
+        grid_x::BIGINT * grid_y * grid_z AS blocks
+    FROM finding_communication LEFT JOIN nccl_message USING (kernel_id)
+), kind AS (
+    SELECT device_id, short, bytes, blocks, median(ns) AS median_ns, count(*) AS ops FROM sized
+    GROUP BY device_id, short, bytes, blocks HAVING count(*) >= $least::INTEGER
+), judged AS (
+    SELECT sized.*, ns - median_ns AS beyond_ns, ns >= $times::DOUBLE * median_ns AS slow FROM sized JOIN kind
+        ON sized.device_id = kind.device_id AND sized.short = kind.short AND sized.blocks = kind.blocks
+        AND sized.bytes IS NOT DISTINCT FROM kind.bytes
+), total AS (
+    SELECT count(*) AS judged, count(*) FILTER (slow) AS slow,
+        coalesce(sum(beyond_ns) FILTER (slow), 0)::BIGINT AS beyond_ns
+    FROM judged
+), shown AS (
+    SELECT {
+            'name': short, 'ns': ns, 'bytes': bytes, 'start_ns': start_ns, 'end_ns': end_ns, 'device': device_id,
+            'stream': stream_id
+        } AS piece
+    FROM judged WHERE slow ORDER BY beyond_ns DESC, start_ns LIMIT 10
+)
+SELECT CASE WHEN judged > 0 OR every = 0 THEN 100.0 * beyond_ns / nullif(finding_window.ns, 0) END AS value,
+    'The selection has too few collectives of one kind and size.' AS unjudged,
+    beyond_ns AS saving_ns, slow, beyond_ns,
+    (SELECT short FROM judged WHERE slow GROUP BY short ORDER BY sum(beyond_ns) DESC, short LIMIT 1) AS kernel,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN (SELECT count(*) AS every FROM finding_communication);

@@ -1,0 +1,42 @@
+-- title: Waits of the CPU for communication
+-- question: Does the CPU wait for communication to end before it launches what follows?
+-- After a kernel of communication the GPU is idle while a thread of the process is in a synchronization call that
+-- began before the kernel ended, or at most `within_ns` after: from the kernel's end to the end of the gap. The value
+-- is the sum of these gaps as a share of the time from the first to the last operation; the sum is what launching
+-- ahead saves.
+-- needs: kernel
+-- needs: api_call
+-- includes: finding, work, memory, nccl, idle
+-- selects: part
+-- unit: %
+-- fires: above
+-- param: threshold = 2 share of the time from which on it is said
+-- param: within_ns = 1000000 a call that begins later does not belong to the communication
+-- column: gap_ns | ns | | idle time after communication with the CPU waiting
+-- column: gaps | count | | such gaps
+-- column: function | name | | call in which the CPU waited longest
+-- says: After {gaps} collectives the CPU waits in {function} and the GPU idles for {gap_ns}, {value} of the time.
+-- clear: The GPU idles for {value} of the time after communication that the CPU waits for.
+-- advice: No `torch.cuda.synchronize()` and no `.item()` right after a collective: kernels of the same stream wait by themselves, others by `work.wait()` or an event.
+-- source: NAI (a synchronization up to 1 ms after NCCL, repeatedly); the idle time in place of the count is ours
+WITH gap AS MATERIALIZED (SELECT device_id, a, b FROM selected_hole(2000)
+), after AS (  -- the gap that begins where the kernel ends
+    SELECT comm.kernel_id, comm.global_pid, gap.device_id, a, b
+    FROM gap JOIN finding_communication AS comm ON comm.device_id = gap.device_id AND comm.end_ns = gap.a
+), waits AS (
+    SELECT pid_of(global_tid) AS pid, start_ns, end_ns, function
+    FROM selected_api_call JOIN (FROM api_function WHERE category = 'synchronization') USING (name_id)
+), met AS (  -- the wait that began last before the gap's end, or up to within_ns after the kernel
+    SELECT after.*, function, waits.start_ns, waits.end_ns
+    FROM (SELECT *, pid_of(global_pid) AS pid, least(b, a + $within_ns::BIGINT) AS latest FROM after) AS after
+    ASOF JOIN waits ON after.pid = waits.pid AND after.latest >= waits.start_ns
+    WHERE waits.end_ns > a
+), total AS (SELECT coalesce(sum(b - a), 0)::BIGINT AS gap_ns, count(*) AS gaps FROM met
+), shown AS (
+    SELECT {'name': function, 'ns': b - a, 'start_ns': a, 'end_ns': b, 'device': device_id} AS piece
+    FROM met ORDER BY b - a DESC, a LIMIT 10
+)
+SELECT 100.0 * gap_ns / nullif(finding_window.ns, 0) AS value, gap_ns AS saving_ns, gap_ns, gaps,
+    (SELECT function FROM met GROUP BY function ORDER BY sum(b - a) DESC, function LIMIT 1) AS function,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total;

@@ -1,0 +1,43 @@
+-- title: Copies take longer than the work
+-- question: Do copies between CPU and GPU take longer than what the GPU computes?
+-- The time in which copies between CPU and GPU run, over the time in which the GPU computes (kernels without
+-- communication, whole graphs). At 1 or more the link is what the program is limited by, however well copies and
+-- kernels overlap. The value is 0 where copies run for less than `least_pct` of the time from the first to the last
+-- operation.
+-- needs: kernel or memop or graph_launch
+-- includes: finding, work, memory
+-- selects: part
+-- once: compute
+-- unit: ratio
+-- fires: above
+-- weight: note
+-- param: threshold = 1 copying time over computing time from which on it is said
+-- param: least_pct = 5 share of the time below which copies do not matter
+-- column: copy_ns | ns | | time in which copies between CPU and GPU run
+-- column: compute_ns | ns | | time in which the GPU computes
+-- column: copy_pct | % | .1f | share of the time in which these copies run
+-- column: bytes | bytes | | what they copied
+-- says: Copies between CPU and GPU take {copy_ns} ({bytes}), {value} times the {compute_ns} of compute.
+-- says: Copies between CPU and GPU take {copy_ns}, and the GPU computes nothing.
+-- clear: Copies between CPU and GPU run for {copy_pct} of the time, kernels longer.
+-- clear: Few copies between CPU and GPU.
+-- advice: Keep data on the GPU between steps; copy once, in the smallest type that will do (uint8 images, fp16), and decode or convert there.
+-- advice: Do more work for each copy, for example larger models or several passes over the same data; else the CPU may do it in less time (Crossover).
+-- source: TL (copies over 5 % of the time); NAI book; the ratio is ours
+WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
+), copied AS (FROM finding_cover('copy', 'finding_compute')
+), computed AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_compute
+), total AS (SELECT sum(bytes)::BIGINT AS bytes FROM copy
+), shown AS (
+    SELECT {
+            'name': direction, 'ns': duration_ns, 'bytes': bytes, 'start_ns': start_ns, 'end_ns': end_ns,
+            'device': device_id, 'stream': stream_id
+        } AS piece
+    FROM copy ORDER BY duration_ns DESC, start_ns LIMIT 10
+)
+SELECT CASE WHEN 100.0 * copied.ns < $least_pct::DOUBLE * finding_window.ns OR copied.ns = 0 THEN 0
+        ELSE copied.ns / greatest(1, computed.ns) END AS value,
+    bare_ns AS saving_ns, copied.ns AS copy_ns, nullif(computed.ns, 0) AS compute_ns,
+    100.0 * copied.ns / nullif(finding_window.ns, 0) AS copy_pct, bytes,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN copied CROSS JOIN computed CROSS JOIN total WHERE finding_window.ns > 0;

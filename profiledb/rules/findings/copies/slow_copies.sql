@@ -1,0 +1,49 @@
+-- title: Slow copies
+-- question: Do large copies between CPU and GPU stay far below what the link carries?
+-- Copies between CPU and GPU of `least_bytes` or more that reach less than `slow_pct` of the peak of the GPU's link.
+-- The value is the time that they take longer than they would at this peak, as a share of the time from the first to
+-- the last operation. No report tells the link: the peak is that of the GPU's data sheet, and a slot may be slower.
+-- What runs beside kernels costs less, so the saving is at most the time in which the GPU computes nothing meanwhile.
+-- needs: kernel or memop or graph_launch
+-- includes: finding, work, memory
+-- selects: part
+-- once: compute
+-- unit: %
+-- fires: above
+-- param: threshold = 2 share of the time from which on it is said
+-- param: slow_pct = 50 share of the link's peak below which a copy is slow
+-- param: least_bytes = 1048576 smaller copies are limited by their start, not by the link
+-- column: lost_ns | ns | | time beyond that at the peak of the link
+-- column: copies | count | | copies that are slow
+-- column: rate | bytes/s | .0f | bytes over time of the slow copies
+-- column: peak | bytes/s | .0f | peak of the link
+-- column: rate_pct | % | .1f | rate as a share of the peak
+-- says: {copies} large copies reach {rate}, {rate_pct} of the link's {peak}: that takes {lost_ns} more ({value} of the time).
+-- clear: Large copies between CPU and GPU lose {value} of the time against the link's peak.
+-- advice: Copy from pinned memory: `pin_memory=True`, `cudaMallocHost`; pageable memory is staged by the CPU.
+-- advice: Pinned already: check the link (`nvidia-smi -q -d PCIE`: generation and width under load) and the NUMA node of the process (`numactl`).
+-- source: OMNI diagnose-perf (PCIe generation under load); 50 % and 1 MiB are ours: samples reach 14 to 31 % pageable, 87 % pinned
+WITH large AS (
+    SELECT * FROM selected_copy WHERE limited_by = 'host link' AND bytes >= $least_bytes::BIGINT
+), slow AS MATERIALIZED (
+    SELECT *, duration_ns - bytes * 1e9 / peak_bytes_per_s AS lost_ns FROM large
+    WHERE bytes * 1e11 < $slow_pct::DOUBLE * peak_bytes_per_s * duration_ns
+), total AS (
+    SELECT count(*) AS copies, coalesce(sum(lost_ns), 0)::BIGINT AS lost_ns, any_value(peak_bytes_per_s) AS peak,
+        sum(bytes) * 1e9 / sum(duration_ns) AS rate
+    FROM slow
+), unknown AS (SELECT count(*) AS copies FROM large WHERE peak_bytes_per_s IS NULL
+), beside AS (FROM finding_cover('slow', 'finding_compute')
+), shown AS (
+    SELECT {
+            'name': direction, 'note': function, 'ns': duration_ns, 'bytes': bytes, 'start_ns': slow.start_ns,
+            'end_ns': slow.end_ns, 'device': device_id, 'stream': stream_id
+        } AS piece
+    FROM (FROM slow ORDER BY lost_ns DESC, start_ns LIMIT 10) AS slow
+    LEFT JOIN (SELECT call_id, function FROM api_call JOIN api_function USING (name_id)) USING (call_id)
+)
+SELECT CASE WHEN unknown.copies = 0 THEN 100.0 * lost_ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN unknown.copies > 0 THEN 'No data sheet states the peak of the link of this GPU.' END AS unjudged,
+    least(lost_ns, bare_ns) AS saving_ns, lost_ns, total.copies, rate, peak, 100.0 * rate / peak AS rate_pct,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN unknown CROSS JOIN beside;

@@ -1,0 +1,37 @@
+-- title: Synchronous copies
+-- question: Does the GPU wait while the CPU sits in synchronous copies?
+-- A `cudaMemcpy` without `Async` holds the CPU until the copy is done, so that nothing is launched meanwhile. Copies
+-- to the GPU of 64,000 bytes or less and copies inside one GPU return early and do not count. The value is the time
+-- in which such a copy or its call runs and the GPU computes nothing, as a share of the time from the first to the
+-- last operation; the copies themselves are part of it, and stay unless they run beside kernels.
+-- needs: kernel or memop or graph_launch
+-- includes: finding, work, memory
+-- selects: part
+-- once: compute
+-- unit: %
+-- fires: above
+-- param: threshold = 2 share of the time from which on it is said
+-- column: copies | count | | synchronous copies
+-- column: bytes | bytes | | what they copied
+-- column: bare_ns | ns | | time in which they or their calls ran and the GPU computed nothing
+-- says: In {bare_ns} ({value} of the time) the GPU waits for {copies} synchronous copies of {bytes}.
+-- clear: Synchronous copies hold the GPU up for {value} of the time.
+-- advice: CUDA: `cudaMemcpyAsync` on a stream of its own from pinned memory (`cudaMallocHost`), then an event where the data is needed.
+-- advice: PyTorch: `.to(device, non_blocking=True)` from `pin_memory()`; read results of the GPU every N steps, not in each.
+-- source: NSYS cuda_memcpy_sync (64,000 bytes, copies inside a GPU left out); the share of the time is ours
+WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'synchronous'
+), total AS (SELECT count(*) AS copies, sum(bytes)::BIGINT AS bytes FROM held
+), lost AS (FROM finding_cover('held', 'finding_compute')
+), shown AS (
+    SELECT {
+            'name': title, 'ns': end_ns - start_ns, 'bytes': bytes, 'start_ns': start_ns, 'end_ns': end_ns,
+            'device': device_id, 'stream': stream_id
+        } AS piece
+    FROM held ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
+), untold AS (SELECT count(*) AS copies FROM selected_copy WHERE kind = 'memcpy' AND call_id IS NULL
+)
+SELECT CASE WHEN total.copies > 0 OR untold.copies = 0 THEN 100.0 * bare_ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN untold.copies > 0 THEN 'The report has no calls of its copies.' END AS unjudged,
+    bare_ns AS saving_ns, total.copies, bytes, bare_ns,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN lost CROSS JOIN untold;

@@ -1,0 +1,35 @@
+-- title: Synchronous memory sets
+-- question: Does the CPU wait in memory sets of host memory?
+-- A `cudaMemset` without `Async` of pinned or managed memory holds the CPU until it is done; of device memory it does
+-- not. The value is the time in which such an operation or its call runs and the GPU computes nothing, as a share of
+-- the time from the first to the last operation.
+-- needs: kernel or memop or graph_launch
+-- includes: finding, work, memory
+-- selects: part
+-- once: compute
+-- unit: %
+-- fires: above
+-- param: threshold = 2 share of the time from which on it is said
+-- column: sets | count | | synchronous memory sets
+-- column: bytes | bytes | | what they copied
+-- column: bare_ns | ns | | time in which they or their calls ran and the GPU computed nothing
+-- says: In {bare_ns} ({value} of the time) the GPU waits for {sets} memory sets of pinned or managed memory ({bytes}).
+-- clear: Synchronous memory sets hold the GPU up for {value} of the time.
+-- advice: CUDA: `cudaMemsetAsync` on the stream that needs it; host memory is set faster by the CPU (`memset`).
+-- source: NSYS cuda_memset_sync (destination pinned or managed); the share of the time is ours
+WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'memset'
+), total AS (SELECT count(*) AS sets, sum(bytes)::BIGINT AS bytes FROM held
+), lost AS (FROM finding_cover('held', 'finding_compute')
+), shown AS (
+    SELECT {
+            'name': title, 'ns': end_ns - start_ns, 'bytes': bytes, 'start_ns': start_ns, 'end_ns': end_ns,
+            'device': device_id, 'stream': stream_id
+        } AS piece
+    FROM held ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
+), untold AS (SELECT count(*) AS sets FROM selected_copy WHERE kind = 'memset' AND call_id IS NULL
+)
+SELECT CASE WHEN total.sets > 0 OR untold.sets = 0 THEN 100.0 * bare_ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN untold.sets > 0 THEN 'The report has no calls of its memory sets.' END AS unjudged,
+    bare_ns AS saving_ns, total.sets, bytes, bare_ns,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN lost CROSS JOIN untold;

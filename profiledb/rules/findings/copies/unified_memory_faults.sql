@@ -1,0 +1,42 @@
+-- title: Page faults of unified memory
+-- question: Does the GPU wait for pages of unified memory?
+-- The time in which a GPU handles page faults of unified memory, as nsys groups them, or pages migrate because of
+-- faults, as a share of the time from the first to the last operation. It is 0 also where memory was traced, and the
+-- program allocated no managed memory.
+-- needs: um_gpu_page_fault or memory_event
+-- includes: finding, work
+-- selects: part
+-- once: compute
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- column: faults | count | | page faults of GPUs
+-- column: fault_ns | ns | | time in which they were handled
+-- says: GPUs handle {faults} page faults of unified memory for {fault_ns}, {value} of the time.
+-- clear: Page faults of unified memory take {value} of the time.
+-- advice: CUDA: `cudaMemPrefetchAsync` to the GPU before the first kernel, `cudaMemAdvise` for what is read only; else `cudaMalloc` and copies.
+-- advice: Touch a page on one side only within a step: results that the CPU reads each time belong into pinned memory.
+-- source: nsys um_* reports (no threshold); 5 % is ours
+WITH fault AS MATERIALIZED (
+    SELECT device_id, greatest(start_ns, low) AS start_ns, least(end_ns, high) AS end_ns, faults, address
+    FROM um_gpu_page_fault JOIN finding_edge USING (device_id)
+    WHERE start_ns < high AND end_ns > low
+        AND EXISTS (FROM selected_window AS part WHERE part.start_ns <= um_gpu_page_fault.start_ns
+            AND part.end_ns > um_gpu_page_fault.start_ns)
+), taken AS (FROM finding_cover('fault', 'finding_compute')
+), shown AS (
+    SELECT {
+            'name': 'page faults', 'ns': end_ns - start_ns, 'count': faults, 'start_ns': start_ns, 'end_ns': end_ns,
+            'device': device_id
+        } AS piece
+    FROM fault ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
+), traced AS (
+    SELECT EXISTS (FROM um_gpu_page_fault) OR NOT EXISTS (FROM memory_event WHERE mem_kind IN (4, 6)) AS told
+)
+SELECT CASE WHEN told THEN 100.0 * taken.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT told
+        THEN 'The program has managed memory, but its page faults were not traced (--cuda-um-gpu-page-faults=true).'
+    END AS unjudged,
+    taken.ns AS saving_ns, (SELECT coalesce(sum(faults), 0)::BIGINT FROM fault) AS faults, taken.ns AS fault_ns,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN taken CROSS JOIN traced;

@@ -1,0 +1,47 @@
+-- title: Launching threads saturated
+-- question: Are the threads that launch too slow to feed the GPU?
+-- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
+-- the next operation, and has not launched it yet, runs on a core, where it does so for at least `running` percent of
+-- the idle time for which it is answerable; else 0. Such threads wait for nothing: they have too much to do.
+-- needs: kernel or memop or graph_launch
+-- needs: sched_event
+-- includes: finding, idle, waiting
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 10 share of the time from which on it is said
+-- param: running = 90 how much of the idle time the thread runs at least, percent
+-- column: idle_ns | ns | | idle time of all GPUs in which the thread ran
+-- column: run_pct | % | .1f | share of the idle time in which the thread ran
+-- column: thread | text | | process and thread id of the thread
+-- column: range | name | | range in which most of this time lies, with a star for the last number
+-- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}.
+-- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core).
+-- clear: While the GPU waits, the threads that feed it run for {run_pct} of the time.
+-- advice: Give them less to do: `torch.compile`, CUDA graphs, fewer and larger operations, no Python in the inner loop.
+-- advice: Move data preparation, metrics and logging into other processes or threads that do not hold the GIL.
+-- source: NAI book (thread runs > 90 % of the window); limited to what the GPU waits, own
+WITH piece AS MATERIALIZED (FROM finding_idle_core()
+), total AS (
+    SELECT sum(core_ns)::BIGINT AS run_ns, 100.0 * sum(core_ns) / nullif(sum(ns), 0) AS run_pct FROM piece
+), main AS (
+    SELECT tid FROM piece GROUP BY tid ORDER BY sum(core_ns) DESC, tid LIMIT 1
+), place AS (
+    SELECT pattern FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern ORDER BY sum(core_ns) DESC, pattern LIMIT 1
+), judged AS (
+    SELECT run_ns, run_pct, CASE WHEN run_pct >= $running::DOUBLE THEN run_ns WHEN run_pct IS NOT NULL THEN 0 END AS ns
+    FROM total
+), shown AS (
+    SELECT core_ns, s, {
+            'name': coalesce(path, reason), 'note': reason, 'ns': core_ns, 'start_ns': s, 'end_ns': e,
+            'device': device_id, 'range': path
+        } AS piece
+    FROM (FROM piece WHERE core_ns > 0 ORDER BY core_ns DESC, s LIMIT 10) AS piece
+    LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT 100.0 * judged.ns / nullif(finding_window.ns, 0) AS value, judged.ns AS saving_ns, run_ns AS idle_ns, run_pct,
+    CASE WHEN run_ns IS NULL THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
+    (SELECT thread_label(tid) FROM main) AS thread, (SELECT pattern FROM place) AS range,
+    (SELECT list(piece ORDER BY core_ns DESC, s) FROM shown) AS evidence
+FROM finding_window CROSS JOIN judged;

@@ -1,0 +1,56 @@
+-- title: Data loading
+-- question: Does the GPU wait for input data?
+-- The share of the time from the first to the last operation of each GPU in which it was idle while the thread that
+-- launched the next operation was in a range that is called like data loading (next_batch, DataLoader, load_data,
+-- fetch, collate, transform_image ...) or in a range inside one, and had not yet launched that operation. Loading that
+-- runs beside the GPU costs nothing and counts nothing. Without a range of such a name it cannot be judged, unless the
+-- GPU is hardly idle at all.
+-- needs: kernel or memop or graph_launch
+-- needs: range
+-- includes: finding, idle, waiting, ranges
+-- selects: part
+-- once: idle, steps
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on the program waits for its input
+-- column: idle_ns | ns | | idle time of all GPUs while input was loaded
+-- column: range | name | | the range of data loading that takes most of it, with a star for the last number
+-- column: step_ns | ns | | this time per step
+-- column: steps | count | | steps that count
+-- says: The GPU waits for input {value} of the time ({idle_ns}, {step_ns} per step): meanwhile the CPU is in {range}.
+-- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU is in {range}.
+-- clear: The GPU waits for input {value} of the time.
+-- advice: Load ahead in other processes: `DataLoader(..., num_workers=4, prefetch_factor=4, persistent_workers=True)`.
+-- advice: Use pinned memory and copy while the GPU works: `pin_memory=True` and `.to(device, non_blocking=True)`.
+-- advice: Make the input cheaper: decode and transform on the GPU (NVIDIA DALI, `torchvision.transforms.v2`), or cache what is decoded.
+-- source: TensorBoard torch plugin (DataLoader > 5 % of the step); XPROF input pipeline (5 % moderate, 20 % high)
+WITH loading AS MATERIALIZED (
+    SELECT path_id, pattern FROM path_pattern WHERE is_loading(pattern)
+), piece AS (
+    SELECT gap_id, device_id, s, e, ns, pattern, path_id FROM selected_idle(2000, NULL) JOIN range USING (pre)
+    JOIN loading USING (path_id) WHERE reason <> 'launch latency'
+), total AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM piece
+), idle AS (
+    SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1)
+), main AS (
+    SELECT pattern FROM piece GROUP BY pattern ORDER BY sum(ns) DESC, pattern LIMIT 1
+), step AS (
+    SELECT nullif(count(*), 0) AS steps FROM selected_counted_step('process') WHERE rank = 1
+), longest AS (
+    SELECT gap_id, {
+            'name': arg_max(path, piece.ns), 'ns': sum(piece.ns)::BIGINT, 'start_ns': min(s), 'end_ns': max(e),
+            'device': any_value(device_id), 'range': arg_max(path, piece.ns)
+        } AS shown, sum(piece.ns) AS ns
+    FROM piece JOIN range_path USING (path_id) GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
+), known AS (
+    SELECT (SELECT count(*) FROM selected_range WHERE path_id IN (SELECT path_id FROM loading)) > 0 AS named
+)
+SELECT CASE WHEN named OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
+        THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT named THEN 'No NVTX range of the selection is called like data loading, for example next_batch.' END
+        AS unjudged,
+    total.ns AS saving_ns, total.ns AS idle_ns, (SELECT pattern FROM main) AS range, step.steps,
+    CASE WHEN finding_window.gpus = 1 THEN total.ns / step.steps END::BIGINT AS step_ns,
+    (SELECT list(shown ORDER BY ns DESC, gap_id) FROM longest) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN idle CROSS JOIN step CROSS JOIN known;

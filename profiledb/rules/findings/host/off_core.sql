@@ -1,0 +1,46 @@
+-- title: Launching thread off its core
+-- question: Does the GPU wait while the thread that feeds it does not run?
+-- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
+-- the next operation, and has not launched it yet, runs on no core: it sleeps, waits for a lock, another thread or a
+-- file, or other threads have the core. Only threads whose switches the capture has can be judged.
+-- needs: kernel or memop or graph_launch
+-- needs: sched_event
+-- includes: finding, idle, waiting
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- column: off_ns | ns | | idle time of all GPUs in which the thread ran on no core
+-- column: idle_pct | % | .1f | share of that in the idle time for which these threads are answerable
+-- column: function | name | | call into the operating system in which it was for most of that, where it was in one
+-- column: range | name | | range in which most of this time lies, with a star for the last number
+-- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core, most of it in {function}.
+-- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core, most of it in {range}.
+-- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core.
+-- clear: The GPU waits {value} of the time while the thread that feeds it is off its core.
+-- advice: See what it waits for: capture with `--trace=osrt`. Locks and condition variables: let another thread do that work ahead. Files: read ahead.
+-- advice: Where it only lost its core: give the process more cores (CPU quota, `taskset`), and set `OMP_NUM_THREADS` and the number of workers to what the machine has.
+-- source: own (idea: NAI book, scheduling; threshold E5 of 10 % of the idle time is 5 % of all time here)
+WITH piece AS MATERIALIZED (FROM finding_idle_core()
+), total AS (
+    SELECT sum(ns - core_ns)::BIGINT AS off_ns, sum(ns) AS ns FROM piece
+), main AS (
+    SELECT function FROM piece WHERE reason = 'OS runtime call' GROUP BY function
+    HAVING 2 * sum(ns - core_ns) > (SELECT off_ns FROM total) ORDER BY sum(ns - core_ns) DESC, function LIMIT 1
+), place AS (
+    SELECT pattern FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern
+    ORDER BY sum(ns - core_ns) DESC, pattern LIMIT 1
+), shown AS (
+    SELECT ns - core_ns AS off_ns, s, {
+            'name': coalesce(function, path, reason), 'note': reason, 'ns': ns - core_ns, 'start_ns': s, 'end_ns': e,
+            'device': device_id, 'range': path
+        } AS piece
+    FROM (FROM piece WHERE ns > core_ns ORDER BY ns - core_ns DESC, s LIMIT 10) AS piece
+    LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT 100.0 * off_ns / nullif(finding_window.ns, 0) AS value, off_ns AS saving_ns, off_ns,
+    CASE WHEN off_ns IS NULL THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
+    100.0 * off_ns / nullif(total.ns, 0) AS idle_pct, (SELECT function FROM main) AS function,
+    (SELECT pattern FROM place) AS range, (SELECT list(piece ORDER BY off_ns DESC, s) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total;

@@ -1,0 +1,49 @@
+-- title: Waiting in the operating system
+-- question: Does the GPU wait while the CPU is in calls into the operating system?
+-- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
+-- the next operation is in a call into the operating system's libraries (lock, condition variable, read, poll, sleep
+-- ...) outside all CUDA calls: `idle_reasons` has it as "OS runtime call". Time in data loading counts there, too.
+-- needs: kernel or memop or graph_launch
+-- needs: osrt_call
+-- includes: finding, idle
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- column: idle_ns | ns | | idle time of all GPUs in such calls
+-- column: function | name | | function of most of this time
+-- column: function_pct | % | .1f | its share of this time
+-- column: range | name | | range in which most of this time lies, with a star for the last number
+-- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}, most of it in {range}.
+-- says: The GPU waits {value} of the time ({idle_ns}) while the CPU is in calls into the operating system, {function_pct} of it in {function}.
+-- clear: The GPU waits {value} of the time for calls into the operating system.
+-- advice: [lock] The thread waits for another one: see on the timeline which one holds the lock or does the work; let it run ahead, or do without the lock.
+-- advice: [file] Read and write files ahead or in another thread; keep small files in memory.
+-- advice: [sleep] The thread sleeps or polls: wait for an event instead.
+-- advice: [other] Move these calls out of the loop, or into another thread.
+-- source: own; gaps as `idle_reasons` (idea: Nsight Systems OS runtime trace)
+WITH piece AS MATERIALIZED (
+    SELECT gap_id, device_id, s, e, ns, pre, function FROM selected_idle(2000, NULL) WHERE reason = 'OS runtime call'
+), total AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM piece
+), main AS (
+    SELECT function, sum(ns) AS ns FROM piece GROUP BY function ORDER BY ns DESC, function LIMIT 1
+), place AS (
+    SELECT pattern FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern ORDER BY sum(ns) DESC, pattern LIMIT 1
+), shown AS (
+    SELECT ns, s, {
+            'name': function, 'ns': ns, 'start_ns': s, 'end_ns': e, 'device': device_id, 'range': path
+        } AS piece
+    FROM (FROM piece ORDER BY ns DESC, s LIMIT 10) AS piece
+    LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns,
+    main.function, 100.0 * main.ns / nullif(total.ns, 0) AS function_pct, (SELECT pattern FROM place) AS range,
+    CASE WHEN regexp_matches(main.function, 'sleep|yield|poll|select|epoll') THEN 'sleep'
+        WHEN regexp_matches(main.function, 'mutex|cond|sem_|lock|futex|join|barrier|wait') THEN 'lock'
+        WHEN regexp_matches(main.function, 'read|write|open|close|stat|seek|sync|flush|mmap|recv|send|get[cs]|put[cs]')
+            THEN 'file'
+        ELSE 'other' END AS cause,
+    (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total LEFT JOIN main ON true;

@@ -1,0 +1,55 @@
+-- title: Output in the loop
+-- question: Does the GPU wait while the program prints or logs?
+-- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
+-- the next operation writes (write, fwrite, printf, fflush ... of the operating system's libraries), or is in a range
+-- that is called like output (print, log, logging, tensorboard, wandb, progress_bar). Without such a range and without
+-- a trace of the operating system it cannot be judged, unless the GPU is hardly idle at all.
+-- needs: kernel or memop or graph_launch
+-- includes: finding, idle, waiting
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on output counts
+-- column: idle_ns | ns | | idle time of all GPUs during output
+-- column: place | name | | range or function of most of this time
+-- says: The GPU waits {value} of the time ({idle_ns}) while the program writes output, most of it in {place}.
+-- clear: The GPU waits {value} of the time for output.
+-- advice: Print and log every N steps only, and keep values on the GPU until then: `print(loss)` waits for the GPU as `.item()` does.
+-- advice: Write in another thread: `logging.handlers.QueueHandler`, asynchronous writers of TensorBoard or wandb.
+-- source: XPROF smart suggestions (debug print >= 5 % of the step)
+WITH named AS MATERIALIZED (
+    SELECT path_id, pattern FROM path_pattern WHERE is_output(pattern)
+), writer AS (
+    SELECT DISTINCT function_name(value) AS function FROM string WHERE regexp_matches(
+        value, '^_*(IO_)?(v?f?printf|f?puts|f?putc|putchar|f?write(v|64)?|pwrite(v|64)?|fflush|perror)$'
+    )
+), output AS MATERIALIZED (
+    SELECT gap_id, device_id, s, e, ns, pre, coalesce(pattern, function) AS place
+    FROM selected_idle(2000, NULL) LEFT JOIN (SELECT pre, pattern FROM range JOIN named USING (path_id)) USING (pre)
+    WHERE reason <> 'launch latency'
+        AND (pattern IS NOT NULL OR reason = 'OS runtime call' AND function IN (SELECT function FROM writer))
+), total AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM output
+), idle AS (
+    SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1)
+), known AS (
+    SELECT EXISTS (FROM selected_osrt_call)
+        OR EXISTS (FROM selected_range WHERE path_id IN (SELECT path_id FROM named)) AS told
+), main AS (
+    SELECT place FROM output GROUP BY place ORDER BY sum(ns) DESC, place LIMIT 1
+), shown AS (
+    SELECT ns, s, {
+            'name': place, 'ns': ns, 'start_ns': s, 'end_ns': e, 'device': device_id, 'range': path
+        } AS piece
+    FROM (FROM output ORDER BY ns DESC, s LIMIT 10) AS output
+    LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
+        THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT told
+        THEN 'The selection has no range that is called like output, and no calls into the operating system.' END
+        AS unjudged,
+    total.ns AS saving_ns, total.ns AS idle_ns, (SELECT place FROM main) AS place,
+    (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN idle CROSS JOIN known;

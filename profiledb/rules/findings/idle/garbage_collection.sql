@@ -1,0 +1,70 @@
+-- title: Garbage collection
+-- question: Does the GPU wait while Python collects garbage?
+-- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
+-- the next operation is in a range called gc or garbage collection, as hooks of `gc.callbacks` make them. Without such
+-- ranges CPU samples tell: the share of those in host code of gaps whose call chain holds the collector of Python, of
+-- that time; they can tell where they name functions of the interpreter. Without both it cannot be judged, unless the
+-- GPU is hardly idle at all.
+-- needs: kernel or memop or graph_launch
+-- includes: finding, idle
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 2 share of the time from which on it counts
+-- column: idle_ns | ns | | idle time of all GPUs during collection
+-- column: told_by | text | | what tells it: ranges or CPU samples
+-- says: The GPU waits {value} of the time ({idle_ns}) while Python collects garbage, as {told_by} tell.
+-- clear: The GPU waits {value} of the time for garbage collection.
+-- advice: After warm-up call `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect every N steps at a moment of your choice.
+-- advice: Make fewer objects in the loop, and no cycles that hold tensors.
+-- source: TRT hotspot-classification, NAI gc_impact; share of the time own
+WITH collected AS (
+    SELECT path_id FROM path_pattern
+    WHERE regexp_matches(pattern, '(?i)(^|[^a-z])(gc|gc[ _.:]?collect\w*|garbage[ _-]?collect\w*)([^a-z]|$)')
+), named AS MATERIALIZED (
+    SELECT gap_id, device_id, s, e, ns, path_id FROM selected_idle(2000, NULL)
+    JOIN (SELECT pre, path_id FROM range WHERE path_id IN (SELECT path_id FROM collected)) USING (pre)
+    WHERE reason <> 'launch latency'
+), host AS MATERIALIZED (
+    SELECT device_id, tid, s, e, ns FROM selected_idle(2000, NULL) WHERE reason = 'host code'
+), met AS MATERIALIZED (
+    SELECT sample_id
+    FROM (
+        SELECT sample_id, time_ns, tid, device_id
+        FROM cpu_sample JOIN (SELECT DISTINCT device_id, tid FROM host) ON global_tid = tid
+    ) AS sample
+    ASOF JOIN host ON host.tid = sample.tid AND host.device_id = sample.device_id AND sample.time_ns >= host.s
+    WHERE time_ns < e
+), symbol AS (
+    SELECT string_id AS symbol_id, regexp_matches(value, '(^|_)(gc_collect|PyGC_Collect|collect_with_callback'
+            || '|deduce_unreachable)') AS collects
+    FROM string WHERE regexp_matches(value, '^_?Py[A-Z]|^_*gc_collect|^collect_with_callback|^deduce_unreachable')
+), chain AS (
+    SELECT callchain_id, bool_or(collects) AS collects FROM callchain JOIN symbol USING (symbol_id)
+    WHERE kind = 'sample' AND callchain_id IN (SELECT sample_id FROM met) GROUP BY callchain_id
+), sampled AS (
+    SELECT count(*) > 0 AS told, count(*) FILTER (collects) / nullif((SELECT count(*) FROM met), 0)
+            * (SELECT sum(ns) FROM host) AS ns
+    FROM chain
+), known AS (
+    SELECT count(*) > 0 AS has_ranges FROM selected_range WHERE path_id IN (SELECT path_id FROM collected)
+), idle AS (
+    SELECT coalesce(sum(b - a), 0) AS ns FROM selected_hole(1)
+), total AS (
+    SELECT has_ranges OR told AS told, CASE WHEN has_ranges THEN 'ranges' ELSE 'CPU samples' END AS told_by,
+        round(coalesce(CASE WHEN has_ranges THEN (SELECT sum(ns) FROM named) ELSE sampled.ns END, 0))::BIGINT AS ns
+    FROM known CROSS JOIN sampled
+), shown AS (
+    SELECT ns, s, {
+            'name': path, 'ns': ns, 'start_ns': s, 'end_ns': e, 'device': device_id, 'range': path
+        } AS piece
+    FROM (FROM named ORDER BY ns DESC, s LIMIT 10) AS named JOIN range_path USING (path_id)
+)
+SELECT CASE WHEN told OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
+        THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT told THEN 'No range is called gc, and no CPU samples name functions of the Python interpreter.' END
+        AS unjudged,
+    total.ns AS saving_ns, total.ns AS idle_ns, told_by,
+    (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN idle;

@@ -1,0 +1,65 @@
+-- title: GPU idle
+-- question: Is the GPU idle while the program runs?
+-- The share of the time from the first to the last operation of each GPU in which it ran nothing, over all GPUs, as
+-- `idle_reasons` has it. The range and the reason are those of most of this time (`idle_ranges`, `idle_reasons`): what
+-- the host did during the gaps, not what it launched after them. The evidence is the longest gaps.
+-- Where most kernels are nodes of CUDA graphs and launching them is the reason, it is not judged: tracing each node
+-- makes `cudaGraphLaunch` slow.
+-- needs: kernel or memop or graph_launch
+-- includes: finding, idle
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 15 share of the time from which on the GPU counts as idle
+-- column: idle_ns | ns | | idle time of all GPUs
+-- column: reason | text | | what the launching thread did for most of it
+-- column: reason_pct | % | .1f | share of that in the idle time
+-- column: range | name | | innermost NVTX range that was open for most of it, where that is at least half
+-- column: range_pct | % | .1f | share of that in the idle time
+-- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}.
+-- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
+-- clear: The GPU is idle {value} of the time.
+-- advice: [host code] Move this work off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
+-- advice: [synchronization] Do not wait for the GPU inside a step: collect `.item()`, `.cpu()` and prints, and read them every N steps.
+-- advice: [launch call] Launch less often: `torch.compile(mode="reduce-overhead")`, CUDA graphs, fused kernels.
+-- advice: [launch latency] Launch less often: `torch.compile(mode="reduce-overhead")`, CUDA graphs, fused kernels.
+-- advice: [between operations] Many short gaps: fuse small kernels or put them into a CUDA graph.
+-- advice: [copy call] Copy asynchronously from pinned memory: `pin_memory=True` and `.to(device, non_blocking=True)`.
+-- advice: [allocation] Allocate before the loop, or from a pool: `cudaMallocAsync`, PyTorch's caching allocator.
+-- advice: [module loading] Warm up before measuring; `CUDA_MODULE_LOADING=EAGER` loads all kernels at the start.
+-- source: TRT thresholds (0.15 generation, 0.30 training); NAI root_cause_matcher and TL (15 %); gaps as `idle_reasons`
+WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
+), traced AS (SELECT 2 * count(*) FILTER (graph_node_id > 0) > count(*) AS by_node FROM selected_kernel
+), short AS (
+    SELECT coalesce(sum(b - a), 0)::BIGINT AS ns FROM selected_hole(1) WHERE b - a < 2000
+), total AS (SELECT (SELECT coalesce(sum(ns), 0) FROM piece) + (SELECT ns FROM short) AS ns
+), by_reason AS (
+    SELECT reason, sum(ns)::BIGINT AS ns FROM piece GROUP BY reason
+    UNION ALL SELECT 'between operations', ns FROM short
+), by_range AS (
+    SELECT pattern, sum(ns)::BIGINT AS ns FROM piece JOIN idle_pattern USING (pre) GROUP BY pattern
+), longest AS (
+    SELECT gap_id, device_id, start_ns, duration_ns, arg_max(reason, ns) AS reason, arg_max(pre, ns) AS pre
+    FROM piece WHERE gap_id <= 10 GROUP BY ALL
+), shown AS (
+    SELECT gap_id, {
+            'name': coalesce(path, reason), 'note': reason, 'ns': duration_ns, 'start_ns': longest.start_ns,
+            'end_ns': longest.start_ns + duration_ns, 'device': device_id, 'range': path
+        } AS piece
+    FROM longest LEFT JOIN range USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT CASE WHEN by_node AND main.reason = 'launch call' THEN NULL
+        ELSE 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN by_node AND main.reason = 'launch call'
+        THEN 'Most kernels are nodes of CUDA graphs, and tracing each node makes cudaGraphLaunch slow: capture without'
+            || ' --cuda-graph-trace=node to judge idle time.' END AS unjudged,
+    total.ns AS saving_ns, total.ns AS idle_ns,
+    main.reason AS cause, main.reason AS reason, 100.0 * main.ns / nullif(total.ns, 0) AS reason_pct,
+    place.pattern AS range, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
+    (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN traced
+LEFT JOIN (SELECT reason, ns FROM by_reason ORDER BY ns DESC, reason LIMIT 1) AS main ON true
+LEFT JOIN (
+    SELECT pattern, ns FROM by_range WHERE 2 * ns >= (SELECT ns FROM total) ORDER BY ns DESC, pattern LIMIT 1
+) AS place ON true;

@@ -1,0 +1,57 @@
+-- title: Host work that the GPU waits for
+-- question: Is there work of the CPU between launches that could run beside the GPU?
+-- The range of the program in whose own time, that of ranges inside it left out, the GPUs are idle longest, while the
+-- thread that launches the next operation runs code of its own (no CUDA call): its share of the time from the first to
+-- the last operation of each GPU. Only gaps of at least `least_ns` count, shorter ones are a matter of launching; and
+-- only ranges that the GPU spends idle for at least half of their time, so that they are the cause and not just around
+-- it. Ranges that are called like data loading have a rule of their own.
+-- needs: kernel or memop or graph_launch
+-- needs: range
+-- includes: finding, idle, waiting
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- param: least_ns = 100000 shorter gaps do not count
+-- column: range | name | | the range, with a star for the last number
+-- column: idle_ns | ns | | idle time of all GPUs in it
+-- column: gaps | count | | gaps in which it was open
+-- column: exposed_pct | % | .1f | share of the time of these ranges in which the GPU was idle
+-- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}, which the GPU spends idle for {exposed_pct} of its time.
+-- clear: No range of the program keeps the GPU waiting for more than {value} of the time.
+-- advice: Move this work off the launching thread, or do it while the GPU runs: launch the next step first, then do it.
+-- advice: Keep it out of the loop: every N steps, in another process, or on the GPU.
+-- source: TRT metrics 3a-3c (exposed preparation: exposed / range > 0.50 and exposed / window > 0.05)
+WITH piece AS MATERIALIZED (
+    SELECT gap_id, device_id, s, e, ns, path_id
+    FROM selected_idle(2000, NULL) JOIN (SELECT pre, path_id FROM range) USING (pre)
+    WHERE duration_ns >= $least_ns::BIGINT AND reason IN ('host code', 'OS runtime call')
+), numbered AS MATERIALIZED (  -- numbers to group by, and each pattern looked at once: names are few and pieces many
+    SELECT path_id, pattern, min(path_id) OVER (PARTITION BY pattern) AS pattern_id FROM path_pattern
+), work AS MATERIALIZED (
+    SELECT path_id, pattern_id FROM numbered
+    WHERE pattern_id NOT IN (SELECT pattern_id FROM numbered WHERE path_id = pattern_id AND is_loading(pattern))
+), by_range AS (
+    SELECT pattern_id, sum(ns)::BIGINT AS ns, count(DISTINCT gap_id) AS gaps FROM piece JOIN work USING (path_id)
+    GROUP BY pattern_id
+), lasted AS (
+    SELECT pattern_id, sum(end_ns - start_ns) AS ns FROM selected_range JOIN work USING (path_id) GROUP BY pattern_id
+), main AS (
+    SELECT pattern_id, pattern, by_range.ns, gaps, 100.0 * by_range.ns / lasted.ns AS exposed_pct
+    FROM by_range JOIN lasted USING (pattern_id) JOIN numbered ON path_id = by_range.pattern_id
+    CROSS JOIN finding_window
+    WHERE 2 * by_range.ns >= lasted.ns * finding_window.gpus ORDER BY by_range.ns DESC, pattern LIMIT 1
+), shown AS (
+    SELECT gap_id, sum(ns)::BIGINT AS ns, {
+            'name': arg_max(path, ns), 'ns': sum(ns)::BIGINT, 'start_ns': min(s), 'end_ns': max(e),
+            'device': any_value(device_id), 'range': arg_max(path, ns)
+        } AS piece
+    FROM piece JOIN range_path USING (path_id)
+    WHERE path_id IN (SELECT path_id FROM work JOIN main USING (pattern_id))
+    GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
+)
+SELECT 100.0 * coalesce(main.ns, 0) / nullif(finding_window.ns, 0) AS value, coalesce(main.ns, 0) AS saving_ns,
+    main.ns AS idle_ns, pattern AS range, gaps, exposed_pct / gpus AS exposed_pct,
+    (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
+FROM finding_window LEFT JOIN main ON true;

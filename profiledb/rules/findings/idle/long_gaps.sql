@@ -1,0 +1,43 @@
+-- title: Long gaps
+-- question: Does the GPU do nothing for long at a stretch?
+-- The share of the time from the first to the last operation of each GPU that lies in single gaps of at least `gap_ns`.
+-- Such gaps are no matter of launching: the program reads, computes on the CPU, compiles, or waits for someone. The
+-- evidence is these gaps, with what the thread did meanwhile that launched the operation after them.
+-- needs: kernel or memop or graph_launch
+-- includes: finding, idle
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on long gaps count
+-- param: gap_ns = 500000000 from which duration on a gap is long
+-- column: gaps | count | | number of these gaps
+-- column: longest_ns | ns | | the longest of them
+-- column: reason | text | | what the launching thread did for most of this time
+-- column: idle_ns | ns | | time in them
+-- says: The GPU does nothing in {gaps} long gaps, {value} of the time ({idle_ns}); the longest takes {longest_ns}. CPU activity in most of it: {reason}.
+-- clear: Long gaps take {value} of the time.
+-- advice: Look at what the CPU does in these gaps: open them on the timeline, and capture with `--sample=process-tree --trace=cuda,nvtx,osrt` to see its code.
+-- advice: Mark what the program does there with `torch.cuda.nvtx.range_push` and `range_pop`, so that the gap has a name.
+-- source: Nsight Systems rule gpu_gaps (500 ms); share of the time own
+WITH piece AS MATERIALIZED (
+    SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, ns FROM selected_idle(2000, NULL)
+    WHERE duration_ns >= $gap_ns::BIGINT
+), gap AS (
+    SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
+        any_value(duration_ns) AS duration_ns, arg_max(pre, ns) AS pre, arg_max(reason, ns) AS reason
+    FROM piece GROUP BY gap_id
+), total AS (
+    SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns, count(*) AS gaps, max(duration_ns) AS longest_ns FROM gap
+), shown AS (
+    SELECT gap_id, {
+            'name': coalesce(path, reason), 'note': reason, 'ns': duration_ns, 'start_ns': gap.start_ns,
+            'end_ns': gap.start_ns + duration_ns, 'device': device_id, 'range': path
+        } AS piece
+    FROM (FROM gap ORDER BY gap_id LIMIT 10) AS gap
+    LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns, gaps,
+    longest_ns, (SELECT reason FROM piece GROUP BY reason ORDER BY sum(ns) DESC, reason LIMIT 1) AS reason,
+    (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total;

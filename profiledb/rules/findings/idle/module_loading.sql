@@ -1,0 +1,41 @@
+-- title: Loading code and making contexts
+-- question: Does the GPU wait while CUDA starts up or loads kernels?
+-- The share of the time from the first to the last operation of each GPU that is idle while the launching thread loads
+-- a module, or is in a CUDA call for at least `call_ns` that neither waits for the GPU nor copies: the first launch of
+-- a kernel loads its code, and the first stream or allocation makes the context; pinning memory of the host is neither.
+-- This happens once, so it matters in short programs and in captures that hold the start.
+-- needs: kernel or memop or graph_launch
+-- needs: api_call
+-- includes: finding, idle
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- param: call_ns = 10000000 other CUDA calls count from this duration on
+-- column: idle_ns | ns | | idle time of all GPUs in these calls
+-- column: calls | count | | calls and gaps that count
+-- column: function | name | | the function of most of this time
+-- says: The GPU waits {value} of the time ({idle_ns}) for CUDA to start up or to load kernels, most of it in {function}.
+-- clear: The GPU waits {value} of the time for CUDA to start up or to load kernels.
+-- advice: Leave the start out of what you measure: warm up, then capture from `torch.cuda.profiler.start()` with `nsys profile --capture-range=cudaProfilerApi`.
+-- advice: Load less: `CUDA_MODULE_LOADING=LAZY` loads a kernel when it is first launched, `EAGER` all at the start, outside the loop.
+-- source: NAI book and module_loading (first step 10 to 100 times the median); share of 5 % own
+WITH piece AS MATERIALIZED (
+    SELECT gap_id, device_id, s, e, ns, function, pre FROM selected_idle(2000, NULL)
+    WHERE reason = 'module loading' OR ns >= $call_ns::BIGINT AND function IS NOT NULL
+        AND reason IN ('launch call', 'allocation', 'other CUDA call') AND function NOT LIKE '%Host%'
+), total AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(*) AS calls FROM piece
+), main AS (
+    SELECT function FROM piece GROUP BY function ORDER BY sum(ns) DESC, function LIMIT 1
+), shown AS (
+    SELECT ns, s, {
+            'name': function, 'ns': ns, 'start_ns': s, 'end_ns': e, 'device': device_id, 'range': path
+        } AS piece
+    FROM (FROM piece ORDER BY ns DESC, s LIMIT 10) AS piece
+    LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns, calls,
+    (SELECT function FROM main) AS function, (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total;

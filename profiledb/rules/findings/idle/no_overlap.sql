@@ -1,0 +1,76 @@
+-- title: Copies and kernels take turns
+-- question: Could copies run while kernels run?
+-- A GPU copies in both directions and computes at the same time where streams and pinned memory allow it. The value is
+-- what that could save at most: the time in which copies to or from the host, or kernels, run, less the longest of the
+-- three (copies in, copies out, kernels) alone, as a share of the time from the first to the last operation of each
+-- GPU. It is 0 where at least `hidden` of the copy time runs beside kernels already, and where copies in follow kernels
+-- fewer than 3 times, because one copy before all kernels and one after them have nothing to run beside. That steps or
+-- chunks do not need each other's results is assumed: a bound, no promise.
+-- needs: kernel or graph_launch
+-- needs: memop
+-- includes: finding, work
+-- selects: part
+-- once: compute
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on overlap is worth it
+-- param: hidden = 50 share of the copy time beside kernels from which on copies count as overlapped
+-- column: overlap_pct | % | .1f | share of the copy time in which a kernel ran
+-- column: copy_ns | ns | | time in which copies to or from the host ran
+-- column: kernel_ns | ns | | time in which kernels ran
+-- column: alone_ns | ns | | time in which copies and no kernel ran
+-- says: Copies and kernels take turns: {overlap_pct} of {copy_ns} of copies run beside kernels ({kernel_ns}). Overlapping them would save up to {value} of the time.
+-- clear: Overlapping copies and kernels would save up to {value} of the time; {overlap_pct} of the copy time runs beside kernels.
+-- clear: No copy to or from the host runs.
+-- advice: Copy on a stream of its own from pinned memory: `pin_memory=True`, `with torch.cuda.stream(copy_stream): x = x.to(device, non_blocking=True)`, then `compute_stream.wait_stream(copy_stream)`.
+-- advice: In CUDA: split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)` from `cudaHostAlloc` memory, kernel, copy back.
+-- source: TL gpu timeline (exposed_memcpy > 5 %); NAI overlap analysis; bound and turns own
+WITH copy AS MATERIALIZED (
+    SELECT device_id, start_ns, end_ns, copy_kind IN (1, 3) AS is_in FROM selected_memop
+    WHERE kind = 'memcpy' AND copy_kind IN (1, 2, 3, 4) AND end_ns > start_ns
+), compute AS MATERIALIZED (  -- stretches that do not overlap, with the time of those before
+    SELECT device_id, start_ns, end_ns, sum(end_ns - start_ns) OVER (
+            PARTITION BY device_id ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS before_ns
+    FROM finding_compute
+), side AS (  -- copies in, copies out, and both
+    SELECT *, CASE WHEN is_in THEN 1 ELSE 2 END AS side FROM copy UNION ALL SELECT *, 3 FROM copy
+), fresh AS (
+    SELECT device_id, side, greatest(start_ns, coalesce(max(end_ns) OVER (
+            PARTITION BY device_id, side ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), start_ns)) AS s, end_ns AS e
+    FROM side QUALIFY e > s
+), moment AS (
+    SELECT device_id, s AS t, -1 AS sign FROM fresh WHERE side = 3
+    UNION ALL SELECT device_id, e, 1 FROM fresh WHERE side = 3
+), beside AS (  -- how long the GPU had computed at the end of each copy, less at its start
+    SELECT moment.device_id,
+        sum(sign * (coalesce(before_ns, 0) + coalesce(least(t, end_ns) - start_ns, 0))) AS shared_ns
+    FROM moment ASOF LEFT JOIN compute ON moment.device_id = compute.device_id AND moment.t >= compute.start_ns
+    GROUP BY moment.device_id
+), copied AS (
+    SELECT device_id, coalesce(sum(e - s) FILTER (side = 1), 0) AS h, coalesce(sum(e - s) FILTER (side = 2), 0) AS d,
+        sum(e - s) FILTER (side = 3) AS copies
+    FROM fresh GROUP BY device_id
+), computed AS (SELECT device_id, sum(end_ns - start_ns) AS k FROM compute GROUP BY device_id
+), turn AS (  -- stretches of compute that copies in come after
+    SELECT copy.device_id, count(DISTINCT compute.start_ns) AS turns
+    FROM copy ASOF JOIN compute ON copy.device_id = compute.device_id AND copy.start_ns >= compute.start_ns
+    WHERE is_in GROUP BY copy.device_id
+), total AS (
+    SELECT sum(k)::BIGINT AS kernel_ns, sum(copies)::BIGINT AS copy_ns,
+        (sum(copies) - sum(shared_ns))::BIGINT AS alone_ns,
+        100.0 * sum(shared_ns) / nullif(sum(copies), 0) AS overlap_pct,
+        coalesce(sum(CASE WHEN turns >= 3 AND 100 * shared_ns < $hidden::DOUBLE * copies
+                    THEN k + copies - shared_ns - greatest(k, h, d) END), 0)::BIGINT AS ns
+    FROM copied JOIN beside USING (device_id) LEFT JOIN computed USING (device_id) LEFT JOIN turn USING (device_id)
+), shown AS (
+    SELECT end_ns - start_ns AS ns, {
+            'name': operation, 'ns': end_ns - start_ns, 'bytes': bytes, 'start_ns': start_ns, 'end_ns': end_ns,
+            'device': device_id, 'stream': stream_id
+        } AS piece
+    FROM selected_memop WHERE kind = 'memcpy' AND copy_kind IN (1, 2, 3, 4) ORDER BY ns DESC, start_ns LIMIT 10
+)
+SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, overlap_pct, copy_ns, kernel_ns,
+    alone_ns, (SELECT list(piece ORDER BY ns DESC) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total;

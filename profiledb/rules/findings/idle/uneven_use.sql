@@ -1,0 +1,65 @@
+-- title: Stretches of low use
+-- question: Are there stretches in which the GPU works much less than else?
+-- The time from the first to the last operation of each GPU is cut into 30 equal parts; a part counts as low where the
+-- GPU is busy for less than half of it. The value is the share of low parts, and 0 where the GPU is busy for less than
+-- `busy` of the others: then it is idle everywhere, which other rules tell. Neighboring low parts are one stretch. A
+-- selection of less than `least_ns` is not judged: its parts are shorter than what one step does by turns.
+-- needs: kernel or memop or graph_launch
+-- includes: finding, idle, waiting
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 10 share of the time from which on stretches of low use count
+-- param: busy = 70 how much the GPU is busy in the other parts at least, percent
+-- param: least_ns = 300000000 shorter selections are not judged
+-- column: stretches | count | | stretches of low use
+-- column: low_pct | % | .1f | how much the GPU is busy in them
+-- column: rest_pct | % | .1f | how much the GPU is busy in the rest of the time
+-- says: In {stretches} stretches, {value} of the time, the GPU is busy for {low_pct} only; in the rest it is busy for {rest_pct}.
+-- clear: The use of the GPU does not change much: no stretches stand out.
+-- advice: Open the stretches on the timeline: often they are validation, checkpoints, logging, or the input of a new epoch.
+-- advice: Do such work beside the training: checkpoints in another thread (`torch.distributed.checkpoint.async_save`), validation with the same loader settings.
+-- source: Nsight Systems rule gpu_time_util (30 chunks, 50 %), by the union instead of the sum; comparison with the rest own
+WITH active AS (
+    SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM selected_active GROUP BY device_id
+), edge AS (
+    SELECT device_id, n, low + (high - low) * n // 30 AS t FROM active CROSS JOIN range(31) AS part (n)
+), hole AS MATERIALIZED (FROM finding_hole()
+), reached AS (
+    SELECT edge.device_id, n, t, coalesce(before_ns + least(t, b) - a, 0) AS idle_ns
+    FROM edge ASOF LEFT JOIN hole ON edge.device_id = hole.device_id AND edge.t >= hole.a
+), part AS (
+    SELECT device_id, n, t AS start_ns, lead(t) OVER lane AS end_ns, lead(t) OVER lane - t AS ns,
+        lead(idle_ns) OVER lane - idle_ns AS idle_ns
+    FROM reached WINDOW lane AS (PARTITION BY device_id ORDER BY n)
+), told AS MATERIALIZED (
+    SELECT *, 2 * idle_ns > ns AS is_low FROM part WHERE end_ns IS NOT NULL
+), stretch AS MATERIALIZED (
+    SELECT device_id, min(start_ns) AS start_ns, max(end_ns) AS end_ns, sum(ns) AS ns, sum(idle_ns) AS idle_ns
+    FROM (
+        SELECT *, n - row_number() OVER (PARTITION BY device_id ORDER BY n) AS island FROM told WHERE is_low
+    ) GROUP BY device_id, island
+), total AS (
+    SELECT sum(ns) AS ns, coalesce(sum(ns) FILTER (is_low), 0) AS low_ns,
+        coalesce(sum(idle_ns) FILTER (is_low), 0) AS low_idle_ns,
+        100 - 100.0 * sum(idle_ns) FILTER (is_low) / sum(ns) FILTER (is_low) AS low_pct,
+        100 - 100.0 * sum(idle_ns) FILTER (NOT is_low) / sum(ns) FILTER (NOT is_low) AS rest_pct
+    FROM told
+), shown AS (
+    SELECT idle_ns, start_ns, {
+            'name': format('Busy for {:.1f} %', 100 - 100.0 * idle_ns / ns), 'ns': idle_ns::BIGINT,
+            'start_ns': start_ns, 'end_ns': end_ns, 'device': device_id
+        } AS piece
+    FROM stretch ORDER BY idle_ns DESC, start_ns LIMIT 10
+), judged AS (
+    SELECT *, coalesce(rest_pct >= $busy::DOUBLE, false) AS stands_out FROM total
+)
+SELECT CASE WHEN finding_window.ns >= $least_ns::BIGINT * gpus
+        THEN CASE WHEN stands_out THEN 100.0 * low_ns / nullif(judged.ns, 0) ELSE 0 END END AS value,
+    CASE WHEN finding_window.ns < $least_ns::BIGINT * gpus THEN 'The selection is too short for parts to be told.' END
+        AS unjudged,
+    CASE WHEN stands_out THEN low_idle_ns ELSE 0 END::BIGINT AS saving_ns, low_pct, rest_pct,
+    (SELECT count(*) FROM stretch) AS stretches,
+    (SELECT list(piece ORDER BY idle_ns DESC, start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN judged;

@@ -1,0 +1,46 @@
+-- title: Kernels that only move data
+-- question: Do kernels that move data without computing take much of the kernel time?
+-- The share of kernels that copy, cast, transpose, fill, gather, scatter or sort (classes copy, embedding and sort)
+-- in the kernel time of the selection, without communication. The saving is the time in which such kernels ran: none
+-- of it stays where they are fused into others, or a layout makes them needless.
+-- needs: kernel
+-- includes: finding, work, nccl
+-- selects: part
+-- unit: %
+-- fires: above
+-- param: threshold = 30 share of the kernel time from which on it is said
+-- param: least_pct = 2 share of the time from the first to the last operation below which they do not matter
+-- column: move_ns | ns | | time in which they ran
+-- column: launches | count | | how often they ran
+-- column: kernel | name | | the one with the most time
+-- says: Kernels that copy, cast, transpose, gather or sort take {value} of the kernel time: {move_ns} in {launches} launches, most of it {kernel}.
+-- clear: Kernels that only move data take {value} of the kernel time.
+-- advice: PyTorch: `torch.compile` fuses casts and copies into what follows; `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
+-- advice: Keep one precision through a block (autocast casts at each border), and write results where they are read: `out=`, views, preallocated buffers.
+-- source: XPROF (data shuffle operations 30 % of the time)
+WITH ran AS (
+    SELECT name_id, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS launches FROM selected_kernel GROUP BY name_id
+), by_kernel AS (
+    SELECT kernel, any_value(class) AS class, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+        sum(launches)::BIGINT AS launches
+    FROM ran JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class) GROUP BY kernel
+), moving AS MATERIALIZED (
+    SELECT device_id, start_ns, end_ns FROM selected_kernel
+    WHERE name_id IN (SELECT name_id FROM kernel_name WHERE class IN ('copy', 'embedding', 'sort'))
+), taken AS (
+    SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns
+    FROM finding_union('moving') WHERE EXISTS (FROM moving)
+), total AS (
+    SELECT sum(ns) AS all_ns, coalesce(sum(ns) FILTER (class IN ('copy', 'embedding', 'sort')), 0) AS move_ns,
+        coalesce(sum(launches) FILTER (class IN ('copy', 'embedding', 'sort')), 0)::BIGINT AS launches
+    FROM by_kernel
+), worst AS (
+    FROM by_kernel WHERE class IN ('copy', 'embedding', 'sort') ORDER BY ns DESC, kernel LIMIT 10
+), shown AS (
+    SELECT {'name': name, 'note': class, 'ns': ns, 'count': launches, 'kernel': kernel} AS piece FROM worst
+)
+SELECT CASE WHEN 100 * taken.ns < $least_pct::DOUBLE * finding_window.ns THEN 0
+        ELSE 100.0 * move_ns / nullif(all_ns, 0) END AS value, taken.ns AS saving_ns, taken.ns AS move_ns, launches,
+    (SELECT name FROM worst ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN taken WHERE all_ns > 0;

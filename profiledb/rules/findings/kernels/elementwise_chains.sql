@@ -1,0 +1,63 @@
+-- title: Chains of elementwise kernels
+-- question: Do elementwise kernels follow each other that one kernel could do?
+-- A chain is two or more elementwise kernels of a stream, one right after the other: less than `most_gap_ns` between
+-- them. Fused, they read and write once; what a chain takes besides its longest kernel is what that saves at most.
+-- The value is the sum of it as a share of the time from the first to the last operation. Kernels shorter than
+-- `least_ns` do not count: their launches are what they cost.
+-- needs: kernel
+-- includes: finding
+-- selects: part
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- param: most_gap_ns = 5000 longest gap between two kernels of a chain
+-- param: least_ns = 2000 shorter kernels do not count
+-- column: saved_ns | ns | | time of all chains besides their longest kernels
+-- column: chains | count | | chains
+-- column: kernels | count | | kernels in them
+-- column: names | name | | kernels of the chain with the largest total
+-- says: {kernels} elementwise kernels follow each other in {chains} chains, most of the time {names}: fused, they save at most {saved_ns} ({value} of the time).
+-- says: {kernels} elementwise kernels follow each other in {chains} chains: fused, they save at most {saved_ns} ({value} of the time).
+-- clear: Fusing chains of elementwise kernels would save {value} of the time.
+-- advice: PyTorch: `torch.compile(model)`, or `torch.compile` on the function around them; fused operators: `F.gelu`, `F.layer_norm`, `torch.optim.AdamW(fused=True)`.
+-- advice: CUDA: one kernel for the chain; epilogues of cuBLASLt and CUTLASS take bias, activation and scaling into the product.
+-- source: TL (neighbours of a stream, impact); gap and share of the time are ours, in place of its 50 repeats: a share counts for long chains, too
+WITH light AS (
+    SELECT name_id, readable_name(short, demangled) AS name FROM kernel_name WHERE class = 'elementwise'
+), placed AS (
+    SELECT device_id, stream_id, kernel_id, name_id, start_ns, end_ns, one.light,
+        start_ns - lag(end_ns) OVER lane < $most_gap_ns::BIGINT AND lag(one.light) OVER lane AS goes_on,
+        lead(start_ns) OVER lane - end_ns < $most_gap_ns::BIGINT AND lead(one.light) OVER lane AS goes_further
+    FROM (
+        SELECT kernel.*, light.name_id IS NOT NULL AND end_ns - start_ns >= $least_ns::BIGINT AS light
+        FROM selected_kernel AS kernel LEFT JOIN light USING (name_id)
+    ) AS one WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id)
+), member AS (
+    SELECT placed.* EXCLUDE (light), name, sum(CASE WHEN goes_on THEN 0 ELSE 1 END) OVER (
+            PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
+        ) AS number
+    FROM placed JOIN light USING (name_id) WHERE placed.light AND (goes_on OR goes_further)
+), chain AS MATERIALIZED (
+    SELECT device_id, stream_id, number, count(*) AS kernels, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+        greatest(0, max(end_ns) - min(start_ns) - max(end_ns - start_ns)) AS saved_ns,
+        string_agg(name, ' + ' ORDER BY start_ns, kernel_id) AS names
+    FROM member GROUP BY device_id, stream_id, number HAVING count(*) > 1
+), total AS (
+    SELECT coalesce(sum(saved_ns), 0)::BIGINT AS saved_ns, count(*) AS chains, sum(kernels)::BIGINT AS kernels
+    FROM chain
+), alike AS (
+    SELECT names, count(*) AS chains, sum(saved_ns)::BIGINT AS ns, arg_max(start_ns, saved_ns) AS start_ns,
+        arg_max(end_ns, saved_ns) AS end_ns, arg_max(device_id, saved_ns) AS device_id,
+        arg_max(stream_id, saved_ns) AS stream_id
+    FROM chain GROUP BY names ORDER BY ns DESC, names LIMIT 10
+), shown AS (
+    SELECT {
+            'name': names, 'ns': ns, 'count': chains, 'start_ns': start_ns, 'end_ns': end_ns, 'device': device_id,
+            'stream': stream_id
+        } AS piece
+    FROM alike
+)
+SELECT 100.0 * saved_ns / nullif(finding_window.ns, 0) AS value, saved_ns AS saving_ns, saved_ns, chains, kernels,
+    (SELECT names FROM alike ORDER BY ns DESC, names LIMIT 1) AS names,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.name) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total;

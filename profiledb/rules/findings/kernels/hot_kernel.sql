@@ -1,0 +1,39 @@
+-- title: One kernel takes most of the time
+-- question: Does a single kernel take most of the kernel time?
+-- The share of the kernel of the largest total in the time of all kernels of the selection; communication does not
+-- count, because its time holds the wait for other ranks. The value is 0 where the kernel takes less than `least_pct`
+-- of the time from the first to the last operation, or less than `least_ns` a launch.
+-- needs: kernel
+-- includes: finding, nccl
+-- selects: part
+-- unit: %
+-- fires: above
+-- weight: note
+-- param: threshold = 50 share of the kernel time from which on it is said
+-- param: least_ns = 2000 kernels of a shorter mean do not count: their launches are what they cost
+-- param: least_pct = 5 share of the time from the first to the last operation below which it does not matter
+-- column: kernel | name | | its name
+-- column: total_ns | ns | | sum of its durations
+-- column: launches | count | | how often it ran
+-- says: {kernel} takes {value} of the kernel time ({total_ns}, launches: {launches}): profile it with Nsight Compute before any other.
+-- clear: No kernel takes more than {value} of the kernel time.
+-- advice: `ncu --set full -k regex:NAME --launch-count 3 -o report PROGRAM`, then link the report (Library) to see what limits the kernel.
+-- source: NAI (one name over 50 % of the kernel time)
+WITH by_kernel AS (
+    SELECT kernel, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS launches, min(start_ns) AS first_ns,
+        any_value(readable_name(short, demangled)) AS name
+    FROM selected_kernel JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class) GROUP BY kernel
+), ranked AS (SELECT *, sum(ns) OVER () AS all_ns FROM by_kernel ORDER BY ns DESC, kernel LIMIT 3
+), first_kernel AS (SELECT * FROM ranked ORDER BY ns DESC, kernel LIMIT 1
+), shown AS (
+    SELECT {
+            'name': name, 'value': 100.0 * ns / nullif(all_ns, 0), 'ns': ns, 'count': launches, 'kernel': kernel
+        } AS piece
+    FROM ranked
+)
+SELECT CASE WHEN 100 * first_kernel.ns < $least_pct::DOUBLE * finding_window.ns
+            OR first_kernel.ns < $least_ns::BIGINT * launches THEN 0
+        ELSE 100.0 * first_kernel.ns / nullif(all_ns, 0) END AS value, name AS kernel, first_kernel.ns AS total_ns,
+    launches,
+    (SELECT list(piece ORDER BY piece.ns DESC) FROM shown) AS evidence
+FROM first_kernel CROSS JOIN finding_window;

@@ -1,0 +1,47 @@
+-- title: Low precision unused
+-- question: Do products on tensor cores run in 16 bits or fewer?
+-- Of the time of matrix products, convolutions and fused attention on tensor cores, the share in numbers of 16 bits
+-- or fewer, by the names of the kernels. Asked only where those of 32 bits (TF32) take `least_pct` of the time from
+-- the first to the last operation; else the value is 100. Products in FP64 do not count. A note, because another
+-- precision changes results; the saving is half of the time in TF32, for 16 bits run at twice its peak.
+-- needs: kernel
+-- includes: finding, work, tensor
+-- selects: part
+-- unit: %
+-- fires: below
+-- weight: note
+-- param: threshold = 10 share in low precision up to which it is said
+-- param: least_pct = 5 share of the time in 32 bits below which there is nothing to win
+-- column: wide_ns | ns | | time of products on tensor cores in TF32
+-- column: wide_pct | % | .1f | its share of the time from the first to the last operation
+-- says: Products on tensor cores take {wide_ns} in TF32 ({wide_pct} of the time), and {value} of their time in 16 bits or fewer.
+-- clear: Products in TF32 take {wide_pct} of the time.
+-- advice: PyTorch: `torch.autocast("cuda", dtype=torch.bfloat16)` around forward and loss; for convolutions besides `model.to(memory_format=torch.channels_last)`.
+-- advice: CUDA: inputs as `CUDA_R_16BF` or `CUDA_R_16F` with `CUBLAS_COMPUTE_32F`; on Hopper and later FP8 through cuBLASLt or Transformer Engine.
+-- source: XPROF op_stats_to_overview_page.cc (16-bit share below 10 %); 5 % of the time is ours
+WITH product AS (
+    SELECT kernel.name_id, bits, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS launches
+    FROM selected_kernel AS kernel
+    JOIN (FROM product_name WHERE unit = 'tensor' AND bits IS DISTINCT FROM 64) USING (name_id) GROUP BY ALL
+), total AS (
+    SELECT coalesce(sum(ns) FILTER (bits < 64), 0) AS all_ns, coalesce(sum(ns) FILTER (bits IS NULL), 0) AS unknown_ns,
+        coalesce(sum(ns) FILTER (bits = 32), 0) AS wide_ns FROM product
+), slow AS MATERIALIZED (  -- of kernels beside each other the time counts once
+    SELECT device_id, start_ns, end_ns FROM selected_kernel
+    WHERE name_id IN (SELECT name_id FROM product_name WHERE unit = 'tensor' AND bits = 32)
+), taken AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('slow')
+    WHERE EXISTS (FROM slow)
+), wide AS (
+    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+        sum(launches)::BIGINT AS launches
+    FROM product JOIN kernel_key USING (name_id) WHERE bits = 32 GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
+), shown AS (
+    SELECT {'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} AS piece FROM wide
+)
+SELECT CASE WHEN unknown_ns > all_ns THEN NULL WHEN 100 * taken.ns < $least_pct::DOUBLE * finding_window.ns THEN 100.0
+        WHEN wide_ns = 0 THEN 100.0
+        ELSE 100.0 * (all_ns - wide_ns) / all_ns END AS value,
+    'The names of most products on tensor cores do not tell their precision.' AS unjudged,
+    taken.ns // 2 AS saving_ns, taken.ns AS wide_ns, 100.0 * taken.ns / nullif(finding_window.ns, 0) AS wide_pct,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN taken;

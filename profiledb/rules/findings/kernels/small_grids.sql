@@ -1,0 +1,55 @@
+-- title: Grids that do not fill the GPU
+-- question: Do kernels run for long with fewer blocks than the GPU has SMs?
+-- Of a kernel with fewer blocks than SMs, the SMs without a block do nothing: its duration times the share of them is
+-- lost. The value is the sum of that as a share of the time from the first to the last operation, over kernels of
+-- `least_ns` or more that ran alone; beside others the rest of the SMs may work, and of shorter ones the launch is
+-- what counts. The saving is that sum. Communication does not count: it takes few SMs on purpose.
+-- needs: kernel
+-- includes: finding, work, nccl
+-- selects: part
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- param: least_ns = 5000 shorter kernels do not count
+-- column: lost_ns | ns | | sum of duration times share of SMs without a block
+-- column: launches | count | | launches with fewer blocks than SMs that ran alone
+-- column: kernel | name | | the one that loses most
+-- column: sms | count | | SMs of the GPU
+-- says: {launches} launches have fewer blocks than the {sms} SMs: that loses {lost_ns}, {value} of the time, most in {kernel}.
+-- clear: Grids with fewer blocks than SMs lose {value} of the time.
+-- advice: Give the kernel more blocks: a larger batch, smaller tiles, split-K (`cublasLt` heuristics do), several problems in one launch (batched or grouped GEMM).
+-- advice: Else run independent work beside it, on another stream: `torch.cuda.Stream()`, or a CUDA graph with branches.
+-- source: NCU LaunchStatistics (fewer blocks than SMs; lost share as there); TB gpu_metrics_parser; 5 % and 5 µs are ours
+WITH alone AS (
+    SELECT kernel_id, device_id, stream_id, name_id, start_ns, end_ns, grid_x::BIGINT * grid_y * grid_z AS blocks
+    FROM selected_kernel
+    QUALIFY start_ns >= coalesce(max(end_ns) OVER (
+            PARTITION BY device_id ORDER BY start_ns, kernel_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), start_ns)
+        AND end_ns <= coalesce(lead(start_ns) OVER (PARTITION BY device_id ORDER BY start_ns, kernel_id), end_ns)
+), small AS MATERIALIZED (
+    SELECT alone.*, sm_count, (end_ns - start_ns) * (1 - blocks / sm_count) AS lost_ns
+    FROM alone JOIN gpu ON gpu_id = device_id
+    WHERE blocks < sm_count AND end_ns - start_ns >= $least_ns::BIGINT
+        AND (name_id IS NULL OR name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class)))
+), total AS (
+    SELECT coalesce(sum(lost_ns), 0)::BIGINT AS lost_ns, count(*) AS launches, any_value(sm_count) AS sms FROM small
+), by_kernel AS (
+    SELECT kernel, any_value(readable_name(kernel_key.short, demangled)) AS name, sum(lost_ns)::BIGINT AS lost_ns,
+        count(*) AS launches, median(blocks)::BIGINT AS blocks, arg_max(small.start_ns, small.lost_ns) AS start_ns,
+        arg_max(small.end_ns, small.lost_ns) AS end_ns, arg_max(device_id, small.lost_ns) AS device_id
+    FROM small JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY lost_ns DESC, kernel LIMIT 10
+), shown AS (
+    SELECT {
+            'name': name, 'note': blocks || ' blocks', 'ns': lost_ns, 'count': launches, 'start_ns': start_ns,
+            'end_ns': end_ns, 'kernel': kernel, 'device': device_id
+        } AS piece
+    FROM by_kernel
+), known AS (SELECT count(sm_count) > 0 AS told FROM gpu WHERE gpu_id IN (SELECT device_id FROM finding_edge)
+)
+SELECT CASE WHEN told THEN 100.0 * total.lost_ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT told THEN 'The report does not tell how many SMs the GPU has.' END AS unjudged,
+    total.lost_ns AS saving_ns, total.lost_ns, total.launches, sms,
+    (SELECT name FROM by_kernel ORDER BY lost_ns DESC, kernel LIMIT 1) AS kernel,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN known;

@@ -1,0 +1,72 @@
+-- title: Tensor cores unused
+-- question: Do matrix products or convolutions run on CUDA cores?
+-- The time of matrix products and convolutions whose names tell that they run on CUDA cores in FP32, as a share of
+-- the time from the first to the last operation. Products with a vector do not count, nor do GPUs without tensor
+-- cores, or without TF32 (before Ampere half precision is needed, which the saving goes by). The saving is the share
+-- of that time that the peaks of tensor and CUDA cores tell: a bound that memory and small sizes keep out of reach.
+-- It is a note, because another precision changes results: the program's owner decides.
+-- needs: kernel
+-- includes: finding, work, tensor, peak
+-- selects: part
+-- unit: %
+-- fires: above
+-- weight: note
+-- param: threshold = 5 share of the time from which on it is said
+-- param: least_pct = 20 share of these kernels in the time of all products below which the value is 0
+-- column: cuda_ns | ns | | time of these kernels
+-- column: product_pct | % | .1f | share of them in the time of all products whose name tells
+-- column: kernel | name | | the one with the most time
+-- column: precision | text | | what tensor cores of this GPU take instead
+-- column: faster | ratio | .1f | peak of tensor cores in it over that of the CUDA cores
+-- says: Matrix products on CUDA cores in FP32 take {cuda_ns} ({value} of the time); in {precision} this GPU's tensor cores reach {faster} times that rate.
+-- says: Matrix products on CUDA cores in FP32 take {cuda_ns} ({value} of the time): {product_pct} of all products.
+-- clear: Matrix products on CUDA cores take {value} of the time.
+-- advice: [TF32] PyTorch: `torch.set_float32_matmul_precision("high")`, `torch.backends.cudnn.allow_tf32 = True`, or `torch.autocast("cuda", dtype=torch.bfloat16)`.
+-- advice: [TF32] CUDA: `cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH)`, or compute type `CUBLAS_COMPUTE_32F_FAST_TF32`.
+-- advice: [FP16] PyTorch: `torch.autocast("cuda", dtype=torch.float16)` with a `GradScaler`. CUDA: inputs in half, `CUBLAS_COMPUTE_32F`.
+-- advice: Sizes that are multiples of 8 (FP16, BF16) or 4 (TF32) reach tensor cores in all versions of the libraries.
+-- source: TB data.py; NAI tensor_core_usage; PyTorch tuning guide. Names beyond Ampere (nvjet, wgmma, tcgen05) and the share of the time are ours
+WITH board AS (
+    SELECT gpu.gpu_id, CASE WHEN cc >= 8 THEN 'TF32' WHEN cc >= 7 THEN 'FP16' END AS precision,
+        CASE WHEN cc >= 8 THEN tf32.peak_flops_per_s ELSE fp16.peak_flops_per_s END / fp32.peak_flops_per_s AS faster
+    FROM (
+        SELECT *, TRY_CAST(compute_capability AS DOUBLE) AS cc FROM gpu
+        WHERE NOT coalesce(chip IN ('TU116', 'TU117'), false)
+    ) AS gpu
+    LEFT JOIN gpu_peak('tf32') AS tf32 USING (gpu_id) LEFT JOIN gpu_peak('fp16') AS fp16 USING (gpu_id)
+    LEFT JOIN gpu_peak('fp32') AS fp32 USING (gpu_id)
+), ran AS (
+    SELECT device_id, name_id, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS launches
+    FROM selected_kernel GROUP BY device_id, name_id
+), product AS (
+    SELECT ran.*, coalesce(unit, 'unknown') AS unit, precision, faster FROM ran JOIN product_name USING (name_id)
+    LEFT JOIN board ON gpu_id = device_id WHERE bits IS DISTINCT FROM 64
+), total AS (
+    SELECT coalesce(sum(ns), 0) AS all_ns, coalesce(sum(ns) FILTER (unit = 'unknown'), 0) AS unknown_ns,
+        coalesce(sum(ns) FILTER (unit = 'cuda' AND precision IS NOT NULL), 0) AS with_ns,
+        coalesce(sum(ns) FILTER (unit = 'cuda' AND precision IS NULL), 0) AS without_ns,
+        arg_max(precision, ns) FILTER (unit = 'cuda') AS precision, arg_max(faster, ns) FILTER (unit = 'cuda') AS faster
+    FROM product
+), slow AS MATERIALIZED (  -- of kernels beside each other the time counts once
+    SELECT device_id, start_ns, end_ns FROM selected_kernel
+    WHERE name_id IN (SELECT name_id FROM product WHERE unit = 'cuda' AND precision IS NOT NULL)
+), taken AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS cuda_ns FROM finding_union('slow')
+    WHERE EXISTS (FROM slow)
+), on_cuda AS (
+    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+        sum(launches)::BIGINT AS launches
+    FROM product JOIN kernel_key USING (name_id) WHERE unit = 'cuda' GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
+), shown AS (
+    SELECT {'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} AS piece FROM on_cuda
+)
+SELECT CASE WHEN without_ns > with_ns OR 2 * unknown_ns > all_ns AND 20 * cuda_ns < finding_window.ns THEN NULL
+        WHEN 100 * with_ns < $least_pct::DOUBLE * (all_ns - unknown_ns) THEN 0
+        ELSE 100.0 * cuda_ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN without_ns > with_ns
+            THEN 'This GPU has no tensor cores, or the report does not tell its compute capability.'
+        ELSE 'The names of most matrix products do not tell whether they run on tensor cores.' END AS unjudged,
+    precision AS cause, CASE WHEN faster > 1 THEN cuda_ns * (1 - 1 / faster) END::BIGINT AS saving_ns, cuda_ns,
+    100.0 * with_ns / nullif(all_ns - unknown_ns, 0) AS product_pct,
+    (SELECT name FROM on_cuda ORDER BY ns DESC, kernel LIMIT 1) AS kernel, precision, faster,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN taken;

@@ -1,0 +1,76 @@
+-- title: Attention written out
+-- question: Does attention run as matrix product, softmax and matrix product instead of one fused kernel?
+-- Told by the order of kernels: between two matrix products of a stream lies a softmax, and nothing else but
+-- elementwise kernels, copies, reductions and random numbers. Or by ranges of the program for the parts of attention
+-- (computing_attention_scores, computing_softmax, final_matmul and their kin, all three), whichever holds more; these
+-- may hold casts of the inputs, too. All but the products is traffic that a fused kernel never writes to memory: its
+-- time is the saving, and as a share of the time from the first to the last operation the value. A softmax of a loss
+-- (log-softmax, cross entropy) does not count.
+-- needs: kernel
+-- includes: finding, attention
+-- selects: part, mode
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- param: most = 24 kernels between two products at most
+-- column: between_ns | ns | | time of the kernels between the products of attention
+-- column: softmaxes | count | | softmaxes between two products
+-- column: kernels | count | | kernels between the products
+-- says: Attention is written out: {kernels} kernels of softmax, scaling, masking and casts between its products take {between_ns}, {value} of the time.
+-- clear: Softmax, scaling and masking between products of attention take {value} of the time.
+-- advice: PyTorch: `torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)` with FP16 or BF16 inputs; `torch.nn.attention.sdpa_kernel` chooses the implementation.
+-- advice: Masks and biases: `torch.nn.attention.flex_attention`. CUDA: FlashAttention, cuDNN's fused attention (`cudnn_frontend` SDPA).
+-- source: FlashAttention (Dao 2022): the scores need not be written; the pattern and 5 % are ours
+WITH kind AS MATERIALIZED (  -- names are few and kernels many
+    SELECT name_id, class = 'matmul' AND NOT regexp_matches(short, 'reduce', 'i') AS product,
+        class = 'matmul' AS beside, class = 'softmax' AS softmax,
+        class IN ('matmul', 'softmax', 'elementwise', 'copy', 'reduction', 'random')
+            AND NOT (class = 'softmax' AND regexp_matches(demangled, 'LogSoftMax|log_softmax|cross_entropy'
+                || '|softmax_warp_\w+<[^()]*(\(int\))?\d+, (\(bool\))?(1|true)', 'i')) AS fits
+    FROM kernel_name
+), lane AS (
+    SELECT DISTINCT device_id, stream_id FROM selected_kernel
+    WHERE name_id IN (SELECT name_id FROM kind WHERE softmax AND fits)
+), placed AS (
+    SELECT device_id, stream_id, start_ns, end_ns, beside, softmax, fits, sum(product::INTEGER) OVER (
+            PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
+        ) AS number
+    FROM (FROM selected_kernel SEMI JOIN lane USING (device_id, stream_id)) LEFT JOIN kind USING (name_id)
+), last_number AS (SELECT device_id, stream_id, max(number) AS number FROM placed GROUP BY ALL
+), segment AS (
+    SELECT device_id, stream_id, number, count(*) FILTER (NOT beside) AS kernels,
+        count(*) FILTER (softmax) AS softmaxes,
+        sum(end_ns - start_ns) FILTER (NOT beside)::BIGINT AS ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns
+    FROM placed ANTI JOIN last_number USING (device_id, stream_id, number)
+    WHERE number > 0 GROUP BY device_id, stream_id, number
+    HAVING softmaxes > 0 AND kernels <= $most::INTEGER AND bool_and(coalesce(fits, false))
+), part AS MATERIALIZED (
+    SELECT range.pre, post, CASE WHEN is_part(name, '.*scores|qk(_matmul)?') THEN 'scores'
+        WHEN is_part(name, '.*softmax') THEN 'softmax' ELSE 'output' END AS part
+    FROM range JOIN range_name USING (name_id)
+    WHERE is_part(name, '(computing_)?(attention_|attn_)?(scores|softmax|output)|final_matmul|(qk|av|pv)(_matmul)?')
+), told AS (
+    SELECT one.ns FROM (
+        SELECT range_by_mode(thread_range, process_range) AS pre, end_ns - start_ns AS ns FROM selected_kernel
+        WHERE name_id NOT IN (SELECT name_id FROM kernel_name WHERE class IN ('matmul', 'attention'))
+            AND EXISTS (FROM part WHERE part = 'scores') AND EXISTS (FROM part WHERE part = 'softmax')
+            AND EXISTS (FROM part WHERE part = 'output')
+    ) AS one ASOF JOIN part ON one.pre >= part.pre WHERE one.pre <= part.post
+), by_order AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns, sum(kernels)::BIGINT AS kernels, sum(softmaxes)::BIGINT AS softmaxes
+    FROM segment
+), by_range AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(*) AS kernels FROM told
+), chosen AS (
+    SELECT CASE WHEN by_range.ns > by_order.ns THEN by_range.ns ELSE by_order.ns END AS ns,
+        CASE WHEN by_range.ns > by_order.ns THEN by_range.kernels ELSE by_order.kernels END AS kernels, softmaxes
+    FROM by_order CROSS JOIN by_range
+), shown AS (
+    SELECT {
+            'name': kernels || ' kernels between two products', 'ns': ns, 'count': kernels, 'start_ns': start_ns,
+            'end_ns': end_ns, 'device': device_id, 'stream': stream_id
+        } AS piece
+    FROM segment ORDER BY ns DESC, start_ns LIMIT 10
+)
+SELECT 100.0 * chosen.ns / nullif(finding_window.ns, 0) AS value, chosen.ns AS saving_ns, chosen.ns AS between_ns,
+    chosen.kernels, softmaxes, (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN chosen;

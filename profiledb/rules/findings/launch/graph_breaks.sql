@@ -1,0 +1,55 @@
+-- title: Kernels between CUDA graphs
+-- question: Does the GPU wait for kernels that are launched one by one although the program uses CUDA graphs?
+-- The share of the time from the first to the last operation of each GPU that is idle in gaps of up to `gap_ns` before
+-- kernels, copies and memsets that were launched one by one, in a selection that launches CUDA graphs, too. Each such
+-- launch is a break between graphs. Without graphs there is nothing to judge.
+-- needs: api_call
+-- needs: kernel or graph_launch
+-- includes: finding, idle
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on breaks count
+-- param: gap_ns = 1000000 longer gaps do not count
+-- column: graphs | count | | launches of CUDA graphs
+-- column: single | count | | kernels that were launched one by one
+-- column: idle_ns | ns | | idle time of all GPUs before single operations
+-- column: range | name | | range in which most of this time lies, with a star for the last number
+-- says: Besides {graphs} CUDA graphs {single} kernels are launched one by one, for which the GPU waits {value} of the time ({idle_ns}), most of it in {range}.
+-- says: Besides {graphs} CUDA graphs {single} kernels are launched one by one, for which the GPU waits {value} of the time ({idle_ns}).
+-- clear: Besides {graphs} CUDA graphs {single} kernels are launched one by one; the GPU waits {value} of the time for them.
+-- advice: Capture these kernels, too: find graph breaks with `TORCH_LOGS="graph_breaks,recompiles"`, and remove `.item()`, prints and shapes that depend on data.
+-- advice: Pad inputs to a few shapes, and capture one graph for each.
+-- source: TRT (graph coverage; eager launches between graphs are breaks); idle time instead of a count of kernels own
+WITH launched AS (
+    SELECT count(*) FILTER (function LIKE '%GraphLaunch%') AS graphs
+    FROM selected_api_call JOIN api_function USING (name_id)
+), single AS (
+    SELECT count(*) AS single FROM selected_kernel WHERE coalesce(graph_node_id, 0) = 0
+), launcher AS (
+    SELECT call_id FROM api_call JOIN api_function USING (name_id) WHERE function LIKE '%GraphLaunch%'
+), gap AS MATERIALIZED (
+    SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
+        any_value(duration_ns) AS duration_ns, arg_max(pre, ns) AS pre
+    FROM selected_idle(2000, NULL) WHERE duration_ns <= $gap_ns::BIGINT AND next.call_id IS NOT NULL
+        AND next.call_id NOT IN (SELECT call_id FROM launcher) AND (SELECT graphs FROM launched) > 0
+    GROUP BY gap_id
+), total AS (
+    SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns FROM gap
+), main AS (
+    SELECT pattern FROM gap JOIN idle_pattern USING (pre) GROUP BY pattern
+    ORDER BY sum(duration_ns) DESC, pattern LIMIT 1
+), shown AS (
+    SELECT duration_ns, gap_id, {
+            'name': coalesce(path, 'Outside all ranges'), 'ns': duration_ns, 'start_ns': gap.start_ns,
+            'end_ns': gap.start_ns + duration_ns, 'device': device_id, 'range': path
+        } AS piece
+    FROM (FROM gap ORDER BY gap_id LIMIT 10) AS gap
+    LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT CASE WHEN graphs > 0 THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN graphs = 0 THEN 'The selection launches no CUDA graph.' END AS unjudged, total.ns AS saving_ns,
+    total.ns AS idle_ns, graphs, single, (SELECT pattern FROM main) AS range,
+    (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence
+FROM finding_window CROSS JOIN launched CROSS JOIN single CROSS JOIN total;

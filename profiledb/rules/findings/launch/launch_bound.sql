@@ -1,0 +1,63 @@
+-- title: Launch bound
+-- question: Does the GPU wait for the CPU to launch kernels one by one?
+-- The share of the time from the first to the last operation of each GPU that is idle in gaps before kernels that were
+-- launched one by one, while the CPU was in the launch call, on its way to it (host code, small CUDA calls), or the
+-- launch on its way to the GPU. Only gaps of 2 µs to `gap_ns` count: longer ones have a cause of their own, shorter
+-- ones are the price of two kernels in a row. Gaps with a copy or a synchronization in them count nothing, nor do CUDA
+-- graphs. A selection with fewer than 100 kernels is not judged.
+-- needs: kernel
+-- needs: api_call
+-- includes: finding, idle
+-- selects: part
+-- once: idle
+-- unit: %
+-- fires: above
+-- param: threshold = 10 share of the time from which on launching counts as what holds the program up
+-- param: gap_ns = 100000 longer gaps do not count
+-- column: idle_ns | ns | | idle time of all GPUs in these gaps
+-- column: gaps | count | | number of these gaps
+-- column: kernels | count | | kernels of the selection
+-- column: kernel_ns | ns | .1f | median duration of a kernel
+-- column: call_ns | ns | .1f | median duration of a launch call
+-- column: range | name | | range in which most of this time lies, with a star for the last number
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short gaps, most of them in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short gaps. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
+-- clear: The GPU waits {value} of the time for kernels to be launched one by one.
+-- advice: Launch the whole step at once: `torch.compile(mode="reduce-overhead")`, `torch.cuda.graph`, or in CUDA `cudaStreamBeginCapture` and `cudaGraphLaunch`.
+-- advice: Launch fewer and larger kernels: fuse elementwise work with `torch.compile`, use `foreach` and `fused=True` optimizers, raise the batch size.
+-- source: TRT thresholds (launch overhead ratio > 0.10); HTA breakdown of idle time; TRT gap histogram (Python below 0.5 ms)
+WITH piece AS MATERIALIZED (
+    SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, function, ns, next FROM selected_idle(2000, NULL)
+    WHERE duration_ns <= $gap_ns::BIGINT AND next.name_id IS NOT NULL
+), gap AS MATERIALIZED (
+    SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
+        any_value(duration_ns) AS duration_ns, arg_max(pre, ns) AS pre
+    FROM piece GROUP BY gap_id
+    HAVING bool_and(reason IN ('launch call', 'launch latency', 'host code', 'other CUDA call'))
+        AND NOT bool_or(coalesce(function LIKE '%GraphLaunch%', false))
+        AND any_value(next.call_id) NOT IN (SELECT call_id FROM kernel WHERE graph_node_id > 0)
+), total AS (
+    SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns, count(*) AS gaps FROM gap
+), launched AS (
+    SELECT count(*) AS kernels, median(end_ns - start_ns) AS kernel_ns FROM selected_kernel
+), called AS (
+    SELECT median(end_ns - start_ns) AS call_ns FROM selected_api_call JOIN api_function USING (name_id)
+    WHERE category = 'launch' AND function NOT LIKE '%Graph%'
+), by_range AS (
+    SELECT pattern, sum(duration_ns) AS ns, count(*) AS gaps, arg_max(start_ns, duration_ns) AS start_ns,
+        max(duration_ns) AS longest_ns, arg_max(device_id, duration_ns) AS device_id, arg_max(pre, duration_ns) AS pre
+    FROM gap LEFT JOIN idle_pattern USING (pre) GROUP BY pattern ORDER BY ns DESC, pattern LIMIT 10
+), shown AS (
+    SELECT ns, {
+            'name': coalesce(pattern, 'Outside all ranges'), 'note': 'the longest gap here', 'ns': ns::BIGINT,
+            'count': gaps, 'start_ns': by_range.start_ns, 'end_ns': by_range.start_ns + longest_ns,
+            'device': device_id, 'range': path
+        } AS piece
+    FROM by_range LEFT JOIN range USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT CASE WHEN kernels >= 100 THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN kernels < 100 THEN 'The selection has fewer than 100 kernels.' END AS unjudged,
+    total.ns AS saving_ns, total.ns AS idle_ns, total.gaps, kernels, kernel_ns, call_ns,
+    (SELECT pattern FROM by_range ORDER BY ns DESC LIMIT 1) AS range,
+    (SELECT list(piece ORDER BY ns DESC) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN launched CROSS JOIN called;

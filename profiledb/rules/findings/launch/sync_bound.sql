@@ -1,0 +1,79 @@
+-- title: CPU and GPU wait for each other
+-- question: Does a synchronization keep the CPU from launching ahead?
+-- A gap counts where the thread that launches the operation after it was inside a synchronization or a blocking copy
+-- when the gap began, and launched only after that call had returned: the CPU waited for the GPU, then the GPU for the
+-- CPU. Without the call the work of the CPU would have run while it waited, so the gap would have been shorter by the
+-- time that it waited, at most by the work of the CPU in it (launch calls and their way to the GPU do not count). Gaps
+-- with less than `least_ns` of such work do not count. The value is the sum as a share of the time from the first to
+-- the last operation of each GPU.
+-- needs: kernel or memop or graph_launch
+-- needs: api_call
+-- includes: finding, idle, waiting, ranges
+-- selects: part
+-- once: idle, steps
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on waiting for each other counts
+-- param: least_ns = 100000 gaps with less work of the CPU do not count
+-- column: calls | count | | calls after which the GPU waits
+-- column: steps | count | | steps that count
+-- column: function | name | | function of most of this time
+-- column: range | name | | range around these calls, with a star for the last number
+-- column: waited_ns | ns | .1f | mean time that the CPU waits in such a call
+-- column: gap_ns | ns | .1f | mean time that the GPU then waits
+-- says: The CPU waits {waited_ns} in {function} in {range}, {calls} times in {steps} steps; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
+-- says: The CPU waits {waited_ns} in {function} in {range}, {calls} times; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
+-- says: The CPU waits {waited_ns} in {function}, {calls} times; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
+-- clear: Synchronization makes CPU and GPU wait for each other {value} of the time.
+-- advice: [few bytes] A copy of a few bytes right before the wait is what `.item()`, `print(loss)`, `if tensor:` and `.cpu()` of a scalar do: collect such values on the GPU and read them every N steps.
+-- advice: [copy] Copy results with `.to("cpu", non_blocking=True)` into pinned memory, and read them a step later, after `event.synchronize()`.
+-- advice: [synchronization] Remove `torch.cuda.synchronize()` and `cudaDeviceSynchronize` from the loop; where order matters, use `stream.wait_event` (`cudaStreamWaitEvent`).
+-- advice: Do the work of the CPU before the wait: launch the next step first.
+-- source: NAI root_cause_matcher, sync_cost_analysis (synchronization >= 2 % of the time); bound by the shorter of both waits and threshold own: a short wait between steps is the price of reading a result
+WITH gap AS MATERIALIZED (
+    SELECT gap_id, any_value(device_id) AS device_id, any_value(tid) AS tid, any_value(start_ns) AS a,
+        any_value(duration_ns) AS duration_ns, any_value(next.call_id) AS next_id,
+        coalesce(sum(ns) FILTER (reason NOT IN ('launch call', 'launch latency')), 0) AS host_ns
+    FROM selected_idle(2000, NULL) WHERE tid IS NOT NULL GROUP BY gap_id HAVING host_ns >= $least_ns::BIGINT
+), call AS (  -- a call inside another one counts with it
+    SELECT global_tid AS tid, start_ns AS s, end_ns AS e, process_range, function, category
+    FROM api_call JOIN api_function USING (name_id)
+    WHERE category IN ('synchronization', 'blocking copy', 'queued copy') AND global_tid IN (SELECT tid FROM gap)
+    QUALIFY e > coalesce(max(e) OVER (
+        PARTITION BY global_tid ORDER BY s, e DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), 0)
+), met AS (
+    SELECT gap.*, s, e, process_range, function, category
+    FROM gap ASOF JOIN call ON gap.tid = call.tid AND gap.a >= call.s WHERE e >= a AND e <= a + duration_ns
+), held AS MATERIALIZED (
+    SELECT met.*, a - s AS waited_ns, least(a - s, host_ns)::BIGINT AS ns,
+        coalesce(memop.bytes <= 64 AND memop.copy_kind = 2, false) AS few
+    FROM met JOIN (SELECT call_id, start_ns AS launched_ns FROM api_call) AS follower ON call_id = next_id
+    LEFT JOIN (
+        SELECT device_id, end_ns, min(bytes) AS bytes, min(copy_kind) AS copy_kind FROM selected_memop
+        WHERE kind = 'memcpy' GROUP BY ALL
+    ) AS memop ON memop.device_id = met.device_id AND memop.end_ns = a
+    WHERE launched_ns >= e AND a > s
+), total AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(DISTINCT {'tid': tid, 's': s}) AS calls,
+        avg(waited_ns) AS waited_ns, avg(duration_ns) AS gap_ns
+    FROM held
+), main AS (
+    SELECT function, pattern, sum(ns) AS ns, CASE WHEN bool_or(few) THEN 'few bytes'
+        WHEN any_value(category) = 'synchronization' THEN 'synchronization' ELSE 'copy' END AS cause
+    FROM held LEFT JOIN idle_pattern ON pre = process_range
+    GROUP BY function, pattern ORDER BY ns DESC, function, pattern LIMIT 1
+), step AS (
+    SELECT nullif(count(*), 0) AS steps FROM selected_counted_step('process') WHERE rank = 1
+), shown AS (
+    SELECT ns, gap_id, {
+            'name': coalesce(path, function), 'note': function, 'ns': ns, 'start_ns': s, 'end_ns': a + duration_ns,
+            'device': device_id, 'range': path
+        } AS piece
+    FROM (FROM held ORDER BY ns DESC, gap_id LIMIT 10) AS held
+    LEFT JOIN (SELECT pre, path_id FROM range) ON pre = process_range LEFT JOIN range_path USING (path_id)
+)
+SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, calls, steps,
+    main.function, main.pattern AS range, total.waited_ns, total.gap_ns, main.cause,
+    (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN step LEFT JOIN main ON true;

@@ -1,0 +1,26 @@
+-- title: GPU hot
+-- question: Is the GPU so hot that it may lower its clocks?
+-- The highest temperature in the log beside the report, over readings in the time of the selection, in °C; the hottest
+-- GPU that worked counts. It lags behind the work.
+-- needs: power_log
+-- needs: kernel or graph_launch
+-- includes: finding, sidecar, power
+-- selects: part
+-- unit: count
+-- fires: above
+-- weight: warning
+-- param: threshold = 85 temperature in °C from which on it is said
+-- column: gpu_id | id | | the hottest GPU
+-- column: readings | count | | readings in the time of the selection
+-- says: GPU {gpu_id} is {value} °C hot: it may lower its clocks.
+-- clear: The GPU is {value} °C at most.
+-- advice: Check air flow, fans and the neighbours in the chassis; `nvidia-smi -q -d TEMPERATURE,PERFORMANCE` tells limits and slowdowns.
+-- source: OMNI diagnose-perf (over 85 °C)
+WITH reading AS (
+    SELECT one.gpu_id, one.temperature_c FROM (FROM power_reading WHERE temperature_c IS NOT NULL) AS one
+    ASOF JOIN selected_active AS part ON one.gpu_id = part.device_id AND one.time_ns >= part.start_ns
+    WHERE one.time_ns <= part.end_ns
+)
+SELECT max(temperature_c) AS value, 'No temperature of the log lies in the time of the selection.' AS unjudged,
+    arg_max(gpu_id, temperature_c) AS gpu_id, count(*) AS readings
+FROM reading;

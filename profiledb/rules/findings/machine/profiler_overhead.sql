@@ -1,0 +1,36 @@
+-- title: Overhead of the profiler
+-- question: Did the profiler itself take much of the time?
+-- The time in which the profiler says that it worked (flushes, allocations of buffers, start-up), within the stretch
+-- from the first to the last operation of the selection, as a share of it. Overlaps count once. What it adds to
+-- single calls is not in it.
+-- needs: kernel or memop or graph_launch
+-- includes: finding, work
+-- selects: part
+-- unit: %
+-- fires: above
+-- weight: warning
+-- param: threshold = 5 share of the time from which on it is said
+-- column: spent_ns | ns | | time of the profiler
+-- column: name | name | | what took most of it
+-- says: The profiler took {spent_ns} of the selected time itself ({value}), most of it: {name}. Times are longer than without it.
+-- clear: The profiler took {value} of the selected time itself.
+-- advice: Trace less: `--trace=cuda,nvtx`, no `--cuda-memory-usage`, no back traces, a lower `--sampling-frequency`; let the program warm up under the profiler.
+-- advice: Capture a stretch: `--capture-range=cudaProfilerApi` or `--capture-range=nvtx`; a flush then falls outside of the steps.
+-- source: nsys PROFILER_OVERHEAD; 5 % is ours
+WITH span AS (
+    SELECT min(low) AS low, max(high) AS high FROM finding_edge
+), spent AS MATERIALIZED (
+    SELECT 0 AS device_id, greatest(start_ns, low) AS start_ns, least(end_ns, high) AS end_ns,
+        coalesce(value, 'unknown') AS name
+    FROM profiler_overhead CROSS JOIN span LEFT JOIN string ON string_id = name_id
+    WHERE start_ns < high AND end_ns > low
+), total AS (SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('spent')
+), shown AS (
+    SELECT {'name': name, 'ns': end_ns - start_ns, 'start_ns': start_ns, 'end_ns': end_ns} AS piece
+    FROM spent ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
+)
+SELECT CASE WHEN EXISTS (FROM profiler_overhead) THEN 100.0 * total.ns / nullif(high - low, 0) END AS value,
+    'The profiler says nothing of its own time in this report.' AS unjudged, total.ns AS spent_ns,
+    (SELECT name FROM spent GROUP BY name ORDER BY sum(end_ns - start_ns) DESC, name LIMIT 1) AS name,
+    (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
+FROM span CROSS JOIN total WHERE high IS NOT NULL;

@@ -1,0 +1,40 @@
+-- title: Achieved occupancy
+-- question: Do kernels reach the occupancy that their resources allow?
+-- Warps that are missing at run time hide less latency. Where the achieved occupancy is over 10 points under the
+-- theoretical one, the part (theoretical - achieved) / theoretical of the time may be saved, and never more than what
+-- is left to the peak of compute or memory. The value weighs this part with the time of each kernel.
+-- needs: ncu_launch
+-- includes: profile
+-- selects: part
+-- joins: ncu
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the measured kernel time that mending saves at most, from which on it is said
+-- column: kernel | name | | kernel that it costs most
+-- column: note | text | | what was measured of it
+-- column: launches | count | | measured launches for which it holds
+-- says: Missing warps cost up to {value} of the measured kernel time; most in {kernel}: {note}.
+-- clear: Missing warps cost at most {value} of the measured kernel time.
+-- advice: Balance the work of blocks and warps; make blocks smaller, so that a new one starts as soon as one ends.
+-- source: Nsight Compute, AchievedOccupancy: (theoretical - achieved) / theoretical, over 10 points; bounded by the speed of light
+WITH judged AS (
+    SELECT launch_id, readable, ns, calls,
+        format('occupancy {:.1f} % of {:.1f} %', occupancy_pct, theoretical_occupancy_pct) AS note,
+        CASE WHEN theoretical_occupancy_pct - occupancy_pct > 10
+                THEN least(1 - occupancy_pct / theoretical_occupancy_pct, greatest(headroom, 0))
+            WHEN theoretical_occupancy_pct - occupancy_pct IS NOT NULL THEN 0 END AS gain
+    FROM finding_launch
+), shown AS (
+    SELECT {
+            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
+            'launch': launch_id
+        } AS piece, gain * ns AS weight, launch_id
+    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
+)
+SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
+    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
+    count(*) FILTER (gain > 0) AS launches,
+    CASE WHEN count(*) = 0
+        THEN 'Occupancy was not measured: profile with --section Occupancy.' END AS unjudged,
+    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
+FROM judged WHERE gain IS NOT NULL;

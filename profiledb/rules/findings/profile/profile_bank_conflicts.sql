@@ -1,0 +1,45 @@
+-- title: Bank conflicts
+-- question: Do accesses to shared memory conflict?
+-- Wavefronts that bank conflicts add, as a share of all wavefronts of shared memory, where they are at least 10 %. At
+-- most this share of the time in which the L1 cache and shared memory are busy is saved. The value weighs it with the
+-- time of each kernel.
+-- needs: ncu_launch
+-- includes: profile
+-- selects: part
+-- joins: ncu
+-- unit: %
+-- fires: above
+-- param: threshold = 2 share of the measured kernel time that mending saves at most, from which on it is said
+-- column: kernel | name | | kernel that it costs most
+-- column: note | text | | what was measured of it
+-- column: launches | count | | measured launches for which it holds
+-- says: Bank conflicts cost up to {value} of the measured kernel time; most in {kernel}: {note}.
+-- clear: Bank conflicts cost at most {value} of the measured kernel time.
+-- advice: Pad or swizzle the rows of arrays in shared memory, so that the threads of a warp reach different banks.
+-- source: Nsight Compute, SharedMemoryConflicts: conflicts / wavefronts at least 10 %, times the throughput of L1
+WITH judged AS (
+    SELECT launch_id, readable, ns, calls, format('{:.0f} % of wavefronts are conflicts', 100 * conflict) AS note,
+        CASE WHEN conflict >= 0.1 THEN least(conflict, 1) * l1_throughput_pct / 100
+            WHEN conflict IS NOT NULL AND l1_throughput_pct IS NOT NULL THEN 0 END AS gain
+    FROM finding_launch
+    JOIN (
+        SELECT launch_id, CASE WHEN max(value) FILTER (name LIKE '%wavefronts%') = 0 THEN 0
+            ELSE max(value) FILTER (name LIKE '%conflicts%') / max(value) FILTER (name LIKE '%wavefronts%')
+            END AS conflict
+        FROM launch_metric('l1tex__data_(bank_conflicts_pipe_lsu_mem_shared|pipe_lsu_wavefronts_mem_shared)\.sum')
+        GROUP BY launch_id
+    ) USING (launch_id)
+), shown AS (
+    SELECT {
+            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
+            'launch': launch_id
+        } AS piece, gain * ns AS weight, launch_id
+    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
+)
+SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
+    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
+    count(*) FILTER (gain > 0) AS launches,
+    CASE WHEN count(*) = 0
+        THEN 'Bank conflicts were not measured: profile with --section MemoryWorkloadAnalysis_Tables.' END AS unjudged,
+    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
+FROM judged WHERE gain IS NOT NULL;

@@ -1,0 +1,40 @@
+-- title: Below the roof
+-- question: How far are kernels from their roof?
+-- The time that kernels take above what their roof allows: time x (1 - share of the roof) at the traffic of the device
+-- memory and the arithmetic that comes nearest to its peak. It is what a perfect kernel saves, with the same work and
+-- traffic.
+-- needs: ncu_launch
+-- includes: profile
+-- selects: part
+-- joins: ncu
+-- unit: %
+-- fires: above
+-- param: threshold = 40 share of the measured kernel time that mending saves at most, from which on it is said
+-- column: kernel | name | | kernel that it costs most
+-- column: note | text | | what was measured of it
+-- column: launches | count | | measured launches for which it holds
+-- says: Kernels run {value} of the measured kernel time above their roof; most in {kernel}: {note}.
+-- clear: Kernels run {value} of the measured kernel time above their roof.
+-- advice: Look at the kernels with the largest time above the roof first: stalls and occupancy tell why on Kernel profiles.
+-- source: Roofline as on the page Roofline (SpeedOfLight_RooflineChart); the threshold is our own
+WITH judged AS (
+    SELECT launch_id, readable, ns, calls, format('{:.0f} % of the {} roof', pct_of_roof, bound) AS note,
+        greatest(0, 1 - pct_of_roof / 100) AS gain
+    FROM finding_launch
+    JOIN (
+        SELECT launch_id, pct_of_roof, bound FROM ncu_roofline_point WHERE is_main AND level = 'dram'
+    ) USING (launch_id)
+), shown AS (
+    SELECT {
+            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
+            'launch': launch_id
+        } AS piece, gain * ns AS weight, launch_id
+    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
+)
+SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
+    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
+    count(*) FILTER (gain > 0) AS launches,
+    CASE WHEN count(*) = 0
+        THEN 'Work and traffic were not measured: profile with --set roofline.' END AS unjudged,
+    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
+FROM judged WHERE gain IS NOT NULL;

@@ -1,0 +1,42 @@
+-- title: FP64 arithmetic
+-- question: Do kernels compute in FP64?
+-- FP64 work as a share of its peak, where it is over 15 % and FP32 is under 60 % of its own, as in the rule of Nsight
+-- Compute: a slow pipeline that may be used by mistake (a literal `1.0`, `double` in a formula). At most the time in
+-- which it is busy is saved. The value weighs it with the time of each kernel.
+-- needs: ncu_launch
+-- includes: profile
+-- selects: part
+-- joins: ncu
+-- unit: %
+-- fires: above
+-- param: threshold = 3 share of the measured kernel time that mending saves at most, from which on it is said
+-- column: kernel | name | | kernel that it costs most
+-- column: note | text | | what was measured of it
+-- column: launches | count | | measured launches for which it holds
+-- says: FP64 arithmetic costs up to {value} of the measured kernel time; most in {kernel}: {note}.
+-- clear: FP64 arithmetic costs at most {value} of the measured kernel time.
+-- advice: Write literals as `1.0f`, compute in FP32 where the precision is enough.
+-- source: Nsight Compute, SpeedOfLight_Roofline: FP64 over 15 % and FP32 under 60 % of the peak
+WITH judged AS (
+    SELECT launch_id, readable, ns, calls, format('FP64 at {:.0f} % of its peak', 100 * fp64) AS note,
+        CASE WHEN fp64 > 0.15 AND coalesce(fp32, 0) < 0.6 THEN least(fp64, 1) WHEN fp64 IS NOT NULL THEN 0 END AS gain
+    FROM finding_launch
+    JOIN (
+        SELECT launch_id, max(flops_per_s / peak_flops_per_s) FILTER (precision = 'fp64') AS fp64,
+            max(flops_per_s / peak_flops_per_s) FILTER (precision = 'fp32') AS fp32
+        FROM ncu_scalar_work GROUP BY launch_id
+    ) USING (launch_id)
+), shown AS (
+    SELECT {
+            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
+            'launch': launch_id
+        } AS piece, gain * ns AS weight, launch_id
+    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
+)
+SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
+    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
+    count(*) FILTER (gain > 0) AS launches,
+    CASE WHEN count(*) = 0
+        THEN 'Arithmetic was not measured: profile with --set roofline.' END AS unjudged,
+    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
+FROM judged WHERE gain IS NOT NULL;

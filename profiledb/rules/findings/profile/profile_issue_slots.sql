@@ -1,0 +1,39 @@
+-- title: Schedulers wait
+-- question: Do the schedulers issue an instruction in most cycles?
+-- A scheduler that issues in under 60 % of its cycles waits for warps that are ready. At most the part 1 - issued is
+-- saved, and never more than what is left to the peak of compute or memory. The value weighs this part with the time of
+-- each kernel. It says that kernels wait, `profile_stalls` what for.
+-- needs: ncu_launch
+-- includes: profile
+-- selects: part
+-- joins: ncu
+-- unit: %
+-- fires: above
+-- param: threshold = 25 share of the measured kernel time that mending saves at most, from which on it is said
+-- column: kernel | name | | kernel that it costs most
+-- column: note | text | | what was measured of it
+-- column: launches | count | | measured launches for which it holds
+-- says: Schedulers without a ready warp cost up to {value} of the measured kernel time; most in {kernel}: {note}.
+-- clear: Schedulers without a ready warp cost at most {value} of the measured kernel time.
+-- advice: Give each thread more independent work (unrolling, vector loads), or raise the occupancy.
+-- source: Nsight Compute, IssueSlotUtilization: issue active under 0.6, 1 - issue active; bounded by the speed of light
+WITH judged AS (
+    SELECT launch_id, readable, ns, calls, format('issues in {:.0f} % of cycles', 100 * issue_active_per_cycle) AS note,
+        CASE WHEN issue_active_per_cycle < 0.6 AND greatest(sm_throughput_pct, memory_throughput_pct) < 60
+                THEN least(1 - issue_active_per_cycle, greatest(headroom, 0))
+            WHEN issue_active_per_cycle + sm_throughput_pct + memory_throughput_pct IS NOT NULL THEN 0 END AS gain
+    FROM finding_launch
+), shown AS (
+    SELECT {
+            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
+            'launch': launch_id
+        } AS piece, gain * ns AS weight, launch_id
+    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
+)
+SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
+    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
+    count(*) FILTER (gain > 0) AS launches,
+    CASE WHEN count(*) = 0
+        THEN 'Issue slots were not measured: profile with --section SchedulerStats.' END AS unjudged,
+    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
+FROM judged WHERE gain IS NOT NULL;

@@ -1,0 +1,44 @@
+-- title: Matrix products without tensor cores
+-- question: Do matrix products and attention use tensor cores?
+-- Time of kernels of the classes matmul, attention and convolution whose tensor pipe is under 1 % busy, on GPUs that
+-- have tensor cores. At most their time is saved less what the same work takes at half the peak of tensor cores: it is
+-- told as nine tenths of it.
+-- needs: ncu_launch
+-- includes: profile
+-- selects: part
+-- joins: ncu
+-- unit: %
+-- fires: above
+-- param: threshold = 3 share of the measured kernel time that mending saves at most, from which on it is said
+-- column: kernel | name | | kernel that it costs most
+-- column: note | text | | what was measured of it
+-- column: launches | count | | measured launches for which it holds
+-- says: Matrix work without tensor cores takes time of which up to {value} of all is saved; most in {kernel}: {note}.
+-- clear: Matrix work without tensor cores costs at most {value} of the measured kernel time.
+-- advice: Use BF16 or FP16 (`torch.autocast`), or `torch.set_float32_matmul_precision("high")` for TF32; sizes in multiples of 8.
+-- source: TB data.py (tensor core ratio 0); nine tenths is our own bound
+WITH judged AS (
+    SELECT launch_id, readable, ns, calls, format('tensor pipe {:.1f} % busy', busy) AS note,
+        CASE WHEN class IN ('matmul', 'attention', 'convolution') AND busy < 1 THEN 0.9
+            WHEN busy IS NOT NULL AND class IS NOT NULL THEN 0 END AS gain
+    FROM finding_launch
+    JOIN (
+        SELECT launch_id, max(value) AS busy
+        FROM launch_metric(
+            'sm__(pipe_tensor_cycles_active|inst_executed_pipe_tensor)\.avg\.pct_of_peak_sustained_(active|elapsed)')
+        GROUP BY launch_id
+    ) USING (launch_id) WHERE TRY_CAST(cc AS DOUBLE) >= 7
+), shown AS (
+    SELECT {
+            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
+            'launch': launch_id
+        } AS piece, gain * ns AS weight, launch_id
+    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
+)
+SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
+    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
+    count(*) FILTER (gain > 0) AS launches,
+    CASE WHEN count(*) = 0
+        THEN 'Tensor cores were not measured: profile with --section ComputeWorkloadAnalysis.' END AS unjudged,
+    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
+FROM judged WHERE gain IS NOT NULL;

@@ -1,0 +1,38 @@
+-- title: Grid smaller than the GPU
+-- question: Do kernels launch fewer blocks than the GPU has SMs?
+-- A grid of fewer blocks than SMs leaves SMs empty: of a kernel with B blocks on N SMs the part (N - B) / N is lost.
+-- The value weighs this part with the time of each kernel.
+-- needs: ncu_launch
+-- includes: profile
+-- selects: part
+-- joins: ncu
+-- unit: %
+-- fires: above
+-- param: threshold = 3 share of the measured kernel time that mending saves at most, from which on it is said
+-- column: kernel | name | | kernel that it costs most
+-- column: note | text | | what was measured of it
+-- column: launches | count | | measured launches for which it holds
+-- says: Grids with fewer blocks than SMs cost up to {value} of the measured kernel time; most in {kernel}: {note}.
+-- clear: Grids with fewer blocks than SMs cost at most {value} of the measured kernel time.
+-- advice: Launch more blocks: smaller tiles, split-K for matrix products with few rows, a larger batch.
+-- advice: Run independent kernels on several streams, so that they share the GPU.
+-- source: Nsight Compute, LaunchStatistics: (SMs - grid) / SMs
+WITH judged AS (
+    SELECT launch_id, readable, ns, calls, format('{} blocks on {} SMs', grid_size, sm_count) AS note,
+        CASE WHEN grid_size < sm_count THEN (sm_count - grid_size) / sm_count::DOUBLE
+            WHEN grid_size IS NOT NULL AND sm_count IS NOT NULL THEN 0 END AS gain
+    FROM finding_launch
+), shown AS (
+    SELECT {
+            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
+            'launch': launch_id
+        } AS piece, gain * ns AS weight, launch_id
+    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
+)
+SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
+    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
+    count(*) FILTER (gain > 0) AS launches,
+    CASE WHEN count(*) = 0
+        THEN 'The reports do not tell grids or the number of SMs.' END AS unjudged,
+    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
+FROM judged WHERE gain IS NOT NULL;

@@ -1,0 +1,47 @@
+-- title: Largest stall
+-- question: What do warps wait for?
+-- The largest state in which warps wait, where schedulers issue in under 80 % of cycles and it takes over 30 % of the
+-- time between two instructions of a warp. At most that share is saved, and never more than the schedulers are idle,
+-- nor than what is left to the peak of compute or memory. The value weighs this part with the time of each kernel.
+-- needs: ncu_launch
+-- includes: profile
+-- selects: part
+-- joins: ncu
+-- unit: %
+-- fires: above
+-- param: threshold = 25 share of the measured kernel time that mending saves at most, from which on it is said
+-- column: kernel | name | | kernel that it costs most
+-- column: note | text | | what was measured of it
+-- column: launches | count | | measured launches for which it holds
+-- says: Stalls cost up to {value} of the measured kernel time; most in {kernel}: {note}.
+-- clear: Stalls of one kind cost at most {value} of the measured kernel time.
+-- advice: [long scoreboard] Warps wait for global or local memory: load earlier (`cp.async`, TMA), vectorize, reuse in shared memory.
+-- advice: [short scoreboard] Warps wait for shared memory or special functions: fewer bank conflicts, fewer `exp` and `rsqrt`.
+-- advice: [barrier] Warps wait at `__syncthreads()`: smaller blocks, or balanced work before the barrier.
+-- advice: [math pipe throttle] A pipeline is full: move work to another one, or to tensor cores.
+-- advice: [mio throttle] The queue of shared memory and special functions is full: use wider accesses.
+-- advice: [lg throttle] The queue of global memory is full: use wider loads and stores.
+-- advice: [wait] Fixed latencies: give each thread more independent instructions.
+-- source: Nsight Compute, CPIStall: share over 30 % where issue active is under 0.8; bounded by issue slots and speed of light
+WITH judged AS (
+    SELECT launch_id, readable, ns, calls, replace(stall, '_', ' ') AS stall,
+        format('{} {:.0f} %', replace(stall, '_', ' '), stall_pct) AS note,
+        CASE WHEN issue_active_per_cycle < 0.8 AND stall_pct > 30
+                THEN least(stall_pct / 100, 1 - issue_active_per_cycle, greatest(headroom, 0))
+            WHEN issue_active_per_cycle + stall_pct IS NOT NULL AND headroom IS NOT NULL THEN 0 END AS gain
+    FROM finding_launch JOIN (SELECT launch_id, stall, stall_pct FROM launch_verdict) USING (launch_id)
+), shown AS (
+    SELECT {
+            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
+            'launch': launch_id
+        } AS piece, gain * ns AS weight, launch_id
+    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
+)
+SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
+    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
+    count(*) FILTER (gain > 0) AS launches,
+    arg_max(stall, gain * ns) FILTER (gain > 0) AS cause,
+    CASE WHEN count(*) = 0
+        THEN 'Stalls were not measured: profile with --section WarpStateStats.' END AS unjudged,
+    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
+FROM judged WHERE gain IS NOT NULL;

@@ -1,0 +1,39 @@
+-- title: Partial last wave
+-- question: Does the last wave of blocks leave most of the GPU empty?
+-- A grid of whole waves and a rest takes as long as one wave more: at most 1 / (whole + 1) of the time is lost. It
+-- counts where that is at least a fifth and the achieved occupancy is under four fifths of the theoretical one, as in
+-- the rule of Nsight Compute. The value weighs this part with the time of each kernel.
+-- needs: ncu_launch
+-- includes: profile
+-- selects: part
+-- joins: ncu
+-- unit: %
+-- fires: above
+-- param: threshold = 3 share of the measured kernel time that mending saves at most, from which on it is said
+-- column: kernel | name | | kernel that it costs most
+-- column: note | text | | what was measured of it
+-- column: launches | count | | measured launches for which it holds
+-- says: Partial last waves cost up to {value} of the measured kernel time; most in {kernel}: {note}.
+-- clear: Partial last waves cost at most {value} of the measured kernel time.
+-- advice: Choose tiles so that the blocks fill whole waves, or use a persistent or stream-K kernel.
+-- source: Nsight Compute, LaunchStatistics: 1 / (whole waves + 1) where at least 20 %
+WITH judged AS (
+    SELECT launch_id, readable, ns, calls, format('{:.2f} waves', waves_per_sm) AS note,
+        CASE WHEN waves_per_sm >= 1 AND waves_per_sm > floor(waves_per_sm) AND 1 / (floor(waves_per_sm) + 1) >= 0.2
+                AND occupancy_pct < 0.8 * theoretical_occupancy_pct THEN 1 / (floor(waves_per_sm) + 1)
+            WHEN waves_per_sm + occupancy_pct + theoretical_occupancy_pct IS NOT NULL THEN 0 END AS gain
+    FROM finding_launch
+), shown AS (
+    SELECT {
+            'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
+            'launch': launch_id
+        } AS piece, gain * ns AS weight, launch_id
+    FROM judged WHERE gain > 0 ORDER BY gain * ns DESC, launch_id LIMIT 10
+)
+SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
+    arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
+    count(*) FILTER (gain > 0) AS launches,
+    CASE WHEN count(*) = 0
+        THEN 'Waves were not measured: profile with --section LaunchStats --section Occupancy.' END AS unjudged,
+    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
+FROM judged WHERE gain IS NOT NULL;

@@ -1,0 +1,44 @@
+-- title: Steps get slower
+-- question: Does the time of a step grow during the run?
+-- Of the steps that count of the loop of each process (see "Outlier steps"): how much the median of the last third lies
+-- above that of the first third, where step times rise with the number of the step (correlation of at least
+-- `correlation`), else 0. Fewer than 9 steps are not judged. The saving is the time that steps take above the median of
+-- the first third.
+-- needs: range
+-- includes: waiting
+-- selects: part
+-- once: steps
+-- unit: %
+-- fires: above
+-- param: threshold = 10 growth from which on steps count as getting slower
+-- param: correlation = 0.7 how closely the time of a step follows its number
+-- column: steps | count | | steps that count
+-- column: first_ns | ns | .1f | median of the first third
+-- column: last_ns | ns | .1f | median of the last third
+-- says: Steps get slower: {last_ns} at the end against {first_ns} at the start, {value} more, over {steps} steps.
+-- clear: The time of a step does not grow over {steps} steps.
+-- advice: Look for what grows: lists of tensors that keep their graph (`losses.append(loss)` instead of `.item()` every N steps or `.detach()`), caches, logs, sequence lengths, fragmented memory.
+-- advice: Watch the clocks: a GPU that gets hot or reaches its power limit gets slower, too.
+-- source: TRT, NAI (trend of iteration times); thirds, correlation and threshold own
+WITH step AS MATERIALIZED (FROM finding_step
+), loop AS (
+    SELECT pid, any_value(steps) AS steps, corr(ns, place) AS correlation,
+        median(ns) FILTER (3 * place <= steps) AS first_ns, median(ns) FILTER (3 * (steps - place) < steps) AS last_ns
+    FROM step GROUP BY pid HAVING count(*) >= 9
+), grown AS (
+    SELECT *, CASE WHEN coalesce(correlation, 0) >= $correlation::DOUBLE
+            THEN greatest(0, 100.0 * (last_ns - first_ns) / nullif(first_ns, 0)) ELSE 0 END AS growth
+    FROM loop
+), worst AS (
+    SELECT * FROM grown ORDER BY growth DESC, pid LIMIT 1
+), above AS (
+    SELECT sum(greatest(0, ns - first_ns))::BIGINT AS ns FROM step JOIN worst USING (pid) WHERE growth > 0
+), shown AS (
+    SELECT place, {
+            'name': path, 'ns': ns, 'start_ns': start_ns, 'end_ns': end_ns, 'range': path
+        } AS piece
+    FROM step JOIN (SELECT pid FROM worst) USING (pid) ORDER BY place DESC LIMIT 10
+)
+SELECT growth AS value, CASE WHEN steps IS NULL THEN 'The selection has fewer than 9 steps.' END AS unjudged,
+    above.ns AS saving_ns, steps, first_ns, last_ns, (SELECT list(piece ORDER BY place DESC) FROM shown) AS evidence
+FROM above LEFT JOIN worst ON true;

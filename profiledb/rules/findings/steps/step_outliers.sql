@@ -1,0 +1,43 @@
+-- title: Outlier steps
+-- question: Do single steps take much longer than the others?
+-- Of the steps that count (`iterations` says which) of the loop of each process: the time that steps longer than
+-- `times` the median take above the median, as a share of the time of all steps. A step lasts from its start on the
+-- CPU, or when the GPU is done with the step before, to its end or the end of all that it ran. Fewer than 4 steps are
+-- not judged, nor loops over sizes (tokens_512, tokens_1024).
+-- needs: range
+-- includes: waiting
+-- selects: part
+-- once: steps
+-- unit: %
+-- fires: above
+-- param: threshold = 2 share of the time of all steps from which on outliers count
+-- param: times = 1.5 how many times the median a step takes to be an outlier
+-- column: outliers | count | | steps longer than that
+-- column: steps | count | | steps that count
+-- column: median_ns | ns | .1f | median of the steps
+-- column: longest_ns | ns | | the longest step
+-- column: range | name | | the longest step
+-- says: {outliers} of {steps} steps take over 1.5 times the median of {median_ns}, the longest {longest_ns} ({range}): together {value} of the time of all steps above the median.
+-- clear: The time of outlier steps above the median is {value} of the time of all steps.
+-- advice: Look at the longest step on the timeline and compare it with the one before: validation, a checkpoint, a new shape (compilation, `cudnn.benchmark`), garbage collection, or a late batch.
+-- source: NAI iteration_timing (step > 1.5 times the median); share of the time own
+WITH step AS MATERIALIZED (FROM finding_step
+), outlier AS (
+    SELECT * FROM step WHERE ns > $times::DOUBLE * median_ns
+), total AS (
+    SELECT count(*) AS steps, sum(ns) AS ns, median(ns) AS median_ns FROM step
+), above AS (
+    SELECT count(*) AS outliers, coalesce(sum(ns - median_ns), 0)::BIGINT AS ns, max(ns) AS longest_ns,
+        arg_max(path, ns) AS path
+    FROM outlier
+), shown AS (
+    SELECT ns, start_ns, {
+            'name': path, 'ns': (ns - median_ns)::BIGINT, 'start_ns': start_ns, 'end_ns': end_ns, 'range': path
+        } AS piece
+    FROM outlier ORDER BY ns DESC, start_ns LIMIT 10
+)
+SELECT CASE WHEN steps >= 4 THEN 100.0 * above.ns / nullif(total.ns, 0) END AS value,
+    CASE WHEN steps < 4 THEN 'The selection has fewer than 4 steps.' END AS unjudged,
+    above.ns AS saving_ns, outliers, steps, total.median_ns, longest_ns, path AS range,
+    (SELECT list(piece ORDER BY ns DESC, start_ns) FROM shown) AS evidence
+FROM total CROSS JOIN above;

@@ -1,0 +1,35 @@
+-- title: Scattered step times
+-- question: Do many steps take longer than the usual one?
+-- Of the steps that count of the loop of each process (see "Outlier steps"): the time that 95 % of them stay below,
+-- over their median. Fewer than 20 steps are not judged. The saving is the time that steps take above the median.
+-- needs: range
+-- includes: waiting
+-- selects: part
+-- once: steps
+-- unit: ratio
+-- fires: above
+-- param: threshold = 1.25 P95 over the median from which on step times count as scattered
+-- column: steps | count | | steps that count
+-- column: median_ns | ns | .1f | median of the steps
+-- column: p95_ns | ns | .1f | 95 % of the steps take at most this long
+-- says: 5 % of {steps} steps take at least {value} times the median: {p95_ns} against {median_ns}.
+-- clear: 95 % of {steps} steps take at most {value} times the median.
+-- advice: Compare a slow step with a usual one on Compare: inputs of different lengths (bucket or pad them), clocks that change, other work on the same GPU or CPU.
+-- source: pegainfer PR 163 (P99 over P50); P95, because captures are short, and 1.25 own
+WITH step AS MATERIALIZED (FROM finding_step
+), total AS (
+    SELECT pid, count(*) AS steps, quantile_cont(ns, 0.95) AS p95_ns, median(ns) AS median_ns,
+        sum(greatest(0, ns - median_ns))::BIGINT AS above_ns
+    FROM step GROUP BY pid
+), worst AS (
+    SELECT * FROM total WHERE steps >= 20 ORDER BY p95_ns / nullif(median_ns, 0) DESC, pid LIMIT 1
+), shown AS (
+    SELECT ns, start_ns, {
+            'name': path, 'ns': ns, 'start_ns': start_ns, 'end_ns': end_ns, 'range': path
+        } AS piece
+    FROM step WHERE pid IN (SELECT pid FROM worst) ORDER BY ns DESC, start_ns LIMIT 10
+)
+SELECT p95_ns / nullif(median_ns, 0) AS value, above_ns AS saving_ns, steps, median_ns, p95_ns,
+    CASE WHEN steps IS NULL THEN 'The selection has fewer than 20 steps.' END AS unjudged,
+    (SELECT list(piece ORDER BY ns DESC, start_ns) FROM shown) AS evidence
+FROM (SELECT 1 AS one) LEFT JOIN worst ON true;

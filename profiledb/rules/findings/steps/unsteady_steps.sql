@@ -1,0 +1,46 @@
+-- title: Step times are not steady
+-- question: Are the steps steady enough for their mean to tell anything?
+-- Of the steps that count of the loop of each process (see "Outlier steps"), in windows of 5 steps in a row: how many
+-- windows in a row, from the first one on, have step times whose standard deviation is at least `cv` percent of their
+-- mean. 3 or more say that the steps before are not the usual ones: warm-up goes on, or there is no usual step. Fewer
+-- than 7 steps, which are 3 windows, are not judged.
+-- needs: range
+-- includes: waiting
+-- selects: part
+-- once: steps
+-- weight: warning
+-- unit: count
+-- fires: above
+-- param: threshold = 3 windows in a row from which on the steps count as not steady
+-- param: cv = 15 standard deviation over the mean, percent, from which on a window is not steady
+-- column: steps | count | | steps that count
+-- column: cv_pct | % | .1f | standard deviation of all steps over their mean
+-- column: shortest_ns | ns | | the shortest step
+-- column: longest_ns | ns | | the longest step
+-- says: The first {value} windows of 5 steps vary by 15 % or more: of {steps} steps the shortest takes {shortest_ns}, the longest {longest_ns}. Means and totals of so few steps say little.
+-- clear: Step times are steady: they vary by {cv_pct}.
+-- advice: Warm up for longer, and capture more steps: 20 or more.
+-- advice: Look first at what makes steps differ: the loader, input of different lengths, other work on the machine.
+-- source: OMNI nsys-analyze (CV >= 0.15 in windows of 5, 3 in a row)
+WITH step AS MATERIALIZED (FROM finding_step
+), rolled AS (
+    SELECT pid, place, count(*) OVER five AS held, 100 * stddev_samp(ns) OVER five / avg(ns) OVER five AS cv
+    FROM step WINDOW five AS (PARTITION BY pid ORDER BY place ROWS BETWEEN CURRENT ROW AND 4 FOLLOWING)
+), loop AS (
+    SELECT pid, count(*) AS steps, 100 * stddev_samp(ns) / avg(ns) AS cv_pct, min(ns) AS shortest_ns,
+        max(ns) AS longest_ns
+    FROM step GROUP BY pid HAVING count(*) >= 7
+), steady AS (
+    SELECT pid, coalesce(min(place) FILTER (cv < $cv::DOUBLE) - 1, count(*)) AS windows
+    FROM rolled WHERE held = 5 GROUP BY pid
+), worst AS (
+    SELECT * FROM loop JOIN steady USING (pid) ORDER BY windows DESC, cv_pct DESC, pid LIMIT 1
+), shown AS (
+    SELECT ns, start_ns, {
+            'name': path, 'ns': ns, 'start_ns': start_ns, 'end_ns': end_ns, 'range': path
+        } AS piece
+    FROM step WHERE pid IN (SELECT pid FROM worst) ORDER BY ns DESC, start_ns LIMIT 10
+)
+SELECT windows AS value, CASE WHEN steps IS NULL THEN 'The selection has fewer than 7 steps.' END AS unjudged,
+    steps, cv_pct, shortest_ns, longest_ns, (SELECT list(piece ORDER BY ns DESC, start_ns) FROM shown) AS evidence
+FROM (SELECT 1 AS one) LEFT JOIN worst ON true;

@@ -1,0 +1,43 @@
+-- title: Warm-up in the selection
+-- question: Does the selection hold a warm-up that distorts its figures?
+-- The time of the ranges in the selection that are called warm-up, and what the first steps that look like a warm-up
+-- (`iterations` says how) take above the median of the steps that count, as a share of the time from the first to the
+-- last operation of each GPU. Figures per step leave these steps out; totals, shares and tables of kernels do not.
+-- needs: range
+-- includes: finding, ranges, waiting
+-- selects: part
+-- once: steps
+-- weight: warning
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on a warm-up distorts
+-- column: named_ns | ns | | time of ranges called warm-up
+-- column: first_steps | count | | first steps that look like a warm-up
+-- column: above_ns | ns | | what these take above the median
+-- says: {value} of the selected time is warm-up: {named_ns} in ranges called warm-up, {above_ns} in {first_steps} first steps above the median of the others.
+-- clear: Warm-up is {value} of the selected time.
+-- advice: Exclude it: check "Exclude warm-up" beside the report, or select the steps that count (`--param warmup=exclude`, `--param within=steps`).
+-- source: own; the warm-up is told as NVIDIA's timing guides advise, by steps that take longer than the later ones
+WITH outermost AS (
+    SELECT start_ns, end_ns FROM selected_range JOIN range_name USING (name_id)
+    WHERE is_warmup(name) AND closed QUALIFY end_ns > coalesce(max(end_ns) OVER (
+            PARTITION BY global_tid ORDER BY start_ns, end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), 0)
+), named AS (
+    SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM outermost
+), step AS MATERIALIZED (
+    SELECT *, greatest(end_ns, coalesce(gpu_start_ns + gpu_ns, end_ns)) - start_ns AS ns
+    FROM selected_step('process') WHERE rank = 1 AND closed AND NOT warmup
+), first_steps AS (
+    SELECT count(*) AS first_steps, coalesce(sum(greatest(0, ns - usual_ns)), 0)::BIGINT AS ns
+    FROM step CROSS JOIN (SELECT median(ns) AS usual_ns FROM step WHERE NOT is_warmup) WHERE is_warmup
+), shown AS (
+    SELECT start_ns, {
+            'name': path, 'ns': ns, 'start_ns': start_ns, 'end_ns': start_ns + ns, 'range': path
+        } AS piece
+    FROM step WHERE is_warmup ORDER BY start_ns LIMIT 10
+)
+SELECT 100.0 * (named.ns + first_steps.ns) / nullif(finding_window.ns / nullif(gpus, 0), 0) AS value,
+    named.ns AS named_ns, first_steps, first_steps.ns AS above_ns,
+    (SELECT list(piece ORDER BY start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN named CROSS JOIN first_steps;

@@ -1,0 +1,17 @@
+-- Building blocks of the rules of findings.
+-- includes: selection
+
+-- The time from the first to the last operation of the selection, summed over its GPUs: what savings are a share of.
+CREATE OR REPLACE VIEW finding_window AS
+SELECT sum(end_ns - start_ns)::BIGINT AS ns, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+    count(DISTINCT device_id) AS gpus
+FROM selected_active;
+
+-- What the GPUs of the selection ran, a row a kernel, copy, memset or whole graph.
+CREATE OR REPLACE VIEW finding_operation AS
+SELECT 'kernel' AS kind, kernel_id AS id, start_ns, end_ns, device_id, stream_id, global_pid, call_id, name_id
+FROM selected_kernel
+UNION ALL
+SELECT kind, memop_id, start_ns, end_ns, device_id, stream_id, global_pid, call_id, NULL FROM selected_memop
+UNION ALL
+SELECT 'graph', launch_id, start_ns, end_ns, device_id, stream_id, global_pid, call_id, NULL FROM selected_graph_launch;

@@ -1,0 +1,29 @@
+-- What the name of a kernel tells of the units that compute its products, and of their precision.
+-- includes: selection
+
+-- Whether a matrix product or convolution runs on tensor cores ('tensor'), or on CUDA cores ('cuda'); NULL where the
+-- name does not tell. cuBLAS names the instruction (s16816, h884, tensor16x8x16, gmma, ffma), CUTLASS the class
+-- (tensorop, wgmma, simt), nvjet is for tensor cores alone, and a plain sgemm or scudnn for none.
+CREATE OR REPLACE MACRO product_unit(name) AS CASE
+    WHEN regexp_matches(name, 'nvjet|tensorop|wgmma|[dghiq]mma|utcmma|tcgen05|_tensor\d|warpgroupsize'
+        || '|(^|[^a-z0-9])[a-z]?(884|1688|8816|8832|16816|16832|16864|168128)[a-z_]'
+        || '|flash|sdpa|fmha|mha_|marlin|tf32', 'i') THEN 'tensor'
+    WHEN regexp_matches(name, 'ffma|simt|sgemm|gemmSN_|scudnn|dfma|winograd|wgrad_alg\d_engine<float', 'i') THEN 'cuda'
+END;
+
+-- Bits of the numbers that a kernel on tensor cores multiplies, by its name; NULL where it does not tell.
+CREATE OR REPLACE MACRO product_bits(name) AS CASE
+    WHEN regexp_matches(name, 'e4m3|e5m2|fp[48]|float8|qmma|nvjet_(sm\d+_)?q|mxf|nvf4'
+        || '|_i(8816|16832|16864)|(^|_)s8(s8)?_|int8|imma', 'i') THEN 8
+    WHEN regexp_matches(name, 'nvjet_(sm\d+_)?[th]|bf16|bfloat|_f16|fp16|half|h(884|1688|16816)', 'i') THEN 16
+    WHEN regexp_matches(name, 'f64|double|dmma|d884|dgemm|nvjet_(sm\d+_)?d', 'i') THEN 64
+    WHEN regexp_matches(name, 'tf32|f32f32|nvjet_(sm\d+_)?s|s1688', 'i') THEN 32
+END;
+
+-- Names of kernels that compute products large enough for tensor cores: no products with a vector, no sums of parts, no
+-- preparation of tables.
+CREATE OR REPLACE VIEW product_name AS
+SELECT name_id, demangled, short, class, product_unit(demangled) AS unit, product_bits(demangled) AS bits
+FROM kernel_name
+WHERE class IN ('matmul', 'convolution', 'attention') AND NOT regexp_matches(demangled, 'gemv|gemmk1|split_?k_?reduce'
+    || '|epilogue|depthwise|workspace|offsets|cask_plugin|im2col|col2im|fft|combine|convert|dot_do_o|preprocess', 'i');

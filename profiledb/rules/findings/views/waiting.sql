@@ -1,0 +1,77 @@
+-- Building blocks of the rules about idle GPUs, launches, steps and the host.
+-- includes: finding, idle, step
+
+-- Whether a path of ranges, or a name, says that input is read or made there: dataloader, next_batch, load_data,
+-- collate_fn, transform_image; but not upload_chunk, load_weights or cuLibraryLoadData.
+CREATE OR REPLACE MACRO is_loading(path) AS regexp_matches(path, '(?i)data_?loader|(^|[^a-z])(data_?load(ing)?'
+    || '|(load|next|get|read|fetch|make)_?(next_?)?(batch|data|sample|image|input|example)(e?s)?'
+    || '|fetch(ing)?|collate(_fn)?|prefetch(er|ing)?|augment(ation)?|(transform|decode|resize)_?(image|sample|jpe?g)s?'
+    || '|preprocess(ing)?|input_?pipeline)([^a-z]|$)|_next_data|__next__');
+
+-- Whether a path of ranges, or the name of a function of the system, says that something is written for people.
+CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(print(ing)?|log(ging|ger|s)?'
+    || '|log_?(metric|loss|step|scalar|stat)s?|debug|tensorboard|wandb|add_scalars?|summary_?writer|progress_?bar|tqdm)'
+    || '([^a-z]|$)');
+
+-- The gaps of each GPU with the idle time before each, so that the idle time until a moment t is before_ns plus what of
+-- the last gap that begins before t lies before it.
+CREATE OR REPLACE MACRO finding_hole() AS TABLE
+SELECT device_id, a, b, coalesce(sum(b - a) OVER (
+        PARTITION BY device_id ORDER BY a ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), 0)::BIGINT AS before_ns
+FROM selected_hole(1);
+
+-- The steps that count of the best loop of each process, with their times (`selected_step_time`) and their medians.
+-- Loops whose names do not say "step" and have numbers with holes are none: tokens_512, tokens_1024 are sizes.
+CREATE OR REPLACE VIEW finding_step AS
+WITH told AS (
+    SELECT step.*, step.end_ns - step.start_ns AS ns, range.path_id, range.global_tid,
+        TRY_CAST(regexp_extract(name, '(\d{1,9})\D*$', 1) AS BIGINT) AS named
+    FROM selected_step_time('ranges') AS step JOIN range USING (pre)
+), loop AS (
+    SELECT pid, count(*) AS steps, median(ns) AS median_ns, bool_or(step_likeness(name) = 2) AS said,
+        count(named) < count(*) OR count(DISTINCT named - number) = 1 AS counts
+    FROM told GROUP BY pid
+), instance AS (
+    SELECT pre, row_number() OVER (PARTITION BY global_tid, path_id ORDER BY start_ns, pre) AS nth,
+        count(*) OVER (PARTITION BY path_id) AS alike
+    FROM range WHERE path_id IN (SELECT path_id FROM told)
+)
+SELECT told.pid, number, told.name, told.start_ns, told.end_ns, ns, steps, median_ns,
+    CASE WHEN alike > 1 THEN path || '#' || nth ELSE path END AS path,
+    row_number() OVER (PARTITION BY told.pid ORDER BY told.start_ns) AS place
+FROM told JOIN loop USING (pid) JOIN instance USING (pre) JOIN range_path USING (path_id)
+WHERE said OR counts;
+
+-- Since when threads run on a core (`on_core`) or do not, and how long they ran before. What a thread did before its
+-- first event is the other of both.
+CREATE OR REPLACE MACRO finding_core() AS TABLE
+WITH event AS (
+    SELECT global_tid AS tid, time_ns AS t, bool_or(scheduled_in) AS on_core FROM sched_event GROUP BY ALL
+    UNION ALL
+    SELECT global_tid, -9000000000000000000, NOT arg_min(scheduled_in, time_ns) FROM sched_event GROUP BY global_tid
+)
+SELECT tid, t, on_core, sum(CASE WHEN on_core THEN ns ELSE 0 END) OVER (
+        PARTITION BY tid ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS before_ns
+FROM (SELECT *, (lead(t) OVER (PARTITION BY tid ORDER BY t) - t)::HUGEINT AS ns FROM event);
+
+-- The idle time in which the launching thread had not yet launched the next operation, with how much of each piece it
+-- ran on a core: of threads whose switches the report has.
+CREATE OR REPLACE MACRO finding_idle_core() AS TABLE
+WITH piece AS MATERIALIZED (
+    SELECT row_number() OVER () AS piece_id, gap_id, device_id, tid, s, e, ns, pre, reason, function
+    FROM selected_idle(2000, NULL)
+    WHERE reason NOT IN ('launch latency', 'unknown') AND tid IN (SELECT DISTINCT global_tid FROM sched_event)
+), core AS MATERIALIZED (FROM finding_core()
+), at_edge AS (
+    SELECT piece_id, is_end, coalesce(before_ns, 0) + CASE WHEN on_core THEN edge.t - core.t ELSE 0 END AS run_ns
+    FROM (
+        SELECT piece_id, tid, s AS t, false AS is_end FROM piece
+        UNION ALL SELECT piece_id, tid, e, true FROM piece
+    ) AS edge ASOF JOIN core ON core.tid = edge.tid AND edge.t >= core.t
+), ran AS (
+    SELECT piece_id, (max(run_ns) FILTER (is_end) - max(run_ns) FILTER (NOT is_end))::BIGINT AS core_ns
+    FROM at_edge GROUP BY piece_id
+)
+SELECT piece.*, core_ns FROM piece JOIN ran USING (piece_id);

@@ -1,0 +1,85 @@
+-- Building blocks of the rules about copies, kernels and communication: stretches of time, and what lies beside them.
+-- includes: selection, finding, memory, nccl
+
+-- The rows of a table (device_id, start_ns, end_ns) by GPU without overlap.
+CREATE OR REPLACE MACRO finding_union(rows_of) AS TABLE
+WITH swept AS (
+    SELECT device_id, start_ns, end_ns, max(end_ns) OVER (
+            PARTITION BY device_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS reached
+    FROM query_table(rows_of) WHERE end_ns > start_ns
+), fresh AS (
+    SELECT *, max(end_ns) OVER (PARTITION BY device_id) AS last_ns FROM swept
+)
+SELECT device_id, start_ns, coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
+FROM fresh WHERE reached IS NULL OR start_ns > reached;
+
+-- The time that the rows of a table (device_id, start_ns, end_ns) cover, over all GPUs: `ns`, and of it `bare_ns` where
+-- none of `beside`, a table of the same columns, ran on this GPU.
+CREATE OR REPLACE MACRO finding_cover(rows_of, beside) AS TABLE
+WITH own AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM query_table(rows_of) WHERE end_ns > start_ns
+), hull AS (SELECT min(start_ns) AS low, max(end_ns) AS high FROM own
+), mixed AS (  -- what lies outside of the hull changes nothing
+    SELECT device_id, start_ns, end_ns, true AS own FROM own
+    UNION ALL
+    SELECT device_id, start_ns, end_ns, false FROM query_table(beside)
+    WHERE end_ns > start_ns AND start_ns < (SELECT high FROM hull) AND end_ns > (SELECT low FROM hull)
+), swept AS (
+    SELECT *, max(end_ns) OVER before AS reached, max(end_ns) FILTER (own) OVER before AS own_reached,
+        max(end_ns) FILTER (NOT own) OVER before AS beside_reached
+    FROM mixed
+    WINDOW before AS (
+        PARTITION BY device_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+), added AS (
+    SELECT own, greatest(0, end_ns - greatest(start_ns, reached)) AS all_ns,
+        greatest(0, end_ns - greatest(start_ns, own_reached)) AS own_ns,
+        greatest(0, end_ns - greatest(start_ns, beside_reached)) AS beside_ns
+    FROM swept
+)
+SELECT coalesce(sum(own_ns) FILTER (own), 0)::BIGINT AS ns,
+    (coalesce(sum(all_ns), 0) - coalesce(sum(beside_ns) FILTER (NOT own), 0))::BIGINT AS bare_ns
+FROM added;
+
+-- The stretches in which a GPU computes: it runs kernels that are no communication, or whole graphs.
+CREATE OR REPLACE VIEW finding_compute_work AS
+SELECT device_id, start_ns, end_ns FROM selected_kernel
+WHERE name_id IS NULL OR name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class))
+UNION ALL SELECT device_id, start_ns, end_ns FROM selected_graph_launch;
+
+CREATE OR REPLACE VIEW finding_compute AS FROM finding_union('finding_compute_work');
+
+-- Kernels of the selection that carry data between GPUs.
+CREATE OR REPLACE VIEW finding_communication AS
+SELECT kernel.*, short FROM selected_kernel AS kernel
+JOIN (SELECT name_id, short FROM kernel_name WHERE is_communication(short, class)) USING (name_id);
+
+-- Stretches in which a GPU worked, as one from its first to its last operation.
+CREATE OR REPLACE VIEW finding_edge AS
+SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM selected_active GROUP BY device_id;
+
+-- Copies and memory sets of the selection with the call that asked for them. `held` says why the CPU waited in the
+-- call, as `copy_kinds` has it; it is NULL where it did not, or where the report has no such call. The CPU waits from
+-- `start_ns` to `end_ns`, the begin of the call to the later end of both, cut to the time in which the GPU has work.
+CREATE OR REPLACE VIEW finding_held_copy AS
+WITH copy AS (
+    SELECT one.memop_id, one.device_id, one.stream_id, one.direction, one.kind, one.copy_kind, one.src_kind,
+        one.dst_kind, one.bytes, one.duration_ns, one.peak_bytes_per_s, one.limited_by, function,
+        greatest(low, least(one.start_ns, coalesce(call.start_ns, one.start_ns))) AS start_ns,
+        least(high, greatest(one.end_ns, coalesce(call.end_ns, one.end_ns))) AS end_ns,
+        call.end_ns - call.start_ns AS call_ns,
+        CASE WHEN function ILIKE 'cu%Memcpy%Async%' AND (one.src_kind = 0 OR one.dst_kind = 0) THEN 'pageable'
+            WHEN function ILIKE 'cu%Memcpy%' AND function NOT ILIKE '%Async%'
+                AND NOT (one.bytes <= 64000 AND one.copy_kind = 1)
+                AND NOT coalesce(one.src_device_id = one.dst_device_id, false)
+                AND one.copy_kind NOT IN (5, 6, 7, 8) THEN 'synchronous'
+            WHEN function ILIKE 'cu%Memset%' AND function NOT ILIKE '%Async%' AND one.dst_kind IN (1, 4) THEN 'memset'
+        END AS held
+    FROM selected_copy AS one JOIN finding_edge USING (device_id) LEFT JOIN api_call AS call USING (call_id)
+    LEFT JOIN api_function ON api_function.name_id = call.name_id
+)
+SELECT copy.*, direction || coalesce(', ' || concat_ws(' to ', source.label, destination.label), '')
+    || coalesce(', ' || function, '') AS title
+FROM copy
+LEFT JOIN enum_value AS source ON source.enum = 'CUDA_MEM_KIND' AND source.id = src_kind
+LEFT JOIN enum_value AS destination ON destination.enum = 'CUDA_MEM_KIND' AND destination.id = dst_kind;

@@ -1,0 +1,52 @@
+"""Writes docs/findings_samples.md: what every rule says of every sample, from a library that holds them.
+
+python scripts/findings_table.py LIBRARY
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from profiledb import words  # noqa: E402
+from profiledb.findings import judge, rulebook  # noqa: E402
+from profiledb.findings import words as sentences  # noqa: E402
+from profiledb.findings.judge import Finding  # noqa: E402
+from profiledb.report.library import Library  # noqa: E402
+from profiledb.studies.summary import document  # noqa: E402
+
+TARGET = ROOT / "docs" / "findings_samples.md"
+HEAD = """\
+# What the rules say of the samples
+
+Made by `python scripts/findings_table.py LIBRARY` of the sample reports, with the selection of the pages: warm-up left
+out. Rules that cost time stand with the share that mending them saves at most; the costliest first.
+"""
+
+
+def main(folder: Path) -> None:
+    """Writes the page."""
+    library, rules = Library(folder), rulebook.load().values()
+    parts = [HEAD]
+    for report in sorted(library.list(), key=lambda one: one.name):
+        if (ROOT / "sample_reports" / report.name).exists() or (ROOT / "sample_reports" / "ddp" / report.name).exists():
+            found = judge.judge(library, report, document.page_params(library, report, {}), rules)
+            parts.append(section(report.name, found))
+    TARGET.write_text("\n".join(parts), encoding="utf-8")
+
+
+def section(name: str, found: list[Finding]) -> str:
+    """What fires in a report, and how many rules do not."""
+    lines = [f"## {Path(name).stem}{' (Compute)' if name.endswith('.ncu-rep') else ''}", ""]
+    for one in found:
+        if one.verdict == "fires":
+            share = f", {words.percent(one.saving_pct)}" if one.saving_pct is not None else ""
+            lines.append(f"- `{one.rule.name}` ({one.severity}{share}): {sentences.says(one)}")
+    verdicts = [one.verdict for one in found]
+    lines.append(f"- {verdicts.count('clear')} rules are clear, {verdicts.count('cannot_judge')} cannot be judged.")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,80 @@
+"""The page "Findings", the head of the Summary, and what Compare says of findings: real reports and hostile ones."""
+
+from pathlib import Path
+
+import pytest
+
+from profiledb.report.library import Library
+from tests.app.test_report_pages import HOSTILE, Open, Publish, hostile, nothing, of, page, publish, texts
+
+__all__ = ["page", "publish"]  # fixtures
+
+
+def figures(at: object) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}  # type: ignore[attr-defined]
+
+
+def test_what_starves_the_gpu_comes_first(page: Open, library: Library) -> None:
+    at = page("findings", of(library, "dataloader_starved.nsys-rep"))
+    said = texts(at)
+    assert "next_batch" in said
+    assert said.index("GPU idle") < said.index("Data loading")
+    assert int(figures(at)["Findings"]) >= 2
+    assert any("Evidence" in expander.label for expander in at.expander)
+
+
+def test_the_mended_half_has_no_high_finding(page: Open, library: Library) -> None:
+    for name in ("idle_fixed", "streams_overlapped", "launches_graph"):
+        said = texts(page("findings", of(library, f"{name}.nsys-rep")))
+        assert ":red-badge" not in said, name
+
+
+def test_a_compute_report_is_judged_by_its_own_time(page: Open, library: Library) -> None:
+    said = texts(page("findings", of(library, "attention.ncu-rep")))
+    assert "Below the roof" in said
+    assert "GPU idle" not in said
+
+
+def test_a_report_with_nothing_says_what_to_capture(page: Open, publish: Publish) -> None:
+    at = page("findings", publish(nothing))
+    assert figures(at)["Findings"] == "0"
+    assert "No rule finds anything that costs time." in texts(at)
+    assert any("--trace=cuda" in code.value for code in at.code)
+
+
+def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
+    at = page("findings", publish(hostile))
+    assert not at.exception
+    shown = texts(at)
+    assert HOSTILE not in shown.replace(f"`{HOSTILE}`", "")
+
+
+def test_the_summary_begins_with_findings(page: Open, library: Library) -> None:
+    at = page("overview", of(library, "idle_host_bound.nsys-rep"))
+    said = [element.value for element in at.markdown]
+    assert "host_bookkeeping" in said[0]
+    assert "Saves at most" in said[0]
+    clear = page("overview", of(library, "launches_graph.nsys-rep"))
+    assert not any("Saves at most" in element.value for element in clear.markdown)
+
+
+def test_compare_says_which_findings_are_gone(page: Open, library: Library) -> None:
+    starved, mended = (of(library, f"dataloader_{name}.nsys-rep") for name in ("starved", "fixed"))
+    at = page("compare", starved, other=mended)
+    rows = next(table.value for table in at.dataframe if "said" in table.value)
+    assert set(rows.loc[rows["change"] == "Gone in B", "title"]) >= {"GPU idle", "Data loading"}
+
+
+def test_a_folder_of_rules_is_judged(
+    page: Open, library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "thresholds.toml").write_text("[gpu_idle]\nthreshold = 99\n")
+    monkeypatch.setenv("WARPDECK_RULES", str(tmp_path / "rules"))
+    at = page("findings", of(library, "dataloader_starved.nsys-rep"))
+    cards = [element.value for element in at.markdown if "-badge[" in element.value]
+    assert not any("GPU idle" in card for card in cards)
+    (tmp_path / "rules" / "broken.sql").write_text("DROP TABLE kernel;")
+    assert "broken" in "".join(
+        error.value for error in page("findings", of(library, "dataloader_starved.nsys-rep")).error
+    )

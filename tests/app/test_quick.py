@@ -1,0 +1,69 @@
+"""What makes a rerun cheap: the words of tables without pandas' layout, and figures that are built once."""
+
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+from streamlit.elements.lib.pandas_styler_utils import marshall_styler
+from streamlit.proto.ArrowData_pb2 import ArrowData
+
+from app.ui import charts, figures, written
+from app.ui import format as fmt
+
+CELLS = pd.DataFrame(
+    {
+        "name": ["a", None, "<b>ü</b>"],
+        "ns": pd.array([1_044_717_600, None, 12], dtype="Int64"),
+        "share": [0.1, float("nan"), 1e9],
+        "count": [1, 2, 3],
+        "odd": pd.array([0.5, None, 2.0], dtype="Float64"),
+        "kind": [["x"], [], ["y", "z"]],
+        "on": pd.array([True, None, False], dtype="boolean"),
+        "when": pd.to_datetime(["2026-01-02", "", "2026-01-03"], utc=True),
+    }
+)
+
+
+def sent(styler: Any) -> ArrowData:
+    proto = ArrowData()
+    marshall_styler(proto, styler, "id")
+    return proto
+
+
+@pytest.mark.parametrize("words", [{}, {"ns": fmt.duration, "share": fmt.percent}], ids=["plain", "words"])
+@pytest.mark.parametrize("rows", [3, 0])
+def test_the_words_are_those_of_pandas(words: dict[str, Any], rows: int) -> None:
+    cells = CELLS.head(rows)
+    ours = written.styler(cells, words)
+    theirs = cells.style.format(words).set_uuid(sent(ours).styler.uuid)
+    assert sent(ours) == sent(theirs)
+    assert sent(written.styler(cells, words)) == sent(ours), "the browser has it"
+    assert ours.data.equals(cells)
+    assert ours.data["count"].astype(str).tolist() == [str(n) for n in cells["count"]]
+
+
+def test_a_figure_is_built_once_from_equal_values() -> None:
+    built: list[int] = []
+
+    @figures.kept
+    def build(rows: pd.DataFrame, theme: str) -> go.Figure:
+        built.append(len(rows))
+        return go.Figure(go.Scatter(x=rows["count"].tolist(), name=theme))
+
+    rows = CELLS[["count", "share"]]
+    first = build(rows, "light")
+    assert build(rows.copy(deep=True), "light") is first
+    assert built == [3]
+    assert build(rows, "dark").data[0].name == "dark"
+    assert build(rows.assign(count=[1, 2, 4]), "light").data[0].x == (1, 2, 4)
+    assert built == [3, 3, 3]
+
+
+def test_figures_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "_shelf", figures._Shelf())
+    monkeypatch.setattr(figures, "MOST_BYTES", 100_000)
+    for number in range(40):
+        charts.share_bar([charts.Part(f"part {number}", 100.0, "", "#112233")], "light")
+    assert 1 < len(figures._shelf._figures) <= 5
+    assert figures._shelf._bytes <= 100_000

@@ -1,0 +1,140 @@
+"""Names in tables as a whole: under the pointer and by keys, copied with one click, and never read as HTML."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import FloatRect, Locator, Page, expect
+
+from bench.pages import dashboard
+from profiledb.query import analysis
+from profiledb.report.library import Library
+from tests.conftest import SAMPLES, Once, copy_data, ingest_files
+from tests.support import exports
+
+pytestmark = pytest.mark.browser
+TRAINING = "transformer_training.sqlite"
+HOSTILE = "<img src=x onerror=\"document.title='taken'\">" + "x" * 60
+HEAD_PX, ROW_PX = 31, 32
+
+
+@pytest.fixture(scope="module")
+def data(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a real report and one whose only kernel has a hostile name."""
+    names = {"StringIds": (("id", "value"), [(at, HOSTILE) for at in (1, 2, 3)])}
+    tables = exports.kernels(exports.kernel(1_000, 2_000)) | names
+    made = exports.write(tmp_path_factory.mktemp("made") / "hostile.sqlite", tables)
+    ingested = once("names", lambda folder: ingest_files(folder, [SAMPLES / TRAINING, made]))
+    folder = tmp_path_factory.mktemp("names") / "data"
+    copy_data(ingested, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(data: Path) -> Iterator[str]:
+    settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
+    with dashboard(settings) as running:
+        yield running
+
+
+@pytest.fixture
+def full(data: Path) -> dict[tuple[str, str], str]:
+    """The full names of kernels by short name and time, as the cells of a row hold them."""
+    library = Library(data / "library")
+    rows = analysis.run(library, library.find(TRAINING).id, "kernels", {"warmup": "exclude"})
+    return {(row["name"], str(row["total_ns"])): row["demangled"] for row in rows.to_dict("records")}
+
+
+def kernels(page: Page, address: str, report: str) -> Locator:
+    """The table of a report's kernels, at rest."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{address}/kernels?report={report}")
+    expect(page.get_by_test_id("glide-cell-0-0")).to_be_attached()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.get_by_test_id("stBidiComponentIsolated").get_by_role("button", include_hidden=True)).to_be_attached()
+    return page.get_by_test_id("stDataFrame")
+
+
+def name(page: Page, row: int) -> str:
+    """The short name in a row."""
+    return str(page.get_by_test_id(f"glide-cell-0-{row}").text_content())
+
+
+def wanted(page: Page, full: dict[tuple[str, str], str], row: int) -> str:
+    """The full name of the kernel in a row of the table."""
+    return full[name(page, row), str(page.get_by_test_id(f"glide-cell-2-{row}").text_content())]
+
+
+def inside(table: Locator) -> FloatRect:
+    box = table.locator(".dvn-scroller").bounding_box()
+    assert box
+    return box
+
+
+def point(page: Page, table: Locator, row: int) -> None:
+    """Moves the pointer over the name in a row."""
+    box = inside(table)
+    page.mouse.move(box["x"] + 90, box["y"] + HEAD_PX + (row + 0.5) * ROW_PX, steps=4)
+
+
+def card(page: Page) -> Locator:
+    return page.get_by_role("group", name="Whole name")
+
+
+def copied(page: Page) -> str:
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_a_name_under_the_pointer_is_whole_and_copied_with_one_click(
+    page: Page, address: str, full: dict[tuple[str, str], str]
+) -> None:
+    table = kernels(page, address, TRAINING)
+    assert all(wanted(page, full, row) != name(page, row) for row in (5, 2))
+    for row in (5, 2):
+        point(page, table, row)
+        expect(card(page).locator("code")).to_have_text(wanted(page, full, row))
+        card(page).get_by_role("button", name="Copy").click()
+        expect(card(page).get_by_role("button", name="Copied")).to_be_visible()
+        assert copied(page) == wanted(page, full, row)
+    page.keyboard.press("Escape")
+    expect(card(page)).to_be_hidden()
+    assert "/kernels?" in page.url
+
+
+def test_keys_reach_names_without_opening_them(page: Page, address: str, full: dict[tuple[str, str], str]) -> None:
+    """The Tab key chooses the first cell of a table; that is no click. Enter is one."""
+    kernels(page, address, TRAINING)
+    page.get_by_test_id("stElementToolbarButton").last.get_by_role("button").focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_test_id("glide-cell-0-0")).to_be_focused()
+    for row in (1, 2):
+        page.keyboard.press("ArrowDown")
+        expect(page.get_by_test_id(f"glide-cell-0-{row}")).to_be_focused()
+    kernel = wanted(page, full, 2)
+    expect(card(page).locator("code")).to_have_text(kernel)
+    page.keyboard.press("Control+c")
+    expect(card(page).get_by_text("Copied")).to_be_visible()
+    assert copied(page) == kernel
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    assert "/kernels?" in page.url
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Kernel", exact=True)).to_be_visible()
+    expect(page.get_by_test_id("stCode").get_by_text(kernel)).to_be_visible()
+
+
+def test_a_click_opens_a_name_after_keys_were_used(page: Page, address: str) -> None:
+    table = kernels(page, address, TRAINING)
+    page.get_by_test_id("stElementToolbarButton").last.get_by_role("button").focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_test_id("glide-cell-0-0")).to_be_focused()
+    box = inside(table)
+    page.mouse.click(box["x"] + 90, box["y"] + HEAD_PX + 3.5 * ROW_PX)
+    expect(page.get_by_role("heading", name="Kernel", exact=True)).to_be_visible()
+
+
+def test_a_hostile_name_is_shown_and_does_nothing(page: Page, address: str) -> None:
+    table = kernels(page, address, "hostile.sqlite")
+    point(page, table, 0)
+    expect(card(page).locator("code")).to_have_text(HOSTILE)
+    expect(card(page).locator("img")).to_have_count(0)
+    assert page.title() != "taken"

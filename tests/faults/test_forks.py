@@ -1,0 +1,221 @@
+"""The server that forks conversions: what it forks is bound as any conversion is, and it may die at any moment."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import psutil
+import pytest
+
+from ingest.conversion.forks import SERVER
+from profiledb.report.library import Library
+from tests.conftest import ROOT, wait_until
+from tests.support.dropped import SAMPLE, job_of, made, stand_in
+from tests.support.processes import processes_in, start_worker
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server is there on Linux")
+
+ASKED = """
+import os, sys
+from ingest.conversion import processes
+from ingest.conversion.forks import Forks
+processes.adopt()
+forks = Forks()
+forks.warm(prepare=True)
+"""
+"""A worker's side of the server, for what the tests add."""
+
+
+def tell(code: str) -> list[str]:
+    """What a fresh process prints that runs the code with a server."""
+    argv = [sys.executable, "-c", ASKED + code]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def server_of(worker: int) -> psutil.Process | None:
+    for child in psutil.Process(worker).children():
+        if tuple(child.cmdline()[1:]) == SERVER[1:]:
+            return child
+    return None
+
+
+@pytest.fixture
+def worker(inbox: Path, empty_library: Library, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker whose converter hangs, with its server."""
+    tool = stand_in(tmp_path, "sleep 600")
+    process = start_worker(inbox, empty_library, WARPDECK_NSYS=str(tool), WARPDECK_SCAN_S="0.2")
+    try:
+        wait_until(lambda: server_of(process.pid) is not None)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def converting(library: Library) -> bool:
+    return any(library.work.glob("*/scratch/report.nsys-rep"))
+
+
+def test_a_server_that_is_killed_is_started_again(
+    worker: subprocess.Popen[bytes], inbox: Path, empty_library: Library
+) -> None:
+    made(inbox / "a.sqlite")
+    wait_until(lambda: len(empty_library.list()) == 1)
+    first = server_of(worker.pid)
+    assert first is not None
+    first.kill()
+    made(inbox / "b.sqlite", 3)
+    wait_until(lambda: len(empty_library.list()) == 2)
+    second = server_of(worker.pid)
+    assert second is not None
+    assert second.pid != first.pid
+
+
+def test_what_it_forked_outlives_it_and_is_ended_by_the_worker(
+    worker: subprocess.Popen[bytes], inbox: Path, empty_library: Library
+) -> None:
+    (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
+    wait_until(lambda: converting(empty_library))
+    server = server_of(worker.pid)
+    assert server is not None
+    (conversion,) = [child for child in psutil.Process(worker.pid).children() if child.pid != server.pid]
+    server.kill()
+    wait_until(lambda: server.status() == psutil.STATUS_ZOMBIE)
+    assert conversion.status() != psutil.STATUS_ZOMBIE
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(timeout=20) == 0
+    wait_until(lambda: not conversion.is_running())
+    assert not processes_in(empty_library.work)
+
+
+def test_a_conversion_that_is_killed_is_the_failure_of_its_file(
+    worker: subprocess.Popen[bytes], inbox: Path, empty_library: Library
+) -> None:
+    path = inbox / "a.nsys-rep"
+    path.write_bytes(SAMPLE.read_bytes())
+    wait_until(lambda: converting(empty_library))
+    server = server_of(worker.pid)
+    assert server is not None
+    (conversion,) = [child for child in psutil.Process(worker.pid).children() if child.pid != server.pid]
+    conversion.send_signal(signal.SIGSEGV)
+    wait_until(lambda: job_of(empty_library, path).state == "failed")
+    assert "signal SIGSEGV" in job_of(empty_library, path).message
+    assert not processes_in(empty_library.work), "the converter went with it"
+    made(inbox / "b.sqlite")
+    wait_until(lambda: len(empty_library.list()) == 1)
+    assert server_of(worker.pid) == server
+
+
+def test_the_server_ends_with_a_worker_that_is_killed(worker: subprocess.Popen[bytes]) -> None:
+    server = server_of(worker.pid)
+    assert server is not None
+    worker.kill()
+    worker.wait()
+    wait_until(lambda: not server.is_running())
+
+
+def test_a_conversion_has_its_own_three_files_and_a_session() -> None:
+    """It gets the server's line neither to the worker nor to what is made for all."""
+    code = """
+process = forks.start("a.sqlite")
+links = {fd: os.readlink(f"/proc/{process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{process.pid}/fd")}
+print(os.getsid(process.pid) == process.pid, os.getpgid(process.pid) == process.pid)
+print(all(links[fd].startswith("pipe:") for fd in "012"))
+print(all("memfd:sqlite" in links[fd] for fd in links.keys() - set("012")))
+print(forks.ended(process), forks.running())
+forks.close()
+print(processes.end_adopted(), len(os.listdir("/proc/self/fd")) < 12)
+"""
+    assert tell(code) == ["True", "True", "True", "True", "-9", "[]", "None", "True"]
+
+
+def test_without_a_server_files_are_read_all_the_same() -> None:
+    code = """
+from ingest.conversion import forks as module
+forks.close()
+module.SERVER = ("/bin/false",)
+process = forks.start("a.sqlite")
+while len(words := open(f"/proc/{process.pid}/cmdline").read().split("\\0")) < 3:
+    pass  # the kernel is starting it
+print(words[2], forks.ended(process))
+"""
+    assert tell(code) == ["ingest.conversion.job", "-9"]
+
+
+def test_the_server_has_one_thread_whatever_it_imports() -> None:
+    code = """
+from ingest.conversion import server
+server._import(server._MODULES + server._ARRAYS)
+print("numpy" in sys.modules, len(os.listdir("/proc/self/task")))
+"""
+    argv = [sys.executable, "-c", "import os, sys" + code]
+    from ingest.conversion.server import QUIET
+
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, env=os.environ | QUIET, check=False)
+    assert done.stdout.split() == ["True", "1"], done.stderr
+
+
+PREPARED = """
+import os, time
+from pathlib import Path
+from ingest.conversion import prepared, server
+server._import(server._MODULES)
+made = prepared.Prepared()
+made.begin()
+limit = time.monotonic() + 60
+while not prepared.ready().empty and time.monotonic() < limit:
+    made.take()
+    time.sleep(0.01)
+(name, sealed), = prepared.ready().extensions.items()
+"""
+
+
+def test_what_was_checked_cannot_be_changed() -> None:
+    code = """
+def refused(action):
+    try:
+        action()
+    except OSError:
+        return True
+    return False
+print(refused(lambda: os.pwrite(sealed, b"x", 0)), refused(lambda: os.ftruncate(sealed, 0)))
+print(refused(lambda: os.write(os.open(f"/proc/self/fd/{sealed}", os.O_RDWR), b"x")))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", PREPARED + code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["True", "True", "True"], done.stderr
+
+
+def test_an_extension_that_duckdb_did_not_sign_is_not_prepared(tmp_path: Path) -> None:
+    """Nothing of it is loaded, by no conversion: each asks DuckDB, which refuses it."""
+    changed = tmp_path / "sqlite_scanner.duckdb_extension"
+    code = f"""
+import time
+from pathlib import Path
+from ingest.conversion import prepared, server
+from ingest.nsys import sqlite
+from profiledb.report.store import Access
+server._import(server._MODULES)
+content = bytearray(sqlite.access(Path("x")).extensions[0].read_bytes())
+content[len(content) // 2] ^= 1
+changed = Path({str(changed)!r})
+changed.write_bytes(content)
+sqlite.access = lambda path: Access((path,), (changed,))
+made = prepared.Prepared()
+made.begin()
+while made._maker is not None:
+    made.take()
+    time.sleep(0.01)
+print(prepared.ready())
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "Ready(empty=b'', extensions={})", done.stderr
+    with duckdb.connect() as db, pytest.raises(duckdb.Error, match="signature"):
+        db.execute(f"LOAD '{changed}'")

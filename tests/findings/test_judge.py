@@ -1,0 +1,152 @@
+"""What the judge makes of the answers of rules, by rules of one line on a real report."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from profiledb.errors import AnalysisError
+from profiledb.findings import judge as judges
+from profiledb.findings import output, rulebook, words
+from profiledb.findings import rule as rules
+from profiledb.findings.judge import Finding
+from profiledb.findings.rule import EVIDENCE, Rule
+from profiledb.report.library import Library
+from tests.findings.test_rulebook import HEADER
+
+REPORT = "streams_serial.nsys-rep"
+
+
+def rule(name: str, sql: str, header: str = HEADER) -> Rule:
+    return rules.parse(name, header + sql, "idle")
+
+
+def judged(library: Library, *several: Rule, report: str = REPORT, **params: str) -> dict[str, Finding]:
+    return {one.rule.name: one for one in judges.judge(library, library.find(report), params, several)}
+
+
+def test_the_value_is_compared_with_the_threshold(nsys_samples: Library) -> None:
+    below = HEADER.replace("fires: above", "fires: below")
+    found = judged(
+        nsys_samples,
+        rule("over", "SELECT 12.0 AS value;"),
+        rule("at", "SELECT 10.0 AS value;"),
+        rule("under", "SELECT 9.9 AS value;"),
+        rule("small", "SELECT 9.9 AS value;", below),
+        rule("large", "SELECT 10.1 AS value;", below),
+    )
+    verdicts = {name: one.verdict for name, one in found.items()}
+    assert verdicts == {"over": "fires", "at": "fires", "small": "fires", "large": "clear", "under": "clear"}
+
+
+def test_what_cannot_be_judged_is_not_clear(nsys_samples: Library) -> None:
+    needs = HEADER + "-- needs: sched_event\n"
+    found = judged(
+        nsys_samples,
+        rule("nothing", "SELECT 12.0 AS value WHERE false;"),
+        rule("null", "SELECT NULL AS value, 'There are no steps.' AS unjudged;"),
+        rule("nan", "SELECT 'nan'::DOUBLE AS value;"),
+        rule("infinite", "SELECT 'inf'::DOUBLE AS value;"),
+        rule("lacks", "SELECT 12.0 AS value;", needs),
+        rule("broken", "SELECT nowhere AS value FROM kernel;"),
+        rule("fine", "SELECT 12.0 AS value;"),
+    )
+    assert [name for name, one in found.items() if one.verdict != "cannot_judge"] == ["fine"]
+    assert found["null"].why == "There are no steps."
+    assert "--cpuctxsw" in found["lacks"].command
+    assert found["broken"].why == "The query of this rule failed."
+
+
+def test_the_costliest_comes_first_and_remarks_last(nsys_samples: Library) -> None:
+    note = HEADER + "-- weight: note\n"
+    found = judged(
+        nsys_samples,
+        rule("clear", "SELECT 1.0 AS value, 9000000000 AS saving_ns;"),
+        rule("cheap", "SELECT 12.0 AS value, 1000 AS saving_ns;"),
+        rule("unknown", "SELECT NULL AS value;"),
+        rule("note", "SELECT 12.0 AS value, 9000000000 AS saving_ns;", note),
+        rule("costly", "SELECT 12.0 AS value, 300000000 AS saving_ns;"),
+    )
+    assert list(found) == ["costly", "cheap", "note", "unknown", "clear"]
+    assert [one.severity for one in found.values()] == ["high", "low", "note", "", ""]
+
+
+def test_a_saving_is_a_share_of_the_time_of_all_gpus(nsys_samples: Library) -> None:
+    sql = "SELECT 12.0 AS value, (SELECT sum(end_ns - start_ns) FROM selected_active)::BIGINT // 4 AS saving_ns;"
+    found = judged(nsys_samples, rule("quarter", sql))["quarter"]
+    assert found.saving_pct == pytest.approx(25.0, abs=0.001)
+
+
+def test_rules_see_the_selection(nsys_samples: Library) -> None:
+    one = rule("calls", "SELECT count(*) AS value FROM selected_kernel;", HEADER.replace("unit: %", "unit: count"))
+    whole = judged(nsys_samples, one, report="transformer_training.nsys-rep")["calls"].value
+    part = judged(nsys_samples, one, report="transformer_training.nsys-rep", range="step_2")["calls"].value
+    assert whole is not None
+    assert part is not None
+    assert 0 < part < whole
+    with pytest.raises(AnalysisError):
+        judged(nsys_samples, one, report="transformer_training.nsys-rep", range="step_nowhere")
+
+
+def test_the_first_sentence_with_all_its_columns_is_said(nsys_samples: Library) -> None:
+    found = judged(
+        nsys_samples,
+        rule("named", "SELECT 12.0 AS value, 'a `b` <i>|c' AS range;"),
+        rule("bare", "SELECT 12.0 AS value, NULL AS range;"),
+    )
+    assert words.says(found["named"]) == "12.0 % in ``a `b` <i>|c``."
+    assert words.plain(found["named"]) == "12.0 % in a `b` <i>|c."
+    assert words.says(found["bare"]) == "12.0 %."
+
+
+def test_evidence_has_known_fields_and_an_end(nsys_samples: Library) -> None:
+    sql = """
+        SELECT 12.0 AS value, (SELECT list({'name': 'x', 'ns': i, 'secret': 1}) FROM range(100) AS t (i)) AS evidence;
+    """
+    found = judged(nsys_samples, rule("much", sql))["much"]
+    assert len(found.evidence) == judges.MOST_EVIDENCE
+    assert found.evidence[3] == {"name": "x", "ns": 3}
+
+
+def test_the_outputs_say_the_same(nsys_samples: Library) -> None:
+    found = list(
+        judged(
+            nsys_samples,
+            rule("fires", "SELECT 12.0 AS value, 5000000 AS saving_ns, 'r' AS range, [{'name': 'x'}] AS evidence;"),
+            rule("clear", "SELECT 1.0 AS value;"),
+            rule("open", "SELECT NULL AS value;"),
+        ).values()
+    )
+    records = json.loads(output.text(found, "json", REPORT))
+    assert [one["verdict"] for one in records] == ["fires", "cannot_judge", "clear"]
+    needed = {"rule", "title", "verdict", "value", "threshold", "unit", "saving_ns", "evidence", "advice"}
+    assert all(needed <= one.keys() for one in records)
+    assert records[0]["evidence"] == [{"name": "x"}]
+    assert records[0]["advice"] == ["Do this."]
+    rows = output.text(found, "csv", REPORT).splitlines()
+    assert rows[0].startswith("rule,title,verdict")
+    assert len(rows) == 4
+    text = output.text(found, "md", "a*b")
+    assert "# Findings: a\\*b" in text
+    assert "12.0 % in `r`. Mending it saves at most 5.00 ms" in text
+    assert text.index("## Not judged") < text.index("## Clear")
+
+
+def test_every_rule_of_every_report(every_report: Library) -> None:
+    """No query fails, no saving is longer than the time it is a share of, and evidence leads somewhere."""
+    for report in every_report.list():
+        for one in judges.judge(every_report, report, {}, rulebook.load().values()):
+            about = (report.name, one.rule.name, one.facts)
+            assert "error" not in one.facts, about
+            assert one.saving_pct is None or 0 <= one.saving_pct <= 100.001, about
+            assert one.verdict != "fires" or (words.says(one) and one.rule.advised(one.cause)), about
+            assert "{" not in words.plain(one).replace("{lambda", ""), about
+            assert all(set(piece) <= set(EVIDENCE) and "name" in piece for piece in one.evidence), about
+            ends = [piece["end_ns"] - piece["start_ns"] for piece in one.evidence if "end_ns" in piece]
+            assert all(length >= 0 for length in ends), about
+
+
+def test_a_rule_of_a_users_folder_is_judged(nsys_samples: Library, tmp_path: Path) -> None:
+    (tmp_path / "mine.sql").write_text(HEADER + "SELECT 12.0 AS value;")
+    found = judged(nsys_samples, *rulebook.load(tmp_path).values())
+    assert found["mine"].verdict == "fires"

@@ -1,0 +1,153 @@
+"""Rules about communication: on data-parallel samples against the raw export, and on small captures by hand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import pytest
+
+from profiledb.report.library import Library
+from tests.support import memory_reports as made
+from tests.support.ddp_samples import FOLDER, make_ddp, needs_ddp
+from tests.support.found import Span, bare, judged, pct, rows, spans, union, window
+from tests.support.memory_reports import PID, call
+from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
+
+__all__ = ["make_ddp", "make_library", "make_publish"]  # fixtures
+
+RANK0, OVERLAP0, ALONE = "ddp_strong_4_rank0.sqlite", "ddp_overlap_4_rank0.sqlite", "ddp_1.sqlite"
+GRAPH = "launches_graph.nsys-rep"
+
+Ran = tuple[int, int, int, int, bool]
+"""Begin, end, GPU, stream of a kernel, and whether it is one of NCCL."""
+
+
+def split(sample: str) -> tuple[list[Span], list[Span]]:
+    """Times of the kernels of NCCL of a sample, and of all others."""
+    found = rows(
+        sample,
+        """SELECT k.start, k."end", s.value LIKE 'nccl%' FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
+        JOIN StringIds AS s ON s.id = shortName""",
+        FOLDER,
+    )
+    return [(a, b) for a, b, nccl in found if nccl], [(a, b) for a, b, nccl in found if not nccl]
+
+
+@pytest.fixture
+def small(publish: Publish) -> Callable[..., str]:
+    """Publishes a capture of kernels, and of calls where given."""
+
+    def small_(*ran: Ran, calls: list[dict[str, Any]] | None = None) -> str:
+        def fill(db: duckdb.DuckDBPyConnection) -> None:
+            insert(
+                db,
+                "kernel_name",
+                [{"name_id": 9, "short": "ncclDevKernel_AllReduce", "demangled": "nccl", "class": "communication"}],
+            )
+            work = [
+                kernel(i, 9 if nccl else 1, a, b, device_id=gpu, stream_id=stream, global_pid=PID)
+                for i, (a, b, gpu, stream, nccl) in enumerate(ran)
+            ]
+            made.fill(db, kernel=work, api_call=calls or [])
+            insert(db, "busy", [{"device_id": gpu, "start_ns": a, "end_ns": b} for a, b, gpu, _, _ in ran])
+
+        return str(publish(fill))
+
+    return small_
+
+
+@needs_ddp
+def test_exposed_communication(ddp: Library, nsys_samples: Library) -> None:
+    for sample in (RANK0, OVERLAP0):
+        found = judged(ddp, sample, "exposed_communication")
+        nccl, others = split(sample)
+        assert found.saving_ns == bare(nccl, others), sample
+        assert found.value == pytest.approx(pct(bare(nccl, others), window(sample, FOLDER)))
+        assert found.facts["all_ns"] == union(nccl)
+    assert judged(ddp, RANK0, "exposed_communication", warmup="exclude").verdict == "fires"
+    assert judged(ddp, ALONE, "exposed_communication").value == 0
+    assert judged(nsys_samples, GRAPH, "exposed_communication").command == "nsys profile --cuda-graph-trace=node"
+
+
+@needs_ddp
+def test_communication_overlap(ddp: Library) -> None:
+    for sample in (RANK0, OVERLAP0):
+        found = judged(ddp, sample, "communication_overlap")
+        nccl, others = split(sample)
+        assert found.value == pytest.approx(100 - 100 * bare(nccl, others) / union(nccl)), sample
+        assert (found.verdict, found.severity) == ("fires", "note")
+    assert "kernels of communication" in judged(ddp, ALONE, "communication_overlap").why
+
+
+def test_communication_beside_compute_is_clear(library: Library, small: Callable[..., str]) -> None:
+    beside = small((0, 100, 0, 7, False), (10, 60, 0, 8, True))
+    assert judged(library, beside, "communication_overlap").value == 100
+    assert judged(library, beside, "exposed_communication").verdict == "clear"
+    assert judged(library, beside, "communication_on_compute_stream").verdict == "clear"
+    little = small((0, 990, 0, 7, False), (990, 1000, 0, 7, True))
+    assert "1.0 %" in judged(library, little, "communication_overlap").why
+
+
+@needs_ddp
+def test_communication_on_compute_stream(ddp: Library, nsys_samples: Library) -> None:
+    """The strong samples reduce on the stream of the compute; those that overlap have one of NCCL's own."""
+    found = judged(ddp, RANK0, "communication_on_compute_stream", warmup="exclude")
+    streams = dict(
+        rows(
+            RANK0,
+            """SELECT streamId, sum(s.value LIKE 'nccl%') > 0 AND sum(s.value LIKE 'nccl%') < count(*)
+            FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds AS s ON s.id = shortName GROUP BY streamId""",
+            FOLDER,
+        )
+    )
+    alone = judged(ddp, RANK0, "exposed_communication", warmup="exclude")
+    assert sum(streams.values()) == found.facts["streams"] == 1
+    assert (found.verdict, found.saving_ns) == ("fires", alone.saving_ns)  # all of it is on that stream
+    assert judged(ddp, OVERLAP0, "communication_on_compute_stream").verdict == "clear"
+    assert judged(nsys_samples, GRAPH, "communication_on_compute_stream").verdict == "cannot_judge"
+
+
+@needs_ddp
+def test_sync_after_communication(ddp: Library, library: Library, small: Callable[..., str]) -> None:
+    """No sample waits right after a collective for long: by hand, two gaps of 20 µs with the CPU waiting in one."""
+    kernels = ((0, 50_000, 0, 7, True), (70_000, 100_000, 0, 7, True), (120_000, 150_000, 0, 7, False))
+    found = judged(library, small(*kernels, calls=[call(1, 2, 40_000, 60_000)]), "sync_after_communication")
+    assert (found.verdict, found.saving_ns, found.facts["gaps"]) == ("fires", 20_000, 1)
+    assert found.value == pytest.approx(100 * 20 / 150)
+    assert found.facts["function"] == "cudaStreamSynchronize"
+    assert judged(ddp, RANK0, "sync_after_communication").verdict == "clear"
+    assert judged(library, small(*kernels), "sync_after_communication").verdict == "cannot_judge"
+
+
+@needs_ddp
+def test_slow_collectives(ddp: Library, library: Library, small: Callable[..., str]) -> None:
+    """By hand: five collectives of 10 ns, and one that takes 60: 50 beyond the median, of 110 ns in all."""
+    quick = [(i * 10, i * 10 + 10, 0, 7, True) for i in range(5)]
+    found = judged(library, small(*quick, (50, 110, 0, 7, True)), "slow_collectives")
+    assert (found.verdict, found.saving_ns, found.facts["slow"]) == ("fires", 50, 1)
+    assert found.value == pytest.approx(100 * 50 / 110)
+    assert judged(library, small(*quick), "slow_collectives").verdict == "clear"
+    assert judged(library, small(*quick[:3]), "slow_collectives").verdict == "cannot_judge"
+    assert judged(ddp, OVERLAP0, "slow_collectives", warmup="exclude").verdict == "clear"
+
+
+@needs_ddp
+def test_rank_imbalance(ddp: Library, library: Library, small: Callable[..., str]) -> None:
+    """No report at hand has several ranks: by hand GPU 0 comes 30 and 10 ns before GPU 1, in 2 · 100 ns."""
+    together = ((0, 50, 0, 7, True), (30, 50, 1, 7, True), (60, 100, 0, 7, True), (70, 100, 1, 7, True))
+    first = (0, 1, 1, 7, False)
+    found = judged(library, small(*together, first), "rank_imbalance")
+    assert (found.verdict, found.saving_ns, found.facts["collectives"], found.facts["last_gpu"]) == ("fires", 40, 2, 1)
+    assert found.value == pytest.approx(100 * 40 / 200)
+    even = small(*((a, b, gpu, 7, True) for a, b in ((0, 50), (60, 100)) for gpu in (0, 1)))
+    assert judged(library, even, "rank_imbalance").value == 0
+    assert "warpdeck scaling" in judged(ddp, RANK0, "rank_imbalance").why
+    assert judged(ddp, ALONE, "rank_imbalance").verdict == "clear"
+
+
+@needs_ddp
+def test_all_work_of_a_rank_is_looked_at(ddp: Library) -> None:
+    nccl, others = split(RANK0)
+    assert sorted([*nccl, *others]) == sorted(spans(RANK0, "KERNEL", folder=FOLDER))
+    assert nccl
+    assert others

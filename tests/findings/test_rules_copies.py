@@ -1,0 +1,185 @@
+"""Rules about copies and memory: on samples against the raw export, and on small captures by hand."""
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from profiledb.report.library import Library
+from tests.support import memory_reports as made
+from tests.support.found import Span, bare, judged, pct, rows, spans, union, window
+from tests.support.memory_reports import PID, call, copy
+from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+
+SERIAL, OVERLAPPED = "streams_serial.nsys-rep", "streams_overlapped.nsys-rep"
+LINK = 32e9 * 16 / 8 * 128 / 130
+"""PCI Express 5.0 with 16 lanes, bytes per second."""
+H200 = H100 | {"name": "NVIDIA H200", "chip": "GH100", "memory_bytes": 1000}
+
+
+def copies(sample: str) -> list[tuple[int, int, int, int, int, int]]:
+    """Begin and end of call and copy, bytes, and whether it is asynchronous and pageable."""
+    return rows(
+        sample,
+        """SELECT r.start, r."end", m.start, m."end", m.bytes,
+            s.value LIKE 'cudaMemcpyAsync%' AND 0 IN (m.srcKind, m.dstKind)
+        FROM CUPTI_ACTIVITY_KIND_MEMCPY AS m JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r USING (correlationId)
+        JOIN StringIds AS s ON s.id = r.nameId WHERE m.copyKind IN (1, 2)""",
+    )
+
+
+def cut(span: Span, to: Span) -> Span:
+    return max(span[0], to[0]), min(span[1], to[1])
+
+
+@pytest.fixture
+def small(publish: Publish) -> Any:
+    """Publishes a capture of kernels (begin, end) with rows of other tables, on an H200."""
+
+    def small_(kernels: list[Span], gpus: tuple[dict[str, Any], ...] = (H200,), **tables: Any) -> str:
+        ran = [kernel(100 + i, 1, a, b, call_id=100 + i, global_pid=PID) for i, (a, b) in enumerate(kernels)]
+        work = sorted([*kernels, *((one["start_ns"], one["end_ns"]) for one in tables.get("memop", []))])
+
+        def fill(db: duckdb.DuckDBPyConnection) -> None:
+            insert(db, "gpu", gpus)
+            made.fill(db, busy=tuple(work), kernel=ran, **tables)
+
+        return str(publish(fill))
+
+    return small_
+
+
+def test_pageable_copies(nsys_samples: Library) -> None:
+    found = judged(nsys_samples, SERIAL, "pageable_copies")
+    of = window(SERIAL)
+    held = [cut((min(a, c), max(b, d)), of) for a, b, c, d, _, pageable in copies(SERIAL) if pageable]
+    lost = bare(held, spans(SERIAL, "KERNEL"))
+    assert (found.verdict, found.severity) == ("fires", "high")
+    assert found.value == pytest.approx(pct(lost, of), rel=1e-9)
+    assert found.saving_ns == lost == found.facts["bare_ns"]
+    assert found.facts["copies"] == len(held)
+    assert found.evidence[0]["ns"] == max(b - a for a, b in held)
+    assert judged(nsys_samples, OVERLAPPED, "pageable_copies").verdict == "clear"
+
+
+def test_pageable_copies_need_their_calls(library: Library, small: Any) -> None:
+    alone = small([(0, 10)], memop=[copy(1, 20, 60, 1000, (0, 2), call_id=None)])
+    assert judged(library, alone, "pageable_copies").why == "The report has no calls of its copies."
+
+
+def test_slow_copies(nsys_samples: Library) -> None:
+    found = judged(nsys_samples, SERIAL, "slow_copies")
+    slow = [
+        (b - a, size) for _, _, a, b, size, _ in copies(SERIAL) if size >= 1 << 20 and size / (b - a) * 1e9 < LINK / 2
+    ]
+    lost = sum(ns - size / LINK * 1e9 for ns, size in slow)
+    assert found.verdict == "fires"
+    assert found.value == pytest.approx(pct(lost, window(SERIAL)), rel=1e-6)
+    assert found.facts["copies"] == len(slow)
+    assert found.facts["peak"] == pytest.approx(LINK)
+    assert found.saving_ns is not None
+    assert found.saving_ns <= lost + 1
+    assert judged(nsys_samples, OVERLAPPED, "slow_copies").verdict == "clear"
+
+
+def test_slow_copies_need_the_peak_of_the_link(library: Library, small: Any) -> None:
+    moved = {"memop": [copy(1, 20, 60, 1 << 20, (1, 2))], "api_call": [call(1, 4, 15, 20)]}
+    assert judged(library, small([(0, 10)], **moved), "slow_copies").verdict == "clear"
+    unknown = judged(library, small([(0, 10)], (H100 | {"name": "GPU", "chip": "XY1"},), **moved), "slow_copies")
+    assert unknown.verdict == "cannot_judge"
+    assert "data sheet" in unknown.why
+
+
+def test_copies_exceed_compute(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    found = judged(nsys_samples, SERIAL, "copies_exceed_compute")
+    moved = [(a, b) for _, _, a, b, _, _ in copies(SERIAL)]
+    assert (found.verdict, found.severity) == ("fires", "note")
+    assert found.value == pytest.approx(union(moved) / union(spans(SERIAL, "KERNEL")))
+    assert judged(nsys_samples, OVERLAPPED, "copies_exceed_compute").verdict == "clear"
+    calls = publish(lambda db: made.fill(db, api_call=[call(1, 1, 5, 9)]))
+    assert judged(library, calls, "copies_exceed_compute").verdict == "cannot_judge"
+
+
+def test_synchronous_copies(nsys_samples: Library, library: Library, small: Any) -> None:
+    """No sample has one that weighs: by hand. The call lasts from 10 to 70, kernels take 30 to 40 of it."""
+    moved = [copy(1, 20, 60, 100_000, (1, 2)), copy(2, 80, 82, 64_000, (1, 2)), copy(3, 84, 86, 900_000, (2, 2))]
+    calls = [call(1, 5, 10, 70), call(2, 5, 78, 84), call(3, 5, 84, 90)]  # small ones and those inside return early
+    found = judged(library, small([(0, 12), (30, 40), (90, 100)], memop=moved, api_call=calls), "synchronous_copies")
+    assert (found.verdict, found.value, found.saving_ns, found.facts["copies"]) == ("fires", 48.0, 48, 1)
+    assert (found.evidence[0]["start_ns"], found.evidence[0]["end_ns"]) == (10, 70)
+    assert judged(nsys_samples, OVERLAPPED, "synchronous_copies").value == 0
+    alone = small([(0, 10)], memop=[copy(1, 20, 60, 100_000, (1, 2), call_id=None)])
+    assert judged(library, alone, "synchronous_copies").verdict == "cannot_judge"
+
+
+def test_synchronous_memsets(nsys_samples: Library, library: Library, small: Any) -> None:
+    """No report at hand has one: by hand. That of device memory does not hold the CPU."""
+
+    def memset(number: int, start: int, end: int, kind: int, **more: Any) -> dict[str, Any]:
+        times = {"memop_id": number, "kind": "memset", "operation": "[CUDA memset]", "start_ns": start, "end_ns": end}
+        place = {"device_id": 0, "stream_id": 7, "global_pid": PID, "call_id": number, "bytes": 64, "dst_kind": kind}
+        return times | place | more
+
+    calls = [call(1, 9, 20, 60), call(2, 9, 70, 80)]
+    both = small([(0, 10), (90, 100)], memop=[memset(1, 30, 40, 1), memset(2, 72, 74, 2)], api_call=calls)
+    found = judged(library, both, "synchronous_memsets")
+    assert (found.verdict, found.value, found.facts["sets"]) == ("fires", 40.0, 1)
+    assert judged(nsys_samples, "dataloader_fixed.nsys-rep", "synchronous_memsets").verdict == "clear"
+    alone = small([(0, 10)], memop=[memset(1, 30, 40, 1, call_id=None)])
+    assert judged(library, alone, "synchronous_memsets").verdict == "cannot_judge"
+
+
+def test_unified_memory_faults(nsys_samples: Library, library: Library, small: Any) -> None:
+    """No report at hand has faults of a GPU: by hand, two groups that overlap, and one after the last operation."""
+    times = [(20, 40), (30, 50), (200, 300)]
+    faults = [
+        {"fault_id": i, "start_ns": a, "end_ns": b, "device_id": 0, "faults": 3} for i, (a, b) in enumerate(times)
+    ]
+    found = judged(library, small([(0, 100)], um_gpu_page_fault=faults), "unified_memory_faults")
+    assert (found.verdict, found.value, found.facts["faults"]) == ("fires", 30.0, 6)
+    assert judged(nsys_samples, SERIAL, "unified_memory_faults").verdict == "clear"  # traced, no managed memory
+    held = {"event_id": 1, "time_ns": 5, "device_id": 0, "bytes": 10, "mem_kind": 4, "operation": 0}
+    untraced = judged(library, small([(0, 100)], memory_event=[held]), "unified_memory_faults")
+    assert untraced.verdict == "cannot_judge"
+    assert "page-faults" in untraced.why
+    neither = judged(library, small([(0, 100)]), "unified_memory_faults")
+    assert "--cuda-um-gpu-page-faults" in neither.command
+
+
+def test_memory_nearly_full(nsys_samples: Library, library: Library, small: Any) -> None:
+    """No report at hand comes near: by hand 950 of 1,000 bytes at once."""
+    events = [(1, 5, 600, 0), (2, 10, 350, 0), (3, 20, 600, 1), (4, 30, 300, 0)]
+    held = [
+        {"event_id": n, "time_ns": t, "device_id": 0, "bytes": b, "mem_kind": 2, "operation": o}
+        for n, t, b, o in events
+    ]
+    found = judged(library, small([(0, 100)], memory_event=held), "memory_nearly_full")
+    assert (found.verdict, found.severity, found.value) == ("fires", "warning", 95.0)
+    assert found.evidence[0]["start_ns"] == 10
+    raw = rows(
+        SERIAL,
+        """SELECT memoryOperationType, bytes FROM CUDA_GPU_MEMORY_USAGE_EVENTS
+        WHERE memKind IN (2, 3, 5) ORDER BY start, rowid""",
+    )
+    running = [0]
+    for operation, size in raw:
+        running.append(running[-1] + (-size if operation else size))
+    clear = judged(nsys_samples, SERIAL, "memory_nearly_full")
+    assert clear.verdict == "clear"
+    assert clear.facts["held_bytes"] == max(running) - min(running)
+    unknown = small([(0, 100)], (H200 | {"memory_bytes": None},), memory_event=held)
+    assert judged(library, unknown, "memory_nearly_full").verdict == "cannot_judge"
+
+
+def test_allocation_in_loop(nsys_samples: Library, library: Library, small: Any) -> None:
+    """By hand: calls of cudaMalloc in both halves of 0 to 200; kernels take half of the second one's call."""
+    calls = [call(1, 3, 20, 60), call(2, 3, 110, 130)]
+    found = judged(library, small([(0, 10), (120, 130), (190, 200)], api_call=calls), "allocation_in_loop")
+    assert (found.verdict, found.value, found.saving_ns, found.facts["calls"]) == ("fires", 10.0, 50, 1)
+    assert found.facts["function"] == "cudaMalloc"
+    early = judged(library, small([(0, 10), (190, 200)], api_call=calls[:1]), "allocation_in_loop")
+    assert (early.verdict, early.value) == ("clear", 0.0)
+    assert judged(nsys_samples, "idle_fixed.nsys-rep", "allocation_in_loop").verdict == "clear"
+    assert judged(library, small([(0, 10)]), "allocation_in_loop").verdict == "cannot_judge"

@@ -1,0 +1,138 @@
+"""Rules about the host and its input: on samples against the raw export, and on small captures by hand."""
+
+import itertools
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+
+import pytest
+
+from profiledb.report.library import Library
+from tests.second.raw import Capture
+from tests.support import memory_reports as made
+from tests.support.found import judged, rows
+from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.waits import SEM, by_hand, capture, during, looked_into, ranges, sampled, share, waited
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+
+KERNELS = [(0, 10, 20, 40_020), (80_000, 80_005, 80_010, 110_020)]
+"""A gap from 40.02 to 80.01 µs, in 110 µs."""
+
+
+def test_data_loading(nsys_samples: Library) -> None:
+    found = capture("dataloader_starved")
+    loading = [one for one in found.ranges if one.name == "next_batch"]
+    lost = sum(during(gap, loading, found, calls=True) for gap in looked_into(found))
+    whole = sampled(nsys_samples, "dataloader_starved", "data_loading")
+    assert (whole.verdict, whole.saving_ns) == ("fires", lost)
+    assert whole.value == pytest.approx(share(found, lost))
+    steps = sampled(nsys_samples, "dataloader_starved", "data_loading", warmup="exclude")
+    assert (steps.verdict, steps.severity) == ("fires", "high")
+    assert steps.facts["range"] == "step_*/next_batch/transform_image"
+    assert steps.facts["step_ns"] * 8 == pytest.approx(steps.saving_ns, abs=8)
+    assert sampled(nsys_samples, "dataloader_fixed", "data_loading", warmup="exclude").verdict == "clear"
+
+
+@pytest.mark.parametrize(
+    "name", ["next_batch", "DataLoader", "collate_fn", "load_data", "train/fetch", "transform_image"]
+)
+def test_names_of_data_loading(library: Library, publish: Publish, name: str) -> None:
+    noted = ranges((50_000, 70_000, name))
+    finding = judged(library, by_hand(publish, KERNELS, **noted), "data_loading")
+    assert (finding.verdict, finding.saving_ns) == ("fires", 20_000)
+    assert finding.value == pytest.approx(100 * 20 / 110)
+
+
+@pytest.mark.parametrize("name", ["upload_chunk", "load_weights", "payload", "forward", "dataset_report"])
+def test_other_names_are_no_data_loading(library: Library, publish: Publish, name: str) -> None:
+    other = judged(library, by_hand(publish, KERNELS, **ranges((50_000, 70_000, name))), "data_loading")
+    assert other.verdict == "cannot_judge"
+    assert "next_batch" in other.why
+
+
+def switches(sample: str) -> dict[int, list[tuple[int, bool]]]:
+    """When threads of a sample came onto a core (true) or left it."""
+    found: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+    for start, tid, came in rows(sample, "SELECT start, globalTid, isSchedIn FROM SCHED_EVENTS ORDER BY start"):
+        found[tid].append((start, bool(came)))
+    return dict(found)
+
+
+def on_core(events: list[tuple[int, bool]], low: int, high: int) -> int:
+    """How long a thread ran between two moments."""
+    edges = [low, *(t for t, _ in events if low < t < high), high]
+    times = [t for t, _ in events]
+    total = 0
+    for start, end in itertools.pairwise(edges):
+        at = bisect_right(times, start) - 1
+        runs = events[at][1] if at >= 0 else not events[0][1]
+        total += (end - start) * runs
+    return total
+
+
+def answerable(found: Capture, sample: str) -> Iterator[tuple[int, int]]:
+    """Of each gap the time until the launch returned, and how long the launching thread ran on a core in it."""
+    events = switches(sample)
+    for gap in looked_into(found):
+        if gap.follower.call and gap.follower.call.tid in events:
+            low, high = waited(gap)
+            yield high - low, on_core(events[gap.follower.call.tid], low, high)
+
+
+def test_threads_off_and_on_their_core(nsys_samples: Library) -> None:
+    sample = "transformer_training"
+    found = capture(sample)
+    pairs = list(answerable(found, sample))
+    ran = sum(on for _, on in pairs)
+    lost = sum(ns for ns, _ in pairs) - ran
+    off, full = sampled(nsys_samples, sample, "off_core"), sampled(nsys_samples, sample, "cpu_saturated")
+    assert (off.saving_ns, full.facts["idle_ns"]) == (lost, ran)
+    assert off.value == pytest.approx(share(found, lost))
+    assert full.facts["run_pct"] == pytest.approx(100 * ran / (ran + lost))
+    steps = sampled(nsys_samples, sample, "cpu_saturated", warmup="exclude")
+    assert steps.verdict == "fires"
+    assert sampled(nsys_samples, sample, "off_core", warmup="exclude").verdict == "clear"
+    for rule in ("off_core", "cpu_saturated"):
+        assert sampled(nsys_samples, "transformer_steps", rule).verdict == "cannot_judge"
+
+
+def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
+    """It leaves its core for 20 of the 39.985 µs until its launch returns."""
+    events = [
+        {"time_ns": t, "cpu": 0, "scheduled_in": came, "global_tid": made.MAIN}
+        for t, came in ((45_000, False), (65_000, True))
+    ]
+    report = by_hand(publish, KERNELS, sched_event=events)
+    off, full = judged(library, report, "off_core"), judged(library, report, "cpu_saturated")
+    assert (off.verdict, off.saving_ns) == ("fires", 20_000)
+    assert (full.verdict, full.value) == ("clear", 0)
+    assert full.facts["run_pct"] == pytest.approx(100 * 19_985 / 39_985)
+    never = by_hand(publish, KERNELS, sched_event=[events[0] | {"global_tid": made.WORKER}])
+    assert judged(library, never, "off_core").why == "The capture has no switches of the threads that launch."
+
+
+def test_waiting_in_the_operating_system(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    found = capture("transformer_training")
+    lost = sum(gap.by_reason["OS runtime call"] for gap in looked_into(found))
+    finding = sampled(nsys_samples, "transformer_training", "os_blocking")
+    assert finding.saving_ns == lost
+    assert finding.value == pytest.approx(share(found, lost))
+    waits = by_hand(publish, KERNELS, osrt_call=[made.osrt(1, SEM, 45_000, 75_000)])
+    held = judged(library, waits, "os_blocking")
+    assert (held.verdict, held.cause, held.facts["function"], held.saving_ns) == ("fires", "lock", "sem_wait", 30_000)
+    assert sampled(nsys_samples, "transformer_training", "os_blocking", warmup="exclude").verdict == "clear"
+    assert sampled(nsys_samples, "transformer_steps", "os_blocking").verdict == "cannot_judge"
+
+
+def test_output_in_the_loop(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """No report at hand writes in its loop: by hand, as a range and as a call."""
+    by_range = judged(library, by_hand(publish, KERNELS, **ranges((50_000, 60_000, "log_metrics"))), "output_in_loop")
+    assert (by_range.verdict, by_range.saving_ns, by_range.facts["place"]) == ("fires", 10_000, "log_metrics")
+    names = [{"string_id": 70, "value": "fwrite"}]
+    written = by_hand(publish, KERNELS, string=names, osrt_call=[made.osrt(1, 70, 45_000, 55_000)])
+    by_call = judged(library, written, "output_in_loop")
+    assert (by_call.verdict, by_call.saving_ns, by_call.facts["place"]) == ("fires", 10_000, "fwrite")
+    assert judged(library, by_hand(publish, KERNELS), "output_in_loop").verdict == "cannot_judge"
+    assert sampled(nsys_samples, "transformer_training", "output_in_loop").verdict == "clear"
+    assert sampled(nsys_samples, "transformer_steps", "output_in_loop").verdict == "cannot_judge"

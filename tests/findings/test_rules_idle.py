@@ -1,0 +1,124 @@
+"""Rules about idle GPUs: on samples against gaps told from the raw export, and on small captures by hand."""
+
+from itertools import pairwise
+
+import pytest
+
+from profiledb.report.library import Library
+from tests.support import memory_reports as made
+from tests.support.found import judged, spans, union, window
+from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.waits import LOAD, MS, by_hand, capture, during, in_steps, looked_into, ranges, sampled, share
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+
+
+def test_host_work(nsys_samples: Library) -> None:
+    host = capture("idle_host_bound")
+    finding = sampled(nsys_samples, "idle_host_bound", "host_work")
+    work = in_steps(host, "host_bookkeeping")
+    lost = sum(during(gap, work, host) for gap in looked_into(host, 100_000))
+    assert (finding.verdict, finding.facts["range"]) == ("fires", "step_*/host_bookkeeping")
+    assert finding.value == pytest.approx(share(host, lost))
+    assert finding.saving_ns == lost
+    assert sampled(nsys_samples, "idle_fixed", "host_work", warmup="exclude").verdict == "clear"
+
+
+def test_host_work_needs_ranges(library: Library, publish: Publish) -> None:
+    alone = by_hand(publish, [(0, 5, 10, 20), (300_000, 300_005, 300_010, 300_020)])
+    assert judged(library, alone, "host_work").verdict == "cannot_judge"
+
+
+def test_no_overlap(nsys_samples: Library) -> None:
+    serial = "streams_serial"
+    finding = sampled(nsys_samples, serial, "no_overlap")
+    copies = capture(serial).copies
+    into = [(one.start, one.end) for one in copies if one.facts["copyKind"] == 1]
+    back = [(one.start, one.end) for one in copies if one.facts["copyKind"] == 2]
+    kernels = spans(serial, "KERNEL")
+    saved = union([*into, *back, *kernels]) - max(map(union, (into, back, kernels)))
+    low, high = window(serial)
+    assert (finding.verdict, finding.saving_ns) == ("fires", saved)
+    assert finding.value == pytest.approx(100 * saved / (high - low))
+    assert finding.facts["overlap_pct"] == 0
+    overlapped = sampled(nsys_samples, "streams_overlapped", "no_overlap")
+    assert overlapped.verdict == "clear"
+    assert overlapped.facts["overlap_pct"] > 80
+    assert sampled(nsys_samples, "launches_tiny", "no_overlap").verdict == "cannot_judge"
+
+
+def test_one_copy_before_all_kernels_has_nothing_to_run_beside(library: Library, publish: Publish) -> None:
+    moved = [made.copy(1, 0, 100, 1000, (1, 2)), made.copy(2, 300, 400, 1000, (2, 1))]
+    once = by_hand(publish, [(50, 60, 100, 200), (60, 70, 200, 300)], memop=moved)
+    assert judged(library, once, "no_overlap").value == 0
+    turns = [made.copy(n, 200 * n, 200 * n + 100, 1000, (1, 2)) for n in range(4)]
+    kernels = [(200 * n, 200 * n + 10, 200 * n + 100, 200 * n + 200) for n in range(4)]
+    finding = judged(library, by_hand(publish, kernels, memop=turns), "no_overlap")
+    assert (finding.verdict, finding.value, finding.saving_ns) == ("fires", 50.0, 400)
+
+
+def test_long_gaps(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    tasks = capture("tasks")
+    finding = sampled(nsys_samples, "tasks", "long_gaps")
+    long = [gap.ns for gap in looked_into(tasks, 500 * MS)]
+    assert (finding.verdict, finding.saving_ns, finding.facts["gaps"]) == ("fires", sum(long), len(long))
+    assert finding.value == pytest.approx(share(tasks, sum(long)))
+    assert finding.facts["longest_ns"] == finding.evidence[0]["ns"] == max(long)
+    assert sampled(nsys_samples, "launches_tiny", "long_gaps").verdict == "clear"
+    calls = publish(lambda db: made.fill(db, api_call=[made.call(1, 1, 5, 9)]))
+    assert judged(library, calls, "long_gaps").verdict == "cannot_judge"
+
+
+def test_module_loading(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """Only strangers' reports have one that weighs: by hand. A call of 9 ms counts where it loads a module alone."""
+    kernels = [(0, 10, 20, 10 * MS), (30 * MS, 45 * MS, 44 * MS, 60 * MS), (69 * MS, 79 * MS - 5, 79 * MS, 100 * MS)]
+    started = by_hand(publish, kernels, api_call=[made.call(1, LOAD, 20 * MS, 25 * MS)])
+    finding = judged(library, started, "module_loading")
+    assert finding.saving_ns == 5 * MS + 14 * MS  # the load, and the launch until the gap ends
+    assert finding.value == pytest.approx(100 * 19 * MS / (100 * MS - 20))
+    assert (finding.verdict, finding.facts["function"]) == ("fires", "cudaLaunchKernel")
+    assert sampled(nsys_samples, "idle_fixed", "module_loading", warmup="exclude").verdict == "clear"
+    without = publish(lambda db: made.fill(db, osrt_call=[made.osrt(1, 6, 5, 9)]))
+    assert judged(library, without, "module_loading").verdict == "cannot_judge"
+
+
+def test_uneven_use(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """By hand: busy but for 100 to 150 and 300 to 330 of 600 ms, which are parts of 20 ms each."""
+    kernels = [(0, 10, 20, 100 * MS), (1, 2, 150 * MS, 300 * MS), (3, 4, 330 * MS, 600 * MS + 20)]
+    finding = judged(library, by_hand(publish, kernels), "uneven_use")
+    edges = [20 + n * 20 * MS for n in range(31)]
+    gaps = [(100 * MS, 150 * MS), (300 * MS, 330 * MS)]
+    parts = [sum(max(0, min(b, high) - max(a, low)) for a, b in gaps) for low, high in pairwise(edges)]
+    low = [ns for ns in parts if ns > 10 * MS]
+    assert (finding.verdict, finding.saving_ns, finding.facts["stretches"]) == ("fires", sum(low), 2)
+    assert finding.value == pytest.approx(100 * len(low) / 30)
+    assert sampled(nsys_samples, "energy", "uneven_use").verdict == "clear"
+    assert sampled(nsys_samples, "launches_tiny", "uneven_use").verdict == "cannot_judge"
+
+
+def test_garbage_collection_by_ranges(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """No report at hand has such ranges: by hand, 30 of 110 µs; the collection beside a kernel counts nothing."""
+    kernels = [(0, 10, 20, 40_020), (80_000, 80_005, 80_010, 110_020)]
+    noted = ranges((10_000, 20_000, "gc"), (45_000, 75_000, "gc"))
+    finding = judged(library, by_hand(publish, kernels, **noted), "garbage_collection")
+    assert (finding.verdict, finding.saving_ns, finding.facts["told_by"]) == ("fires", 30_000, "ranges")
+    assert finding.value == pytest.approx(100 * 30 / 110)
+    assert judged(library, by_hand(publish, kernels), "garbage_collection").verdict == "cannot_judge"
+    full = by_hand(publish, [(0, 10, 20, 50_000), (10, 20, 50_000, 90_000)])
+    assert judged(library, full, "garbage_collection").verdict == "clear"
+
+
+def test_garbage_collection_by_samples(library: Library, publish: Publish) -> None:
+    """One of two samples in 39.98 µs of host code is in the collector of Python."""
+    names = [{"string_id": 50, "value": "gc_collect_main"}, {"string_id": 51, "value": "_PyEval_EvalFrameDefault"}]
+    samples = [
+        {"sample_id": n, "time_ns": t, "global_tid": made.MAIN} for n, t in ((1, 50_000), (2, 70_000), (3, 100_000))
+    ]
+    chains = [
+        {"kind": "sample", "callchain_id": n, "depth": 0, "symbol_id": symbol}
+        for n, symbol in ((1, 50), (2, 51), (3, 50))
+    ]
+    kernels = [(0, 10, 20, 40_020), (80_000, 80_005, 80_010, 110_020)]
+    made_up = by_hand(publish, kernels, cpu_sample=samples, callchain=chains, string=names)
+    finding = judged(library, made_up, "garbage_collection")
+    assert (finding.facts["told_by"], finding.saving_ns) == ("CPU samples", 39_980 // 2)

@@ -1,0 +1,269 @@
+"""Rules about kernels: on samples against the raw export, and on small captures by hand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import pytest
+
+from profiledb.report.library import Library
+from tests.support import memory_reports as made
+from tests.support.found import judged, pct, rows, spans, union, window
+from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+
+GRAPH = "launches_graph.nsys-rep"
+FIXED = "dataloader_fixed.nsys-rep"
+TF32_OF_H200 = 494.7 / (132 * 128 * 2 * 1.98e-3)
+"""Peak of TF32 over that of FP32: data sheet, and 132 SMs of 128 FMAs at 1.98 GHz."""
+
+Ran = tuple[int, int, str, str]
+"""Begin, end, full name and class of a kernel."""
+
+
+def named(sample: str) -> list[tuple[Any, ...]]:
+    """Begin, end, full name, stream, blocks of the kernels of a sample, in their order."""
+    return rows(
+        sample,
+        """SELECT k.start, k."end", s.value, streamId, gridX * gridY * gridZ FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
+        JOIN StringIds AS s ON s.id = demangledName ORDER BY k.start, k.rowid""",
+    )
+
+
+def classes(library: Library, sample: str) -> dict[str, str]:
+    """The class of each kernel by its full name: what the rules build on, and other tests hold."""
+    with library.cursor(library.find(sample).id) as cursor:
+        return dict(cursor.execute("SELECT demangled, class FROM kernel_name").fetchall())
+
+
+@pytest.fixture
+def small(publish: Publish) -> Callable[..., str]:
+    """Publishes a capture of kernels on one stream of an H200."""
+
+    def small_(*ran: Ran, gpu: dict[str, Any] | None = None, blocks: int = 132) -> str:
+        names = list(dict.fromkeys((title, kind) for _, _, title, kind in ran))
+
+        def fill(db: duckdb.DuckDBPyConnection) -> None:
+            insert(db, "gpu", [H100 | {"name": "NVIDIA H200", "clock_hz": 1_980_000_000} | (gpu or {})])
+            insert(db, "report", [{"kind": "nsys", "start_ns": 0, "stop_ns": 10**6, "duration_ns": 10**6}])
+            insert(db, "kernel_name", [name(i, title, kind, title) for i, (title, kind) in enumerate(names)])
+            work = [
+                kernel(i, names.index((title, kind)), a, b, grid_x=blocks) for i, (a, b, title, kind) in enumerate(ran)
+            ]
+            insert(db, "kernel", work)
+            insert(db, "busy", [{"device_id": 0, "start_ns": a, "end_ns": b} for a, b, _, _ in ran])
+
+        return str(publish(fill))
+
+    return small_
+
+
+def test_hot_kernel(nsys_samples: Library) -> None:
+    found = judged(nsys_samples, "energy.nsys-rep", "hot_kernel")
+    total: dict[str, int] = {}
+    for start, end, title, *_ in named("energy"):
+        total[title] = total.get(title, 0) + end - start
+    hottest = max(total, key=lambda title: total[title])
+    assert (found.verdict, found.severity, found.facts["kernel"]) == ("fires", "note", hottest)
+    assert found.value == pytest.approx(100 * total[hottest] / sum(total.values()))
+    assert judged(nsys_samples, "attention.nsys-rep", "hot_kernel").verdict == "clear"
+    assert judged(nsys_samples, GRAPH, "hot_kernel").command == "nsys profile --cuda-graph-trace=node"
+
+
+def test_a_kernel_that_is_too_short_is_not_hot(library: Library, small: Callable[..., str]) -> None:
+    assert judged(library, small((0, 1999, "short", "other")), "hot_kernel").verdict == "clear"
+    assert judged(library, small((0, 2000, "long", "other")), "hot_kernel").verdict == "fires"
+
+
+def test_tensor_cores_unused(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
+    sample = "idle_fixed.nsys-rep"
+    found = judged(nsys_samples, sample, "tensor_cores_unused")
+    slow = union((a, b) for a, b, title, *_ in named(sample) if "ffma" in title or "simt" in title)
+    assert (found.verdict, found.severity, found.cause) == ("fires", "note", "TF32")
+    assert found.value == pytest.approx(pct(slow, window(sample)))
+    assert found.facts["faster"] == pytest.approx(TF32_OF_H200, rel=1e-3)
+    assert found.saving_ns == pytest.approx(slow * (1 - 1 / TF32_OF_H200), rel=1e-3)
+    assert judged(nsys_samples, "transformer_steps.nsys-rep", "tensor_cores_unused").verdict == "clear"
+    unknown = judged(library, small((0, 90, "my_matmul", "matmul"), (90, 100, "b", "other")), "tensor_cores_unused")
+    assert unknown.verdict == "cannot_judge"
+    assert "names" in unknown.why
+    plain = small((0, 90, "volta_sgemm_128x64_nn", "matmul"), gpu={"compute_capability": "6.1", "name": "P40"})
+    assert "no tensor cores" in judged(library, plain, "tensor_cores_unused").why
+
+
+@pytest.mark.parametrize(
+    ("title", "unit", "bits"),
+    [
+        ("nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT", "tensor", 16),
+        ("nvjet_sm100_qqtst_128x256_128x6_2x1_2cta_v_bz_TNT", "tensor", 8),
+        ("ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x3_tn", "tensor", 16),
+        ("volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn", "tensor", 16),
+        ("sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x16_stage4_tensor16x8x8_kernel", "tensor", 32),
+        ("void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4>(T1::Params)", "tensor", 32),
+        ("sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize128x64x16_tensor16x8x16_execute", "tensor", 64),
+        ("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_aligna4", "cuda", 32),
+        ("void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>(T1::Params)", "cuda", None),
+        ("ampere_sgemm_128x64_nn", "cuda", None),
+        ("my_matmul(float*, float*, int)", None, None),
+    ],
+)
+def test_names_of_products(library: Library, small: Callable[..., str], title: str, unit: str, bits: int) -> None:
+    from profiledb.query import views
+
+    with library.cursor(small((0, 9, "one", "matmul")), None, views.needed(["tensor"])) as cursor:
+        found = cursor.execute("SELECT product_unit($1), product_bits($1)", [title]).fetchone()
+    assert found == (unit, bits)
+
+
+def test_low_precision_unused(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
+    found = judged(nsys_samples, FIXED, "low_precision_unused")
+    wide = union((a, b) for a, b, title, *_ in named(FIXED) if "tf32" in title)
+    assert (found.verdict, found.severity, found.value) == ("fires", "note", 0.0)
+    assert found.facts["wide_ns"] == wide
+    assert found.saving_ns == wide // 2
+    assert judged(nsys_samples, "transformer_steps.nsys-rep", "low_precision_unused").value == 100
+    unknown = small((0, 90, "wgmma_kernel", "matmul"), (90, 100, "b", "other"))
+    assert judged(library, unknown, "low_precision_unused").verdict == "cannot_judge"
+
+
+def test_data_movement(nsys_samples: Library) -> None:
+    sample = "transformer_inference.nsys-rep"
+    found = judged(nsys_samples, sample, "data_movement")
+    kinds = classes(nsys_samples, sample)
+    ran = [(a, b, kinds[title] in {"copy", "embedding", "sort"}) for a, b, title, *_ in named(sample)]
+    moved = sum(b - a for a, b, moves in ran if moves)
+    assert found.verdict == "fires"
+    assert found.value == pytest.approx(100 * moved / sum(b - a for a, b, _ in ran))
+    assert found.saving_ns == union((a, b) for a, b, moves in ran if moves)
+    assert judged(nsys_samples, FIXED, "data_movement").verdict == "clear"
+    assert judged(nsys_samples, GRAPH, "data_movement").verdict == "cannot_judge"
+
+
+def test_small_grids(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
+    """No report at hand loses 5 % of its time in small grids: by hand 33 of 132 SMs for half of the time."""
+    found = judged(library, small((0, 10_000, "a", "other"), (19_000, 20_000, "b", "other"), blocks=33), "small_grids")
+    assert (found.verdict, found.value, found.saving_ns, found.facts["launches"]) == ("fires", 37.5, 7500, 1)
+    beside = small((0, 10_000, "a", "other"), (9_000, 20_000, "b", "other"), blocks=33)
+    assert judged(library, beside, "small_grids").value == 0  # beside each other they may fill the GPU
+    clear = judged(nsys_samples, FIXED, "small_grids")
+    ran = named(FIXED)
+    before = after = 0
+    lost = 0.0
+    for i, (start, end, _, _, blocks) in enumerate(ran):
+        after = ran[i + 1][0] if i + 1 < len(ran) else end
+        if blocks < 132 and end - start >= 5000 and start >= before and end <= after:
+            lost += (end - start) * (1 - blocks / 132)
+        before = max(before, end)
+    assert clear.verdict == "clear"
+    assert clear.value == pytest.approx(pct(lost, window(FIXED)), rel=1e-6)
+    unknown = small((0, 10_000, "a", "other"), gpu={"sm_count": None})
+    assert judged(library, unknown, "small_grids").verdict == "cannot_judge"
+
+
+def test_elementwise_chains(nsys_samples: Library) -> None:
+    sample = "attention.nsys-rep"
+    found = judged(nsys_samples, sample, "elementwise_chains")
+    kinds = classes(nsys_samples, sample)
+    chains: list[list[tuple[int, int]]] = []
+    for_stream: dict[int, tuple[int, bool]] = {}
+    for start, end, title, stream, _ in named(sample):
+        light = kinds[title] == "elementwise" and end - start >= 2000
+        reached, was_light = for_stream.get(stream, (0, False))
+        if light and was_light and start - reached < 5000:
+            chains[-1].append((start, end))
+        elif light:
+            chains.append([(start, end)])
+        for_stream[stream] = end, light
+    several = [one for one in chains if len(one) > 1]
+    saved = sum(one[-1][1] - one[0][0] - max(b - a for a, b in one) for one in several)
+    assert len({stream for *_, stream, _ in named(sample)}) == 1
+    assert found.verdict == "fires"
+    assert (found.saving_ns, found.facts["chains"]) == (saved, len(several))
+    assert found.value == pytest.approx(pct(saved, window(sample)))
+    assert judged(nsys_samples, "idle_fixed.nsys-rep", "elementwise_chains").verdict == "clear"
+    assert judged(nsys_samples, "launches_graph_nodes.nsys-rep", "elementwise_chains").verdict == "clear"
+    assert judged(nsys_samples, GRAPH, "elementwise_chains").verdict == "cannot_judge"
+
+
+def test_unfused_attention(nsys_samples: Library) -> None:
+    sample = "transformer_inference.nsys-rep"
+    found = judged(nsys_samples, sample, "unfused_attention")
+    kinds = classes(nsys_samples, sample)
+    between: list[tuple[str, int]] | None = None
+    total = 0
+    for start, end, title, *_ in named(sample):
+        if kinds[title] == "matmul":
+            inner = {kind for kind, _ in between or []}
+            if "softmax" in inner and inner <= {"softmax", "elementwise", "copy", "reduction", "random"}:
+                total += sum(ns for _, ns in between or [])
+            between = []
+        elif between is not None:
+            between.append((kinds[title], end - start))
+    in_parts = rows(
+        sample,
+        """SELECT s.value, k."end" - k.start FROM CUPTI_ACTIVITY_KIND_KERNEL AS k
+        JOIN StringIds AS s ON s.id = k.demangledName JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS r USING (correlationId)
+        JOIN NVTX_EVENTS AS n ON n.globalTid = r.globalTid AND n.start <= r.start AND n."end" >= r."end"
+        LEFT JOIN StringIds AS t ON t.id = n.textId
+        WHERE coalesce(n.text, t.value) IN ('computing_attention_scores', 'computing_softmax', 'final_matmul')""",
+    )
+    told = sum(ns for title, ns in in_parts if kinds[title] != "matmul")
+    assert told > total > 0  # its ranges hold casts before the first product, too
+    assert found.verdict == "fires"
+    assert found.saving_ns == told
+    assert found.value == pytest.approx(pct(told, window(sample)))
+    assert judged(nsys_samples, FIXED, "unfused_attention").verdict == "clear"
+    assert judged(nsys_samples, GRAPH, "unfused_attention").verdict == "cannot_judge"
+
+
+@pytest.mark.parametrize("tokens", [512, 1024, 2048, 4096])
+def test_fused_attention_is_clear_of_it(nsys_samples: Library, tokens: int) -> None:
+    def of(variant: str) -> Any:
+        return judged(nsys_samples, "attention.nsys-rep", "unfused_attention", range=f"tokens_{tokens}/{variant}")
+
+    assert of("fused").verdict == "clear"
+    assert of("naive").verdict == of("softmax_by_hand").verdict == "fires"
+
+
+def test_a_softmax_of_a_loss_is_no_attention(library: Library, small: Callable[..., str]) -> None:
+    def of(softmax: str) -> str:
+        ran = ((0, 50, "gemm", "matmul"), (50, 150, softmax, "softmax"), (150, 200, "gemm", "matmul"))
+        return judged(library, small(*ran), "unfused_attention").verdict
+
+    assert of("softmax_warp_forward<float, float, float, (int)9, (bool)0, (bool)0>(T2 *)") == "fires"
+    assert of("softmax_warp_forward<float, float, float, (int)9, (bool)1, (bool)0>(T2 *)") == "clear"
+    assert of("cunn_SoftMaxForward<4, float, float, float, LogSoftMaxForwardEpilogue>(float *)") == "clear"
+
+
+def test_memory_bound(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """No report at hand is: by hand, 80 % of DRAM while a kernel ran, and nothing after it."""
+
+    def measured(issue: float) -> str:
+        def fill(db: duckdb.DuckDBPyConnection) -> None:
+            made.fill(db, busy=((0, 100),), kernel=[kernel(1, 1, 0, 100)])
+            titles = (
+                "DRAM Read Bandwidth [Throughput %]",
+                "DRAM Write Bandwidth [Throughput %]",
+                "SM Issue",
+                "Tensor Active",
+            )
+            for i, title in enumerate(titles):
+                insert(db, "gpu_metric_name", [{"gpu_id": 0, "metric_id": i, "name": title}])
+                db.execute(f'ALTER TABLE gpu_metric ADD COLUMN "{title}" DOUBLE')
+            for moment, values in ((20, (40, 20, issue, 0)), (60, (60, 40, issue, 0)), (500, (0, 0, 0, 0))):
+                insert(db, "gpu_metric", [{"gpu_id": 0, "time_ns": moment} | dict(zip(titles, values, strict=True))])
+
+        return str(publish(fill))
+
+    found = judged(library, measured(10), "memory_bound")
+    assert (found.verdict, found.severity, found.value, found.facts["samples"]) == ("fires", "note", 80.0, 2)
+    assert judged(library, measured(50), "memory_bound").value == 0
+    assert judged(nsys_samples, "transformer_inference.nsys-rep", "memory_bound").verdict == "clear"
+    assert "--gpu-metrics-devices" in judged(nsys_samples, FIXED, "memory_bound").command
+
+
+def test_all_kernels_of_a_sample_are_looked_at(nsys_samples: Library) -> None:
+    """The union of all kernels is what the views of the rules say, where nothing communicates."""
+    found = judged(nsys_samples, "streams_overlapped.nsys-rep", "tensor_cores_unused")
+    assert found.facts["cuda_ns"] == union(spans("streams_overlapped.nsys-rep", "KERNEL"))

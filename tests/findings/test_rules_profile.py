@@ -1,0 +1,207 @@
+"""Rules about launches that Nsight Compute measured: by hand on made-up launches, and against ncu's own estimates."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profiledb.findings import judge as judges
+from profiledb.findings import rulebook
+from profiledb.findings.judge import Finding
+from profiledb.query import analysis
+from profiledb.report import store
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
+from tests.conftest import copy_data
+
+SMS = 132
+BUSY = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
+CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
+ACTIVE = "smsp__thread_inst_executed_per_inst_executed.ratio"
+TENSOR = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"
+LOCAL, GLOBAL = "smsp__sass_inst_executed_op_local_ld.sum", "smsp__sass_inst_executed_op_global_ld.sum"
+STALL, LATENCY = (
+    "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio",
+    "smsp__average_warp_latency_per_inst_issued.ratio",
+)
+
+Launch = Mapping[str, Any]
+Publish = Callable[[Sequence[Launch]], str]
+
+
+def launch(
+    duration_ns: int = 100, kernel: str = "work", metrics: Mapping[str, float] | None = None, **row: Any
+) -> Launch:
+    """A launch with what ncu measured of it: columns of ncu_launch, and metrics by name."""
+    return {"kernel": kernel, "duration_ns": duration_ns, "device_id": 0, "cc": "9.0", "metrics": metrics or {}, **row}
+
+
+@pytest.fixture
+def publish(empty_library: Library, tmp_path: Path) -> Publish:
+    """Publishes a Compute report of launches, and answers its id."""
+
+    def published(launches: Sequence[Launch]) -> str:
+        number = len(empty_library.list())
+        names = sorted({name for one in launches for name in one["metrics"]})
+        path = empty_library.folder / f"made_{number}.duckdb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with store.create(path) as db:
+            db.execute(f"INSERT INTO gpu (gpu_id, name, sm_count) VALUES (0, 'GPU', {SMS})")
+            for kernel, kind in {(one["kernel"], one.get("class", "other")) for one in launches}:
+                db.execute(
+                    "INSERT INTO kernel_name (name_id, demangled, short, class) VALUES (0, ?, ?, ?)",
+                    [kernel, kernel, kind],
+                )
+            for at, name in enumerate(names):
+                db.execute("INSERT INTO ncu_metric_name VALUES (?, ?, '')", [at, name])
+            for launch_id, one in enumerate(launches):
+                row = {"launch_id": launch_id} | {
+                    key: one[key] for key in one if key not in ("metrics", "class", "rules")
+                }
+                db.execute(
+                    f"INSERT INTO ncu_launch ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                    list(row.values()),
+                )
+                for name, value in one["metrics"].items():
+                    db.execute("INSERT INTO ncu_metric VALUES (?, ?, ?, NULL)", [launch_id, names.index(name), value])
+                for rule, kind, speedup in one.get("rules", ()):
+                    db.execute(
+                        "INSERT INTO ncu_rule VALUES (?, 0, 'Section', ?, 'OPT', 'Do it.', ?, ?)",
+                        [launch_id, rule, kind, speedup],
+                    )
+        rows = {"ncu_launch": len(launches)}
+        empty_library.publish(
+            path, Manifest(f"{number:016x}", SCHEMA_VERSION, f"made_{number}", "ncu", str(number), 1, rows=rows)
+        )
+        return f"{number:016x}"
+
+    return published
+
+
+def judged(library: Library, report: str, rule: str) -> Finding:
+    return judges.judge(library, library.find(report), {}, [rulebook.load()[rule]])[0]
+
+
+NEAR_PEAK = {"sm_throughput_pct": 90.0, "memory_throughput_pct": 40.0}
+IDLE_UNITS = {"sm_throughput_pct": 20.0, "memory_throughput_pct": 30.0}
+
+# rule: a launch of 100 ns for which it holds, the ns that are saved of it, one of which it does not, one without data
+CASES: dict[str, tuple[Launch, float, Launch, Launch]] = {
+    "profile_small_grid": (launch(grid_size=33), 75, launch(grid_size=132), launch()),
+    "profile_tail": (
+        launch(waves_per_sm=1.2, occupancy_pct=50.0, theoretical_occupancy_pct=100.0), 50,
+        launch(waves_per_sm=7.2, occupancy_pct=50.0, theoretical_occupancy_pct=100.0), launch(),
+    ),
+    "profile_achieved_occupancy": (
+        launch(occupancy_pct=60.0, theoretical_occupancy_pct=100.0, **IDLE_UNITS), 40,
+        launch(occupancy_pct=95.0, theoretical_occupancy_pct=100.0, **IDLE_UNITS), launch(**IDLE_UNITS),
+    ),
+    "profile_theoretical_occupancy": (
+        launch(theoretical_occupancy_pct=25.0, registers_per_thread=255, **IDLE_UNITS), 70,
+        launch(theoretical_occupancy_pct=25.0, registers_per_thread=255, **NEAR_PEAK), launch(**IDLE_UNITS),
+    ),
+    "profile_issue_slots": (
+        launch(issue_active_per_cycle=0.4, **IDLE_UNITS), 60, launch(issue_active_per_cycle=0.7, **IDLE_UNITS),
+        launch(),
+    ),
+    "profile_stalls": (
+        launch(issue_active_per_cycle=0.3, metrics={STALL: 6.0, LATENCY: 10.0}, **IDLE_UNITS), 60,
+        launch(issue_active_per_cycle=0.9, metrics={STALL: 6.0, LATENCY: 10.0}, **IDLE_UNITS), launch(**IDLE_UNITS),
+    ),
+    "profile_block_size": (launch(block_size=48), 25, launch(block_size=64), launch()),
+    "profile_divergence": (
+        launch(metrics={ACTIVE: 8.0}, **NEAR_PEAK), 67.5, launch(metrics={ACTIVE: 30.0}, **NEAR_PEAK),
+        launch(**NEAR_PEAK),
+    ),
+    "profile_bank_conflicts": (
+        launch(metrics={CONFLICTS: 50, BUSY: 100}, l1_throughput_pct=60.0), 30,
+        launch(metrics={CONFLICTS: 5, BUSY: 100}, l1_throughput_pct=60.0), launch(l1_throughput_pct=60.0),
+    ),
+    "profile_spills": (
+        launch(metrics={LOCAL: 25, GLOBAL: 75}, **IDLE_UNITS), 7.5,
+        launch(metrics={LOCAL: 0, GLOBAL: 75}, **IDLE_UNITS), launch(**IDLE_UNITS),
+    ),
+    "profile_no_tensor_cores": (
+        launch(metrics={TENSOR: 0.0}, **{"class": "matmul"}), 90, launch(metrics={TENSOR: 60.0}, **{"class": "matmul"}),
+        launch(),
+    ),
+    "profile_advice": (
+        launch(rules=[("A", "global", 30.0), ("B", "global", 40.0), ("C", "local", 90.0)]), 40,
+        launch(rules=[("C", "local", 90.0)]), launch(),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_by_hand(rule: str, publish: Publish, empty_library: Library) -> None:
+    """A launch for which the rule holds takes a fourth of the time: the saving counts that, the share all of it."""
+    holds, saved, not_, unknown = CASES[rule]
+    fires = judged(empty_library, publish([holds, {**not_, "duration_ns": 300}]), rule)
+    assert fires.verdict == ("fires" if saved / 4 >= fires.threshold else "clear")
+    assert fires.value == pytest.approx(saved / 4)
+    assert fires.saving_ns == round(saved)
+    assert [piece["launch"] for piece in fires.evidence] == [0]
+    assert judged(empty_library, publish([holds]), rule).verdict == "fires"
+    clear = judged(empty_library, publish([not_]), rule)
+    assert (clear.verdict, clear.value, clear.evidence) == ("clear", 0, ())
+    assert judged(empty_library, publish([unknown]), rule).verdict == "cannot_judge"
+
+
+def test_the_stall_says_what_to_do(publish: Publish, empty_library: Library) -> None:
+    finding = judged(empty_library, publish([CASES["profile_stalls"][0]]), "profile_stalls")
+    assert finding.cause == "long scoreboard"
+    assert any("cp.async" in line for line in finding.rule.advised(finding.cause))
+
+
+def test_small_grids_save_what_ncu_says(every_report: Library) -> None:
+    """Nsight Compute prints the same estimate of the same launches."""
+    report = every_report.find("transformer_training.ncu-rep")
+    finding = judged(every_report, report.id, "profile_small_grid")
+    rows = analysis.query(
+        every_report, report.id,
+        "SELECT launch_id, speedup_pct FROM ncu_rule WHERE rule = 'LaunchConfiguration' AND message LIKE '%grid%'"
+        " AND speedup_pct IS NOT NULL",
+    )  # fmt: skip
+    said = dict(zip(rows["launch_id"], rows["speedup_pct"], strict=True))
+    ours = {piece["launch"]: piece["value"] for piece in finding.evidence}
+    both = said.keys() & ours.keys()
+    assert len(both) >= 5
+    assert {one: ours[one] for one in both} == pytest.approx({one: said[one] for one in both}, abs=0.01)
+
+
+def test_the_value_is_the_time_above_the_roof(every_report: Library) -> None:
+    report = every_report.find("attention.ncu-rep")
+    finding = judged(every_report, report.id, "profile_below_roof")
+    roof = analysis.run(every_report, report.id, "ncu_roofline").query("level == 'dram' and is_main")
+    times = roof["duration_ns"].astype(float)
+    above = (times * (1 - roof["pct_of_roof"] / 100)).clip(lower=0)
+    assert finding.value == pytest.approx(float(100 * above.sum() / times.sum()))
+    assert finding.verdict == "fires"
+    assert judged(every_report, "kernels.ncu-rep", "profile_below_roof").verdict == "clear"
+
+
+def test_no_sample_computes_in_fp64(every_report: Library) -> None:
+    """So the rule fires on none of them; what the GPU could do in FP64 was measured."""
+    assert judged(every_report, "kernels.ncu-rep", "profile_fp64").verdict == "clear"
+
+
+def test_a_linked_systems_report_weighs_by_its_own_time(every_report: Library, tmp_path: Path) -> None:
+    """What a launch stands for is the time of the kernels with its name, grid and block in the selection."""
+    copy_data(every_report.folder.parent, tmp_path / "data")
+    library = Library(tmp_path / "data" / "library")
+    systems, compute = (library.find(f"transformer_training.{kind}-rep").id for kind in ("nsys", "ncu"))
+    rule = "profile_small_grid"
+    assert judged(library, systems, rule).why == "This report has no linked Compute report."
+    library.link(systems, compute)
+    finding = judged(library, systems, rule)
+    pairs = analysis.run(library, systems, "time_weighted_roofline", {"ncu": compute})
+    measured = pairs[pairs["match"] == "exact"]
+    blocks = measured["grid"].map(lambda grid: math.prod(map(int, grid.split("x"))))
+    saved = (measured["total_ns"] * ((SMS - blocks) / SMS).clip(lower=0)).sum()
+    assert finding.value == pytest.approx(100 * saved / measured["total_ns"].sum())
+    assert finding.saving_ns == pytest.approx(saved, abs=2)
+    assert finding.saving_pct is not None
+    assert finding.saving_pct < finding.value

@@ -1,0 +1,120 @@
+"""Rules about steps: on small captures by hand, and on samples against the ranges of the raw export."""
+
+import statistics
+from collections.abc import Sequence
+from itertools import accumulate
+
+import pytest
+
+from profiledb.report.library import Library
+from tests.second import steps as told
+from tests.support.found import judged
+from tests.support.page_reports import make_library
+from tests.support.ranged import Capture, make_capture
+from tests.support.waits import capture as export
+from tests.support.waits import sampled
+
+__all__ = ["make_capture", "make_library"]  # fixtures
+
+US = 1000
+
+
+def loop(capture: Capture, lasts: Sequence[int], names: Sequence[str] = ()) -> str:
+    """Steps that take so many µs each, one after the other, with a kernel of 10 ns at the start of each."""
+    ends = list(accumulate(US * one for one in lasts))
+    starts = [0, *ends[:-1]]
+    called = names or [f"step_{n}" for n in range(len(lasts))]
+    ranges = [(start, end, name) for start, end, name in zip(starts, ends, called, strict=True)]
+    return capture(ranges, [(start + 5, start + 20, start + 30, "one") for start in starts])
+
+
+def times(sample: str) -> list[int]:
+    """How long each step that counts lasts: to the end of its range or of what it ran, from the end of the last."""
+    found = export(sample)
+    best = told.loops(found, "process")[0]
+    lasts, reached = [], 0
+    for one in best.counted:
+        until = max([one.end, *(op.end for op in best.ran[one].operations)]) if one in best.ran else one.end
+        lasts.append(until - max(one.start, reached))
+        reached = max(reached, until)
+    return lasts
+
+
+def test_outliers(capture: Capture, library: Library) -> None:
+    """Of 10 steps of 100 µs one takes 300: it takes 200 of 1200 µs above the median."""
+    finding = judged(library, loop(capture, [100] * 6 + [300] + [100] * 3), "step_outliers")
+    assert (finding.verdict, finding.saving_ns, finding.facts["outliers"]) == ("fires", 200 * US, 1)
+    assert finding.value == pytest.approx(100 * 200 / 1200)
+    assert finding.evidence[0]["range"] == finding.facts["range"] == "step_6"
+    assert judged(library, loop(capture, [100] * 9 + [149]), "step_outliers").verdict == "clear"
+    assert judged(library, loop(capture, [100, 100, 300]), "step_outliers").verdict == "cannot_judge"
+
+
+def test_sizes_are_no_steps(capture: Capture, library: Library, nsys_samples: Library) -> None:
+    sizes = loop(capture, [100, 100, 300, 900], [f"tokens_{2**n}" for n in range(4)])
+    for rule in ("step_outliers", "step_tail", "step_growth", "unsteady_steps"):
+        assert judged(library, sizes, rule).verdict == "cannot_judge"
+        assert sampled(nsys_samples, "attention", rule).verdict == "cannot_judge"
+
+
+@pytest.mark.parametrize("sample", ["dataloader_starved", "dataloader_fixed", "idle_host_bound", "streams_serial"])
+def test_outliers_of_samples(nsys_samples: Library, sample: str) -> None:
+    lasts = times(sample)
+    middle = statistics.median(lasts)
+    lost = sum(one - middle for one in lasts if one > 1.5 * middle)
+    finding = sampled(nsys_samples, sample, "step_outliers", warmup="exclude")
+    assert finding.value == pytest.approx(100 * lost / sum(lasts))
+    assert finding.facts["median_ns"] == pytest.approx(middle)
+    assert (finding.verdict, finding.facts["steps"]) == ("clear", len(lasts))
+
+
+def test_tail(capture: Capture, library: Library, nsys_samples: Library) -> None:
+    """No report at hand has one: by hand, 18 steps of 100 µs among which 4 take 140."""
+    lasts = [100] * 9 + [140] * 2 + [100] * 9 + [140] * 2
+    finding = judged(library, loop(capture, lasts), "step_tail")
+    assert (finding.verdict, finding.value, finding.saving_ns) == ("fires", 1.4, 4 * 40 * US)
+    fixed = times("idle_fixed")
+    clear = sampled(nsys_samples, "idle_fixed", "step_tail", warmup="exclude")
+    assert clear.verdict == "clear"
+    assert clear.value == pytest.approx(
+        statistics.quantiles(fixed, n=20, method="inclusive")[-1] / statistics.median(fixed)
+    )
+    assert sampled(nsys_samples, "dataloader_fixed", "step_tail").verdict == "cannot_judge"
+
+
+def test_growth(capture: Capture, library: Library, nsys_samples: Library) -> None:
+    """No report at hand has enough steps that grow: by hand, 9 steps from 100 to 180 µs."""
+    finding = judged(library, loop(capture, [100 + 10 * n for n in range(9)]), "step_growth")
+    assert (finding.verdict, finding.facts["first_ns"], finding.facts["last_ns"]) == ("fires", 110 * US, 170 * US)
+    assert finding.value == pytest.approx(100 * 60 / 110)
+    assert finding.saving_ns == sum(10 * n for n in range(1, 8)) * US
+    late = judged(library, loop(capture, [100] * 8 + [101]), "step_growth")
+    assert late.verdict == "clear"
+    assert sampled(nsys_samples, "idle_host_bound", "step_growth", warmup="exclude").verdict == "clear"
+    assert sampled(nsys_samples, "tasks", "step_growth").verdict == "cannot_judge"
+
+
+@pytest.mark.parametrize(("sample", "verdict"), [("dataloader_starved", "fires"), ("dataloader_fixed", "clear")])
+def test_steps_that_are_not_steady(nsys_samples: Library, sample: str, verdict: str) -> None:
+    lasts = times(sample)
+    scatter = [
+        100 * statistics.stdev(five) / statistics.fmean(five)
+        for five in (lasts[at : at + 5] for at in range(len(lasts) - 4))
+    ]
+    windows = next((at for at, cv in enumerate(scatter) if cv < 15), len(scatter))
+    finding = sampled(nsys_samples, sample, "unsteady_steps", warmup="exclude")
+    assert (finding.verdict, finding.value) == (verdict, windows)
+    assert finding.saving_ns is None
+    assert sampled(nsys_samples, "transformer_steps", "unsteady_steps").verdict == "cannot_judge"
+
+
+def test_warmup_inside(capture: Capture, library: Library, nsys_samples: Library) -> None:
+    """The first of 6 steps takes 300 µs instead of 100: 200 of the 700 µs from the first kernel to the last."""
+    finding = judged(library, loop(capture, [300] + [100] * 5), "warmup_inside")
+    assert (finding.verdict, finding.severity, finding.facts["above_ns"]) == ("fires", "warning", 200 * US)
+    assert finding.value == pytest.approx(100 * 200 * US / (700 * US + 10))
+    cold = sampled(nsys_samples, "transformer_training", "warmup_inside")
+    warm = [one for one in export("transformer_training").ranges if one.name == "warmup"]
+    assert (cold.verdict, cold.facts["named_ns"]) == ("fires", sum(one.end - one.start for one in warm))
+    assert sampled(nsys_samples, "transformer_training", "warmup_inside", warmup="exclude").verdict == "clear"
+    assert judged(library, capture([], [(0, 5, 9, "one")]), "warmup_inside").verdict == "cannot_judge"

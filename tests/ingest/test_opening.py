@@ -1,0 +1,68 @@
+"""The worker prepares what it took in, beside its work, and nothing of that outlives it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from ingest.opening import Opening
+from profiledb.query import kept, request
+from profiledb.report.catalog import Job
+from profiledb.report.library import Library
+from tests.conftest import ROOT, SAMPLES, wait_until
+
+REPORT = "transformer_inference.sqlite"
+
+
+def test_the_worker_prepares_a_report_after_it_is_ready(tmp_path: Path) -> None:
+    inbox, library = tmp_path / "inbox", Library(tmp_path / "library")
+    inbox.mkdir()
+    (inbox / REPORT).write_bytes((SAMPLES / REPORT).read_bytes())
+    argv = [sys.executable, "-m", "ingest", "--until-stdin-closes", "--samples", "off"]
+    folders = ["--inbox", str(inbox), "--library", str(library.folder)]
+    worker = subprocess.Popen([*argv, *folders], stdin=subprocess.PIPE, cwd=ROOT)
+    try:
+        wait_until(lambda: bool(library.list()))
+        (report,) = library.list()
+        # the last but one that is asked for: the process is at its end
+        last = request.build(library, report.id, "range_facts", {"warmup": "exclude"})
+        plain = request.build(library, report.id, "range_facts")
+        wait_until(lambda: any(kept.read(library, one) is not None for one in (last, plain)))
+    finally:
+        assert worker.stdin
+        worker.stdin.close()
+        assert worker.wait(30) == 0
+    assert not _left(library.folder)
+
+
+def test_a_process_that_dies_is_started_again_and_not_for_ever(tmp_path: Path) -> None:
+    opening = Opening(tmp_path)
+    opening.add(Job("/inbox/a", "a", "", "ready", report_id="0123456789abcdef"))
+    opening.add(Job("/inbox/b", "b", "", "failed", report_id="1123456789abcdef"))
+    starts = 0
+    opening.look()
+    while opening._process is not None:
+        starts += 1
+        opening._process.kill()
+        opening._process.wait()
+        opening.look()
+    assert starts == 5
+    assert not opening._waiting
+
+
+def test_it_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    opening = Opening(tmp_path)
+    opening.add(Job("/inbox/a", "a", "", "ready", report_id="0123456789abcdef"))
+    opening.look()
+    assert opening._process
+    process = psutil.Process(opening._process.pid)
+    opening.stop()
+    assert not process.is_running()
+    opening.look()
+    assert opening._process is None
+
+
+def _left(folder: Path) -> list[str]:
+    found = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+    return [line for line in map(" ".join, found) if str(folder) in line]

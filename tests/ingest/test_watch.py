@@ -1,0 +1,73 @@
+"""What makes the worker wait before it takes a file, and what does not."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ingest.watch import Watch
+from tests.conftest import wait_until
+
+PATIENCE_S = 1000.0
+"""Longer than any test: what is taken did not wait for it."""
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Iterator[Watch]:
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    watch = Watch(inbox, PATIENCE_S)
+    watch.start()
+    if watch._observer is None:
+        pytest.skip("no events of the file system here")
+    yield watch
+    watch.stop()
+
+
+def test_what_is_moved_from_a_hidden_name_is_whole(watch: Watch) -> None:
+    half = watch.folder / ".upload-1"
+    half.write_bytes(b"x")
+    watch.finished()
+    target = half.replace(watch.folder / "a.sqlite")
+    wait_until(lambda: watch.finished() == [target])
+    assert not watch.restless
+
+
+def test_so_is_what_lies_in_a_folder_that_is_moved(watch: Watch) -> None:
+    half = watch.folder / ".opening-1"
+    half.mkdir()
+    (half / "a.sqlite").write_bytes(b"x")
+    watch.finished()
+    half.replace(watch.folder / "opened")
+    wait_until(lambda: watch.finished() == [watch.folder / "opened" / "a.sqlite"])
+
+
+def test_what_is_written_under_its_name_is_waited_for(watch: Watch) -> None:
+    """A file that another one follows, which is whole, so that the events of both have come."""
+    (watch.folder / "slow.sqlite").write_bytes(b"x")
+    half = watch.folder / ".upload-2"
+    half.write_bytes(b"x")
+    target = half.replace(watch.folder / "a.sqlite")
+    wait_until(lambda: watch.finished() == [target])
+    assert watch.restless
+
+
+def test_what_changes_after_it_was_moved_is_waited_for(watch: Watch) -> None:
+    half = watch.folder / ".upload-3"
+    half.write_bytes(b"x")
+    target = half.replace(watch.folder / "a.sqlite")
+    wait_until(lambda: watch.finished() == [target])
+    target.write_bytes(b"longer")
+    assert watch.finished() == []
+    assert watch.restless
+
+
+def test_a_move_from_elsewhere_says_nothing(watch: Watch, tmp_path: Path) -> None:
+    """A copying program may have a hidden name of its own outside, and write on."""
+    outside = tmp_path / ".hidden.sqlite"
+    outside.write_bytes(b"x")
+    outside.replace(watch.folder / "slow.sqlite")
+    half = watch.folder / ".upload-4"
+    half.write_bytes(b"x")
+    target = half.replace(watch.folder / "a.sqlite")
+    wait_until(lambda: watch.finished() == [target])

@@ -1,0 +1,66 @@
+"""Sweeps: one check over many cases, every analysis of every report for example, of which a run takes a part.
+
+The parts are the same for all processes of a run, and change by the day (UTC), so that each case has its turn within
+``PARTS`` days. A whole run, ``make test-all``, takes all of them. ``WARPDECK_TEST_SWEEPS`` is ``all``, or the number of
+a day as pytest prints it first, which has that day's parts again.
+"""
+
+import os
+import zlib
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import pytest
+
+Case = TypeVar("Case")
+
+VARIABLE = "WARPDECK_TEST_SWEEPS"
+# At once, because a conftest.py below may ask before pytest is configured. The day may end before the run does: the
+# processes of pytest-xdist inherit it.
+os.environ.setdefault(VARIABLE, str(datetime.now(UTC).date().toordinal()))
+
+PARTS = 8
+"""Days after which every case has been checked."""
+
+
+def whole() -> bool:
+    """Whether this run takes every case."""
+    return os.environ[VARIABLE] == "all"
+
+
+def part(cases: Iterable[Case], key: int = 0, parts: int = PARTS) -> list[Case]:
+    """Those of the cases that it is the turn of: of ``parts`` one, and never none where there are any.
+
+    ``key`` is a number of what they are cases of, so that not everything has the same turn.
+    """
+    every = list(cases)
+    if whole() or not every:
+        return every
+    turn = (int(os.environ[VARIABLE]) + key) % parts
+    return every[turn::parts] or [every[turn % len(every)]]
+
+
+def pytest_report_header() -> str:
+    return f"sweeps: {VARIABLE}={os.environ[VARIABLE]}" + ("" if whole() else ", a part of each; all: every case")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what is marked ``sweep`` and has not its turn: cases of a function, counted one after the other.
+
+    One that is asked for alone runs.
+    """
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sweep"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    out = {item for name, ones in cases.items() for item in left_out(ones, zlib.crc32(name.encode()))}
+    if out:
+        items[:] = [item for item in items if item not in out]
+        config.hook.pytest_deselected(items=list(out))
+
+
+def left_out(cases: Sequence[pytest.Item], key: int) -> set[pytest.Item]:
+    marker = cases[0].get_closest_marker("sweep")
+    parts = marker.kwargs.get("parts", PARTS) if marker else PARTS
+    return set(cases) - set(part(cases, key, parts))

@@ -1,0 +1,120 @@
+"""What tests of rules about waiting share: gaps of a raw export, and small captures by hand."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from profiledb.findings.judge import Finding
+from profiledb.report.library import Library
+from tests.conftest import SAMPLES
+from tests.second import idle, raw
+from tests.second.idle import Gap
+from tests.second.raw import Call, Capture, Range
+from tests.support import memory_reports as made
+from tests.support.found import Span, bare, judged, union
+from tests.support.page_reports import Fill, kernel
+
+LAUNCH, SYNC, SEM, LOAD = 1, 2, 6, 7
+"""Functions of memory_reports: cudaLaunchKernel, cudaStreamSynchronize, sem_wait, cuLibraryLoadData."""
+MS = 1_000_000
+
+
+@cache
+def capture(sample: str) -> Capture:
+    """The export of a sample."""
+    return raw.read(SAMPLES / f"{sample}.sqlite")
+
+
+def sampled(library: Library, sample: str, rule: str, **params: Any) -> Finding:
+    """What a rule says of a sample."""
+    (report,) = (one for one in library.list() if Path(one.name).stem == sample and "ncu" not in Path(one.name).suffix)
+    return judged(library, report.id, rule, **params)
+
+
+def looked_into(found: Capture, least: int = idle.SHORT) -> Iterator[Gap]:
+    """The gaps of at least so many ns."""
+    return (gap for gap in idle.gaps(found) if gap.ns >= least)
+
+
+def share(found: Capture, ns: float) -> float:
+    """A time in percent of that from the first to the last operation."""
+    return 100.0 * ns / idle.spans_ns(found)
+
+
+def waited(gap: Gap) -> Span:
+    """The part of a gap until the launch of what ends it returned."""
+    assert gap.follower.call is not None
+    return gap.start, min(max(gap.start, gap.follower.call.end), gap.end)
+
+
+def during(gap: Gap, several: Iterable[Range], found: Capture, calls: bool = False) -> int:
+    """How long the launching thread was in one of these ranges before it launched; without ``calls`` outside CUDA."""
+    low, high = waited(gap)
+    tid = gap.follower.call.tid if gap.follower.call else None
+
+    def inside(those: Iterable[Any]) -> list[Span]:
+        there = ((max(one.start, low), min(one.end, high)) for one in those if one.tid == tid)
+        return [(start, end) for start, end in there if end > start]
+
+    held = inside(several)
+    return union(held) if calls else bare(held, inside(found.calls))
+
+
+def in_steps(found: Capture, name: str) -> list[Range]:
+    """The ranges of a name that lie in a step."""
+    steps = [one for one in found.ranges if one.name.startswith("step_")]
+    named = [one for one in found.ranges if one.name == name]
+    return [one for one in named if any(step.start <= one.start and one.end <= step.end for step in steps)]
+
+
+def outermost(calls: list[Call]) -> list[Call]:
+    """Calls of one thread that begin in no other."""
+    kept: list[Call] = []
+    for call in sorted(calls, key=lambda one: (one.start, -one.end)):
+        if not kept or call.end > kept[-1].end:
+            kept.append(call)
+    return kept
+
+
+def by_hand(
+    publish: Callable[..., str], kernels: list[tuple[int, int, int, int]], after: Fill | None = None, **tables: Any
+) -> str:
+    """A capture of kernels: begin and end of the call (of one thread), begin and end on the GPU, in ns.
+
+    ``after`` changes what was written.
+    """
+    ran = [
+        kernel(100 + i, 1, start, end, call_id=100 + i, global_pid=made.PID, process_range=None)
+        for i, (_, _, start, end) in enumerate(kernels)
+    ]
+    calls = [made.call(100 + i, LAUNCH, low, high) for i, (low, high, _, _) in enumerate(kernels)]
+    moved = [(one["start_ns"], one["end_ns"]) for one in tables.get("memop", [])]
+    busy = tuple(sorted([*moved, *((start, end) for _, _, start, end in kernels)]))
+    tables["api_call"] = [*calls, *tables.get("api_call", [])]
+    stop = max(end for _, end in busy)
+
+    def fill(db: duckdb.DuckDBPyConnection) -> None:
+        made.fill(db, stop=stop, busy=busy, kernel=ran, **tables)
+        if after:
+            after(db)
+
+    return publish(fill)
+
+
+def ranges(*several: tuple[int, int, str]) -> dict[str, Any]:
+    """Rows of ranges of one thread that do not nest: begin, end and name."""
+    names = {name: number for number, name in enumerate(dict.fromkeys(name for _, _, name in several), 1)}
+    return {
+        "range": [
+            {
+                "range_id": n, "start_ns": start, "end_ns": end, "closed": True, "style": "PushPop", "level": 0,
+                "name_id": names[name], "path_id": names[name], "pre": n, "post": n, "global_tid": made.MAIN,
+            }
+            for n, (start, end, name) in enumerate(several, 1)
+        ],
+        "range_name": [{"name_id": n, "text": name, "name": name} for name, n in names.items()],
+        "range_path": [{"path_id": n, "level": 0, "name": name, "path": name} for name, n in names.items()],
+    }  # fmt: skip
