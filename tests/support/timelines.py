@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from profiledb.report import store
 from profiledb.report.library import Library
@@ -17,6 +18,7 @@ REPORT = "0123456789abcdef"
 PID = 1 << 24
 TIDS = (PID + 1, PID + 2)
 
+Times = Sequence[int] | NDArray[np.int64]
 Rows = dict[str, Any]
 """Columns of a table by name."""
 
@@ -40,7 +42,7 @@ def timelines(shelf: Library) -> Timelines:
     return Timelines(shelf, classes.load())
 
 
-def kernels(starts: Sequence[int], ends: Sequence[int], stream: int = 7, first: int = 1) -> Rows:
+def kernels(starts: Times, ends: Times, stream: int = 7, first: int = 1) -> Rows:
     """Kernels of GPU 0 on a stream, numbered from ``first`` on, of eight names in turn."""
     n = len(starts)
     numbers = np.arange(first, first + n)
@@ -57,7 +59,7 @@ def joined(*parts: Rows) -> Rows:
     return {column: np.concatenate([np.asarray(part[column]) for part in parts]) for column in parts[0]}
 
 
-def calls(starts: Sequence[int], ends: Sequence[int], tid: int, first: int = 1) -> Rows:
+def calls(starts: Times, ends: Times, tid: int, first: int = 1) -> Rows:
     """CUDA calls of a thread."""
     n = len(starts)
     numbers = np.arange(first, first + n)

@@ -62,7 +62,7 @@ def of_lane(shelf: Timelines, lane: int) -> tuple[NDArray[np.int64], NDArray[np.
         query = f"SELECT start_ns, end_ns FROM api_call WHERE global_tid = {shown['tid']}"
     with shelf.cursor(REPORT) as cursor:
         rows = cursor.execute(query).fetchnumpy()
-    return rows["start_ns"] - opened.origin_ns, rows["end_ns"] - opened.origin_ns
+    return np.asarray(rows["start_ns"]) - opened.origin_ns, np.asarray(rows["end_ns"]) - opened.origin_ns
 
 
 def checked(opened: Opened) -> list[int]:
