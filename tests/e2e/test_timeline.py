@@ -222,7 +222,8 @@ def test_moving_runs_no_script_and_comes_back(training: TimelinePage) -> None:
     page = training.page
     page.evaluate(RUNS)
     whole = training.state
-    x, y = training.x(400e6), training.y(training.lane("stream")["id"])
+    left = round(training.plot.evaluate("canvas => canvas.getBoundingClientRect().left"), 3)
+    x, y = 700 - left % 1, training.y(training.lane("stream")["id"])  # a wheel tells whole pixels
     training.plot.hover(position={"x": x, "y": y})
     t = training.state["cursor"]
     for _ in range(12):
@@ -340,7 +341,9 @@ def test_names_with_markup_stay_text(page: Page, address: str, library: Library)
     expect(timeline.panel).to_contain_text("onerror=window.ran=1")
     chosen = timeline.state["chosen"]
     timeline.go(chosen["start"] - 1000, chosen["end"] + 1000)
-    timeline.plot.hover(position={"x": timeline.x((chosen["start"] + chosen["end"]) / 2), "y": timeline.y(chosen["lane"])})
+    timeline.plot.hover(
+        position={"x": timeline.x((chosen["start"] + chosen["end"]) / 2), "y": timeline.y(chosen["lane"])}
+    )
     expect(page.locator(".tip b")).to_have_text(chosen["name"])
     expect(page.locator(".tl img")).to_have_count(0)
     assert page.evaluate("window.ran") is None

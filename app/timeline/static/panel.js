@@ -70,7 +70,7 @@ export class Panel {
           await copy(whole);
           app.say("Name copied.");
         })),
-      whole !== told.name ? h("code", { class: "whole" }, whole) : null,
+      whole !== told.name ? h("code", { class: "whole", tabindex: 0 }, whole) : null,
       h("div", { class: "panel-links" },
         ...Object.entries(told.links ?? {}).map(([what, url]) => this.link(LINKS[what] ?? what, url)),
         told.arrows.length ? button("What caused this ([)", "← Cause", () => follow(app, -1)) : null,

@@ -28,7 +28,8 @@ def show(report_id: str, path: str) -> None:
     if words := _sentence(spread, rows):
         st.caption(words, help=RULE)
     chart(rows, _steady(spread), key="pace")
-    slow = rows.loc[(rows["gpu_ns"] if _measure(spread) == "gpu" else rows["cpu_ns"]).astype(float).idxmax()]
+    times = (rows["gpu_ns"] if _measure(spread) == "gpu" else rows["cpu_ns"]).astype(float).fillna(-1)
+    slow = rows.iloc[int(times.to_numpy().argmax())]
     links.to_timeline(
         report_id, "Slowest instance on the timeline", slow["start_ns"], slow["start_ns"] + slow["cpu_ns"]
     )
