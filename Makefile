@@ -1,4 +1,4 @@
-# make run     the dashboard on port 8501      make check   format, lint (SQL, too), types, layers
+# make run     the dashboard on port 8501      make check   format, lint (SQL, too), types (scripts, too), layers
 # make test    the tests                       make bench   measurements, into bench/RESULTS.md
 # PYTHON names the interpreter that makes .venv (3.11 or newer); HEADLESS=true opens no browser; EXTRAS='[auth]' installs
 # what a login needs.
@@ -79,6 +79,8 @@ check: $(VENV)/.installed-dev
 	$(BIN)/sqruff --parsing-errors lint profiledb ingest
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	scripts/install_typescript.sh
+	.tools/node_modules/.bin/tsc -p app/timeline/tsconfig.json
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
@@ -93,5 +95,5 @@ pins:
 	scripts/pin.sh $(PYTHON)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .tools build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

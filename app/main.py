@@ -16,6 +16,7 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from app import web, worker
+from app.timeline import assets, routes
 from app.ui import page
 from app.web import headers, serving, start
 from app.web.store import store
@@ -46,7 +47,7 @@ announced = serving.Announced()
 app = st.App(
     Path(__file__).with_name("dashboard.py"),
     lifespan=lifespan,
-    routes=[announced.route()],
+    routes=[announced.route(), assets.route(), *routes.routes()],
     middleware=web.stack(),
     exception_handlers={Exception: headers.server_error},
     on_script_error=page.escaped,

@@ -11,6 +11,9 @@ FOLDER = Path(__file__).with_name("views")
 _KERNELS = ("kernel", "graph_launch")
 _GPU = (*_KERNELS, "memop")
 _WORK = (*_GPU, "api_call", "range")
+_OVER_TIME = (
+    "gpu_metric", "memory_event", "sync", "osrt_call", "mpi_call", "openacc_event", "sched_event", "cpu_sample",
+)  # fmt: skip
 
 GPU, PROGRAM, COMPARE, SPECIAL = "GPU", "Program", "Compare", "Special"
 """Groups of the menu; what has none stands above them."""
@@ -73,6 +76,10 @@ class View:
 VIEWS = (
     View("overview", "Summary", "", TIMELINE, ":material/dashboard:", "overview/page.py"),
     View("findings", "Findings", "", None, ":material/fact_check:", "findings/page.py"),
+    View(
+        "timeline", "Timeline", "", TIMELINE, ":material/view_timeline:", "timeline/page.py",
+        selects=False, tables=(*_WORK, *_OVER_TIME), lack="nothing to draw over time",
+    ),
     View(
         "kernels", "Kernels", GPU, TIMELINE, ":material/table_rows:", "kernels/page.py",
         tables=_KERNELS, lack="no GPU kernels",

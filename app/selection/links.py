@@ -4,10 +4,13 @@ import streamlit as st
 
 from app import pages
 from app.selection import settled
+from app.ui import format as fmt
 from app.ui import navigate
 
 KERNELS = pages.script("kernels")
 KERNEL = pages.script("kernel")
+TIMELINE = pages.at("timeline")
+_ROOM = 0.5
 
 
 def to_list(report_id: str, label: str) -> None:
@@ -20,3 +23,23 @@ def to_list(report_id: str, label: str) -> None:
 def open_kernel(report_id: str, kernel: int) -> None:
     """Goes to the page of one kernel."""
     navigate.to(KERNEL, settled.link(report_id, kernel=str(kernel)))
+
+
+def timeline(report_id: str, from_ns: float, to_ns: float) -> dict[str, str | list[str]]:
+    """The query of a link to a stretch of time on the timeline, with some room around it.
+
+    Args:
+        report_id: the report.
+        from_ns: its begin, ns from the begin of the capture.
+        to_ns: its end.
+    """
+    room = max(_ROOM * (to_ns - from_ns), 1_000)
+    return settled.link(report_id, t0=str(round(from_ns - room)), t1=str(round(to_ns + room)))
+
+
+def to_timeline(report_id: str, label: str, from_ns: float, to_ns: float) -> None:
+    """A link to a stretch of time on the timeline; ``label`` is untrusted text."""
+    st.page_link(
+        TIMELINE.path, label=f":primary[{fmt.plain(label)}]", icon=TIMELINE.icon,
+        query_params=timeline(report_id, from_ns, to_ns), width="content",
+    )  # fmt: skip

@@ -110,7 +110,7 @@ class Library:
         self.catalog.remove_report(report_id)
         for path in (self.path(report_id), self.manifest_path(report_id), self._verdict(report_id)):
             path.unlink(missing_ok=True)
-        for path in self.sidecars(report_id):
+        for path in (*self.sidecars(report_id), *self.reports.glob(f"{report_id}.timeline*")):
             path.unlink(missing_ok=True)
         shutil.rmtree(self.answers / report_id, ignore_errors=True)
 

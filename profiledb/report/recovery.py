@@ -95,6 +95,9 @@ def _sweep(library: "Library") -> None:
             report_id = path.name.removesuffix(suffix)
             if "." not in report_id and not any(library.reports.glob(f"{report_id}.v*")):
                 path.unlink(missing_ok=True)
+    for path in library.reports.glob("*.timeline*"):
+        if not any(library.reports.glob(f"{path.name.partition('.')[0]}.v*")):
+            path.unlink(missing_ok=True)
     for folder in library.answers.glob("*"):
         if not library.path(folder.name).exists():
             shutil.rmtree(folder, ignore_errors=True)

@@ -84,7 +84,9 @@ def test_a_page_works_under_the_policy(page: Page, address: str, data: Path, vie
     page.wait_for_function(AT_REST)
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_text("Something went wrong")).to_have_count(0)
-    drawn = page.locator('[data-testid="stDataFrame"] canvas, .js-plotly-plot .main-svg, [data-testid="stTable"]')
+    drawn = page.locator(
+        '[data-testid="stDataFrame"] canvas, .js-plotly-plot .main-svg, [data-testid="stTable"], canvas.plot'
+    )
     expect(drawn.first).to_be_attached()
     expect(page.get_by_test_id("stLogo").or_(page.get_by_test_id("stSidebarLogo")).first).to_be_attached()
     fonts = page.evaluate("document.fonts.ready.then(() => [...document.fonts].map(font => font.status))")

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
+from app.selection import links
 from app.ui import format as fmt
 from app.ui import heads, page, shares, tables
 from app.views.idle import words as idle_words
@@ -86,7 +87,7 @@ def show(report_id: str) -> None:
             hidden=("reason",),
         )
     if len(gaps):
-        _gaps(_worded(gaps))
+        _gaps(report_id, _worded(gaps))
 
 
 def _why(reasons: pd.DataFrame, gaps: pd.DataFrame, ranges: pd.DataFrame, sampled: pd.DataFrame) -> str:
@@ -116,7 +117,7 @@ def usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:
     return float(long.mean() if 2 * long.sum() >= top["idle_ns"] and len(long) else mean)
 
 
-def _gaps(gaps: pd.DataFrame) -> None:
+def _gaps(report_id: str, gaps: pd.DataFrame) -> None:
     st.markdown("**Longest gaps**")
     alone = gaps["gpu_id"].nunique() == 1
     columns = [c for c in heads.filled(gaps, GAP_COLUMNS) if not (alone and c.name == "gpu_id")]
@@ -129,6 +130,8 @@ def _gaps(gaps: pd.DataFrame) -> None:
         hidden=("reason",),
     )
     st.caption("Gaps under 2 µs are grouped as “Between operations”.")
+    start, length = gaps["start_ns"].iloc[0], gaps["duration_ns"].iloc[0]
+    links.to_timeline(report_id, "Longest gap on the timeline", start, start + length)
 
 
 def _worded(rows: pd.DataFrame) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from app import session
+from app.selection import links
 from app.ui import format as fmt
 from app.ui import heads, tables
 
@@ -59,3 +60,6 @@ def longest(report_id: str, kernel: int, calls: int) -> None:
     tables.table(
         rows, LONGEST_COLUMNS, key="longest", download="longest_launches.csv", height=320 if len(rows) > 8 else None
     )
+    if len(rows):
+        start, length = rows["since_start_ns"].iloc[0], rows["duration_ns"].iloc[0]
+        links.to_timeline(report_id, "Longest launch on the timeline", start, start + length)

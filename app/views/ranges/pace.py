@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.selection import drag
+from app.selection import drag, links
 from app.ui import format as fmt
 from app.ui import page, theme
 from app.views.ranges import charts as charts_nvtx
@@ -28,6 +28,11 @@ def show(report_id: str, path: str) -> None:
     if words := _sentence(spread, rows):
         st.caption(words, help=RULE)
     chart(rows, _steady(spread), key="pace")
+    times = (rows["gpu_ns"] if _measure(spread) == "gpu" else rows["cpu_ns"]).astype(float).fillna(-1)
+    slow = rows.iloc[int(times.to_numpy().argmax())]
+    links.to_timeline(
+        report_id, "Slowest instance on the timeline", slow["start_ns"], slow["start_ns"] + slow["cpu_ns"]
+    )
 
 
 def chart(rows: pd.DataFrame, median_ns: float | None, *, key: str, title: str = charts_nvtx.IN_ORDER) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app import pages, session
-from app.selection import settled
+from app.selection import links, settled
 from app.ui import format as fmt
 from app.ui import heads, page, tables
 from app.views.ranges import charts, pace
@@ -58,6 +58,10 @@ def show(report_id: str, path: str) -> None:
             pages.script("kernels"), label=f":primary[Kernels of the slowest step: {fmt.plain(step.selected)}]",
             icon=":material/table_rows:", query_params=settled.link(report_id, range=step.selected), width="content",
         )  # fmt: skip
+        slow = rows[(rows["gpu_ns"] == step.longest_ns) | (rows["cpu_ns"] == step.longest_ns)].iloc[0]
+        links.to_timeline(
+            report_id, "Slowest step on the timeline", slow["start_ns"], slow["start_ns"] + slow["cpu_ns"]
+        )
     with st.expander("All steps" if int(rows["instances"].iloc[0]) == len(rows) else "Steps in the chart"):
         told = rows["name"].is_unique  # then the name says which step it is, and a place beside it would say another
         shown = [column for column in heads.filled(rows, COLUMNS) if not (told and column.name == "number")]

@@ -1,0 +1,1 @@
+"""The timeline: a canvas in the browser (``static``), its component, and the routes that answer it."""

@@ -1,0 +1,46 @@
+"""The timeline as a component of Streamlit, without an iframe.
+
+The policy of the pages allows no script but those that the server serves: a component whose script is text would be
+run from a ``blob:`` address and refused. So its script is a file (``entry/component.js``), which Streamlit serves, and
+which loads the modules from our own address (``assets``).
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
+from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
+
+from app.timeline import assets
+
+NAME = "timeline"
+_PACKAGE = "warpdeck"
+_COMPONENT = f"{_PACKAGE}.{NAME}"
+_FOLDER = Path(__file__).parent
+
+
+def show(report_id: str, name: str, selected: tuple[int | None, int | None], on_select: Callable[[], None]) -> Any:
+    """Draws the timeline of a report as wide as there is room.
+
+    Args:
+        report_id: the report.
+        name: its name, for people and for the names of files.
+        selected: the time that all pages show, ns from the begin of the capture; None: no limit.
+        on_select: called when the reader makes an area the selection of all pages, or takes that back:
+            ``st.session_state["timeline"]["select"]`` is then ``{"from": ns, "to": ns}`` or ``{}``, untrusted.
+    """
+    _declare()
+    mount = st.components.v2.component(_COMPONENT, js="component.js")
+    module = f"{assets.path().lstrip('/')}main.js"
+    data = {"report": report_id, "name": name, "module": module, "selected": list(selected)}
+    return mount(key=NAME, data=data, on_select_change=on_select)
+
+
+def _declare() -> None:
+    """Tells Streamlit where the script is, which it else reads in the ``pyproject.toml`` of an installed package."""
+    manager = get_bidi_component_manager()
+    if manager.get_component_asset_root(_COMPONENT) is None:
+        manifest = ComponentManifest(_PACKAGE, "1", [ComponentConfig(NAME, "entry")])
+        manager.register_from_manifest(manifest, _FOLDER)

@@ -1,0 +1,8 @@
+/** What Streamlit runs: it loads the modules, whose address changes with their content, and mounts the timeline. */
+
+/** @type {import("../static/types.js").Component} */
+export default async function component(mounted) {
+  const module = new URL(`../../../${mounted.data.module}`, import.meta.url);
+  const { mount } = await import(module.href);
+  return mount(mounted);
+}

@@ -1,0 +1,112 @@
+/** The panel of an area: what ran in it, lane by lane, and where it was idle. */
+
+/** @import { Area } from "./types.js" */
+/** @import { Timeline } from "./timeline.js" */
+
+import { button, h, table } from "./dom.js";
+import { bytes, count, duration, moment, percent } from "./time.js";
+
+/**
+ * @typedef {{lane: number, count: number, sum_ns: number, mean_ns: number, min_ns: number, median_ns: number, max_ns: number, busy_ns: number, share: number}} LaneSum
+ * @typedef {Object} AreaAnswer
+ * @property {LaneSum[]} lanes
+ * @property {Partial<LaneSum>} [total]
+ * @property {{class: number, sum_ns: number, count: number}[]} [classes]
+ * @property {{name: string | number, text?: string, id?: number, count: number, sum_ns: number}[]} [names]
+ * @property {{kind: string, bytes: number, sum_ns: number, gb_s: number|null, count?: number}[]} [copies]
+ * @property {{cause: string, class?: number, ns: number}[]} [idle]
+ * @property {{start: number, end: number, cause: string, during?: string}[]} [gaps]
+ * @property {{edges_ns: number[], counts: number[]}} [histogram]
+ */
+
+/**
+ * @param {Timeline} app
+ * @param {Area} area
+ * @param {string} head
+ * @param {AreaAnswer} told
+ * @returns {HTMLElement[]}
+ */
+export function areaPanel(app, area, head, told) {
+  const time = (/** @type {number|null|undefined} */ ns) => (ns === null || ns === undefined ? "–" : duration(ns));
+  const stats = (/** @type {Partial<LaneSum>} */ one) => [
+    count(one.count ?? 0), ...[one.sum_ns, one.mean_ns, one.min_ns, one.median_ns, one.max_ns, one.busy_ns].map(time), one.share === undefined ? "–" : percent(one.share),
+  ];
+  const rows = told.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.path(one.lane).join(" › "), ...stats(one)]);
+  if (told.total && told.lanes.length > 1) rows.push(["Together", ...stats(told.total)]);
+  return [
+    h("div", { class: "panel-head" }, h("b", {}, head), h("span", { class: "on-all quiet" })),
+    actions(app, area),
+    h("div", { class: "tables" },
+      table(["Lane", "Events", "Sum", "Mean", "Min", "Median", "Max", "Busy", "Share"], rows, "By lane"),
+      ...optional("Classes", ["Class", "Sum", "Events"], told.classes, (one) => [swatch(app, one.class, app.data.classes[one.class]?.title ?? ""), duration(one.sum_ns), count(one.count)]),
+      ...optional("Names that take most", ["Name", "Events", "Sum"], told.names, (one) => [name(app, one), count(one.count), duration(one.sum_ns)]),
+      ...optional("Copies", ["Kind", "Bytes", "Sum", "Rate"], told.copies, (one) => [one.kind, bytes(one.bytes), duration(one.sum_ns), one.gb_s ? `${one.gb_s.toFixed(1)} GB/s` : "–"]),
+      ...optional("Idle time by cause", ["Cause", "Time"], told.idle, (one) => [swatch(app, one.class, one.cause), duration(one.ns)]),
+      ...optional("Longest gaps", ["Gap", "Cause", "During it"], told.gaps, (one) => [jump(app, one), one.cause, one.during ?? ""]),
+      ...(told.histogram?.counts.some(Boolean) ? [histogram(told.histogram)] : [])),
+  ];
+}
+
+/**
+ * What can be done with an area.
+ * @param {Timeline} app
+ * @param {Area} area
+ */
+function actions(app, area) {
+  const ms = (/** @type {number} */ ns) => String(Math.round(ns) / 1e6);
+  const query = new URLSearchParams({ report: app.report, from: ms(area.from), to: ms(area.to) });
+  return h("div", { class: "panel-links" },
+    button("Show this time on all pages", "Use on all pages", () => app.mounted.setTriggerValue("select", { from: Math.round(area.from), to: Math.round(area.to) })),
+    h("a", { href: app.page(`compare?${query}`), target: "_self" }, "Compare this time"),
+    button("Zoom to this time (F)", "Zoom to it", () => app.fit()),
+    area.lanes.length ? button("Select the same time on all lanes", "All lanes", () => app.select({ ...area, lanes: [] })) : null);
+}
+
+/**
+ * A table where there is something in it.
+ * @template T
+ * @param {string} caption
+ * @param {string[]} heads
+ * @param {T[]|undefined} rows
+ * @param {(row: T) => import("./dom.js").Child[]} cells
+ * @returns {HTMLElement[]}
+ */
+function optional(caption, heads, rows, cells) {
+  return rows?.length ? [table(heads, rows.map(cells), caption)] : [];
+}
+
+/** A word with the color that it has in the lanes. @param {Timeline} app @param {number|undefined} code @param {string} word */
+function swatch(app, code, word) {
+  const of = code === undefined ? null : app.data.classes[code];
+  return h("span", {}, of && h("span", { class: "swatch", style: `--light:${of.light};--dark:${of.dark}` }), word);
+}
+
+/** @param {Timeline} app @param {{name: string | number, text?: string}} one */
+function name(app, one) {
+  const text = one.text ?? (typeof one.name === "number" ? app.names.text(one.name) : one.name);
+  return h("span", { class: "cut", title: text }, text);
+}
+
+/** @param {Timeline} app @param {{start: number, end: number}} gap */
+function jump(app, gap) {
+  return button(`Go to the gap at ${moment(gap.start)}`, `${duration(gap.end - gap.start)} at ${moment(gap.start)}`, () => {
+    app.measured = { from: gap.start, to: gap.end };
+    app.view.fit(gap.start, gap.end, 0.6);
+    app.schedule();
+  }, { class: "link" });
+}
+
+/**
+ * How the durations spread, as bars with a text for those who do not see them.
+ * @param {{edges_ns: number[], counts: number[]}} told
+ */
+function histogram({ edges_ns: edges, counts }) {
+  const most = Math.max(1, ...counts);
+  const bars = counts.map((one, at) => h("span", { class: "bin", title: `${duration(edges[at])} to ${duration(edges[at + 1])}: ${count(one)}`, style: `height:${(100 * one) / most}%` }));
+  const top = counts.indexOf(Math.max(...counts));
+  const words = `Most events, ${count(counts[top])}, take ${duration(edges[top])} to ${duration(edges[top + 1])}.`;
+  return h("figure", { class: "histogram" },
+    h("figcaption", {}, "Durations"),
+    h("div", { class: "bins", role: "img", "aria-label": words }, ...bars),
+    h("div", { class: "ends" }, h("span", {}, duration(edges[0])), h("span", {}, duration(edges[edges.length - 1]))));
+}

@@ -1,0 +1,168 @@
+/** Bars: the events of a lane, those of one color together, and the names that fit into them. */
+
+/** @import { Item, Piece, Slot, Tile } from "./types.js" */
+/** @import { Colors } from "./colors.js" */
+/** @import { Names } from "./names.js" */
+
+const LABEL_PX = 34;
+const GAP_FROM_PX = 4;
+const MOST_LABELS = 1500;
+
+/**
+ * @typedef {Object} Frame what a picture is made with
+ * @property {CanvasRenderingContext2D} ctx
+ * @property {import("./pixels.js").Pixels} pixels
+ * @property {number} ratio pixels of the screen in one of the page
+ * @property {number} t0
+ * @property {number} t1
+ * @property {number} scale pixels per ns
+ * @property {number} width
+ * @property {number} end last time of the capture
+ * @property {Colors} colors
+ * @property {Names} names
+ * @property {Set<number>|null} hits names that were searched for; others are dim
+ * @property {Map<string, Label>} labels
+ */
+
+/**
+ * @typedef {Object} Label
+ * @property {number} x0
+ * @property {number} x1
+ * @property {number} y
+ * @property {number} h
+ * @property {number} name
+ * @property {number} color
+ * @property {Slot} slot
+ */
+
+/**
+ * The height of what stands for an item (count 0: the end of one that began in the bin before): several short ones of a bin fill as much of it as they are busy.
+ * @param {number} count
+ * @param {number} busy
+ * @param {number} height
+ */
+export function barHeight(count, busy, height) {
+  return count !== 1 ? Math.max(2, Math.min(1, busy) * height) : height;
+}
+
+/**
+ * Draws the items of one lane.
+ * @param {Frame} frame
+ * @param {Slot} slot
+ * @param {number} y top of the lane on the canvas
+ * @param {Piece[]} pieces
+ * @param {boolean} folded only the outermost row
+ * @returns {number} items drawn
+ */
+export function bars(frame, slot, y, pieces, folded) {
+  let drawn = 0;
+  for (const piece of pieces) {
+    const places = piece.tile.of.get(slot.lane.id);
+    if (places) drawn += paint(frame, slot, y, piece, places, folded);
+  }
+  return drawn;
+}
+
+/**
+ * @param {Frame} frame
+ * @param {Slot} slot
+ * @param {number} y
+ * @param {Piece} piece
+ * @param {Uint32Array} places
+ * @param {boolean} folded
+ */
+function paint(frame, slot, y, piece, places, folded) {
+  const { pixels, ratio, t0, t1, colors, hits } = frame, { tile } = piece, scale = frame.scale * ratio;
+  const { start, end, row, color, count, busy, name } = tile;
+  const from = Math.max(piece.from, t0), to = Math.min(piece.to, t1), high = (slot.rowHeight - 2) * ratio;
+  const low = (from - t0) * scale, right = (to - t0) * scale, wordy = LABEL_PX / frame.scale;
+  let drawn = 0;
+  for (let k = 0; k < places.length; k++) {
+    const at = places[k];
+    if (start[at] >= to || end[at] < from || (folded && row[at])) continue;
+    // An event that ends where a piece begins lies in the one before.
+    if (end[at] === from && start[at] < from) continue;
+    const x0 = Math.max(low, (start[at] - t0) * scale), x1 = Math.min(right, (end[at] - t0) * scale);
+    const left = Math.floor(x0), wide = Math.max(1, Math.round(x1) - left - (count[at] === 1 && end[at] <= to && x1 - x0 > GAP_FROM_PX * ratio ? 1 : 0));
+    const top = y + 1 + row[at] * slot.rowHeight, bottom = Math.round(top * ratio + high);
+    const fill = hits && !hits.has(name[at]) ? colors.dims : colors.words;
+    pixels.rect(left, bottom - Math.round(barHeight(count[at], busy[at], high)), left + wide, bottom, fill[color[at]] ?? colors.quietWord);
+    drawn++;
+    if (count[at] === 1 && end[at] - start[at] > wordy) label(frame, slot, tile, at, x0 / ratio, x1 / ratio, top, slot.rowHeight - 2);
+  }
+  return drawn;
+}
+
+/**
+ * Notes a name to write; an event that lies in several pieces has one.
+ * @param {Frame} frame @param {Slot} slot @param {Tile} tile @param {number} at
+ * @param {number} x0 @param {number} x1 @param {number} y @param {number} h
+ */
+function label(frame, slot, tile, at, x0, x1, y, h) {
+  const key = `${slot.lane.id}/${tile.ref[at]}/${tile.row[at]}/${slot.pinned}`, known = frame.labels.get(key);
+  if (known) {
+    known.x0 = Math.min(known.x0, x0);
+    known.x1 = Math.max(known.x1, x1);
+  } else if (frame.labels.size < MOST_LABELS) {
+    frame.labels.set(key, { x0, x1, y, h, name: tile.name[at], color: tile.color[at], slot });
+  }
+}
+
+/** Widths of names in the font of labels, so that each is measured once. @type {Map<string, number>} */
+const widths = new Map();
+
+/**
+ * Writes the names into their bars, cut where they do not fit.
+ * @param {Frame} frame
+ * @param {Label[]} labels
+ */
+export function writeLabels(frame, labels) {
+  const { ctx, colors, names, hits } = frame;
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
+  for (const one of labels) {
+    const room = one.x1 - one.x0 - 8;
+    if (room < LABEL_PX - 8 || (hits && !hits.has(one.name))) continue;
+    const text = fitted(ctx, names.text(one.name), room);
+    if (!text) continue;
+    ctx.fillStyle = colors.ink(one.color);
+    ctx.fillText(text, one.x0 + 4, one.y + one.h / 2 + 0.5);
+  }
+}
+
+/**
+ * As much of a text as fits.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {string} text
+ * @param {number} room px
+ */
+export function fitted(ctx, text, room) {
+  const shown = text.length > 300 ? text.slice(0, 300) : text;
+  let wide = widths.get(shown);
+  if (wide === undefined) {
+    if (widths.size > 20_000) widths.clear();
+    widths.set(shown, (wide = ctx.measureText(shown).width));
+  }
+  if (wide <= room) return shown;
+  const letters = Math.floor((shown.length * (room - 8)) / wide);
+  return letters > 1 ? `${shown.slice(0, letters)}…` : "";
+}
+
+/** Forgets the widths: the font is another one. */
+export function forgetWidths() {
+  widths.clear();
+}
+
+/**
+ * An item of a tile as an object.
+ * @param {Tile} tile
+ * @param {number} at
+ * @returns {Item}
+ */
+export function item(tile, at) {
+  const { lane, row, start, end, name, color, count, busy, ref } = tile;
+  return {
+    lane: lane[at], row: row[at], start: start[at], end: end[at], name: name[at], color: color[at],
+    count: count[at], busy: busy[at], ref: ref[at],
+  };
+}

@@ -1,0 +1,97 @@
+/** Elements of the page. Texts become text nodes, never markup: they come from reports. */
+
+/** @typedef {Node | string | null | undefined | false} Child */
+
+/**
+ * Makes an element.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Record<string, string | number | boolean | ((event: any) => void)>} [props] `on...` listens, others are attributes
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false) element.setAttribute(name, String(value));
+  }
+  put(element, ...children);
+  return element;
+}
+
+/**
+ * Adds children.
+ * @param {ParentNode} parent
+ * @param {...Child} children
+ */
+export function put(parent, ...children) {
+  for (const child of children) if (child) parent.append(child);
+}
+
+/**
+ * Replaces what an element holds.
+ * @param {Element} parent
+ * @param {...Child} children
+ */
+export function fill(parent, ...children) {
+  parent.replaceChildren();
+  put(parent, ...children);
+}
+
+/**
+ * A button with a symbol or a word, and a name for those who do not see it.
+ * @param {string} label
+ * @param {string} text
+ * @param {(event: MouseEvent) => void} act
+ * @param {Record<string, string | boolean>} [more]
+ */
+export function button(label, text, act, more = {}) {
+  return h("button", { type: "button", "aria-label": label, title: label, onclick: act, ...more }, text);
+}
+
+/**
+ * A table with its header.
+ * @param {string[]} heads
+ * @param {Child[][]} rows
+ * @param {string} caption
+ */
+export function table(heads, rows, caption) {
+  const cells = (/** @type {Child[]} */ row) => row.map((cell, at) => h("td", { class: at ? "number" : "" }, cell));
+  return h(
+    "table",
+    {},
+    h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, ...heads.map((head, at) => h("th", { scope: "col", class: at ? "number" : "" }, head)))),
+    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...cells(row)))),
+  );
+}
+
+/**
+ * Copies a text; where the browser does not allow it, by a field.
+ * @param {string} text
+ */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const field = h("textarea", {});
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+}
+
+/**
+ * Gives a file to the reader.
+ * @param {Blob} blob
+ * @param {string} name
+ */
+export function save(blob, name) {
+  const link = h("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,119 @@
+/** The picture of the lanes: ground, bars and curves, then what lies over them. */
+
+/** @import { Timeline } from "./timeline.js" */
+/** @import { Piece, Slot } from "./types.js" */
+/** @import { Frame } from "./bars.js" */
+
+import { bars, writeLabels } from "./bars.js";
+import { curve } from "./lines.js";
+import { overlay } from "./overlay.js";
+import { span } from "./tiles.js";
+import { ticks } from "./time.js";
+
+const LABEL_FONT = 11;
+
+/**
+ * Draws all lanes in sight.
+ * @param {Timeline} app
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} width
+ * @param {number} height
+ * @returns {number} items drawn
+ */
+export function draw(app, ctx, width, height) {
+  const { view, colors, lanes } = app;
+  const scale = width / view.span, { pixels, ratio } = app.stage;
+  /** @type {Frame} */
+  const frame = { ctx, pixels, ratio, t0: view.t0, t1: view.t1, scale, width, end: view.end, colors, names: app.names, hits: app.search.hits, labels: new Map() };
+  const shown = lanes.visible(app.scroll, height), pieces = cover(app, shown.map((one) => one.slot));
+  const of = (/** @type {Slot} */ slot) => pieces.get(slot.lane.group ?? -1) ?? [];
+  pixels.clear(colors.groundWord);
+  grid(app, width, pixels.height, scale);
+  let drawn = 0;
+  for (const pinned of [false, true]) {
+    pixels.top = pinned ? 0 : Math.round(lanes.topHeight * ratio);
+    for (const { slot, y } of shown) if (slot.pinned === pinned) drawn += lane(app, frame, slot, y, of(slot));
+  }
+  ctx.putImageData(pixels.image, 0, 0);
+  ctx.save();
+  clip(ctx, 0, lanes.topHeight, width, height);
+  over(frame, shown.filter((one) => !one.slot.pinned), of);
+  ctx.restore();
+  over(frame, shown.filter((one) => one.slot.pinned), of);
+  if (lanes.topHeight) {
+    ctx.fillStyle = colors.accent;
+    ctx.fillRect(0, lanes.topHeight - 1, width, 1);
+  }
+  overlay(app, ctx, width, height, shown);
+  return drawn;
+}
+
+/**
+ * What lies over the bars of some lanes: curves, and names.
+ * @param {Frame} frame
+ * @param {{slot: Slot, y: number}[]} shown
+ * @param {(slot: Slot) => Piece[]} of
+ */
+function over(frame, shown, of) {
+  const { ctx, labels } = frame, ids = new Set(shown.map((one) => one.slot));
+  for (const { slot, y } of shown) if (slot.lane.kind === "line") curve(frame, slot, y, of(slot));
+  ctx.font = `${LABEL_FONT}px ${frame.colors.font}`;
+  writeLabels(frame, [...labels.values()].filter((one) => ids.has(one.slot)));
+}
+
+/**
+ * What tiles there are for the window, by group.
+ * @param {Timeline} app
+ * @param {Slot[]} slots
+ * @returns {Map<number, Piece[]>}
+ */
+export function cover(app, slots) {
+  const { view, tiles, level } = app;
+  const first = Math.floor(view.t0 / span(level)), last = Math.floor(view.t1 / span(level));
+  /** @type {Map<number, Piece[]>} */
+  const found = new Map();
+  for (const { lane } of slots) {
+    if (lane.group === null || found.has(lane.group)) continue;
+    /** @type {Piece[]} */
+    const pieces = [];
+    for (let i = first; i <= last; i++) tiles.cover(lane.group, level, i, pieces);
+    found.set(lane.group, pieces);
+  }
+  return found;
+}
+
+/**
+ * @param {Timeline} app @param {Frame} frame @param {Slot} slot @param {number} y @param {Piece[]} pieces
+ * @returns {number} items drawn
+ */
+function lane(app, frame, slot, y, pieces) {
+  const { colors, pixels, ratio } = frame, at = (/** @type {number} */ px) => Math.round(px * ratio);
+  const parent = app.lanes.isParent(slot.lane), bottom = at(y + slot.h);
+  if (parent) pixels.rect(0, at(y), pixels.width, bottom, colors.faintWord);
+  else if (slot.pinned) pixels.rect(0, at(y), pixels.width, bottom, colors.groundWord);
+  pixels.rect(0, bottom - 1, pixels.width, bottom, colors.softLineWord);
+  return parent || slot.lane.kind === "line" ? 0 : bars(frame, slot, y + 1, pieces, app.lanes.folded.has(slot.lane.id));
+}
+
+/**
+ * Lines at the ticks.
+ * @param {Timeline} app @param {number} width @param {number} height px of the screen @param {number} scale
+ */
+function grid(app, width, height, scale) {
+  const { view, colors } = app, { pixels, ratio } = app.stage;
+  for (const { t } of ticks(view.t0, view.t1, width / 110, app.zero).ticks) {
+    const x = Math.round((t - view.t0) * scale * ratio);
+    pixels.rect(x, 0, x + 1, height, colors.softLineWord);
+  }
+}
+
+/**
+ * Limits what follows to a part of the canvas.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} x @param {number} y @param {number} width @param {number} height
+ */
+function clip(ctx, x, y, width, height) {
+  ctx.beginPath();
+  ctx.rect(x, y, width, height);
+  ctx.clip();
+}

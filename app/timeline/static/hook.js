@@ -1,0 +1,30 @@
+/** What tests ask the timeline: what is under a pixel, how long pictures took, where it stands. */
+
+/** @import { Timeline } from "./timeline.js" */
+
+import { itemsOf, laneAt, valueAt } from "./hit.js";
+
+/** @param {Timeline} app */
+export function hook(app) {
+  /** @type {any} */ (window).__warpdeck_timeline = {
+    under: (/** @type {number} */ x, /** @type {number} */ y) => app.under(x, y),
+    value: (/** @type {number} */ x, /** @type {number} */ y) => valueAt(app, x, y),
+    lane: (/** @type {number} */ y) => laneAt(app, y)?.slot.lane ?? null,
+    place: (/** @type {number} */ id) => app.lanes.visible(app.scroll, app.height).map(({ slot, y }) => ({ id: slot.lane.id, y, h: slot.h, row: slot.rowHeight })).find((one) => one.id === id) ?? null,
+    items: (/** @type {number} */ id) => {
+      const slot = app.lanes.slot(id);
+      return slot ? itemsOf(app, slot) : [];
+    },
+    lanes: () => app.data.lanes,
+    name: (/** @type {number} */ id) => app.names.text(id),
+    pixel: (/** @type {number} */ x, /** @type {number} */ y) => [...app.stage.plot.getImageData(Math.round(x * app.stage.ratio), Math.round(y * app.stage.ratio), 1, 1).data.slice(0, 3)],
+    color: (/** @type {number} */ code) => app.colors.fill(code),
+    frames: () => app.frames.splice(0),
+    go: (/** @type {number} */ t0, /** @type {number} */ t1) => app.view.set(t0, t1),
+    state: () => ({
+      t0: app.view.t0, t1: app.view.t1, width: app.width, height: app.height, level: app.level, scroll: app.scroll, settled: app.settled,
+      end: app.data.end_ns, area: app.area, chosen: app.chosen, marks: app.marks, measured: app.measured, selected: app.selected, hover: app.hover, cursor: app.cursor,
+      folded: [...app.lanes.folded], pinned: [...app.lanes.pinned], hidden: [...app.lanes.hidden], hits: app.search.total,
+    }),
+  };
+}

@@ -1,0 +1,157 @@
+/** The panel below the lanes: everything known of an event, the answer for an area, or the marks. */
+
+/** @import { Area, EventAnswer } from "./types.js" */
+/** @import { Chosen, Timeline } from "./timeline.js" */
+
+import { follow, like } from "./actions.js";
+import { areaPanel } from "./area.js";
+import { button, copy, fill, h } from "./dom.js";
+import { duration, moment } from "./time.js";
+import { json } from "./wire.js";
+
+const MOST_LANES = 2000;
+/** @type {Record<string, string>} */
+const LINKS = { kernel: "Kernel", range: "Ranges & steps", profiles: "Kernel profiles", compare: "Compare" };
+
+export class Panel {
+  /** @param {Timeline} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {Chosen|null} */
+    this.before = null;
+    this.asking = new AbortController();
+  }
+
+  /**
+   * Puts something into the panel.
+   * @param {string} label
+   * @param {...import("./dom.js").Child} children
+   */
+  show(label, ...children) {
+    const { panel } = this.app.stage;
+    panel.setAttribute("aria-label", label);
+    fill(panel, button("Close the panel", "×", () => this.app.clear(), { class: "close" }), ...children);
+    panel.hidden = false;
+    panel.scrollTop = 0;
+    this.app.stage.resize();
+  }
+
+  close() {
+    this.stop();
+    this.before = null;
+    this.app.stage.panel.hidden = true;
+    this.app.stage.panel.replaceChildren();
+    this.app.stage.resize();
+  }
+
+  stop() {
+    this.asking.abort();
+  }
+
+  /**
+   * Shows an event.
+   * @param {Chosen} chosen
+   * @param {EventAnswer} told
+   */
+  showEvent(chosen, told) {
+    const { app, before } = this;
+    this.stop();
+    app.area = null;
+    this.before = chosen;
+    const gap = before && (before.lane !== chosen.lane || before.ref !== chosen.ref) ? between(before, chosen) : null;
+    app.measured = gap && gap.apart;
+    const whole = told.rows.find(([label]) => label === "Name")?.[1] ?? told.name;
+    const rows = [["Duration", duration(told.end - told.start)], ["Start", moment(told.start)], ["Lane", app.lanes.path(chosen.lane).join(" › ")], ...told.rows];
+    const shown = rows.filter(([label], at) => label !== "Name" && rows.findIndex((one) => one[0] === label) === at);
+    this.show(`Event ${told.name}`,
+      h("div", { class: "panel-head" },
+        h("b", { class: "whole" }, told.name || "(no name)"),
+        button("Copy the name", "Copy name", async () => {
+          await copy(whole);
+          app.say("Name copied.");
+        })),
+      whole !== told.name ? h("code", { class: "whole", tabindex: 0 }, whole) : null,
+      h("div", { class: "panel-links" },
+        ...Object.entries(told.links ?? {}).map(([what, url]) => this.link(LINKS[what] ?? what, url)),
+        told.arrows.length ? button("What caused this ([)", "← Cause", () => follow(app, -1)) : null,
+        told.arrows.length ? button("What follows from this (])", "Effect →", () => follow(app, 1)) : null,
+        button("Previous instance of this name (,)", "‹ Same", () => like(app, { dir: "prev" })),
+        button("Next instance of this name (.)", "Same ›", () => like(app, { dir: "next" })),
+        button("Slowest instance of this name in this lane", "Slowest", () => like(app, { by: "slowest" })),
+        button("Fastest instance of this name in this lane", "Fastest", () => like(app, { by: "fastest" }))),
+      h("dl", { class: "facts" }, ...[...shown, ...(gap ? [["From the event before", gap.words]] : [])].map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value)))));
+  }
+
+  /**
+   * A link to another page.
+   * @param {string} title
+   * @param {string} url below the address of the dashboard
+   */
+  link(title, url) {
+    return h("a", { href: this.app.page(url), target: "_self" }, title);
+  }
+
+  /** Shows the answer for an area. @param {Area} area */
+  async showArea(area) {
+    const { app } = this;
+    this.stop();
+    this.asking = new AbortController();
+    const { signal } = this.asking;
+    this.before = app.chosen = null;
+    const head = `${duration(area.to - area.from)} from ${moment(area.from)} to ${moment(area.to)}`;
+    this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", { class: "quiet" }, "Adding up …"));
+    const lanes = area.lanes.length ? area.lanes : app.data.lanes.filter((lane) => lane.group !== null && lane.kind !== "line").map((lane) => lane.id).slice(0, MOST_LANES);
+    try {
+      const told = await json(app.url("area", { from: area.from, to: area.to, lanes: lanes.join(",") }), signal);
+      this.show("Selected area", ...areaPanel(app, area, head, told));
+      this.tell();
+    } catch (error) {
+      if (!signal.aborted) this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", {}, /** @type {Error} */ (error).message));
+    }
+  }
+
+  /** Says whether the area is what all pages show. */
+  tell() {
+    const { app } = this, said = app.stage.panel.querySelector(".on-all");
+    if (!said || !app.area) return;
+    const { selected, area } = app, near = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) < 1.5;
+    said.textContent = selected && near(selected.from, area.from) && near(selected.to, area.to) ? "All pages show this time." : "";
+  }
+
+  /** Shows the marks, the cursor in the note of one. @param {number} [at] */
+  showMarks(at) {
+    const { app } = this;
+    this.stop();
+    const rows = app.marks.map((mark) => {
+      const note = h("input", { "aria-label": `Note of the mark at ${moment(mark.t)}`, placeholder: "Note", maxlength: 200, oninput: () => {
+        mark.note = note.value;
+        app.moved();
+      } });
+      note.value = mark.note;
+      return h("li", { "data-t": mark.t },
+        button(`Go to ${moment(mark.t)}`, moment(mark.t), () => app.view.set(mark.t - app.view.span / 2, mark.t + app.view.span / 2), { class: "link" }),
+        note,
+        button("Remove this mark", "×", () => {
+          app.marks.splice(app.marks.indexOf(mark), 1);
+          if (app.marks.length) this.showMarks();
+          else app.clear();
+          app.moved();
+        }));
+    });
+    this.show("Marks", h("div", { class: "panel-head" }, h("b", {}, "Marks")), h("ul", { class: "marks" }, ...rows));
+    if (at !== undefined) /** @type {HTMLInputElement|null} */ (app.stage.panel.querySelector(`[data-t="${at}"] input`))?.focus();
+  }
+}
+
+/**
+ * The time between two events.
+ * @param {Chosen} a
+ * @param {Chosen} b
+ * @returns {{words: string, apart: {from: number, to: number}|null}}
+ */
+function between(a, b) {
+  const [one, other] = a.start <= b.start ? [a, b] : [b, a];
+  const apart = other.start - one.end, starts = `${duration(other.start - one.start)} from start to start`;
+  if (apart < 0) return { words: `They overlap by ${duration(Math.min(one.end, other.end) - other.start)}; ${starts}`, apart: null };
+  return { words: `${duration(apart)} between them; ${starts}`, apart: { from: one.end, to: other.start } };
+}

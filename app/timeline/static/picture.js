@@ -1,0 +1,34 @@
+/** The view as a PNG: titles and lanes beside each other, as they are on the screen. */
+
+/** @import { Timeline } from "./timeline.js" */
+
+import { save } from "./dom.js";
+import { fitted } from "./bars.js";
+
+/** @param {Timeline} app */
+export async function picture(app) {
+  const { stage, colors } = app, ratio = stage.ratio || 1, left = stage.titleList.offsetWidth;
+  const tops = [stage.mapHeight, stage.axisHeight], above = tops[0] + tops[1];
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round((left + app.width) * ratio);
+  canvas.height = Math.round((above + app.height) * ratio);
+  const ctx = canvas.getContext("2d");
+  if (!ctx) return;
+  ctx.scale(ratio, ratio);
+  ctx.fillStyle = colors.ground;
+  ctx.fillRect(0, 0, left + app.width, above + app.height);
+  ctx.drawImage(stage.mapCanvas, left, 0, app.width, tops[0]);
+  ctx.drawImage(stage.axisCanvas, left, tops[0], app.width, tops[1]);
+  ctx.textBaseline = "middle";
+  ctx.font = `600 12px ${colors.font}`;
+  ctx.fillStyle = colors.text;
+  ctx.fillText(fitted(ctx, app.mounted.data.name, left - 12), 6, above / 2);
+  ctx.font = `12px ${colors.font}`;
+  for (const { slot, y } of app.lanes.visible(app.scroll, app.height)) {
+    const indent = 8 + slot.depth * 10;
+    ctx.fillText(fitted(ctx, slot.lane.title, left - indent - 6), indent, above + y + Math.min(slot.h, 24) / 2);
+  }
+  ctx.drawImage(stage.canvas, left, above, app.width, app.height);
+  const blob = await new Promise((/** @type {(made: Blob|null) => void} */ done) => canvas.toBlob(done));
+  if (blob) save(blob, `${app.mounted.data.name.replace(/[^\w.-]+/g, "_").slice(0, 80)}.timeline.png`);
+}

@@ -1,0 +1,38 @@
+/** For readers of the screen: what the picture shows, as a sentence and as a table. It follows when the reader rests. */
+
+/** @import { Timeline } from "./timeline.js" */
+
+import { fill, h, table } from "./dom.js";
+import { busyShare, itemsOf } from "./hit.js";
+import { count, duration, moment, percent } from "./time.js";
+
+const MOST_ROWS = 60;
+const PER_LANE = 8;
+
+export class Readers {
+  /** @param {Timeline} app */
+  constructor(app) {
+    this.app = app;
+  }
+
+  /** Writes both anew. */
+  tell() {
+    const { app } = this, from = Math.max(app.view.begin, app.view.t0), to = Math.min(app.view.end, app.view.t1);
+    const lanes = app.lanes.visible(app.scroll, app.height).filter(({ slot }) => !app.lanes.isParent(slot.lane) && slot.lane.kind !== "line");
+    /** @type {string[][]} */
+    const rows = [];
+    const busy = [];
+    let events = 0;
+    for (const { slot } of lanes) {
+      const items = itemsOf(app, slot), title = app.lanes.path(slot.lane.id).join(" › ");
+      events += items.reduce((sum, one) => sum + Math.max(one.count, 0), 0);
+      if (items.length) busy.push(`${title} busy ${percent(busyShare(app, slot))}`);
+      for (const one of items.filter((item) => item.count > 0).slice(0, rows.length < MOST_ROWS ? PER_LANE : 0)) {
+        const name = app.names.text(one.name);
+        rows.push([title, one.count > 1 ? `${count(one.count)} events, longest ${name}` : name, moment(one.start), duration(one.end - one.start)]);
+      }
+    }
+    const words = `${moment(from)} to ${moment(to)} of ${duration(app.data.end_ns)}: ${count(events)} events in ${count(lanes.length)} lanes. ${busy.slice(0, 6).join(", ")}.`;
+    fill(app.stage.readers, h("p", { id: "tl-summary" }, words), rows.length ? table(["Lane", "Event", "Start", "Duration"], rows, "Events in sight, the first of each lane") : null);
+  }
+}

@@ -1,0 +1,102 @@
+/** The pointer over the axis and the minimap: a drag on the axis selects time, the minimap moves the window. */
+
+/** @import { Timeline } from "./timeline.js" */
+/** @import { Stage } from "./stage.js" */
+
+const EDGE_PX = 6;
+const DRAG_PX = 3;
+
+/**
+ * Listens.
+ * @param {Timeline} app
+ * @param {Stage} stage
+ * @param {AbortSignal} signal
+ */
+export function rulers(app, stage, signal) {
+  dragged(stage.axisCanvas, signal, (x) => {
+    const from = inside(app, time(app, x));
+    return {
+      move: (now) => {
+        const to = inside(app, time(app, now));
+        app.area = { from: Math.min(from, to), to: Math.max(from, to, Math.min(from, to) + 1), lanes: [] };
+        app.schedule();
+      },
+      done: (moved) => (moved && app.area ? app.select(app.area) : app.clear()),
+    };
+  });
+  dragged(stage.mapCanvas, signal, (x) => map(app, x));
+  for (const canvas of [stage.axisCanvas, stage.mapCanvas]) {
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const t = canvas === stage.axisCanvas ? time(app, event.offsetX) : (app.view.t0 + app.view.t1) / 2;
+      app.view.zoom(t, Math.exp(Math.max(-400, Math.min(400, event.deltaY)) * 0.0016));
+    }, { signal, passive: false });
+  }
+}
+
+/** @param {Timeline} app @param {number} x */
+function time(app, x) {
+  return app.view.t0 + (x / Math.max(1, app.width)) * app.view.span;
+}
+
+/** @param {Timeline} app @param {number} t */
+function inside(app, t) {
+  return Math.round(Math.max(0, Math.min(app.data.end_ns, t)));
+}
+
+/**
+ * What a drag on the minimap does: it moves the window, one of its edges, or draws another.
+ * @param {Timeline} app
+ * @param {number} x
+ * @returns {Drag}
+ */
+function map(app, x) {
+  const { view } = app, scale = (view.high - view.low) / Math.max(1, app.width), at = view.low + x * scale;
+  const { t0, t1 } = view, near = EDGE_PX * scale;
+  const moves = at > t0 + near && at < t1 - near && !view.whole, left = Math.abs(at - t0) <= near, right = Math.abs(at - t1) <= near;
+  return {
+    move: (now) => {
+      const to = view.low + now * scale;
+      if (moves) view.set(t0 + to - at, t1 + to - at);
+      else if (left && !view.whole) view.set(Math.min(to, t1 - 20), t1);
+      else if (right && !view.whole) view.set(t0, Math.max(to, t0 + 20));
+      else view.set(Math.min(at, to), Math.max(at, to));
+    },
+    done: (moved) => {
+      if (!moved && !view.whole) view.set(at - (t1 - t0) / 2, at + (t1 - t0) / 2);
+    },
+  };
+}
+
+/** @typedef {{move: (x: number) => void, done: (moved: boolean) => void}} Drag */
+
+/**
+ * Follows drags over a canvas.
+ * @param {HTMLCanvasElement} canvas
+ * @param {AbortSignal} signal
+ * @param {(x: number) => Drag} begin
+ */
+function dragged(canvas, signal, begin) {
+  /** @type {Drag|null} */
+  let drag = null;
+  let from = 0, moved = false;
+  const x = (/** @type {PointerEvent} */ event) => event.clientX - canvas.getBoundingClientRect().left;
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    canvas.setPointerCapture(event.pointerId);
+    from = x(event);
+    moved = false;
+    drag = begin(from);
+  }, { signal });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!drag) return;
+    moved ||= Math.abs(x(event) - from) > DRAG_PX;
+    if (moved) drag.move(x(event));
+  }, { signal });
+  for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) {
+    canvas.addEventListener(name, () => {
+      drag?.done(moved);
+      drag = null;
+    }, { signal });
+  }
+}

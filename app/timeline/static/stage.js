@@ -1,0 +1,136 @@
+/** The elements of the timeline: tools, minimap, axis, lanes, and how large each is. */
+
+/** @import { Timeline } from "./timeline.js" */
+
+import { h, put } from "./dom.js";
+import { Pointer } from "./input.js";
+import { Keys } from "./keys.js";
+import { Pixels } from "./pixels.js";
+import { rulers } from "./rulers.js";
+import { toolbar } from "./toolbar.js";
+
+const MAP_PX = 34;
+const AXIS_PX = 24;
+const LEAST_PX = 220;
+const BELOW_PX = 28;
+const SAY_MS = 6000;
+
+export class Stage {
+  /** @param {Timeline} app */
+  constructor(app) {
+    this.app = app;
+    this.root = h("section", { class: "tl", "aria-label": `Timeline of ${app.mounted.data.name}` });
+    this.mapCanvas = h("canvas", { class: "map", "aria-hidden": "true" });
+    this.axisCanvas = h("canvas", { class: "axis", "aria-hidden": "true" });
+    this.canvas = h("canvas", { class: "plot", tabindex: 0, role: "application", "aria-label": "Events over time", "aria-describedby": "tl-summary tl-keys" });
+    this.titleList = h("ul", { class: "titles", "aria-label": "Lanes" });
+    this.sticky = h("div", { class: "sticky" }, this.titleList, this.canvas);
+    this.space = h("div", { class: "space" }, this.sticky);
+    this.scroller = h("div", { class: "scroll" }, this.space);
+    this.corner = h("div", { class: "corner" });
+    this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+    this.panel = h("div", { class: "panel", hidden: true, role: "region", "aria-label": "Details" });
+    this.status = h("div", { class: "say", role: "status" });
+    this.readers = h("div", { class: "unseen" });
+    this.map = context(this.mapCanvas);
+    this.axis = context(this.axisCanvas);
+    this.plot = context(this.canvas);
+    this.mapHeight = MAP_PX;
+    this.axisHeight = AXIS_PX;
+    this.ratio = 0;
+    this.pixels = new Pixels();
+    this.quiet = 0;
+    this.ending = new AbortController();
+    this.observer = new ResizeObserver(() => this.resize());
+    this.themes = new MutationObserver(() => app.update(app.mounted));
+  }
+
+  /** Puts everything into the page and listens. */
+  build() {
+    const { app, root } = this, { signal } = this.ending;
+    const rulerBox = h("div", { class: "rulers" }, this.mapCanvas, this.axisCanvas);
+    put(root, toolbar(app), h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.tip, this.panel, this.status, this.readers);
+    app.mounted.parentElement.append(root);
+    this.pointer = new Pointer(app, this, signal);
+    this.keys = new Keys(app, this, signal);
+    rulers(app, this, signal);
+    this.scroller.addEventListener("scroll", () => {
+      app.scroll = this.scroller.scrollTop;
+      app.moved();
+    }, { signal });
+    window.addEventListener("resize", () => this.resize(), { signal });
+    window.addEventListener("popstate", () => app.reread(), { signal });
+    this.observer.observe(root);
+    this.themes.observe(document.documentElement, { attributes: true, attributeFilter: ["style", "class", "data-theme"] });
+    app.colors.read(root);
+  }
+
+  /** Makes the lanes as high as there is room below what stands above them. */
+  resize() {
+    const { app } = this, above = this.scroller.getBoundingClientRect().top - this.root.getBoundingClientRect().top;
+    const top = Math.min(Math.max(this.root.getBoundingClientRect().top + scrolled(this.root), 60), 320);
+    const room = window.innerHeight - top - above - BELOW_PX - (this.panel.hidden ? 0 : this.panel.offsetHeight + 8);
+    const all = app.lanes.topHeight + app.lanes.height;
+    const high = Math.max(Math.min(all, room), Math.min(all, LEAST_PX), 80);
+    this.scroller.style.height = `${high}px`;
+    this.sticky.style.height = `${high}px`;
+    this.space.style.height = `${Math.max(all, high)}px`;
+    app.schedule();
+  }
+
+  /** Fits the canvases to their boxes and to the pixels of the screen. */
+  measure() {
+    const { app } = this, ratio = window.devicePixelRatio || 1;
+    const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
+    if (width === app.width && height === app.height && ratio === this.ratio) return;
+    app.width = width;
+    app.height = height;
+    this.ratio = ratio;
+    for (const [canvas, ctx, high] of /** @type {const} */ ([
+      [this.canvas, this.plot, height], [this.axisCanvas, this.axis, AXIS_PX], [this.mapCanvas, this.map, MAP_PX],
+    ])) {
+      canvas.width = Math.max(1, Math.round(width * ratio));
+      canvas.height = Math.max(1, Math.round(high * ratio));
+      ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    }
+    this.pixels.resize(this.canvas.width, this.canvas.height);
+  }
+
+  /** Scrolls to a lane. @param {number} id */
+  reveal(id) {
+    const { app } = this, slot = app.lanes.slot(id);
+    if (!slot || slot.pinned) return;
+    const room = this.scroller.clientHeight - app.lanes.topHeight;
+    if (slot.y >= app.scroll && slot.y + slot.h <= app.scroll + room) return;
+    this.scroller.scrollTop = Math.max(0, slot.y - room / 3);
+    app.scroll = this.scroller.scrollTop;
+  }
+
+  /** Shows a text below the tools for a moment, and to readers of the screen. @param {string} text */
+  say(text) {
+    this.status.textContent = text;
+    clearTimeout(this.quiet);
+    this.quiet = setTimeout(() => (this.status.textContent = ""), SAY_MS);
+  }
+
+  close() {
+    clearTimeout(this.quiet);
+    this.ending.abort();
+    this.observer.disconnect();
+    this.themes.disconnect();
+    this.root.remove();
+  }
+}
+
+/** @param {HTMLCanvasElement} canvas @returns {CanvasRenderingContext2D} */
+function context(canvas) {
+  const made = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
+  if (!made) throw new Error("This browser draws no pictures.");
+  return made;
+}
+
+/** How far the page around an element is scrolled. @param {Element} element */
+function scrolled(element) {
+  const main = /** @type {ShadowRoot} */ (element.getRootNode()).host?.closest('[data-testid="stMain"]');
+  return main?.scrollTop ?? 0;
+}

@@ -1,0 +1,92 @@
+/** Times as text, and where ticks of an axis stand. */
+
+/** @type {[number, string][]} */
+const UNITS = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
+
+/**
+ * The unit in which a time reads best: its size in ns and its sign.
+ * @param {number} ns
+ */
+function unit(ns) {
+  const size = Math.abs(ns);
+  return UNITS.findLast(([one]) => size >= one) ?? UNITS[0];
+}
+
+/**
+ * A duration with three or four digits, as `12.3 µs`.
+ * @param {number} ns
+ */
+export function duration(ns) {
+  const [size, sign] = unit(ns), value = ns / size;
+  const digits = sign === "ns" ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.max(1, Math.abs(value)))));
+  return `${value.toFixed(digits)} ${sign}`;
+}
+
+/**
+ * A moment exact to the ns, as `12.345678 ms`.
+ * @param {number} ns
+ */
+export function moment(ns) {
+  const [size, sign] = unit(ns);
+  const text = (ns / size).toFixed(Math.round(Math.log10(size)));
+  return `${text.includes(".") ? text.replace(/\.?0+$/, "") : text} ${sign}`;
+}
+
+/**
+ * A share as text.
+ * @param {number} share 0 to 1
+ */
+export function percent(share) {
+  const value = 100 * share;
+  return `${value && value < 0.1 ? "<0.1" : value.toFixed(value < 9.95 ? 1 : 0)} %`;
+}
+
+/**
+ * A number with commas.
+ * @param {number} value
+ */
+export function count(value) {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+/**
+ * Bytes as text.
+ * @param {number} value
+ */
+export function bytes(value) {
+  const power = value >= 1 ? Math.min(4, Math.floor(Math.log2(value) / 10)) : 0;
+  return `${(value / 1024 ** power).toFixed(power ? 1 : 0)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
+}
+
+/**
+ * A value of a curve with its unit.
+ * @param {number} number
+ * @param {string} [sign] %, Hz, bytes or others
+ */
+export function value(number, sign = "") {
+  if (sign === "bytes") return bytes(number);
+  const power = sign === "%" || number < 1e4 ? 0 : Math.min(3, Math.floor(Math.log10(number) / 3));
+  const text = Number((number / 1000 ** power).toPrecision(3)).toLocaleString("en-US");
+  return `${text} ${["", "k", "M", "G"][power]}${sign}`.trim();
+}
+
+/**
+ * Ticks at round times: 1, 2 or 5 times a power of ten apart.
+ * @param {number} t0
+ * @param {number} t1
+ * @param {number} most how many fit
+ * @param {number} [zero] the time that counts as 0
+ * @returns {{step: number, ticks: {t: number, text: string}[]}}
+ */
+export function ticks(t0, t1, most, zero = 0) {
+  const least = Math.max(1, (t1 - t0) / Math.max(1, most));
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
+  const [size, sign] = unit(Math.max(Math.abs(t0 - zero), Math.abs(t1 - zero)));
+  const digits = Math.max(0, Math.ceil(Math.log10(size) - Math.log10(step) - 1e-9));
+  const found = [];
+  for (let at = Math.ceil((t0 - zero) / step); zero + at * step <= t1; at++) {
+    found.push({ t: zero + at * step, text: `${(at * step / size).toFixed(digits)} ${sign}` });
+  }
+  return { step, ticks: found };
+}

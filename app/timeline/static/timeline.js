@@ -1,0 +1,286 @@
+/** The timeline of one report: its state, what it asks for, and when it draws. */
+
+/** @import { Area, Arrow, EventAnswer, Item, Lanes, Mark, Mounted, Step } from "./types.js" */
+
+import * as actions from "./actions.js";
+import * as address from "./address.js";
+import { Colors } from "./colors.js";
+import { draw } from "./draw.js";
+import { forgetWidths } from "./bars.js";
+import { itemAt } from "./hit.js";
+import { LaneTree } from "./lanes.js";
+import { Names } from "./names.js";
+import { Panel } from "./panel.js";
+import { Readers } from "./readers.js";
+import { axis, busyShares, minimap } from "./ruler.js";
+import { Search } from "./search.js";
+import { Stage } from "./stage.js";
+import { level, Tiles } from "./tiles.js";
+import { Titles } from "./titles.js";
+import { View } from "./view.js";
+import { wanted } from "./wanted.js";
+import { decode, get, json } from "./wire.js";
+
+const REST_MS = 350;
+const KEPT_FRAMES = 600;
+
+/** @typedef {{lane: number, ref: number, row?: number, start: number, end: number, name: string, nameId?: number, arrows: Arrow[]}} Chosen */
+
+export class Timeline {
+  /**
+   * @param {Mounted} mounted
+   * @param {Lanes} data
+   * @param {string} base address of what the server tells of this report, with a slash at its end
+   */
+  constructor(mounted, data, base) {
+    this.mounted = mounted;
+    this.data = data;
+    this.base = base;
+    this.report = mounted.data.report;
+    this.steps = (data.steps ?? []).filter((/** @type {Step} */ one) => one.end > one.start);
+    this.lanes = new LaneTree(data.lanes);
+    this.colors = new Colors(data.classes);
+    this.view = new View(Math.min(0, data.begin_ns ?? 0), data.end_ns, () => this.moved());
+    this.names = new Names((ids) => this.url("names", { ids: ids.join(",") }), () => this.schedule());
+    this.tiles = new Tiles((group, z, i, signal) => this.tile(group, z, i, signal), () => this.arrived(), (error) => this.say(error.message));
+    this.scroll = this.width = this.height = this.level = this.zero = 0;
+    /** @type {Item|null} */
+    this.hover = null;
+    /** @type {Chosen|null} */
+    this.chosen = null;
+    /** @type {Area|null} */
+    this.area = null;
+    /** @type {{from: number, to: number}|null} what all pages show */
+    this.selected = null;
+    /** @type {{from: number, to: number}|null} */
+    this.measured = null;
+    /** @type {number|null} */
+    this.cursor = null;
+    /** @type {Mark[]} */
+    this.marks = [];
+    /** @type {Float32Array|null} */
+    this.busy = null;
+    /** @type {{at: number, ms: number, items: number}[]} */
+    this.frames = [];
+    this.planned = 0;
+    this.resting = 0;
+    this.closed = false;
+    this.asking = new AbortController();
+    this.search = new Search(this);
+    this.stage = new Stage(this);
+    this.titles = new Titles(this);
+    this.panel = new Panel(this);
+    this.readers = new Readers(this);
+    this.stage.build();
+    this.open(address.read(location.search));
+  }
+
+  /**
+   * The address of an answer of this report.
+   * @param {string} what
+   * @param {Record<string, string|number>} [query]
+   */
+  url(what, query = {}) {
+    const text = new URLSearchParams(Object.entries({ ...query, v: this.data.version }).map(([key, value]) => [key, String(value)]));
+    return `${this.base}${what}?${text}`;
+  }
+
+  /** @param {number} group @param {number} z @param {number} i @param {AbortSignal} signal */
+  async tile(group, z, i, signal) {
+    return decode(await (await get(this.url("tile", { g: group, z, i }), signal)).arrayBuffer());
+  }
+
+  /** Shows what an address says. @param {address.Told} told */
+  open(told) {
+    const { lanes } = this, known = (/** @type {number[]} */ ids) => ids.filter((id) => lanes.byId.has(id));
+    lanes.folded = told.folded ? new Set(known(told.folded)) : lanes.usual();
+    lanes.pinned = new Set(known(told.pinned));
+    lanes.hidden = new Set(known(told.hidden));
+    lanes.layout();
+    this.marks = told.marks;
+    this.area = told.area && { ...told.area, lanes: known(told.area.lanes) };
+    if (told.window) this.view.set(...told.window);
+    else this.view.all();
+    if (told.event && lanes.byId.has(told.event.lane)) this.choose(told.event.lane, told.event.ref, !told.window);
+    else if (this.area) this.panel.showArea(this.area);
+    this.laid();
+  }
+
+  /** The window moved: draw soon; all else waits until it rests. */
+  moved() {
+    this.schedule();
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.rest(), REST_MS);
+  }
+
+  /** The reader rests: the address, the titles and the table for readers of the screen follow. */
+  rest() {
+    if (this.closed) return;
+    this.view.rest();
+    this.remember();
+    this.titles.tell();
+    this.readers.tell();
+  }
+
+  /** Writes the state into the address. */
+  remember() {
+    const { lanes, view, area, chosen } = this;
+    const usual = lanes.usual(), folded = [...lanes.folded];
+    const same = folded.length === usual.size && folded.every((id) => usual.has(id));
+    address.write({
+      window: view.whole ? null : [Math.floor(view.t0), Math.ceil(view.t1)],
+      area: area && { from: Math.round(area.from), to: Math.round(area.to), lanes: area.lanes },
+      event: chosen && { lane: chosen.lane, ref: chosen.ref },
+      folded: same ? null : folded,
+      pinned: [...lanes.pinned],
+      hidden: [...lanes.hidden],
+      marks: this.marks,
+    });
+  }
+
+  /** Lanes were folded, pinned or hidden. */
+  laid() {
+    this.lanes.layout();
+    this.stage.resize();
+    this.titles.build();
+    this.moved();
+  }
+
+  arrived() {
+    this.busy = null;
+    this.schedule();
+    if (this.settled) this.moved();
+  }
+
+  /** Whether the picture shows all that there is for the window. */
+  get settled() {
+    return !this.closed && !this.planned && this.tiles.settled && this.names.settled;
+  }
+
+  schedule() {
+    if (!this.closed) this.planned ||= requestAnimationFrame(() => this.frame());
+  }
+
+  frame() {
+    this.planned = 0;
+    const began = performance.now();
+    this.stage.measure();
+    if (!this.width || !this.height) return;
+    this.level = level(this.view.span / this.width);
+    this.tiles.want(wanted(this));
+    this.busy ??= busyShares(this);
+    const items = draw(this, this.stage.plot, this.width, this.height);
+    axis(this, this.stage.axis, this.width, this.stage.axisHeight);
+    minimap(this, this.stage.map, this.width, this.stage.mapHeight);
+    this.titles.place();
+    this.frames.push({ at: began, ms: performance.now() - began, items });
+    if (this.frames.length > KEPT_FRAMES) this.frames.shift();
+  }
+
+  /** The page has another theme, or this report another selection. @param {Mounted} mounted */
+  update(mounted) {
+    this.mounted = mounted;
+    const [from, to] = mounted.data.selected;
+    this.selected = from === null && to === null ? null : { from: from ?? 0, to: to ?? this.data.end_ns };
+    if (this.colors.read(this.stage.root)) forgetWidths();
+    this.stage.root.classList.toggle("dark", this.colors.dark);
+    this.panel.tell();
+    this.titles.corner();
+    // Streamlit may have written the address without what the timeline keeps there.
+    this.moved();
+  }
+
+  /**
+   * Chooses an event: its box, its arrows and its panel.
+   * @param {number} lane
+   * @param {number} ref
+   * @param {boolean} [reveal] brings it into sight
+   */
+  async choose(lane, ref, reveal = false) {
+    this.asking.abort();
+    this.asking = new AbortController();
+    const { signal } = this.asking;
+    try {
+      /** @type {EventAnswer} */
+      const told = await json(this.url("event", { lane, ref }), signal);
+      const row = told.row ?? (this.hover?.ref === ref ? this.hover.row : undefined);
+      const { start, end, name, name_id: nameId, arrows } = told;
+      this.chosen = { lane, ref, row, start, end, name, nameId, arrows };
+      this.panel.showEvent(this.chosen, told);
+      if (reveal) this.bring(this.chosen);
+      else this.stage.reveal(lane);
+      this.moved();
+    } catch (error) {
+      if (!signal.aborted) this.say(/** @type {Error} */ (error).message);
+    }
+  }
+
+  /** Brings an event into sight, its lane too. @param {{lane: number, start: number, end: number}} event */
+  bring(event) {
+    if (!this.lanes.slot(event.lane)) {
+      this.lanes.open(event.lane);
+      this.laid();
+    }
+    this.stage.reveal(event.lane);
+    this.view.reveal(event.start, event.end);
+    this.schedule();
+  }
+
+  /** Chooses nothing. */
+  clear() {
+    this.asking.abort();
+    this.chosen = this.area = this.measured = null;
+    this.panel.close();
+    this.moved();
+  }
+
+  /** Selects an area; its panel answers for it. @param {Area} area */
+  select(area) {
+    this.area = area;
+    this.measured = null;
+    this.panel.showArea(area);
+    this.moved();
+  }
+
+  fit() {
+    actions.fit(this);
+  }
+
+  mark() {
+    actions.mark(this);
+  }
+
+  /** The reader went back or forward: shows what the address says now. */
+  reread() {
+    if (location.pathname.endsWith("/timeline")) this.open(address.read(location.search));
+  }
+
+  /**
+   * The address of another page.
+   * @param {string} url below that of the dashboard
+   */
+  page(url) {
+    return new URL(url.replace(/^\/+/, ""), new URL("../../../../", import.meta.url)).href;
+  }
+
+  /** @param {number} x @param {number} y */
+  under(x, y) {
+    return itemAt(this, x, y);
+  }
+
+  /** Says something for a moment. @param {string} text */
+  say(text) {
+    this.stage.say(text);
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.resting);
+    cancelAnimationFrame(this.planned);
+    this.asking.abort();
+    this.search.close();
+    this.panel.stop();
+    this.tiles.close();
+    this.stage.close();
+  }
+}

@@ -1,0 +1,50 @@
+/** What the pointer is on, in words beside it. */
+
+/** @import { Timeline } from "./timeline.js" */
+
+import { fill, h } from "./dom.js";
+import { valueAt } from "./hit.js";
+import { count, duration, moment, percent, value } from "./time.js";
+
+/**
+ * Shows it at a point of the lanes; hides it where there is nothing.
+ * @param {Timeline} app
+ * @param {number} x
+ * @param {number} y
+ */
+export function showTip(app, x, y) {
+  const { tip, canvas, root } = app.stage, words = told(app, x, y);
+  tip.hidden = !words;
+  if (!words) return;
+  fill(tip, h("b", {}, words[0]), ...words.slice(1).map((line) => h("div", {}, line)));
+  const box = canvas.getBoundingClientRect(), outer = root.getBoundingClientRect();
+  const left = box.left - outer.left + x + 14, top = box.top - outer.top + y + 16;
+  tip.style.left = `${Math.max(4, Math.min(left, outer.width - tip.offsetWidth - 8))}px`;
+  tip.style.top = `${top + tip.offsetHeight > outer.height - 4 ? top - tip.offsetHeight - 28 : top}px`;
+}
+
+/** @param {Timeline} app */
+export function hideTip(app) {
+  app.stage.tip.hidden = true;
+}
+
+/**
+ * @param {Timeline} app @param {number} x @param {number} y
+ * @returns {string[]|null}
+ */
+function told(app, x, y) {
+  const item = app.hover;
+  if (!item) {
+    const found = valueAt(app, x, y);
+    if (!found) return null;
+    const say = (/** @type {number} */ one) => value(one, found.lane.unit);
+    return [`${found.lane.title}: ${say(found.mean)}`, found.min < found.max ? `${say(found.min)} to ${say(found.max)}` : "", `at ${moment(found.start)}`].filter(Boolean);
+  }
+  const name = app.names.text(item.name) || "…", where = app.lanes.path(item.lane).join(" › ");
+  const kind = app.data.classes[item.color]?.title ?? "";
+  if (item.count === 1) {
+    return [name, `${duration(item.end - item.start)}, starts at ${moment(item.start)}`, [kind, where].filter(Boolean).join(" · ")];
+  }
+  const many = item.count > 1 ? `${count(item.count)} events here, ` : "";
+  return [`${many}longest: ${name}`, `${percent(item.busy)} of ${duration(item.end - item.start)} busy, at ${moment(item.start)}`, where];
+}

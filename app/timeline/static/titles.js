@@ -1,0 +1,102 @@
+/** The titles of the lanes: what each holds, how busy it is in the window, buttons to fold, pin and hide. */
+
+/** @import { Timeline } from "./timeline.js" */
+/** @import { Lane, Slot } from "./types.js" */
+
+import { button, fill, h } from "./dom.js";
+import { busyShare, itemsOf } from "./hit.js";
+import { count, duration, percent, value } from "./time.js";
+
+/** @typedef {{li: HTMLLIElement, share: HTMLElement}} Title */
+
+export class Titles {
+  /** @param {Timeline} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {Map<string, Title>} */
+    this.made = new Map();
+  }
+
+  /** Makes the titles anew: lanes were folded, pinned or hidden. */
+  build() {
+    const { app } = this, { titleList } = app.stage;
+    const focused = /** @type {HTMLElement|null} */ (/** @type {ShadowRoot} */ (titleList.getRootNode()).activeElement)?.dataset?.act;
+    titleList.replaceChildren();
+    this.made.clear();
+    this.corner();
+    this.place();
+    this.tell();
+    if (focused) /** @type {HTMLElement|null} */ (titleList.querySelector(`[data-act="${CSS.escape(focused)}"]`))?.focus();
+  }
+
+  /** Says how many lanes there are, and what all pages show. */
+  corner() {
+    const { app } = this, hidden = app.lanes.hidden.size, { selected } = app;
+    fill(app.stage.corner,
+      selected && button("All pages show this time alone: show all of it again", `Selected: ${duration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
+      hidden ? button("Show the hidden lanes again", `Show ${hidden} hidden`, () => {
+        app.lanes.hidden.clear();
+        app.laid();
+      }, { class: "link" }) : null,
+      h("span", { class: "quiet" }, `${count(app.data.lanes.filter((lane) => lane.group !== null).length)} lanes`));
+  }
+
+  /** Moves the titles to where their lanes are. */
+  place() {
+    const { app } = this, wanted = new Set();
+    for (const { slot, y } of app.lanes.visible(app.scroll, app.height || 600)) {
+      const key = `${slot.lane.id}/${slot.pinned}`;
+      wanted.add(key);
+      let title = this.made.get(key);
+      if (!title) {
+        title = this.make(slot);
+        this.made.set(key, title);
+        app.stage.titleList.append(title.li);
+      }
+      title.li.style.transform = `translateY(${y}px)`;
+    }
+    for (const [key, title] of this.made) {
+      if (wanted.has(key)) continue;
+      title.li.remove();
+      this.made.delete(key);
+    }
+  }
+
+  /** @param {Slot} slot @returns {Title} */
+  make(slot) {
+    const { app } = this, { lane } = slot, parent = app.lanes.isParent(lane), folded = app.lanes.folded.has(lane.id);
+    const act = (/** @type {"folded"|"pinned"|"hidden"} */ what) => () => {
+      app.lanes.toggle(what, lane.id);
+      app.laid();
+    };
+    const whole = `${app.lanes.path(lane.id).join(" › ")}${lane.detail ? ` (${lane.detail})` : ""}`;
+    const share = h("span", { class: "share" });
+    const li = h("li", { class: `title ${parent ? "parent" : ""} ${slot.pinned ? "pinned" : ""}`, title: whole },
+      h("span", { style: `width:${slot.depth * 10}px`, class: "indent" }),
+      app.lanes.foldable(lane)
+        ? button(`${folded ? "Unfold" : "Fold"} ${lane.title}`, folded ? "▸" : "▾", act("folded"), { class: "fold", "aria-expanded": String(!folded), "data-act": `f${lane.id}` })
+        : h("span", { class: "fold" }),
+      h("span", { class: "name" }, slot.pinned ? app.lanes.path(lane.id).slice(-2).join(" › ") : lane.title, lane.detail && h("span", { class: "detail" }, ` ${lane.detail}`)),
+      share,
+      h("span", { class: "acts" },
+        !parent && button(`${slot.pinned ? "Unpin" : "Pin to the top:"} ${lane.title}`, slot.pinned ? "▼" : "▲", act("pinned"), { "aria-pressed": String(slot.pinned), "data-act": `p${lane.id}` }),
+        button(`Hide ${lane.title}`, "×", act("hidden"), { "data-act": `h${lane.id}` })));
+    li.style.height = `${slot.h}px`;
+    return { li, share };
+  }
+
+  /** Says how busy each lane in sight is in the window. */
+  tell() {
+    const { app } = this;
+    for (const { slot } of app.lanes.visible(app.scroll, app.height)) {
+      const title = this.made.get(`${slot.lane.id}/${slot.pinned}`);
+      if (!title || app.lanes.isParent(slot.lane)) continue;
+      title.share.textContent = slot.lane.kind === "line" ? most(slot.lane) : itemsOf(app, slot, 1).length ? percent(busyShare(app, slot)) : "";
+    }
+  }
+}
+
+/** The value at the top of a curve. @param {Lane} lane */
+function most(lane) {
+  return lane.max ? `to ${value(lane.max, lane.unit)}` : "";
+}

@@ -1,0 +1,121 @@
+/**
+ * Shapes that the modules share. Times are ns from the origin of the capture, as numbers.
+ *
+ * @typedef {Object} Lane
+ * @property {number} id
+ * @property {number|null} parent
+ * @property {string} kind what it holds: gpu, process and thread hold lanes; `line` a curve; all others events
+ * @property {string} title
+ * @property {string} [detail]
+ * @property {number} rows events of one row never overlap
+ * @property {number} events
+ * @property {number} busy_ns
+ * @property {number|null} group lanes of one group come in one tile
+ * @property {string} [unit]
+ * @property {number} [max]
+ *
+ * @typedef {Object} ColorClass
+ * @property {string} name
+ * @property {string} title
+ * @property {string} light
+ * @property {string} dark
+ *
+ * @typedef {Object} Step
+ * @property {number} start
+ * @property {number} end
+ * @property {string} name
+ *
+ * @typedef {Object} Lanes
+ * @property {string} version
+ * @property {string} origin_ns
+ * @property {number} [begin_ns] at most 0: events may lie before the origin
+ * @property {number} end_ns
+ * @property {ColorClass[]} classes
+ * @property {Lane[]} lanes
+ * @property {Step[]} [steps]
+ * @property {number} [left_out] lanes that are not listed
+ *
+ * @typedef {Object} Item an event, or several short ones of one bin (count > 1)
+ * @property {number} lane
+ * @property {number} row
+ * @property {number} start
+ * @property {number} end
+ * @property {number} name
+ * @property {number} color
+ * @property {number} count
+ * @property {number} busy share of the bin that is busy, 0 to 1
+ * @property {number} ref
+ *
+ * @typedef {Object} Tile
+ * @property {number} n
+ * @property {Float64Array} start
+ * @property {Float64Array} end
+ * @property {Uint32Array} lane
+ * @property {Uint16Array} row
+ * @property {Uint32Array} name
+ * @property {Uint16Array} color
+ * @property {Uint32Array} count
+ * @property {Float32Array} busy
+ * @property {Float64Array} ref
+ * @property {Map<number, Uint32Array>} of items of a lane, those of one color side by side
+ * @property {Float64Array} pointStart
+ * @property {Float32Array} mean
+ * @property {Float32Array} min
+ * @property {Float32Array} max
+ * @property {Map<number, Uint32Array>} points of a lane in the order of time
+ * @property {number} bytes
+ *
+ * @typedef {Object} Piece a stretch of time and the tile that is drawn for it, of the level asked for or of another
+ * @property {Tile} tile
+ * @property {number} from
+ * @property {number} to
+ * @property {boolean} exact
+ *
+ * @typedef {Object} Arrow
+ * @property {End} from
+ * @property {End} to
+ * @property {string} kind
+ *
+ * @typedef {Object} End
+ * @property {number} lane
+ * @property {number} ref
+ * @property {number} start
+ * @property {number} end
+ * @property {number} [row]
+ *
+ * @typedef {Object} EventAnswer
+ * @property {number} [row]
+ * @property {number} [name_id]
+ * @property {number} start
+ * @property {number} end
+ * @property {string} name
+ * @property {[string, string][]} rows
+ * @property {Arrow[]} arrows
+ * @property {Record<string, string>} [links]
+ *
+ * @typedef {Object} Area
+ * @property {number} from
+ * @property {number} to
+ * @property {number[]} lanes none: all
+ *
+ * @typedef {Object} Mark
+ * @property {number} t
+ * @property {string} note
+ *
+ * @typedef {Object} Slot a lane where it is drawn
+ * @property {Lane} lane
+ * @property {number} y from the top of all lanes, or of the pinned ones
+ * @property {number} h
+ * @property {number} rowHeight
+ * @property {number} depth
+ * @property {boolean} pinned
+ *
+ * @typedef {Object} Mounted what Streamlit gives a component
+ * @property {{report: string, name: string, module: string, selected: [number|null, number|null]}} data `selected`: the time that all pages show
+ * @property {HTMLElement | ShadowRoot} parentElement
+ * @property {(name: string, value: unknown) => void} setStateValue
+ * @property {(name: string, value: unknown) => void} setTriggerValue
+ *
+ * @typedef {(mounted: Mounted) => unknown} Component
+ */
+export {};

@@ -1,0 +1,114 @@
+/** What the server answers: tiles in their packed layout, everything else as JSON. */
+
+/** @import { Tile } from "./types.js" */
+
+const MAGIC = 0x31544457;
+const HEADER = 16;
+
+/** The server refused, or cannot be reached; `message` is a sentence. */
+export class Refused extends Error {
+  /**
+   * @param {string} message
+   * @param {number} status 0: no answer
+   */
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * Asks for an answer.
+ * @param {string} url
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Response>}
+ */
+export async function get(url, signal) {
+  let response;
+  try {
+    response = await fetch(url, { signal });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Refused("The server cannot be reached.", 0);
+  }
+  if (response.ok) return response;
+  const said = await response.json().catch(() => ({}));
+  throw new Refused(typeof said?.error === "string" ? said.error : `The server answered ${response.status}.`, response.status);
+}
+
+/**
+ * Asks for JSON.
+ * @param {string} url
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export async function json(url, signal) {
+  return (await get(url, signal)).json();
+}
+
+/**
+ * Reads a tile.
+ * @param {ArrayBuffer} buffer
+ * @returns {Tile}
+ * @throws {Refused} it is none
+ */
+export function decode(buffer) {
+  const head = buffer.byteLength >= HEADER ? new Uint32Array(buffer, 0, 4) : new Uint32Array(4);
+  if (head[0] !== MAGIC) throw new Refused("The server sent something else than a tile.", 0);
+  const n = head[1], p = head[2];
+  if (buffer.byteLength !== size(n, p)) throw new Refused("The server sent half a tile.", 0);
+  let at = HEADER;
+  /**
+   * @template T
+   * @param {{new (buffer: ArrayBuffer, at: number, length: number): T, BYTES_PER_ELEMENT: number}} kind
+   * @param {number} length
+   * @returns {T}
+   */
+  const column = (kind, length) => {
+    const values = new kind(buffer, at, length);
+    at += padded(kind.BYTES_PER_ELEMENT * length);
+    return values;
+  };
+  const start = column(Float64Array, n), end = column(Float64Array, n), lane = column(Uint32Array, n);
+  const row = column(Uint16Array, n), name = column(Uint32Array, n), color = column(Uint16Array, n);
+  const count = column(Uint32Array, n), busy = column(Float32Array, n), ref = column(Float64Array, n);
+  const pointStart = column(Float64Array, p), pointLane = column(Uint32Array, p);
+  const mean = column(Float32Array, p), min = column(Float32Array, p), max = column(Float32Array, p);
+  const of = byLane(lane, (a, b) => color[a] - color[b] || start[a] - start[b]);
+  const points = byLane(pointLane, (a, b) => pointStart[a] - pointStart[b]);
+  return { n, start, end, lane, row, name, color, count, busy, ref, of, pointStart, mean, min, max, points, bytes: buffer.byteLength };
+}
+
+/** @param {number} bytes */
+function padded(bytes) {
+  return Math.ceil(bytes / 8) * 8;
+}
+
+/**
+ * @param {number} n
+ * @param {number} p
+ */
+function size(n, p) {
+  const items = 3 * 8 * n + 3 * padded(4 * n) + 2 * padded(2 * n) + padded(4 * n);
+  return HEADER + items + 8 * p + 4 * padded(4 * p);
+}
+
+/**
+ * Places in a column, by the lane that stands there.
+ * @param {Uint32Array} lanes
+ * @param {(a: number, b: number) => number} order
+ * @returns {Map<number, Uint32Array>}
+ */
+function byLane(lanes, order) {
+  /** @type {Map<number, number[]>} */
+  const found = new Map();
+  for (let at = 0; at < lanes.length; at++) {
+    const places = found.get(lanes[at]);
+    if (places) places.push(at);
+    else found.set(lanes[at], [at]);
+  }
+  /** @type {Map<number, Uint32Array>} */
+  const sorted = new Map();
+  for (const [lane, places] of found) sorted.set(lane, Uint32Array.from(places).sort(order));
+  return sorted;
+}

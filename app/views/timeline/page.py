@@ -1,0 +1,42 @@
+"""Timeline: everything that ran, when and where, drawn in the browser at any size."""
+
+from typing import Any
+
+import streamlit as st
+
+from app import session
+from app.selection import settled
+from app.timeline import component
+from profiledb.selection import model
+
+_MOST_NS = 2**62
+
+
+def page() -> None:
+    """Draws the page."""
+    manifest = session.report()
+    chosen = model.parse(session.selected(manifest.id))
+    component.show(manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _select)
+
+
+def _select() -> None:
+    """Makes the area that the browser names the selection of all pages; what is no stretch of time takes it back."""
+    times = stretch(st.session_state.get(component.NAME, {}).get("select"))
+    if times:
+        first, last = times
+        st.query_params.update({"from": settled.milliseconds(first), "to": settled.milliseconds(last)})
+    else:
+        for key in {"from", "to"} & set(st.query_params):
+            del st.query_params[key]
+
+
+def stretch(area: Any) -> tuple[int, int] | None:
+    """The begin and the end, ns, of what the browser sent; None where that is no stretch of time."""
+    if not isinstance(area, dict):
+        return None
+    ends = [end for end in (area.get("from"), area.get("to")) if isinstance(end, int | float) and 0 <= end < _MOST_NS]
+    first, last = (round(ends[0]), round(ends[1])) if len(ends) == 2 else (0, 0)
+    return (first, last) if first < last else None
+
+
+page()

@@ -1,0 +1,252 @@
+"""Makes the file of a timeline: lanes, levels of detail, and what the report's own tables cannot answer at once."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from profiledb.query import views
+from profiledb.report import durable
+from profiledb.report.schema import quote, read_sql
+from profiledb.timeline import binned, lines
+from profiledb.timeline.lanes import SPARSE, Lane, Names, tree
+from profiledb.timeline.rows import ROWS, FirstFit
+
+VERSION = 1
+"""Raised when what a file holds changes; a file of another version is made anew."""
+
+FINEST = 20
+"""Bins of 2^20 ns are the finest that are kept; below, a tile is answered from the events."""
+STEP = 2
+
+KEYS = {
+    "stream": ("device", "pid", "stream"), "api": ("tid",), "osrt": ("tid",), "range": ("tid",), "mpi": ("tid",),
+    "openacc": ("tid",), "nccl_call": ("tid",), "sync": ("tid",), "sched": ("tid",), "sample": ("tid",),
+    "nccl": ("device",), "projection": ("device", "tid"), "idle": ("device",), "overhead": (),
+}  # fmt: skip
+"""The columns that tell the lanes of each kind apart."""
+DIRECT = ("stream", "api", "osrt", "range")
+"""Kinds whose events the report's tables answer as fast as a copy of them would, where none overlap."""
+
+_FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 16384, ROW_GROUP_SIZE 16384"
+_IDLE = """
+CREATE OR REPLACE TEMP TABLE idle_piece AS
+WITH piece AS (
+    SELECT device_id AS device, s, e, reason, function, (
+            gap_id, reason, function
+        ) IS DISTINCT FROM lag((gap_id, reason, function)) OVER (PARTITION BY device_id ORDER BY s) AS begins
+    FROM selected_idle(2000, NULL)
+), numbered AS (
+    SELECT *, sum(begins::INTEGER) OVER (PARTITION BY device ORDER BY s) AS number FROM piece
+)
+SELECT device, min(s) AS start_ns, max(e) AS end_ns, 'idle-' || any_value(reason) AS class,
+    concat_ws(' · ', any_value(reason), any_value(function)) AS text, row_number() OVER (ORDER BY device, min(s)) AS ref
+FROM numbered GROUP BY device, number
+"""
+"""Pieces of gaps by what the host did, whatever range was open meanwhile."""
+
+
+def path(reports: Path, report_id: str) -> Path:
+    """Where the file of a report's timeline is, whether it exists or not."""
+    return reports / f"{report_id}.timeline{VERSION}.duckdb"
+
+
+def sources() -> str:
+    """SQL that creates the views ``raw_*``."""
+    return read_sql("sources.sql", "profiledb.timeline")
+
+
+def build(report: Path, target: Path, work: Path, memory_limit: str = "1GB") -> None:
+    """Makes the file of the timeline of ``report`` and moves it to ``target``.
+
+    Args:
+        report: the database of a report.
+        target: where the file goes; it is whole when it has its name.
+        work: an empty name on the same file system, for the file while it is made.
+        memory_limit: what DuckDB may take before it writes to disk beside ``work``.
+
+    Raises:
+        duckdb.Error: the report is damaged, or the disk full.
+    """
+    work.unlink(missing_ok=True)
+    state = report.stat()
+    db = duckdb.connect(config={"memory_limit": memory_limit, "temp_directory": f"{work}.spill"})
+    try:
+        db.execute(f"ATTACH {quote(str(report))} AS r (READ_ONLY)")
+        db.execute(f"ATTACH {quote(str(work))} AS t ({_FORMAT})")
+        db.execute("SET search_path = 'r,t,memory'")
+        db.execute(views.sql(["idle"]).replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
+        _fill(db, state)
+        db.execute("SET search_path = 'memory'")
+        db.execute("DETACH t")
+        db.close()
+        durable.move(work, target)
+    finally:
+        db.close()
+        work.unlink(missing_ok=True)
+
+
+def _fill(db: duckdb.DuckDBPyConnection, state: os.stat_result) -> None:
+    db.execute(read_sql("tables.sql", "profiledb.timeline"))
+    db.execute(_IDLE)
+    db.execute(read_sql("own_names.sql", "profiledb.timeline"))
+    db.execute(sources().replace("CREATE OR REPLACE VIEW", "CREATE OR REPLACE TEMP VIEW"))
+    ((origin, end),) = db.execute("SELECT start_ns, end_ns FROM capture_window").fetchall() or [(0, 0)]
+    origin, end = origin or 0, end or 0
+    lanes, left_out = tree([*_found(db), *lines.found(db)], _names(db))
+    _write_lanes(db, lanes, origin)
+    begin = min([0, *(lane.first_ns - origin for lane in lanes if lane.events)])
+    end = max([end - origin, *(lane.last_ns - origin for lane in lanes if lane.events)])
+    db.execute(
+        f"INSERT INTO t.made VALUES ({origin}, {begin}, {end}, {state.st_size}, {state.st_mtime_ns}, {left_out})"
+    )
+    _write_events(db, lanes, origin)
+    _write_levels(db, lanes, origin, begin, levels(begin, end))
+    lines.write(db, [lane for lane in lanes if lane.kind == "line"], origin, levels(begin, end))
+
+
+def _found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
+    """The lanes that have events, with what the tree and the levels need to know of each."""
+    found = []
+    for kind, keys in KEYS.items():
+        by = ", ".join(keys)
+        partition = f"PARTITION BY {by} " if keys else ""
+        in_row = "PARTITION BY " + ", ".join([*keys, "depth"])
+        nested = kind in ("range", "projection")
+        before = "ORDER BY start_ns, end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+        in_its_row = f"max(end_ns) OVER ({in_row} {before})" if nested else "reach"
+        rows = db.execute(f"""
+            SELECT {"".join(f"{key}, " for key in keys)} count(*), max(depth) + 1, bool_or(start_ns < row_reach),
+                sum(end_ns - greatest(start_ns, least(end_ns, coalesce(reach, start_ns))))::BIGINT,
+                min(start_ns), max(end_ns)
+            FROM (
+                SELECT *, max(end_ns) OVER ({partition}{before}) AS reach, {in_its_row} AS row_reach
+                FROM raw_{kind}
+            )
+            {f"GROUP BY {by}" if keys else "HAVING count(*) > 0"}
+        """).fetchall()
+        for row in rows:
+            key = dict(zip(keys, row, strict=False))
+            events, depth, overlaps, busy, first, last = row[len(keys) :]
+            one = Lane(kind, events=events, rows=depth, busy_ns=busy, first_ns=first, last_ns=last, **key)
+            one.overlaps = bool(overlaps) or depth > ROWS
+            one.leveled = events > SPARSE
+            one.direct = one.leveled and not one.overlaps and kind in DIRECT
+            found.append(one)
+    return found
+
+
+def _names(db: duckdb.DuckDBPyConnection) -> Names:
+    gpus = dict(db.execute("SELECT gpu_id, coalesce(name, '') FROM gpu").fetchall())
+    processes = dict(db.execute("SELECT global_pid, coalesce(name, '') FROM process").fetchall())
+    threads = dict(db.execute("SELECT global_tid, coalesce(name, '') FROM thread").fetchall())
+    return Names(gpus, processes, threads)
+
+
+def _write_lanes(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:
+    rows = [
+        (
+            lane.id, lane.parent, lane.kind, lane.title, lane.detail, min(lane.rows, ROWS), lane.events, lane.busy_ns,
+            lane.grp, lane.device, lane.pid, lane.stream, lane.tid, lane.unit, lane.max, lane.direct, lane.leveled,
+            lane.first_ns - origin, lane.last_ns - origin, lane.source,
+        )
+        for lane in lanes
+    ]  # fmt: skip
+    for at in range(0, len(rows), 500):
+        values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows[at : at + 500])
+        db.execute(f"INSERT INTO t.lane VALUES {values}")
+
+
+def _literal(value: object) -> str:
+    return quote(value) if isinstance(value, str) else "NULL" if value is None else str(value)
+
+
+def levels(begin: int, end: int) -> Sequence[int]:
+    """The levels of a capture, each the logarithm of its bins' width in ns: as long as there are many bins."""
+    return [z for z in range(FINEST, 53, STEP) if z == FINEST or (end - begin) >> z > 2048]
+
+
+def read_direct(kind: str, lanes: str, origin: int, low: int | None = None, high: int | None = None) -> str:
+    """A query of the events of lanes of a kind from the report's tables; times in ns from the begin of the capture.
+
+    Args:
+        kind: one of ``KEYS``.
+        lanes: a condition on the lanes.
+        origin: begin of the capture on the clock of the report.
+        low, high: events that end at or after, and begin before; none where they are None.
+    """
+    keys = " AND ".join(f"lane.{key} IS NOT DISTINCT FROM raw.{key}" for key in KEYS[kind]) or "true"
+    window = (
+        f"WHERE raw.end_ns >= {low + origin} AND raw.start_ns < {high + origin}"
+        if low is not None and high is not None
+        else ""
+    )
+    return f"""
+        SELECT lane.id AS lane, depth::SMALLINT AS row, start_ns - {origin} AS s, end_ns - {origin} AS e,
+            name::UINTEGER AS name, ref
+        FROM raw_{kind} AS raw JOIN (FROM lane WHERE kind = '{kind}' AND {lanes}) AS lane ON {keys} {window}
+    """
+
+
+def _write_events(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:
+    """Copies the lanes that are not read from the report, in the order in which they are asked for."""
+    db.execute("CREATE TEMP TABLE kept AS FROM t.event LIMIT 0")
+    for kind in KEYS:
+        mine = [lane for lane in lanes if lane.kind == kind and not lane.direct]
+        if as_is := [lane.id for lane in mine if not lane.overlaps]:
+            db.execute(f"INSERT INTO kept {read_direct(kind, _among(as_is), origin)}")
+        for lane in mine:
+            if lane.overlaps:
+                _write_overlapping(db, lane, origin)
+    db.execute("INSERT INTO t.event FROM kept ORDER BY lane, row, s, e, ref; DROP TABLE kept")
+
+
+def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -> None:
+    import pyarrow as pa
+
+    source = read_direct(lane.kind, f"id = {lane.id}", origin)
+    db.execute(f"CREATE OR REPLACE TEMP TABLE crowd AS {source} ORDER BY s, e DESC, ref")
+    fit, top, at = FirstFit(), 0, 0
+    while batch := db.execute(f"FROM crowd WHERE rowid BETWEEN {at} AND {at + _BATCH - 1}").fetchnumpy():
+        if not len(batch["s"]):
+            break
+        row, s, e = fit.place(np.asarray(batch["s"]), np.asarray(batch["e"]))
+        top, at = max(top, int(row.max())), at + len(row)
+        placed = pa.table(
+            {"lane": batch["lane"], "row": row, "s": s, "e": e, "name": batch["name"], "ref": batch["ref"]}
+        )
+        db.register("placed", placed)
+        db.execute("INSERT INTO kept FROM placed")
+        db.unregister("placed")
+    db.execute(f"UPDATE t.lane SET rows = {top + 1} WHERE id = {lane.id}")
+
+
+_BATCH = 100_000
+
+
+def _among(ids: Sequence[int]) -> str:
+    return f"id IN ({', '.join(map(str, ids))})"
+
+
+def _write_levels(
+    db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, begin: int, zooms: Sequence[int]
+) -> None:
+    """Writes each level from the one before, the finest from the events."""
+    leveled = [lane for lane in lanes if lane.leveled]
+    if not leveled:
+        return
+    kinds = sorted({lane.kind for lane in leveled if lane.direct})
+    events = " UNION ALL ".join(
+        [
+            *(read_direct(kind, "direct", origin) for kind in kinds),
+            "SELECT * FROM t.event WHERE lane IN (SELECT id FROM t.lane WHERE leveled)",
+        ]
+    )
+    source = f"SELECT {binned.EVENTS} FROM ({events})"
+    for z in zooms:
+        width = 1 << z
+        binning = binned.sql(source, width, begin // width * width)
+        db.execute(f"INSERT INTO t.level SELECT {z}, * FROM ({binning}) ORDER BY lane, row, s, e")
+        source = f"SELECT {binned.SOURCE} FROM t.level WHERE z = {z}"

@@ -1,0 +1,66 @@
+"""The classes of what a timeline shows: a name, words for people and two colors each. A color code is a place here."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from profiledb.rules.classes import KernelClass
+
+MOST_NVTX = 512
+"""Colors of NVTX ranges that a report may bring; ranges of others look like those without a color."""
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class: its name, title, and color in the light and in the dark theme, ``#RRGGBB``."""
+
+    name: str
+    title: str
+    light: str
+    dark: str
+
+
+FIXED = (
+    Class("copy-to-device", "Copy to the GPU", "#F0E442", "#F0E442"),
+    Class("copy-to-host", "Copy to the host", "#E69F00", "#E69F00"),
+    Class("copy-on-device", "Copy on the GPU", "#7A828E", "#8B95A3"),
+    Class("copy-between", "Copy between GPUs", "#A35C9A", "#C684BD"),
+    Class("copy-other", "Other copy", "#9AA1AB", "#6B7480"),
+    Class("memset", "Memory set", "#9AA1AB", "#6B7480"),
+    Class("graph", "CUDA graph", "#656D78", "#A9B0BB"),
+    Class("range", "NVTX range", "#7F93B8", "#5E7299"),
+    Class("nccl", "NCCL", "#0E6A2D", "#22B252"),
+    Class("api-launch", "Launch", "#004C97", "#3B82F6"),
+    Class("api-synchronization", "Synchronization", "#B3261E", "#E4574C"),
+    Class("api-blocking copy", "Blocking copy", "#E69F00", "#E69F00"),
+    Class("api-queued copy", "Queued copy", "#F0E442", "#F0E442"),
+    Class("api-allocation", "Allocation", "#56B4E9", "#8ECDF5"),
+    Class("api-module loading", "Module loading", "#86862B", "#909023"),
+    Class("api-other", "Other call", "#9AA1AB", "#6B7480"),
+    Class("sync", "Wait for the GPU", "#B3261E", "#E4574C"),
+    Class("osrt", "OS runtime call", "#A08A6A", "#8C7857"),
+    Class("mpi", "MPI", "#46A394", "#76C4B7"),
+    Class("openacc", "OpenACC", "#7DAFE1", "#96BCE2"),
+    Class("sched", "On a core", "#1BAF7A", "#5BE7A9"),
+    Class("sample", "CPU sample", "#5F6670", "#A9B0BB"),
+    Class("overhead", "Profiler overhead", "#B3261E", "#CC3328"),
+    Class("idle-synchronization", "Idle: synchronization", "#D98A84", "#8E3F39"),
+    Class("idle-copy call", "Idle: copy call", "#F3CF80", "#85641B"),
+    Class("idle-launch call", "Idle: launch call", "#7FA5CB", "#2C5285"),
+    Class("idle-allocation", "Idle: allocation", "#AAD9F4", "#47708A"),
+    Class("idle-module loading", "Idle: module loading", "#C2C295", "#5A5A22"),
+    Class("idle-other CUDA call", "Idle: other CUDA call", "#CCD0D5", "#4A525E"),
+    Class("idle-OS runtime call", "Idle: OS runtime call", "#CFC4B4", "#574A37"),
+    Class("idle-host code", "Idle: host code", "#D5D9DE", "#3A414B"),
+    Class("idle-launch latency", "Idle: launch latency", "#E5E8EB", "#2C323B"),
+    Class("idle-unknown", "Idle: unknown", "#EEF0F2", "#262B33"),
+)
+
+
+def listed(kernel_classes: Sequence[KernelClass], used: Collection[str]) -> list[Class]:
+    """All classes: ``other`` first, those of kernels, the fixed ones, and a class a color that NVTX ranges bring."""
+    kernels = [Class(c.name, c.title, c.light, c.dark) for c in kernel_classes]
+    kernels.sort(key=lambda one: one.name != "other")
+    plain = {one.name for one in (*kernels, *FIXED)}
+    colors = sorted(name for name in used if name not in plain and name.startswith("nvtx-"))[:MOST_NVTX]
+    brought = [Class(name, "NVTX range", f"#{name[5:]}", f"#{name[5:]}") for name in colors]
+    return [*kernels, *FIXED, *brought]

@@ -1,0 +1,61 @@
+"""The events of lanes, wherever they are kept: the timeline's own file, or the tables of the report."""
+
+from collections.abc import Sequence
+
+import duckdb
+
+from profiledb.errors import AnalysisError
+from profiledb.timeline import build
+from profiledb.timeline.store import LaneInfo, Opened
+
+Event = tuple[int, int, int, int, int, int]
+"""An event: lane, row, begin and end in ns from the begin of the capture, number of its name, number in its lane."""
+
+COLUMNS = "lane, row, s, e, name, ref"
+
+
+def sql(opened: Opened, lanes: Sequence[LaneInfo], low: int | None = None, high: int | None = None) -> str:
+    """A query of the events of lanes that end at or after ``low`` and begin before ``high`` (ns)."""
+    window = "" if low is None or high is None else f" AND e >= {low} AND s < {high}"
+    kept = [lane.id for lane in lanes if not lane.direct and lane.kind != "line"]
+    parts = [f"SELECT {COLUMNS} FROM event WHERE {among('lane', kept)}{window}"] if kept else []
+    for kind in sorted({lane.kind for lane in lanes if lane.direct}):
+        mine = among("id", [lane.id for lane in lanes if lane.direct and lane.kind == kind])
+        parts.append(build.read_direct(kind, mine, opened.origin_ns, low, high))
+    return " UNION ALL ".join(parts) or f"SELECT {COLUMNS} FROM event LIMIT 0"
+
+
+def one(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane_id: int, ref: int) -> Event:
+    """The event of a lane with a number.
+
+    Raises:
+        AnalysisError: there is no such lane, or no such event in it.
+    """
+    found = cursor.execute(
+        f"SELECT {COLUMNS} FROM ({sql(opened, [lane(opened, lane_id)])}) WHERE ref = {ref} LIMIT 1"
+    ).fetchall()
+    if not found:
+        raise AnalysisError("There is no such event in this lane.")
+    event: Event = found[0]
+    return event
+
+
+def lane(opened: Opened, lane_id: int) -> LaneInfo:
+    """A lane with events by its number; raises AnalysisError where there is none."""
+    if not 0 <= lane_id < len(opened.lanes) or opened.lanes[lane_id].group is None:
+        raise AnalysisError("There is no such lane.")
+    return opened.lanes[lane_id]
+
+
+def item(opened: Opened, event: Event) -> dict[str, int]:
+    """An event as the door answers it."""
+    import numpy as np
+
+    lane_id, row, start, end, name, ref = event
+    color = int(opened.colors(np.array([name], dtype=np.uint32))[0])
+    return {"lane": lane_id, "row": row, "start": start, "end": end, "name": name, "color": color, "ref": ref}
+
+
+def among(column: str, ids: Sequence[int]) -> str:
+    """A condition that a column has one of these numbers."""
+    return f"{column} IN ({', '.join(map(str, ids))})" if ids else "false"

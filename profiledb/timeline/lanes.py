@@ -1,0 +1,170 @@
+"""The tree of lanes: which there are, in which order, what they are called, and which are asked for together."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+TITLES = {
+    "projection": "NVTX on the GPU", "idle": "Idle time", "nccl": "NCCL", "range": "NVTX ranges", "api": "CUDA API",
+    "sync": "Synchronization", "osrt": "OS runtime", "mpi": "MPI", "openacc": "OpenACC", "nccl_call": "NCCL calls",
+    "sched": "On a core", "sample": "CPU samples", "overhead": "Profiler overhead",
+}  # fmt: skip
+ON_GPU = ("line", "projection", "idle", "stream", "nccl")
+"""Kinds of lanes below a GPU, in their order."""
+ON_THREAD = ("projection", "range", "api", "sync", "nccl_call", "osrt", "mpi", "openacc", "sched", "sample")
+"""Kinds of lanes below a thread, in their order."""
+
+LANES = 20_000
+"""Lanes at most; threads with the fewest events are left out first."""
+GROUP_LANES = 32
+GROUP_ROWS = 16
+SPARSE = 8_192
+"""Lanes of so many events or fewer are read whole at any zoom."""
+
+
+@dataclass
+class Lane:
+    """A lane, or a folder of lanes. ``direct``: read from the report's tables; ``leveled``: kept in bins, too."""
+
+    kind: str
+    title: str = ""
+    detail: str = ""
+    rows: int = 1
+    events: int = 0
+    busy_ns: int = 0
+    device: int | None = None
+    pid: int | None = None
+    stream: int | None = None
+    tid: int | None = None
+    unit: str | None = None
+    max: float | None = None
+    overlaps: bool = False
+    direct: bool = False
+    leveled: bool = False
+    first_ns: int = 0
+    last_ns: int = 0
+    source: str | None = None
+    id: int = -1
+    parent: int | None = None
+    grp: int | None = None
+    inside: list["Lane"] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Names:
+    """What people call things: GPUs by number, processes and threads by their global ids; with the numbers of both."""
+
+    gpus: dict[int, str]
+    processes: dict[int, str]
+    threads: dict[int, str]
+
+
+def pid_of(global_id: int) -> int:
+    """The process id of the operating system in a global id."""
+    return (global_id >> 24) & 0xFFFFFF
+
+
+def tid_of(global_tid: int) -> int:
+    """The thread id of the operating system in a global id."""
+    return global_tid & 0xFFFFFF
+
+
+def tree(found: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
+    """All lanes with their folders, numbered in their order, and how many lanes were left out."""
+    top = [*_gpus(found, names), *_processes(found, names)]
+    top += [_titled(lane) for lane in found if lane.kind == "overhead"]
+    listed, left_out = _bounded(top)
+    for number, lane in enumerate(listed):
+        lane.id = number
+    for lane in listed:
+        for one in lane.inside:
+            one.parent = lane.id
+    _group([lane for lane in listed if not lane.inside])
+    return listed, left_out
+
+
+def _gpus(found: Sequence[Lane], names: Names) -> Iterator[Lane]:
+    of_gpu = [lane for lane in found if lane.kind in ON_GPU and (lane.device is not None or lane.kind == "stream")]
+    for device in sorted({lane.device for lane in of_gpu}, key=lambda one: (one is None, one or 0)):
+        inside = [lane for lane in of_gpu if lane.device == device]
+        inside.sort(key=lambda lane: (ON_GPU.index(lane.kind), -lane.events if lane.kind == "stream" else 0))
+        several = len({lane.pid for lane in inside if lane.kind == "stream"}) > 1
+        projected = sum(lane.kind == "projection" for lane in inside) > 1
+        for lane in inside:
+            _titled(lane)
+            if lane.kind == "stream":
+                owner = f" · {names.processes.get(lane.pid or 0, 'process')} ({pid_of(lane.pid or 0)})"
+                lane.title = f"Stream {lane.stream if lane.stream is not None else '–'}{owner if several else ''}"
+            elif lane.kind == "projection" and projected:
+                lane.title = f"{lane.title} · {_thread(lane.tid or 0, names)}"
+        title = f"GPU {device}" if device is not None else "GPU"
+        yield Lane("gpu", title, names.gpus.get(device or 0, ""), device=device, inside=inside)
+
+
+def _processes(found: Sequence[Lane], names: Names) -> list[Lane]:
+    threads: dict[int, list[Lane]] = {}
+    for lane in found:
+        if lane.kind in ON_THREAD and not (lane.kind == "projection" and lane.device is not None):
+            threads.setdefault(lane.tid or 0, []).append(_titled(lane))
+    processes: dict[int, list[Lane]] = {}
+    for tid, inside in threads.items():
+        inside.sort(key=lambda lane: ON_THREAD.index(lane.kind))
+        folder = Lane("thread", _thread(tid, names), "", pid=tid >> 24 << 24, tid=tid, inside=inside)
+        processes.setdefault(tid >> 24 << 24, []).append(folder)
+    folders = []
+    for pid, inside in processes.items():
+        inside.sort(key=_busiest_first)
+        title = f"{names.processes.get(pid) or 'Process'} ({pid_of(pid)})"
+        folders.append(Lane("process", title, "", pid=pid, inside=inside))
+    return sorted(folders, key=lambda one: min(map(_busiest_first, one.inside)))
+
+
+def _busiest_first(folder: Lane) -> tuple[int, int, int]:
+    """Threads that call CUDA first, then those with the most of everything else."""
+    calls = sum(lane.events for lane in folder.inside if lane.kind == "api")
+    return -calls, -sum(lane.events for lane in folder.inside), folder.tid or 0
+
+
+def _thread(tid: int, names: Names) -> str:
+    number = tid_of(tid)
+    return f"{names.threads.get(tid) or 'Thread'} ({number})" if number else "All threads"
+
+
+def _titled(lane: Lane) -> Lane:
+    lane.title = lane.title or TITLES.get(lane.kind, lane.kind)
+    return lane
+
+
+def _walk(lanes: Iterable[Lane]) -> Iterator[Lane]:
+    for lane in lanes:
+        yield lane
+        yield from _walk(lane.inside)
+
+
+def _bounded(top: list[Lane]) -> tuple[list[Lane], int]:
+    """The lanes in their order; where there are too many, those of the threads with the least go."""
+    listed = list(_walk(top))
+    if len(listed) <= LANES:
+        return listed, 0
+    threads = sorted((lane for lane in listed if lane.kind == "thread"), key=_busiest_first)
+    over, gone = len(listed) - LANES, set()
+    while over > 0 and threads:
+        thread = threads.pop()
+        gone.add(id(thread))
+        over -= 1 + len(thread.inside)
+    for process in top:
+        process.inside = [lane for lane in process.inside if id(lane) not in gone]
+    kept = [lane for lane in top if lane.kind != "process" or lane.inside]
+    return (shown := list(_walk(kept))[:LANES]), len(listed) - len(shown)
+
+
+def _group(lanes: Sequence[Lane]) -> None:
+    """Numbers the groups: neighbors of one folder, or small ones, up to some lanes and rows."""
+    numbers, group, size, rows = count(), 0, 0, 0
+    before: Lane | None = None
+    for lane in lanes:
+        fits = size < GROUP_LANES and rows + lane.rows <= GROUP_ROWS
+        near = before and (lane.parent == before.parent or not (lane.leveled or before.leveled))
+        if not (before and fits and near):
+            group, size, rows = next(numbers), 0, 0
+        lane.grp, size, rows, before = group, size + 1, rows + lane.rows, lane

@@ -1,0 +1,26 @@
+"""Texts of the numbers that stand for names."""
+
+from collections.abc import Sequence
+
+import duckdb
+
+MOST = 512
+"""Names that one call tells at most."""
+
+TEXTS = """
+SELECT 4 * name_id::BIGINT AS code, coalesce(readable_name(short, demangled), '') AS text,
+    coalesce(demangled, '') AS whole FROM kernel_name
+UNION ALL SELECT 4 * string_id + 1, function_name(value), value FROM string
+UNION ALL SELECT 4 * name_id::BIGINT + 2, name, name FROM range_name
+UNION ALL SELECT 4 * id + 3, text, text FROM own_name
+"""
+"""A query of all names: the number, the text, and the whole text where that is longer."""
+
+
+def texts(cursor: duckdb.DuckDBPyConnection, codes: Sequence[int]) -> dict[int, str]:
+    """The text of each of these numbers that stands for one; kernels without templates and arguments."""
+    wanted = ", ".join(str(int(code)) for code in codes[:MOST])
+    if not wanted:
+        return {}
+    rows = cursor.execute(f"SELECT code, text FROM ({TEXTS}) WHERE code IN ({wanted})").fetchall()
+    return {code: text for code, text in rows if text is not None}

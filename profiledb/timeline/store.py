@@ -1,0 +1,223 @@
+"""The timelines of a library's reports: their files, made when first asked for, and cursors on them."""
+
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from profiledb.errors import ReportNotFoundError
+from profiledb.query import views
+from profiledb.query.views import Views
+from profiledb.report.attached import Attachments
+from profiledb.report.library import Library, report_path
+from profiledb.rules.classes import KernelClass
+from profiledb.timeline import build, classes
+from profiledb.timeline.classes import Class
+
+_log = logging.getLogger("warpdeck")
+_TRIES = 3
+_FILE = "t_"
+"""What stands before the id of a report where the file of its timeline is meant."""
+
+
+@dataclass(frozen=True)
+class LaneInfo:
+    """What tiles need to know of a lane."""
+
+    id: int
+    kind: str
+    rows: int
+    events: int
+    group: int | None
+    direct: bool
+    leveled: bool
+
+
+class BuildingError(Exception):
+    """The file of a timeline is being made; ask again."""
+
+
+@dataclass
+class Opened:
+    """The timeline of a report that is ready, as long as its files stay the same. May be shared by threads."""
+
+    report_id: str
+    version: str
+    origin_ns: int
+    begin_ns: int
+    end_ns: int
+    left_out: int
+    lanes: Sequence[LaneInfo]
+    listed: Sequence[dict[str, object]]
+    classes: Sequence[Class]
+    zooms: Sequence[int]
+    point_zooms: Sequence[int]
+    codes: NDArray[np.int64]
+    code_classes: NDArray[np.uint16]
+
+    @cached_property
+    def groups(self) -> dict[int, list[LaneInfo]]:
+        """The lanes that are asked for together, by number."""
+        groups: dict[int, list[LaneInfo]] = {}
+        for lane in self.lanes:
+            if lane.group is not None:
+                groups.setdefault(lane.group, []).append(lane)
+        return groups
+
+    def colors(self, names: NDArray[np.uint32]) -> NDArray[np.uint16]:
+        """The place in ``classes`` of each name."""
+        if not len(self.codes):
+            return np.zeros(len(names), dtype=np.uint16)
+        at = np.minimum(np.searchsorted(self.codes, names), len(self.codes) - 1)
+        return np.where(self.codes[at] == names, self.code_classes[at], 0).astype(np.uint16)
+
+
+class Timelines:
+    """All timelines of a library. May be shared by threads; one object a process.
+
+    Args:
+        library: its reports.
+        kernel_classes: the classes of kernels, whose colors the timeline shows.
+        memory_limit: what making a file may take in DuckDB.
+    """
+
+    def __init__(self, library: Library, kernel_classes: Sequence[KernelClass], memory_limit: str = "1GB") -> None:
+        self._library = library
+        self._kernel_classes = kernel_classes
+        self._memory_limit = memory_limit
+        self._attached = Attachments(self._path)
+        self._opened: dict[str, Opened] = {}
+        self._building: dict[str, threading.Thread] = {}
+        self._failed: dict[str, tuple[str, Exception]] = {}
+        self._lock = threading.Lock()
+
+    def open(self, report_id: str) -> Opened:
+        """The timeline of a report.
+
+        Raises:
+            BuildingError: its file is being made; this call started that, or another did.
+            ReportNotFoundError: there is no such report.
+        """
+        report = self._library.path(report_id)
+        if not report.exists():
+            raise ReportNotFoundError("This report is not in the library.")
+        stamp = self._stamp(report_id)
+        opened = self._opened.get(report_id)
+        if opened and opened.version == stamp:
+            return opened
+        try:
+            if self._fits(report_id):
+                opened = self._opened[report_id] = self._read(report_id, stamp)
+                return opened
+        except duckdb.Error:
+            _log.warning("The timeline of %s is damaged; it is made anew.", report_id, exc_info=True)
+        self._build(report_id)
+        raise BuildingError
+
+    @contextmanager
+    def cursor(self, report_id: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor on which the tables of a report, those of its timeline and the views ``raw_*`` answer."""
+        with self._attached.cursor([report_id, _FILE + report_id], _views()) as (cursor, names):
+            cursor.execute(f"SET search_path = '{names[0]},{names[1]},memory'")
+            yield cursor
+
+    def wait(self, report_id: str) -> Opened:
+        """The timeline of a report, once it is made; raises what ``open`` does, and what went wrong."""
+        for _ in range(_TRIES):
+            try:
+                return self.open(report_id)
+            except BuildingError:
+                if thread := self._building.get(report_id):
+                    thread.join()
+        raise BuildingError
+
+    def _path(self, key: str) -> Path:
+        if key.startswith(_FILE):
+            return self._file(key.removeprefix(_FILE))
+        return report_path(self._library.folder, key)
+
+    def _file(self, report_id: str) -> Path:
+        return build.path(self._library.reports, report_id)
+
+    def _stamp(self, report_id: str) -> str:
+        """What changes with the report, with its timeline and with the colors."""
+        parts: list[object] = [build.VERSION, [c.name + c.light + c.dark for c in self._kernel_classes]]
+        for path in (self._library.path(report_id), self._file(report_id)):
+            status = path.stat() if path.exists() else None
+            parts.append((status.st_size, status.st_mtime_ns) if status else None)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+    def _fits(self, report_id: str) -> bool:
+        """Whether there is a file, made from the report as it is now."""
+        if not self._file(report_id).exists():
+            return False
+        state = self._library.path(report_id).stat()
+        with self.cursor(report_id) as cursor:
+            made = cursor.execute("SELECT report_bytes, report_time_ns FROM made").fetchall()
+        return made == [(state.st_size, state.st_mtime_ns)]
+
+    def _read(self, report_id: str, stamp: str) -> Opened:
+        with self.cursor(report_id) as cursor:
+            made = cursor.execute("SELECT origin_ns, begin_ns, end_ns, left_out FROM made").fetchall()
+            rows = cursor.execute("FROM lane ORDER BY id")
+            columns = [column[0] for column in rows.description or []]
+            listed = [dict(zip(columns, row, strict=True)) for row in rows.fetchall()]
+            named = cursor.execute("SELECT code, class FROM name ORDER BY code").fetchnumpy()
+            zooms = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM level ORDER BY z").fetchall()]
+            points = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM point_level ORDER BY z").fetchall()]
+        known = classes.listed(self._kernel_classes, set(named["class"]))
+        places = {one.name: place for place, one in enumerate(known)}
+        code_classes = np.array([places.get(name, 0) for name in named["class"]], dtype=np.uint16)
+        lanes = [
+            LaneInfo(
+                lane["id"], lane["kind"], lane["rows"], lane["events"], lane["grp"], lane["direct"], lane["leveled"]
+            )
+            for lane in listed
+        ]  # fmt: skip
+        origin, begin, end, left_out = made[0]
+        codes = np.asarray(named["code"])
+        return Opened(
+            report_id, stamp, origin, begin, end, left_out, lanes, listed, known, zooms, points, codes, code_classes
+        )  # fmt: skip
+
+    def _build(self, report_id: str) -> None:
+        """Starts making the file of a timeline, unless that is under way; raises why the last try failed."""
+        with self._lock:
+            running = self._building.get(report_id)
+            if running and running.is_alive():
+                return
+            state = str(self._library.path(report_id).stat().st_mtime_ns)
+            failed = self._failed.get(report_id)
+            if failed and failed[0] == state:
+                raise failed[1]
+            self._building[report_id] = threading.Thread(target=self._make, args=(report_id, state), daemon=True)
+            self._building[report_id].start()
+
+    def _make(self, report_id: str, state: str) -> None:
+        target = self._file(report_id)
+        try:
+            build.build(self._library.path(report_id), target, target.with_suffix(".making"), self._memory_limit)
+        except (duckdb.Error, OSError) as error:
+            self._failed[report_id] = (state, error)
+
+
+def _views() -> Sequence[Views]:
+    return (*views.needed(["idle"]), Views("timeline", _NAMES + build.sources(), ()))
+
+
+_NAMES = """
+CREATE TABLE IF NOT EXISTS own_name (id BIGINT, kind VARCHAR, number BIGINT, text VARCHAR, class VARCHAR);
+CREATE TABLE IF NOT EXISTS idle_piece (
+    device INTEGER, start_ns BIGINT, end_ns BIGINT, class VARCHAR, text VARCHAR, ref BIGINT
+);
+"""
+"""Views are created where only the report answers; at each query the tables of the timeline stand before these."""

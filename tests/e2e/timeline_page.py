@@ -1,0 +1,121 @@
+"""The timeline as tests use it: where things are drawn, and what it says of itself."""
+
+from typing import Any
+
+import duckdb
+from playwright.sync_api import Locator, Page, expect
+
+from profiledb.report.library import Library
+
+
+class TimelinePage:
+    """The page of one report, open in a browser.
+
+    Args:
+        page: the browser's page.
+        address: that of the dashboard.
+        report: the report's id.
+    """
+
+    def __init__(self, page: Page, address: str, report: str) -> None:
+        self.page = page
+        self.address = address
+        self.report = report
+
+    def open(self, query: str = "") -> "TimelinePage":
+        """Opens it and waits until the picture is whole."""
+        self.page.goto(f"{self.address}/timeline?report={self.report}{query}")
+        return self.settled()
+
+    def settled(self) -> "TimelinePage":
+        """Waits until the picture shows all that there is for the window."""
+        self.page.wait_for_function("() => window.__warpdeck_timeline?.state().settled", timeout=60_000)
+        return self
+
+    def ask(self, call: str, *values: Any) -> Any:
+        """What a function of the hook answers."""
+        return self.page.evaluate("([call, values]) => window.__warpdeck_timeline[call](...values)", [call, values])
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Where it stands."""
+        found: dict[str, Any] = self.ask("state")
+        return found
+
+    def until(self, condition: str) -> None:
+        """Waits until a condition on the state ``s`` holds."""
+        self.page.wait_for_function(f"() => {{ const s = window.__warpdeck_timeline.state(); return {condition}; }}")
+
+    def go(self, t0: float, t1: float) -> "TimelinePage":
+        """Shows a window, ns."""
+        self.ask("go", t0, t1)
+        return self.settled()
+
+    def lane(self, kind: str, title: str = "") -> dict[str, Any]:
+        """The first lane of a kind, with this in its title."""
+        found: dict[str, Any] = next(one for one in self.ask("lanes") if one["kind"] == kind and title in one["title"])
+        return found
+
+    @property
+    def plot(self) -> Locator:
+        """The lanes."""
+        return self.page.locator("canvas.plot")
+
+    @property
+    def panel(self) -> Locator:
+        """The panel below the lanes."""
+        return self.page.locator(".panel")
+
+    def x(self, t: float) -> float:
+        """Where a time is, px from the left of the lanes."""
+        now = self.state
+        return float((t - now["t0"]) / (now["t1"] - now["t0"]) * now["width"])
+
+    def y(self, lane: int, row: int = 0) -> float:
+        """The middle of a row of a lane, px from the top of the lanes."""
+        place = self.ask("place", lane)
+        assert place, f"lane {lane} is not in sight"
+        return float(place["y"] + 2 + (row + 0.5) * place["row"])
+
+    def click(self, lane: int, t: float, row: int = 0) -> None:
+        """Clicks on what a row of a lane holds at a time."""
+        self.plot.click(position={"x": self.x(t), "y": self.y(lane, row)})
+
+    def drag(self, on: Locator, x0: float, x1: float, y: float = 10) -> None:
+        """Drags over an element from one place to another, px from its left."""
+        on.hover(position={"x": x0, "y": y})
+        box = on.bounding_box()
+        assert box
+        self.page.mouse.down()
+        self.page.mouse.move(box["x"] + x1, box["y"] + y, steps=4)
+        self.page.mouse.up()
+
+    def choose(self, lane: int, item: dict[str, Any]) -> dict[str, Any]:
+        """Clicks an item and waits for its panel."""
+        self.click(lane, (item["start"] + item["end"]) / 2, item["row"])
+        self.until(f"s.chosen?.lane === {lane} && s.chosen.ref === {item['ref']}")
+        expect(self.panel).to_be_visible()
+        found: dict[str, Any] = self.state["chosen"]
+        return found
+
+    def longest(self, lane: int) -> dict[str, Any]:
+        """The longest event of a lane in the window, whole in sight."""
+        now = self.state
+        items = [one for one in self.ask("items", lane) if one["count"] == 1]
+        whole = [one for one in items if one["start"] >= now["t0"] and one["end"] <= now["t1"]]
+        return max(whole, key=lambda one: float(one["end"] - one["start"]))
+
+    def told(self, what: str) -> Any:
+        """What the server answers."""
+        url = f"{self.address}/_warpdeck/timeline/{self.report}/{what}"
+        return self.page.request.get(url).json()
+
+
+def kernels(library: Library, report: str, stream: int, origin: int) -> list[tuple[int, int]]:
+    """The kernels, copies and sets of a stream: start and end, ns from the origin, in the order of time."""
+    query = (
+        "SELECT start_ns - ?, end_ns - ? FROM (SELECT start_ns, end_ns, stream_id FROM kernel UNION ALL"
+        " SELECT start_ns, end_ns, stream_id FROM memop) WHERE stream_id = ? ORDER BY ALL"
+    )
+    with duckdb.connect(str(library.path(report)), read_only=True) as db:
+        return [(int(a), int(b)) for a, b in db.execute(query, [origin, origin, stream]).fetchall()]
