@@ -4,7 +4,7 @@ Answers are kept beside the report (profiledb.query.kept), so that a rule is ask
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -33,16 +33,25 @@ ERROR = "error"
 """The column with the words of the database where the query of a rule failed."""
 
 _WINDOW = {
-    True: "SELECT sum(duration_ns)::BIGINT AS ns FROM ncu_launch",
-    False: "SELECT sum(end_ns - start_ns)::BIGINT AS ns FROM selected_active",
+    True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns FROM ncu_launch",
+    False: "SELECT sum(end_ns - start_ns)::BIGINT AS ns, (SELECT start_ns FROM capture_window) AS begin_ns"
+    " FROM selected_active",
 }
-"""The time of which savings are a share, ns, in a Compute report and in one with a timeline."""
+"""The time of which savings are a share, and the begin of the capture, ns, in a Compute report and in a timeline."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The time of which savings are a share, and the begin of the capture on the report's clock, ns."""
+
+    ns: int | None
+    begin_ns: int
 
 
 def answers(
     library: Library, report: Manifest, selection: Selection, rules: Iterable[Rule]
-) -> tuple[int | None, dict[str, Row]]:
-    """The time of which savings are a share (ns), and the answer of each rule by its name.
+) -> tuple[Window, dict[str, Row]]:
+    """The time that the rules look at, and the answer of each rule by its name.
 
     Raises:
         AnalysisError: the selection is none of this report.
@@ -59,8 +68,9 @@ def answers(
         found |= _answers(library, missing, once, compute=compute)
     except BROKEN:  # the library has connected anew
         found |= _answers(library, missing, once, compute=compute)
-    window_ns = found.pop("window").get("ns")
-    return None if window_ns is None else int(window_ns), found
+    window = found.pop("window")
+    ns = window.get("ns")
+    return Window(None if ns is None else int(ns), int(window.get("begin_ns") or 0)), found
 
 
 @cache

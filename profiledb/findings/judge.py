@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from profiledb.findings import bench
-from profiledb.findings.bench import COMMAND, Row
+from profiledb.findings.bench import COMMAND, Row, Window
 from profiledb.findings.rule import EVIDENCE, OWN, Rule
 from profiledb.query import header
 from profiledb.report.catalog import Manifest
@@ -62,8 +62,8 @@ def judge(library: Library, report: Manifest, params: Mapping[str, Any], rules: 
         ReportNotFoundError: the report is gone.
     """
     asked = [rule for rule in rules if rule.subjects.intersection(report.subjects)]
-    window_ns, rows = bench.answers(library, report, model.parse(params), asked)
-    return sorted((_finding(rule, rows[rule.name], window_ns) for rule in asked), key=order)
+    window, rows = bench.answers(library, report, model.parse(params), asked)
+    return sorted((_finding(rule, rows[rule.name], window) for rule in asked), key=order)
 
 
 def order(finding: Finding) -> tuple[int, int, float, str]:
@@ -73,7 +73,7 @@ def order(finding: Finding) -> tuple[int, int, float, str]:
     return verdicts.index(finding.verdict), remark, -(finding.saving_ns or 0), finding.rule.name
 
 
-def _finding(rule: Rule, row: Row, window_ns: int | None) -> Finding:
+def _finding(rule: Rule, row: Row, window: Window) -> Finding:
     threshold = float(header.bind(rule.analysis, {})["threshold"])
     value = _number(row.get("value"))
     facts = {name: item for name, item in row.items() if name not in OWN}
@@ -83,17 +83,18 @@ def _finding(rule: Rule, row: Row, window_ns: int | None) -> Finding:
         return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=str(why), command=command)
     saving = row.get("saving_ns")
     saved = None if saving is None else max(0, int(saving))
-    share = 100.0 * saved / window_ns if saved is not None and window_ns else None
+    share = 100.0 * saved / window.ns if saved is not None and window.ns else None
     fires = value >= threshold if rule.fires == "above" else value <= threshold
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
-        tuple(_piece(one) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]),
+        tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]),
     )  # fmt: skip
 
 
-def _piece(one: Mapping[str, Any]) -> dict[str, Any]:
-    """A piece of evidence without the fields that it does not fill."""
-    return {name: one[name] for name in EVIDENCE if one.get(name) is not None}
+def _piece(one: Mapping[str, Any], begin_ns: int) -> dict[str, Any]:
+    """A piece of evidence without the fields that it does not fill, its times from the begin of the capture on."""
+    filled = {name: one[name] for name in EVIDENCE if one.get(name) is not None}
+    return filled | {name: filled[name] - begin_ns for name in ("start_ns", "end_ns") if name in filled}
 
 
 def _number(value: Any) -> float | None:

@@ -58,8 +58,8 @@ EVIDENCE = {
     "end_ns": "ns", "kernel": "id", "range": "text", "launch": "id", "device": "id", "stream": "id",
 }  # fmt: skip
 """The fields of a piece of evidence with their units; ``value`` has that of the rule. ``start_ns`` and ``end_ns`` are
-times in the report, ``kernel`` the number of a kernel (kernel_key), ``range`` a path as a selection names it, and
-``launch`` a launch of the Compute report."""
+times on the report's clock, in a finding from the begin of the capture on; ``kernel`` is the number of a kernel
+(kernel_key), ``range`` a path as a selection names it, ``launch`` a launch of the Compute report."""
 
 OWN = ("value", "saving_ns", "unjudged", "cause", "evidence")
 """Columns that every rule may answer; all others are facts, declared in its header."""

@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import pages
-from app.selection import settled
+from app import pages, session
+from app.selection import links, settled
 from app.ui import format as fmt
 from app.ui import found, navigate, tables
 from app.ui.heads import Col, Kind, filled
@@ -34,11 +34,20 @@ def _evidence(report_id: str, finding: Finding) -> None:
         return
     rows = pd.DataFrame(finding.evidence)
     with st.expander(f"Evidence ({len(rows)})"):
+        _on_timeline(report_id, finding)
         columns = filled(rows, _columns(finding.rule.unit))
         name = f"evidence-{finding.rule.name}"
         chosen = tables.table(rows, columns, key=name, download=f"{finding.rule.name}.csv", select=True)
         if chosen is not None:
             _open(report_id, finding.evidence[chosen])
+
+
+def _on_timeline(report_id: str, finding: Finding) -> None:
+    """The way to the first piece of evidence that has a time."""
+    timed = next((piece for piece in finding.evidence if "end_ns" in piece), None)
+    if timed:
+        times = float(timed["start_ns"]), float(timed["end_ns"])
+        links.to_timeline(report_id, "The first on the timeline", *times)
 
 
 def _columns(unit: str) -> list[Col]:
@@ -60,6 +69,10 @@ def _open(report_id: str, piece: Mapping[str, Any]) -> None:
     if "kernel" in piece:
         navigate.to(pages.script("kernel"), settled.link(report_id, kernel=str(piece["kernel"])))
     elif "launch" in piece:
-        navigate.to(pages.script("ncu"), {"report": report_id, "launch": str(piece["launch"])})
+        measured = session.links().get(report_id, report_id)  # of a Systems report, in the one linked to it
+        navigate.to(pages.script("ncu"), {session.PARAMETER: measured, "launch": str(piece["launch"])})
+    elif "end_ns" in piece:
+        times = float(piece["start_ns"]), float(piece["end_ns"])
+        navigate.to(links.TIMELINE.path, links.timeline(report_id, *times))
     elif "range" in piece:
         navigate.to(pages.script("nvtx"), settled.link(report_id, range=str(piece["range"])))
