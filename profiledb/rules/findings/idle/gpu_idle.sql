@@ -17,7 +17,7 @@
 -- column: reason_pct | % | .1f | share of that in the idle time
 -- column: range | name | | innermost NVTX range that was open for most of it, where that is at least half
 -- column: range_pct | % | .1f | share of that in the idle time
--- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}.
+-- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}; main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
 -- clear: The GPU is idle {value} of the time.
 -- advice: [host code] Move this work off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
