@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from profiledb import config
 from profiledb.report.catalog import Job
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,8 +26,8 @@ class Opening:
         self._stopped = False
 
     def add(self, job: Job) -> None:
-        """Takes up the report that a file became, or that a file was laid beside."""
-        if job.state == "ready" and job.report_id:
+        """Takes up the report that a file became, or that a file was laid beside, where answers are kept at all."""
+        if job.state == "ready" and job.report_id and config.load().answers_mb:
             self._waiting[job.report_id] = 0
 
     def look(self) -> None:

@@ -186,7 +186,8 @@ def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
     made(inbox / "b.sqlite")
     (inbox / "broken.nsys-rep").write_bytes(b"NVIDIA Tegra Profiler Report 1")
     (inbox / "alone.timings.csv").write_text("label,step,seconds\nx,0,1\n")
-    worker = start_worker(inbox, empty_library, WARPDECK_SCAN_S=str(LOOK_S))
+    # what it prepares for pages takes what nobody else wants, which may be long in coming here
+    worker = start_worker(inbox, empty_library, WARPDECK_SCAN_S=str(LOOK_S), WARPDECK_ANSWERS_MB="0")
     try:
         wait_until(lambda: len(empty_library.catalog.jobs()) >= 9 and not open_jobs(empty_library), seconds=280)
         process = psutil.Process(worker.pid)

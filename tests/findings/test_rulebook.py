@@ -34,7 +34,7 @@ def test_every_built_in_rule_says_all_that_people_read() -> None:
         assert rule.analysis.prose, rule.name
         assert rule.question.endswith("?"), rule.name
         for sentence in (*rule.says, *rule.clear, *rule.advised(None)):
-            assert sentence.rstrip("`").endswith((".", ")")), (rule.name, sentence)
+            assert sentence.rstrip("`").endswith((".", ")", "}")), (rule.name, sentence)
         rulebook.one_query(rule, Path(rule.name))
     groups = [rule.group for rule in found.values()]
     assert groups == sorted(groups, key=list(GROUPS).index)

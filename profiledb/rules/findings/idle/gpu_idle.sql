@@ -28,6 +28,9 @@
 -- advice: [copy call] Copy asynchronously from pinned memory: `pin_memory=True` and `.to(device, non_blocking=True)`.
 -- advice: [allocation] Allocate before the loop, or from a pool: `cudaMallocAsync`, PyTorch's caching allocator.
 -- advice: [module loading] Warm up before measuring; `CUDA_MODULE_LOADING=EAGER` loads all kernels at the start.
+-- advice: [other CUDA call] Look at the calls on the CUDA API page: create events, streams and handles once, before the loop.
+-- advice: [OS runtime call] The launching thread waits in the operating system: look for locks, file reads and prints in the loop.
+-- advice: [unknown] Capture CUDA calls too (`--trace=cuda`), so that the cause can be told.
 -- source: TRT thresholds (0.15 generation, 0.30 training); NAI root_cause_matcher and TL (15 %); gaps as `idle_reasons`
 WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
 ), traced AS (SELECT 2 * count(*) FILTER (graph_node_id > 0) > count(*) AS by_node FROM selected_kernel

@@ -4,7 +4,7 @@
 -- most this share of the time in which the L1 cache and shared memory are busy is saved. The value weighs it with the
 -- time of each kernel.
 -- needs: ncu_launch
--- includes: profile
+-- includes: profile, launch
 -- selects: part
 -- joins: ncu
 -- unit: %

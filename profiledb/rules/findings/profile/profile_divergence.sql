@@ -4,7 +4,7 @@
 -- the part 1 - threads / 32 of the time is saved where compute is what the kernel waits for. The value weighs this part
 -- with the time of each kernel, times its share of the peak of compute.
 -- needs: ncu_launch
--- includes: profile
+-- includes: profile, launch
 -- selects: part
 -- joins: ncu
 -- unit: %

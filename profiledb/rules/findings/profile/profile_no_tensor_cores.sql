@@ -4,7 +4,7 @@
 -- have tensor cores. At most their time is saved less what the same work takes at half the peak of tensor cores: it is
 -- told as nine tenths of it.
 -- needs: ncu_launch
--- includes: profile
+-- includes: profile, launch
 -- selects: part
 -- joins: ncu
 -- unit: %

@@ -4,7 +4,7 @@
 -- instructions that reach memory. At most this share of the time in which memory is busy is saved. The value weighs it
 -- with the time of each kernel.
 -- needs: ncu_launch
--- includes: profile
+-- includes: profile, launch
 -- selects: part
 -- joins: ncu
 -- unit: %

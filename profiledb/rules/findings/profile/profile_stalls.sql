@@ -4,7 +4,7 @@
 -- time between two instructions of a warp. At most that share is saved, and never more than the schedulers are idle,
 -- nor than what is left to the peak of compute or memory. The value weighs this part with the time of each kernel.
 -- needs: ncu_launch
--- includes: profile
+-- includes: profile, verdict
 -- selects: part
 -- joins: ncu
 -- unit: %

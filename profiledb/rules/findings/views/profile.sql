@@ -1,5 +1,5 @@
 -- Building blocks of the rules about launches that Nsight Compute measured.
--- includes: selection, ncu, launch, pair, verdict
+-- includes: selection, ncu, pair
 
 -- How much time a measured launch stands for. In a Compute report alone it is its own duration; where the report is
 -- linked to a Systems report, judge.py puts that of the kernels there in its place (joined.sql).

@@ -1,5 +1,4 @@
 -- What the name of a kernel tells of the units that compute its products, and of their precision.
--- includes: selection
 
 -- Whether a matrix product or convolution runs on tensor cores ('tensor'), or on CUDA cores ('cuda'); NULL where the
 -- name does not tell. cuBLAS names the instruction (s16816, h884, tensor16x8x16, gmma, ffma), CUTLASS the class

@@ -1,5 +1,5 @@
 -- Building blocks of the rules about idle GPUs, launches, steps and the host.
--- includes: finding, idle, step
+-- includes: idle, step
 
 -- Whether a path of ranges, or a name, says that input is read or made there: dataloader, next_batch, load_data,
 -- collate_fn, transform_image; but not upload_chunk, load_weights or cuLibraryLoadData.

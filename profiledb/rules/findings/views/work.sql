@@ -1,5 +1,5 @@
 -- Building blocks of the rules about copies, kernels and communication: stretches of time, and what lies beside them.
--- includes: selection, finding, memory, nccl
+-- includes: selection, memory, nccl
 
 -- The rows of a table (device_id, start_ns, end_ns) by GPU without overlap.
 CREATE OR REPLACE MACRO finding_union(rows_of) AS TABLE
