@@ -23,7 +23,7 @@ def show(known: Mapping[str, Manifest], current: Manifest | None, view: pages.Vi
     """Draws it; a chosen report stays on the page where it fits, and otherwise opens on its own first page.
 
     Each report has a picker of its own: a browser that still shows the one of another report sends what that one
-    says with whatever else happens there, and nobody has chosen that.
+    says with whatever else happens there. That is the report it stands for, which nobody has chosen.
     """
     shown = current.id if current and current.id in known else None
     recent = [one for one in _remembered(shown) if one != shown]
@@ -39,7 +39,7 @@ def show(known: Mapping[str, Manifest], current: Manifest | None, view: pages.Vi
         key=key,
         format_func=names.__getitem__,
         on_change=_choose,
-        args=(key, known),
+        args=(key, known, shown),
         placeholder="Choose a report: type a part of its name, GPU, date or label",
         label_visibility="collapsed",
         width=480,
@@ -90,8 +90,8 @@ def _remembered(shown: str | None) -> list[str]:
     return recent
 
 
-def _choose(key: str, known: Mapping[str, Manifest]) -> None:
-    if chosen := known.get(st.session_state[key]):
+def _choose(key: str, known: Mapping[str, Manifest], shown: str | None) -> None:
+    if (chosen := known.get(st.session_state[key])) and chosen.id != shown:
         session.remember(chosen)
         settled.other_report()
         st.session_state[_CHOSEN] = True

@@ -38,7 +38,9 @@ def timeline(report_id: str, from_ns: float, to_ns: float) -> dict[str, str | li
 
 
 def to_timeline(report_id: str, label: str, from_ns: float, to_ns: float) -> None:
-    """A link to a stretch of time on the timeline; ``label`` is untrusted text."""
+    """A link to a stretch of time on the timeline, if that time is known; ``label`` is untrusted text."""
+    if fmt.number(from_ns) is None or fmt.number(to_ns) is None:
+        return
     st.page_link(
         TIMELINE.path, label=f":primary[{fmt.plain(label)}]", icon=TIMELINE.icon,
         query_params=timeline(report_id, from_ns, to_ns), width="content",

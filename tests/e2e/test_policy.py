@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -87,6 +88,8 @@ def test_a_page_works_under_the_policy(page: Page, address: str, data: Path, vie
     drawn = page.locator(
         '[data-testid="stDataFrame"] canvas, .js-plotly-plot .main-svg, [data-testid="stTable"], canvas.plot'
     )
+    if view == "findings":
+        page.get_by_text(re.compile(r"^Evidence \(\d+\)$")).first.click()
     expect(drawn.first).to_be_attached()
     expect(page.get_by_test_id("stLogo").or_(page.get_by_test_id("stSidebarLogo")).first).to_be_attached()
     fonts = page.evaluate("document.fonts.ready.then(() => [...document.fonts].map(font => font.status))")

@@ -44,7 +44,7 @@ def test_a_click_opens_the_launch_and_a_link_stays(page: Page, library: Library,
         expect(page.get_by_text("Launch 1: reduction")).to_be_visible()
 
         page.goto(f"{address}/roofline_time?report={systems}")
-        expect(page.get_by_text("ncu covers 100.0 % of the GPU time")).to_be_visible()
+        expect(page.get_by_text("ncu covers 100.0 % of kernel time")).to_be_visible()
         page.get_by_role("button", name="Link", exact=True).click()
         expect(page.get_by_role("button", name="Link", exact=True)).not_to_be_attached()
         assert library.linked(systems) == compute

@@ -71,6 +71,7 @@ export class View {
    * @param {number} [room] share of its length on either side
    */
   fit(from, to, room = 0.05) {
+    this.rest();
     const side = Math.max((to - from) * room, LEAST_NS);
     this.set(from - side, to + side);
   }
@@ -84,14 +85,16 @@ export class View {
     if (from >= this.t0 && to <= this.t1 && to - from > this.span / 2000) return;
     const span = Math.max(Math.min(this.span, (to - from) * 200), (to - from) * 1.5);
     const middle = (from + to) / 2;
+    this.rest();
     this.set(middle - span / 2, middle + span / 2);
   }
 
   all() {
+    this.rest();
     this.set(this.low, this.high);
   }
 
-  /** Notes where the reader came to rest; `undo` goes back to there. */
+  /** Notes where the reader came to rest; `undo` goes back to there. A jump begins from there, however soon it comes. */
   rest() {
     if (this.rested[0] === this.t0 && this.rested[1] === this.t1) return;
     this.past.push(this.rested);

@@ -11,6 +11,11 @@ from profiledb.report.catalog import Manifest
 MOST = 3
 _COVERS = {"idle": ("idle", "host"), "memory": ("copies",), "kernels": ("steps",)}
 """Groups of rules that say what a statement leading to a page says."""
+_IDLE = ("idle", "Why the GPU is idle")
+_LEADS = {
+    "idle": _IDLE, "host": _IDLE, "launch": _IDLE, "copies": ("memory", "All copies"), "steps": ("nvtx", "All steps"),
+}  # fmt: skip
+"""The page that shows the whole of what a group of rules is about, and the words of the way to it."""
 
 
 def show(manifest: Manifest) -> frozenset[str]:
@@ -22,10 +27,17 @@ def show(manifest: Manifest) -> frozenset[str]:
         for one in fires[:MOST]:
             bound = found.bound(one)
             st.markdown(f"{found.badge(one)} {found.sentence(one)}" + (f" :gray[{fmt.plain(bound)}.]" if bound else ""))
-        label = "All findings" if len(fires) > MOST else "Evidence and what to do"
-        st.page_link(
-            pages.script("findings"), label=f":primary[{label}]", icon=":material/arrow_forward:",
-            query_params=settled.link(manifest.id), width="content",
-        )  # fmt: skip
+        _ways(manifest.id, [one.rule.group for one in fires[:MOST]], "All findings" if len(fires) > MOST else "What to do")
     told = {one.rule.group for one in fires[:MOST]}
     return frozenset(page for page, groups in _COVERS.items() if told.intersection(groups))
+
+
+def _ways(report_id: str, groups: list[str], all_of_them: str) -> None:
+    """The ways to all findings, and to the pages that show what those above are about."""
+    ways = dict.fromkeys([("findings", all_of_them), *(_LEADS[group] for group in groups if group in _LEADS)])
+    with st.container(horizontal=True, key="findings-ways"):
+        for page, label in ways:
+            st.page_link(
+                pages.script(page), label=f":primary[{label}]", icon=":material/arrow_forward:",
+                query_params=settled.link(report_id), width="content",
+            )  # fmt: skip
