@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import page, tables, written
+from app.ui import names, page, tables, written
 from profiledb.report.catalog import Manifest
 
 ROW_PX = 34
@@ -16,6 +16,8 @@ SCREEN = 22
 """Rows that a screen has room for; a longer table scrolls by itself."""
 SAMPLE = "sample"
 LINKED = "linked"
+_NAMED = ("Name", "GPU")
+"""Headings of columns whose cells are cut where they are long; the card shows them as a whole."""
 _WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": tables.text}
 
 Texts = Mapping[str, Sequence[str]]
@@ -53,17 +55,20 @@ def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Ma
     rows = frame(reports, labels, partners)
     # The key changes with the rows: a selection of positions must not slip to other reports when one is added.
     turn = hashlib.sha256("".join(r.id for r in reports).encode()).hexdigest()[:12]
+    config = _config(rows, turn)
     event: Any = st.dataframe(
         written.styler(rows, _WORDS),
         height="content" if len(rows) < SCREEN else SCREEN * ROW_PX,
         row_height=ROW_PX,
         hide_index=True,
-        column_config=_config(rows, turn),
+        column_config=config,
         key=f"library-{turn}",
         on_select="rerun",
         selection_mode="multi-row",
         placeholder=fmt.MISSING,
     )
+    widths = {str(one["label"]): int(one["width"]) for one in config.values()}
+    names.card(f"library-{turn}", names=_NAMED, widths=widths, row_px=ROW_PX, whole={}, opens=False, boxes=True)
     if click := st.session_state.get(f"open-{turn}"):
         page.open_report(reports[click["row"]])
     return [reports[row] for row in event.selection.rows if row < len(reports)]

@@ -1,5 +1,5 @@
 -- title: Long gaps
--- question: Does the GPU do nothing for long at a stretch?
+-- question: Does the GPU do nothing for long stretches?
 -- The share of the time from the first to the last operation of each GPU that lies in single gaps of at least `gap_ns`.
 -- Such gaps are no matter of launching: the program reads, computes on the CPU, compiles, or waits for someone. The
 -- evidence is these gaps, with what the thread did meanwhile that launched the operation after them.
