@@ -63,7 +63,7 @@ def not_captured(error: NotCapturedError) -> None:
     """What this report lacks, what it would be good for, and the flag to copy."""
     with st.container(border=True):
         st.markdown(f"**{fmt.plain(error.message)}**")
-        use = f"This data shows {fmt.plain(error.use)}." if error.use else ""
+        use = f"Needed for: {fmt.plain(error.use)}." if error.use else ""
         if told := f"{use} {fmt.plain(error.why)}".strip():
             st.markdown(told)
         if error.command:

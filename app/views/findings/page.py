@@ -25,7 +25,8 @@ def show() -> None:
         ]
     )
     if not costly:
-        st.markdown("No rule finds anything that costs time.")
+        judged = "No rule finds anything that costs time." if fires or clear else "This report lacks what the rules need."
+        st.markdown(judged)
     for finding in costly:
         card.show(manifest.id, finding)
     if costly:

@@ -167,7 +167,7 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
         f"ncu covers {fmt.percent(row['covered_pct'])} of kernel time: {fmt.count(row['covered_kernels'])} of"
         f" {fmt.count(row['kernels'])} kernels"
         + (f"; another {fmt.percent(row['name_only_pct'])} in other launch shapes" if row["name_only_pct"] else "")
-        + ". Its figures are those of the launch with the median duration; times are those of this report."
+        + ". Figures of ncu are those of the launch with the median duration; times are those of this report."
     )
     vague = rows.dropna(subset=["ambiguous"])
     if len(vague):

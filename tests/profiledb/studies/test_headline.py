@@ -91,8 +91,10 @@ def test_the_class_that_takes_most_beside_matmul() -> None:
 
 def test_kernels_without_a_class_are_named() -> None:
     rows = pd.DataFrame({"class": ["other", "matmul"], "share_pct": [60.0, 40.0], "total_ns": [6e6, 4e6]})
-    kernels = KERNELS.head(1).loc[[0] * 5].assign(
-        name=["gemm", "a", "b", "c", "d"], share_pct=[40.0, 30.0, 15.0, 10.0, 5.0], total_ns=1.0
+    kernels = (
+        KERNELS.head(1)
+        .loc[[0] * 5]
+        .assign(name=["gemm", "a", "b", "c", "d"], share_pct=[40.0, 30.0, 15.0, 10.0, 5.0], total_ns=1.0)
     )
     kernels["class"] = ["matmul", *["other"] * 4]
     first = told(class_split=rows, kernels=kernels)[0]
