@@ -47,6 +47,8 @@ PART: tuple[Asked, ...] = (
     ("top_kernels", {"limit": PHASE_TOP, "phase": "forward,backward"}), ("mfu", {}),
     ("copies", {}), ("copy_sizes", {}), ("memory_use", {}), ("memory_over_time", {}),
     ("api_categories", {}), ("osrt_calls", {}),
+    ("host_threads", {}), ("osrt_threads", {}), ("launch_sites", {}),
+    ("cpu_tree", {}), ("cpu_functions", {}), ("cpu_modules", {}),
     ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
 )  # fmt: skip
 """Asked of what pages show by default: without the warm-up, where the report has one."""

@@ -18,7 +18,7 @@ def by_function(capture: Capture) -> dict[tuple[str, str | None], dict[str, Any]
     samples: Counter[tuple[str, str | None]] = Counter()
     for number in inside:
         chain = sorted(chains[number], key=lambda frame: frame["stackDepth"])
-        samples[_frame(capture, chain[0]) if chain else ("[no symbol]", None)] += 1
+        samples[frame_of(capture, chain[0]) if chain else ("[no symbol]", None)] += 1
     return {where: {"samples": count, "share_pct": 100 * count / len(inside)} for where, count in samples.items()}
 
 
@@ -45,7 +45,7 @@ def _inside(capture: Capture) -> list[int]:
     return found
 
 
-def _frame(capture: Capture, frame: dict[str, Any]) -> tuple[str, str | None]:
+def frame_of(capture: Capture, frame: dict[str, Any]) -> tuple[str, str | None]:
     """A function and the file of its module; the latter in brackets where there is no symbol."""
     module = capture.string(frame["module"]).rpartition("/")[2]
     name = capture.string(frame["symbol"])
