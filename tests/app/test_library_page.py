@@ -87,7 +87,8 @@ def test_a_command_of_a_failure_stands_in_a_box(dashboard: Dashboard, library: L
     ],
 )
 def test_what_a_hint_says_and_its_command(hint: str, said: str, command: str) -> None:
-    assert page.hint(hint) == (said, command)
+    words, box = page.hint(hint)
+    assert (words.replace("\\", ""), box) == (said, command)
 
 
 def test_a_failure_can_be_tried_again(dashboard: Dashboard, library: Library) -> None:

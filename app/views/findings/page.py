@@ -25,8 +25,8 @@ def show() -> None:
         ]
     )
     if not costly:
-        judged = "No rule finds anything that costs time." if fires or clear else "This report lacks what the rules need."
-        st.markdown(judged)
+        judged = fires or clear
+        st.markdown("No rule finds anything that costs time." if judged else "This report lacks what the rules need.")
     for finding in costly:
         card.show(manifest.id, finding)
     if costly:

@@ -19,7 +19,7 @@ SAMPLE = "sample"
 LINKED = "linked"
 _NAMED = ("Name", "GPU")
 """Headings of columns whose cells are cut where they are long; the card shows them as a whole."""
-_COLUMNS = {
+COLUMNS = {
     "open": ("Open", 60), "name": ("Name", 216), "kind": ("Kind", 116), "gpu": ("GPU", 164),
     "captured": ("Captured (UTC)", 128), "duration": ("Duration", 84), "kernels": ("Kernels", 84), "size": ("Size", 76),
     "labels": ("Labels", 145),
@@ -76,7 +76,7 @@ def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Ma
     names.card(
         f"library-{turn}",
         names=_NAMED,
-        widths=dict(_COLUMNS.values()),
+        widths=dict(COLUMNS.values()),
         row_px=ROW_PX,
         whole={},
         opens=False,
@@ -101,4 +101,4 @@ def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
         "size": partial(config.NumberColumn, help="Size of the report file"),
         "labels": partial(config.MultiselectColumn, options=labels, color="gray"),
     }
-    return {name: made[name](title, width=px) for name, (title, px) in _COLUMNS.items()}
+    return {name: made[name](title, width=px) for name, (title, px) in COLUMNS.items()}
