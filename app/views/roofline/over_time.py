@@ -69,7 +69,8 @@ def page() -> None:
     _chart(manifest.id, compute, shown, choice)
     parts.above(shown)
     if lacking := int(measured["flops_per_s"].isna().sum()):
-        st.markdown(f"{fmt.count(lacking)} measured kernels lack work or traffic. To record them, run `{parts.FLAGS}`.")
+        st.markdown(f"{fmt.count(lacking)} measured kernels lack work or traffic. To record them, run:")
+        st.code(parts.FLAGS, language=None)
     _measured(manifest.id, measured)
     _unmeasured(choice.keeps(rows[rows["match"] != "exact"]))
 
