@@ -183,7 +183,7 @@ def _idle(
 
 
 def _word(cause: str | None) -> str:
-    return (cause or "idle-unknown").removeprefix("idle-")
+    return (cause or "idle-unknown").removeprefix("idle-").replace("host code", "non-CUDA code")
 
 
 def _histogram(cursor: duckdb.DuckDBPyConnection, window: str) -> dict[str, list[int]]:
