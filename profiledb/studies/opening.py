@@ -16,7 +16,7 @@ import pandas as pd
 
 from profiledb import config
 from profiledb.errors import WarpdeckError
-from profiledb.findings import judge, rulebook
+from profiledb.findings import digest, judge, rulebook
 from profiledb.query import header, request
 from profiledb.query.analysis import rows_or_none
 from profiledb.query.shared import Answers
@@ -75,9 +75,9 @@ def prepare(library: Library, report_id: str) -> None:
         _ranges(part)
     with suppress(WarpdeckError):
         report = library.find(report_id)
-        judge.judge(
-            library, report, usual if TIMELINE in report.subjects else {}, rulebook.load(config.load().rules).values()
-        )
+        rules = rulebook.load(config.load().rules)
+        found = judge.judge(library, report, usual if TIMELINE in report.subjects else {}, rules.values())
+        digest.write(library, report_id, rules, found)
 
 
 def _ranges(part: Any) -> None:

@@ -8,7 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import page, tables, written
+from app.ui import found, page, tables, written
+from profiledb.findings.digest import Found
 from profiledb.report.catalog import Manifest
 
 ROW_PX = 34
@@ -20,10 +21,13 @@ _WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": tables.text}
 
 Texts = Mapping[str, Sequence[str]]
 """Texts by report id."""
+Known = Mapping[str, Sequence[Found]]
+"""What fires in each report that was judged, by id."""
+NOTHING = "Nothing costs time"
 
 
-def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> pd.DataFrame:
-    """One row a report: open, name, kind, gpu, captured (UTC), duration (ns), kernels, size (bytes), labels.
+def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known) -> pd.DataFrame:
+    """One row a report: open, name, worst, kind, gpu, captured (UTC), duration (ns), kernels, size (bytes), labels.
 
     Before the labels that people gave stand those of ours: that it is a sample, that it is linked to a report.
     """
@@ -31,6 +35,7 @@ def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> pd.Dat
         {
             "open": "Open",
             "name": fmt.visible(r.name),
+            "worst": worst(known.get(r.id)),
             "kind": page.kind_title(r.kind),
             "gpu": fmt.visible(r.gpu) or None,
             "captured": r.captured_at,
@@ -48,9 +53,20 @@ def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> pd.Dat
     return listed
 
 
-def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Manifest]:
+def worst(every: Sequence[Found] | None) -> str | None:
+    """The finding that costs most, with its severity; None of a report that nobody has judged."""
+    if every is None:
+        return None
+    first = next((one for one in every if one.costs), None)
+    if first is None:
+        return NOTHING
+    rule = found.rules().get(first.rule)
+    return f"{found.TITLES[first.severity]}: {fmt.visible(rule.title if rule else first.rule)}"
+
+
+def show(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known) -> list[Manifest]:
     """Draws the table and returns the selected reports; opens the one whose button was pressed."""
-    rows = frame(reports, labels, partners)
+    rows = frame(reports, labels, partners, known)
     # The key changes with the rows: a selection of positions must not slip to other reports when one is added.
     turn = hashlib.sha256("".join(r.id for r in reports).encode()).hexdigest()[:12]
     event: Any = st.dataframe(
@@ -75,6 +91,9 @@ def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
     return {
         "open": config.ButtonColumn("Open", type="tertiary", width=60, key=f"open-{turn}"),
         "name": config.TextColumn("Name", width=228),
+        "worst": config.TextColumn(
+            "Worst finding", width=172, help="What costs most, of what pages show first. Empty until it is judged."
+        ),
         "kind": config.TextColumn("Kind", width=116),
         "gpu": config.TextColumn("GPU", width=172),
         "captured": config.DatetimeColumn("Captured (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=128),
