@@ -146,32 +146,41 @@ def test_stalls_of_a_kernel_and_back(page: Page, address: str, library: Library)
 
 
 def test_back_and_forward_lead_through_what_was_open(page: Page, address: str) -> None:
-    """No entry of the history is one that nobody opened, also where a page had a search."""
+    """No entry of the history is one that nobody opened, also where a page had a search.
+
+    Each step waits for what its page shows: Streamlit writes an entry of its own where a second step comes before the
+    first one's run has begun.
+    """
     summary(page, address, TRAINING)
-    opened = [page.url]
+    opened = [(page.url, "Summary", "")]
     menu(page, "Kernels").click()
     at_rest(page, "Kernels")
-    opened.append(page.url)
+    opened.append((page.url, "Kernels", ""))
     page.get_by_test_id("stTextInputField").fill("gemm")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("search=gemm"))
-    opened.append(page.url)
+    opened.append((page.url, "Kernels", "gemm"))
     menu(page, "Phases").click()
     at_rest(page, "Phases")
-    opened.append(page.url)
+    opened.append((page.url, "Phases", ""))
     menu(page, "Library").click()
     at_rest(page, "Library")
-    titles = ["Summary", "Kernels", "Kernels", "Phases"]
-    for url, title in reversed(list(zip(opened, titles, strict=True))):
+
+    def shown(url: str, title: str, search: str) -> None:
+        at_rest(page, title)
+        if title == "Kernels":
+            expect(page.get_by_test_id("stTextInputField")).to_have_value(search)
+            expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        expect(page).to_have_url(url)
+
+    for entry in reversed(opened):
         page.go_back()
-        at_rest(page, title)
-        expect(page).to_have_url(url)
-    for url, title in list(zip(opened, titles, strict=True))[1:]:
+        shown(*entry)
+    for entry in opened[1:]:
         page.go_forward()
-        at_rest(page, title)
-        expect(page).to_have_url(url)
+        shown(*entry)
     page.go_back()
-    expect(page.get_by_test_id("stTextInputField")).to_have_value("gemm")
+    shown(*opened[2])
 
 
 def test_back_to_the_library_keeps_its_search(page: Page, address: str) -> None:
