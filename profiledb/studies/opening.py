@@ -48,7 +48,9 @@ PART: tuple[Asked, ...] = (
     ("copies", {}), ("copy_sizes", {}), ("memory_use", {}), ("memory_over_time", {}),
     ("api_categories", {}), ("osrt_calls", {}),
     ("host_threads", {}), ("osrt_threads", {}), ("launch_sites", {}),
-    ("cpu_tree", {}), ("cpu_functions", {}), ("cpu_modules", {}),
+    ("cpu_tree", {}), ("cpu_functions", {}), ("cpu_functions", {"moments": "idle"}), ("cpu_modules", {}),
+    ("cpu_tree", {"source": "python"}), ("cpu_functions", {"source": "python"}), ("cpu_modules", {"source": "python"}),
+    ("cpu_functions", {"source": "python", "moments": "idle"}),
     ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
 )  # fmt: skip
 """Asked of what pages show by default: without the warm-up, where the report has one."""
