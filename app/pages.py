@@ -110,7 +110,8 @@ VIEWS = (
     ),
     View(
         "host", "Host", PROGRAM, TIMELINE, ":material/developer_board:", "host/page.py",
-        tables=("cpu_sample", "sched_event", "osrt_call"), lack="no CPU samples, scheduling or OS calls",
+        tables=("cpu_sample", "python_sample", "sched_event", "osrt_call"),
+        lack="no CPU samples, scheduling or OS calls",
     ),
     View(
         "compare", "Two reports", COMPARE, TIMELINE, ":material/compare_arrows:", "compare/page.py",

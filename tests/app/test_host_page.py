@@ -1,11 +1,13 @@
 """The page Host: flame graph, tables and threads of real reports; what it says of one that lacks all of it."""
 
+import re
+
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import pages, session
-from app.views.host import flame, threads
+from app.views.host import flame, samples, threads
 from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
 
@@ -48,6 +50,26 @@ def test_samples_of_gaps_and_of_a_thread_from_the_address(dashboard: Dashboard, 
     one = dashboard("host", report=report, thread=thread)
     assert 0 < one.dataframe[0].value["self_samples"].sum() < every
     assert dashboard("host", report=report, thread="nobody").dataframe[0].value["self_samples"].sum() == every
+
+
+def test_python_functions_that_the_gpu_waits_for(dashboard: Dashboard, library: Library) -> None:
+    """The starved loader: what the GPU waits for is the function that prepares images."""
+    report = of(library, "host_python.nsys-rep")
+    at = dashboard("host", report=report)
+    assert re.search(r"While the GPU was idle, [\d.]+ % of \d+ Python samples are in `prepare` \(images.py\)", said(at))
+    native = dashboard("host", report=report, source="cpu")
+    assert "CPU samples. Width" in said(native)
+    assert "prepare" not in list(native.dataframe[0].value["function"])
+    sites = next(frame.value for frame in at.dataframe if "gpu_ns" in frame.value.columns)
+    assert "dataloader.py:68" in list(sites["module"])
+
+
+def test_no_function_is_named_where_none_stands_out() -> None:
+    frame = pd.DataFrame({"function": ["f"], "module": [None], "self_samples": [19], "self_pct": [100.0]})
+    assert samples.sentence(frame, "CPU samples") == ""
+    assert samples.sentence(frame.assign(self_samples=38, self_pct=19.0), "CPU samples") == ""
+    told = samples.sentence(frame.assign(self_samples=40, self_pct=50.0, function=HOSTILE), "CPU samples")
+    assert told.startswith("While the GPU was idle, 50.0 % of 80 CPU samples are in `<script>")
 
 
 def test_a_report_without_any_of_it(dashboard: Dashboard, library: Library) -> None:

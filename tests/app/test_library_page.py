@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -12,6 +13,8 @@ from app.ui import page
 from app.views.library import filters as library_filters
 from app.views.library import upload
 from app.views.library.filters import Filters
+from profiledb.findings import digest, judge, rulebook
+from profiledb.findings.digest import Found
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.names import safe_name
@@ -130,6 +133,9 @@ def test_an_empty_library_says_what_to_do(dashboard: Dashboard, empty: Path) -> 
     assert "warpdeck ingest" in shown  # no worker runs in this test, and the page says so
 
 
+KNOWN = {"a": (Found("gpu_idle", "high", 40.0, "Idle."),), "b": (Found("hot_kernel", "note", None, "Hot."),)}
+
+
 @pytest.mark.parametrize(
     ("filters", "ids"),
     [
@@ -140,6 +146,8 @@ def test_an_empty_library_says_what_to_do(dashboard: Dashboard, empty: Path) -> 
         (Filters(gpus=("H100",)), ["a"]),
         (Filters(labels=("slow", "v2")), ["b"]),
         (Filters(labels=("slow", "v3")), []),
+        (Filters(rules=("gpu_idle",)), ["a"]),
+        (Filters(rules=("gpu_idle", "hot_kernel")), []),
         (Filters(since=date(2026, 2, 1)), ["a"]),
         (Filters(since=date(2026, 2, 1), until=date(2026, 2, 1)), []),
     ],
@@ -147,7 +155,7 @@ def test_an_empty_library_says_what_to_do(dashboard: Dashboard, empty: Path) -> 
 def test_filters(filters: Filters, ids: list[str]) -> None:
     a = Manifest("a", 1, "train.nsys-rep", "nsys", "", 1, gpu="H100", captured_at="2026-03-01T10:00:00+00:00")
     b = replace(a, id="b", name="x.ncu-rep", kind="ncu", gpu="T4", captured_at=None)
-    found = library_filters.matching([a, b], {"b": ["slow", "v2"]}, filters)
+    found = library_filters.matching([a, b], {"b": ["slow", "v2"]}, filters, KNOWN)
     assert [r.id for r in found] == ids
 
 
@@ -181,3 +189,18 @@ def test_uploads_never_overwrite_other_content(tmp_path: Path) -> None:
     assert names == ["x.csv", "x-2.csv", "x.csv", "x-3.csv", "x-2.csv"]
     assert sorted(p.name for p in inbox.iterdir()) == ["x-2.csv", "x-3.csv", "x.csv"]
     assert (inbox / "x.csv").read_bytes() == b"1"
+
+
+def test_the_worst_finding_of_what_was_judged(dashboard: Dashboard, library: Library) -> None:
+    """Two of the reports are judged: one waits for its data, the other has nothing that costs time."""
+    rules = rulebook.load(None)
+    for name in ("dataloader_starved.nsys-rep", "launches_graph.nsys-rep"):
+        report = library.find(name)
+        digest.write(library, report.id, rules, judge.judge(library, report, {}, rules.values()))
+    told = dashboard().dataframe[0].value.set_index("name")["worst"].to_dict()
+    assert told["dataloader_starved.nsys-rep"] == "High: GPU idle"
+    assert told["launches_graph.nsys-rep"] == "Nothing costs time"
+    assert pd.isna(told["kernels.nsys-rep"])
+    some = dashboard(finding="data_loading").dataframe[0].value
+    assert list(some["name"]) == ["dataloader_starved.nsys-rep"]
+    assert len(dashboard(finding="no_such_rule").dataframe[0].value) == len(told)

@@ -14,16 +14,19 @@ DEEPEST = 40
 _ROOT = "all"
 
 
-def show(rows: pd.DataFrame, *, idle: bool) -> None:
-    """Draws it; ``rows`` are those of ``cpu_tree``, at least one."""
+def show(rows: pd.DataFrame, kind: str, *, idle: bool) -> None:
+    """Draws it; ``rows`` are those of ``cpu_tree``, at least one, ``kind`` is what people call these samples."""
     drawn = nodes(rows)
     draw.chart(icicle.icicle(drawn, theme.theme()), "flame")
     whole = samples(rows)
     when = " taken while the GPU was idle" if idle else ""
     cut = f" The outermost {DEEPEST} levels are drawn." if int(rows["level"].max()) >= DEEPEST else ""
+    how = "They are taken in equal intervals." if kind.startswith("Python") else (
+        "Only a running thread is sampled: what a thread waits for is in the table of threads."
+    )  # fmt: skip
     st.caption(
-        f"{fmt.count(whole)} CPU samples{when}. Width: share of them. Only a running thread is sampled: what a thread"
-        f" waits for is in the table of threads.{cut} Click a box to zoom in, the top bar to zoom out."
+        f"{fmt.count(whole)} {kind}{when}. Width: share of them. {how}{cut} Click a box to zoom in, the top bar to zoom"
+        " out."
     )
 
 

@@ -5,7 +5,7 @@ import streamlit as st
 from app import session
 from app.ui import heads, shares, tables
 
-FLAGS = "nsys profile --sample=process-tree --cudabacktrace=all:0 --python-backtrace=cuda"
+FLAGS = "nsys profile --trace=cuda --sample=process-tree --cudabacktrace=all:0 --python-backtrace=cuda"
 COLUMNS = heads.of(
     "launch_sites",
     heads.use("site", width=300),

@@ -1,5 +1,6 @@
-"""CPU samples: as a flame graph, by function and by module, of all the selected time or while no GPU worked."""
+"""CPU and Python samples: as a flame graph, by function and by module, of all the selected time or of gaps alone."""
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -10,7 +11,14 @@ from app.selection import settled
 from app.ui import bound, heads, shares, tables
 from app.ui import format as fmt
 from app.views.host import flame, speedscope
+from profiledb import words
 
+CPU = "cpu"
+TABLES = {"python": "python_sample", CPU: "cpu_sample"}
+"""The table of each source of samples, the most telling one first."""
+SOURCES = {"python": "Python samples", CPU: "CPU samples"}
+LEAST_PCT, LEAST_SAMPLES = 20.0, 20
+"""Share of the samples of gaps, and number of these, from which on a function is named."""
 MOMENTS = {"all": "All samples", "idle": "While the GPU was idle"}
 FUNCTIONS = heads.of(
     "cpu_functions",
@@ -33,30 +41,75 @@ MODULES = heads.of(
 
 
 def show(report_id: str) -> None:
-    """Draws the section; raises NotCapturedError where the report has no CPU samples."""
-    tree = session.run(report_id, "cpu_tree")
+    """Draws the section; raises NotCapturedError where the report has no samples."""
+    present = _sources(report_id)
     st.subheader("CPU samples", anchor=False)
-    if tree.empty:
+    if not present:
         st.caption("No CPU sample lies in this selection.")
         settled.clear_button("host-clear")
         return
-    asked = _controls(report_id)
-    rows = session.run(report_id, "cpu_tree", **asked) if asked else tree
+    asked = _controls(present)
+    if told := sentence(session.run(report_id, "cpu_functions", **_source(asked), moments="idle"), _words(asked)):
+        st.markdown(told)
+    rows = session.run(report_id, "cpu_tree", **asked)
     if rows.empty:
         of = " of this thread" if "thread" in asked else ""
-        st.info(f"No CPU sample{of} was taken while the GPU was idle.")
+        st.info(f"No sample{of} was taken while the GPU was idle.")
         return
-    flame.show(rows, idle=asked.get("moments") == "idle")
+    flame.show(rows, _words(asked), idle=asked.get("moments") == "idle")
     speedscope.button(report_id, asked)
     _tables(report_id, asked)
 
 
-def _controls(report_id: str) -> dict[str, Any]:
-    """What of the samples is looked at, as parameters of their analyses; none where it is all of them."""
-    threads = session.run(report_id, "host_threads")
-    sampled = threads[threads["samples"].fillna(0) > 0]
-    labels = {row["thread"]: _label(row) for row in sampled.to_dict("records")}
+def _sources(report_id: str) -> dict[str, pd.DataFrame]:
+    """The trees of the sources of which the selection has samples, the most telling one first."""
+    rows = session.report().rows
+    asked = [name for name, table in TABLES.items() if rows.get(table)] or [CPU]
+    trees = {name: session.run(report_id, "cpu_tree", **_source({"source": name})) for name in asked}
+    return {name: tree for name, tree in trees.items() if len(tree)}
+
+
+def _source(asked: dict[str, Any]) -> dict[str, Any]:
+    """The source as a parameter of the analyses; none where it is what they take by themselves."""
+    return {"source": asked["source"]} if asked.get("source", CPU) != CPU else {}
+
+
+def _words(asked: dict[str, Any]) -> str:
+    return SOURCES[asked.get("source", CPU)]
+
+
+def sentence(rows: pd.DataFrame, kind: str) -> str:
+    """In which function the samples of gaps are, in Markdown; nothing where no function stands out.
+
+    Args:
+        rows: the answer of ``cpu_functions`` for samples while no GPU worked.
+        kind: what people call these samples.
+    """
+    if rows.empty or rows["self_pct"].iloc[0] < LEAST_PCT:
+        return ""
+    top = rows.iloc[0]
+    every = round(100 * float(top["self_samples"]) / float(top["self_pct"]))
+    if every < LEAST_SAMPLES:
+        return ""
+    file = "" if pd.isna(top["module"]) else f" ({fmt.plain(fmt.shortened(str(top['module']), 60))})"
+    name = words.code(fmt.shortened(str(top["function"]), 80))
+    return f"While the GPU was idle, {fmt.percent(top['self_pct'])} of {fmt.count(every)} {kind} are in {name}{file}."
+
+
+def _controls(present: dict[str, pd.DataFrame]) -> dict[str, Any]:
+    """What of the samples is looked at, as parameters of their analyses; none where it is all that they take."""
+    first = next(iter(present))
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        source = first
+        if len(present) > 1:
+            source = st.segmented_control(
+                "Code",
+                list(present),
+                format_func=SOURCES.__getitem__,
+                required=True,
+                help="CPU samples find a running thread in native code; Python samples are taken in equal intervals.",
+                **bound.option("source", list(present), first),
+            )
         moments = st.segmented_control(
             "Samples",
             list(MOMENTS),
@@ -65,6 +118,7 @@ def _controls(report_id: str) -> dict[str, Any]:
             help="The GPU is idle where no GPU runs anything of the selection, between its first and last operation.",
             **bound.option("moments", list(MOMENTS), "all"),
         )
+        labels = _threads(present[source])
         thread = st.selectbox(
             "Thread",
             list(labels),
@@ -74,12 +128,17 @@ def _controls(report_id: str) -> dict[str, Any]:
             width=320,
             **bound.option("thread", list(labels)),
         )
-    return ({"moments": moments} if moments != "all" else {}) | ({"thread": thread} if thread else {})
+    chosen = {"moments": moments} if moments != "all" else {}
+    return _source({"source": source}) | chosen | ({"thread": thread} if thread else {})
 
 
-def _label(row: dict[Any, Any]) -> str:
-    name = "" if pd.isna(row["name"]) else f" {fmt.visible(fmt.shortened(row['name'], 40))}"
-    return f"{row['thread']}{name} ({fmt.count(row['samples'])})"
+def _threads(tree: pd.DataFrame) -> dict[str, str]:
+    """Threads with samples by process and thread id, with what people read."""
+    found = {}
+    for row in tree[tree["level"] == 0].to_dict("records"):
+        if match := re.match(r"\d+ / \d+", str(row["function"])):
+            found[match[0]] = f"{fmt.visible(fmt.shortened(row['function'], 50))} ({fmt.count(row['samples'])})"
+    return found
 
 
 def _tables(report_id: str, asked: dict[str, Any]) -> None:
@@ -92,4 +151,4 @@ def _tables(report_id: str, asked: dict[str, Any]) -> None:
     with modules:
         rows = session.run(report_id, "cpu_modules", **asked)
         tables.table(rows, MODULES, key="cpu-modules", download="cpu_modules.csv", height=shares.height(len(rows)))
-    st.caption("Self: the CPU was in it. Total: it was in it, or in what it called.")
+    st.caption("Self: found in it. Total: found in it, or in what it called.")

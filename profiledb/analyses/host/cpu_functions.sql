@@ -1,10 +1,12 @@
 -- title: CPU samples by function
 -- In which functions the CPU was found: CPU samples by the innermost function of their call chains (self), and in how
--- many samples a function stands anywhere in the chain (total). Only a thread that runs is sampled. Looked at are all
--- threads, in the time that the selection covers; of ranges that is their time on the GPU.
--- needs: cpu_sample
+-- many samples a function stands anywhere in the chain (total). Only a thread that runs is sampled. Samples of Python
+-- stacks are taken in equal intervals instead, of threads that run and of those that wait. Looked at are all threads, in
+-- the time that the selection covers; of ranges that is their time on the GPU.
+-- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part
+-- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
 -- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
 -- param: thread =  process and thread id as `host_threads` writes them; without one all threads
 -- param: limit = 200 how many rows at most
@@ -15,10 +17,10 @@
 -- column: total_samples = Total | count | | samples in this function or in one that it called
 -- column: total_pct = Total | % | .1f | share of all samples in this function or in one that it called
 -- column: threads | count | | threads that were found in it, or in one that it called
-WITH asked AS MATERIALIZED (FROM selected_sample($moments, $thread)
+WITH asked AS MATERIALIZED (FROM selected_sample($source, $moments, $thread)
 ), frame AS (
     SELECT number, global_tid, depth, coalesce(function, '[no symbol]') AS function, module
-    FROM asked LEFT JOIN host_frame('sample') ON callchain_id = sample_id
+    FROM asked LEFT JOIN host_frame($source) ON callchain_id = sample_id
 ), leaf AS (
     SELECT arg_min({function: function, module: module}, (depth, function, module)) AS innermost
     FROM frame GROUP BY number

@@ -1,9 +1,10 @@
 -- title: CPU samples by module
 -- In which files of code the CPU was found: CPU samples by the module of the innermost function of their call chains
 -- (self), and in how many samples a module stands anywhere in the chain (total). See `cpu_functions`.
--- needs: cpu_sample
+-- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part
+-- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
 -- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
 -- param: thread =  process and thread id as `host_threads` writes them; without one all threads
 -- column: module | text | | file of code; empty where the report does not know it
@@ -11,10 +12,10 @@
 -- column: self_pct = Self | % | .1f | share of all samples that found the CPU in this module itself
 -- column: total_samples = Total | count | | samples in this module or in what it called
 -- column: total_pct = Total | % | .1f | share of all samples in this module or in what it called
-WITH asked AS MATERIALIZED (FROM selected_sample($moments, $thread)
+WITH asked AS MATERIALIZED (FROM selected_sample($source, $moments, $thread)
 ), frame AS (
     SELECT number, depth, function, coalesce(module, '') AS module
-    FROM asked LEFT JOIN host_frame('sample') ON callchain_id = sample_id
+    FROM asked LEFT JOIN host_frame($source) ON callchain_id = sample_id
 ), leaf AS (
     SELECT arg_min(module, (depth, function, module)) AS module FROM frame GROUP BY number
 ), self AS (SELECT module, count(*) AS samples FROM leaf GROUP BY module

@@ -2,9 +2,10 @@
 -- The call chains of the CPU samples from the outermost function in, a row for each way that the samples took, with
 -- the thread on top: what a flame graph draws. The rows with the most samples are answered, each with all that stand
 -- around it. A way ends after 96 functions; samples further in count for its last one. Rows as `cpu_functions`.
--- needs: cpu_sample
+-- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part
+-- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
 -- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
 -- param: thread =  process and thread id as `host_threads` writes them; without one all threads
 -- param: limit = 600 how many rows at most
@@ -16,12 +17,12 @@
 -- column: samples | count | | samples in this function called this way, and in what it called
 -- column: self_samples = Self | count | | of these, samples in the function itself
 -- column: share_pct | % | .1f | share of all samples
-WITH asked AS MATERIALIZED (FROM selected_sample($moments, $thread)
+WITH asked AS MATERIALIZED (FROM selected_sample($source, $moments, $thread)
 ), chain AS (  -- a row a sample, also where its chain repeats
     SELECT number, any_value(global_tid) AS tid,
         list({function: function, module: coalesce(module, '')} ORDER BY depth DESC, function, module)
             FILTER (function IS NOT NULL) AS frames
-    FROM asked LEFT JOIN host_frame('sample') ON callchain_id = sample_id GROUP BY number
+    FROM asked LEFT JOIN host_frame($source) ON callchain_id = sample_id GROUP BY number
 ), alike AS (
     SELECT list_prepend(
         {function: concat_ws(' ', thread_label(tid), name), module: ''},

@@ -60,7 +60,7 @@ WITH event AS MATERIALIZED (
     WHERE t < part.end_ns AND NOT on_core GROUP BY tid
 ), sampled AS (
     SELECT global_tid AS tid, count(*) AS samples, count(*) FILTER (idle) AS idle_samples
-    FROM selected_cpu_sample GROUP BY tid
+    FROM selected_host_sample WHERE source = 'cpu' GROUP BY tid
 ), cuda AS (
     SELECT global_tid AS tid, sum(end_ns - start_ns)::BIGINT AS cuda_ns,
         count(*) FILTER (category = 'launch') AS launches

@@ -174,6 +174,55 @@ def test_launches_by_their_place_in_the_program(library: Library, publish: Publi
     ]
 
 
+PYTHON = (
+    (1, 0, "prepare", "/work/images.py", 41), (1, 1, "fetch", "/lib/site-packages/torch/fetch.py", 54),
+    (1, 2, "step", "/work/train.py", 63), (2, 0, "forward", "/lib/site-packages/torch/nn.py", 7),
+    (2, 1, "step", "/work/train.py", 65),
+)  # fmt: skip
+
+
+def python(db: duckdb.DuckDBPyConnection) -> None:
+    """The same GPU; a Python thread that is sampled before, in and after its gap, and launches both kernels."""
+    kernels = [kernel(0, 1, 10_000, 20_000, call_id=0), kernel(1, 1, 80_000, 90_000, call_id=1)]
+    calls = [call(0, 1, 5_000, 6_000), call(1, 1, 75_000, 76_000, callchain_id=9), call(2, 1, 77_000, 78_000)]
+    fill(db, 100_000, ((10_000, 20_000), (80_000, 90_000)), kernel=kernels, api_call=calls)
+    taken = [
+        ("sample", 5_000, 2),
+        ("sample", 30_000, 1),
+        ("sample", 85_000, 2),
+        ("cuda", 5_000, 2),
+        ("cuda", 75_000, 2),
+    ]
+    rows = [{"kind": kind, "time_ns": t, "global_tid": MAIN, "stack_id": stack} for kind, t, stack in taken]
+    insert(db, "python_sample", rows)
+    names = ("stack_id", "depth", "function", "file", "line")
+    insert(db, "python_frame", [dict(zip(names, frame, strict=True)) for frame in PYTHON])
+    insert(db, "string", [{"string_id": number, "value": value} for number, value in NAMES.items()])
+    insert(db, "callchain", frames("cuda", {9: ((102, 120),)}))
+
+
+def test_samples_of_python(library: Library, publish: Publish) -> None:
+    report = publish(python)
+    rows = run(library, report, "cpu_functions", source="python")
+    assert picked(rows, "function", "module", "self_samples", "total_samples") == [
+        ("forward", "nn.py", 2, 2), ("prepare", "images.py", 1, 1), ("step", "train.py", 0, 3),
+        ("fetch", "fetch.py", 0, 1),
+    ]  # fmt: skip
+    idle = run(library, report, "cpu_functions", source="python", moments="idle")
+    assert picked(idle, "function", "self_samples") == [("prepare", 1), ("fetch", 0), ("step", 0)]
+    assert run(library, report, "cpu_functions") == []
+    tree = run(library, report, "cpu_tree", source="python")
+    assert picked(tree, "level", "function", "samples")[:2] == [(0, "7 / 70", 3), (1, "step", 3)]
+
+
+def test_python_back_traces_come_before_native_ones(library: Library, publish: Publish) -> None:
+    """Both launches are made in ``step``; the third call has no back trace and is in no row."""
+    rows = run(library, publish(python), "launch_sites")
+    assert picked(rows, "site", "module", "inner", "calls", "operations", "gpu_ns") == [
+        ("step", "train.py:65", "forward", 2, 2, 20_000)
+    ]
+
+
 def test_the_file_for_speedscope(library: Library, publish: Publish, capsys: pytest.CaptureFixture[str]) -> None:
     """What its specification asks for: indices of frames, the outermost first, as many weights as samples."""
     report = publish(samples)
