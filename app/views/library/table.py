@@ -106,7 +106,7 @@ def show(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Kno
 def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
     config = st.column_config
     labels = sorted({label for row in rows["labels"] for label in row} | {SAMPLE, LINKED})
-    made = {
+    made: dict[str, Any] = {
         "open": partial(config.ButtonColumn, type="tertiary", key=f"open-{turn}"),
         "name": config.TextColumn,
         "worst": partial(
