@@ -14,8 +14,10 @@ LONGEST = 4000
 _WORDS = (
     r"token|secret|passw(?:or)?d|passphrase|pwd|api[_-]?key|access[_-]?key|private[_-]?key|credentials?|auth|cookie"
 )
-SECRET_NAME = re.compile(r"TOKEN|SECRET|PASS|PWD|KEY|CREDENTIAL|AUTH|COOKIE|SESSION|DSN|WEBHOOK", re.IGNORECASE)
-"""Names of environment variables whose values are secret by themselves."""
+SECRET_NAME = re.compile(
+    r"^(?!(?:OLD)?PWD$).*(?:TOKEN|SECRET|PASS|PWD|KEY|CREDENTIAL|AUTH|COOKIE|SESSION|DSN|WEBHOOK)", re.IGNORECASE
+)
+"""Names of environment variables whose values are secret by themselves; PWD is the folder, which paths begin with."""
 CREDENTIAL = (
     r"\b(?:hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-[\w-]{16,}"
     r"|xox[abprs]-[\w-]{10,}|A(?:KIA|SIA)[A-Z0-9]{12,}|AIza[\w-]{30,}|ya29\.[\w-]{16,}"

@@ -67,7 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--print", action="store_true", dest="only_print", help="print the command, run nothing")
     parser.add_argument("--ranks", type=int, help="processes to start with torchrun, a GPU and a report each")
     parser.add_argument("--capture", choices=("window", "all"), help="default: a workload's window, all of a program")
-    parser.add_argument("--arg", action="append", default=[], metavar="--X=Y", help="an option for nsys or ncu")
+    parser.add_argument("--arg", action="append", default=[], metavar="--X=Y", help="an option for the profiler")
     parser.add_argument("--env", action="append", default=[], metavar="VARIABLE", help="a variable the program needs")
     return parser
 
@@ -127,7 +127,7 @@ def build_command(job: Job) -> list[str]:
     elif job.tool == "ncu":
         program = tools.ncu_command(stem, job.window, job.arguments, program)
     elif job.tool == "torch":
-        program = tools.torch_command(program)
+        program = tools.torch_command(job.arguments, program)
     values = {VARIABLE: stem}
     if job.tool == "torch" and not job.workload:  # what traces the program must be found from anywhere
         values["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE_PARENT), os.environ.get("PYTHONPATH"))))

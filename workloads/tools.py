@@ -21,6 +21,8 @@ NSYS = {
     "--cpuctxsw": "none",
 }
 NSYS_WINDOW = {"--capture-range": "cudaProfilerApi", "--capture-range-end": "stop"}
+TORCH_OPTIONS = ("--with_stack", "--with_modules", "--with_flops", "--profile_memory")
+"""What the PyTorch profiler records only when asked, by torch.profiler's names; each costs time and space."""
 BLOBS = "--include-blobs"
 """Option of `nsys export`: payloads of NVTX ranges, such as the bytes of an NCCL message."""
 NCU = {"--force-overwrite": "", "--nvtx": "", "--clock-control": "none", "--set": "full", "--launch-count": "20"}
@@ -76,11 +78,14 @@ def ncu_command(prefix: str, window: bool, arguments: Sequence[str], program: Se
     return [named("ncu"), "-o", prefix, *words, *program]
 
 
-def torch_command(program: Sequence[str]) -> list[str]:
-    """Return `program`, a Python program, under the PyTorch profiler."""
+def torch_command(arguments: Sequence[str], program: Sequence[str]) -> list[str]:
+    """Return `program`, a Python program, under the PyTorch profiler with what `arguments` ask of it."""
     if len(program) < 2 or not Path(program[0]).name.startswith("python"):
         raise WorkloadError("--tool torch runs Python programs only, as in: profile --tool torch -- python train.py")
-    return [program[0], "-m", "workloads.torch_trace", *program[1:]]
+    for option in arguments:
+        if option not in TORCH_OPTIONS:
+            raise WorkloadError(f"--tool torch has no option {option}: choose from {', '.join(TORCH_OPTIONS)}.")
+    return [program[0], "-m", "workloads.torch_trace", *arguments, *program[1:]]
 
 
 def workload_program(name: str, options: Sequence[str]) -> list[str]:

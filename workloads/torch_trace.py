@@ -1,7 +1,8 @@
-"""`python -m workloads.torch_trace SCRIPT|-m MODULE ...`: a Python program under the PyTorch profiler.
+"""`python -m workloads.torch_trace [--OPTION ...] SCRIPT|-m MODULE ...`: a Python program under the PyTorch profiler.
 
-Leaves NAME.pt.trace.json.gz beside the path in WORKLOADS_RECORD. A workload is traced in its capture window, with its
-ranges; any other program from beginning to end.
+An option is one of tools.TORCH_OPTIONS; each switches on what torch.profiler.profile calls the same. Leaves
+NAME.pt.trace.json.gz beside the path in WORKLOADS_RECORD. A workload is traced in its capture window, with its ranges;
+any other program from beginning to end.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import runpy
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.profiler import ProfilerActivity
@@ -38,12 +41,15 @@ class TorchSink:
 
 
 @contextmanager
-def traced(path: Path) -> Iterator[None]:
-    """Trace the body and write it to `path`, a Chrome trace that is compressed where the name ends in .gz."""
+def traced(path: Path, extras: dict[str, Any]) -> Iterator[None]:
+    """Trace the body and write it to `path`, a Chrome trace that is compressed where the name ends in .gz.
+
+    Shapes are always recorded; `extras` are further arguments of torch.profiler.profile.
+    """
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
-    profiler = torch.profiler.profile(activities=activities, record_shapes=True)
+    profiler = torch.profiler.profile(activities=activities, record_shapes=True, **extras)
     try:
         with profiler:
             yield
@@ -64,17 +70,19 @@ def run_program(words: Sequence[str]) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    """Trace the program `words`."""
+    """Trace the program in `words`, which stands behind the options of the profiler."""
+    options = list(takewhile(lambda word: word.startswith("--"), words))
+    extras, program = {option[2:]: True for option in options}, list(words[len(options) :])
     prefix = record.prefix_from_environment() or Path("trace")
     path = prefix.with_name(prefix.name + TRACE_SUFFIX)
-    if list(words[:2]) == ["-m", "workloads"]:
+    if program[:2] == ["-m", "workloads"]:
         from workloads.__main__ import main as run
 
-        record.around_window.append(lambda: traced(path))
+        record.around_window.append(lambda: traced(path, extras))
         with send_to(TorchSink()):
-            return run(words[2:])
-    with traced(path):
-        run_program(words)
+            return run(program[2:])
+    with traced(path, extras):
+        run_program(program)
     return 0
 
 

@@ -84,7 +84,7 @@ def texts(events: Iterable[tuple[int, int | None, bytes]], schemas: Schemas) -> 
 def as_json(blob: bytes, domain: int | None, schemas: Schemas) -> str | None:
     """The payloads of an event as one JSON object; None where none of them can be decoded."""
     values: dict[str, Any] = {}
-    for schema, size, offset in _places(blob):
+    for schema, size, offset in places(blob):
         entries = schemas.get((domain or 0, schema), ())
         if any(entry.offset + entry.form.size > size for entry in entries):
             continue
@@ -93,7 +93,7 @@ def as_json(blob: bytes, domain: int | None, schemas: Schemas) -> str | None:
     return json.dumps(values, ensure_ascii=False, allow_nan=False) if values else None
 
 
-def _places(blob: bytes) -> list[tuple[int, int, int]]:
+def places(blob: bytes) -> list[tuple[int, int, int]]:
     """Schema, size and offset of the payloads that lie in the blob as a whole."""
     count = int.from_bytes(blob[:8], "little") if len(blob) >= 8 else 0
     if count > _MOST or 8 + count * _HEADER.size > len(blob):
@@ -120,14 +120,14 @@ def _value(entry: Entry, blob: bytes, offset: int) -> Any:
 
 def _schemas(db: duckdb.DuckDBPyConnection, export: Source) -> Schemas:
     """The schemas of an export of which every entry can be decoded."""
-    enums = _enums(db, export)
-    kinds = {_key(row): _int(row, "type") for row in _rows(db, export, "NVTX_PAYLOAD_SCHEMAS")}
+    enums = enums_of(db, export)
+    kinds = {key_of(row): number_of(row, "type") for row in table_rows(db, export, "NVTX_PAYLOAD_SCHEMAS")}
     entries: dict[Key, dict[int, dict[str, Any]]] = {}
     unclear: set[Key] = set()  # the same number twice: of two processes, and the events do not say of which
-    for row in _rows(db, export, "NVTX_PAYLOAD_SCHEMA_ENTRIES"):
-        known = entries.setdefault(_key(row), {})
-        if known.setdefault(_int(row, "idx"), row) != row:
-            unclear.add(_key(row))
+    for row in table_rows(db, export, "NVTX_PAYLOAD_SCHEMA_ENTRIES"):
+        known = entries.setdefault(key_of(row), {})
+        if known.setdefault(number_of(row, "idx"), row) != row:
+            unclear.add(key_of(row))
     laid_out = {
         key: layout([rows[n] for n in sorted(rows)], {s: e for (domain, s), e in enums.items() if domain == key[0]})
         for key, rows in entries.items()
@@ -146,29 +146,31 @@ def layout(rows: Sequence[Mapping[str, Any]], enums: Mapping[int, tuple[int, Map
     entries: list[Entry] = []
     end = 0
     for number, row in enumerate(rows):
-        size, names = enums.get(_int(row, "type"), (0, None))
-        form = _ENUMS.get(size) if names is not None else FORMATS.get(_int(row, "type"))
-        if form is None or _int(row, "flags") & INDIRECT or _int(row, "arrayOrUnionDetail"):
+        size, names = enums.get(number_of(row, "type"), (0, None))
+        form = _ENUMS.get(size) if names is not None else FORMATS.get(number_of(row, "type"))
+        if form is None or number_of(row, "flags") & INDIRECT or number_of(row, "arrayOrUnionDetail"):
             return []
         packed = struct.Struct(f"<{form}")
-        offset = _int(row, "offset") or -(-end // packed.size) * packed.size
+        offset = number_of(row, "offset") or -(-end // packed.size) * packed.size
         entries.append(Entry(str(row.get("name") or f"entry {number}"), offset, packed, names))
         end = offset + packed.size
     return entries
 
 
-def _enums(db: duckdb.DuckDBPyConnection, export: Source) -> dict[Key, tuple[int, dict[int, str]]]:
+def enums_of(db: duckdb.DuckDBPyConnection, export: Source) -> dict[Key, tuple[int, dict[int, str]]]:
+    """The enumerations of payloads: size in bytes, and names by value (unsigned)."""
     enums: dict[Key, tuple[int, dict[int, str]]] = {
-        _key(row): (_int(row, "size"), {}) for row in _rows(db, export, "NVTX_PAYLOAD_ENUMS")
+        key_of(row): (number_of(row, "size"), {}) for row in table_rows(db, export, "NVTX_PAYLOAD_ENUMS")
     }
-    for row in _rows(db, export, "NVTX_PAYLOAD_ENUM_ENTRIES"):
-        size, names = enums.get(_key(row), (0, {}))
+    for row in table_rows(db, export, "NVTX_PAYLOAD_ENUM_ENTRIES"):
+        size, names = enums.get(key_of(row), (0, {}))
         if row.get("name"):
-            names[_int(row, "value") % (1 << 8 * size)] = str(row["name"])
+            names[number_of(row, "value") % (1 << 8 * size)] = str(row["name"])
     return enums
 
 
-def _rows(db: duckdb.DuckDBPyConnection, export: Source, table: str) -> list[dict[str, Any]]:
+def table_rows(db: duckdb.DuckDBPyConnection, export: Source, table: str) -> list[dict[str, Any]]:
+    """The rows of a table that says how payloads are laid out; none where the export lacks it."""
     if table not in export.tables:
         return []
     cursor = db.execute(f"SELECT * EXCLUDE (row_id) FROM ({export.tables[table]})")
@@ -176,11 +178,12 @@ def _rows(db: duckdb.DuckDBPyConnection, export: Source, table: str) -> list[dic
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def _key(row: Mapping[str, Any]) -> Key:
-    return _int(row, "domainId"), _int(row, "schemaId")
+def key_of(row: Mapping[str, Any]) -> Key:
+    """The schema or enumeration that a row belongs to."""
+    return number_of(row, "domainId"), number_of(row, "schemaId")
 
 
-def _int(row: Mapping[str, Any], name: str) -> int:
+def number_of(row: Mapping[str, Any], name: str) -> int:
     """A number of a row; exports leave zeros out, and repaired ones hold texts."""
     try:
         return int(row.get(name) or 0)

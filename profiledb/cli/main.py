@@ -9,6 +9,7 @@ from profiledb.cli import (
     analyses,
     compare,
     crossover,
+    export_speedscope,
     export_stats,
     export_trace,
     features,
@@ -25,19 +26,9 @@ if TYPE_CHECKING:
     from profiledb.report.library import Library
 
 COMMANDS = (
-    listing,
-    run,
-    summary,
-    findings,
-    export_stats,
-    export_trace,
-    link,
-    compare,
-    crossover,
-    features,
-    scaling,
-    analyses,
-)
+    listing, run, summary, findings, export_stats, export_speedscope, export_trace, link, compare, crossover, features,
+    scaling, analyses,
+)  # fmt: skip
 """In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 
 

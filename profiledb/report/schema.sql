@@ -378,6 +378,24 @@ CREATE TABLE callchain (
     address UBIGINT                    -- instruction pointer
 );
 
+-- Python stacks: samples of a thread in equal intervals, and back traces of CUDA calls
+CREATE TABLE python_sample (
+    kind VARCHAR,                      -- sample, cuda: taken as the call began that starts at this moment
+    time_ns BIGINT,                    -- moment, ns
+    global_tid BIGINT,                 -- thread
+    thread_state VARCHAR,              -- state of the thread, as the profiler calls it
+    stack_id BIGINT                    -- stack of python_frame
+);
+
+-- Frames of Python stacks, a row a frame
+CREATE TABLE python_frame (
+    stack_id BIGINT,                   -- stack; the same for all samples with the same frames
+    depth INTEGER,                     -- 0 is the innermost frame
+    "function" VARCHAR,                -- function
+    file VARCHAR,                      -- path of its source
+    line INTEGER                       -- line in it, from 1
+);
+
 -- Time that the profiler itself took on the host
 CREATE TABLE profiler_overhead (
     start_ns BIGINT,                   -- begin, ns

@@ -18,7 +18,7 @@ import pandas as pd
 
 from profiledb import config
 from profiledb.errors import WarpdeckError
-from profiledb.findings import judge, rulebook
+from profiledb.findings import digest, judge, rulebook
 from profiledb.query import header, request
 from profiledb.query.analysis import rows_or_none
 from profiledb.query.shared import Answers
@@ -52,6 +52,10 @@ PART: tuple[Asked, ...] = (
     ("top_kernels", {"limit": PHASE_TOP, "phase": "forward,backward"}), ("mfu", {}),
     ("copies", {}), ("copy_sizes", {}), ("memory_use", {}), ("memory_over_time", {}),
     ("api_categories", {}), ("osrt_calls", {}),
+    ("host_threads", {}), ("osrt_threads", {}), ("launch_sites", {}),
+    ("cpu_tree", {}), ("cpu_functions", {}), ("cpu_functions", {"moments": "idle"}), ("cpu_modules", {}),
+    ("cpu_tree", {"source": "python"}), ("cpu_functions", {"source": "python"}), ("cpu_modules", {"source": "python"}),
+    ("cpu_functions", {"source": "python", "moments": "idle"}),
     ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
 )  # fmt: skip
 """Asked of what pages show by default: without the warm-up, where the report has one."""
@@ -78,9 +82,9 @@ def prepare(library: Library, report_id: str) -> None:
         _ranges(part)
     with suppress(WarpdeckError):
         report = library.find(report_id)
-        judge.judge(
-            library, report, usual if TIMELINE in report.subjects else {}, rulebook.load(config.load().rules).values()
-        )
+        rules = rulebook.load(config.load().rules)
+        found = judge.judge(library, report, usual if TIMELINE in report.subjects else {}, rules.values())
+        digest.write(library, report_id, rules, found)
 
 
 def timeline(library: Library, report_id: str) -> None:

@@ -186,7 +186,7 @@ def _gaps(
 
 
 def _word(cause: str | None) -> str:
-    return (cause or "idle-unknown").removeprefix("idle-")
+    return (cause or "idle-unknown").removeprefix("idle-").replace("host code", "non-CUDA code")
 
 
 def _histogram(buckets: Numbers) -> dict[str, list[int]]:

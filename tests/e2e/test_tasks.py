@@ -108,6 +108,10 @@ def test_a_link_shows_what_its_sender_saw(page: Page, address: str) -> None:
     shown = page.get_by_text(re.compile(r" in [\d,]+ launch")).first.inner_text()
     page.get_by_role("button", name="Copy link").click()
     link = page.get_by_test_id("stCode").first.inner_text().strip()
+    page.reload()
+    at_rest(page, "Kernels")
+    expect(page.get_by_test_id("stTextInputField")).to_have_value("gemm")
+    expect(page.get_by_text(shown).first).to_be_visible()
     assert {"range=step_2", "search=gemm"} <= set(link.partition("?")[2].split("&"))
     assert link.startswith(address)
     page.goto("about:blank")
@@ -130,11 +134,15 @@ def test_the_kernels_of_the_slowest_step_in_two_clicks(page: Page, address: str,
 
 
 def test_stalls_of_a_kernel_and_back(page: Page, address: str, library: Library) -> None:
-    """From a kernel of a Systems report one click leads to its Compute launch, and one back."""
+    """From the kernels of a Systems report two clicks lead to a kernel's Compute launch, and one back to the kernel."""
     systems, compute = library.find(TRAINING).id, library.find("transformer_training.ncu-rep").id
     rows = analysis.run(library, systems, "time_weighted_roofline", {"ncu": compute, "warmup": "exclude"})
     row = rows[rows["match"] == "exact"].iloc[0]
-    page.goto(f"{address}/kernel?report={systems}&kernel={row['kernel']}")
+    (first,) = analysis.run(library, systems, "kernels", {"search": "masked_fill", "limit": 1})["kernel"]
+    assert str(first) == str(row["kernel"]), "the first of the list is one that Nsight Compute measured"
+    page.goto(f"{address}/kernels?report={systems}&search=masked_fill")
+    at_rest(page, "Kernels")
+    click_first_row(page)
     at_rest(page, "Kernel")
     page.get_by_text("Stalls, roofline and rules in Nsight Compute").click()
     at_rest(page, "Kernel profiles")
@@ -146,32 +154,41 @@ def test_stalls_of_a_kernel_and_back(page: Page, address: str, library: Library)
 
 
 def test_back_and_forward_lead_through_what_was_open(page: Page, address: str) -> None:
-    """No entry of the history is one that nobody opened, also where a page had a search."""
+    """No entry of the history is one that nobody opened, also where a page had a search.
+
+    Each step waits for what its page shows: Streamlit writes an entry of its own where a second step comes before the
+    first one's run has begun.
+    """
     summary(page, address, TRAINING)
-    opened = [page.url]
+    opened = [(page.url, "Summary", "")]
     menu(page, "Kernels").click()
     at_rest(page, "Kernels")
-    opened.append(page.url)
+    opened.append((page.url, "Kernels", ""))
     page.get_by_test_id("stTextInputField").fill("gemm")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("search=gemm"))
-    opened.append(page.url)
+    opened.append((page.url, "Kernels", "gemm"))
     menu(page, "Phases").click()
     at_rest(page, "Phases")
-    opened.append(page.url)
+    opened.append((page.url, "Phases", ""))
     menu(page, "Library").click()
     at_rest(page, "Library")
-    titles = ["Summary", "Kernels", "Kernels", "Phases"]
-    for url, title in reversed(list(zip(opened, titles, strict=True))):
+
+    def shown(url: str, title: str, search: str) -> None:
+        at_rest(page, title)
+        if title == "Kernels":
+            expect(page.get_by_test_id("stTextInputField")).to_have_value(search)
+            expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        expect(page).to_have_url(url)
+
+    for entry in reversed(opened):
         page.go_back()
-        at_rest(page, title)
-        expect(page).to_have_url(url)
-    for url, title in list(zip(opened, titles, strict=True))[1:]:
+        shown(*entry)
+    for entry in opened[1:]:
         page.go_forward()
-        at_rest(page, title)
-        expect(page).to_have_url(url)
+        shown(*entry)
     page.go_back()
-    expect(page.get_by_test_id("stTextInputField")).to_have_value("gemm")
+    shown(*opened[2])
 
 
 def test_back_to_the_library_keeps_its_search(page: Page, address: str) -> None:

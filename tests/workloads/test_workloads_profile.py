@@ -127,6 +127,7 @@ def test_a_rank_stands_in_the_path_as_nsys_writes_it() -> None:
         (["nothing"], "There is no workload called 'nothing': choose from attention, "),
         (["--trace", "--", "x"], "profile has no option --trace."),
         (["tasks", "-o", "/tmp/a b"], "nsys cannot write to a path with a space in it: '/tmp/a b/tasks'."),
+        (["idle", "--tool", "torch", "--arg=--x"], "--tool torch has no option --x: choose from --with_stack, "),
         (["--tool", "torch", "--", "./x"], "--tool torch runs Python programs only, as in: "),
     ],
 )
@@ -171,7 +172,7 @@ def test_the_path_of_a_range_is_kept_without_its_step() -> None:
 def test_a_workload_leaves_trace_times_and_facts(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     words = ["idle", "--tool", "torch", "-o", str(tmp_path), "--device", "cpu", "--steps", "2", "--warmup", "1"]
-    assert main(["profile", *words]) == 0
+    assert main(["profile", *words, "--arg=--with_stack", "--arg=--profile_memory"]) == 0
     with (tmp_path / "idle.timings.csv").open(newline="") as lines:
         rows = [(row["label"], row["step"]) for row in csv.DictReader(lines)]
     assert ("forward_mlp", "1") in rows
@@ -181,7 +182,10 @@ def test_a_workload_leaves_trace_times_and_facts(tmp_path: Path) -> None:
     assert meta["flops_per_step"] == 2 * 32 * 64**2 * (3 * 4 - 1)  # the first layer's input needs no gradient
     assert meta["versions"]["torch"]
     with gzip.open(tmp_path / "idle.pt.trace.json.gz", "rt") as file:
-        names = [event.get("name") for event in json.load(file)["traceEvents"]]
+        events = json.load(file)["traceEvents"]
+    names = [event.get("name") for event in events]
+    assert "[memory]" in names
+    assert any(event.get("cat") == "python_function" for event in events)
     assert names.count("warmup") == 1  # and nothing of what came before the window
     assert names.count("forward_mlp") == 3
 
