@@ -1,5 +1,7 @@
 """What each thread of the host did: ran, waited, was blocked in calls; which of them load data."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -56,7 +58,7 @@ def sentences(rows: pd.DataFrame) -> list[str]:
     found = []
     launching = rows[(rows["role"] == "launches") & rows["running_ns"].notna()]
     if len(launching):
-        row = launching.loc[launching["cuda_ns"].astype("Float64").idxmax()]
+        row = launching.iloc[int(launching["cuda_ns"].astype(float).fillna(-1).to_numpy().argmax())]
         whole = sum(int(row[name]) for name in ("running_ns", "blocked_ns", "waiting_ns"))
         if whole:
             parts = (("runs", "running_ns"), ("is blocked in calls", "blocked_ns"), ("waits otherwise", "waiting_ns"))
@@ -70,7 +72,7 @@ def sentences(rows: pd.DataFrame) -> list[str]:
     return found
 
 
-def _name(row: "pd.Series[object]") -> str:
+def _name(row: "pd.Series[Any]") -> str:
     name = "" if pd.isna(row["name"]) else f" {fmt.plain(fmt.shortened(str(row['name']), 40))}"
     return f"{fmt.plain(str(row['thread']))}{name}"
 
