@@ -11,6 +11,7 @@ from profiledb.cli import (
     crossover,
     export_speedscope,
     export_stats,
+    export_trace,
     features,
     findings,
     link,
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from profiledb.report.library import Library
 
 COMMANDS = (
-    listing, run, summary, findings, export_stats, export_speedscope, link, compare, crossover, features, scaling,
-    analyses,
+    listing, run, summary, findings, export_stats, export_speedscope, export_trace, link, compare, crossover, features,
+    scaling, analyses,
 )  # fmt: skip
 """In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 

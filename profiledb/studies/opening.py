@@ -4,6 +4,7 @@
 left over. A test holds the list: the pages of a report that was prepared work out nothing.
 """
 
+import logging
 import os
 import sys
 import threading
@@ -12,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 
 from profiledb import config
@@ -22,8 +24,11 @@ from profiledb.query.analysis import rows_or_none
 from profiledb.query.shared import Answers
 from profiledb.report.catalog import TIMELINE
 from profiledb.report.library import Library
+from profiledb.rules import classes
 from profiledb.selection import model
+from profiledb.timeline.store import BuildingError, Timelines
 
+_log = logging.getLogger("warpdeck")
 TREE_BOXES = 500
 """Paths of ranges that the icicle draws at most."""
 TREE_ROWS = 300
@@ -82,6 +87,17 @@ def prepare(library: Library, report_id: str) -> None:
         digest.write(library, report_id, rules, found)
 
 
+def timeline(library: Library, report_id: str) -> None:
+    """Makes the file that the timeline of a report is drawn from; none where the report holds no events."""
+    if TIMELINE not in library.find(report_id).subjects:
+        return
+    settings = config.load()
+    try:
+        Timelines(library, classes.load(settings.classes), settings.memory_limit).wait(report_id)
+    except (BuildingError, duckdb.Error, OSError):
+        _log.warning("The timeline of %s could not be made yet", report_id, exc_info=True)
+
+
 def _ranges(part: Any) -> None:
     """What the page of ranges asks, which goes by the tree."""
     top = part("nvtx_tree", limit=TREE_BOXES)
@@ -136,6 +152,8 @@ def main(arguments: Sequence[str]) -> int:
     for report_id in arguments[1:]:
         with suppress(WarpdeckError):
             prepare(library, report_id)
+        with suppress(WarpdeckError):
+            timeline(library, report_id)
     return 0
 
 

@@ -12,7 +12,7 @@ from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.studies.compare import answer, verdict
 from profiledb.studies.compare import rows as compare_rows
 from tests.app.conftest import CORPUS, SAMPLES, Dashboard
-from tests.support.page_reports import insert, kernel, name
+from tests.support.page_reports import empty, insert, kernel, name
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
 
@@ -46,7 +46,7 @@ def open_(dashboard: Dashboard, **query: str) -> AppTest:
 
 def publish(library: Library, report_id: str, *durations: int, label: str = "k") -> str:
     path = library.folder / f"{report_id}.duckdb"
-    with store.create(path) as db:
+    with store.create(path, ready=empty()) as db:
         _fill(db, durations, label)
     library.publish(path, Manifest(report_id, SCHEMA_VERSION, f"{label}{report_id[0]}.rep", "nsys", report_id, 1))
     return report_id

@@ -18,6 +18,7 @@ from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import SAMPLES, Dashboard
 from tests.app.test_report_pages import HOSTILE, texts
+from tests.support.page_reports import empty
 from tests.support.powered import at_once, put_log, report
 
 needs_samples = pytest.mark.skipif(not (SAMPLES / "energy.nvml.csv").exists(), reason="no sample reports here")
@@ -29,7 +30,7 @@ def publish(library: Library, tmp_path: Path) -> Publish:
     def publish_(fill: Callable[[duckdb.DuckDBPyConnection], None]) -> str:
         report_id = f"{len(library.list()):016x}"
         path = tmp_path / f"{report_id}.duckdb"
-        with store.create(path) as db:
+        with store.create(path, ready=empty()) as db:
             fill(db)
         library.publish(path, Manifest(report_id, SCHEMA_VERSION, "small", "nsys", report_id, 1))
         return report_id

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.ui import page
 from app.views.library import filters as library_filters
 from app.views.library import upload
 from app.views.library.filters import Filters
@@ -68,6 +69,29 @@ def test_a_failure_shows_what_to_do(dashboard: Dashboard, library: Library) -> N
     at.button(key=f"away-{job.path}").click().run()
     assert "broken" not in texts(at)
     assert library.catalog.job(job.path).state == "deleted"  # type: ignore[union-attr]
+
+
+def test_a_command_of_a_failure_stands_in_a_box(dashboard: Dashboard, library: Library) -> None:
+    job = next(j for j in library.catalog.jobs() if j.state == "failed")
+    command = "nsys export -t sqlite REPORT.nsys-rep"
+    library.catalog.put_job(replace(job, hint=f"Make one with: {command}"))
+    at = dashboard()
+    assert command in [box.value for box in at.code]
+    assert command not in "".join(str(one.value) for kind in (at.markdown, at.caption) for one in kind)
+
+
+@pytest.mark.parametrize(
+    ("hint", "said", "command"),
+    [
+        ("Make one with: nsys export -t sqlite R.nsys-rep", "Make one with:", "nsys export -t sqlite R.nsys-rep"),
+        ("Copy the file again.", "Copy the file again.", ""),
+        ("Check free space and permissions of /data.", "Check free space and permissions of /data.", ""),
+        ("", "", ""),
+    ],
+)
+def test_what_a_hint_says_and_its_command(hint: str, said: str, command: str) -> None:
+    words, box = page.hint(hint)
+    assert (words.replace("\\", ""), box) == (said, command)
 
 
 def test_a_failure_can_be_tried_again(dashboard: Dashboard, library: Library) -> None:

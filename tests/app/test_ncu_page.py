@@ -16,6 +16,7 @@ from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import CORPUS, MAIN, at_page
+from tests.support.page_reports import empty
 
 HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
 PARTS = ("Speed of light", "What warps wait for", "Occupancy", "Memory", "Launch", "Instruction mix")
@@ -44,7 +45,7 @@ def publish(library: Library, tmp_path: Any) -> Publish:
 
     def publish_(fill: Callable[[duckdb.DuckDBPyConnection], None], name: str) -> str:
         report_id = f"{len(library.list()):016x}"
-        with store.create(tmp_path / f"{report_id}.duckdb") as db:
+        with store.create(tmp_path / f"{report_id}.duckdb", ready=empty()) as db:
             fill(db)
             if not db.execute("SELECT 1 FROM report").fetchone():
                 db.execute("INSERT INTO report (kind) VALUES ('ncu')")

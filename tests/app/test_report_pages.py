@@ -18,7 +18,7 @@ from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import MAIN, at_page
-from tests.support.page_reports import of_kind
+from tests.support.page_reports import empty, of_kind
 
 HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d) :red[e]"
 Open = Callable[..., AppTest]
@@ -47,7 +47,7 @@ def publish(library: Library, tmp_path: Path) -> Publish:
     def publish_(fill: Callable[[duckdb.DuckDBPyConnection], None], kind: str = "nsys", name: str = "small") -> str:
         report_id = f"{len(library.list()):016x}"
         path = tmp_path / f"{report_id}.duckdb"
-        with store.create(path) as db:
+        with store.create(path, ready=empty()) as db:
             db.execute(
                 "INSERT INTO report (kind, start_ns, stop_ns, duration_ns) VALUES (?, 0, 1000000, 1000000)", [kind]
             )

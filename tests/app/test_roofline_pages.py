@@ -14,6 +14,7 @@ from app.views.roofline.points import Point
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from tests.app.conftest import CORPUS, SAMPLES, Dashboard
+from tests.support.page_reports import empty
 
 needs_samples = pytest.mark.skipif(not list(SAMPLES.glob("*.ncu-rep")), reason="no sample reports here")
 needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")
@@ -139,7 +140,7 @@ def test_too_few_metrics_show_the_speed_of_light_and_the_flags(dashboard: Dashbo
 
     library = Library(data / "library")
     path = data / "little.duckdb"
-    with store.create(path) as db:
+    with store.create(path, ready=empty()) as db:
         assert isinstance(db, duckdb.DuckDBPyConnection)
         db.execute("INSERT INTO report (kind) VALUES ('ncu')")
         db.execute(

@@ -49,7 +49,7 @@ def test_a_converter_that_prints_without_end(inbox: Path, empty_library: Library
     """It is stopped in its time, and what it printed is in nobody's memory."""
     tool = stand_in(tmp_path, "cat /dev/zero & exec cat /dev/zero >&2")
     (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
-    worker = start_worker(inbox, empty_library, WARPDECK_NSYS=str(tool), WARPDECK_CONVERT_TIMEOUT_S="8")
+    worker = start_worker(inbox, empty_library, WARPDECK_NSYS=str(tool), WARPDECK_CONVERT_TIMEOUT_S="4")
     most = 0
 
     def ended() -> bool:

@@ -21,6 +21,8 @@ from tests.support.dropped import needs_corpus
 from tests.support.exports import MAIN, NVTX, Rows, Tables, kernel, kernels
 
 SECRET = "hunter2-swordfish-9zQ"
+TOKEN = "hf_ABCDEFGHIJKLMNOPQRST"
+"""One that is known by its look alone."""
 ASSIGNED = f"API_TOKEN={SECRET}"
 CALLS = ("start", "end", "globalTid", "correlationId", "nameId", "eventClass", "returnValue")
 
@@ -80,7 +82,7 @@ PLACES: dict[str, Tables] = {
     },
     "a token that no environment holds": {
         "CUPTI_ACTIVITY_KIND_RUNTIME": (CALLS, [(0, 1, MAIN, 1, 2, 0, 0)]),
-        "StringIds": (("id", "value"), [(1, "one"), (2, "with hf_ABCDEFGHIJKLMNOPQRST"), (3, "c")]),
+        "StringIds": (("id", "value"), [(1, "one"), (2, f"with {TOKEN}"), (3, "c")]),
     },
     "a table and a column that nobody knows": {
         "FUTURE_EVENTS": (("id", "note"), [(1, f"env {SECRET}")]),
@@ -116,27 +118,40 @@ def assert_nowhere(done: Ingested, library: Library, secret: str = SECRET) -> No
     assert secret not in "".join(done.lines) + done.errors
 
 
-@pytest.mark.parametrize("place", PLACES, ids=str)
-def test_of_an_sqlite_export(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, place: str) -> None:
-    exports.write(inbox / "made.sqlite", {**kernels(kernel(1, 2)), **PLACES[place]})
+def test_of_sqlite_exports(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    """All of them at once: each is converted by a process of its own."""
+    for number, tables in enumerate(PLACES.values()):
+        exports.write(inbox / f"{number}.sqlite", {**kernels(kernel(1, 2)), **tables})
     done = ingest(inbox, empty_library.folder)
-    assert done.lines[0].startswith("ready"), done
-    secret = "hf_ABCDEFGHIJKLMNOPQRST" if "no environment" in place else SECRET
-    assert_nowhere(done, empty_library, secret)
-    with empty_library.cursor(empty_library.list()[0].id, views=views.everything()) as cursor:
-        assert cursor.execute("SELECT count(*) FROM kernel").fetchone() == (1,)
-        texts = [text for (text,) in cursor.execute("SELECT value FROM string").fetchall()]
-    assert secret not in texts
+    assert [line.split()[0] for line in done.lines] == ["ready"] * len(PLACES), done
+    for secret in (SECRET, TOKEN):
+        assert_nowhere(done, empty_library, secret)
+    for number, place in enumerate(PLACES):
+        report = empty_library.find(f"{number}.sqlite").id
+        with empty_library.cursor(report, views=views.everything()) as cursor:
+            assert cursor.execute("SELECT count(*) FROM kernel").fetchone() == (1,), place
+            texts = {text for (text,) in cursor.execute("SELECT value FROM string").fetchall()}
+        assert not texts & {SECRET, TOKEN}, place
 
 
-@pytest.mark.parametrize("place", [place for place in PLACES if "numbers" not in place], ids=str)
-def test_of_a_parquet_export(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, place: str) -> None:
+def test_of_parquet_exports(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
+    """All of them at once, but the one that Parquet cannot hold."""
+    places = [place for place in PLACES if "numbers" not in place]
+    for number, place in enumerate(places):
+        made = exports.write(tmp_path / f"{number}.sqlite", {**kernels(kernel(1, 2)), **PLACES[place]})
+        (inbox / f"made_{number}").mkdir()
+        as_parquet(made, inbox / f"made_{number}")
+    done = ingest(inbox, empty_library.folder)
+    assert [line.split()[0] for line in done.lines] == ["ready"] * len(places), done
+    for secret in (SECRET, TOKEN):
+        assert_nowhere(done, empty_library, secret)
+
+
+def as_parquet(made: Path, folder: Path) -> None:
+    """Writes the tables of an SQLite export as nsys writes them."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    made = exports.write(tmp_path / "made.sqlite", {**kernels(kernel(1, 2)), **PLACES[place]})
-    folder = inbox / "made"
-    folder.mkdir()
     with closing(sqlite3.connect(made)) as db:
         db.text_factory = bytes
         for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
@@ -152,9 +167,6 @@ def test_of_a_parquet_export(ingest: Ingest, inbox: Path, empty_library: Library
                 else:
                     arrays[column] = pa.array(values)
             pq.write_table(pa.table(arrays), folder / f"{name.decode()}.parquet")
-    done = ingest(inbox, empty_library.folder)
-    assert done.lines[0].startswith("ready"), done
-    assert_nowhere(done, empty_library)
 
 
 @needs_corpus
@@ -196,11 +208,13 @@ FAILING: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("way", FAILING, ids=str)
-def test_of_a_file_that_fails(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, way: str) -> None:
-    FAILING[way](inbox / "made.sqlite")
+def test_of_files_that_fail(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    """All of them at once: what each has to do with is told by its job."""
+    for number, write in enumerate(FAILING.values()):
+        write(inbox / f"{number}.sqlite")
     done = ingest(inbox, empty_library.folder)
-    assert done.lines
+    assert {job.name for job in empty_library.catalog.jobs()} == {f"{number}.sqlite" for number in range(len(FAILING))}
+    assert len(done.lines) == len(FAILING)
     assert_nowhere(done, empty_library)
 
 

@@ -16,6 +16,7 @@ from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import copy_data
+from tests.support.page_reports import empty
 
 SMS = 132
 BUSY = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
@@ -48,7 +49,7 @@ def publish(empty_library: Library, tmp_path: Path) -> Publish:
         names = sorted({name for one in launches for name in one["metrics"]})
         path = empty_library.folder / f"made_{number}.duckdb"
         path.parent.mkdir(parents=True, exist_ok=True)
-        with store.create(path) as db:
+        with store.create(path, ready=empty()) as db:
             db.execute(f"INSERT INTO gpu (gpu_id, name, sm_count) VALUES (0, 'GPU', {SMS})")
             for kernel, kind in {(one["kernel"], one.get("class", "other")) for one in launches}:
                 db.execute(

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.second.idle_code import frame_of
 from tests.second.nesting import merged
+from tests.second.python_stacks import stacks
 from tests.second.raw import Capture
 
 
@@ -25,6 +26,21 @@ def by_function(capture: Capture, *, idle: bool) -> dict[tuple[str, str | None],
     for row in asked:
         chain = sorted(chains[row["id"]], key=lambda frame: frame["stackDepth"])
         names = [frame_of(capture, frame) for frame in chain] or [("[no symbol]", None)]
+        own[names[0]] += 1
+        total.update(set(names))
+    return {
+        name: {"self_samples": own[name], "total_samples": count, "total_pct": 100 * count / len(asked)}
+        for name, count in total.items()
+    }
+
+
+def by_python_function(capture: Capture, *, idle: bool) -> dict[tuple[str, str], dict[str, Any]]:
+    """The samples by function and file, as ``by_function`` counts those of the CPU."""
+    asked = [s for s in stacks(capture, "Python Periodic Sampling") if not idle or is_idle(capture, s.at)]
+    own: Counter[tuple[str, str]] = Counter()
+    total: Counter[tuple[str, str]] = Counter()
+    for one in asked:
+        names = [(function, file.rpartition("/")[2]) for function, file, _ in one.frames]
         own[names[0]] += 1
         total.update(set(names))
     return {

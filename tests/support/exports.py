@@ -10,6 +10,7 @@ import duckdb
 
 from ingest.nsys import load, sqlite
 from profiledb.report import store
+from tests.support.page_reports import empty
 
 PID = 0x1000007000000
 """A global process id (process 7), and with a thread number added a global thread id."""
@@ -58,6 +59,6 @@ def kernels(*rows: tuple[Any, ...]) -> dict[str, tuple[Sequence[str], Rows]]:
 @contextmanager
 def loaded(database: Path, export: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """The connection that writes a report file, with an SQLite export loaded in this process."""
-    with store.create(database, access=sqlite.access(export)) as db:
+    with store.create(database, access=sqlite.access(export), ready=empty()) as db:
         load.load(db, sqlite.export(db, export))
         yield db

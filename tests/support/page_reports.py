@@ -1,7 +1,10 @@
 """Small reports written by hand, and their rows, for the tests of analyses."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from itertools import chain, groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -35,10 +38,25 @@ def of_kind(kind: str) -> dict[str, int]:
     return {"ncu_launch": 1} if kind == "ncu" else {}
 
 
+@cache
+def empty() -> store.Ready:
+    """An empty report, made once a process: a table a statement takes most of the time of a small one."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "empty.duckdb"
+        with store.create(path):
+            pass
+        return store.Ready(empty=path.read_bytes())
+
+
 def insert(db: duckdb.DuckDBPyConnection, table: str, rows: Iterable[dict[str, Any]]) -> None:
-    for row in rows:
-        names = ", ".join(f'"{name}"' for name in row)
-        db.execute(f'INSERT INTO "{table}" ({names}) VALUES ({", ".join("?" * len(row))})', list(row.values()))
+    """Inserts rows; those in a row that name the same columns by one statement."""
+    for columns, several in groupby(rows, key=tuple):
+        values = [list(row.values()) for row in several]
+        names = ", ".join(f'"{name}"' for name in columns)
+        for at in range(0, len(values), 500):
+            some = values[at : at + 500]
+            places = ", ".join([f"({', '.join('?' * len(columns))})"] * len(some))
+            db.execute(f'INSERT INTO "{table}" ({names}) VALUES {places}', list(chain.from_iterable(some)))
 
 
 def kernel(number: int, name_id: int, start: int, end: int, **more: Any) -> dict[str, Any]:
@@ -81,7 +99,7 @@ def make_publish(library: Library, tmp_path: Path) -> Publish:
     def publish_(fill: Fill, kind: str = "nsys") -> str:
         report_id = f"{len(library.list()):016x}"
         path = tmp_path / f"{report_id}.duckdb"
-        with store.create(path) as db:
+        with store.create(path, ready=empty()) as db:
             fill(db)
         library.publish(
             path, Manifest(report_id, SCHEMA_VERSION, f"{report_id}.rep", kind, report_id, 1, rows=of_kind(kind))

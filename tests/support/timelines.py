@@ -13,6 +13,7 @@ from profiledb.report.library import Library
 from profiledb.report.schema import tables
 from profiledb.rules import classes
 from profiledb.timeline.store import Timelines
+from tests.support.page_reports import empty
 
 REPORT = "0123456789abcdef"
 PID = 1 << 24
@@ -26,7 +27,7 @@ Rows = dict[str, Any]
 def library(folder: Path, content: dict[str, Rows], report_id: str = REPORT) -> Library:
     """A library with one report whose tables hold these columns; others are NULL."""
     shelf = Library(folder)
-    with store.create(shelf.path(report_id)) as db:
+    with store.create(shelf.path(report_id), ready=empty()) as db:
         for name, columns in content.items():
             rows = pa.table({column: pa.array(values) for column, values in columns.items()})
             db.register("rows", rows)

@@ -58,7 +58,7 @@ def sentences(rows: pd.DataFrame) -> list[str]:
     found = []
     launching = rows[(rows["role"] == "launches") & rows["running_ns"].notna()]
     if len(launching):
-        row = launching.iloc[int(launching["cuda_ns"].astype("Float64").argmax())]
+        row = launching.iloc[int(launching["cuda_ns"].astype(float).fillna(-1).to_numpy().argmax())]
         whole = sum(int(row[name]) for name in ("running_ns", "blocked_ns", "waiting_ns"))
         if whole:
             parts = (("runs", "running_ns"), ("is blocked in calls", "blocked_ns"), ("waits otherwise", "waiting_ns"))

@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import found, page, tables, written
+from app.ui import found, names, page, tables, written
 from profiledb.findings.digest import Found
 from profiledb.report.catalog import Manifest
 
@@ -17,6 +18,14 @@ SCREEN = 22
 """Rows that a screen has room for; a longer table scrolls by itself."""
 SAMPLE = "sample"
 LINKED = "linked"
+_NAMED = ("Name", "Worst finding", "GPU")
+"""Headings of columns whose cells are cut where they are long; the card shows them as a whole."""
+COLUMNS = {
+    "open": ("Open", 60), "name": ("Name", 216), "worst": ("Worst finding", 172), "kind": ("Kind", 116),
+    "gpu": ("GPU", 164), "captured": ("Captured (UTC)", 128), "duration": ("Duration", 84),
+    "kernels": ("Kernels", 84), "size": ("Size", 76), "labels": ("Labels", 130),
+}  # fmt: skip
+"""Heading and pixels of each column."""
 _WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": tables.text}
 
 Texts = Mapping[str, Sequence[str]]
@@ -80,6 +89,15 @@ def show(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Kno
         selection_mode="multi-row",
         placeholder=fmt.MISSING,
     )
+    names.card(
+        f"library-{turn}",
+        names=_NAMED,
+        widths=dict(COLUMNS.values()),
+        row_px=ROW_PX,
+        whole={},
+        opens=False,
+        boxes=True,
+    )
     if click := st.session_state.get(f"open-{turn}"):
         page.open_report(reports[click["row"]])
     return [reports[row] for row in event.selection.rows if row < len(reports)]
@@ -88,17 +106,18 @@ def show(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Kno
 def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
     config = st.column_config
     labels = sorted({label for row in rows["labels"] for label in row} | {SAMPLE, LINKED})
-    return {
-        "open": config.ButtonColumn("Open", type="tertiary", width=60, key=f"open-{turn}"),
-        "name": config.TextColumn("Name", width=228),
-        "worst": config.TextColumn(
-            "Worst finding", width=172, help="What costs most, of what pages show first. Empty until it is judged."
+    made: dict[str, Any] = {
+        "open": partial(config.ButtonColumn, type="tertiary", key=f"open-{turn}"),
+        "name": config.TextColumn,
+        "worst": partial(
+            config.TextColumn, help="What costs most, of what pages show first. Empty until it is judged."
         ),
-        "kind": config.TextColumn("Kind", width=116),
-        "gpu": config.TextColumn("GPU", width=172),
-        "captured": config.DatetimeColumn("Captured (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=128),
-        "duration": config.NumberColumn("Duration", width=96),
-        "kernels": config.NumberColumn("Kernels", format="%,d", width=88, help="Kernel launches in the report"),
-        "size": config.NumberColumn("Size", width=84, help="Size of the report file"),
-        "labels": config.MultiselectColumn("Labels", options=labels, color="gray", width=130),
+        "kind": config.TextColumn,
+        "gpu": config.TextColumn,
+        "captured": partial(config.DatetimeColumn, format="YYYY-MM-DD HH:mm", timezone="UTC"),
+        "duration": config.NumberColumn,
+        "kernels": partial(config.NumberColumn, format="%,d", help="Kernel launches in the report"),
+        "size": partial(config.NumberColumn, help="Size of the report file"),
+        "labels": partial(config.MultiselectColumn, options=labels, color="gray"),
     }
+    return {name: made[name](title, width=px) for name, (title, px) in COLUMNS.items()}

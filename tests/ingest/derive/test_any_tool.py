@@ -11,6 +11,7 @@ from ingest.derive import staging
 from profiledb.report import store
 from profiledb.report.schema import tables
 from tests.conftest import ROOT
+from tests.support.page_reports import empty
 
 FILES = sorted(path for path in (ROOT / "ingest" / "derive").iterdir() if path.suffix in (".py", ".sql"))
 OF_A_TOOL = re.compile(
@@ -31,7 +32,7 @@ def test_no_table_or_column_of_a_tool_is_named(path: Path) -> None:
 def test_what_is_staged_and_what_is_derived_are_the_columns_of_a_report(tmp_path: Path) -> None:
     for name, derived in staging.DERIVED.items():
         assert derived <= {column.name for column in tables()[name].columns}
-    with store.create(tmp_path / "report.duckdb") as db:
+    with store.create(tmp_path / "report.duckdb", ready=empty()) as db:
         derive.stage(db)
         rows = db.execute(
             "SELECT table_name FROM duckdb_tables() WHERE temporary AND starts_with(table_name, 'staged_')"
@@ -41,7 +42,7 @@ def test_what_is_staged_and_what_is_derived_are_the_columns_of_a_report(tmp_path
 
 def test_a_failure_leaves_nothing_and_the_next_attempt_succeeds(tmp_path: Path) -> None:
     """Of a view that cannot be read to its end, and then of plain rows on the same connection."""
-    with store.create(tmp_path / "report.duckdb") as db:
+    with store.create(tmp_path / "report.duckdb", ready=empty()) as db:
         derive.stage(db)
         db.execute("INSERT INTO staged_thread BY NAME SELECT 7 AS global_tid, 'a' AS name")
         db.execute("DROP TABLE temp.staged_kernel")

@@ -6,6 +6,7 @@ import pytest
 
 from ingest.derive import classes as enrich
 from profiledb.report import store
+from tests.support.page_reports import empty
 
 NAMES = {
     "f(int)": "f",
@@ -19,7 +20,7 @@ NAMES = {
 
 
 def test_names_of_ncu_get_a_short_form_and_a_class(tmp_path: Path) -> None:
-    with store.create(tmp_path / "report.duckdb") as db:
+    with store.create(tmp_path / "report.duckdb", ready=empty()) as db:
         for number, name in enumerate(NAMES):
             db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (?, ?)", [number, name])
         enrich.classify(db)
@@ -36,7 +37,7 @@ def test_a_users_classes_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     own = tmp_path / "classes.toml"
     own.write_text('[[class]]\nname = "ours"\ntitle = "Ours"\npatterns = ["nvjet"]\n')
     monkeypatch.setenv("WARPDECK_CLASSES", str(own))
-    with store.create(tmp_path / "report.duckdb") as db:
+    with store.create(tmp_path / "report.duckdb", ready=empty()) as db:
         db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (0, 'nvjet_sm90_x')")
         enrich.classify(db)
         assert db.execute("SELECT class FROM kernel_name").fetchall() == [("ours",)]

@@ -13,7 +13,7 @@ from profiledb.report import store
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.support.page_reports import Publish, insert, make_library, make_publish, picked, run
+from tests.support.page_reports import Publish, empty, insert, make_library, make_publish, picked, run
 
 __all__ = ["make_library", "make_publish"]  # fixtures
 
@@ -199,7 +199,7 @@ def test_the_breakdown(library: Library, publish: Publish) -> None:
 @pytest.mark.slow
 def test_two_million_values_are_quick(tmp_path: Path) -> None:
     """1,000 launches of 2,000 metrics: each analysis, of one launch and of all."""
-    with store.create(tmp_path / "report.duckdb") as db:
+    with store.create(tmp_path / "report.duckdb", ready=empty()) as db:
         db.execute(
             "INSERT INTO ncu_launch (launch_id, kernel, duration_ns, theoretical_occupancy_pct) SELECT i, 'f', 1, 50"
             " FROM range(1000) t(i)"
@@ -219,6 +219,6 @@ def test_two_million_values_are_quick(tmp_path: Path) -> None:
         for params in ({"launch": 500}, {}):
             if name == "ncu_metrics" and not params:
                 continue  # asks for all two million
-            began = time.monotonic()
+            began = time.process_time()
             analysis.run(library, "f" * 16, name, params)
-            assert time.monotonic() - began < 2, (name, params)
+            assert time.process_time() - began < 2, (name, params)

@@ -12,7 +12,7 @@ from profiledb.report import schema, store
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
-from tests.support.page_reports import Publish, insert, make_library, make_publish, of_kind, picked, run
+from tests.support.page_reports import Publish, empty, insert, make_library, make_publish, of_kind, picked, run
 from tests.support.powered import put_log, reading
 
 __all__ = ["make_library", "make_publish"]  # fixtures
@@ -77,7 +77,7 @@ def test_details_rules_and_metrics_of_a_launch(library: Library, publish: Publis
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Library:
     """A report in which every table has a row, linked to itself as a Compute report, so that every analysis runs."""
     folder = tmp_path_factory.mktemp("filled")
-    with store.create(folder / "report.duckdb") as db:
+    with store.create(folder / "report.duckdb", ready=empty()) as db:
         for table in schema.tables().values():
             values = [1 if column.name != "compute_capability" else "9.0" for column in table.columns]
             row = {c.name: v for c, v in zip(table.columns, values, strict=True) if c.type not in UNFILLED}

@@ -13,13 +13,14 @@ from profiledb.query import analysis
 from profiledb.report import attached, store
 from profiledb.report.catalog import Catalog, Job, Manifest
 from profiledb.report.library import Library
+from tests.support.page_reports import empty
 
 
 def publish(target: Library, report_id: str, name: str = "a.sqlite", durations: tuple[int, ...] = (10,)) -> Manifest:
     """A report of kernels with these durations, without any conversion."""
     target.work.mkdir(exist_ok=True)
     path = target.work / f"{report_id}.duckdb"
-    with store.create(path) as db:
+    with store.create(path, ready=empty()) as db:
         db.execute("INSERT INTO report (kind) VALUES ('nsys')")
         db.execute("INSERT INTO kernel_name VALUES (1, 'k<int>', 'k', '_Zk', 'other')")
         for end in durations:

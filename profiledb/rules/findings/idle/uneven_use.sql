@@ -1,5 +1,5 @@
 -- title: Stretches of low use
--- question: Are there stretches in which the GPU works much less than else?
+-- question: Are there stretches in which the GPU works much less than in the rest?
 -- The time from the first to the last operation of each GPU is cut into 30 equal parts; a part counts as low where the
 -- GPU is busy for less than half of it. The value is the share of low parts, and 0 where the GPU is busy for less than
 -- `busy` of the others: then it is idle everywhere, which other rules tell. Neighboring low parts are one stretch. A
@@ -16,7 +16,7 @@
 -- column: stretches | count | | stretches of low use
 -- column: low_pct | % | .1f | how much the GPU is busy in them
 -- column: rest_pct | % | .1f | how much the GPU is busy in the rest of the time
--- says: In {stretches} stretches, {value} of the time, the GPU is busy for {low_pct} only; in the rest it is busy for {rest_pct}.
+-- says: In {stretches} stretches, {value} of the time, the GPU is only {low_pct} busy; in the rest it is {rest_pct} busy.
 -- clear: The use of the GPU does not change much: no stretches stand out.
 -- advice: Open the stretches on the timeline: often they are validation, checkpoints, logging, or the input of a new epoch.
 -- advice: Do such work beside the training: checkpoints in another thread (`torch.distributed.checkpoint.async_save`), validation with the same loader settings.
