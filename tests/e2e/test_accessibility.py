@@ -14,6 +14,7 @@ from bench.pages import dashboard, wait_at_rest
 from profiledb.report.catalog import LAUNCHES
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES, ingest_files
+from tests.support import sweep
 
 pytestmark = [
     pytest.mark.browser,
@@ -70,8 +71,15 @@ def address(data: Path) -> Iterator[str]:
         yield running
 
 
-def path(view: View, library: Library) -> str:
+def turns(theme: Theme) -> list[View | None]:
+    """The pages whose turn it is in this theme, None for the Library: each in the one or the other."""
+    return sweep.part([None, *VIEWS], 4 + (theme == "dark"), parts=2)
+
+
+def path(view: View | None, library: Library) -> str:
     """The address of a page with a report that fills it."""
+    if view is None:
+        return "/"
     name = MEASURED if view.subject == LAUNCHES else OF_OTHERS.get(view.beside or "", TRAINING)
     if view.url == "attention":
         name = "attention.sqlite"
@@ -89,11 +97,12 @@ def broken(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_page_breaks_a_rule(page: Page, address: str, data: Path, theme: Theme) -> None:
+    """A sweep: a run has each page in one theme, ``make test-all`` in both."""
     library = Library(data / "library")
     page.set_default_timeout(180_000)
     page.emulate_media(color_scheme=theme)
     found = {}
-    for where in ["/", *(path(view, library) for view in VIEWS)]:
+    for where in (path(view, library) for view in turns(theme)):
         page.goto(address + where)
         wait_at_rest(page, '[data-testid="stHeading"]')
         if rules := broken(page):
