@@ -20,7 +20,7 @@ from app.ui import format as fmt
 from app.ui import navigate
 from app.ui import page as ui
 from app.web import access
-from profiledb.errors import ReportNotFoundError
+from profiledb.errors import DamagedError, ReportNotFoundError
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 
 LOGO = Path(__file__).with_name("static") / "logo.svg"
@@ -97,6 +97,10 @@ def _around(
         top.show(current, view)
 
 
+def _way_out() -> None:
+    st.page_link(pages.LIBRARY, label="See what is in the Library")
+
+
 def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> bool:
     """Settles which report a page shows; False where it fits none, which is then said."""
     try:
@@ -105,12 +109,19 @@ def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> b
         _around(library, scripts, None, None, view)
         st.header(view.title, anchor=False)
         ui.problem(ReportNotFoundError(error.message))
-        st.page_link(pages.LIBRARY, label="See what is in the Library")
+        _way_out()
         return False
     selecting.restore(manifest)
     session.remember(manifest)
     about = TIMELINE in manifest.subjects and view.subject != LAUNCHES
-    settled = selecting.settle(manifest) if about else None
+    try:
+        settled = selecting.settle(manifest) if about else None
+    except DamagedError as error:
+        _around(library, scripts, None, None, view)
+        ui.header(manifest, view.title)
+        ui.problem(error)
+        _way_out()
+        return False
     _around(library, scripts, manifest, manifest, view)
     ui.header(manifest, view.title)
     if view.fits(manifest):

@@ -109,6 +109,11 @@ VIEWS = (
         tables=("api_call", "osrt_call"), lack="no CUDA or OS calls",
     ),
     View(
+        "host", "Host", PROGRAM, TIMELINE, ":material/developer_board:", "host/page.py",
+        tables=("cpu_sample", "python_sample", "sched_event", "osrt_call"),
+        lack="no CPU samples, scheduling or OS calls",
+    ),
+    View(
         "compare", "Two reports", COMPARE, TIMELINE, ":material/compare_arrows:", "compare/page.py",
         tables=_WORK, lack="nothing to compare: no GPU activity, calls or ranges",
     ),

@@ -1,5 +1,6 @@
 """Takes the README's screenshots of pages with the samples in them: ``python scripts/screenshots.py [PAGE...]``."""
 
+import os
 import re
 import sys
 import tempfile
@@ -10,10 +11,11 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import Page  # noqa: E402 (the root has to be on the path first)
 
-from bench.pages import browser_page, dashboard  # noqa: E402
+from bench.pages import browser_page, dashboard, wait_at_rest  # noqa: E402
 from profiledb.report.library import Library  # noqa: E402
 
-DATA = Path(tempfile.gettempdir()) / "warpdeck"
+HOMES = (Path("/srv"), Path.home())
+"""Where the data seems to lie in the Library's picture, which shows the folder: the first that can be written to."""
 TARGET = ROOT / "docs" / "screenshots"
 SAMPLES = ROOT / "sample_reports"
 TRAINING = "transformer_training"
@@ -23,43 +25,52 @@ PAGES = {
     "kernels": f"/kernels?report={TRAINING}.nsys-rep",
     "nvtx": f"/nvtx?report={TRAINING}.nsys-rep",
     "idle": f"/idle?report={TRAINING}.nsys-rep",
-    "memory": f"/memory?report={TRAINING}.nsys-rep",
+    "findings": f"/findings?report={TRAINING}.nsys-rep",
+    "timeline": f"/timeline?report={TRAINING}.nsys-rep",
     "ncu": "/ncu?report=kernels.ncu-rep&launch=5",
     "roofline": f"/roofline?report={TRAINING}.ncu-rep",
     "phases": f"/phases?report=transformer_inference.nsys-rep&other={{{TRAINING}.nsys-rep}}",  # other: an id, no name
-    "cpu_gpu": "/cpu_gpu?report=tasks.nsys-rep",
     "energy": "/energy?report=energy.nsys-rep",
     "scaling": "/scaling?report=ddp_strong_4_rank0.sqlite",
 }
 HEIGHT = {"library": 1000, "kernels": 900}
 TALL = 1180
+DRAWN = """() => !document.querySelector('[data-testid=stSkeleton], [data-stale=true]')
+    && (window.__warpdeck_timeline?.state().settled ?? !location.pathname.endsWith('/timeline'))"""
+"""Nothing is missing or old, and the timeline shows all that there is."""
 
 
 def main(names: list[str]) -> None:
     """Writes a PNG per page to docs/screenshots: of the pages named, or of all."""
     TARGET.mkdir(parents=True, exist_ok=True)
+    data = next(home for home in HOMES if os.access(home, os.W_OK)) / "warpdeck"
     with tempfile.TemporaryDirectory() as made:
-        data = DATA  # the Library's picture shows it
         data.symlink_to(made, target_is_directory=True)
-        settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": str(SAMPLES)}
-        with dashboard(settings) as address, browser_page() as page:
-            page.goto(address)
-            samples = [*SAMPLES.glob("*-rep"), *SAMPLES.glob("*/*.sqlite")]
-            page.get_by_text(f"{len(samples)} reports").wait_for(timeout=300_000)
-            library = Library(Path(data) / "library")
-            for name in names or PAGES:
-                path = re.sub(r"{(.+?)}", lambda found: library.find(found[1]).id, PAGES[name])
-                _shoot(page, address + path, TARGET / f"{name}.png", HEIGHT.get(name, TALL))
-        data.unlink()
+        try:
+            _pictures(data, names or list(PAGES))
+        finally:
+            data.unlink()
+
+
+def _pictures(data: Path, names: list[str]) -> None:
+    settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": str(SAMPLES)}
+    with dashboard(settings) as address, browser_page() as page:
+        page.goto(address)
+        samples = [*SAMPLES.glob("*-rep"), *SAMPLES.glob("*/*.sqlite")]
+        page.get_by_text(f"{len(samples)} reports").wait_for(timeout=300_000)
+        library = Library(data / "library")
+        library.link(library.find(f"{TRAINING}.nsys-rep").id, library.find(f"{TRAINING}.ncu-rep").id)
+        for name in names:
+            path = re.sub(r"{(.+?)}", lambda found: library.find(found[1]).id, PAGES[name])
+            _shoot(page, address + path, TARGET / f"{name}.png", HEIGHT.get(name, TALL))
 
 
 def _shoot(page: Page, url: str, target: Path, height: int) -> None:
     page.set_viewport_size({"width": 1440, "height": height})
     page.goto(url)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-    page.wait_for_selector('[data-testid="stDataFrame"] canvas')
+    wait_at_rest(page, '[data-testid="stHeading"]')
     page.wait_for_load_state("networkidle")
-    page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton], [data-stale=true]')")
+    page.wait_for_function(DRAWN)
     if page.locator('[data-testid="stAlertContentWarning"], [data-testid="stAlertContentError"]').count():
         sys.exit(f"{target.name}: the page shows a warning or an error")
     page.screenshot(path=target)

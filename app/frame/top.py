@@ -22,7 +22,7 @@ def show(current: Manifest | None, view: pages.View | None) -> None:
     known = {manifest.id: manifest for manifest in session.reports()}
     if not known:
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="top-bar"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="top-bar"):
         switcher.show(known, current, view)
         if current is None or current.id not in known or view is None:
             return

@@ -1,5 +1,6 @@
 """What each address of a timeline answers, from the part of it behind the question mark."""
 
+import io
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,12 +9,14 @@ from urllib.parse import urlencode
 import duckdb
 
 from profiledb.errors import AnalysisError
-from profiledb.timeline import area, event, events, names, near, search, tiles
+from profiledb.timeline import area, event, events, names, near, search, tiles, trace
 from profiledb.timeline.lanes import pid_of, tid_of
 from profiledb.timeline.store import Opened
 
 LONGEST_NUMBER = 20
 """Characters of a number."""
+MOST_TRACED = 250_000
+"""Events of a trace that a browser gets; the command line has no bound."""
 
 
 class Asked:
@@ -124,6 +127,16 @@ def searched(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) ->
     return _json(search.search(cursor, opened, asked.text("q"), asked.text("how", "part")))
 
 
+def traced(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
+    """What lies in a part of the time as a trace for Perfetto."""
+    low, high = asked.number("from"), asked.number("to")
+    if high <= low:
+        raise AnalysisError("The area has no length.")
+    file = io.BytesIO()
+    trace.write(cursor, opened, file, [(low, high)], MOST_TRACED)
+    return file.getvalue()
+
+
 def _json(answer: Any) -> bytes:
     return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(errors="replace")
 
@@ -136,6 +149,9 @@ ANSWERS: dict[str, Callable[[duckdb.DuckDBPyConnection, Opened, Asked], bytes]] 
     "near": beside,
     "area": area_of,
     "search": searched,
+    "trace": traced,
 }
+FILES = {"trace": "timeline.pftrace"}
+"""Answers that a browser saves, with the name that a file then has."""
 KEPT = ("tile",)
 """Answers that stay the same as long as the version does."""

@@ -105,6 +105,9 @@ async def _answered(request: Request, report_id: str, name: str, answer: Answer,
         gone.cancel()
     if tag:
         return Response(body, media_type="application/octet-stream", headers={"ETag": tag, **_KEEP})
+    if name in answers.FILES:
+        saved = {"Content-Disposition": f'attachment; filename="{answers.FILES[name]}"', "Cache-Control": "no-store"}
+        return Response(body, media_type="application/octet-stream", headers=saved)
     return Response(body, media_type="application/json", headers={"Cache-Control": "private, no-cache"})
 
 

@@ -1,6 +1,6 @@
 """The findings of a report for pages: judged once for each selection, and their words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,8 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from profiledb.findings import judge, rulebook, words
+from profiledb.findings import digest, judge, rulebook, words
+from profiledb.findings.digest import Found
 from profiledb.findings.judge import Finding
 from profiledb.findings.rule import Rule
 from profiledb.report.catalog import Manifest
@@ -36,6 +37,13 @@ def findings(manifest: Manifest, params: Mapping[str, Any] | None = None) -> lis
 def fires(manifest: Manifest) -> list[Finding]:
     """Those that fire and cost time, the costliest first."""
     return [one for one in findings(manifest) if one.verdict == "fires" and not one.rule.weight]
+
+
+def known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:
+    """What fires in each of these reports that was judged before, by id; nothing is judged for it."""
+    every, library, links = rules(), session.library(), session.links()
+    read = ((one.id, digest.read(library, one.id, links.get(one.id), every)) for one in reports)
+    return {report_id: found for report_id, found in read if found is not None}
 
 
 def badge(finding: Finding) -> str:

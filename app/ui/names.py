@@ -15,6 +15,9 @@ from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentM
 
 from app.ui import format as fmt
 
+BOX_PX = 32
+"""Width of the boxes that select rows, as Streamlit draws them."""
+
 MOST_CHARACTERS = 200_000
 """Of all whole names of a table together; beyond, the card shows what the cells hold."""
 
@@ -23,7 +26,14 @@ _PACKAGE, _COMPONENT = "warpdeck", "names"
 
 
 def card(
-    key: str, *, names: Sequence[str], widths: Mapping[str, int], row_px: int, whole: Mapping[str, str], opens: bool
+    key: str,
+    *,
+    names: Sequence[str],
+    widths: Mapping[str, int],
+    row_px: int,
+    whole: Mapping[str, str],
+    opens: bool,
+    boxes: bool = False,
 ) -> bool:
     """Puts the card of the table above; it takes no room.
 
@@ -34,6 +44,7 @@ def card(
         row_px: height of a row.
         whole: for what cells hold, the name as a whole, where that is longer.
         opens: whether choosing a cell of the table leads anywhere.
+        boxes: whether rows are selected by boxes, which stand before the first column.
 
     Returns:
         Whether the chosen cell counts: not while keys walk over cells, until Enter is pressed.
@@ -42,7 +53,7 @@ def card(
     state: Any = st.session_state.get(key) or {}
     data = {
         "names": list(names), "widths": dict(widths), "row": row_px, "whole": dict(whole), "opens": opens,
-        "by_keys": bool(state.get("by_keys")),
+        "by_keys": bool(state.get("by_keys")), "before": BOX_PX if boxes else 0,
     }  # fmt: skip
     result: Any = _component()(key=key, data=data, width="content", on_by_keys_change=_noted, on_opened_change=_noted)
     return bool(result.opened or not result.by_keys)

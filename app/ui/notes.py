@@ -7,6 +7,7 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
+from app.ui import page
 from profiledb.query import captures
 
 OURS = "warpdeck"
@@ -18,7 +19,10 @@ def reading(report_id: str) -> None:
     """How the file was read, where that bears on the numbers: for example from the export beside it."""
     rows = session.run(report_id, "diagnostics")
     for _, row in rows[(rows["source"] == OURS) & (rows["severity"] != "info")].iterrows():
-        st.info(fmt.plain(row["text"]), icon=":material/info:")
+        said, command = page.hint(row["text"])
+        st.info(said, icon=":material/info:")
+        if command:
+            st.code(command, language=None)
 
 
 def diagnostics(report_id: str) -> None:

@@ -5,6 +5,7 @@ code, never as Markdown or HTML.
 """
 
 import logging
+import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ STYLE = Path(__file__).parents[1] / "static" / "style.css"
 
 
 _ESCAPED = "escaped-error"
+_COMMAND = re.compile(r"(.*): ((?:nsys|ncu|warpdeck|python -m) .+)")
 
 _log = logging.getLogger("warpdeck")
 
@@ -61,7 +63,7 @@ def not_captured(error: NotCapturedError) -> None:
     """What this report lacks, what it would be good for, and the flag to copy."""
     with st.container(border=True):
         st.markdown(f"**{fmt.plain(error.message)}**")
-        use = f"This data shows {fmt.plain(error.use)}." if error.use else ""
+        use = f"Needed for: {fmt.plain(error.use)}." if error.use else ""
         if told := f"{use} {fmt.plain(error.why)}".strip():
             st.markdown(told)
         if error.command:
@@ -78,8 +80,17 @@ def lacking(error: NotCapturedError, before: str = "") -> None:
 
 def problem(error: WarpdeckError) -> None:
     """An error: what is wrong, what to do, and below it the words of the program that said so."""
-    st.error(f"{fmt.plain(error.message)}  \n{fmt.sentence(error.hint)}".strip(), icon=":material/error:")
+    said, command = hint(error.hint)
+    st.error(f"{fmt.plain(error.message)}  \n{said}".strip(), icon=":material/error:")
+    if command:
+        st.code(command, language=None)
     words(error.detail)
+
+
+def hint(text: str) -> tuple[str, str]:
+    """What to do, as Markdown, and the command that it ends with after a colon: that belongs in a box, to be copied."""
+    found = _COMMAND.fullmatch(text)
+    return (fmt.sentence(f"{found[1]}:"), found[2]) if found else (fmt.sentence(text), "")
 
 
 def words(detail: str, title: str = "Converter output") -> None:

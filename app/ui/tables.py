@@ -144,6 +144,7 @@ def _names(frame: pd.DataFrame, columns: Sequence[Col], config: Mapping[str, Any
         row_px=ROW_PX,
         whole=names.whole(frame),
         opens=opens,
+        boxes=opens and not any(c.click for c in columns),
     )
 
 

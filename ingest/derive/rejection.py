@@ -14,7 +14,7 @@ INTERVALS = (
 ENDLESS = ("mpi_call",)
 """Those of which the export may know no end: what hung when the capture ended is worth seeing."""
 
-MOMENTS = ("mark", "memory_event", "um_cpu_page_fault", "sched_event", "cpu_sample")
+MOMENTS = ("mark", "memory_event", "um_cpu_page_fault", "sched_event", "cpu_sample", "python_sample")
 """Tables of things that happen at a time."""
 
 TOTAL = 1 << 61

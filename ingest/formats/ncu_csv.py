@@ -51,9 +51,9 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     if not capture.launches:
         raise ConversionError(
             "The text has no kernels measured by ncu.",
-            hint="Run ncu --csv again and keep its whole output; ncu's messages are below."
+            hint="ncu's messages are below. Run it again and keep its whole output: ncu --csv --page raw PROGRAM"
             if errors
-            else "Save the output of ncu --csv --page raw, including its header line.",
+            else "Save the whole output of ncu, including its header line: ncu --csv --page raw PROGRAM",
             detail="\n".join(errors),
         )
     _say_what_is_missing(capture, tables.UNNAMED)

@@ -112,8 +112,8 @@ def _by_ncu(report: Path, work: Path) -> Capture:
     if tool is None:
         raise ConversionError(
             "Reading an Nsight Compute report needs ncu or the ncu-report wheel; this machine has neither.",
-            hint="Install Nsight Compute or set WARPDECK_NCU, "
-            "or drop the output of ncu --import FILE --csv --page raw.",
+            hint="Install Nsight Compute or set WARPDECK_NCU, or drop the output of this command: "
+            "ncu --import REPORT.ncu-rep --csv --page raw",
         )
     capture = cli.read(tool, report, work)
     text = f"{capture.converter} rounds values to two decimals; see the ncu-report wheel."

@@ -32,7 +32,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     except (duckdb.InvalidInputException, duckdb.IOException) as error:
         raise ConversionError(
             f"{source.name} has a damaged or incomplete Parquet file.",
-            hint="Export it again with: nsys export -t parquetdir",
+            hint="Export it again with: nsys export -t parquetdir REPORT.nsys-rep",
             detail=scrub.database(error),
         ) from error
     db.execute("UPDATE report SET converter = 'Parquet export'")

@@ -18,6 +18,8 @@ KIND = "nsys"
 RUNS_TOOLS = True
 MAGIC = b"NVIDIA Tegra Profiler Report "
 END = b"U3w[END]"
+EXPORT = "nsys export -t sqlite REPORT.nsys-rep"
+"""The command that a hint ends with."""
 PARQUET_SINCE = (2023, 3)
 """First version whose export writes a folder of Parquet files: about seven times faster to load than SQLite."""
 
@@ -86,7 +88,7 @@ def _through_nsys(tool: tools.Tool | None, source: Path, db: duckdb.DuckDBPyConn
     if tool is None:
         raise ConversionError(
             "This machine has no nsys to read the report with.",
-            hint="Install Nsight Systems, or drop the report's export (nsys export -t sqlite) instead.",
+            hint=f"Install Nsight Systems, or drop the report's export instead, made where nsys is: {EXPORT}",
         )
     (work / "report.nsys-rep").symlink_to(source.absolute())  # a plain name: nsys splits paths at spaces
     if tool.version[:2] < PARQUET_SINCE:
@@ -125,13 +127,13 @@ def _failure(tool: tools.Tool, source: Path, words: str) -> ConversionError:
         return ConversionError(
             f"{source.name} needs a newer nsys than {tool.label.removeprefix('nsys ')} (installed); it was made"
             f" by Nsight Systems {version}.",
-            hint=f"Install nsys {version} or newer, or put the report's export (nsys export -t sqlite) beside it.",
+            hint=f"Install nsys {version} or newer, or put the report's export beside it: {EXPORT}",
             detail=words,
         )
     if any(sign in words for sign in _UNREADABLE_BY_OLDER) and _of_unknown_version(source):
         return ConversionError(
             f"{source.name} is damaged, or needs a newer nsys than {tool.label.removeprefix('nsys ')} (installed).",
-            hint="Copy it again, install a newer nsys, or put the report's export (nsys export -t sqlite) beside it.",
+            hint=f"Copy it again, install a newer nsys, or put the report's export beside it: {EXPORT}",
             detail=words,
         )
     return ConversionError(

@@ -33,7 +33,7 @@ def _read(db: duckdb.DuckDBPyConnection, source: Source, name: str) -> str:
     except (sqlite3.Error, pa.ArrowException, OSError) as error:
         raise ConversionError(
             f"{source.name} is damaged or incomplete: one of its tables cannot be read.",
-            hint="Export it again with nsys export.",
+            hint="Export it again with: nsys export -t sqlite REPORT.nsys-rep",
         ) from error
 
 

@@ -76,7 +76,7 @@ def tables(path: Path) -> list[str]:
     except sqlite3.Error as error:
         raise ConversionError(
             f"{path.name} is an SQLite file that cannot be read: it is damaged or incomplete.",
-            hint="Export it again with: nsys export -t sqlite",
+            hint="Export it again with: nsys export -t sqlite REPORT.nsys-rep",
             detail=scrub.database(error),
         ) from error
 

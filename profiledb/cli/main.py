@@ -5,14 +5,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import config, terminal
-from profiledb.cli import analyses, compare, crossover, export_stats, features, findings, link, run, scaling, summary
+from profiledb.cli import (
+    analyses,
+    compare,
+    crossover,
+    export_speedscope,
+    export_stats,
+    export_trace,
+    features,
+    findings,
+    link,
+    run,
+    scaling,
+    summary,
+)
 from profiledb.cli import list as listing
 
 if TYPE_CHECKING:
     from profiledb.report.catalog import Catalog
     from profiledb.report.library import Library
 
-COMMANDS = (listing, run, summary, findings, export_stats, link, compare, crossover, features, scaling, analyses)
+COMMANDS = (
+    listing, run, summary, findings, export_stats, export_speedscope, export_trace, link, compare, crossover, features,
+    scaling, analyses,
+)  # fmt: skip
 """In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 
 

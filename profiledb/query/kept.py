@@ -80,7 +80,7 @@ def write(library: Library, asked: Request, rows: "pa.Table") -> None:
         return
     with suppress(OSError):  # a full disk, a library that is read only: it is worked out again
         path.parent.mkdir(parents=True, exist_ok=True)
-        _put(path, encoded)
+        put(path, encoded)
         _room(library.answers).add(len(encoded), most)
 
 
@@ -149,7 +149,7 @@ def _decoded(file: bytes) -> "pa.Table | None":
         return None
 
 
-def _put(path: Path, content: bytes) -> None:
+def put(path: Path, content: bytes) -> None:
     """Writes a file that is there whole or not at all."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as part:
         try:

@@ -29,7 +29,7 @@ def told(error: sqlite3.Error, path: Path) -> Exception:
     if code in _DAMAGED:
         return CatalogError(
             "The library's catalog is damaged.",
-            hint="The worker rebuilds it from the reports when it starts: warpdeck ingest.",
+            hint="The worker rebuilds it from the reports when it starts: warpdeck ingest",
         )
     if code in _BUSY:
         return CatalogError("Another program has locked the library's catalog.", hint="Try again in a moment.")

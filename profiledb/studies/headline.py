@@ -6,12 +6,14 @@ the CPU, time that one step takes more than the median. Pages and the summary in
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
 from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.query.analysis import rows_or_none
+from profiledb.rules.classes import OTHER
 from profiledb.studies.idle import code, place
 from profiledb.studies.summary.answers import class_title
 
@@ -29,6 +31,8 @@ LEAST = 0.01
 ENOUGH = 3
 """Steps from which on the slowest says something."""
 MOST = 3
+NAMED = 3
+"""Kernels without a class that are named."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,8 @@ def classes(ask: Ask) -> Statement | None:
     if len(rows) < 2:
         return None
     top = rows.iloc[0]
+    if top["class"] == OTHER:
+        return _without_class(ask, top)
     text = f"**{class_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**"
     matmul = rows[rows["class"] == MATMUL]
     if top["class"] == MATMUL:
@@ -99,6 +105,18 @@ def classes(ask: Ask) -> Statement | None:
     else:
         text += ". No kernel is a matmul."
     return Statement(text, float(top["total_ns"]), "Matmul and other work by phase", "phases")
+
+
+def _without_class(ask: Ask, top: Mapping[Any, Any]) -> Statement:
+    """What stands behind Other where that takes most: its largest kernels by name (kernels)."""
+    rows = ask("kernels")
+    largest = rows[rows["class"] == OTHER].head(NAMED)
+    names = ", ".join(
+        f"{words.code(words.shortened(name, 40))} ({words.percent(share)})"
+        for name, share in zip(largest["name"], largest["share_pct"], strict=True)
+    )
+    text = f"**{words.percent(top['share_pct'])} of kernel time is in kernels without a class.** Largest: {names}."
+    return Statement(text, float(top["total_ns"]), "Kernels without a class", "kernels", {"class": OTHER})
 
 
 def kernel(ask: Ask) -> Statement | None:

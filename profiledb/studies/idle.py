@@ -37,7 +37,7 @@ def place(rows: pd.DataFrame) -> "pd.Series[Any] | None":
 
 
 def code(rows: pd.DataFrame) -> str:
-    """The function that most CPU samples in gaps found the CPU in, as a sentence in Markdown; "" where none is clear.
+    """The function that the launching thread was found in most in gaps, as a sentence in Markdown; "" if none is clear.
 
     Args:
         rows: the answer of ``idle_code``, the most samples first; may have no columns.
@@ -47,4 +47,5 @@ def code(rows: pd.DataFrame) -> str:
         return ""
     by = "" if pd.isna(top["called_from"]) else f", called from {words.code(words.shortened(top['called_from'], 60))}"
     name = words.code(words.shortened(top["function"], 60))
-    return f"{words.percent(top['share_pct'])} of the CPU samples in these gaps are in {name}{by}."
+    file = f" ({words.code(words.shortened(top['module'], 60))})" if top["source"] == "Python" else ""
+    return f"{words.percent(top['share_pct'])} of the {top['source']} samples in these gaps are in {name}{file}{by}."

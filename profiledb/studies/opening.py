@@ -4,6 +4,7 @@
 left over. A test holds the list: the pages of a report that was prepared work out nothing.
 """
 
+import logging
 import os
 import sys
 import threading
@@ -12,18 +13,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 
 from profiledb import config
 from profiledb.errors import WarpdeckError
-from profiledb.findings import judge, rulebook
+from profiledb.findings import digest, judge, rulebook
 from profiledb.query import header, request
 from profiledb.query.analysis import rows_or_none
 from profiledb.query.shared import Answers
 from profiledb.report.catalog import TIMELINE
 from profiledb.report.library import Library
+from profiledb.rules import classes
 from profiledb.selection import model
+from profiledb.timeline.store import BuildingError, Timelines
 
+_log = logging.getLogger("warpdeck")
 TREE_BOXES = 500
 """Paths of ranges that the icicle draws at most."""
 TREE_ROWS = 300
@@ -47,6 +52,10 @@ PART: tuple[Asked, ...] = (
     ("top_kernels", {"limit": PHASE_TOP, "phase": "forward,backward"}), ("mfu", {}),
     ("copies", {}), ("copy_sizes", {}), ("memory_use", {}), ("memory_over_time", {}),
     ("api_categories", {}), ("osrt_calls", {}),
+    ("host_threads", {}), ("osrt_threads", {}), ("launch_sites", {}),
+    ("cpu_tree", {}), ("cpu_functions", {}), ("cpu_functions", {"moments": "idle"}), ("cpu_modules", {}),
+    ("cpu_tree", {"source": "python"}), ("cpu_functions", {"source": "python"}), ("cpu_modules", {"source": "python"}),
+    ("cpu_functions", {"source": "python", "moments": "idle"}),
     ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
 )  # fmt: skip
 """Asked of what pages show by default: without the warm-up, where the report has one."""
@@ -73,9 +82,20 @@ def prepare(library: Library, report_id: str) -> None:
         _ranges(part)
     with suppress(WarpdeckError):
         report = library.find(report_id)
-        judge.judge(
-            library, report, usual if TIMELINE in report.subjects else {}, rulebook.load(config.load().rules).values()
-        )
+        rules = rulebook.load(config.load().rules)
+        found = judge.judge(library, report, usual if TIMELINE in report.subjects else {}, rules.values())
+        digest.write(library, report_id, rules, found)
+
+
+def timeline(library: Library, report_id: str) -> None:
+    """Makes the file that the timeline of a report is drawn from; none where the report holds no events."""
+    if TIMELINE not in library.find(report_id).subjects:
+        return
+    settings = config.load()
+    try:
+        Timelines(library, classes.load(settings.classes), settings.memory_limit).wait(report_id)
+    except (BuildingError, duckdb.Error, OSError):
+        _log.warning("The timeline of %s could not be made yet", report_id, exc_info=True)
 
 
 def _ranges(part: Any) -> None:
@@ -132,6 +152,8 @@ def main(arguments: Sequence[str]) -> int:
     for report_id in arguments[1:]:
         with suppress(WarpdeckError):
             prepare(library, report_id)
+        with suppress(WarpdeckError):
+            timeline(library, report_id)
     return 0
 
 

@@ -11,8 +11,11 @@ import duckdb
 import numpy as np
 
 from profiledb.errors import AnalysisError
-from profiledb.timeline import events
+from profiledb.timeline import events, gaps, sums
+from profiledb.timeline.counted import Counted, count
+from profiledb.timeline.medians import medians
 from profiledb.timeline.store import LaneInfo, Opened
+from profiledb.timeline.unions import Numbers
 
 LANES = 20_000
 """Lanes of an area at most."""
@@ -34,80 +37,64 @@ def area(
         raise AnalysisError(f"An area has at most {LANES} lanes.")
     lanes = [events.lane(opened, one) for one in dict.fromkeys(lane_ids)]
     lanes = [lane for lane in lanes or opened.lanes if lane.kind != "line" and lane.group is not None]
-    window = _window(opened, lanes, low, high)
-    by_lane = _by_lane(cursor, window)
-    busy = _busy(cursor, opened, lanes, low, high)
-    rows = [_figures(lane, by_lane.get(lane.id), busy.get(lane.id, 0), high - low) for lane in lanes]
+    counted = count(cursor, opened, lanes, low, high)
+    middle, of_all = medians(cursor, opened, lanes, low, high, counted)
+    buckets = counted.buckets()
+    rows = _by_lane(lanes, counted, buckets, middle, high - low)
     idle = [lane for lane in opened.lanes if lane.kind == "idle" and _beside(opened, lane, lanes)]
-    names = _by_name(cursor, opened, window)
+    names = _by_name(opened, counted)
     return {
         "lanes": rows,
-        "total": _total(cursor, window),
+        "total": _total(rows, of_all),
         "classes": _classes(names),
         "names": [{key: name[key] for key in ("name", "count", "sum_ns")} for name in names[:NAMES]],
         "copies": _copies(cursor, opened, lanes, low, high),
-        **_idle(cursor, opened, idle, low, high),
-        "histogram": _histogram(cursor, window),
+        "idle": _idle(cursor, opened, idle, low, high),
+        "gaps": _gaps(cursor, opened, idle, low, high),
+        "histogram": _histogram(buckets),
     }
 
 
-def _window(opened: Opened, lanes: Sequence[LaneInfo], low: int, high: int) -> str:
-    return f"SELECT lane, name, e - s AS ns FROM ({events.sql(opened, lanes, low, high)}) WHERE s >= {low}"
+def _by_lane(
+    lanes: Sequence[LaneInfo], counted: Counted, buckets: Numbers, middle: dict[int, float], length: int
+) -> list[dict[str, Any]]:
+    added = counted.by_lane()
+    first = np.flatnonzero(np.diff(buckets[:, 0], prepend=-1))
+    least = dict(zip(buckets[first, 0].tolist(), buckets[first, 3].tolist(), strict=True))
+    last = np.append(first[1:], len(buckets)) - 1 if len(first) else first
+    most = dict(zip(buckets[last, 0].tolist(), buckets[last, 4].tolist(), strict=True))
+    rows = []
+    for lane in lanes:
+        number, total = added.get(lane.id, (0, 0))
+        busy = counted.busy.get(lane.id, 0)
+        rows.append(
+            {
+                "lane": lane.id, "count": number, "sum_ns": total, "mean_ns": total / number if number else None,
+                "min_ns": least.get(lane.id), "median_ns": middle.get(lane.id), "max_ns": most.get(lane.id),
+                "busy_ns": busy, "share": busy / length,
+            }
+        )  # fmt: skip
+    return rows
 
 
-def _by_lane(cursor: duckdb.DuckDBPyConnection, window: str) -> dict[int, list[Any]]:
-    rows = cursor.execute(
-        f"SELECT lane, count(*), sum(ns)::BIGINT, min(ns), median(ns)::DOUBLE, max(ns) FROM ({window}) GROUP BY lane"
-    ).fetchall()
-    return {lane: figures for lane, *figures in rows}
-
-
-def _busy(
-    cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], low: int, high: int
-) -> dict[int, int]:
-    """The union of the time of each lane. Events of one row do not overlap, those of several may."""
-    part = f"SELECT lane, greatest(s, {low}) AS s, least(e, {high}) AS e"
-    flat = [lane for lane in lanes if lane.rows == 1]
-    deep = [lane for lane in lanes if lane.rows > 1]
-    rows = cursor.execute(f"""
-        SELECT lane, sum(e - s)::BIGINT FROM ({part} FROM ({events.sql(opened, flat, low, high)})) GROUP BY lane
-        UNION ALL
-        SELECT lane, sum(greatest(0, e - greatest(s, coalesce(reach, s))))::BIGINT
-        FROM (
-            SELECT *, max(e) OVER (
-                PARTITION BY lane ORDER BY s ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS reach
-            FROM ({part} FROM ({events.sql(opened, deep, low, high)}))
-        )
-        GROUP BY lane
-    """).fetchall()
-    return dict(rows)
-
-
-def _figures(lane: LaneInfo, figures: Sequence[Any] | None, busy: int, length: int) -> dict[str, Any]:
-    count, total, least, median, most = figures or (0, 0, None, None, None)
+def _total(rows: Sequence[dict[str, Any]], median: float | None) -> dict[str, Any]:
+    """All lanes together; their busy time is not added up, because lanes overlap each other."""
+    some = [row for row in rows if row["count"]]
+    number, total = sum(row["count"] for row in some), sum(row["sum_ns"] for row in some)
     return {
-        "lane": lane.id, "count": count, "sum_ns": total, "mean_ns": total / count if count else None, "min_ns": least,
-        "median_ns": median, "max_ns": most, "busy_ns": busy, "share": busy / length,
+        "count": number, "sum_ns": total, "mean_ns": total / number if number else None,
+        "min_ns": min((row["min_ns"] for row in some), default=None), "median_ns": median,
+        "max_ns": max((row["max_ns"] for row in some), default=None),
     }  # fmt: skip
 
 
-def _total(cursor: duckdb.DuckDBPyConnection, window: str) -> dict[str, Any]:
-    """All lanes together; their busy time is not added up, because lanes overlap each other."""
-    row = cursor.execute(
-        f"SELECT count(*), coalesce(sum(ns), 0)::BIGINT, avg(ns), min(ns), median(ns)::DOUBLE, max(ns) FROM ({window})"
-    ).fetchall()[0]
-    return dict(zip(("count", "sum_ns", "mean_ns", "min_ns", "median_ns", "max_ns"), row, strict=True))
-
-
-def _by_name(cursor: duckdb.DuckDBPyConnection, opened: Opened, window: str) -> list[dict[str, Any]]:
-    rows = cursor.execute(
-        f"SELECT name, count(*), sum(ns)::BIGINT AS total FROM ({window}) GROUP BY name ORDER BY total DESC, name"
-    ).fetchall()
-    colors = opened.colors(np.array([name for name, *_ in rows], dtype=np.uint32))
+def _by_name(opened: Opened, counted: Counted) -> list[dict[str, Any]]:
+    rows = counted.names()
+    rows = rows[np.lexsort((rows[:, 0], -rows[:, 2]))]
+    colors = opened.colors(rows[:, 0].astype(np.uint32))
     return [
-        {"name": name, "count": count, "sum_ns": total, "class": int(color)}
-        for (name, count, total), color in zip(rows, colors, strict=True)
+        {"name": name, "count": number, "sum_ns": total, "class": color}
+        for (name, number, total), color in zip(rows.tolist(), colors.tolist(), strict=True)
     ]
 
 
@@ -148,53 +135,67 @@ def _beside(opened: Opened, idle: LaneInfo, lanes: Sequence[LaneInfo]) -> bool:
 
 def _idle(
     cursor: duckdb.DuckDBPyConnection, opened: Opened, idle: Sequence[LaneInfo], low: int, high: int
-) -> dict[str, Any]:
-    """Idle time in the area by cause, cut at its edges, and the longest gaps, whole; pieces of one gap adjoin."""
-    cursor.execute(f"""
-        CREATE OR REPLACE TEMP TABLE idle_here AS
-        SELECT lane, s, e, text, own_name.class AS cause
-        FROM ({events.sql(opened, idle, low, high)}) LEFT JOIN own_name ON 4 * id + 3 = name
-        WHERE e > {low}
-    """)
-    causes = cursor.execute(
-        f"SELECT cause, sum(least(e, {high}) - greatest(s, {low}))::BIGINT AS ns FROM idle_here"
-        " GROUP BY cause ORDER BY ns DESC, cause"
-    ).fetchall()
-    gaps = cursor.execute(f"""
-        WITH piece AS (
-            SELECT *, (s IS DISTINCT FROM lag(e) OVER (PARTITION BY lane ORDER BY s))::INTEGER AS begins FROM idle_here
-        ), gap AS (
-            SELECT *, sum(begins) OVER (PARTITION BY lane ORDER BY s) AS gap FROM piece
-        ), of_cause AS (
-            SELECT lane, gap, cause, arg_max(text, e - s) AS during, sum(e - s) AS ns, min(s) AS s, max(e) AS e
-            FROM gap GROUP BY lane, gap, cause
-        )
-        SELECT min(s) AS low, max(e) AS high, arg_max(cause, ns), arg_max(during, ns), lane FROM of_cause
-        GROUP BY lane, gap ORDER BY high - low DESC, low, lane LIMIT {GAPS}
+) -> list[dict[str, Any]]:
+    """Idle time in the area by cause: pieces that begin in it less what sticks out, and what reaches in."""
+    which = events.among("lane", [lane.id for lane in idle])
+    sticking = cursor.execute(f"""
+        SELECT name, sum(CASE WHEN s < {low} THEN least(e, {high}) - {low} ELSE {high} - e END)::BIGINT FROM event
+        WHERE {which} AND (s < {low} AND e > {low} OR s >= {low} AND s < {high} AND e > {high}) GROUP BY name
     """).fetchall()
+    whole = [(name, ns) for name, _, ns in count(cursor, opened, idle, low, high).names().tolist()]
+    causes = dict(cursor.execute("SELECT 4 * id + 3, class FROM own_name WHERE kind = 'idle'").fetchall())
+    found: dict[str | None, int] = {}
+    for name, ns in (*whole, *sticking):
+        cause = causes.get(name)
+        found[cause] = found.get(cause, 0) + ns
     places = {one.name: place for place, one in enumerate(opened.classes)}
-    return {
-        "idle": [{"cause": _word(cause), "class": places.get(cause), "ns": ns} for cause, ns in causes],
-        "gaps": [
-            {"start": s, "end": e, "cause": _word(cause), "during": during, "lane": lane}
-            for s, e, cause, during, lane in gaps
-        ],
-    }
+    return [
+        {"cause": _word(cause), "class": places.get(cause or ""), "ns": ns}
+        for cause, ns in sorted(found.items(), key=lambda one: (-one[1], one[0] or ""))
+    ]
+
+
+def _gaps(
+    cursor: duckdb.DuckDBPyConnection, opened: Opened, idle: Sequence[LaneInfo], low: int, high: int
+) -> list[dict[str, Any]]:
+    """The longest gaps of which a part lies in the area, whole."""
+    columns, here = "lane, s, e, cause, during", f"e > {low} AND s < {high}"
+    found: list[Any] = []
+    for lane in idle:
+        kept = f"SELECT {columns} FROM gap WHERE lane = {lane.id}"
+        rows = cursor.execute(f"FROM ({kept}) WHERE {here} ORDER BY e - s DESC, s LIMIT {GAPS}").fetchall()
+        ((known, longest),) = cursor.execute(f"SELECT count(*), max(e - s) FROM ({kept})").fetchall()
+        if len(rows) < GAPS and known == gaps.KEPT:  # more may be there, all of them shorter than those that are kept
+            window = events.sql(opened, [lane], low - longest, high + longest)
+            pieces = f"""
+                SELECT *, sum(begins) OVER (ORDER BY s, e) AS gap FROM (
+                    SELECT lane, s, e, class AS cause, text, (s IS DISTINCT FROM lag(e) OVER (ORDER BY s, e))::INTEGER
+                        AS begins FROM ({window}) LEFT JOIN own_name ON 4 * id + 3 = name
+                )
+            """
+            rows = cursor.execute(
+                f"SELECT {columns} FROM ({gaps.LONGEST.format(pieces=pieces)}) WHERE {here}"
+                f" ORDER BY e - s DESC, s LIMIT {GAPS}"
+            ).fetchall()
+        found += rows
+    found.sort(key=lambda gap: (gap[1] - gap[2], gap[1], gap[0]))
+    return [
+        {"start": s, "end": e, "cause": _word(cause), "during": during, "lane": lane}
+        for lane, s, e, cause, during in found[:GAPS]
+    ]
 
 
 def _word(cause: str | None) -> str:
-    return (cause or "idle-unknown").removeprefix("idle-")
+    return (cause or "idle-unknown").removeprefix("idle-").replace("host code", "non-CUDA code")
 
 
-def _histogram(cursor: duckdb.DuckDBPyConnection, window: str) -> dict[str, list[int]]:
+def _histogram(buckets: Numbers) -> dict[str, list[int]]:
     """Durations in bins that double: [0, 1), [1, 2), [2, 4) ns and so on, as far as any reaches."""
-    rows = cursor.execute(
-        f"SELECT CASE WHEN ns < 1 THEN 0 ELSE floor(log2(ns))::INTEGER + 1 END AS bin, count(*) FROM ({window})"
-        " GROUP BY bin ORDER BY bin"
-    ).fetchall()
-    if not rows:
+    counts: dict[int, int] = {}
+    for bucket, number in buckets[:, [1, 2]].tolist():
+        counts[sums.octave(bucket)] = counts.get(sums.octave(bucket), 0) + number
+    if not counts:
         return {"edges_ns": [], "counts": []}
-    counts, first = dict(rows), rows[0][0]
-    bins = range(first, rows[-1][0] + 1)
+    bins = range(min(counts), max(counts) + 1)
     edges = [0 if one == 0 else 1 << (one - 1) for one in bins]
     return {"edges_ns": [*edges, 1 << bins[-1]], "counts": [counts.get(one, 0) for one in bins]}

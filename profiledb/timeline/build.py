@@ -1,8 +1,12 @@
 """Makes the file of a timeline: lanes, levels of detail, and what the report's own tables cannot answer at once."""
 
 import os
-from collections.abc import Sequence
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -10,11 +14,11 @@ import numpy as np
 from profiledb.query import views
 from profiledb.report import durable
 from profiledb.report.schema import quote, read_sql
-from profiledb.timeline import binned, lines
-from profiledb.timeline.lanes import SPARSE, Lane, Names, tree
+from profiledb.timeline import binned, bins, gaps, lines, scan, sums
+from profiledb.timeline.lanes import Lane, Names, tree
 from profiledb.timeline.rows import ROWS, FirstFit
 
-VERSION = 1
+VERSION = 2
 """Raised when what a file holds changes; a file of another version is made anew."""
 
 FINEST = 20
@@ -31,21 +35,6 @@ DIRECT = ("stream", "api", "osrt", "range")
 """Kinds whose events the report's tables answer as fast as a copy of them would, where none overlap."""
 
 _FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 16384, ROW_GROUP_SIZE 16384"
-_IDLE = """
-CREATE OR REPLACE TEMP TABLE idle_piece AS
-WITH piece AS (
-    SELECT device_id AS device, s, e, reason, function, (
-            gap_id, reason, function
-        ) IS DISTINCT FROM lag((gap_id, reason, function)) OVER (PARTITION BY device_id ORDER BY s) AS begins
-    FROM selected_idle(2000, NULL)
-), numbered AS (
-    SELECT *, sum(begins::INTEGER) OVER (PARTITION BY device ORDER BY s) AS number FROM piece
-)
-SELECT device, min(s) AS start_ns, max(e) AS end_ns, 'idle-' || any_value(reason) AS class,
-    concat_ws(' · ', any_value(reason), any_value(function)) AS text, row_number() OVER (ORDER BY device, min(s)) AS ref
-FROM numbered GROUP BY device, number
-"""
-"""Pieces of gaps by what the host did, whatever range was open meanwhile."""
 
 
 def path(reports: Path, report_id: str) -> Path:
@@ -65,14 +54,15 @@ def build(report: Path, target: Path, work: Path, memory_limit: str = "1GB") -> 
         report: the database of a report.
         target: where the file goes; it is whole when it has its name.
         work: an empty name on the same file system, for the file while it is made.
-        memory_limit: what DuckDB may take before it writes to disk beside ``work``.
+        memory_limit: what DuckDB may take before it writes to disk.
 
     Raises:
         duckdb.Error: the report is damaged, or the disk full.
     """
     work.unlink(missing_ok=True)
     state = report.stat()
-    db = duckdb.connect(config={"memory_limit": memory_limit, "temp_directory": f"{work}.spill"})
+    spill = str(Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}")  # DuckDB makes it, and takes it away
+    db = duckdb.connect(config={"memory_limit": memory_limit, "temp_directory": spill})
     try:
         db.execute(f"ATTACH {quote(str(report))} AS r (READ_ONLY)")
         db.execute(f"ATTACH {quote(str(work))} AS t ({_FORMAT})")
@@ -90,12 +80,13 @@ def build(report: Path, target: Path, work: Path, memory_limit: str = "1GB") -> 
 
 def _fill(db: duckdb.DuckDBPyConnection, state: os.stat_result) -> None:
     db.execute(read_sql("tables.sql", "profiledb.timeline"))
-    db.execute(_IDLE)
+    db.execute(gaps.PIECES)
     db.execute(read_sql("own_names.sql", "profiledb.timeline"))
     db.execute(sources().replace("CREATE OR REPLACE VIEW", "CREATE OR REPLACE TEMP VIEW"))
     ((origin, end),) = db.execute("SELECT start_ns, end_ns FROM capture_window").fetchall() or [(0, 0)]
     origin, end = origin or 0, end or 0
-    lanes, left_out = tree([*_found(db), *lines.found(db)], _names(db))
+    lanes, left_out = tree([*_found(db, origin), *lines.found(db)], _names(db))
+    sums.settle(db, lanes)
     _write_lanes(db, lanes, origin)
     begin = min([0, *(lane.first_ns - origin for lane in lanes if lane.events)])
     end = max([end - origin, *(lane.last_ns - origin for lane in lanes if lane.events)])
@@ -103,39 +94,27 @@ def _fill(db: duckdb.DuckDBPyConnection, state: os.stat_result) -> None:
         f"INSERT INTO t.made VALUES ({origin}, {begin}, {end}, {state.st_size}, {state.st_mtime_ns}, {left_out})"
     )
     _write_events(db, lanes, origin)
+    sums.write(db, lanes)
+    gaps.write(db, origin)
     _write_levels(db, lanes, origin, begin, levels(begin, end))
     lines.write(db, [lane for lane in lanes if lane.kind == "line"], origin, levels(begin, end))
 
 
-def _found(db: duckdb.DuckDBPyConnection) -> list[Lane]:
+def _found(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:
     """The lanes that have events, with what the tree and the levels need to know of each."""
+    db.execute(sums.PARTS)
     found = []
     for kind, keys in KEYS.items():
-        by = ", ".join(keys)
-        partition = f"PARTITION BY {by} " if keys else ""
-        in_row = "PARTITION BY " + ", ".join([*keys, "depth"])
-        nested = kind in ("range", "projection")
-        before = "ORDER BY start_ns, end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
-        in_its_row = f"max(end_ns) OVER ({in_row} {before})" if nested else "reach"
-        rows = db.execute(f"""
-            SELECT {"".join(f"{key}, " for key in keys)} count(*), max(depth) + 1, bool_or(start_ns < row_reach),
-                sum(end_ns - greatest(start_ns, least(end_ns, coalesce(reach, start_ns))))::BIGINT,
-                min(start_ns), max(end_ns)
-            FROM (
-                SELECT *, max(end_ns) OVER ({partition}{before}) AS reach, {in_its_row} AS row_reach
-                FROM raw_{kind}
-            )
-            {f"GROUP BY {by}" if keys else "HAVING count(*) > 0"}
-        """).fetchall()
-        for row in rows:
-            key = dict(zip(keys, row, strict=False))
-            events, depth, overlaps, busy, first, last = row[len(keys) :]
-            one = Lane(kind, events=events, rows=depth, busy_ns=busy, first_ns=first, last_ns=last, **key)
-            one.overlaps = bool(overlaps) or depth > ROWS
-            one.leveled = events > SPARSE
-            one.direct = one.leveled and not one.overlaps and kind in DIRECT
-            found.append(one)
+        if kind not in DIRECT:  # these views compute; their rows are asked for several times
+            db.execute(f"CREATE OR REPLACE TEMP TABLE rows_{kind} AS FROM raw_{kind}")
+        found += scan.lanes(db, kind, keys, _rows(kind), origin)
+    for lane in found:
+        lane.direct = lane.leveled and not lane.overlaps and lane.kind in DIRECT
     return found
+
+
+def _rows(kind: str) -> str:
+    return f"raw_{kind}" if kind in DIRECT else f"rows_{kind}"
 
 
 def _names(db: duckdb.DuckDBPyConnection) -> Names:
@@ -150,7 +129,7 @@ def _write_lanes(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: i
         (
             lane.id, lane.parent, lane.kind, lane.title, lane.detail, min(lane.rows, ROWS), lane.events, lane.busy_ns,
             lane.grp, lane.device, lane.pid, lane.stream, lane.tid, lane.unit, lane.max, lane.direct, lane.leveled,
-            lane.first_ns - origin, lane.last_ns - origin, lane.source,
+            lane.sum_z, lane.first_ns - origin, lane.last_ns - origin, lane.source,
         )
         for lane in lanes
     ]  # fmt: skip
@@ -168,7 +147,9 @@ def levels(begin: int, end: int) -> Sequence[int]:
     return [z for z in range(FINEST, 53, STEP) if z == FINEST or (end - begin) >> z > 2048]
 
 
-def read_direct(kind: str, lanes: str, origin: int, low: int | None = None, high: int | None = None) -> str:
+def read_direct(
+    kind: str, lanes: str, origin: int, low: int | None = None, high: int | None = None, table: str = ""
+) -> str:
     """A query of the events of lanes of a kind from the report's tables; times in ns from the begin of the capture.
 
     Args:
@@ -176,18 +157,31 @@ def read_direct(kind: str, lanes: str, origin: int, low: int | None = None, high
         lanes: a condition on the lanes.
         origin: begin of the capture on the clock of the report.
         low, high: events that end at or after, and begin before; none where they are None.
+        table: where the events are, if not in the report.
     """
     keys = " AND ".join(f"lane.{key} IS NOT DISTINCT FROM raw.{key}" for key in KEYS[kind]) or "true"
-    window = (
-        f"WHERE raw.end_ns >= {low + origin} AND raw.start_ns < {high + origin}"
-        if low is not None and high is not None
-        else ""
-    )
+    window = f"WHERE {_within(origin, low, high)}" if low is not None and high is not None else ""
     return f"""
-        SELECT lane.id AS lane, depth::SMALLINT AS row, start_ns - {origin} AS s, end_ns - {origin} AS e,
-            name::UINTEGER AS name, ref
-        FROM raw_{kind} AS raw JOIN (FROM lane WHERE kind = '{kind}' AND {lanes}) AS lane ON {keys} {window}
+        SELECT lane.id AS lane, {_event(origin)}
+        FROM {table or f"raw_{kind}"} AS raw
+        JOIN (FROM lane WHERE kind = '{kind}' AND {lanes}) AS lane ON {keys} {window}
     """
+
+
+def read_lane(lane: Mapping[str, Any], origin: int, low: int | None = None, high: int | None = None) -> str:
+    """The same of one lane, a row of the table of lanes."""
+    keys = [f"{key} IS NULL" if lane[key] is None else f"{key} = {int(lane[key])}" for key in KEYS[str(lane["kind"])]]
+    window = [_within(origin, low, high)] if low is not None and high is not None else []
+    conditions = " AND ".join([*keys, *window]) or "true"
+    return f"SELECT {int(lane['id'])} AS lane, {_event(origin)} FROM raw_{lane['kind']} AS raw WHERE {conditions}"
+
+
+def _event(origin: int) -> str:
+    return f"depth::SMALLINT AS row, start_ns - {origin} AS s, end_ns - {origin} AS e, name::UINTEGER AS name, ref"
+
+
+def _within(origin: int, low: int, high: int) -> str:
+    return f"raw.end_ns >= {low + origin} AND raw.start_ns < {high + origin}"
 
 
 def _write_events(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:
@@ -196,7 +190,7 @@ def _write_events(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: 
     for kind in KEYS:
         mine = [lane for lane in lanes if lane.kind == kind and not lane.direct]
         if as_is := [lane.id for lane in mine if not lane.overlaps]:
-            db.execute(f"INSERT INTO kept {read_direct(kind, _among(as_is), origin)}")
+            db.execute(f"INSERT INTO kept {read_direct(kind, _among(as_is), origin, table=_rows(kind))}")
         for lane in mine:
             if lane.overlaps:
                 _write_overlapping(db, lane, origin)
@@ -206,7 +200,7 @@ def _write_events(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: 
 def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -> None:
     import pyarrow as pa
 
-    source = read_direct(lane.kind, f"id = {lane.id}", origin)
+    source = read_direct(lane.kind, f"id = {lane.id}", origin, table=_rows(lane.kind))
     db.execute(f"CREATE OR REPLACE TEMP TABLE crowd AS {source} ORDER BY s, e DESC, ref")
     fit, top, at = FirstFit(), 0, 0
     while batch := db.execute(f"FROM crowd WHERE rowid BETWEEN {at} AND {at + _BATCH - 1}").fetchnumpy():
@@ -220,7 +214,10 @@ def _write_overlapping(db: duckdb.DuckDBPyConnection, lane: Lane, origin: int) -
         db.register("placed", placed)
         db.execute("INSERT INTO kept FROM placed")
         db.unregister("placed")
-    db.execute(f"UPDATE t.lane SET rows = {top + 1} WHERE id = {lane.id}")
+    if top + 1 == ROWS:  # events in the last row may be cut, so that no sums fit them
+        lane.sum_z = None
+    kept = "NULL" if lane.sum_z is None else lane.sum_z
+    db.execute(f"UPDATE t.lane SET rows = {top + 1}, sum_z = {kept} WHERE id = {lane.id}")
 
 
 _BATCH = 100_000
@@ -233,7 +230,7 @@ def _among(ids: Sequence[int]) -> str:
 def _write_levels(
     db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int, begin: int, zooms: Sequence[int]
 ) -> None:
-    """Writes each level from the one before, the finest from the events."""
+    """Writes each level from the one before, the finest from the events, with the same result (tests)."""
     leveled = [lane for lane in lanes if lane.leveled]
     if not leveled:
         return
@@ -244,9 +241,36 @@ def _write_levels(
             "SELECT * FROM t.event WHERE lane IN (SELECT id FROM t.lane WHERE leveled)",
         ]
     )
-    source = f"SELECT {binned.EVENTS} FROM ({events})"
-    for z in zooms:
+    _write_finest(db, events, sum(lane.events for lane in leveled))
+    for finer, z in pairwise(zooms):
         width = 1 << z
+        source = f"SELECT {binned.SOURCE} FROM t.level WHERE z = {finer}"
         binning = binned.sql(source, width, begin // width * width)
         db.execute(f"INSERT INTO t.level SELECT {z}, * FROM ({binning}) ORDER BY lane, row, s, e")
-        source = f"SELECT {binned.SOURCE} FROM t.level WHERE z = {z}"
+
+
+def _write_finest(db: duckdb.DuckDBPyConnection, events: str, count: int) -> None:
+    """Writes the finest level, a window of time after the other, each with the bin before it."""
+    import pyarrow as pa
+
+    db.execute("CREATE TEMP TABLE finest AS FROM t.level LIMIT 0")
+    width = 1 << FINEST
+    edges = sorted({edge // width * width for edge in scan.edges(db, f"({events})", count, "s")})
+    for low, high in pairwise([-scan.FAR, *edges, scan.FAR]):
+        query = f"SELECT {_COLUMNS} FROM ({events}) WHERE s >= {max(-scan.FAR, low - width)} AND s < {high}"
+        rows = {name: np.asarray(column) for name, column in db.execute(query).fetchnumpy().items()}
+        order = np.lexsort((rows["e"], rows["s"], rows["row"], rows["lane"]))
+        rows = {name: column[order] for name, column in rows.items()}
+        if not len(order):
+            continue
+        lasted = rows["e"] - rows["s"]
+        rows |= {"n": np.ones(len(order), dtype=np.int64), "busy": lasted, "d": lasted}
+        items = bins.items(rows, FINEST, int(rows["s"].min()) // width * width)
+        kept = (items["s"] >= low) & (items["s"] < high)
+        db.register("items", pa.table({name: items[name][kept] for name in bins.NAMES}))
+        db.execute(f"INSERT INTO finest SELECT {FINEST}, {binned.SOURCE} FROM items")
+        db.unregister("items")
+    db.execute("INSERT INTO t.level FROM finest ORDER BY lane, row, s, e; DROP TABLE finest")
+
+
+_COLUMNS = "lane, row, s, e, name, ref"

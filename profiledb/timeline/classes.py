@@ -50,7 +50,7 @@ FIXED = (
     Class("idle-module loading", "Idle: module loading", "#C2C295", "#5A5A22"),
     Class("idle-other CUDA call", "Idle: other CUDA call", "#CCD0D5", "#4A525E"),
     Class("idle-OS runtime call", "Idle: OS runtime call", "#CFC4B4", "#574A37"),
-    Class("idle-host code", "Idle: host code", "#D5D9DE", "#3A414B"),
+    Class("idle-host code", "Idle: non-CUDA code", "#D5D9DE", "#3A414B"),
     Class("idle-launch latency", "Idle: launch latency", "#E5E8EB", "#2C323B"),
     Class("idle-unknown", "Idle: unknown", "#EEF0F2", "#262B33"),
 )

@@ -24,7 +24,8 @@ SPARSE = 8_192
 
 @dataclass
 class Lane:
-    """A lane, or a folder of lanes. ``direct``: read from the report's tables; ``leveled``: kept in bins, too."""
+    """A lane, or a folder of lanes. ``direct``: read from the report's tables; ``leveled``: kept in bins, too;
+    ``sum_z``: its sums are kept for bins of 2^sum_z ns; ``code``: its number within its kind while the file is made."""
 
     kind: str
     title: str = ""
@@ -44,6 +45,8 @@ class Lane:
     first_ns: int = 0
     last_ns: int = 0
     source: str | None = None
+    code: int = -1
+    sum_z: int | None = None
     id: int = -1
     parent: int | None = None
     grp: int | None = None

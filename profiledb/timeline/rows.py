@@ -24,7 +24,11 @@ class FirstFit:
         free_at, placed = self._free_at, []
         starts, ends = starts.copy(), ends.copy()
         for at, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-            row = next((row for row, free in enumerate(free_at) if free <= start), len(free_at))
+            row = 0
+            for free in free_at:
+                if free <= start:
+                    break
+                row += 1
             if row == ROWS:
                 row = ROWS - 1
                 starts[at] = free_at[row]

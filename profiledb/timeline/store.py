@@ -4,8 +4,10 @@ import hashlib
 import json
 import logging
 import threading
+import time
+import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +27,8 @@ from profiledb.timeline.classes import Class
 
 _log = logging.getLogger("warpdeck")
 _TRIES = 3
+_STALE_S = 3_600.0
+"""A file that is being made and was not written to for so long is nobody's."""
 _FILE = "t_"
 """What stands before the id of a report where the file of its timeline is meant."""
 
@@ -40,6 +44,7 @@ class LaneInfo:
     group: int | None
     direct: bool
     leveled: bool
+    sum_z: int | None = None
 
 
 class BuildingError(Exception):
@@ -179,7 +184,8 @@ class Timelines:
         code_classes = np.array([places.get(name, 0) for name in named["class"]], dtype=np.uint16)
         lanes = [
             LaneInfo(
-                lane["id"], lane["kind"], lane["rows"], lane["events"], lane["grp"], lane["direct"], lane["leveled"]
+                lane["id"], lane["kind"], lane["rows"], lane["events"], lane["grp"], lane["direct"], lane["leveled"],
+                lane["sum_z"],
             )
             for lane in listed
         ]  # fmt: skip
@@ -204,14 +210,25 @@ class Timelines:
 
     def _make(self, report_id: str, state: str) -> None:
         target = self._file(report_id)
+        work = target.with_name(f"{target.name}.{uuid.uuid4().hex}.making")  # another process may be at it, too
         try:
-            build.build(self._library.path(report_id), target, target.with_suffix(".making"), self._memory_limit)
+            build.build(self._library.path(report_id), target, work, self._memory_limit)
+            _tidy(target, report_id)
         except (duckdb.Error, OSError) as error:
             self._failed[report_id] = (state, error)
 
 
+def _tidy(target: Path, report_id: str) -> None:
+    """Removes files of other versions, and what a process that was killed left."""
+    for path in target.parent.glob(f"{report_id}.timeline*"):
+        with suppress(OSError):
+            other = path.suffix == ".duckdb" or time.time() - path.stat().st_mtime > _STALE_S
+            if path != target and other:
+                path.unlink()
+
+
 def _views() -> Sequence[Views]:
-    return (*views.needed(["idle"]), Views("timeline", _NAMES + build.sources(), ()))
+    return (*views.needed(["idle"]), Views("timeline", _NAMES + build.sources() + _OWN, ()))
 
 
 _NAMES = """
@@ -220,4 +237,6 @@ CREATE TABLE IF NOT EXISTS idle_piece (
     device INTEGER, start_ns BIGINT, end_ns BIGINT, class VARCHAR, text VARCHAR, ref BIGINT
 );
 """
-"""Views are created where only the report answers; at each query the tables of the timeline stand before these."""
+"""Views are created where only the report answers, so that what stands in the timeline's file is missing."""
+_OWN = "DROP TABLE own_name; DROP TABLE idle_piece;"
+"""A view looks beside itself before it follows the search path: what stayed there would hide the timeline's own."""

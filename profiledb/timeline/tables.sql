@@ -9,7 +9,7 @@ CREATE TABLE t.made (
 CREATE TABLE t.lane (
     id INTEGER, parent INTEGER, kind VARCHAR, title VARCHAR, detail VARCHAR, rows INTEGER, events BIGINT,
     busy_ns BIGINT, grp INTEGER, device INTEGER, pid BIGINT, stream BIGINT, tid BIGINT, unit VARCHAR, max DOUBLE,
-    direct BOOLEAN, leveled BOOLEAN,
+    direct BOOLEAN, leveled BOOLEAN, sum_z TINYINT,
     first_ns BIGINT, last_ns BIGINT, source VARCHAR
 );
 
@@ -25,6 +25,15 @@ CREATE TABLE t.level (
     z TINYINT, lane INTEGER, row SMALLINT, s BIGINT, e BIGINT, n INTEGER, busy BIGINT, name UINTEGER, ref BIGINT,
     d BIGINT
 );
+
+-- Sums of lanes of many events in bins of 2^sum_z ns, by where events begin; the union of the time lies in its bin
+-- (sums.py)
+CREATE TABLE t.name_sum (lane INTEGER, bin BIGINT, name UINTEGER, n BIGINT, ns BIGINT);
+CREATE TABLE t.length_sum (lane INTEGER, bin BIGINT, bucket INTEGER, n BIGINT, low BIGINT, high BIGINT);
+CREATE TABLE t.busy_sum (lane INTEGER, bin BIGINT, ns BIGINT);
+
+-- The longest gaps of each lane of idle time, the longest first
+CREATE TABLE t.gap (lane INTEGER, s BIGINT, e BIGINT, cause VARCHAR, during VARCHAR);
 
 -- Values over time, as they were sampled or changed, and of many in bins of 2^z ns
 CREATE TABLE t.point (lane INTEGER, s BIGINT, value DOUBLE);

@@ -5,12 +5,16 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.ui import page
 from app.views.library import filters as library_filters
 from app.views.library import upload
 from app.views.library.filters import Filters
+from profiledb.findings import digest, judge, rulebook
+from profiledb.findings.digest import Found
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.names import safe_name
@@ -67,6 +71,29 @@ def test_a_failure_shows_what_to_do(dashboard: Dashboard, library: Library) -> N
     assert library.catalog.job(job.path).state == "deleted"  # type: ignore[union-attr]
 
 
+def test_a_command_of_a_failure_stands_in_a_box(dashboard: Dashboard, library: Library) -> None:
+    job = next(j for j in library.catalog.jobs() if j.state == "failed")
+    command = "nsys export -t sqlite REPORT.nsys-rep"
+    library.catalog.put_job(replace(job, hint=f"Make one with: {command}"))
+    at = dashboard()
+    assert command in [box.value for box in at.code]
+    assert command not in "".join(str(one.value) for kind in (at.markdown, at.caption) for one in kind)
+
+
+@pytest.mark.parametrize(
+    ("hint", "said", "command"),
+    [
+        ("Make one with: nsys export -t sqlite R.nsys-rep", "Make one with:", "nsys export -t sqlite R.nsys-rep"),
+        ("Copy the file again.", "Copy the file again.", ""),
+        ("Check free space and permissions of /data.", "Check free space and permissions of /data.", ""),
+        ("", "", ""),
+    ],
+)
+def test_what_a_hint_says_and_its_command(hint: str, said: str, command: str) -> None:
+    words, box = page.hint(hint)
+    assert (words.replace("\\", ""), box) == (said, command)
+
+
 def test_a_failure_can_be_tried_again(dashboard: Dashboard, library: Library) -> None:
     job = next(j for j in library.catalog.jobs() if j.state == "failed")
     dashboard().button(key=f"again-{job.path}").click().run()
@@ -106,6 +133,9 @@ def test_an_empty_library_says_what_to_do(dashboard: Dashboard, empty: Path) -> 
     assert "warpdeck ingest" in shown  # no worker runs in this test, and the page says so
 
 
+KNOWN = {"a": (Found("gpu_idle", "high", 40.0, "Idle."),), "b": (Found("hot_kernel", "note", None, "Hot."),)}
+
+
 @pytest.mark.parametrize(
     ("filters", "ids"),
     [
@@ -116,6 +146,8 @@ def test_an_empty_library_says_what_to_do(dashboard: Dashboard, empty: Path) -> 
         (Filters(gpus=("H100",)), ["a"]),
         (Filters(labels=("slow", "v2")), ["b"]),
         (Filters(labels=("slow", "v3")), []),
+        (Filters(rules=("gpu_idle",)), ["a"]),
+        (Filters(rules=("gpu_idle", "hot_kernel")), []),
         (Filters(since=date(2026, 2, 1)), ["a"]),
         (Filters(since=date(2026, 2, 1), until=date(2026, 2, 1)), []),
     ],
@@ -123,7 +155,7 @@ def test_an_empty_library_says_what_to_do(dashboard: Dashboard, empty: Path) -> 
 def test_filters(filters: Filters, ids: list[str]) -> None:
     a = Manifest("a", 1, "train.nsys-rep", "nsys", "", 1, gpu="H100", captured_at="2026-03-01T10:00:00+00:00")
     b = replace(a, id="b", name="x.ncu-rep", kind="ncu", gpu="T4", captured_at=None)
-    found = library_filters.matching([a, b], {"b": ["slow", "v2"]}, filters)
+    found = library_filters.matching([a, b], {"b": ["slow", "v2"]}, filters, KNOWN)
     assert [r.id for r in found] == ids
 
 
@@ -157,3 +189,18 @@ def test_uploads_never_overwrite_other_content(tmp_path: Path) -> None:
     assert names == ["x.csv", "x-2.csv", "x.csv", "x-3.csv", "x-2.csv"]
     assert sorted(p.name for p in inbox.iterdir()) == ["x-2.csv", "x-3.csv", "x.csv"]
     assert (inbox / "x.csv").read_bytes() == b"1"
+
+
+def test_the_worst_finding_of_what_was_judged(dashboard: Dashboard, library: Library) -> None:
+    """Two of the reports are judged: one waits for its data, the other has nothing that costs time."""
+    rules = rulebook.load(None)
+    for name in ("dataloader_starved.nsys-rep", "launches_graph.nsys-rep"):
+        report = library.find(name)
+        digest.write(library, report.id, rules, judge.judge(library, report, {}, rules.values()))
+    told = dashboard().dataframe[0].value.set_index("name")["worst"].to_dict()
+    assert told["dataloader_starved.nsys-rep"] == "High: GPU idle"
+    assert told["launches_graph.nsys-rep"] == "Nothing costs time"
+    assert pd.isna(told["kernels.nsys-rep"])
+    some = dashboard(finding="data_loading").dataframe[0].value
+    assert list(some["name"]) == ["dataloader_starved.nsys-rep"]
+    assert len(dashboard(finding="no_such_rule").dataframe[0].value) == len(told)

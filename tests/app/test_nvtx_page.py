@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.ui import icicle as boxes
+from app.ui.icicle import Node
 from app.views.ranges import charts, icicle, steps
-from app.views.ranges.charts import Node
 from profiledb.query import analysis
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
@@ -232,7 +233,7 @@ def test_a_warm_up_is_not_called_as_long_as_the_rest(dashboard: Dashboard, libra
 
 def test_charts_escape_names_and_scale() -> None:
     nodes = [Node("all", "", "All", 0, "", 0), Node("1", "all", HOSTILE, 1, "", 1)]
-    assert "<script>" not in charts.icicle(nodes, "dark").to_json()
+    assert "<script>" not in boxes.icicle(nodes, "dark").to_json()
     rows = pd.DataFrame({"nth": [1, 2, 3], "number": [1, 2, 3], "thread": "1 / 1", "start_ns": [0, 1, 2]})
     rows = rows.assign(
         name=HOSTILE, cpu_ns=[900, 10, 12], gpu_ns=math.nan, busy_ns=math.nan, operations=math.nan, closed=True

@@ -14,7 +14,7 @@ from bench.pages import dashboard, wait_at_rest
 from profiledb.report.catalog import LAUNCHES
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES, ingest_files
-from tests.support import sweep
+from tests.support import exports, sweep
 
 pytestmark = [
     pytest.mark.browser,
@@ -33,6 +33,8 @@ STREAMLITS = (
 """What is Streamlit's own and cannot be changed from a page: the rule, and the elements that break it."""
 OF_OTHERS = {"tasks": "tasks.sqlite", "power": "energy.sqlite"}
 """Reports that have a file of a kind beside them, for the pages that show it."""
+FEW = "few.sqlite"
+"""A report whose menu has gray pages."""
 TRAINING, MEASURED, OTHER = "transformer_training.sqlite", "transformer_training.ncu-rep", "energy.sqlite"
 
 RUN = """async known => {
@@ -57,11 +59,12 @@ PALE = """() => {
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a report for every page."""
+    """A data folder with a report for every page, and one without the data of most."""
     folder = tmp_path_factory.mktemp("accessibility")
     names = ("transformer_training", "attention", "energy", "tasks")
     files = [path for name in names for path in SAMPLES.glob(f"{name}.*") if path.suffix != ".nsys-rep"]
-    ingest_files(folder, files)
+    few = exports.write(folder / FEW, exports.kernels(exports.kernel(1_000, 2_000)))
+    ingest_files(folder, [*files, few])
     return folder
 
 
@@ -71,15 +74,8 @@ def address(data: Path) -> Iterator[str]:
         yield running
 
 
-def turns(theme: Theme) -> list[View | None]:
-    """The pages whose turn it is in this theme, None for the Library: each in the one or the other."""
-    return sweep.part([None, *VIEWS], 4 + (theme == "dark"), parts=2)
-
-
-def path(view: View | None, library: Library) -> str:
+def path(view: View, library: Library) -> str:
     """The address of a page with a report that fills it."""
-    if view is None:
-        return "/"
     name = MEASURED if view.subject == LAUNCHES else OF_OTHERS.get(view.beside or "", TRAINING)
     if view.url == "attention":
         name = "attention.sqlite"
@@ -102,7 +98,8 @@ def test_no_page_breaks_a_rule(page: Page, address: str, data: Path, theme: Them
     page.set_default_timeout(180_000)
     page.emulate_media(color_scheme=theme)
     found = {}
-    for where in (path(view, library) for view in turns(theme)):
+    every = ["/", f"/overview?report={FEW}", *(path(view, library) for view in VIEWS)]
+    for where in sweep.part(every, 4 + (theme == "dark"), parts=2):
         page.goto(address + where)
         wait_at_rest(page, '[data-testid="stHeading"]')
         if rules := broken(page):

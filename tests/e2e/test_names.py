@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
+from app.ui.names import BOX_PX
+from app.views.library.table import COLUMNS
+from app.views.library.table import ROW_PX as LIBRARY_ROW_PX
 from bench.pages import dashboard
 from profiledb.query import analysis
 from profiledb.report.library import Library
@@ -99,6 +102,22 @@ def test_a_name_under_the_pointer_is_whole_and_copied_with_one_click(
     page.keyboard.press("Escape")
     expect(card(page)).to_be_hidden()
     assert "/kernels?" in page.url
+
+
+def test_the_library_shows_names_as_a_whole(page: Page, address: str) -> None:
+    """Its rows have a box before the first column, and a column of buttons, which has no names."""
+    page.goto(address)
+    cells = page.get_by_test_id("glide-cell-2-0"), page.get_by_test_id("glide-cell-2-1")
+    expect(cells[1]).to_be_attached()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.get_by_test_id("stBidiComponentIsolated").get_by_role("button", include_hidden=True)).to_be_attached()
+    begin = BOX_PX + dict(COLUMNS.values())["Open"]
+    box = inside(page.get_by_test_id("stDataFrame"))
+    for row in (1, 0):
+        page.mouse.move(box["x"] + begin + 8, box["y"] + (row + 1.5) * LIBRARY_ROW_PX, steps=4)
+        expect(card(page).locator("code")).to_have_text(str(cells[row].text_content()))
+    page.mouse.move(box["x"] + begin - 8, box["y"] + 1.5 * LIBRARY_ROW_PX, steps=4)
+    expect(card(page)).to_be_hidden()
 
 
 def test_keys_reach_names_without_opening_them(page: Page, address: str, full: dict[tuple[str, str], str]) -> None:

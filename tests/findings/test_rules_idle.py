@@ -2,12 +2,13 @@
 
 from itertools import pairwise
 
+import duckdb
 import pytest
 
 from profiledb.report.library import Library
 from tests.support import memory_reports as made
-from tests.support.found import judged, spans, union, window
-from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.found import judged, rows, spans, union, window
+from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
 from tests.support.waits import LOAD, MS, by_hand, capture, during, in_steps, looked_into, ranges, sampled, share
 
 __all__ = ["make_library", "make_publish"]  # fixtures
@@ -122,3 +123,39 @@ def test_garbage_collection_by_samples(library: Library, publish: Publish) -> No
     made_up = by_hand(publish, kernels, cpu_sample=samples, callchain=chains, string=names)
     finding = judged(library, made_up, "garbage_collection")
     assert (finding.facts["told_by"], finding.saving_ns) == ("CPU samples", 39_980 // 2)
+
+
+def test_fluctuating_use(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """By hand: of 100 samples of a GPU that works for 1,000 ns, the last 30 are next to idle; one lies outside."""
+
+    def measured(title: str, busy: int, samples: int = 100) -> str:
+        def fill(db: duckdb.DuckDBPyConnection) -> None:
+            made.fill(db, 1_000, ((0, 1_000),), kernel=[kernel(1, 1, 0, 1_000)])
+            insert(db, "gpu_metric_name", [{"gpu_id": 0, "metric_id": 1, "name": title}])
+            db.execute(f'ALTER TABLE gpu_metric ADD COLUMN "{title}" DOUBLE')
+            values = [busy if i < 70 else 9 for i in range(samples)]
+            times = [(10 * i, value) for i, value in enumerate(values)] + [(5_000, 0)]
+            insert(db, "gpu_metric", [{"gpu_id": 0, "time_ns": t, title: value} for t, value in times])
+
+        return publish(fill)
+
+    found = judged(library, measured("GR Active [Throughput %]", 90), "fluctuating_use")
+    assert (found.verdict, found.severity, found.value) == ("fires", "note", 30.0)
+    assert (found.facts["samples"], found.facts["high_pct"], found.facts["median_pct"]) == (100, 90, 90)
+    assert judged(library, measured("SMs Active [Throughput %]", 60), "fluctuating_use").value == 0
+    assert judged(library, measured("GR Active", 90, 40), "fluctuating_use").verdict == "cannot_judge"
+    assert judged(library, measured("DRAM Read", 90), "fluctuating_use").verdict == "cannot_judge"
+    assert "--gpu-metrics-devices" in sampled(nsys_samples, "idle_fixed", "fluctuating_use").command
+
+
+def test_fluctuating_use_of_a_sample(nsys_samples: Library) -> None:
+    """Against the samples of the raw export."""
+    sample = "transformer_inference"
+    low, high = window(sample)
+    (metric,) = rows(sample, "SELECT metricId FROM TARGET_INFO_GPU_METRICS WHERE metricName LIKE 'GR Active%'")[0]
+    read = rows(sample, f"SELECT timestamp, value FROM GPU_METRICS WHERE metricId = {metric}")
+    values = sorted(value for time, value in read if low <= time <= high)
+    found = sampled(nsys_samples, sample, "fluctuating_use")
+    assert found.facts["samples"] == len(values)
+    assert found.value == pytest.approx(100 * sum(value < 10 for value in values) / len(values))
+    assert found.verdict == "clear"

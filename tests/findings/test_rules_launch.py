@@ -1,5 +1,7 @@
 """Rules about launches and synchronization: on samples against the raw export, and on small captures by hand."""
 
+import random
+
 import duckdb
 import pytest
 
@@ -7,8 +9,8 @@ from profiledb.report.library import Library
 from tests.second import idle
 from tests.second.raw import Capture
 from tests.support import memory_reports as made
-from tests.support.found import judged
-from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.found import judged, union
+from tests.support.page_reports import Publish, kernel, make_library, make_publish
 from tests.support.waits import SYNC, by_hand, capture, looked_into, outermost, sampled, share
 
 __all__ = ["make_library", "make_publish"]  # fixtures
@@ -118,3 +120,47 @@ def test_graph_breaks(nsys_samples: Library, library: Library, publish: Publish)
     assert judged(library, captured(0, 1, 2), "graph_breaks").verdict == "clear"
     assert sampled(nsys_samples, "launches_graph", "graph_breaks", warmup="exclude").verdict == "clear"
     assert sampled(nsys_samples, "launches_tiny", "graph_breaks").verdict == "cannot_judge"
+
+
+def on_streams(publish: Publish, several: list[tuple[int, int, int]]) -> str:
+    """A capture of kernels: stream, begin and end."""
+    ran = [kernel(i, 1, start, end, stream_id=stream) for i, (stream, start, end) in enumerate(several)]
+    busy = [(start, end) for _, start, end in several]
+    return publish(lambda db: made.fill(db, max(end for _, end in busy), tuple(sorted(busy)), kernel=ran))
+
+
+def test_one_stream_of_several(library: Library, publish: Publish) -> None:
+    """No report at hand has it: by hand, 120 kernels of 100 ns on one stream and 6 of 10 ns on another, in turn."""
+    main = [(7, 1_000 * i, 1_000 * i + 100) for i in range(120)]
+    found = judged(
+        library, on_streams(publish, main + [(8, 1_000 * i + 500, 1_000 * i + 510) for i in range(6)]), "one_stream"
+    )
+    assert (found.verdict, found.severity, found.saving_ns) == ("fires", "note", None)
+    assert found.value == pytest.approx(100 * 12_000 / 12_060)
+    assert (found.facts["streams"], found.facts["others"], found.facts["stream"]) == (2, 6, 7)
+    assert found.facts["overlap_pct"] == 0
+    beside = [(8, start + 50, end + 50) for _, start, end in main]
+    both = judged(library, on_streams(publish, main + beside), "one_stream")
+    assert (both.verdict, both.value) == ("clear", 0)
+    assert both.facts["overlap_pct"] == pytest.approx(100 * 50 / 150)
+    hardly = judged(library, on_streams(publish, [*main, (8, 500, 510)]), "one_stream")
+    assert (hardly.verdict, hardly.value) == ("clear", 0), "one kernel elsewhere is no use of streams"
+
+
+def test_one_stream_needs_several_and_enough(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    few = on_streams(publish, [(7, 0, 10), (8, 20, 30)])
+    assert judged(library, few, "one_stream").why == "No GPU has enough kernels on several streams."
+    assert sampled(nsys_samples, "launches_tiny", "one_stream").verdict == "cannot_judge"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_overlap_of_streams_is_that_of_their_unions(library: Library, publish: Publish, seed: int) -> None:
+    draw = random.Random(seed)
+    several = []
+    for _ in range(150):
+        start = draw.randrange(20_000)
+        several.append((draw.choice((7, 7, 7, 8, 9)), start, start + draw.randrange(1, 300)))
+    every = union([(start, end) for _, start, end in several])
+    streams = sum(union([(s, e) for one, s, e in several if one == stream]) for stream in (7, 8, 9))
+    found = judged(library, on_streams(publish, several), "one_stream")
+    assert found.facts["overlap_pct"] == pytest.approx(100 * (streams - every) / every)

@@ -10,6 +10,7 @@ from ingest.opening import Opening
 from profiledb.query import kept, request
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
+from profiledb.timeline import build
 from tests.conftest import ROOT, SAMPLES, wait_until
 
 REPORT = "transformer_inference.sqlite"
@@ -29,6 +30,7 @@ def test_the_worker_prepares_a_report_after_it_is_ready(tmp_path: Path) -> None:
         last = request.build(library, report.id, "range_facts", {"warmup": "exclude"})
         plain = request.build(library, report.id, "range_facts")
         wait_until(lambda: any(kept.read(library, one) is not None for one in (last, plain)))
+        wait_until(build.path(library.reports, report.id).exists)
     finally:
         assert worker.stdin
         worker.stdin.close()

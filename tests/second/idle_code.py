@@ -6,27 +6,39 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from tests.second.idle import SHORT, gaps
+from tests.second.python_stacks import stacks
 from tests.second.raw import Capture
 
 
 def by_function(capture: Capture) -> dict[tuple[str, str | None], dict[str, Any]]:
     """CPU samples in host code of gaps by function and file of its module."""
-    inside = _inside(capture)
+    inside = _inside(
+        capture, [(one["globalTid"], one["start"], one["id"]) for one in capture.table("COMPOSITE_EVENTS")]
+    )
     chains = defaultdict(list)
     for frame in capture.table("SAMPLING_CALLCHAINS"):
         chains[frame["id"]].append(frame)
     samples: Counter[tuple[str, str | None]] = Counter()
     for number in inside:
         chain = sorted(chains[number], key=lambda frame: frame["stackDepth"])
-        samples[_frame(capture, chain[0]) if chain else ("[no symbol]", None)] += 1
+        samples[frame_of(capture, chain[0]) if chain else ("[no symbol]", None)] += 1
     return {where: {"samples": count, "share_pct": 100 * count / len(inside)} for where, count in samples.items()}
 
 
-def _inside(capture: Capture) -> list[int]:
-    """The ids of the samples that were taken while their thread was to launch what ends a gap, and in no call."""
+def of_python(capture: Capture) -> dict[tuple[str, str], dict[str, Any]]:
+    """Python stacks in host code of gaps by the innermost function and its file."""
+    taken = stacks(capture, "Python Periodic Sampling")
+    inside = _inside(capture, [(one.tid, one.at, number) for number, one in enumerate(taken)])
+    leaves = [taken[number].frames[0] for number in inside]
+    samples = Counter((function, file.rpartition("/")[2]) for function, file, _ in leaves)
+    return {where: {"samples": count, "share_pct": 100 * count / len(inside)} for where, count in samples.items()}
+
+
+def _inside(capture: Capture, samples: list[tuple[int, int, int]]) -> list[int]:
+    """Of samples (thread, moment, number) those taken while the thread was to launch what ends a gap, in no call."""
     times = defaultdict(list)
-    for sample in capture.table("COMPOSITE_EVENTS"):
-        times[sample["globalTid"]].append((sample["start"], sample["id"]))
+    for tid, at, number in samples:
+        times[tid].append((at, number))
     calls = defaultdict(list)
     for call in (*capture.calls, *capture.os_calls):
         calls[call.tid].append((call.start, call.end))
@@ -45,7 +57,7 @@ def _inside(capture: Capture) -> list[int]:
     return found
 
 
-def _frame(capture: Capture, frame: dict[str, Any]) -> tuple[str, str | None]:
+def frame_of(capture: Capture, frame: dict[str, Any]) -> tuple[str, str | None]:
     """A function and the file of its module; the latter in brackets where there is no symbol."""
     module = capture.string(frame["module"]).rpartition("/")[2]
     name = capture.string(frame["symbol"])

@@ -17,4 +17,10 @@ def test_functions_of_cpu_samples_in_gaps(sample: Sample) -> None:
             sample.ask("idle_code")
         return
     assert second
-    agree(keyed(sample.ask("idle_code", limit=10**6), "function", "module"), second)
+    agree(keyed(sample.ask("idle_code", source="cpu", limit=10**6), "function", "module"), second)
+
+
+@EVERY
+def test_python_functions_in_gaps(sample: Sample) -> None:
+    if second := idle_code.of_python(sample.capture):
+        agree(keyed(sample.ask("idle_code", limit=10**6), "function", "module"), second)

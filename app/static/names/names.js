@@ -126,7 +126,7 @@ class Card {
     const head = rest > 0 && rest <= 2 * this.data.row ? rest : this.data.row;
     if (y < box.top + head) return null;
     const row = Math.floor((y - box.top - head + scroller.scrollTop) / this.data.row);
-    let right = box.left - scroller.scrollLeft;
+    let right = box.left - scroller.scrollLeft + this.data.before;
     let next = 1;
     for (const title of grid.querySelectorAll("th")) {
       const width = this.data.widths[title.textContent];

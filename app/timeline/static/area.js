@@ -3,8 +3,10 @@
 /** @import { Area } from "./types.js" */
 /** @import { Timeline } from "./timeline.js" */
 
-import { button, h, table } from "./dom.js";
+import { fileName } from "./picture.js";
+import { button, h, save, table } from "./dom.js";
 import { bytes, count, duration, moment, percent } from "./time.js";
+import { get } from "./wire.js";
 
 /**
  * @typedef {{lane: number, count: number, sum_ns: number, mean_ns: number, min_ns: number, median_ns: number, max_ns: number, busy_ns: number, share: number}} LaneSum
@@ -59,7 +61,21 @@ function actions(app, area) {
     button("Show this time on all pages", "Use on all pages", () => app.mounted.setTriggerValue("select", { from: Math.round(area.from), to: Math.round(area.to) })),
     h("a", { href: app.page(`compare?${query}`), target: "_self" }, "Compare this time"),
     button("Zoom to this time (F)", "Zoom to it", () => app.fit()),
+    button("Save this time as a trace for ui.perfetto.dev", "Perfetto trace", () => void saveTrace(app, area)),
     area.lanes.length ? button("Select the same time on all lanes", "All lanes", () => app.select({ ...area, lanes: [] })) : null);
+}
+
+/** @param {Timeline} app @param {Area} area */
+async function saveTrace(app, area) {
+  app.say("The trace is being made.");
+  try {
+    const query = { from: Math.floor(area.from), to: Math.ceil(area.to) };
+    const found = await (await get(app.url("trace", query), app.asking.signal)).blob();
+    save(found, `${fileName(app)}.pftrace`);
+    app.say(`A trace of ${bytes(found.size)} is saved.`);
+  } catch (error) {
+    if (!app.asking.signal.aborted) app.say(/** @type {Error} */ (error).message);
+  }
 }
 
 /**

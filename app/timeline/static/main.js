@@ -83,7 +83,7 @@ async function lanes(base, signal, note) {
   for (;;) {
     const told = await json(`${base}lanes`, signal);
     if (!told.building) return told;
-    note.textContent = "Preparing the timeline of this report: once, for a large one some seconds …";
+    note.textContent = "Preparing the timeline. This happens once per report, and takes some seconds for a large one.";
     await new Promise((done) => setTimeout(done, AGAIN_MS));
   }
 }

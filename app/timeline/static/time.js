@@ -50,12 +50,14 @@ export function count(value) {
 }
 
 /**
- * Bytes as text.
+ * Bytes as text, in powers of 1000 and with three digits, as on the other pages.
  * @param {number} value
  */
 export function bytes(value) {
-  const power = value >= 1 ? Math.min(4, Math.floor(Math.log2(value) / 10)) : 0;
-  return `${(value / 1024 ** power).toFixed(power ? 1 : 0)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
+  const power = value >= 999.5 ? Math.min(4, Math.floor(Math.log10(value * 1.0005) / 3)) : 0;
+  const shown = value / 1000 ** power;
+  const digits = power === 0 || shown >= 99.95 ? 0 : shown >= 9.995 ? 1 : 2;
+  return `${shown.toFixed(digits)} ${["B", "KB", "MB", "GB", "TB"][power]}`;
 }
 
 /**

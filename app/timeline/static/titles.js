@@ -33,7 +33,7 @@ export class Titles {
   corner() {
     const { app } = this, hidden = app.lanes.hidden.size, { selected } = app;
     fill(app.stage.corner,
-      selected && button("All pages show this time alone: show all of it again", `Selected: ${duration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
+      selected && button("All pages show only this time. Click to show all of it", `Selected: ${duration(selected.to - selected.from)} ×`, () => app.mounted.setTriggerValue("select", {}), { class: "link" }),
       hidden ? button("Show the hidden lanes again", `Show ${hidden} hidden`, () => {
         app.lanes.hidden.clear();
         app.laid();

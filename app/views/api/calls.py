@@ -9,10 +9,10 @@ from app.ui import heads, shares, tables
 
 CUDA = heads.of(
     "api_calls",
-    heads.use("function", width=300),
+    heads.use("function", width=280),
     heads.bar("share_pct", width=110),
     "total_ns",
-    heads.use("category", name="for", width=160),
+    heads.use("category", name="for", width=184),
     "calls",
     "avg_ns",
     "median_ns",

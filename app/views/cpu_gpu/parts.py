@@ -96,7 +96,8 @@ def crossings(crossovers: Sequence[Crossover], *, more: int) -> None:
     )
     tables.table(rows, CROSSINGS, key="crossover-crossings", download="crossover.csv", hidden=_DOWNLOADED)
     if more > 0:
-        st.caption(f"{fmt.count(more)} more tasks: run python \\-m profiledb crossover to list all.")
+        st.caption(f"{fmt.count(more)} more tasks. To list all, run:")
+        st.code("warpdeck crossover REPORT", language=None)
 
 
 def times(report_id: str, rows: pd.DataFrame) -> None:

@@ -47,7 +47,7 @@ def _on_timeline(report_id: str, finding: Finding) -> None:
     timed = next((piece for piece in finding.evidence if "end_ns" in piece), None)
     if timed:
         times = float(timed["start_ns"]), float(timed["end_ns"])
-        links.to_timeline(report_id, "The first on the timeline", *times)
+        links.to_timeline(report_id, "Show the first on the timeline", *times)
 
 
 def _columns(unit: str) -> list[Col]:

@@ -45,13 +45,9 @@ def unjudged(findings: Sequence[Finding]) -> None:
     if captured:
         st.subheader("Not judged", anchor=False)
     for why, command, titles in captured:
-        st.markdown(f"**{fmt.plain(why)}** Not judged: {fmt.plain(', '.join(titles))}.")
+        st.markdown(f"**{fmt.plain(why)}** Rules that need this: {fmt.plain(', '.join(titles))}.")
         st.code(command, language=None)
-    rest = [
-        f"- {fmt.plain(why)} Not judged: {fmt.plain(', '.join(titles))}."
-        for (why, command), titles in said
-        if not command
-    ]
+    rest = [f"- {fmt.plain(why)} ({fmt.plain(', '.join(titles))})" for (why, command), titles in said if not command]
     if rest:
         with st.expander(f"Nothing to judge ({sum(len(titles) for (_, command), titles in said if not command)})"):
             st.markdown("\n".join(rest))
@@ -82,7 +78,7 @@ def rulebook(findings: Sequence[Finding]) -> None:
         )
         tables.table(rows, _RULE_COLUMNS, key="rules", download="rules.csv")
         st.caption(
-            "Thresholds can be changed in the folder that WARPDECK_RULES names: thresholds.toml. Rules of your own go"
+            "To change thresholds, put thresholds.toml into the folder that WARPDECK_RULES names. Rules of your own go"
             " there, too."
         )
         if own := [one.rule.name for one in findings if one.rule.own]:

@@ -25,7 +25,8 @@ def show() -> None:
         ]
     )
     if not costly:
-        st.markdown("No rule finds anything that costs time.")
+        judged = fires or clear
+        st.markdown("No rule finds anything that costs time." if judged else "This report lacks what the rules need.")
     for finding in costly:
         card.show(manifest.id, finding)
     if costly:

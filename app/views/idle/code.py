@@ -1,4 +1,4 @@
-"""Which code the CPU ran while a GPU was idle, where the report has CPU samples."""
+"""Which code the CPU ran while a GPU was idle, where the report has samples of the CPU or of Python."""
 
 import streamlit as st
 
@@ -18,16 +18,17 @@ COLUMNS = heads.of(
 
 
 def show(report_id: str) -> None:
-    """Draws the section, where a GPU was idle; raises NotCapturedError where the report has no CPU samples."""
+    """Draws the section, where a GPU was idle; raises NotCapturedError where the report has no samples."""
     rows = session.run(report_id, "idle_code")
     if session.run(report_id, "idle_reasons").empty:
         return
     st.subheader("CPU code during gaps", anchor=False)
     if rows.empty:
-        st.caption("No CPU sample lies in the non-CUDA code of these gaps.")
+        st.caption("No sample lies in the non-CUDA code of these gaps.")
         return
     tables.table(rows, COLUMNS, key="idle-code", download="idle_code.csv", height=shares.height(len(rows)))
+    stacks = rows["source"].iloc[0]
     st.caption(
-        f"{fmt.count(rows['samples'].sum())} CPU samples of the threads that launch, taken in non-CUDA code while the"
-        " GPU was idle. Only a running thread is sampled."
+        f"{fmt.count(rows['samples'].sum())} {stacks} samples of the threads that launch, taken in non-CUDA code while"
+        f" the GPU was idle.{' Only a running thread is sampled.' if stacks == 'CPU' else ''}"
     )

@@ -41,9 +41,9 @@ GAP_COLUMNS = heads.of(
     "gpu_id",
     heads.use("reason", name="words", width=160),
     "covered_pct",
-    heads.use("range", width=260),
+    heads.use("range", width=210),
     "range_pct",
-    heads.use("function", width=180),
+    heads.use("function", width=150),
     heads.use("next", width=230),
     heads.use("next_range", width=200),
     "launched_ns",
@@ -93,9 +93,7 @@ def show(report_id: str) -> None:
 def _why(reasons: pd.DataFrame, gaps: pd.DataFrame, ranges: pd.DataFrame, sampled: pd.DataFrame) -> str:
     """What took most of the idle time, in which range and code, and what to do about it, as Markdown."""
     top = reasons.iloc[0]
-    name = idle_words.REASONS.get(top["reason"], top["reason"])
-    takes = idle_words.TAKES.get(top["reason"], f"{name} takes {{share}} of idle time.")
-    sentence = takes.format(share=fmt.percent(top["share_pct"]))
+    sentence = idle_words.TAKES[top["reason"]].format(share=fmt.percent(top["share_pct"]))
     where = places.place(ranges) if len(ranges) else None
     if where is not None:
         sentence += f" The CPU was in {code(where['range'])} for {fmt.percent(where['share_pct'])} of it."

@@ -11,7 +11,7 @@ from app.ui import heads, page, shares, tables
 
 COLUMNS = heads.of(
     "launch_times",
-    heads.use("name", width=250),
+    heads.use("name", width=234),
     "launches",
     "call_ns",
     "queue_ns",
@@ -20,7 +20,7 @@ COLUMNS = heads.of(
     "median_queue_ns",
     "median_kernel_ns",
     "host_bound_pct",
-    heads.use("class", width=140),
+    heads.use("class", width=156),
 )
 MOST_PCT, FEW_PCT = 50.0, 10.0
 ENOUGH = 20

@@ -17,8 +17,20 @@ REASONS = {
 }
 """What people read for each reason of ``idle_reasons``."""
 
-TAKES = {"host code": "The CPU ran non-CUDA code for {share} of idle time."}
-"""Sentences on the largest reason, where it is not just named."""
+TAKES = {
+    "host code": "The CPU ran non-CUDA code for {share} of idle time.",
+    "launch call": "The CPU was in launch calls for {share} of idle time.",
+    "synchronization": "The CPU waited in synchronization for {share} of idle time.",
+    "copy call": "The CPU was in memcpy or memset calls for {share} of idle time.",
+    "allocation": "The CPU allocated or freed memory for {share} of idle time.",
+    "module loading": "The CPU loaded modules for {share} of idle time.",
+    "other CUDA call": "The CPU was in other CUDA calls for {share} of idle time.",
+    "OS runtime call": "The CPU was in OS runtime calls for {share} of idle time.",
+    "launch latency": "Work was launched and had not started for {share} of idle time.",
+    "between operations": "Short gaps between operations take {share} of idle time.",
+    "unknown": "The cause of {share} of idle time is unknown.",
+}
+"""Sentences on the largest reason."""
 
 ADVICE = {
     "launch call": "The GPU waited for launch calls. Fewer and larger kernels, or a CUDA graph, need fewer of them.",

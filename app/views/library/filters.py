@@ -6,9 +6,13 @@ from datetime import date, datetime
 
 import streamlit as st
 
-from app.ui import bound, page
+from app.ui import bound, found, page
 from app.ui import format as fmt
+from profiledb.findings.digest import Found
 from profiledb.report.catalog import Manifest
+
+Known = Mapping[str, Sequence[Found]]
+"""What fires in each report that was judged, by id."""
 
 
 @dataclass(frozen=True)
@@ -19,20 +23,25 @@ class Filters:
     kinds: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
     since: date | None = None
     until: date | None = None
 
 
-def choose(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]]) -> Filters:
+def choose(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]], known: Known) -> Filters:
     """Draws the filters and returns what was chosen."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input("Search", placeholder="Name, GPU, command or label", width=240, **bound.text("q"))
         kinds = _any_of("Kind", "kind", _sorted(r.kind for r in reports), page.kind_title)
         gpus = _any_of("GPU", "gpu", _sorted(r.gpu for r in reports), fmt.visible)
         chosen = _any_of("Label", "label", _sorted(name for names in labels.values() for name in names), fmt.visible)
+        fired = {one.rule for every in known.values() for one in every}
+        titles = {name: rule.title for name, rule in found.rules().items() if name in fired}
+        named = sorted(titles, key=lambda name: titles[name].casefold())
+        rules = _any_of("Finding", "finding", named, titles.__getitem__) if named else []
         days = st.date_input("Captured", value=[], width=250, **bound.days("captured"))
     since, until = _span(days)
-    return Filters(text, tuple(kinds), tuple(gpus), tuple(chosen), since, until)
+    return Filters(text, tuple(kinds), tuple(gpus), tuple(chosen), tuple(rules), since, until)
 
 
 def _any_of(title: str, key: str, options: Sequence[str], shown: Callable[[str], str]) -> list[str]:
@@ -41,13 +50,23 @@ def _any_of(title: str, key: str, options: Sequence[str], shown: Callable[[str],
     )
 
 
-def matching(reports: Iterable[Manifest], labels: Mapping[str, Sequence[str]], filters: Filters) -> list[Manifest]:
+def matching(
+    reports: Iterable[Manifest], labels: Mapping[str, Sequence[str]], filters: Filters, known: Known
+) -> list[Manifest]:
     """The reports that every filter lets through, in their order.
 
+    Of findings all that are chosen must fire: reports that nobody has judged pass only where none is chosen.
     The search asks for each of its words somewhere in name, id, GPU, command and labels, without regard to case.
     """
     words = filters.text.casefold().split()
-    return [r for r in reports if _fits(r, labels.get(r.id, ()), filters) and _has(r, labels.get(r.id, ()), words)]
+    fired = {report_id: {one.rule for one in every} for report_id, every in known.items()}
+    return [
+        r
+        for r in reports
+        if set(filters.rules) <= fired.get(r.id, set())
+        and _fits(r, labels.get(r.id, ()), filters)
+        and _has(r, labels.get(r.id, ()), words)
+    ]
 
 
 def _fits(report: Manifest, labels: Sequence[str], filters: Filters) -> bool:

@@ -69,7 +69,8 @@ def _announce(jobs: Sequence[Job]) -> None:
 def _worker(status: worker.Status) -> None:
     """Nothing while all is well: only what keeps files from being read is worth a line."""
     if status.state == "off":
-        st.warning("No importer is running. Start one with `warpdeck ingest`.", icon=":material/pause_circle:")
+        st.warning("No importer is running. Start one with:", icon=":material/pause_circle:")
+        st.code("warpdeck ingest", language=None)
     elif status.state == "stopped":
         st.warning("The importer stopped and will restart in a moment.", icon=":material/warning:")
         page.words(status.reason, "Last output")
@@ -113,8 +114,11 @@ def _failure(job: Job) -> None:
     text, buttons = st.columns([5, 2], vertical_alignment="top")
     with text.container(gap="xxsmall"):
         st.markdown(_sentence(job))
-        if job.hint:
-            st.caption(fmt.sentence(job.hint))
+        said, command = page.hint(job.hint)
+        if said:
+            st.markdown(said)
+        if command:
+            st.code(command, language=None)
         page.words(job.detail)
     if not access.may_edit():
         return

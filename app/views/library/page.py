@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import session, worker
-from app.ui import report_links
+from app.ui import found, report_links
 from app.views.library import actions, jobs, sidecars, table, tour, upload
 from app.views.library import filters as library_filters
 
@@ -37,13 +37,14 @@ def page() -> None:
 def _list() -> None:
     reports, labels = session.reports(), session.labels()
     partners = report_links.partners(reports, session.links())
-    filters = library_filters.choose(reports, labels)
-    matches = library_filters.matching(reports, labels, filters)
+    known = found.known(reports)
+    filters = library_filters.choose(reports, labels, known)
+    matches = library_filters.matching(reports, labels, filters, known)
     total = f"{len(reports):,} report" + ("" if len(reports) == 1 else "s")
     above = st.container(horizontal=True, vertical_alignment="center", key="library-bar")
     above.caption(total if len(matches) == len(reports) else f"{len(matches):,} of {total}", width="content")
     if matches:
-        selected = table.show(matches, labels, partners)
+        selected = table.show(matches, labels, partners, known)
         with above:
             actions.bar(selected, labels, partners)
     else:

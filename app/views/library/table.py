@@ -2,13 +2,15 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import page, tables, written
+from app.ui import found, names, page, tables, written
+from profiledb.findings.digest import Found
 from profiledb.report.catalog import Manifest
 
 ROW_PX = 34
@@ -16,14 +18,25 @@ SCREEN = 22
 """Rows that a screen has room for; a longer table scrolls by itself."""
 SAMPLE = "sample"
 LINKED = "linked"
+_NAMED = ("Name", "Worst finding", "GPU")
+"""Headings of columns whose cells are cut where they are long; the card shows them as a whole."""
+COLUMNS = {
+    "open": ("Open", 60), "name": ("Name", 216), "worst": ("Worst finding", 172), "kind": ("Kind", 116),
+    "gpu": ("GPU", 164), "captured": ("Captured (UTC)", 128), "duration": ("Duration", 84),
+    "kernels": ("Kernels", 84), "size": ("Size", 76), "labels": ("Labels", 130),
+}  # fmt: skip
+"""Heading and pixels of each column."""
 _WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": tables.text}
 
 Texts = Mapping[str, Sequence[str]]
 """Texts by report id."""
+Known = Mapping[str, Sequence[Found]]
+"""What fires in each report that was judged, by id."""
+NOTHING = "Nothing costs time"
 
 
-def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> pd.DataFrame:
-    """One row a report: open, name, kind, gpu, captured (UTC), duration (ns), kernels, size (bytes), labels.
+def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known) -> pd.DataFrame:
+    """One row a report: open, name, worst, kind, gpu, captured (UTC), duration (ns), kernels, size (bytes), labels.
 
     Before the labels that people gave stand those of ours: that it is a sample, that it is linked to a report.
     """
@@ -31,6 +44,7 @@ def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> pd.Dat
         {
             "open": "Open",
             "name": fmt.visible(r.name),
+            "worst": worst(known.get(r.id)),
             "kind": page.kind_title(r.kind),
             "gpu": fmt.visible(r.gpu) or None,
             "captured": r.captured_at,
@@ -48,9 +62,20 @@ def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> pd.Dat
     return listed
 
 
-def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Manifest]:
+def worst(every: Sequence[Found] | None) -> str | None:
+    """The finding that costs most, with its severity; None of a report that nobody has judged."""
+    if every is None:
+        return None
+    first = next((one for one in every if one.costs), None)
+    if first is None:
+        return NOTHING
+    rule = found.rules().get(first.rule)
+    return f"{found.TITLES[first.severity]}: {fmt.visible(rule.title if rule else first.rule)}"
+
+
+def show(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known) -> list[Manifest]:
     """Draws the table and returns the selected reports; opens the one whose button was pressed."""
-    rows = frame(reports, labels, partners)
+    rows = frame(reports, labels, partners, known)
     # The key changes with the rows: a selection of positions must not slip to other reports when one is added.
     turn = hashlib.sha256("".join(r.id for r in reports).encode()).hexdigest()[:12]
     event: Any = st.dataframe(
@@ -64,6 +89,15 @@ def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Ma
         selection_mode="multi-row",
         placeholder=fmt.MISSING,
     )
+    names.card(
+        f"library-{turn}",
+        names=_NAMED,
+        widths=dict(COLUMNS.values()),
+        row_px=ROW_PX,
+        whole={},
+        opens=False,
+        boxes=True,
+    )
     if click := st.session_state.get(f"open-{turn}"):
         page.open_report(reports[click["row"]])
     return [reports[row] for row in event.selection.rows if row < len(reports)]
@@ -72,14 +106,18 @@ def show(reports: Sequence[Manifest], labels: Texts, partners: Texts) -> list[Ma
 def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
     config = st.column_config
     labels = sorted({label for row in rows["labels"] for label in row} | {SAMPLE, LINKED})
-    return {
-        "open": config.ButtonColumn("Open", type="tertiary", width=60, key=f"open-{turn}"),
-        "name": config.TextColumn("Name", width=228),
-        "kind": config.TextColumn("Kind", width=116),
-        "gpu": config.TextColumn("GPU", width=172),
-        "captured": config.DatetimeColumn("Captured (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=128),
-        "duration": config.NumberColumn("Duration", width=96),
-        "kernels": config.NumberColumn("Kernels", format="%,d", width=88, help="Kernel launches in the report"),
-        "size": config.NumberColumn("Size", width=84, help="Size of the report file"),
-        "labels": config.MultiselectColumn("Labels", options=labels, color="gray", width=130),
+    made: dict[str, Any] = {
+        "open": partial(config.ButtonColumn, type="tertiary", key=f"open-{turn}"),
+        "name": config.TextColumn,
+        "worst": partial(
+            config.TextColumn, help="What costs most, of what pages show first. Empty until it is judged."
+        ),
+        "kind": config.TextColumn,
+        "gpu": config.TextColumn,
+        "captured": partial(config.DatetimeColumn, format="YYYY-MM-DD HH:mm", timezone="UTC"),
+        "duration": config.NumberColumn,
+        "kernels": partial(config.NumberColumn, format="%,d", help="Kernel launches in the report"),
+        "size": partial(config.NumberColumn, help="Size of the report file"),
+        "labels": partial(config.MultiselectColumn, options=labels, color="gray"),
     }
+    return {name: made[name](title, width=px) for name, (title, px) in COLUMNS.items()}

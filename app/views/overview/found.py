@@ -27,7 +27,9 @@ def show(manifest: Manifest) -> frozenset[str]:
         for one in fires[:MOST]:
             bound = found.bound(one)
             st.markdown(f"{found.badge(one)} {found.sentence(one)}" + (f" :gray[{fmt.plain(bound)}.]" if bound else ""))
-        _ways(manifest.id, [one.rule.group for one in fires[:MOST]], "All findings" if len(fires) > MOST else "What to do")
+        _ways(
+            manifest.id, [one.rule.group for one in fires[:MOST]], "All findings" if len(fires) > MOST else "What to do"
+        )
     told = {one.rule.group for one in fires[:MOST]}
     return frozenset(page for page, groups in _COVERS.items() if told.intersection(groups))
 

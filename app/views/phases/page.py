@@ -89,8 +89,9 @@ def _phases_missing(side: Side) -> None:
     if settled.optional(side.report.id, "range_paths", []).empty:
         st.info(
             "This report has no NVTX ranges, so there are no phases and no steps; the figures cover the whole"
-            f" selection. Capture with `{_CAPTURE}` and ranges in the program, or choose a time window."
+            " selection. Choose a time window, or mark phases with ranges in the program and capture again with:"
         )
+        st.code(_CAPTURE, language=None)
     else:
         st.info(
             "No range around these kernels is named like a phase, so the figures cover the whole selection."
@@ -109,7 +110,9 @@ def _stretches(report_id: str) -> None:
     low = int(busy["first_ns"].min())
     high = int((busy["first_ns"] + busy["active_ns"]).max())
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Set any time window in the bar above. In the time in which the GPU worked:", width="content")
+        st.caption(
+            "Choose a time window in the bar above, or a third of the time in which the GPU worked:", width="content"
+        )
         for number, name in enumerate(("First third", "Middle third", "Last third")):
             ends = [low + (high - low) * place // 3 for place in (number, number + 1)]
             ends[1] += number == 2  # what begins at the very end

@@ -108,4 +108,8 @@ def _kernel(row: "pd.Series[Any]") -> str:
 
 def _calls(row: "pd.Series[Any]") -> str:
     each = fmt.number(row["pass_calls"])
-    return f", in {fmt.count(row['calls'])} launches" if each is None else f", launched {each:,.4g} times per step"
+    return (
+        f", in {fmt.count(row['calls'])} launches"
+        if each is None
+        else f", launched {fmt.significant(each)} times per step"
+    )

@@ -33,7 +33,7 @@ def show(report_id: str, launch: int) -> None:
     _facts(row)
     for sentence in (limited(row), allowed(row), far(row)):
         if sentence:
-            st.caption(fmt.plain(sentence))
+            st.markdown(fmt.plain(sentence))
     if pd.isna(row["theoretical_pct"]):
         ncu_parts.lacking("No theoretical occupancy in this report.", "occupancy")
     _curves(ncu_parts.of_launch(report_id, "ncu_occupancy_curve", launch), row)

@@ -50,7 +50,7 @@ def _light(report_id: str, launch: "pd.Series[Any]") -> None:
     if rows:
         draw.chart(charts.bars(rows, theme.theme(), ticks=THRESHOLDS), "light")
     if isinstance(launch["verdict"], str):
-        st.caption(words.VERDICTS[launch["verdict"]])
+        st.markdown(words.VERDICTS[launch["verdict"]])
     else:
         ncu_parts.lacking(f"No verdict: {fmt.plain(launch['reason'])}.", "light")
     _breakdown(ncu_parts.of_launch(report_id, "ncu_breakdown", int(launch["launch_id"])))
@@ -91,7 +91,7 @@ def _stalls(rows: pd.DataFrame) -> None:
     stalls = top[top["reason"] != words.SELECTED].head(EXPLAINED)
     for reason in stalls["reason"]:
         if reason in words.STALLS:
-            st.caption(f"**{words.stall(reason)}**: {words.STALLS[reason]}")
+            st.markdown(f"**{words.stall(reason)}**: {words.STALLS[reason]}")
 
 
 def _latency(rows: pd.DataFrame, *, sampled: bool) -> str:

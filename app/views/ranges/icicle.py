@@ -7,8 +7,8 @@ import streamlit as st
 
 from app.ui import bound, draw, theme
 from app.ui import format as fmt
-from app.views.ranges import charts as charts_nvtx
-from app.views.ranges.charts import Node
+from app.ui import icicle as boxes
+from app.ui.icicle import Node
 from profiledb.studies import opening
 
 MOST = opening.TREE_BOXES
@@ -47,7 +47,7 @@ def show(rows: pd.DataFrame, facts: "pd.Series[Any]") -> None:
             f"No path takes more than {100 * LEAST_SHARE:g} % of the time, so the boxes would be too small to see."
         )
         return
-    draw.chart(charts_nvtx.icicle(drawn, theme.theme()), "icicle")
+    draw.chart(boxes.icicle(drawn, theme.theme()), "icicle")
     st.caption(_caption(rows, facts, measure))
 
 

@@ -69,7 +69,8 @@ def page() -> None:
     _chart(manifest.id, compute, shown, choice)
     parts.above(shown)
     if lacking := int(measured["flops_per_s"].isna().sum()):
-        st.markdown(f"{fmt.count(lacking)} measured kernels lack work or traffic. To record them, run `{parts.FLAGS}`.")
+        st.markdown(f"{fmt.count(lacking)} measured kernels lack work or traffic. To record them, run:")
+        st.code(parts.FLAGS, language=None)
     _measured(manifest.id, measured)
     _unmeasured(choice.keeps(rows[rows["match"] != "exact"]))
 
@@ -167,7 +168,7 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
         f"ncu covers {fmt.percent(row['covered_pct'])} of kernel time: {fmt.count(row['covered_kernels'])} of"
         f" {fmt.count(row['kernels'])} kernels"
         + (f"; another {fmt.percent(row['name_only_pct'])} in other launch shapes" if row["name_only_pct"] else "")
-        + ". Its figures are those of the launch with the median duration; times are those of this report."
+        + ". Figures of ncu are those of the launch with the median duration; times are those of this report."
     )
     vague = rows.dropna(subset=["ambiguous"])
     if len(vague):

@@ -20,9 +20,9 @@ KIND = "scaling"  # the parameter of the address that says what scaling is where
 _MEASURES = {"Efficiency": "efficiency_pct", "Speed-up": "speedup"}
 _NEEDED = (
     "Efficiency needs another run of the same program on another number of GPUs, ideally one. Name the reports"
-    " NAME_1, NAME_4_rank0, NAME_4_rank1, ..., or choose reports above. `python -m workloads profile ddp --ranks"
-    " 4` captures such runs."
+    " NAME_1, NAME_4_rank0, NAME_4_rank1, ..., or choose reports above. To capture such runs:"
 )
+_CAPTURE = "python -m workloads profile ddp --ranks 4"
 _HOW = (
     "Step times are means over steps and ranks of the whole report, without warm-up. Strong scaling divides one"
     " piece of work: efficiency N₀ · T(N₀) ÷ (N · T(N)). Weak scaling gives every rank the same work: efficiency"
@@ -96,6 +96,7 @@ def _charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
     with_base = rows["efficiency_pct"].notna()
     if not with_base.any():
         st.info(_NEEDED)
+        st.code(_CAPTURE, language=None)
     else:
         st.subheader("Relative to ideal", anchor=False)
         measure = st.segmented_control(

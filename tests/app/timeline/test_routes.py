@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 from starlette.applications import Starlette
 
 from app.timeline import routes
@@ -87,7 +88,8 @@ def test_a_tile_may_be_kept_and_nothing_else(client: Door) -> None:
         "tile?g=0&z=4&i=99999999999999999999999", "tile?g=0;DROP TABLE lane&z=1&i=0", "tile?g=0&z=1&i=1e3",
         "tile?g=0&z=1&i=%D9%A3", "names?ids=1,,x", "names?ids=" + "1," * 600, "event?lane=0&ref=4",
         "event?lane=1&ref=77777", "event?lane=99&ref=1", "event?lane=-1&ref=1", "near?lane=1&t=0&dir=up",
-        "near?by=best&name=4", "area?from=5&to=5&lanes=1", "area?from=0&to=9&lanes=0",
+        "near?by=best&name=4", "area?from=5&to=5&lanes=1", "trace?from=5&to=5", "trace?from=5",
+        "area?from=0&to=9&lanes=0",
         "area?from=0&to=9&lanes=" + "1," * 5000 + "1", "search?q=&how=part", "search?q=(&how=pattern",
         "search?q=x&how=like",
     ],
@@ -97,6 +99,18 @@ def test_what_cannot_be_is_refused_in_a_sentence(client: Door, way: str) -> None
     assert answer.status_code in (400, 414)
     assert answer.json()["error"].endswith(".")
     assert answer.headers["cache-control"] == "no-store"
+
+
+def test_a_trace_is_a_file_of_what_lies_in_a_time(client: Door) -> None:
+    answer = client.get(f"/_warpdeck/timeline/{REPORT}/trace?from=-1000000000&to=1000000000000")
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"] == 'attachment; filename="timeline.pftrace"'
+    assert answer.headers["cache-control"] == "no-store"
+    whole = Trace()
+    whole.ParseFromString(answer.content)
+    begun = sum(packet.track_event.type == TrackEvent.TYPE_SLICE_BEGIN for packet in whole.packet)
+    tree = client.get(f"/_warpdeck/timeline/{REPORT}/lanes").json()
+    assert begun == sum(lane["events"] for lane in tree["lanes"])
 
 
 @pytest.mark.parametrize("report", ["0" * 16, "x", "..", "%2e%2e", "0123456789ABCDEF", "0123456789abcdef.v2"])

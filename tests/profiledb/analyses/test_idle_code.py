@@ -125,6 +125,37 @@ def test_a_selection_and_short_gaps(library: Library, publish: Publish) -> None:
     assert run(library, report, "idle_code", limit=0) == []
 
 
+def test_python_stacks_tell_where_there_are_some(library: Library, publish: Publish) -> None:
+    """Three samples of the launching thread in host code; the CPU's say less, and back traces of calls are none."""
+    packages = "/usr/lib/python3.12/site-packages/torch/nn.py"
+    stacks: dict[int, tuple[tuple[str, str], ...]] = {
+        1: (("resize", packages), ("prepare", "/code/images.py"), ("main", "/code/run.py")),
+        2: (("read", "/code/a.py"),),
+    }
+    frames = [
+        {"stack_id": number, "depth": depth, "function": function, "file": file, "line": 1}
+        for number, stack in stacks.items()
+        for depth, (function, file) in enumerate(stack)
+    ]  # fmt: skip
+    taken = [(15_000, "sample", 1, MAIN), (40_000, "sample", 1, MAIN), (50_000, "sample", 2, MAIN)]
+    outside = [(25_000, "sample", 2, MAIN), (60_000, "sample", 2, WORKER), (70_000, "cuda", 2, MAIN)]
+    samples = [
+        {"kind": kind, "time_ns": at, "global_tid": tid, "stack_id": stack, "thread_state": "Running"}
+        for at, kind, stack, tid in (*taken, *outside)
+    ]
+
+    def fill_in(db: duckdb.DuckDBPyConnection) -> None:
+        write(db, [sample(1, 15_000)], chain(1, (103, 120), *PROGRAM), python_sample=samples, python_frame=frames)
+
+    report = publish(fill_in)
+    rows = run(library, report, "idle_code")
+    assert picked(rows, "function", "module", "called_from", "source", "samples") == [
+        ("resize", "nn.py", "prepare", "Python", 2), ("read", "a.py", None, "Python", 1)
+    ]  # fmt: skip
+    (native,) = run(library, report, "idle_code", source="cpu")
+    assert (native["function"], native["source"]) == ("decode(jpeg)", "CPU")
+
+
 def test_without_samples_the_flag_is_told(library: Library, gaps: str) -> None:
     with pytest.raises(NotCapturedError, match="CPU samples") as error:
         run(library, gaps, "idle_code")
@@ -152,10 +183,15 @@ def test_it_holds_for_every_report(every_report: Library, name: str) -> None:
     try:
         rows = run(every_report, manifest.id, "idle_code", limit=10**9)
     except NotCapturedError:
-        assert "cpu_sample" not in manifest.rows or not {"kernel", "memop", "graph_launch"} & set(manifest.rows)
+        assert not {"cpu_sample", "python_sample"} & set(manifest.rows) or not {
+            "kernel",
+            "memop",
+            "graph_launch",
+        } & set(manifest.rows)
         return
     if rows:
         reasons = {row["reason"]: row["idle_ns"] for row in run(every_report, manifest.id, "idle_reasons")}
         assert sum(row["share_pct"] for row in rows) == pytest.approx(100)
         assert sum(row["time_ns"] or 0 for row in rows) <= reasons["host code"] + len(rows)
-        assert sum(row["samples"] for row in rows) <= manifest.rows["cpu_sample"]
+        taken = "python_sample" if rows[0]["source"] == "Python" else "cpu_sample"
+        assert sum(row["samples"] for row in rows) <= manifest.rows[taken]

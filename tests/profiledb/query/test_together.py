@@ -23,7 +23,9 @@ def asked(library: Library, name: str, analysis_name: str, **params: Any) -> tup
 
 
 @pytest.mark.parametrize("selection", SELECTIONS, ids=str)
-@pytest.mark.parametrize("name", ["transformer_training.nsys-rep", "dataloader_starved.nsys-rep"])
+@pytest.mark.parametrize(
+    "name", ["transformer_training.nsys-rep", "dataloader_starved.nsys-rep", "host_python.nsys-rep"]
+)
 def test_each_answer_is_what_it_is_alone(nsys_samples: Library, name: str, selection: dict[str, Any]) -> None:
     several = asked(nsys_samples, name, "idle_gaps", **selection)
     found = together.answers(nsys_samples, several)

@@ -55,6 +55,7 @@ def test_a_name_that_two_reports_have_is_refused(empty_library: Library, capsys:
         ("run", "kernels", "one.nsys-rep"),
         ("summary", "one.nsys-rep"),
         ("export_stats", "one.nsys-rep", str(empty_library.folder / "stats")),
+        ("export_speedscope", "one.nsys-rep"),
         ("link", "one.nsys-rep", ids[0]),
         ("features", "one.nsys-rep"),
         ("crossover", "one.nsys-rep"),

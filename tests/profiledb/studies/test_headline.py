@@ -89,6 +89,21 @@ def test_the_class_that_takes_most_beside_matmul() -> None:
     assert not told(class_split=rows.head(1)), "one class is no split"
 
 
+def test_kernels_without_a_class_are_named() -> None:
+    rows = pd.DataFrame({"class": ["other", "matmul"], "share_pct": [60.0, 40.0], "total_ns": [6e6, 4e6]})
+    kernels = (
+        KERNELS.head(1)
+        .loc[[0] * 5]
+        .assign(name=["gemm", "a", "b", "c", "d"], share_pct=[40.0, 30.0, 15.0, 10.0, 5.0], total_ns=1.0)
+    )
+    kernels["class"] = ["matmul", *["other"] * 4]
+    first = told(class_split=rows, kernels=kernels)[0]
+    assert first.text == (
+        "**60.0 % of kernel time is in kernels without a class.** Largest: `a` (30.0 %), `b` (15.0 %), `c` (10.0 %)."
+    )
+    assert (first.page, first.query) == ("kernels", {"class": "other"})
+
+
 def test_three_at_most_and_none_without_data() -> None:
     rows = pd.DataFrame({"class": ["copy", "matmul"], "share_pct": [60.0, 40.0], "total_ns": [6e6, 4e6]})
     every: Mapping[str, pd.DataFrame] = {

@@ -1,7 +1,11 @@
 """The timeline of a real report against the report's own analyses."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+
+from profiledb.cli import main
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from profiledb.timeline import area
@@ -34,3 +38,26 @@ def test_lanes_add_up_to_the_reports_own_answers(name: str, tmp_path_factory: py
     reasons = analysis.run(library, report, "idle_reasons").set_index("reason")["idle_ns"]
     told = {one["cause"]: one["ns"] for one in streams["idle"]}
     assert told == reasons.drop("between operations", errors="ignore").to_dict()
+
+
+def test_the_command_writes_a_whole_trace_or_none(tmp_path: Path) -> None:
+    ingest_files(tmp_path, [SAMPLES / "transformer_inference.sqlite"])
+    library = Library(tmp_path / "library")
+    report = library.list()[0].id
+    target = tmp_path / "traces" / "out.pftrace"
+    target.parent.mkdir()
+    command = ["export_trace", report, "--library", str(library.folder), "-o", str(target)]
+    assert main.main([*command, "--param", "range=nowhere"]) != 0
+    assert not list(target.parent.iterdir())
+    assert main.main(command) == 0
+    whole = Trace()
+    whole.ParseFromString(target.read_bytes())
+    streams = {
+        packet.track_descriptor.uuid for packet in whole.packet if packet.track_descriptor.name.startswith("Stream ")
+    }
+    begun = [packet.track_event for packet in whole.packet if packet.track_event.type == TrackEvent.TYPE_SLICE_BEGIN]
+    kernels = analysis.run(library, report, "cuda_gpu_kern_sum")["Instances"].sum()
+    copies = analysis.run(library, report, "cuda_gpu_mem_time_sum")["Count"].sum()
+    assert sum(event.track_uuid in streams for event in begun) == kernels + copies
+    launched = {flow for event in begun for flow in event.flow_ids}
+    assert {flow for event in begun for flow in event.terminating_flow_ids} == launched

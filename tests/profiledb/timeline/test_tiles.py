@@ -1,7 +1,10 @@
 """Tiles of a report against its events, one by one: every bin of every lane, at any zoom and place."""
 
+import os
 import struct
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from profiledb.errors import AnalysisError
-from profiledb.timeline import area, event, events, near, search, tiles
-from profiledb.timeline.store import Opened, Timelines
+from profiledb.timeline import area, build, event, events, gaps, near, search, tiles
+from profiledb.timeline.store import BuildingError, Opened, Timelines
 from tests.support.timelines import NAMES, PID, REPORT, TIDS, calls, joined, kernels, library, report_row, timelines
 
 ORIGINS = (0, 1_000, (1 << 62) - (1 << 40))
@@ -123,9 +126,11 @@ def test_tiles_of_a_zoom_hold_every_event_once(shelf: Timelines) -> None:
 
 def test_an_area_is_what_its_events_are(shelf: Timelines) -> None:
     opened = shelf.wait(REPORT)
-    for low, high in ((opened.begin_ns, opened.end_ns + 1), (12_345_678, 98_765_432), (5_000, 5_001)):
+    whole = (opened.begin_ns, opened.end_ns + 1)
+    for low, high in (whole, (12_345_678, 98_765_432), (1 << 22, 1 << 24), (5_000, 5_001), (-9_000, 2_500_000)):
         with shelf.cursor(REPORT) as cursor:
             answer = area.area(cursor, opened, low, high, checked(opened))
+        durations: list[NDArray[np.int64]] = []
         for row in answer["lanes"]:
             start, end = of_lane(shelf, row["lane"])
             ns = (end - start)[(start >= low) & (start < high)]
@@ -133,8 +138,98 @@ def test_an_area_is_what_its_events_are(shelf: Timelines) -> None:
             if len(ns):
                 assert (row["min_ns"], row["median_ns"], row["max_ns"]) == (ns.min(), np.median(ns), ns.max())
             assert row["busy_ns"] == union(np.clip(start, low, high), np.clip(end, low, high))
+            durations.append(ns)
+        together = np.concatenate(durations)
+        total = answer["total"]
+        assert (total["count"], total["sum_ns"]) == (len(together), together.sum())
+        assert total["median_ns"] == (np.median(together) if len(together) else None)
         assert sum(answer["histogram"]["counts"]) == answer["total"]["count"]
         assert sum(one["sum_ns"] for one in answer["classes"]) == answer["total"]["sum_ns"]
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data())
+def test_an_area_from_sums_is_an_area_from_events(shelf: Timelines, data: st.DataObject) -> None:
+    opened = shelf.wait(REPORT)
+    edge = st.one_of(
+        st.integers(opened.begin_ns - 1000, opened.end_ns + 1000),
+        st.builds(lambda z, k, off: (k << z) + off, st.integers(18, 24), st.integers(0, 200), st.integers(-1, 1)),
+    )
+    low, high = sorted(data.draw(st.tuples(edge, edge).filter(lambda two: two[0] != two[1])))
+    read = [replace(lane, sum_z=None) for lane in opened.lanes]
+    assert any(lane.sum_z is not None for lane in opened.lanes)
+    with shelf.cursor(REPORT) as cursor:
+        answer = area.area(cursor, opened, low, high, [])
+        assert answer == area.area(cursor, replace(opened, lanes=read), low, high, [])
+
+
+def test_what_hardly_repeats_is_not_summed(tmp_path: Path) -> None:
+    starts = np.arange(20_000) * 1_000
+    rows = kernels(starts, starts + 500) | {"name_id": np.arange(20_000, dtype=np.int32)}
+    made = timelines(library(tmp_path, {"report": report_row(0, 20_000_000), "kernel": rows}))
+    opened = made.wait(REPORT)
+    assert [lane.sum_z for lane in opened.lanes if lane.kind == "stream"] == [None]
+    with made.cursor(REPORT) as cursor:
+        assert area.area(cursor, opened, 0, 1 << 30, [])["total"]["count"] == 20_000
+
+
+def test_two_processes_may_make_the_same_file(tmp_path: Path) -> None:
+    shelf = library(tmp_path, content(0))
+    left = build.path(shelf.reports, REPORT).with_name(f"{REPORT}.timeline1.duckdb")
+    killed = left.with_name(f"{left.name}.0.making")
+    fresh = left.with_name(f"{left.name}.1.making")
+    for path in (left, killed, fresh):
+        path.write_text("left")
+    os.utime(killed, (0, 0))
+    both = [timelines(shelf) for _ in range(2)]
+    for made in both:
+        with pytest.raises(BuildingError):
+            made.open(REPORT)
+    for made in both:
+        made.wait(REPORT)
+        with made.cursor(REPORT) as cursor:
+            assert cursor.execute("SELECT count(*) FROM level").fetchall()[0][0] > 0
+    assert sorted(path.name for path in shelf.reports.glob("*.timeline*")) == sorted(
+        [fresh.name, build.path(shelf.reports, REPORT).name]
+    )
+
+
+def test_gaps_are_found_beyond_those_that_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    ends = np.cumsum(rng.integers(3_000, 90_000, 80))
+    busy = {"device_id": np.zeros(80, dtype=np.int32), "start_ns": ends - 1_000, "end_ns": ends}
+    content = {"report": report_row(0, int(ends[-1])), "busy": busy, "kernel": kernels(ends - 1_000, ends)}
+    longest = sorted(
+        zip(ends[:-1].tolist(), (ends[1:] - 1_000).tolist(), strict=True), key=lambda gap: (gap[0] - gap[1], gap)
+    )
+    for kept in (4_096, 5):
+        monkeypatch.setattr(gaps, "KEPT", kept)
+        made = timelines(library(tmp_path / str(kept), content))
+        opened = made.wait(REPORT)
+        for low, high in (
+            (0, int(ends[-1])),
+            (int(ends[30]) + 500, int(ends[50])),
+            (int(ends[3]) + 1, int(ends[3]) + 2),
+        ):
+            with made.cursor(REPORT) as cursor:
+                told = area.area(cursor, opened, low, high, [])["gaps"]
+            here = [gap for gap in longest if gap[1] > low and gap[0] < high]
+            assert [(gap["start"], gap["end"]) for gap in told] == here[:10]
+
+
+def test_copies_keep_their_names_where_the_report_is_read(tmp_path: Path) -> None:
+    starts = np.arange(9_000) * 1_000
+    rows = {
+        name: column for name, column in kernels(starts, starts + 500).items() if name not in ("kernel_id", "name_id")
+    }
+    rows |= {"memop_id": np.arange(9_000), "operation": ["[CUDA memset]"] * 9_000, "kind": ["memset"] * 9_000}
+    made = timelines(library(tmp_path, {"report": report_row(0, 9_000_000), "memop": rows}))
+    opened = made.wait(REPORT)
+    (lane,) = [lane for lane in opened.lanes if lane.kind == "stream"]
+    assert lane.direct
+    with made.cursor(REPORT) as cursor:
+        found = event.event(cursor, opened, lane.id, 1)
+        assert (found["name"], opened.classes[found["color"]].name) == ("[CUDA memset]", "memset")
 
 
 def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> int:

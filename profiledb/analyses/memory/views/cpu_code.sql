@@ -1,4 +1,4 @@
--- Building blocks of what CPU samples tell of the code that a host thread was in: frames of call chains.
+-- Building blocks of what samples tell of the code that a host thread was in: samples, frames of call chains.
 
 -- The file of a module: /usr/lib/libc.so.6 is libc.so.6.
 CREATE OR REPLACE MACRO module_file(module) AS regexp_extract(module, '[^/\\]*$');
@@ -20,3 +20,14 @@ CREATE OR REPLACE MACRO frame_rank(name, module) AS CASE
     WHEN name = 'main' THEN 1
     ELSE 2
 END;
+
+-- Samples of threads: of the CPU, each with the call chain of its number, and of Python.
+CREATE OR REPLACE VIEW stack_sample AS
+SELECT 'cpu' AS source, sample_id AS chain_id, sample_id AS taken, time_ns, global_tid FROM cpu_sample
+UNION ALL
+SELECT 'python', stack_id, row_number() OVER (ORDER BY time_ns, global_tid), time_ns, global_tid
+FROM python_sample WHERE kind = 'sample';
+
+-- Whether a file of Python is not the program's own: an installed package, Python itself.
+CREATE OR REPLACE MACRO is_installed(path) AS
+regexp_matches(path, '(site|dist)-packages|/lib(64)?/python\d|<frozen');

@@ -71,9 +71,17 @@ WITH host AS MATERIALIZED (
     LEFT JOIN (SELECT call_id, global_tid, end_ns FROM api_call) AS launch ON launch.call_id = next.call_id
     WHERE longest IS NULL OR gap_id <= longest
 ), watched AS (SELECT DISTINCT tid, device_id FROM host WHERE tid IS NOT NULL
-), call AS (
-    SELECT global_tid AS tid, start_ns, end_ns, name_id, 0 AS source FROM api_call
-    UNION ALL SELECT global_tid, start_ns, end_ns, name_id, 1 FROM osrt_call WHERE event_class = 27
+), edges AS MATERIALIZED (SELECT greatest(1, (max(b) - min(a)) // 65536) AS width FROM host
+), near AS MATERIALIZED (  -- slots of time that any gap touches, few because gaps of a GPU do not overlap
+    SELECT DISTINCT unnest(range(a // width, b // width + 1)) AS slot FROM host CROSS JOIN edges
+), call AS (  -- that may reach into a gap: what is shorter than a slot touches two at most
+    SELECT tid, start_ns, end_ns, name_id, source
+    FROM (
+        SELECT global_tid AS tid, start_ns, end_ns, name_id, 0 AS source FROM api_call
+        UNION ALL SELECT global_tid, start_ns, end_ns, name_id, 1 FROM osrt_call WHERE event_class = 27
+    ) CROSS JOIN edges
+    WHERE start_ns // width IN (SELECT slot FROM near) OR end_ns // width IN (SELECT slot FROM near)
+        OR end_ns - start_ns >= width
 ), met AS (  -- calls that reach into a gap: gaps of a GPU do not overlap, so that the last one that begins before tells
     SELECT DISTINCT call.tid, start_ns, end_ns, name_id, source
     FROM (SELECT call.*, device_id FROM call JOIN watched USING (tid)) AS call

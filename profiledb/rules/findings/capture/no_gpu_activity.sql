@@ -15,15 +15,15 @@
 -- clear: {value} of the calls that launch work have no operation in the report.
 -- advice: Profile on native Linux: WSL2 drivers often do not report GPU activity. In containers allow profiling (`--cap-add=SYS_ADMIN`); end the program in order, so that buffers are flushed.
 -- source: own; NVIDIA documentation of nsys on WSL2
-WITH call AS (
-    SELECT call_id, function
-    FROM api_call JOIN api_function USING (name_id)
+WITH launching AS MATERIALIZED (  -- names are few and calls many
+    SELECT name_id, function FROM api_function
     WHERE category IN ('launch', 'blocking copy', 'queued copy')
         AND NOT regexp_matches(function, 'Prefetch|HostFunc|Symbol|ToArray|Param')
+), call AS (SELECT call_id, function FROM api_call JOIN launching USING (name_id)
 ), ran AS (
-    SELECT call_id FROM kernel UNION SELECT call_id FROM memop UNION SELECT call_id FROM graph_launch
+    SELECT call_id FROM kernel UNION ALL SELECT call_id FROM memop UNION ALL SELECT call_id FROM graph_launch
 ), total AS (
-    SELECT count(*) AS calls, count(*) FILTER (ran.call_id IS NULL) AS without FROM call LEFT JOIN ran USING (call_id)
+    SELECT (SELECT count(*) FROM call) AS calls, (SELECT count(*) FROM call ANTI JOIN ran USING (call_id)) AS without
 ), shown AS (
     SELECT {'name': function, 'count': count(*)} AS piece FROM call ANTI JOIN ran USING (call_id)
     GROUP BY function ORDER BY count(*) DESC LIMIT 10

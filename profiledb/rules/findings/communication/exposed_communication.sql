@@ -12,7 +12,7 @@
 -- column: bare_ns | ns | | time with communication alone
 -- column: all_ns | ns | | time with communication
 -- column: hidden_pct | % | .1f | share of it beside compute
--- says: For {bare_ns} ({value} of the time) the GPU communicates and computes nothing; {hidden_pct} of the communication runs beside compute.
+-- says: For {bare_ns} ({value} of the time) the GPU only communicates and computes nothing; {hidden_pct} of the communication runs beside compute.
 -- clear: The GPU communicates and computes nothing for {value} of the time.
 -- advice: PyTorch: `DistributedDataParallel` sends gradients during `backward`: larger or smaller `bucket_cap_mb`, `gradient_as_bucket_view=True`, `static_graph=True`; no `no_sync` on the last micro-batch.
 -- advice: Send less: gradients in BF16 (`ddp_comm_hooks.default_hooks.bf16_compress_hook`), gradient accumulation; check the topology with `nvidia-smi topo -m`.

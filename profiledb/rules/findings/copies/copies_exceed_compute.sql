@@ -19,10 +19,10 @@
 -- column: bytes | bytes | | what they copied
 -- says: Copies between CPU and GPU take {copy_ns} ({bytes}), {value} times the {compute_ns} of compute.
 -- says: Copies between CPU and GPU take {copy_ns}, and the GPU computes nothing.
--- clear: Copies between CPU and GPU run for {copy_pct} of the time, kernels longer.
+-- clear: Copies between CPU and GPU run for {copy_pct} of the time, less than kernels do.
 -- clear: Few copies between CPU and GPU.
 -- advice: Keep data on the GPU between steps; copy once, in the smallest type that will do (uint8 images, fp16), and decode or convert there.
--- advice: Do more work for each copy, for example larger models or several passes over the same data; else the CPU may do it in less time (Crossover).
+-- advice: Do more work for each copy, for example larger models or several passes over the same data; else the CPU may do it in less time (page CPU vs GPU).
 -- source: TL (copies over 5 % of the time); NAI book; the ratio is ours
 WITH copy AS MATERIALIZED (FROM selected_copy WHERE limited_by = 'host link'
 ), copied AS (FROM finding_cover('copy', 'finding_compute')

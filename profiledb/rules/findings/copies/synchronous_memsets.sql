@@ -1,5 +1,5 @@
--- title: Synchronous memory sets
--- question: Does the CPU wait in memory sets of host memory?
+-- title: Synchronous memsets
+-- question: Does the CPU wait in memsets of host memory?
 -- A `cudaMemset` without `Async` of pinned or managed memory holds the CPU until it is done; of device memory it does
 -- not. The value is the time in which such an operation or its call runs and the GPU computes nothing, as a share of
 -- the time from the first to the last operation.
@@ -13,8 +13,8 @@
 -- column: sets | count | | synchronous memory sets
 -- column: bytes | bytes | | what they copied
 -- column: bare_ns | ns | | time in which they or their calls ran and the GPU computed nothing
--- says: In {bare_ns} ({value} of the time) the GPU waits for {sets} memory sets of pinned or managed memory ({bytes}).
--- clear: Synchronous memory sets hold the GPU up for {value} of the time.
+-- says: In {bare_ns} ({value} of the time) the GPU waits for {sets} memsets of pinned or managed memory ({bytes}).
+-- clear: Synchronous memsets hold the GPU up for {value} of the time.
 -- advice: CUDA: `cudaMemsetAsync` on the stream that needs it; host memory is set faster by the CPU (`memset`).
 -- source: NSYS cuda_memset_sync (destination pinned or managed); the share of the time is ours
 WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'memset'

@@ -47,7 +47,8 @@ WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
     FROM piece WHERE gap_id <= 10 GROUP BY ALL
 ), shown AS (
     SELECT gap_id, {
-            'name': coalesce(path, reason), 'note': reason, 'ns': duration_ns, 'start_ns': longest.start_ns,
+            'name': coalesce(path, reason), 'note': replace(reason, 'host code', 'non-CUDA code'), 'ns': duration_ns,
+            'start_ns': longest.start_ns,
             'end_ns': longest.start_ns + duration_ns, 'device': device_id, 'range': path
         } AS piece
     FROM longest LEFT JOIN range USING (pre) LEFT JOIN range_path USING (path_id)
@@ -58,7 +59,8 @@ SELECT CASE WHEN by_node AND main.reason = 'launch call' THEN NULL
         THEN 'Most kernels are nodes of CUDA graphs, and tracing each node makes cudaGraphLaunch slow: capture without'
             || ' --cuda-graph-trace=node to judge idle time.' END AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns,
-    main.reason AS cause, main.reason AS reason, 100.0 * main.ns / nullif(total.ns, 0) AS reason_pct,
+    main.reason AS cause, replace(main.reason, 'host code', 'non-CUDA code') AS reason,
+    100.0 * main.ns / nullif(total.ns, 0) AS reason_pct,
     place.pattern AS range, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN traced

@@ -18,7 +18,7 @@
 -- column: idle_ns | ns | | idle time of all GPUs in it
 -- column: gaps | count | | gaps in which it was open
 -- column: exposed_pct | % | .1f | share of the time of these ranges in which the GPU was idle
--- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}, which the GPU spends idle for {exposed_pct} of its time.
+-- says: The GPU waits {value} of the time ({idle_ns}) while the CPU works in {range}; during {exposed_pct} of that range the GPU is idle.
 -- clear: No range of the program keeps the GPU waiting for more than {value} of the time.
 -- advice: Move this work off the launching thread, or do it while the GPU runs: launch the next step first, then do it.
 -- advice: Keep it out of the loop: every N steps, in another process, or on the GPU.

@@ -1,5 +1,5 @@
 -- title: Long gaps
--- question: Does the GPU do nothing for long at a stretch?
+-- question: Does the GPU do nothing for long stretches?
 -- The share of the time from the first to the last operation of each GPU that lies in single gaps of at least `gap_ns`.
 -- Such gaps are no matter of launching: the program reads, computes on the CPU, compiles, or waits for someone. The
 -- evidence is these gaps, with what the thread did meanwhile that launched the operation after them.
@@ -31,13 +31,17 @@ WITH piece AS MATERIALIZED (
     SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns, count(*) AS gaps, max(duration_ns) AS longest_ns FROM gap
 ), shown AS (
     SELECT gap_id, {
-            'name': coalesce(path, reason), 'note': reason, 'ns': duration_ns, 'start_ns': gap.start_ns,
+            'name': coalesce(path, reason), 'note': replace(reason, 'host code', 'non-CUDA code'), 'ns': duration_ns,
+            'start_ns': gap.start_ns,
             'end_ns': gap.start_ns + duration_ns, 'device': device_id, 'range': path
         } AS piece
     FROM (FROM gap ORDER BY gap_id LIMIT 10) AS gap
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns, gaps,
-    longest_ns, (SELECT reason FROM piece GROUP BY reason ORDER BY sum(ns) DESC, reason LIMIT 1) AS reason,
+    longest_ns, (
+        SELECT replace(reason, 'host code', 'non-CUDA code') FROM piece
+        GROUP BY reason ORDER BY sum(ns) DESC, reason LIMIT 1
+    ) AS reason,
     (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total;

@@ -1,4 +1,4 @@
--- title: Loading code and making contexts
+-- title: Loading modules and creating contexts
 -- question: Does the GPU wait while CUDA starts up or loads kernels?
 -- The share of the time from the first to the last operation of each GPU that is idle while the launching thread loads
 -- a module, or is in a CUDA call for at least `call_ns` that neither waits for the GPU nor copies: the first launch of

@@ -1,11 +1,11 @@
 -- title: Stretches of low use
--- question: Are there stretches in which the GPU works much less than else?
+-- question: Are there stretches in which the GPU works much less than in the rest?
 -- The time from the first to the last operation of each GPU is cut into 30 equal parts; a part counts as low where the
 -- GPU is busy for less than half of it. The value is the share of low parts, and 0 where the GPU is busy for less than
 -- `busy` of the others: then it is idle everywhere, which other rules tell. Neighboring low parts are one stretch. A
 -- selection of less than `least_ns` is not judged: its parts are shorter than what one step does by turns.
 -- needs: kernel or memop or graph_launch
--- includes: finding, idle, waiting
+-- includes: finding, idle
 -- selects: part
 -- once: idle
 -- unit: %
@@ -16,7 +16,7 @@
 -- column: stretches | count | | stretches of low use
 -- column: low_pct | % | .1f | how much the GPU is busy in them
 -- column: rest_pct | % | .1f | how much the GPU is busy in the rest of the time
--- says: In {stretches} stretches, {value} of the time, the GPU is busy for {low_pct} only; in the rest it is busy for {rest_pct}.
+-- says: In {stretches} stretches, {value} of the time, the GPU is only {low_pct} busy; in the rest it is {rest_pct} busy.
 -- clear: The use of the GPU does not change much: no stretches stand out.
 -- advice: Open the stretches on the timeline: often they are validation, checkpoints, logging, or the input of a new epoch.
 -- advice: Do such work beside the training: checkpoints in another thread (`torch.distributed.checkpoint.async_save`), validation with the same loader settings.
@@ -25,10 +25,14 @@ WITH active AS (
     SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM selected_active GROUP BY device_id
 ), edge AS (
     SELECT device_id, n, low + (high - low) * n // 30 AS t FROM active CROSS JOIN range(31) AS part (n)
-), hole AS MATERIALIZED (FROM finding_hole()
+), placed AS (  -- gaps by the part in which they begin, the last one whose edge is not after it; they do not overlap
+    SELECT device_id, ((a - low + 1)::HUGEINT * 30 - 1) // (high - low) AS n, sum(b - a) AS ns, max(b) AS b
+    FROM selected_hole(1) JOIN active USING (device_id) GROUP BY ALL
 ), reached AS (
-    SELECT edge.device_id, n, t, coalesce(before_ns + least(t, b) - a, 0) AS idle_ns
-    FROM edge ASOF LEFT JOIN hole ON edge.device_id = hole.device_id AND edge.t >= hole.a
+    SELECT edge.device_id, n, t,
+        coalesce(sum(ns) OVER before, 0) - greatest(0, coalesce(max(b) OVER before - t, 0)) AS idle_ns
+    FROM edge LEFT JOIN placed USING (device_id, n)
+    WINDOW before AS (PARTITION BY device_id ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), part AS (
     SELECT device_id, n, t AS start_ns, lead(t) OVER lane AS end_ns, lead(t) OVER lane - t AS ns,
         lead(idle_ns) OVER lane - idle_ns AS idle_ns

@@ -1,5 +1,5 @@
 -- title: Low precision unused
--- question: Do products on tensor cores run in 16 bits or fewer?
+-- question: Do tensor cores compute in 16 bits or fewer?
 -- Of the time of matrix products, convolutions and fused attention on tensor cores, the share in numbers of 16 bits
 -- or fewer, by the names of the kernels. Asked only where those of 32 bits (TF32) take `least_pct` of the time from
 -- the first to the last operation; else the value is 100. Products in FP64 do not count. A note, because another
@@ -14,8 +14,8 @@
 -- param: least_pct = 5 share of the time in 32 bits below which there is nothing to win
 -- column: wide_ns | ns | | time of products on tensor cores in TF32
 -- column: wide_pct | % | .1f | its share of the time from the first to the last operation
--- says: Products on tensor cores take {wide_ns} in TF32 ({wide_pct} of the time), and {value} of their time in 16 bits or fewer.
--- clear: Products in TF32 take {wide_pct} of the time.
+-- says: Tensor-core kernels run in TF32 for {wide_ns} ({wide_pct} of the time); {value} of their time is in 16 bits or fewer.
+-- clear: Tensor-core kernels in TF32 take {wide_pct} of the time.
 -- advice: PyTorch: `torch.autocast("cuda", dtype=torch.bfloat16)` around forward and loss; for convolutions besides `model.to(memory_format=torch.channels_last)`.
 -- advice: CUDA: inputs as `CUDA_R_16BF` or `CUDA_R_16F` with `CUBLAS_COMPUTE_32F`; on Hopper and later FP8 through cuBLASLt or Transformer Engine.
 -- source: XPROF op_stats_to_overview_page.cc (16-bit share below 10 %); 5 % of the time is ours

@@ -1,4 +1,4 @@
--- title: Attention written out
+-- title: Attention not fused
 -- question: Does attention run as matrix product, softmax and matrix product instead of one fused kernel?
 -- Told by the order of kernels: between two matrix products of a stream lies a softmax, and nothing else but
 -- elementwise kernels, copies, reductions and random numbers. Or by ranges of the program for the parts of attention
@@ -16,7 +16,7 @@
 -- column: between_ns | ns | | time of the kernels between the products of attention
 -- column: softmaxes | count | | softmaxes between two products
 -- column: kernels | count | | kernels between the products
--- says: Attention is written out: {kernels} kernels of softmax, scaling, masking and casts between its products take {between_ns}, {value} of the time.
+-- says: Attention is not fused: {kernels} kernels of softmax, scaling, masking and casts between its products take {between_ns}, {value} of the time.
 -- clear: Softmax, scaling and masking between products of attention take {value} of the time.
 -- advice: PyTorch: `torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)` with FP16 or BF16 inputs; `torch.nn.attention.sdpa_kernel` chooses the implementation.
 -- advice: Masks and biases: `torch.nn.attention.flex_attention`. CUDA: FlashAttention, cuDNN's fused attention (`cudnn_frontend` SDPA).

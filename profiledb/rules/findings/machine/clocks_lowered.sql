@@ -20,7 +20,7 @@
 -- says: The SM clock is {clock_mhz} MHz while the GPU works, {value} of its {highest_mhz} MHz: {cause_text}.
 -- clear: The SM clock is {value} of its highest while the GPU works.
 -- advice: [power] The power limit lowers the clocks: `nvidia-smi -q -d POWER`; raise it with `nvidia-smi -pl` where the board allows, else count with these clocks.
--- advice: [temperature] Cooling lowers the clocks: `nvidia-smi -q -d TEMPERATURE,PERFORMANCE`; check air flow, fans and the neighbours in the chassis.
+-- advice: [temperature] Cooling lowers the clocks: `nvidia-smi -q -d TEMPERATURE,PERFORMANCE`; check air flow, fans and the neighbors in the chassis.
 -- advice: Compare only runs with the same clocks: `nvidia-smi -lgc MHZ` locks them for measurements; `nvidia-smi -q -d CLOCK,PERFORMANCE` names reasons.
 -- source: OMNI diagnose-perf (clocks lowered, throttle reasons, 85 °C); 90 % is ours
 WITH busy_reading AS (

@@ -12,9 +12,9 @@
 -- param: threshold = 85 temperature in °C from which on it is said
 -- column: gpu_id | id | | the hottest GPU
 -- column: readings | count | | readings in the time of the selection
--- says: GPU {gpu_id} is {value} °C hot: it may lower its clocks.
--- clear: The GPU is {value} °C at most.
--- advice: Check air flow, fans and the neighbours in the chassis; `nvidia-smi -q -d TEMPERATURE,PERFORMANCE` tells limits and slowdowns.
+-- says: GPU {gpu_id} reaches {value} °C, where it may lower its clocks.
+-- clear: The GPU reaches {value} °C.
+-- advice: Check air flow, fans and the neighbors in the chassis; `nvidia-smi -q -d TEMPERATURE,PERFORMANCE` tells limits and slowdowns.
 -- source: OMNI diagnose-perf (over 85 °C)
 WITH reading AS (
     SELECT one.gpu_id, one.temperature_c FROM (FROM power_reading WHERE temperature_c IS NOT NULL) AS one

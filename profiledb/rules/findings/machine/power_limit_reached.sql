@@ -15,7 +15,7 @@
 -- column: power_w | count | .0f | mean power in busy time, W
 -- column: limit_w | count | .0f | power limit, W
 -- column: readings | count | | readings in busy time
--- says: The GPU draws {power_w} W while it works, {value} of its limit of {limit_w} W: its clocks go by power.
+-- says: The GPU draws {power_w} W while it works, {value} of its limit of {limit_w} W: the limit sets its clocks.
 -- clear: The GPU draws {value} of its power limit while it works.
 -- advice: Compare runs only at the same power limit, and look at the clocks; lower precision and fewer bytes moved save power, and give time back here.
 -- source: OMNI diagnose-perf (throttle reasons); 97 % is ours: a sample at its full clock draws 95 %

@@ -16,7 +16,7 @@
 -- says: Divergent warps cost up to {value} of the measured kernel time; most in {kernel}: {note}.
 -- clear: Divergent warps cost at most {value} of the measured kernel time.
 -- advice: Sort or regroup work so that the threads of a warp take the same branch.
--- source: Nsight Compute, ThreadDivergence: under 24 threads an instruction, 1 - n / 32, times the throughput of compute
+-- source: Nsight Compute, ThreadDivergence: under 24 threads per instruction, 1 - n / 32, times the throughput of compute
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.1f} of 32 threads active', value) AS note,
         CASE WHEN value < 24 THEN (1 - value / 32) * sm_throughput_pct / 100

@@ -13,8 +13,8 @@
 -- column: kernel | name | | kernel that it costs most
 -- column: note | text | | what was measured of it
 -- column: launches | count | | measured launches for which it holds
--- says: Matrix work without tensor cores takes time of which up to {value} of all is saved; most in {kernel}: {note}.
--- clear: Matrix work without tensor cores costs at most {value} of the measured kernel time.
+-- says: Tensor cores would save up to {value} of the measured kernel time; most in {kernel}: {note}.
+-- clear: Tensor cores would save at most {value} of the measured kernel time.
 -- advice: Use BF16 or FP16 (`torch.autocast`), or `torch.set_float32_matmul_precision("high")` for TF32; sizes in multiples of 8.
 -- source: TB data.py (tensor core ratio 0); nine tenths is our own bound
 WITH judged AS (

@@ -17,8 +17,8 @@
 -- column: median_ns | ns | .1f | median of the steps
 -- column: longest_ns | ns | | the longest step
 -- column: range | name | | the longest step
--- says: {outliers} of {steps} steps take over 1.5 times the median of {median_ns}, the longest {longest_ns} ({range}): together {value} of the time of all steps above the median.
--- clear: The time of outlier steps above the median is {value} of the time of all steps.
+-- says: {outliers} of {steps} steps take over 1.5 times the median of {median_ns}, the longest {longest_ns} ({range}). What they take above the median is {value} of the time of all steps.
+-- clear: What outlier steps take above the median is {value} of the time of all steps.
 -- advice: Look at the longest step on the timeline and compare it with the one before: validation, a checkpoint, a new shape (compilation, `cudnn.benchmark`), garbage collection, or a late batch.
 -- source: NAI iteration_timing (step > 1.5 times the median); share of the time own
 WITH step AS MATERIALIZED (FROM finding_step

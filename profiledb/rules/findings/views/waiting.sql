@@ -13,14 +13,6 @@ CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(
     || '|log_?(metric|loss|step|scalar|stat)s?|debug|tensorboard|wandb|add_scalars?|summary_?writer|progress_?bar|tqdm)'
     || '([^a-z]|$)');
 
--- The gaps of each GPU with the idle time before each, so that the idle time until a moment t is before_ns plus what of
--- the last gap that begins before t lies before it.
-CREATE OR REPLACE MACRO finding_hole() AS TABLE
-SELECT device_id, a, b, coalesce(sum(b - a) OVER (
-        PARTITION BY device_id ORDER BY a ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ), 0)::BIGINT AS before_ns
-FROM selected_hole(1);
-
 -- The steps that count of the best loop of each process, with their times (`selected_step_time`) and their medians.
 -- Loops whose names do not say "step" and have numbers with holes are none: tokens_512, tokens_1024 are sizes.
 CREATE OR REPLACE VIEW finding_step AS

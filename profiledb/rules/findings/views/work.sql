@@ -18,12 +18,20 @@ FROM fresh WHERE reached IS NULL OR start_ns > reached;
 -- none of `beside`, a table of the same columns, ran on this GPU.
 CREATE OR REPLACE MACRO finding_cover(rows_of, beside) AS TABLE
 WITH own AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM query_table(rows_of) WHERE end_ns > start_ns
-), hull AS (SELECT min(start_ns) AS low, max(end_ns) AS high FROM own
-), mixed AS (  -- what lies outside of the hull changes nothing
+), hull AS MATERIALIZED (
+    SELECT min(start_ns) AS low, max(end_ns) AS high, greatest(1, (max(end_ns) - min(start_ns)) // 65536) AS width
+    FROM own
+), near AS MATERIALIZED (  -- slots of time that any of them touches, few because stretches of the union do not overlap
+    SELECT DISTINCT unnest(range(start_ns // width, end_ns // width + 1)) AS slot
+    FROM finding_union('own') CROSS JOIN hull
+), mixed AS (  -- what lies beside none of them changes nothing: what is shorter than a slot touches two at most
     SELECT device_id, start_ns, end_ns, true AS own FROM own
     UNION ALL
-    SELECT device_id, start_ns, end_ns, false FROM query_table(beside)
-    WHERE end_ns > start_ns AND start_ns < (SELECT high FROM hull) AND end_ns > (SELECT low FROM hull)
+    SELECT device_id, start_ns, end_ns, false FROM query_table(beside) CROSS JOIN hull
+    WHERE end_ns > start_ns AND start_ns < high AND end_ns > low AND (
+            start_ns // width IN (SELECT slot FROM near) OR end_ns // width IN (SELECT slot FROM near)
+            OR end_ns - start_ns >= width
+        )
 ), swept AS (
     SELECT *, max(end_ns) OVER before AS reached, max(end_ns) FILTER (own) OVER before AS own_reached,
         max(end_ns) FILTER (NOT own) OVER before AS beside_reached

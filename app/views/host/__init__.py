@@ -1,0 +1,1 @@
+"""The page "Host": what the CPU did."""

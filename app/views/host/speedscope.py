@@ -1,0 +1,27 @@
+"""The CPU samples as a file for speedscope."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from profiledb.studies import speedscope
+
+
+def button(report_id: str, asked: dict[str, Any]) -> None:
+    """Draws the button; the file is made when it is clicked, of what is selected now."""
+    name = session.report().name
+    st.download_button(
+        "For speedscope (JSON)",
+        partial(speedscope.text, session.library(), report_id, session.selected(report_id) | asked),
+        f"{Path(fmt.visible(name)).stem}.speedscope.json",
+        "application/json",
+        key="speedscope",
+        help="The CPU samples of this view; https://www.speedscope.app opens the file",
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+    )

@@ -1,0 +1,90 @@
+"""What each thread of the host did: ran, waited, was blocked in calls; which of them load data."""
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import heads, shares, tables
+
+COLUMNS = heads.of(
+    "host_threads",
+    heads.use("thread", width=130),
+    heads.use("name", width=170),
+    heads.use("role", width=110),
+    "samples",
+    "idle_samples",
+    "running_ns",
+    "blocked_ns",
+    "waiting_ns",
+    "switches",
+    "cuda_ns",
+    "os_ns",
+    "os_calls",
+    heads.use("os_function", width=150),
+    "loading_ns",
+)
+OS_RUNTIME = heads.of(
+    "osrt_threads",
+    heads.use("thread", width=130),
+    heads.use("name", width=170),
+    heads.use("function", width=240),
+    "total_ns",
+    heads.bar("thread_pct", width=110),
+    "calls",
+    "max_ns",
+)
+
+
+def show(report_id: str) -> None:
+    """Draws the table of threads, and says what the threads did that launch work and that load data."""
+    rows = session.run(report_id, "host_threads")
+    st.subheader("Threads", anchor=False)
+    for sentence in sentences(rows):
+        st.markdown(sentence)
+    columns = heads.filled(rows, COLUMNS)
+    tables.table(rows, columns, key="threads", download="host_threads.csv", height=shares.height(len(rows)))
+    if rows["running_ns"].notna().any():
+        st.caption(
+            "Blocked in calls: off the core, inside a CUDA or OS runtime call. Waiting otherwise: off the core in no"
+            " call that was traced."
+        )
+
+
+def sentences(rows: pd.DataFrame) -> list[str]:
+    """What the busiest thread that launches did, and the threads that load data, in Markdown."""
+    found = []
+    launching = rows[(rows["role"] == "launches") & rows["running_ns"].notna()]
+    if len(launching):
+        row = launching.loc[launching["cuda_ns"].astype("Float64").idxmax()]
+        whole = sum(int(row[name]) for name in ("running_ns", "blocked_ns", "waiting_ns"))
+        if whole:
+            parts = (("runs", "running_ns"), ("is blocked in calls", "blocked_ns"), ("waits otherwise", "waiting_ns"))
+            told = ", ".join(f"{words} {fmt.percent(100 * row[name] / whole)}" for words, name in parts)
+            found.append(f"The thread {_name(row)} launches most: it {told} of its {fmt.duration(whole)}.")
+    loading = rows[rows["role"] == "data loading"]
+    if len(loading):
+        names = ", ".join(_name(row) for _, row in loading.head(8).iterrows())
+        more = f" and {fmt.count(len(loading) - 8)} more" if len(loading) > 8 else ""
+        found.append(f"Data is loaded in {fmt.count(len(loading))} threads that launch nothing: {names}{more}.")
+    return found
+
+
+def _name(row: "pd.Series[object]") -> str:
+    name = "" if pd.isna(row["name"]) else f" {fmt.plain(fmt.shortened(str(row['name']), 40))}"
+    return f"{fmt.plain(str(row['thread']))}{name}"
+
+
+def os_runtime(report_id: str) -> None:
+    """Draws the calls into the operating system by thread; raises NotCapturedError where they were not traced."""
+    rows = session.run(report_id, "osrt_threads")
+    st.subheader("OS runtime calls by thread", anchor=False)
+    if rows.empty:
+        st.caption("No OS runtime calls in this selection.")
+        return
+    waiting = rows.loc[rows["waits"].astype(bool), "total_ns"].sum()
+    st.caption(
+        f"{fmt.duration(waiting)} of these {fmt.duration(rows['total_ns'].sum())} are in functions that are there to"
+        " wait. A thread that waits for work all the time counts in full."
+    )
+    tables.table(rows, OS_RUNTIME, key="osrt-threads", download="osrt_threads.csv", height=shares.height(len(rows)))

@@ -1,0 +1,28 @@
+-- title: Call chains of CPU samples
+-- Every function of every CPU sample, the outermost first, for other programs: `warpdeck export_speedscope` writes
+-- them as a profile. Samples without a call chain have one row. See `cpu_functions`.
+-- needs: cpu_sample or python_sample
+-- includes: selection, host
+-- selects: part
+-- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
+-- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
+-- param: thread =  process and thread id as `host_threads` writes them; without one all threads
+-- param: limit = 100000 how many samples at most, the first ones
+-- column: number | id | | number of the sample, in the order of time
+-- column: samples | count | | samples that were asked for, before the limit
+-- column: thread | text | | process and thread id, with the name of the thread
+-- column: time_ns | ns | | moment, from the start of the capture
+-- column: depth | count | | functions around it
+-- column: function | text | | function; a module in brackets where it has no symbol
+-- column: module | text | | file that holds it
+WITH asked AS MATERIALIZED (
+    SELECT *, count(*) OVER () AS samples FROM selected_sample($source, $moments, $thread)
+), few AS MATERIALIZED (FROM asked ORDER BY number LIMIT $limit::BIGINT
+)
+SELECT number, samples, concat_ws(' ', thread_label(few.global_tid), name) AS thread,
+    time_ns - (SELECT start_ns FROM capture_window) AS time_ns,
+    row_number() OVER (PARTITION BY number ORDER BY depth DESC, function, module) - 1 AS depth,
+    coalesce(function, '[no symbol]') AS function, module
+FROM few LEFT JOIN host_frame($source) ON callchain_id = sample_id
+LEFT JOIN host_thread ON host_thread.global_tid = few.global_tid
+ORDER BY number, 5;

@@ -1,0 +1,39 @@
+-- title: CPU samples by function
+-- In which functions the CPU was found: CPU samples by the innermost function of their call chains (self), and in how
+-- many samples a function stands anywhere in the chain (total). Only a thread that runs is sampled. Samples of Python
+-- stacks are taken in equal intervals instead, of threads that run and of those that wait. Looked at are all threads, in
+-- the time that the selection covers; of ranges that is their time on the GPU.
+-- needs: cpu_sample or python_sample
+-- includes: host
+-- selects: part
+-- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
+-- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
+-- param: thread =  process and thread id as `host_threads` writes them; without one all threads
+-- param: limit = 200 how many rows at most
+-- column: function | text | | function; a module in brackets where it has no symbol
+-- column: module | text | | file that holds it
+-- column: self_samples = Self | count | | samples that found the CPU in this function itself
+-- column: self_pct = Self | % | .1f | share of all samples that found the CPU in this function itself
+-- column: total_samples = Total | count | | samples in this function or in one that it called
+-- column: total_pct = Total | % | .1f | share of all samples in this function or in one that it called
+-- column: threads | count | | threads that were found in it, or in one that it called
+WITH asked AS MATERIALIZED (FROM selected_sample($source, $moments, $thread)
+), frame AS (
+    SELECT number, global_tid, depth, coalesce(function, '[no symbol]') AS function, module
+    FROM asked LEFT JOIN host_frame($source) ON callchain_id = sample_id
+), leaf AS (
+    SELECT arg_min({function: function, module: module}, (depth, function, module)) AS innermost
+    FROM frame GROUP BY number
+), self AS (
+    SELECT innermost.function, innermost.module, count(*) AS samples FROM leaf GROUP BY ALL
+), total AS (
+    SELECT function, module, count(DISTINCT number) AS samples, count(DISTINCT global_tid) AS threads
+    FROM frame GROUP BY ALL
+), whole AS (SELECT count(*) AS samples FROM asked
+)
+SELECT total.function, total.module, coalesce(self.samples, 0) AS self_samples,
+    100.0 * self_samples / whole.samples AS self_pct, total.samples AS total_samples,
+    100.0 * total.samples / whole.samples AS total_pct, threads
+FROM total CROSS JOIN whole
+LEFT JOIN self ON self.function = total.function AND self.module IS NOT DISTINCT FROM total.module
+ORDER BY self_samples DESC, total_samples DESC, total.function, total.module LIMIT $limit::BIGINT;

@@ -1,0 +1,28 @@
+-- title: CPU samples by module
+-- In which files of code the CPU was found: CPU samples by the module of the innermost function of their call chains
+-- (self), and in how many samples a module stands anywhere in the chain (total). See `cpu_functions`.
+-- needs: cpu_sample or python_sample
+-- includes: host
+-- selects: part
+-- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
+-- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
+-- param: thread =  process and thread id as `host_threads` writes them; without one all threads
+-- column: module | text | | file of code; empty where the report does not know it
+-- column: self_samples = Self | count | | samples that found the CPU in this module itself
+-- column: self_pct = Self | % | .1f | share of all samples that found the CPU in this module itself
+-- column: total_samples = Total | count | | samples in this module or in what it called
+-- column: total_pct = Total | % | .1f | share of all samples in this module or in what it called
+WITH asked AS MATERIALIZED (FROM selected_sample($source, $moments, $thread)
+), frame AS (
+    SELECT number, depth, function, coalesce(module, '') AS module
+    FROM asked LEFT JOIN host_frame($source) ON callchain_id = sample_id
+), leaf AS (
+    SELECT arg_min(module, (depth, function, module)) AS module FROM frame GROUP BY number
+), self AS (SELECT module, count(*) AS samples FROM leaf GROUP BY module
+), total AS (SELECT module, count(DISTINCT number) AS samples FROM frame GROUP BY module
+), whole AS (SELECT count(*) AS samples FROM asked
+)
+SELECT module, coalesce(self.samples, 0) AS self_samples, 100.0 * self_samples / whole.samples AS self_pct,
+    total.samples AS total_samples, 100.0 * total.samples / whole.samples AS total_pct
+FROM total LEFT JOIN self USING (module) CROSS JOIN whole
+ORDER BY self_samples DESC, total_samples DESC, module;

@@ -1,0 +1,59 @@
+-- title: Where GPU work is launched
+-- The back traces of CUDA calls by the place in the program: the innermost Python frame outside installed packages, else
+-- the innermost Python frame, else the innermost frame that tells of the program. With the work that these calls
+-- launched. Only calls with a back trace are in here: nsys takes them of calls that last longer than a threshold.
+-- needs: api_call
+-- includes: selection, host, memory
+-- selects: part
+-- param: limit = 100 how many rows at most
+-- column: site = Place | text | | function of the program that made the calls
+-- column: module | text | | its file, in Python with the line
+-- column: inner = Through | text | | innermost frame that tells of the program, of most of these calls
+-- column: function = CUDA function | text | | function that was called the most
+-- column: calls | count | | CUDA calls with a back trace from there
+-- column: cuda_ns = CUDA time | ns | | sum of their durations
+-- column: operations | count | | kernels, copies and memory sets that these calls launched
+-- column: gpu_ns = GPU time | ns | | sum of their durations on the GPU
+WITH stack AS (
+    SELECT global_tid, time_ns AS start_ns, min(stack_id) AS stack_id FROM python_sample
+    WHERE kind = 'cuda' GROUP BY ALL
+), traced AS MATERIALIZED (
+    SELECT call_id, name_id, end_ns - start_ns AS ns, stack_id, chain.callchain_id
+    FROM selected_api_call AS call LEFT JOIN stack USING (global_tid, start_ns)
+    LEFT JOIN (SELECT DISTINCT callchain_id FROM callchain WHERE kind = 'cuda') AS chain USING (callchain_id)
+    WHERE stack_id IS NOT NULL OR chain.callchain_id IS NOT NULL
+), frame AS (
+    SELECT 'cuda' AS kind, * FROM host_frame('cuda') WHERE callchain_id IN (SELECT callchain_id FROM traced)
+    UNION ALL
+    SELECT 'python', * FROM host_frame('python') WHERE callchain_id IN (SELECT stack_id FROM traced)
+), ranked AS (
+    SELECT kind, callchain_id AS id, depth, function, concat_ws(':', module, line) AS module, CASE
+            WHEN kind = 'python' OR regexp_matches(path, '\.pyx?$')
+                THEN CASE WHEN regexp_matches(path, '(site|dist)-packages|/lib(64)?/python\d|<frozen') THEN 3 ELSE 4 END
+            WHEN regexp_matches(module, '^lib(cuda|cudart|cupti|nv|ToolsInjection|pthread|c\.|torch|c10)') THEN 0
+            ELSE frame_rank(function, module) END AS rank
+    FROM frame
+), place AS MATERIALIZED (
+    SELECT kind, id, arg_max({site: function, module: module}, (rank, -depth, function)) AS told,
+        arg_min(function, (depth, function)) AS inner_name
+    FROM ranked WHERE rank > 0 GROUP BY kind, id
+), launched AS (
+    SELECT call_id, count(*) AS operations, sum(end_ns - start_ns)::BIGINT AS gpu_ns
+    FROM (
+        SELECT call_id, start_ns, end_ns FROM kernel UNION ALL SELECT call_id, start_ns, end_ns FROM memop
+        UNION ALL SELECT call_id, start_ns, end_ns FROM graph_launch
+    ) GROUP BY call_id
+), found AS (
+    SELECT coalesce(python.told, native.told) AS told, coalesce(python.inner_name, native.inner_name) AS inner_name,
+        name_id, count(*) AS calls, sum(ns)::BIGINT AS cuda_ns, coalesce(sum(operations), 0)::BIGINT AS operations,
+        coalesce(sum(gpu_ns), 0)::BIGINT AS gpu_ns
+    FROM traced LEFT JOIN place AS python ON python.kind = 'python' AND python.id = stack_id
+    LEFT JOIN place AS native ON native.kind = 'cuda' AND native.id = callchain_id
+    LEFT JOIN launched USING (call_id) GROUP BY ALL
+)
+SELECT coalesce(told.site, '[no symbol]') AS site, told.module AS module,
+    arg_max(inner_name, (calls, inner_name)) AS "inner", arg_max(function_name(value), (calls, value)) AS function,
+    sum(calls)::BIGINT AS calls, sum(cuda_ns)::BIGINT AS cuda_ns, sum(operations)::BIGINT AS operations,
+    sum(gpu_ns)::BIGINT AS gpu_ns
+FROM found LEFT JOIN string ON string_id = name_id GROUP BY ALL
+ORDER BY gpu_ns DESC, cuda_ns DESC, site, module LIMIT $limit::BIGINT;

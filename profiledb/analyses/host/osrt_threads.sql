@@ -1,0 +1,27 @@
+-- title: OS runtime calls by thread
+-- Durations of the calls into the operating system's libraries by thread and function, the longest total first. A call
+-- inside another one counts in both rows. `waits` says that the function is there to wait: for a lock, for data, for time
+-- to pass.
+-- needs: osrt_call
+-- includes: selection, host
+-- selects: part
+-- param: limit = 100 how many rows at most
+-- column: thread | text | | process and thread id
+-- column: name | text | | name of the thread, where it has one
+-- column: function | text | | name of the function
+-- column: waits | bool | | it is there to wait
+-- column: total_ns | ns | | sum of durations
+-- column: thread_pct = of thread | % | .1f | share of the sum over all functions of the thread
+-- column: calls | count | | number of calls
+-- column: max_ns | ns | | longest duration
+WITH summary AS (
+    SELECT global_tid, name_id, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS calls,
+        max(end_ns - start_ns) AS max_ns
+    FROM selected_osrt_call WHERE event_class = 27 GROUP BY ALL
+)
+SELECT thread_label(global_tid) AS thread, name, value AS function, coalesce(regexp_matches(
+        value, '(?i)wait|sleep|poll|select|mutex_(timed)?lock|futex|join|barrier|accept|recv|^p?read|fgets|pause|yield'
+    ), false) AS waits, total_ns,
+    100.0 * total_ns / nullif(sum(total_ns) OVER (PARTITION BY global_tid), 0) AS thread_pct, calls, max_ns
+FROM summary LEFT JOIN string ON string_id = name_id LEFT JOIN host_thread USING (global_tid)
+ORDER BY total_ns DESC, thread, function, name_id LIMIT $limit::BIGINT;

@@ -1,0 +1,96 @@
+"""What rules found of each report, in a small file, so that lists of reports say it without asking anything.
+
+``LIBRARY/answers/<report>/findings.json`` holds what fires in what pages show by default. It is written where a report
+is prepared (profiledb.studies.opening). It counts while nothing changed by which the answers go: the report, what lies
+beside it, the rules with their thresholds, the code that makes answers. What is damaged or out of date is no digest.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from profiledb import config
+from profiledb.findings import words
+from profiledb.findings.judge import Finding
+from profiledb.findings.rule import Rule
+from profiledb.query import kept, request
+from profiledb.report.library import Library
+
+FILE = "findings.json"
+MOST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Found:
+    """A rule that fires: its name, its severity (judge.SEVERITIES), what it saves at most, percent, its sentence."""
+
+    rule: str
+    severity: str
+    saving_pct: float | None
+    sentence: str
+
+    @property
+    def costs(self) -> bool:
+        """Whether it is more than a remark."""
+        return self.severity in ("high", "medium", "low")
+
+
+def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings: Iterable[Finding]) -> None:
+    """Keeps what fires, in the order of the findings, where answers are kept at all."""
+    if not config.load().answers_mb:
+        return
+    found = [
+        asdict(Found(one.rule.name, one.severity, one.saving_pct, words.plain(one)))
+        for one in findings
+        if one.verdict == "fires"
+    ]
+    key = _key(library, report_id, library.linked(report_id), rules)
+    content = json.dumps({"key": key, "found": found}).encode()
+    path = library.answers / report_id / FILE
+    with suppress(OSError):  # a full disk, a library that is read only: the list does without it
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept.put(path, content)
+
+
+def read(library: Library, report_id: str, linked: str | None, rules: Mapping[str, Rule]) -> tuple[Found, ...] | None:
+    """What fires, the costliest first; None where nobody has judged the report as it is now.
+
+    ``linked`` is the Compute report that it is linked to.
+    """
+    path = library.answers / report_id / FILE
+    try:
+        key, found = _parsed(path, path.stat().st_mtime_ns)
+    except OSError:
+        return None
+    return found if key == _key(library, report_id, linked, rules) else None
+
+
+@lru_cache(maxsize=4096)
+def _parsed(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noqa: ARG001 (part of the key)
+    """The key and the rows of a file; an empty key where it is damaged. Raises OSError where it is gone."""
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES)
+    try:
+        told = json.loads(content)
+        return str(told["key"]), tuple(Found(**one) for one in told["found"])
+    except (ValueError, KeyError, TypeError):
+        return "", ()
+
+
+def _key(library: Library, report_id: str, linked: str | None, rules: Mapping[str, Rule]) -> str:
+    """What differs wherever a finding may differ."""
+    files = [library.path(report_id), *library.sidecars(report_id)]
+    stamps = [request.stamp(path) for path in [*files, *([library.path(linked)] if linked else [])]]
+    phases = request.stamp(config.load().phases) if config.load().phases else 0
+    text = repr((kept.code(), _versions(tuple(rules.values())), linked, stamps, phases))
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+@lru_cache(maxsize=8)
+def _versions(rules: tuple[Rule, ...]) -> str:
+    text = repr([(rule.name, rule.version, rule.analysis.params) for rule in rules])
+    return hashlib.sha256(text.encode()).hexdigest()

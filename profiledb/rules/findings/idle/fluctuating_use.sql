@@ -1,0 +1,42 @@
+-- title: Use of the GPU fluctuates
+-- question: Does the GPU work hard at times and hardly at others?
+-- Of the metric of GPU activity that was sampled (GR Active, else SMs Active), from the first to the last operation of
+-- each GPU, the share of samples below `low` percent, where the 95th percentile reaches `high` percent; else 0. Work
+-- comes in bursts: the GPU is fast enough, and waits between them.
+-- needs: kernel or memop or graph_launch
+-- needs: gpu_metric
+-- includes: finding
+-- selects: part
+-- unit: %
+-- fires: above
+-- weight: note
+-- param: threshold = 5 share of samples with next to no activity from which on it is said
+-- param: low = 10 activity below which a sample counts, percent
+-- param: high = 70 activity that the 95th percentile of samples reaches where a GPU works hard at times, percent
+-- param: least = 50 samples that are needed to judge
+-- column: samples | count | | samples that were looked at
+-- column: high_pct | % | .1f | 95th percentile of the activity
+-- column: median_pct | % | .1f | half of the samples have at most this activity
+-- says: In {value} of {samples} samples the GPU is next to idle, though 5 % of them reach {high_pct}: the work comes in bursts.
+-- clear: In {value} of {samples} samples the GPU is next to idle while others show it busy; their 95th percentile is {high_pct}.
+-- advice: See on Idle & launch what the CPU does in the gaps; load and prepare the next batch while the GPU works.
+-- source: SageMaker Debugger LowGPUUtilization (p95 >= 70 %, p5 < 10 %)
+WITH known AS (
+    SELECT name FROM gpu_metric_name WHERE regexp_matches(name, '^(GR|SMs?) Active')
+    ORDER BY starts_with(name, 'GR') DESC, name LIMIT 1
+), told AS (UNPIVOT gpu_metric ON COLUMNS(* EXCLUDE (gpu_id, time_ns)) INTO NAME name VALUE pct
+), edge AS (
+    SELECT device_id, min(start_ns) AS first_ns, max(end_ns) AS last_ns FROM selected_active GROUP BY device_id
+), sample AS MATERIALIZED (
+    SELECT pct::DOUBLE AS pct FROM told JOIN known USING (name) JOIN edge ON device_id = gpu_id
+    WHERE time_ns BETWEEN first_ns AND last_ns
+), total AS (
+    SELECT count(*) AS samples, quantile_cont(pct, 0.95) AS high_pct, median(pct) AS median_pct,
+        100.0 * count(*) FILTER (pct < $low::DOUBLE) / nullif(count(*), 0) AS low_pct
+    FROM sample
+)
+SELECT CASE WHEN samples >= $least::INTEGER THEN CASE WHEN high_pct >= $high::DOUBLE THEN low_pct ELSE 0 END END
+        AS value,
+    CASE WHEN samples < $least::INTEGER THEN 'Too few samples of GPU activity lie in the selection.' END AS unjudged,
+    samples, high_pct, median_pct, NULL AS evidence
+FROM total;

@@ -1,0 +1,64 @@
+-- title: One stream does the work of several
+-- question: Do several streams exist, and take turns?
+-- Of GPUs with kernels on at least two streams, the share of the kernel time that the busiest stream of each has, where
+-- kernels of different streams run at the same time for less than `overlap` percent of the time in which any runs, and
+-- other streams have at least `others_pct` percent of the kernels; else 0. The program asked for streams, and gains nothing
+-- from them.
+-- needs: kernel
+-- includes: finding
+-- selects: part
+-- unit: %
+-- fires: above
+-- weight: note
+-- param: threshold = 95 share of the kernel time on one stream from which on it is said
+-- param: overlap = 5 share of the time in which kernels of two streams run together that counts as use of streams
+-- param: others_pct = 1 share of the kernels on other streams from which on these are used at all
+-- param: least = 100 kernels of a GPU that are needed to judge it
+-- column: streams | count | | streams with kernels, of all GPUs that have at least two
+-- column: others | count | | kernels on other streams than the busiest one
+-- column: overlap_pct | % | .1f | time in which kernels of two streams run together, as a share of that in which any runs
+-- column: stream | id | | the busiest stream of the GPU with most kernel time
+-- says: {streams} streams have kernels, and stream {stream} has {value} of the kernel time: {others} kernels run elsewhere, {overlap_pct} of the time beside others.
+-- clear: The busiest of {streams} streams has {value} of the kernel time, where streams take turns; {overlap_pct} of the time kernels of two streams run together.
+-- advice: Work that does not depend on each other can go to streams of its own: `with torch.cuda.stream(torch.cuda.Stream()):`, and events where one needs the result of another.
+-- advice: Work on the default stream waits for all others: compile with `--default-stream per-thread`, or create streams with `cudaStreamNonBlocking`.
+-- source: NAI stream_concurrency (idea); figures own
+WITH worked AS (
+    SELECT device_id, stream_id, count(*) AS kernels, sum(end_ns - start_ns)::BIGINT AS ns FROM selected_kernel
+    WHERE end_ns > start_ns GROUP BY ALL
+), several AS MATERIALIZED (
+    SELECT device_id, count(*) AS streams, sum(kernels) AS kernels, sum(ns) AS ns, max(ns) AS most_ns,
+        arg_max(stream_id, ns) AS stream_id, sum(kernels) - arg_max(kernels, ns) AS others
+    FROM worked GROUP BY device_id HAVING count(*) > 1 AND sum(kernels) >= $least::INTEGER
+), swept AS (  -- how far kernels before, and those of this stream before, had reached
+    SELECT device_id, start_ns, end_ns, max(end_ns) OVER (
+            PARTITION BY device_id ORDER BY start_ns, kernel_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS reached_ns, max(end_ns) OVER (
+            PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS own_ns
+    FROM selected_kernel SEMI JOIN several USING (device_id)
+), added AS (  -- the union over all kernels, and the sum of the unions of streams
+    SELECT sum(greatest(0, end_ns - greatest(start_ns, coalesce(reached_ns, start_ns)))) AS any_ns,
+        sum(greatest(0, end_ns - greatest(start_ns, coalesce(own_ns, start_ns)))) AS streams_ns
+    FROM swept
+), judged AS (
+    SELECT 100.0 * (streams_ns - any_ns) / nullif(any_ns, 0) AS overlap_pct FROM added
+), total AS (
+    SELECT sum(streams)::BIGINT AS streams, sum(kernels) AS kernels, sum(others)::BIGINT AS others,
+        100.0 * sum(most_ns) / sum(ns) AS most_pct,
+        arg_max(stream_id, ns) AS stream_id
+    FROM several
+), shown AS (
+    SELECT worked.ns, {
+            'name': 'Stream ' || worked.stream_id, 'ns': worked.ns, 'count': worked.kernels,
+            'device': worked.device_id, 'stream': worked.stream_id
+        } AS piece
+    FROM worked JOIN several USING (device_id) ORDER BY worked.ns DESC, worked.device_id, worked.stream_id LIMIT 10
+)
+SELECT CASE WHEN overlap_pct < $overlap::DOUBLE AND 100 * others >= $others_pct::DOUBLE * kernels THEN most_pct
+        WHEN overlap_pct IS NOT NULL THEN 0 END AS value,
+    CASE WHEN overlap_pct IS NULL THEN 'No GPU has enough kernels on several streams.' END AS unjudged,
+    total.streams, others, overlap_pct, total.stream_id AS stream,
+    (SELECT list(piece ORDER BY ns DESC, piece.device, piece.stream) FROM shown) AS evidence
+FROM total CROSS JOIN judged;

@@ -1,0 +1,155 @@
+"""One look at the events of each kind: which lanes they make, and the sums that areas are answered from (sums.py)."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from profiledb.timeline import sums, unions
+from profiledb.timeline.lanes import SPARSE, Lane
+from profiledb.timeline.rows import ROWS
+from profiledb.timeline.unions import Numbers
+
+WINDOW = 1_000_000
+"""Events that are looked at together, about."""
+FAR = (1 << 63) - 1
+"""Beyond all times."""
+NONE = 1 - (1 << 63)
+"""Stands for NULL in a key."""
+NESTED = ("range", "projection")
+"""Kinds whose rows are the levels of ranges."""
+
+Columns = dict[str, NDArray[Any]]
+
+
+class Codes:
+    """Numbers for the rows of some columns: 0, 1, 2 ... in their order."""
+
+    def __init__(self, rows: Sequence[Numbers]) -> None:
+        self._values = [np.unique(column) for column in rows]
+        self._known = np.unique(self._joined(rows))
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, rows: Sequence[Numbers]) -> Numbers:
+        """The number of each row, all of which are known."""
+        return np.searchsorted(self._known, self._joined(rows)).astype(np.int64)
+
+    def _joined(self, rows: Sequence[Numbers]) -> Numbers:
+        joined = np.zeros(len(rows[0]), dtype=np.int64)
+        for values, column in zip(self._values, rows, strict=True):
+            if len(values) > 1:
+                joined = joined * len(values) + np.searchsorted(values, column)
+        return joined
+
+
+def lanes(db: duckdb.DuckDBPyConnection, kind: str, keys: Sequence[str], source: str, origin: int) -> list[Lane]:
+    """The lanes of a kind, in the order of their keys; what areas need to know of them is left in ``sums.PARTS``.
+
+    Args:
+        db: a connection on which ``sums.prepare`` was called.
+        kind: of the lanes.
+        keys: columns that tell its lanes apart.
+        source: a table or view with these columns, depth, start_ns, end_ns and name.
+        origin: begin of the capture on the clock of the report.
+    """
+    by = "".join(f"coalesce({key}, {NONE})::BIGINT AS {key}, " for key in keys)
+    depth = f"least(depth, {ROWS})::BIGINT AS depth"
+    read = db.execute(f"""
+        SELECT {by}{depth}, count(*) AS n, min(start_ns) AS low, max(end_ns) AS high, max(depth) AS deepest
+        FROM {source} GROUP BY ALL
+    """).fetchnumpy()
+    groups: Columns = {name: np.asarray(column) for name, column in read.items()}
+    if not len(groups["n"]):
+        return []
+    found = _Found(kind, keys, groups, origin)
+    low, high = int(groups["low"].min()), int(groups["high"].max())
+    parts = edges(db, source, int(groups["n"].sum()), "start_ns")
+    for first, last in pairwise([-FAR, *parts, FAR]):
+        rows = db.execute(f"""
+            SELECT {by}{depth}, start_ns - {origin} AS s, end_ns - {origin} AS e, name::UINTEGER AS name
+            FROM {source} WHERE start_ns >= {first} AND start_ns < {last}
+        """).fetchnumpy()
+        found.add(db, {name: np.asarray(column) for name, column in rows.items()}, sums.zoom(high - low))
+    found.write_busy(db)
+    return list(found.lanes(sums.zoom(high - low)))
+
+
+def edges(db: duckdb.DuckDBPyConnection, source: str, count: int, column: str) -> Sequence[int]:
+    """Times that part events, ``column`` says when each begins, into windows of about as many."""
+    parts = -(-count // WINDOW)
+    if parts < 2:
+        return []
+    places = ", ".join(str(place / parts) for place in range(1, parts))
+    found = db.execute(f"SELECT reservoir_quantile({column}, [{places}]) FROM {source}").fetchall()
+    return sorted(set(found[0][0]))
+
+
+class _Found:
+    """What is known so far of the lanes of a kind."""
+
+    def __init__(self, kind: str, keys: Sequence[str], groups: Columns, origin: int) -> None:
+        self._kind, self._keys, self._origin = kind, keys, origin
+        columns = [np.asarray(groups[key]) for key in keys] or [np.zeros(len(groups["n"]), dtype=np.int64)]
+        self._codes = Codes(columns)
+        self._row_codes = Codes([*columns, np.asarray(groups["depth"])])
+        code = self._codes.of(columns)
+        self._key_of = {int(one): [column[at] for column in columns] for at, one in enumerate(code)}
+        self._events, self._busy, deepest = (np.zeros(len(self._codes), dtype=np.int64) for _ in range(3))
+        np.add.at(self._events, code, groups["n"])
+        np.maximum.at(deepest, code, groups["deepest"])
+        self._depth = deepest + 1
+        self._first = np.full(len(self._codes), (1 << 63) - 1)
+        self._last = np.full(len(self._codes), NONE)
+        np.minimum.at(self._first, code, groups["low"])
+        np.maximum.at(self._last, code, groups["high"])
+        self._overlaps = np.zeros(len(self._codes), dtype=bool)
+        self._reach = np.full(len(self._codes), unions.NEVER)
+        self._row_reach = np.full(len(self._row_codes), unions.NEVER)
+        self._bins: dict[int, dict[int, int]] = {}
+
+    def add(self, db: duckdb.DuckDBPyConnection, rows: Columns, z: int) -> None:
+        """Takes a window of events into account; windows come in the order of time."""
+        columns = [rows[key] for key in self._keys] or [np.zeros(len(rows["s"]), dtype=np.int64)]
+        code = self._codes.of(columns)
+        order = np.lexsort((-rows["e"], rows["s"], code))
+        lane, s, e = code[order], rows["s"][order], rows["e"][order]
+        before = unions.reached(lane, e, self._reach)
+        begin, end = unions.fresh(s, e, before)
+        np.add.at(self._busy, lane, end - begin)
+        if self._kind in NESTED:
+            self._look_at_rows(self._row_codes.of([*columns, rows["depth"]]), code, rows["s"], rows["e"])
+        else:
+            self._overlaps[lane[s < before]] = True
+        many = self._events[lane] > SPARSE
+        if many.any():
+            sums.add(db, self._kind, lane[many], s[many], e[many], rows["name"][order][many], z)
+            sums.add_busy(self._bins, lane[many], begin[many], end[many], z)
+
+    def _look_at_rows(self, row: Numbers, code: Numbers, starts: Numbers, ends: Numbers) -> None:
+        order = np.lexsort((-ends, starts, row))
+        before = unions.reached(row[order], ends[order], self._row_reach)
+        self._overlaps[code[order][starts[order] < before]] = True
+
+    def write_busy(self, db: duckdb.DuckDBPyConnection) -> None:
+        """Leaves the busy time of bins where ``sums.write`` finds it."""
+        sums.keep_busy(db, self._kind, self._bins)
+
+    def lanes(self, z: int) -> Iterator[Lane]:
+        """All lanes, in the order of their keys."""
+        for code in range(len(self._codes)):
+            key = {
+                name: None if value == NONE else int(value)
+                for name, value in zip(self._keys, self._key_of[code], strict=False)
+            }
+            events, depth = int(self._events[code]), int(self._depth[code])
+            one = Lane(self._kind, events=events, rows=depth, busy_ns=int(self._busy[code]), **key)  # type: ignore[arg-type]
+            one.first_ns, one.last_ns = int(self._first[code]), int(self._last[code])
+            one.overlaps = bool(self._overlaps[code]) or depth > ROWS
+            one.leveled = events > SPARSE
+            one.code, one.sum_z = code, z if one.leveled else None
+            yield one

@@ -1,0 +1,39 @@
+"""Which time a selection means where events of all kinds are asked for: that of its ranges, with all that they ran."""
+
+import duckdb
+
+from profiledb.errors import AnalysisError
+from profiledb.selection import apply
+from profiledb.selection.model import Selection
+from profiledb.timeline.store import Opened
+from profiledb.timeline.trace import Span, merged
+
+
+def of(cursor: duckdb.DuckDBPyConnection, opened: Opened, selection: Selection) -> list[Span]:
+    """The stretches of time of a selection, ns from the begin of the capture.
+
+    Raises:
+        AnalysisError: it asks for more than time and ranges, or for a range that is not there.
+    """
+    known = Selection(
+        ranges=selection.ranges, skip_first=selection.skip_first, from_ns=selection.from_ns, to_ns=selection.to_ns
+    )
+    if selection != known:
+        raise AnalysisError("A trace holds all that ran in a time.", hint="It takes range, skip_first, from_ns, to_ns.")
+    low = opened.begin_ns if selection.from_ns is None else selection.from_ns
+    high = opened.end_ns + 1 if selection.to_ns is None else selection.to_ns
+    if high <= low:
+        raise AnalysisError("This time has no length.")
+    if not selection.ranges:
+        return [(low, high)]
+    apply.apply(cursor, Selection(ranges=selection.ranges, skip_first=selection.skip_first))
+    rows = cursor.execute(f"""
+        SELECT min(range.start_ns) - {opened.origin_ns}, max(greatest(range.end_ns, coalesce(ran.end_ns, range.end_ns)))
+            - {opened.origin_ns} + 1
+        FROM range SEMI JOIN chosen USING (range_id)
+        LEFT JOIN (FROM projection WHERE mode = 'process') AS ran USING (range_id) GROUP BY range_id
+    """).fetchall()
+    found = merged((max(low, begin), min(high, end)) for begin, end in rows if end > low and begin < high)
+    if not found:
+        raise AnalysisError("The range does not lie in this time.")
+    return found

@@ -1,0 +1,256 @@
+"""A timeline as a trace for Perfetto: https://perfetto.dev/docs/reference/synthetic-track-event.
+
+Every folder and every row of a lane is a track; ranges, calls and operations are slices with their class as category,
+and with the NVTX range around their launch; an arrow (flow) leads from a call to each operation that it launched;
+values over time are counters. Packets are written as they are made: of a report of any size little is in memory.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any
+
+import duckdb
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackDescriptor, TrackEvent
+
+from profiledb import words
+from profiledb.errors import AnalysisError
+from profiledb.timeline import events
+from profiledb.timeline.lanes import pid_of, tid_of
+from profiledb.timeline.names import TEXTS
+from profiledb.timeline.store import LaneInfo, Opened
+
+Span = tuple[int, int]
+"""A stretch of time, ns from the begin of the capture; its end is not in it."""
+
+_TABLE = {"kernel": ("kernel_id", 0), "memop": ("memop_id", 1), "graph_launch": ("launch_id", 2)}
+_FETCHED = 20_000
+_SEQUENCE = 1
+_NESTED_KEY = "NVTX range"
+_COUNTERS = ("line",)
+
+
+def write(
+    cursor: duckdb.DuckDBPyConnection, opened: Opened, file: IO[bytes], spans: Sequence[Span], most: int | None = None
+) -> int:
+    """Writes what lies in some stretches of time, whole, into a file, and answers how many events that were.
+
+    Args:
+        cursor: one of this timeline.
+        opened: the timeline.
+        file: open for writing; what it holds is a trace only when this returns.
+        spans: stretches that do not overlap, in their order.
+        most: refuse more events than this.
+
+    Raises:
+        AnalysisError: nothing lies in these stretches, or too much.
+    """
+    _prepare(cursor, spans)
+    out = _Writer(file, opened)
+    for lane in opened.listed:
+        out.track(lane)
+    count = 0
+    for info in opened.lanes:
+        if info.group is None:
+            continue
+        rows = _points(cursor, info) if info.kind in _COUNTERS else _events(cursor, opened, info)
+        for row in rows:
+            count += 1
+            if most is not None and count > most:
+                raise AnalysisError(
+                    f"More than {words.count(most)} events lie in this time.",
+                    hint="Select less, or use the command warpdeck export_trace.",
+                )
+            out.value(info, *row) if info.kind in _COUNTERS else out.slice(info, row)
+    if not count:
+        raise AnalysisError("Nothing lies in this time.")
+    return count
+
+
+def _prepare(cursor: duckdb.DuckDBPyConnection, spans: Sequence[Span]) -> None:
+    values = ", ".join(f"({int(low)}, {int(high)})" for low, high in spans)
+    cursor.execute(
+        f"CREATE OR REPLACE TEMP TABLE trace_span AS SELECT * FROM (VALUES {values}) AS x (low, high);"
+        f"CREATE OR REPLACE TEMP TABLE trace_name AS SELECT code, any_value(text) AS text FROM ({TEXTS})"
+        " SEMI JOIN name USING (code) GROUP BY code"
+    )
+
+
+def _events(cursor: duckdb.DuckDBPyConnection, opened: Opened, lane: LaneInfo) -> Iterator[tuple[Any, ...]]:
+    """Row, begin, end, name, number of the name, number, flows and range path of the events of a lane."""
+    more, join = "NULL, NULL", ""
+    if lane.kind == "stream":
+        parts = " UNION ALL ".join(
+            f"SELECT 4 * {key} + {code} AS ref, call_id, process_range FROM {table}"
+            for table, (key, code) in _TABLE.items()
+        )
+        more = "CASE WHEN call_id IS NOT NULL THEN [ref + 1] END, path"
+        join = f"""
+            LEFT JOIN ({parts}) AS operation USING (ref) LEFT JOIN range AS around ON around.pre = process_range
+            LEFT JOIN range_path USING (path_id)
+        """
+    elif lane.kind == "api":
+        parts = " UNION ALL ".join(
+            f"SELECT call_id, 4 * {key} + {code} + 1 AS flow FROM {table}" for table, (key, code) in _TABLE.items()
+        )
+        more = "flows, NULL"
+        join = f"""
+            LEFT JOIN (
+                SELECT call_id, list(flow ORDER BY flow) AS flows FROM ({parts}) WHERE call_id IS NOT NULL
+                GROUP BY call_id
+            ) AS launched ON call_id = ref
+        """
+    low, high = cursor.execute("SELECT min(low), max(high) FROM trace_span").fetchall()[0]
+    rows = cursor.execute(f"""
+        SELECT event.row, s, e, coalesce(text, ''), event.name, ref, {more}
+        FROM ({events.sql(opened, [lane], low, high)}) AS event ASOF JOIN trace_span ON e >= low
+        LEFT JOIN trace_name ON code = event.name {join} WHERE s < high ORDER BY event.row, s, e, ref
+    """)
+    return _fetched(rows)
+
+
+def _points(cursor: duckdb.DuckDBPyConnection, lane: LaneInfo) -> Iterator[tuple[Any, ...]]:
+    return _fetched(
+        cursor.execute(
+            "SELECT s, value FROM point ASOF JOIN trace_span ON s >= low"
+            f" WHERE lane = {lane.id} AND s < high ORDER BY s"
+        )
+    )
+
+
+def _fetched(rows: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    while found := rows.fetchmany(_FETCHED):
+        yield from found
+
+
+class _Writer:
+    """Writes packets one by one; texts that repeat are written once and meant by numbers from then on."""
+
+    def __init__(self, file: IO[bytes], opened: Opened) -> None:
+        self._file, self._opened = file, opened
+        self._origin = opened.origin_ns
+        self._known: dict[str, dict[str, int]] = {
+            "event_names": {},
+            "event_categories": {},
+            "debug_annotation_names": {},
+        }
+        self._known["debug_annotation_string_values"] = {}
+        self._rows: set[tuple[int, int]] = set()
+        self._colors: dict[int, int] = {}
+        self._kinds = [one.title for one in opened.classes]
+        self._packet(TracePacket.SEQ_INCREMENTAL_STATE_CLEARED, first_packet_on_sequence=True)
+
+    def track(self, lane: dict[str, Any]) -> None:
+        """Describes a lane or folder."""
+        packet = TracePacket()
+        track = packet.track_descriptor
+        track.uuid = _uuid(lane["id"])
+        if lane["parent"] is not None:
+            track.parent_uuid = _uuid(lane["parent"])
+        track.sibling_order_rank = lane["id"]
+        title = words.visible(lane["title"])
+        if lane["kind"] == "process":
+            track.process.pid = pid_of(lane["pid"])
+            track.process.process_name = title
+        elif lane["kind"] == "thread":
+            track.thread.pid, track.thread.tid = pid_of(lane["tid"]), tid_of(lane["tid"])
+            track.thread.thread_name = title
+        else:
+            track.name = f"{title} · {words.visible(lane['detail'])}" if lane["detail"] else title
+        track.child_ordering = TrackDescriptor.EXPLICIT
+        if lane["kind"] in _COUNTERS:
+            track.counter.unit_name = lane["unit"] or ""
+        self._write(packet)
+
+    def slice(self, lane: LaneInfo, row: tuple[Any, ...]) -> None:
+        """An event, as its begin and its end."""
+        level, start, end, name, code, _, flows, path = row
+        packet = self._packet()
+        packet.timestamp = start + self._origin
+        event = packet.track_event
+        event.type, event.track_uuid = TrackEvent.TYPE_SLICE_BEGIN, self._row(lane, level)
+        event.name_iid = self._number(packet, "event_names", words.visible(name) or "–")
+        event.category_iids.append(self._number(packet, "event_categories", self._kinds[self._color(code)]))
+        for flow in flows or ():
+            (event.terminating_flow_ids if lane.kind == "stream" else event.flow_ids).append(flow)
+        if path:
+            note = event.debug_annotations.add()
+            note.name_iid = self._number(packet, "debug_annotation_names", _NESTED_KEY)
+            note.string_value_iid = self._number(packet, "debug_annotation_string_values", words.visible(path))
+        self._write(packet)
+        packet = self._packet()
+        packet.timestamp = max(start, end) + self._origin
+        packet.track_event.type, packet.track_event.track_uuid = TrackEvent.TYPE_SLICE_END, event.track_uuid
+        self._write(packet)
+
+    def value(self, lane: LaneInfo, start: int, value: float) -> None:
+        """A value of a line."""
+        packet = self._packet()
+        packet.timestamp = start + self._origin
+        event = packet.track_event
+        event.type, event.track_uuid, event.double_counter_value = TrackEvent.TYPE_COUNTER, _uuid(lane.id), value
+        self._write(packet)
+
+    def _color(self, code: int) -> int:
+        import numpy as np
+
+        known = self._colors.get(code)
+        if known is None:
+            known = self._colors[code] = int(self._opened.colors(np.array([code], dtype=np.uint32))[0])
+        return known
+
+    def _row(self, lane: LaneInfo, level: int) -> int:
+        """The track of a row, which the first event in it describes; rows of a lane stand below each other."""
+        if level == 0:
+            return _uuid(lane.id)
+        uuid = _uuid(lane.id, level)
+        if (lane.id, level) not in self._rows:
+            self._rows.add((lane.id, level))
+            packet = TracePacket()
+            packet.track_descriptor.uuid, packet.track_descriptor.parent_uuid = uuid, _uuid(lane.id)
+            packet.track_descriptor.name = f"Level {level + 1}"
+            packet.track_descriptor.sibling_order_rank = level
+            self._write(packet)
+        return uuid
+
+    def _number(self, packet: Any, table: str, text: str) -> int:
+        known = self._known[table]
+        if text not in known:
+            known[text] = len(known) + 1
+            entry = getattr(packet.interned_data, table).add()
+            entry.iid = known[text]
+            if table == "debug_annotation_string_values":
+                entry.str = text.encode()
+            else:
+                entry.name = text
+        return known[text]
+
+    def _packet(self, flags: int = TracePacket.SEQ_NEEDS_INCREMENTAL_STATE, **fields: Any) -> Any:
+        packet = TracePacket(trusted_packet_sequence_id=_SEQUENCE, sequence_flags=flags, **fields)
+        if fields:
+            self._write(packet)
+        return packet
+
+    def _write(self, packet: Any) -> None:
+        """A trace is nothing but packets, each as field 1 with its length before it."""
+        data = packet.SerializeToString()
+        head, length = bytearray(b"\x0a"), len(data)
+        while length > 127:
+            head.append(length & 127 | 128)
+            length >>= 7
+        head.append(length)
+        self._file.write(bytes(head) + data)
+
+
+def _uuid(lane: int, row: int = 0) -> int:
+    """The number of the track of a lane or of one of its rows; 0 means something else to Perfetto."""
+    return 1_000 + (lane << 8 | row)
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Stretches that do not overlap, in their order, that cover the same time."""
+    found: list[Span] = []
+    for low, high in sorted(spans):
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], high))
+        else:
+            found.append((low, high))
+    return found

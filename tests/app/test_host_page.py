@@ -1,0 +1,111 @@
+"""The page Host: flame graph, tables and threads of real reports; what it says of one that lacks all of it."""
+
+import re
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import pages, session
+from app.views.host import flame, samples, threads
+from profiledb.report.library import Library
+from tests.app.conftest import Dashboard
+
+HOSTILE = "<script>alert(1)</script>$x$ **b** [c](http://d)"
+
+
+def of(library: Library, name: str) -> str:
+    return next(report.id for report in library.list() if report.name == name)
+
+
+def said(at: AppTest) -> str:
+    kinds = (at.subheader, at.markdown, at.caption, at.info, at.error)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> None:
+    at = dashboard("host", report=of(library, "transformer_training.nsys-rep"), warmup="include")
+    text = said(at)
+    for part in (
+        "CPU samples",
+        "Threads",
+        "OS runtime calls by thread",
+        "launches most",
+        "in functions that are there",
+    ):
+        assert part in text
+    functions, modules, listed = (at.dataframe[number].value for number in range(3))
+    assert functions["self_pct"].sum() == pytest.approx(100)
+    assert modules["self_samples"].sum() == functions["self_samples"].sum() == listed["samples"].sum()
+    assert "pt_autograd_0" in list(listed["name"])
+
+
+def test_samples_of_gaps_and_of_a_thread_from_the_address(dashboard: Dashboard, library: Library) -> None:
+    report = of(library, "transformer_training.nsys-rep")
+    every = dashboard("host", report=report).dataframe[0].value["self_samples"].sum()
+    idle = dashboard("host", report=report, moments="idle")
+    assert 0 < idle.dataframe[0].value["self_samples"].sum() < every
+    assert "taken while the GPU was idle" in said(idle)
+    thread = idle.dataframe[2].value["thread"].iloc[0]
+    one = dashboard("host", report=report, thread=thread)
+    assert 0 < one.dataframe[0].value["self_samples"].sum() < every
+    assert dashboard("host", report=report, thread="nobody").dataframe[0].value["self_samples"].sum() == every
+
+
+def test_python_functions_that_the_gpu_waits_for(dashboard: Dashboard, library: Library) -> None:
+    """The starved loader: what the GPU waits for is the function that prepares images."""
+    report = of(library, "host_python.nsys-rep")
+    at = dashboard("host", report=report)
+    assert re.search(r"While the GPU was idle, [\d.]+ % of \d+ Python samples are in `prepare` \(images.py\)", said(at))
+    native = dashboard("host", report=report, source="cpu")
+    assert "CPU samples. Width" in said(native)
+    assert "prepare" not in list(native.dataframe[0].value["function"])
+    sites = next(frame.value for frame in at.dataframe if "gpu_ns" in frame.value.columns)
+    assert "dataloader.py:68" in list(sites["module"])
+
+
+def test_no_function_is_named_where_none_stands_out() -> None:
+    frame = pd.DataFrame({"function": ["f"], "module": [None], "self_samples": [19], "self_pct": [100.0]})
+    assert samples.sentence(frame, "CPU samples") == ""
+    assert samples.sentence(frame.assign(self_samples=38, self_pct=19.0), "CPU samples") == ""
+    told = samples.sentence(frame.assign(self_samples=40, self_pct=50.0, function=HOSTILE), "CPU samples")
+    assert told.startswith("While the GPU was idle, 50.0 % of 80 CPU samples are in `<script>")
+
+
+def test_a_report_without_any_of_it(dashboard: Dashboard, library: Library) -> None:
+    report = of(library, "kernels.nsys-rep")
+    manifest = library.find(report)
+    assert not pages.at("host").offers(manifest, session)
+    text = said(dashboard("host", report=report))
+    assert "No CPU samples in this report." in text
+
+
+def rows(**columns: object) -> pd.DataFrame:
+    base = {"node_id": [1, 2, 3], "parent_id": [None, 1, 2], "level": [0, 1, 2], "function": ["t", HOSTILE, "f"]}
+    more = {"module": [None, HOSTILE, None], "samples": [90, 80, 30], "self_samples": [10, 50, 30]}
+    return pd.DataFrame(base | more | {"share_pct": [90.0, 80.0, 30.0]} | columns)
+
+
+def test_boxes_of_the_flame_graph() -> None:
+    nodes = {node.id: node for node in flame.nodes(rows())}
+    assert [(node.parent, node.own) for node in nodes.values()] == [("", 10), ("all", 10), ("1", 50), ("2", 30)]
+    assert "<script>" not in nodes["2"].hover
+    assert flame.samples(rows()) == 100
+
+
+def test_what_is_too_small_is_left_out_with_all_below_it() -> None:
+    tiny = rows(samples=[100_000, 99_999, 1], self_samples=[1, 99_998, 1], share_pct=[100.0, 99.999, 0.001])
+    assert [node.id for node in flame.nodes(tiny)] == ["all", "1", "2"]
+
+
+def test_sentences_of_threads() -> None:
+    frame = pd.DataFrame(
+        {
+            "thread": ["1 / 1", "1 / 2"], "name": [HOSTILE, None], "role": ["launches", "data loading"],
+            "running_ns": [60, None], "blocked_ns": [30, None], "waiting_ns": [10, None], "cuda_ns": [5, None],
+        }
+    )  # fmt: skip
+    first, second = threads.sentences(frame)
+    assert "it runs 60.0 %, is blocked in calls 30.0 %, waits otherwise 10.0 % of its 100 ns." in first
+    assert "<script>" not in first
+    assert second == "Data is loaded in 1 threads that launch nothing: 1 / 2."

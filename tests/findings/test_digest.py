@@ -1,0 +1,80 @@
+"""What rules found of each report, kept for lists: it counts only while nothing has changed."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from profiledb.findings import digest, judge, rulebook
+from profiledb.findings.digest import Found
+from profiledb.findings.rule import Rule
+from profiledb.report.library import Library
+from tests.support.memory_reports import fill
+from tests.support.page_reports import Publish, kernel, make_library, make_publish
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+BUSY = ((0, 10_000_000), (90_000_000, 100_000_000))
+
+
+@pytest.fixture
+def rules() -> Mapping[str, Rule]:
+    return rulebook.load(None)
+
+
+@pytest.fixture
+def report(library: Library, publish: Publish, rules: Mapping[str, Rule]) -> str:
+    """A GPU that is idle for eight tenths of the time, judged."""
+    kernels = [kernel(number, 1, *span) for number, span in enumerate(BUSY)]
+    report_id = publish(lambda db: fill(db, 100_000_000, BUSY, kernel=kernels))
+    found = judge.judge(library, library.find(report_id), {}, rules.values())
+    digest.write(library, report_id, rules, found)
+    return report_id
+
+
+def test_what_fires_is_read_in_order(library: Library, report: str, rules: Mapping[str, Rule]) -> None:
+    found = digest.read(library, report, None, rules)
+    assert found is not None
+    first = found[0]
+    assert (first.rule, first.severity, first.saving_pct, first.costs) == ("gpu_idle", "high", 80.0, True)
+    assert first.sentence.startswith("The GPU is idle 80.0 % of the time")
+    judged = [one for one in judge.judge(library, library.find(report), {}, rules.values()) if one.verdict == "fires"]
+    assert [one.rule for one in found] == [one.rule.name for one in judged]
+
+
+def test_it_counts_only_while_nothing_has_changed(library: Library, report: str, rules: Mapping[str, Rule]) -> None:
+    assert digest.read(library, report, "0" * 16, rules) is None, "another Compute report"
+    assert digest.read(library, report, None, {name: one for name, one in rules.items() if name != "gpu_idle"}) is None
+    one = rules["gpu_idle"]
+    params = tuple(replace(param, default="99") for param in one.analysis.params)
+    changed = {**rules, "gpu_idle": replace(one, analysis=replace(one.analysis, params=params))}
+    assert digest.read(library, report, None, changed) is None, "another threshold"
+    library.put_sidecar(report, "meta", "{}")
+    assert digest.read(library, report, None, rules) is None, "a file beside the report"
+
+
+def test_nothing_is_known_of_what_nobody_judged(library: Library, publish: Publish, rules: Mapping[str, Rule]) -> None:
+    assert digest.read(library, publish(fill), None, rules) is None
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"key": 1, "found": [{"x": 1}]}', b"\xff" * 100, b"1" * 2_000_000]
+)
+def test_a_damaged_file_counts_as_none(
+    library: Library, report: str, rules: Mapping[str, Rule], content: bytes
+) -> None:
+    (library.answers / report / digest.FILE).write_bytes(content)
+    assert digest.read(library, report, None, rules) is None
+
+
+def test_where_answers_are_not_kept_there_is_none(
+    library: Library, publish: Publish, rules: Mapping[str, Rule], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARPDECK_ANSWERS_MB", "0")
+    report = publish(fill)
+    digest.write(library, report, rules, [])
+    assert digest.read(library, report, None, rules) is None
+
+
+def test_remarks_cost_nothing() -> None:
+    assert not Found("hot_kernel", "note", None, "").costs
+    assert not Found("lost_events", "warning", None, "").costs
