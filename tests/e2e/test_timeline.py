@@ -1,5 +1,6 @@
 """The timeline in a real browser: what is drawn is what the report holds, and every key and click does what it says."""
 
+import io
 import os
 import re
 import shutil
@@ -11,6 +12,8 @@ from contextlib import closing
 from typing import Literal
 
 import pytest
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+from PIL import Image
 from playwright.sync_api import Page, expect
 
 from bench.pages import dashboard
@@ -379,3 +382,89 @@ def test_it_breaks_no_rule_of_accessibility(training: TimelinePage, theme: Liter
     summary = training.page.locator("#tl-summary")
     expect(summary).to_contain_text("events in")
     expect(training.page.locator(".unseen table tbody tr").first).to_be_attached()
+
+
+def saved(training: TimelinePage, button: str) -> tuple[str, bytes]:
+    """The name and the bytes of the file that a button saves."""
+    with training.page.expect_download() as found:
+        training.page.get_by_role("button", name=button).click()
+    return found.value.suggested_filename, found.value.path().read_bytes()
+
+
+def test_the_picture_and_the_trace_of_an_area_are_saved(training: TimelinePage, library: Library) -> None:
+    training.open("&t0=400000000&t1=402000000&area=400500000~401500000")
+    name, picture = saved(training, "Save the picture as PNG")
+    assert name == "transformer_training.sqlite.timeline.png"
+    with Image.open(io.BytesIO(picture)) as drawn:
+        assert drawn.width > training.state["width"]
+        assert len(drawn.convert("RGB").getcolors(1 << 24)) > 20
+    name, data = saved(training, "Save this time as a trace for ui.perfetto.dev")
+    assert name == "transformer_training.sqlite.pftrace"
+    whole = Trace()
+    whole.ParseFromString(data)
+    stream = training.lane("stream")
+    (track,) = [
+        packet.track_descriptor.uuid
+        for packet in whole.packet
+        if packet.track_descriptor.name == f"Stream {stream['stream']}"
+    ]
+    begun = TrackEvent.TYPE_SLICE_BEGIN
+    origin = int(training.told("lanes")["origin_ns"])
+    events = kernels(library, training.report, stream["stream"], origin)
+    starts = {packet.timestamp - origin for packet in whole.packet if packet.track_event.type == begun
+              and packet.track_event.track_uuid == track}  # fmt: skip
+    assert starts == {low for low, high in events if high >= 400_500_000 and low < 401_500_000}
+
+
+def test_a_copied_link_shows_the_same_view(training: TimelinePage) -> None:
+    training.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    training.open("&t0=400000000&t1=402000000").go(400_100_000, 400_900_000)
+    training.page.get_by_role("button", name="Copy a link to this view").click()
+    expect(training.page.get_by_text("Link copied.")).to_be_visible()
+    copied = training.page.evaluate("navigator.clipboard.readText()")
+    assert "t0=400100000&t1=400900000" in copied
+    training.page.goto(copied)
+    now = training.settled().state
+    assert (now["t0"], now["t1"]) == (400_100_000, 400_900_000)
+
+
+def test_times_count_from_the_selection_or_absolutely(training: TimelinePage) -> None:
+    training.open("&t0=400000000&t1=402000000&area=400500000~401500000")
+    head = training.panel.locator(".panel-head b")
+    expect(head).to_have_text("1.00 ms from 400.5 ms to 401.5 ms")
+    training.plot.focus()
+    training.page.keyboard.press("t")
+    expect(head).to_have_text("1.00 ms from 0 ns to 1 ms")
+    training.page.get_by_role("button", name="From when times count").click()
+    first = int(training.told("lanes")["origin_ns"]) + 400_500_000
+    expect(head).to_contain_text(f"from {first // 10**9}.{first % 10**9:09}".rstrip("0"))
+    expect(training.page).to_have_url(re.compile("times=absolute"))
+    training.page.reload()
+    training.settled()
+    expect(head).to_contain_text(f"from {first // 10**9}.")
+    training.plot.focus()
+    training.page.keyboard.press("t")
+    expect(head).to_have_text("1.00 ms from 400.5 ms to 401.5 ms")
+
+
+def test_two_fingers_zoom_where_they_are(training: TimelinePage) -> None:
+    training.open("&t0=400000000&t1=402000000")
+    box = training.plot.bounding_box()
+    assert box
+    session = training.page.context.new_cdp_session(training.page)
+    y, middle = box["y"] + 60, box["x"] + box["width"] / 2
+
+    def touch(kind: str, apart: float | None) -> None:
+        points = [] if apart is None else [
+            {"x": middle - apart, "y": y, "id": 0}, {"x": middle + apart, "y": y, "id": 1}
+        ]  # fmt: skip
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 60)
+    for apart in (80, 100, 120):
+        touch("touchMove", apart)
+    touch("touchEnd", None)
+    training.until("s.t1 - s.t0 < 1.1e6")
+    now = training.settled().state
+    assert now["t1"] - now["t0"] == pytest.approx(1_000_000, rel=0.05)
+    assert (now["t0"] + now["t1"]) / 2 == pytest.approx(401_000_000, abs=60_000)

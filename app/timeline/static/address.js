@@ -1,12 +1,15 @@
 /** What of the timeline stands in the address: read once, written when the reader rests. Hostile values are ignored. */
 
+/** @import { From } from "./clock.js" */
 /** @import { Area, Mark } from "./types.js" */
+
+import { FROM } from "./clock.js";
 
 const MOST_IDS = 200;
 const MOST_MARKS = 50;
 const MOST_NOTE = 200;
 const MOST_NS = 2 ** 62;
-export const KEYS = ["t0", "t1", "area", "in", "ev", "fold", "pin", "hide", "mark"];
+export const KEYS = ["t0", "t1", "area", "in", "ev", "fold", "pin", "hide", "mark", "times"];
 
 /**
  * @typedef {Object} Told what an address says
@@ -17,6 +20,7 @@ export const KEYS = ["t0", "t1", "area", "in", "ev", "fold", "pin", "hide", "mar
  * @property {number[]} pinned
  * @property {number[]} hidden
  * @property {Mark[]} marks
+ * @property {From} times from when times count
  */
 
 /**
@@ -37,6 +41,7 @@ export function read(search) {
     pinned: ids(last("pin")),
     hidden: ids(last("hide")),
     marks: query.getAll("mark").slice(0, MOST_MARKS).flatMap(mark),
+    times: FROM.find((one) => one === last("times")) ?? "capture",
   };
 }
 
@@ -56,6 +61,7 @@ export function write(told) {
   put("fold", told.folded ? told.folded.slice(0, MOST_IDS).join(".") : false);
   put("pin", !!told.pinned.length && told.pinned.slice(0, MOST_IDS).join("."));
   put("hide", !!told.hidden.length && told.hidden.slice(0, MOST_IDS).join("."));
+  put("times", told.times !== "capture" && told.times);
   for (const one of told.marks.slice(0, MOST_MARKS)) query.append("mark", `${Math.round(one.t)}~${one.note}`);
   const text = `?${query}`;
   if (text !== location.search) history.replaceState(history.state, "", `${location.pathname}${text}${location.hash}`);

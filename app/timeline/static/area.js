@@ -5,7 +5,7 @@
 
 import { fileName } from "./picture.js";
 import { button, h, save, table } from "./dom.js";
-import { bytes, count, duration, moment, percent } from "./time.js";
+import { bytes, count, duration, percent } from "./time.js";
 import { get } from "./wire.js";
 
 /**
@@ -105,7 +105,7 @@ function name(app, one) {
 
 /** @param {Timeline} app @param {{start: number, end: number}} gap */
 function jump(app, gap) {
-  return button(`Go to the gap at ${moment(gap.start)}`, `${duration(gap.end - gap.start)} at ${moment(gap.start)}`, () => {
+  return button(`Go to the gap at ${app.clock.text(gap.start)}`, `${duration(gap.end - gap.start)} at ${app.clock.text(gap.start)}`, () => {
     app.measured = { from: gap.start, to: gap.end };
     app.view.fit(gap.start, gap.end, 0.6);
     app.schedule();

@@ -8,7 +8,7 @@ import { bars, writeLabels } from "./bars.js";
 import { curve } from "./lines.js";
 import { overlay } from "./overlay.js";
 import { span } from "./tiles.js";
-import { ticks } from "./time.js";
+
 
 const LABEL_FONT = 11;
 
@@ -101,7 +101,7 @@ function lane(app, frame, slot, y, pieces) {
  */
 function grid(app, width, height, scale) {
   const { view, colors } = app, { pixels, ratio } = app.stage;
-  for (const { t } of ticks(view.t0, view.t1, width / 110, app.zero).ticks) {
+  for (const { t } of app.clock.ticks(view.t0, view.t1, width / (app.clock.from === "absolute" ? 190 : 110))) {
     const x = Math.round((t - view.t0) * scale * ratio);
     pixels.rect(x, 0, x + 1, height, colors.softLineWord);
   }

@@ -34,6 +34,7 @@ export const KEYS = [
   [["N"], "", (app) => app.search.go(-1)],
   [["x"], "Select the time in sight as an area", (app) => app.select({ from: Math.round(Math.max(0, app.view.t0)), to: Math.round(Math.min(app.data.end_ns, app.view.t1)), lanes: [] })],
   [["m"], "Mark a moment, with a note", (app) => actions.mark(app)],
+  [["t"], "Count times from capture start, selection start, or absolutely", (app) => app.clock.next()],
   [["PageDown"], "Scroll the lanes down", (app) => scroll(app, 1)],
   [["PageUp"], "Scroll the lanes up", (app) => scroll(app, -1)],
   [["Escape"], "Clear the selection", (app) => (app.search.active ? app.search.clear() : app.clear())],

@@ -6,7 +6,7 @@
 import { follow, like } from "./actions.js";
 import { areaPanel } from "./area.js";
 import { button, copy, fill, h } from "./dom.js";
-import { duration, moment } from "./time.js";
+import { duration } from "./time.js";
 import { json } from "./wire.js";
 
 const MOST_LANES = 2000;
@@ -61,7 +61,7 @@ export class Panel {
     const gap = before && (before.lane !== chosen.lane || before.ref !== chosen.ref) ? between(before, chosen) : null;
     app.measured = gap && gap.apart;
     const whole = told.rows.find(([label]) => label === "Name")?.[1] ?? told.name;
-    const rows = [["Duration", duration(told.end - told.start)], ["Start", moment(told.start)], ["Lane", app.lanes.path(chosen.lane).join(" › ")], ...told.rows];
+    const rows = [["Duration", duration(told.end - told.start)], ["Start", app.clock.text(told.start)], ["Lane", app.lanes.path(chosen.lane).join(" › ")], ...told.rows];
     const shown = rows.filter(([label], at) => label !== "Name" && rows.findIndex((one) => one[0] === label) === at);
     this.show(`Event ${told.name}`,
       h("div", { class: "panel-head" },
@@ -98,7 +98,7 @@ export class Panel {
     this.asking = new AbortController();
     const { signal } = this.asking;
     this.before = app.chosen = null;
-    const head = `${duration(area.to - area.from)} from ${moment(area.from)} to ${moment(area.to)}`;
+    const head = `${duration(area.to - area.from)} from ${app.clock.text(area.from)} to ${app.clock.text(area.to)}`;
     this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", { class: "quiet" }, "Adding up …"));
     const lanes = area.lanes.length ? area.lanes : app.data.lanes.filter((lane) => lane.group !== null && lane.kind !== "line").map((lane) => lane.id).slice(0, MOST_LANES);
     try {
@@ -123,13 +123,13 @@ export class Panel {
     const { app } = this;
     this.stop();
     const rows = app.marks.map((mark) => {
-      const note = h("input", { "aria-label": `Note of the mark at ${moment(mark.t)}`, placeholder: "Note", maxlength: 200, oninput: () => {
+      const note = h("input", { "aria-label": `Note of the mark at ${app.clock.text(mark.t)}`, placeholder: "Note", maxlength: 200, oninput: () => {
         mark.note = note.value;
         app.moved();
       } });
       note.value = mark.note;
       return h("li", { "data-t": mark.t },
-        button(`Go to ${moment(mark.t)}`, moment(mark.t), () => app.view.set(mark.t - app.view.span / 2, mark.t + app.view.span / 2), { class: "link" }),
+        button(`Go to ${app.clock.text(mark.t)}`, app.clock.text(mark.t), () => app.view.set(mark.t - app.view.span / 2, mark.t + app.view.span / 2), { class: "link" }),
         note,
         button("Remove this mark", "×", () => {
           app.marks.splice(app.marks.indexOf(mark), 1);

@@ -4,7 +4,7 @@
 
 import { fill, h, table } from "./dom.js";
 import { busyShare, itemsOf } from "./hit.js";
-import { count, duration, moment, percent } from "./time.js";
+import { count, duration, percent } from "./time.js";
 
 const MOST_ROWS = 60;
 const PER_LANE = 8;
@@ -29,10 +29,10 @@ export class Readers {
       if (items.length) busy.push(`${title} busy ${percent(busyShare(app, slot))}`);
       for (const one of items.filter((item) => item.count > 0).slice(0, rows.length < MOST_ROWS ? PER_LANE : 0)) {
         const name = app.names.text(one.name);
-        rows.push([title, one.count > 1 ? `${count(one.count)} events, longest ${name}` : name, moment(one.start), duration(one.end - one.start)]);
+        rows.push([title, one.count > 1 ? `${count(one.count)} events, longest ${name}` : name, app.clock.text(one.start), duration(one.end - one.start)]);
       }
     }
-    const words = `${moment(from)} to ${moment(to)} of ${duration(app.data.end_ns)}: ${count(events)} events in ${count(lanes.length)} lanes. ${busy.slice(0, 6).join(", ")}.`;
+    const words = `${app.clock.text(from)} to ${app.clock.text(to)} of ${duration(app.data.end_ns)}: ${count(events)} events in ${count(lanes.length)} lanes. ${busy.slice(0, 6).join(", ")}.`;
     fill(app.stage.readers, h("p", { id: "tl-summary" }, words), rows.length ? table(["Lane", "Event", "Start", "Duration"], rows, "Events in sight, the first of each lane") : null);
   }
 }

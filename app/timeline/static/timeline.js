@@ -4,6 +4,7 @@
 
 import * as actions from "./actions.js";
 import * as address from "./address.js";
+import { Clock } from "./clock.js";
 import { Colors } from "./colors.js";
 import { draw } from "./draw.js";
 import { forgetWidths } from "./bars.js";
@@ -43,7 +44,7 @@ export class Timeline {
     this.view = new View(Math.min(0, data.begin_ns ?? 0), data.end_ns, () => this.moved());
     this.names = new Names((ids) => this.url("names", { ids: ids.join(",") }), () => this.schedule());
     this.tiles = new Tiles((group, z, i, signal) => this.tile(group, z, i, signal), () => this.arrived(), (error) => this.say(error.message));
-    this.scroll = this.width = this.height = this.level = this.zero = 0;
+    this.scroll = this.width = this.height = this.level = 0;
     /** @type {Item|null} */
     this.hover = null;
     /** @type {Chosen|null} */
@@ -66,6 +67,7 @@ export class Timeline {
     this.resting = 0;
     this.closed = false;
     this.asking = new AbortController();
+    this.clock = new Clock(this);
     this.search = new Search(this);
     this.stage = new Stage(this);
     this.titles = new Titles(this);
@@ -98,6 +100,7 @@ export class Timeline {
     lanes.hidden = new Set(known(told.hidden));
     lanes.layout();
     this.marks = told.marks;
+    this.clock.from = told.times;
     this.area = told.area && { ...told.area, lanes: known(told.area.lanes) };
     if (told.window) this.view.set(...told.window);
     else this.view.all();
@@ -135,6 +138,7 @@ export class Timeline {
       pinned: [...lanes.pinned],
       hidden: [...lanes.hidden],
       marks: this.marks,
+      times: this.clock.from,
     });
   }
 

@@ -4,7 +4,7 @@
 
 import { fill, h } from "./dom.js";
 import { valueAt } from "./hit.js";
-import { count, duration, moment, percent, value } from "./time.js";
+import { count, duration, percent, value } from "./time.js";
 
 /**
  * Shows it at a point of the lanes; hides it where there is nothing.
@@ -38,13 +38,13 @@ function told(app, x, y) {
     const found = valueAt(app, x, y);
     if (!found) return null;
     const say = (/** @type {number} */ one) => value(one, found.lane.unit);
-    return [`${found.lane.title}: ${say(found.mean)}`, found.min < found.max ? `${say(found.min)} to ${say(found.max)}` : "", `at ${moment(found.start)}`].filter(Boolean);
+    return [`${found.lane.title}: ${say(found.mean)}`, found.min < found.max ? `${say(found.min)} to ${say(found.max)}` : "", `at ${app.clock.text(found.start)}`].filter(Boolean);
   }
   const name = app.names.text(item.name) || "…", where = app.lanes.path(item.lane).join(" › ");
   const kind = app.data.classes[item.color]?.title ?? "";
   if (item.count === 1) {
-    return [name, `${duration(item.end - item.start)}, starts at ${moment(item.start)}`, [kind, where].filter(Boolean).join(" · ")];
+    return [name, `${duration(item.end - item.start)}, starts at ${app.clock.text(item.start)}`, [kind, where].filter(Boolean).join(" · ")];
   }
   const many = item.count > 1 ? `${count(item.count)} events here, ` : "";
-  return [`${many}longest: ${name}`, `${percent(item.busy)} of ${duration(item.end - item.start)} busy, at ${moment(item.start)}`, where];
+  return [`${many}longest: ${name}`, `${percent(item.busy)} of ${duration(item.end - item.start)} busy, at ${app.clock.text(item.start)}`, where];
 }

@@ -19,6 +19,7 @@ export function toolbar(app) {
     button("Undo the last move (Z)", "Undo", () => app.view.undo()),
   );
   const share = h("div", { class: "tools" },
+    button("From when times count: capture, selection, or the report's clock (T)", "Times", () => app.clock.next()),
     button("Mark a moment (M)", "Mark", () => app.mark()),
     button("Copy a link to this view", "Copy link", async () => {
       app.remember();
