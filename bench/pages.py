@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,13 +148,13 @@ def browser_page() -> Iterator[Page]:
 
 
 @contextmanager
-def browser() -> Iterator[Browser]:
-    """A headless Chromium (/usr/bin/chromium, or the one that WARPDECK_CHROMIUM names)."""
+def browser(flags: Sequence[str] = ()) -> Iterator[Browser]:
+    """A headless Chromium (/usr/bin/chromium, or the one that WARPDECK_CHROMIUM names), with these flags, too."""
     executable = chromium.find()
     if executable is None:
         raise BenchError("there is no Chromium: run scripts/install_browser.sh, or set WARPDECK_CHROMIUM to one")
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=executable, args=_BROWSER_FLAGS)
+        launched = playwright.chromium.launch(executable_path=executable, args=[*_BROWSER_FLAGS, *flags])
         try:
             yield launched
         finally:

@@ -85,7 +85,8 @@ def _key(library: Library, report_id: str, linked: str | None, rules: Mapping[st
     """What differs wherever a finding may differ."""
     files = [library.path(report_id), *library.sidecars(report_id)]
     stamps = [request.stamp(path) for path in [*files, *([library.path(linked)] if linked else [])]]
-    phases = request.stamp(config.load().phases) if config.load().phases else 0
+    own = config.load().phases
+    phases = request.stamp(own) if own else 0
     text = repr((kept.code(), _versions(tuple(rules.values())), linked, stamps, phases))
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 

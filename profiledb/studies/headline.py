@@ -107,7 +107,7 @@ def classes(ask: Ask) -> Statement | None:
     return Statement(text, float(top["total_ns"]), "Matmul and other work by phase", "phases")
 
 
-def _without_class(ask: Ask, top: Mapping[Any, Any]) -> Statement:
+def _without_class(ask: Ask, top: "pd.Series[Any]") -> Statement:
     """What stands behind Other where that takes most: its largest kernels by name (kernels)."""
     rows = ask("kernels")
     largest = rows[rows["class"] == OTHER].head(NAMED)

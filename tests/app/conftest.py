@@ -13,6 +13,7 @@ from streamlit.util import calc_hash
 
 from profiledb.report.library import Library
 from tests.conftest import Once, copy_data, put_together, run_ingest
+from tests.support import kept
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MAIN = ROOT / "app" / "dashboard.py"
@@ -52,9 +53,13 @@ def built(once: Once, sample_data: Path) -> Path:
 
 @pytest.fixture
 def data(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the data folder that a test may change; the dashboard of the test reads it."""
+    """A copy of the data folder that a test may change; the dashboard of the test reads it.
+
+    What another test has asked of the same reports is answered already.
+    """
     copy = tmp_path / "data"
     copy_data(built, copy)
+    kept.share_answers(copy / "library")
     return _use(copy, monkeypatch)
 
 

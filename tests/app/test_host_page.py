@@ -30,7 +30,7 @@ def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> 
         "CPU samples",
         "Threads",
         "OS runtime calls by thread",
-        "launches most",
+        "The launching thread",
         "in functions that are there",
     ):
         assert part in text
@@ -106,6 +106,6 @@ def test_sentences_of_threads() -> None:
         }
     )  # fmt: skip
     first, second = threads.sentences(frame)
-    assert "it runs 60.0 %, is blocked in calls 30.0 %, waits otherwise 10.0 % of its 100 ns." in first
+    assert "runs 60.0 %, is blocked in calls 30.0 %, waits otherwise 10.0 % of its 100 ns." in first
     assert "<script>" not in first
-    assert second == "Data is loaded in 1 threads that launch nothing: 1 / 2."
+    assert second == "Data is loaded in one thread that launches nothing: 1 / 2."

@@ -14,6 +14,7 @@ from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import MAIN, at_page, picker
+from tests.support.page_reports import empty
 
 TRAINING = "transformer_training.nsys-rep"
 INFERENCE = "transformer_inference.nsys-rep"
@@ -85,7 +86,7 @@ def of(library: Library, name: str) -> str:
 
 def publish(library: Library, fill: Callable[[duckdb.DuckDBPyConnection], None]) -> str:
     path = library.folder / "small.duckdb"
-    with store.create(path) as db:
+    with store.create(path, ready=empty()) as db:
         db.execute("INSERT INTO report (kind, start_ns, stop_ns, duration_ns) VALUES ('nsys', 0, 1000000, 1000000)")
         fill(db)
     library.publish(path, Manifest("0" * 16, SCHEMA_VERSION, "small", "nsys", "0" * 16, 1))
@@ -199,6 +200,7 @@ def test_what_the_report_does_not_have_is_said_and_breaks_nothing(page: Open, li
     assert "without it" not in said(at)
 
 
+@pytest.mark.sweep(parts=3)
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize(
     "query",

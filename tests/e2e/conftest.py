@@ -1,4 +1,4 @@
-"""A browser for each module, in which each test is a stranger, and a machine that is busy."""
+"""A browser for all modules, in which each test is a stranger, and a machine that is busy."""
 
 import os
 import subprocess
@@ -13,17 +13,28 @@ from bench import pages
 BUSY_PER_CORE = 10
 
 
-@pytest.fixture(scope="module")
+ONE_RENDERER = "--renderer-process-limit=1"
+SITE = "http://127.0.0.1:1/"
+"""Of the site of all dashboards, because a site has no port. Nobody listens there."""
+
+
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A browser for the tests of a module."""
-    with pages.browser() as browser:
+    """A browser for the tests of all modules. Playwright's loop ends with them: other tests run their own."""
+    with pages.browser([ONE_RENDERER]) as browser:
         yield browser
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """What the pages of a module share: scripts of Streamlit that are loaded and compiled already."""
+    """What all pages share: one process, which keeps scripts of Streamlit and of charts compiled.
+
+    It lives as long as a page of the site is open, so that an empty one is.
+    """
     with browser.new_context(viewport={"width": 1440, "height": 1000}) as context:
+        kept = context.new_page()
+        kept.route(SITE, lambda route: route.fulfill(body="", content_type="text/html"))
+        kept.goto(SITE)
         yield context
 
 
@@ -34,6 +45,7 @@ def page(context: BrowserContext) -> Iterator[Page]:
     kept = "cookies,local_storage,indexeddb,service_workers,websql,cache_storage"
     context.new_cdp_session(page).send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": kept})
     context.clear_cookies()
+    context.clear_permissions()
     page.set_default_timeout(60_000)
     expect.set_options(timeout=60_000)
     yield page

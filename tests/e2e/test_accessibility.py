@@ -14,7 +14,7 @@ from bench.pages import dashboard, wait_at_rest
 from profiledb.report.catalog import LAUNCHES
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES, ingest_files
-from tests.support import exports
+from tests.support import exports, sweep
 
 pytestmark = [
     pytest.mark.browser,
@@ -93,11 +93,13 @@ def broken(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_page_breaks_a_rule(page: Page, address: str, data: Path, theme: Theme) -> None:
+    """A sweep: a run has each page in one theme, ``make test-all`` in both."""
     library = Library(data / "library")
     page.set_default_timeout(180_000)
     page.emulate_media(color_scheme=theme)
     found = {}
-    for where in ["/", f"/overview?report={FEW}", *(path(view, library) for view in VIEWS)]:
+    every = ["/", f"/overview?report={FEW}", *(path(view, library) for view in VIEWS)]
+    for where in sweep.part(every, 4 + (theme == "dark"), parts=2):
         page.goto(address + where)
         wait_at_rest(page, '[data-testid="stHeading"]')
         if rules := broken(page):

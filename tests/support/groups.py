@@ -21,7 +21,10 @@ REPORTS = (
 MODE = re.compile(r"^(thread|process)-|-(thread|process)$")
 """What the parameters of some of them have beside the report."""
 
-FIRST = ("tests/e2e/", "tests/faults/", "tests/warpdeck/", "tests/workloads/")
+BROWSER = "tests/e2e/"
+"""Where tests in browsers are, and those that run by themselves: `make test` collects no others for them."""
+
+FIRST = (BROWSER, "tests/faults/", "tests/warpdeck/", "tests/workloads/")
 """Tests that take long one by one: begun last, they would keep one process at work when the others have finished."""
 
 SLOW = {"built", "ddp", "ingest", "nsys_samples"}
@@ -53,6 +56,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("alone")
         if fixtures & SLOW:
             item.add_marker("slow")
+        ours = item.nodeid.startswith("tests/") and not item.nodeid.startswith(BROWSER)
+        if ours and any(item.get_closest_marker(name) for name in ("browser", "alone")):
+            raise pytest.UsageError(f"{item.nodeid} would not run: make test looks for such tests in {BROWSER}")
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
 
 

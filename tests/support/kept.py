@@ -2,6 +2,7 @@
 
 A conversion takes seconds, and dozens of tests want the same samples. The same bytes under the same names and settings
 are taken in once; whoever wants to change anything has a copy. Nothing outlives the run, so that nothing is stale.
+`make test` names one folder for the runs of pytest that it consists of.
 """
 
 import fcntl
@@ -53,6 +54,17 @@ def folders(groups: Sequence[Sequence[Path]], fill: Callable[[dict[Path, list[Pa
         for folder in missing:
             folder.with_suffix(".done").touch()
         yield list(of_folder)
+
+
+def share_answers(library: Path) -> None:
+    """Has a library without answers keep them where all that call this keep theirs (``profiledb/query/kept.py``).
+
+    An answer is found by its report's file and time of change, too, which links share: a report that a test publishes,
+    replaces or damages has answers of its own.
+    """
+    shared = Path(os.environ[VARIABLE]) / "answers"
+    shared.mkdir(exist_ok=True)
+    (library / "answers").symlink_to(shared, target_is_directory=True)
 
 
 def _key(files: Sequence[Path]) -> str:

@@ -1,5 +1,8 @@
 """The call chains of CPU samples as a flame graph that hangs down: threads on top, what they call below."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -52,7 +55,7 @@ def nodes(rows: pd.DataFrame) -> list[Node]:
     return found
 
 
-def _words(row: dict[str, object]) -> str:
+def _words(row: Mapping[Any, Any]) -> str:
     lines = [f"<b>{fmt.plotly_text(fmt.shortened(str(row['function']), 100))}</b>"]
     if not pd.isna(row["module"]):
         lines.append(fmt.plotly_text(fmt.shortened(str(row["module"]), 60)))

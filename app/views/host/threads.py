@@ -1,5 +1,7 @@
 """What each thread of the host did: ran, waited, was blocked in calls; which of them load data."""
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -52,25 +54,26 @@ def show(report_id: str) -> None:
 
 
 def sentences(rows: pd.DataFrame) -> list[str]:
-    """What the busiest thread that launches did, and the threads that load data, in Markdown."""
+    """What the launching thread with most time in CUDA calls did, and the threads that load data, in Markdown."""
     found = []
     launching = rows[(rows["role"] == "launches") & rows["running_ns"].notna()]
     if len(launching):
-        row = launching.loc[launching["cuda_ns"].astype("Float64").idxmax()]
+        row = launching.iloc[int(launching["cuda_ns"].astype(float).fillna(-1).to_numpy().argmax())]
         whole = sum(int(row[name]) for name in ("running_ns", "blocked_ns", "waiting_ns"))
         if whole:
             parts = (("runs", "running_ns"), ("is blocked in calls", "blocked_ns"), ("waits otherwise", "waiting_ns"))
             told = ", ".join(f"{words} {fmt.percent(100 * row[name] / whole)}" for words, name in parts)
-            found.append(f"The thread {_name(row)} launches most: it {told} of its {fmt.duration(whole)}.")
+            found.append(f"The launching thread {_name(row)} {told} of its {fmt.duration(whole)}.")
     loading = rows[rows["role"] == "data loading"]
     if len(loading):
         names = ", ".join(_name(row) for _, row in loading.head(8).iterrows())
         more = f" and {fmt.count(len(loading) - 8)} more" if len(loading) > 8 else ""
-        found.append(f"Data is loaded in {fmt.count(len(loading))} threads that launch nothing: {names}{more}.")
+        which = "one thread that launches" if len(loading) == 1 else f"{fmt.count(len(loading))} threads that launch"
+        found.append(f"Data is loaded in {which} nothing: {names}{more}.")
     return found
 
 
-def _name(row: "pd.Series[object]") -> str:
+def _name(row: "pd.Series[Any]") -> str:
     name = "" if pd.isna(row["name"]) else f" {fmt.plain(fmt.shortened(str(row['name']), 40))}"
     return f"{fmt.plain(str(row['thread']))}{name}"
 
