@@ -299,6 +299,7 @@ def test_reports_are_found_by_typing(page: Page, address: str, library: Library)
 
 
 def test_a_report_is_labeled_and_deleted_in_five_clicks(page: Page, tmp_path: Path) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})  # a narrower table ends before its labels
     with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}) as address:
         page.goto(address)
         page.locator('input[type="file"]').set_input_files(SAMPLES / "dataloader_starved.sqlite")  # 1: dropped

@@ -21,9 +21,9 @@ LINKED = "linked"
 _NAMED = ("Name", "Worst finding", "GPU")
 """Headings of columns whose cells are cut where they are long; the card shows them as a whole."""
 COLUMNS = {
-    "open": ("Open", 60), "name": ("Name", 216), "worst": ("Worst finding", 172), "kind": ("Kind", 116),
-    "gpu": ("GPU", 164), "captured": ("Captured (UTC)", 128), "duration": ("Duration", 84),
-    "kernels": ("Kernels", 84), "size": ("Size", 76), "labels": ("Labels", 130),
+    "open": ("Open", 56), "name": ("Name", 200), "worst": ("Worst finding", 150), "kind": ("Kind", 112),
+    "gpu": ("GPU", 110), "captured": ("Captured (UTC)", 126), "duration": ("Duration", 74),
+    "kernels": ("Kernels", 70), "size": ("Size", 68), "labels": ("Labels", 106),
 }  # fmt: skip
 """Heading and pixels of each column."""
 _WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": tables.text}
