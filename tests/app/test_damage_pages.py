@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.pages import VIEWS, View
+from app.ui import format as fmt
 from profiledb.report.catalog import LAUNCHES, Manifest
 from profiledb.report.library import Library
 from tests.app.conftest import MAIN, Dashboard, picker
@@ -26,7 +27,7 @@ def test_every_page_says_that_its_report_is_damaged(dashboard: Dashboard, librar
     found = damaged(library, "ncu" if view.subject == LAUNCHES else "nsys")
     at = dashboard(view.url, report=found.id)
     assert not at.exception
-    assert at.header[0].value == view.title, "the page stands under its title, with the menu beside it"
+    assert at.header[0].value == fmt.plain(view.title), "the page stands under its title, with the menu beside it"
     said = [error.value.replace("\\", "") for error in at.error]
     assert said
     assert all(f"The file of {found.name} in the library is damaged" in one for one in said)

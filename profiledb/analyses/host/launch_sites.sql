@@ -1,6 +1,6 @@
 -- title: Where GPU work is launched
--- The back traces of CUDA calls by the place in the program: the innermost Python frame outside installed packages, else
--- the innermost Python frame, else the innermost frame that tells of the program. With the work that these calls
+-- The back traces of CUDA calls by the place in the program: the innermost Python frame outside installed packages,
+-- else the innermost Python frame, else the innermost frame that tells of the program. With the work that these calls
 -- launched. Only calls with a back trace are in here: nsys takes them of calls that last longer than a threshold.
 -- needs: api_call
 -- includes: selection, host, memory

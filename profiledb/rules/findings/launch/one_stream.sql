@@ -2,8 +2,8 @@
 -- question: Do several streams exist, and take turns?
 -- Of GPUs with kernels on at least two streams, the share of the kernel time that the busiest stream of each has, where
 -- kernels of different streams run at the same time for less than `overlap` percent of the time in which any runs, and
--- other streams have at least `others_pct` percent of the kernels; else 0. The program asked for streams, and gains nothing
--- from them.
+-- other streams have at least `others_pct` percent of the kernels; else 0. The program asked for streams, and gains
+-- nothing from them.
 -- needs: kernel
 -- includes: finding
 -- selects: part
