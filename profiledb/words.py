@@ -116,7 +116,7 @@ def shortened(text: Any, length: int) -> str:
 def plain(text: Any) -> str:
     """Untrusted text for a Markdown context (titles, labels, captions): it shows as it is and does nothing.
 
-    Markdown, LaTeX, HTML, Streamlit's colours and icons are escaped; links, emoji codes and arrows are broken
+    Markdown, LaTeX, HTML, Streamlit's colors and icons are escaped; links, emoji codes and arrows are broken
     up by an invisible joiner.
     """
     marked = _AUTOMATIC.sub(lambda match: match[0] + _JOINER, visible(text))

@@ -1,4 +1,4 @@
-"""The workload `kernels`: kernels of known behaviour, one launch each, in a range of its own name.
+"""The workload `kernels`: kernels of known behavior, one launch each, in a range of its own name.
 
 Ranges: one a kernel, called as the kernel (`vector_add`, `gemm_fp64`, ...). A range ends when the kernel has finished.
 Each kernel runs once before the capture window, which pays for compiling and library handles.

@@ -52,7 +52,7 @@ WORKLOADS: dict[str, Entry] = {
     ),
     "kernels": Entry(
         "workloads.kernels",
-        "kernels of known behaviour: at the memory roof, at the compute peak, uncoalesced, divergent, ...",
+        "kernels of known behavior: at the memory roof, at the compute peak, uncoalesced, divergent, ...",
     ),
     "launches": Entry(
         "workloads.launches",

@@ -2,7 +2,7 @@
 
 A size is the rows and columns of a matrix; additions and reductions work on as many numbers as such a matrix has.
 
-Ranges (the step in `warmup` looks the same, with the smallest size only; colours say what the time goes to):
+Ranges (the step in `warmup` looks the same, with the smallest size only; colors say what the time goes to):
 
     warmup        step_N
                     matmul_1024/cpu     allocate, compute
@@ -80,9 +80,9 @@ class Bench:
                 return gpu.to_host(result)
 
     @contextmanager
-    def part(self, task: str, size: int, device: str, part: str, colour: int) -> Iterator[None]:
+    def part(self, task: str, size: int, device: str, part: str, color: int) -> Iterator[None]:
         """Put a range around the body and keep how long it took."""
-        with annotate(part, colour):
+        with annotate(part, color):
             started = time.perf_counter()
             yield
             self.rows.append((task, size, device, part, time.perf_counter() - started))

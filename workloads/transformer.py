@@ -93,7 +93,7 @@ class Worker(Generic[Result]):
         """Whether autocast may cast a weight once a step. What a CUDA graph replays cannot be cached."""
 
     def compute(self, tokens: Tensor) -> Tensor:
-        """Launch what the GPU does in a step on (B, context + 1) token ids; returns what is read afterwards."""
+        """Launch what the GPU does in a step on (B, context + 1) token ids; returns what is read afterward."""
         raise NotImplementedError
 
     def read(self, result: Tensor) -> Result:

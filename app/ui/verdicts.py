@@ -1,4 +1,4 @@
-"""The verdict of a launch: its colour, and the one sentence that every page tells it in."""
+"""The verdict of a launch: its color, and the one sentence that every page tells it in."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ def title(verdict: object) -> str:
 
 
 def color(verdict: object) -> str:
-    """The colour of a verdict in this visitor's theme."""
+    """The color of a verdict in this visitor's theme."""
     known = COLORS[theme.theme()]
     return known.get(title(verdict), known[UNKNOWN])
 

@@ -11,7 +11,7 @@ from app.ui.charts import ACCENT, FONT_PX, MARK, NS_PER_X, Theme, faded, frame, 
 from app.ui.figures import kept
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
-"""A mark a direction besides its colour, for those who cannot tell the colours apart."""
+"""A mark a direction besides its color, for those who cannot tell the colors apart."""
 _LEAST_PX, _MOST_PX = 5.0, 18.0
 
 

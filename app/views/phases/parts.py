@@ -51,7 +51,7 @@ def bars(sides: Sequence[Side], *, key: str) -> None:
 
 
 def _legend(names: Sequence[str]) -> None:
-    """The classes with their colours, in a line that wraps; titles are those of the settings, and escaped."""
+    """The classes with their colors, in a line that wraps; titles are those of the settings, and escaped."""
     titles, colors = theme.class_titles(), theme.class_colors()
     box = "display: inline-block; width: 0.75em; height: 0.75em; margin-right: 0.4em"
     entries = (

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, GREY, Theme, faded, frame
+from app.ui.charts import ACCENT, GRAY, Theme, faded, frame
 from app.ui.figures import kept
 from app.views.roofline.labels import Room, Spot
 from app.views.roofline.points import Point, draw_points, legend, name_largest, take, write
@@ -182,7 +182,7 @@ def _line(figure: go.Figure, roof: Roof, xs: tuple[float, float], ys: tuple[floa
 def _label(figure: go.Figure, roof: Roof, peak: str, wanted: Spots, room: Room, theme: Theme) -> None:
     """Title and peak at the first of some places where they cover no point."""
     text = f"{roof.title} {peak}"
-    color = _LINE[theme] if roof.used else GREY[theme]
+    color = _LINE[theme] if roof.used else GRAY[theme]
     write(figure, fmt.plotly_text(text), room.find(text, wanted) or wanted[0], theme, color)
 
 

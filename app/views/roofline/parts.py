@@ -149,7 +149,7 @@ def with_readings(rows: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
 
 
 def colored(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
-    """What the legend calls a row, and its colour."""
+    """What the legend calls a row, and its color."""
     if by == LIMIT:
         return verdicts.title(row["verdict"]), verdicts.color(row["verdict"])
     name = row["class"] if isinstance(row["class"], str) else "other"

@@ -1,4 +1,4 @@
-"""Operations of NCCL over the ranks of a run: who waits for whom, and how fast the data travelled.
+"""Operations of NCCL over the ranks of a run: who waits for whom, and how fast the data traveled.
 
 Needs no common clock. A rank's kernel runs until the operation is done on it, so the rank that comes last has the
 shortest one: that is the time of the transfer, and what others have beyond it they waited (for the last to come).
