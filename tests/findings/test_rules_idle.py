@@ -70,6 +70,22 @@ def test_long_gaps(nsys_samples: Library, library: Library, publish: Publish) ->
     assert judged(library, calls, "long_gaps").verdict == "cannot_judge"
 
 
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("traced", [False, True])
+def test_long_gaps_advise_to_capture_what_is_missing(
+    sampled: bool, traced: bool, library: Library, publish: Publish
+) -> None:
+    tables = {
+        "cpu_sample": [{"time_ns": 5, "global_tid": made.MAIN}] if sampled else [],
+        "osrt_call": [{"call_id": 900, "start_ns": 50, "end_ns": 60, "global_tid": made.MAIN}] if traced else [],
+    }
+    kernels = [(0, 5, 10, 20), (900 * MS, 900 * MS + 5, 900 * MS + 10, 900 * MS + 20)]
+    found = judged(library, by_hand(publish, kernels, **tables), "long_gaps")
+    advice = " ".join(found.rule.advised(found.cause))
+    assert found.verdict == "fires"
+    assert ("--sample=" in advice, "osrt" in advice) == (not sampled, not traced)
+
+
 def test_module_loading(nsys_samples: Library, library: Library, publish: Publish) -> None:
     """Only strangers' reports have one that weighs: by hand. A call of 9 ms counts where it loads a module alone."""
     kernels = [(0, 10, 20, 10 * MS), (30 * MS, 45 * MS, 44 * MS, 60 * MS), (69 * MS, 79 * MS - 5, 79 * MS, 100 * MS)]
