@@ -110,13 +110,17 @@ def reference(task: str, a: Array, b: Array) -> Array:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
-    parser.add_argument("--device", choices=("cpu", "cuda"), help="cpu: CPU alone; default: both where there is a GPU")
-    parser.add_argument("--sizes", metavar="N,...", help="default: 256,1024,4096 with a GPU, 64,256 without")
-    parser.add_argument("--cpu", choices=CPU_BACKENDS, default="numpy", help="who computes on the CPU, default numpy")
-    parser.add_argument("--gpu", choices=GPU_BACKENDS, default="torch", help="who computes on the GPU, default torch")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="where the times go; default: beside the report")
-    parser.add_argument("--warmup", type=int, default=1, help="iterations in the range `warmup`, default 1")
-    parser.add_argument("--steps", type=int, default=3, help="measured steps, default 3")
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), help="cpu: the CPU alone (default: both if there is a GPU)"
+    )
+    parser.add_argument(
+        "--sizes", metavar="N,...", help="sizes of the tasks (default: 256,1024,4096 with a GPU, 64,256 without)"
+    )
+    parser.add_argument("--cpu", choices=CPU_BACKENDS, default="numpy", help="library on the CPU (default: numpy)")
+    parser.add_argument("--gpu", choices=GPU_BACKENDS, default="torch", help="library on the GPU (default: torch)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="file for the times (default: beside the report)")
+    parser.add_argument("--warmup", type=int, default=1, help="iterations in the range `warmup` (default: 1)")
+    parser.add_argument("--steps", type=int, default=3, help="measured steps (default: 3)")
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:
