@@ -68,13 +68,13 @@ def choose(classes: Sequence[str]) -> Choice:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         level = st.segmented_control(
             "Memory level", list(LEVELS), format_func=LEVELS.__getitem__, required=True,
-            help="Which traffic the work is set against",
+            help="The traffic that the work is divided by: intensity is work per byte",
             **bound.option("level", list(LEVELS), "dram", title=LEVELS.__getitem__),
         )  # fmt: skip
         precision = st.selectbox(
             "Precision", list(PRECISIONS), format_func=PRECISIONS.__getitem__,
             **bound.option("precision", list(PRECISIONS), next(iter(PRECISIONS)), title=PRECISIONS.__getitem__),
-            width=180, help="Its own is that in which a kernel comes nearest to a peak of the GPU",
+            width=180, help="A kernel's own precision is the one in which it comes nearest to a peak of the GPU",
         )  # fmt: skip
         color = st.segmented_control(
             "Color by", [CLASS, LIMIT], required=True, **bound.option("color", [CLASS, LIMIT], CLASS)
@@ -207,7 +207,7 @@ def _signs(points: Sequence[Point]) -> None:
     """What the shapes mean, as far as they are on the chart."""
     signs = ["Point area: time; a click opens the kernel"]
     signs += ["a diamond is an estimate"] * any(point.estimated and not point.impossible for point in points)
-    signs += ["a cross lies above its roof, which cannot be"] * any(point.impossible for point in points)
+    signs += ["a cross lies above its roof, which is impossible"] * any(point.impossible for point in points)
     signs += [
         "kernels without arithmetic stand at 0 FLOP/byte, as far below the memory roof as their traffic is"
     ] * any(point.bytes_per_s for point in points)
@@ -223,7 +223,7 @@ def above(rows: pd.DataFrame) -> None:
     told = [f"- {fmt.plain(row['name'])}: {fmt.plain(row['above_roof'])}" for _, row in wrong.head(ABOVE).iterrows()]
     if len(wrong) > ABOVE:
         told.append(f"- and {fmt.count(len(wrong) - ABOVE)} more")
-    st.warning("Above the roof, which cannot be:\n" + "\n".join(told), icon=":material/warning:")
+    st.warning("Above the roof, which is impossible:\n" + "\n".join(told), icon=":material/warning:")
 
 
 def figures(rows: pd.DataFrame) -> pd.DataFrame:

@@ -25,8 +25,8 @@
 -- column: dram_bytes_per_s | bytes/s | .0f | traffic of the device memory
 -- column: l1_pct | % | .1f | throughput of the L1 cache, share of the peak
 -- column: l2_pct | % | .1f | throughput of the L2 cache, share of the peak
--- column: l1_hit_pct = L1 hits | % | .1f | sectors that were found in the L1 cache, of all
--- column: l2_hit_pct = L2 hits | % | .1f | sectors that were found in the L2 cache, of all
+-- column: l1_hit_pct = L1 hits | % | .1f | share of the sectors found in the L1 cache
+-- column: l2_hit_pct = L2 hits | % | .1f | share of the sectors found in the L2 cache
 -- column: nvtx = NVTX ranges | text | | NVTX ranges open at the launch, outermost first
 -- column: device | text | | GPU, number
 -- column: process | text | | program and process id

@@ -10,7 +10,7 @@
 -- column: level | count | | ranges of the selection around it
 -- column: instances | count | | ranges of this pattern
 -- column: cpu_ns | ns | | sum of their durations on the CPU
--- column: gpu_ns | ns | | sum of their times on the GPU, from the first operation to the end of the last, holes included
+-- column: gpu_ns | ns | | sum of their times on the GPU, from the first operation to the end of the last, gaps included
 -- column: busy_ns | ns | | sum of the times in which their operations ran
 -- column: kernel_ns | ns | | sum of the durations of their kernels
 -- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
