@@ -59,6 +59,12 @@ def count(n: Any) -> str:
     return MISSING if value is None else f"{round(value):,}"
 
 
+def counted(n: Any, noun: str) -> str:
+    """A whole number with what it counts: ``1 launch``, ``12 launches``, ``3 operations``; a missing one as it is."""
+    ending = "" if number(n) == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
+    return f"{count(n)} {noun}{ending}"
+
+
 def percent(x: Any) -> str:
     """A share that is already in percent, with one decimal: ``12.3 %``; what is there but tiny is not called 0."""
     value = number(x)

@@ -110,7 +110,7 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
     log = bins["scale"].iloc[0] == "log"
     low, high = bins["low_ns"].map(lambda ns: _place(ns, log)), bins["high_ns"].map(lambda ns: _place(ns, log))
     hover = [
-        f"{fmt.duration(row.low_ns)} to {fmt.duration(row.high_ns)}<br><b>{fmt.count(row.launches)}</b> launches,"
+        f"{fmt.duration(row.low_ns)} to {fmt.duration(row.high_ns)}<br><b>{fmt.counted(row.launches, 'launch')}</b>,"
         f" {fmt.duration(row.total_ns)}"
         for row in bins.itertuples()
     ]

@@ -129,7 +129,7 @@ def test_reports_of_strangers(page: Open, library: Library, name: str) -> None:
     [
         (99, 80, 1_000, 2_000, 90, "Launch bound"), (99, 2, 90_000, 5_000, 90, "so launch overhead is hidden."),
         (99, 2, 90_000, 5_000, 6, "the GPU is idle all the same"), (99, 2, None, 5_000, 90, "Few"),
-        (99, 30, 1, 2, 90, "find the GPU waiting"), (1, 100, None, 2, 90, "Only 1 launches"),
+        (99, 30, 1, 2, 90, "find the GPU waiting"), (1, 100, None, 2, 90, "Only 1 launch:"),
     ],
 )  # fmt: skip
 def test_medians_in_words(

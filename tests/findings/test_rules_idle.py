@@ -1,6 +1,7 @@
 """Rules about idle GPUs: on samples against gaps told from the raw export, and on small captures by hand."""
 
 from itertools import pairwise
+from typing import Any
 
 import duckdb
 import pytest
@@ -75,7 +76,7 @@ def test_long_gaps(nsys_samples: Library, library: Library, publish: Publish) ->
 def test_long_gaps_advise_to_capture_what_is_missing(
     sampled: bool, traced: bool, library: Library, publish: Publish
 ) -> None:
-    tables = {
+    tables: dict[str, Any] = {
         "cpu_sample": [{"time_ns": 5, "global_tid": made.MAIN}] if sampled else [],
         "osrt_call": [{"call_id": 900, "start_ns": 50, "end_ns": 60, "global_tid": made.MAIN}] if traced else [],
     }

@@ -28,7 +28,7 @@ def copy_sizes(
     for number, (direction, rows) in enumerate(cells.groupby("direction", sort=False)):
         hover = [
             f"<b>{fmt.plotly_text(direction)}</b><br>{fmt.bytes_(row.bytes)} at {fmt.rate(row.bytes_per_s)}<br>"
-            f"{fmt.count(row.count_)} operations, {fmt.duration(row.total_ns)}"
+            f"{fmt.counted(row.count_, 'operation')}, {fmt.duration(row.total_ns)}"
             for row in rows.rename(columns={"count": "count_"}).itertuples()
         ]
         share = rows["count"].astype(float).map(math.log1p) / math.log1p(most)

@@ -210,7 +210,10 @@ def _ridge(figure: go.Figure, roof: Roof, at: float, theme: Theme) -> None:
         mode="markers",
         marker={"symbol": "line-ns-open", "size": 12, "color": _LINE[theme], "line": {"width": 1.5}},
         text=[
-            f"Ridge point of {fmt.plotly_text(roof.title)}<br><b>{at:,.3g} FLOP/byte</b>: memory is the roof left of it"
+            (
+                f"Ridge point of {fmt.plotly_text(roof.title)}<br><b>{fmt.significant(at)} FLOP/byte</b>: memory is"
+                " the roof left of it"
+            )
         ],
         hovertemplate="%{text}<extra></extra>",
         showlegend=False,

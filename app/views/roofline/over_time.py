@@ -189,7 +189,12 @@ def _chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choice) ->
     points = [
         parts.point(
             row.to_dict() | {"launch_id": row["kernel"]}, choice, float(row["total_ns"]),
-            [f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} launches, {fmt.percent(row['share_pct'])}"],
+            [
+                (
+                    f"{fmt.duration(row['total_ns'])} in {fmt.counted(row['calls'], 'launch')},"
+                    f" {fmt.percent(row['share_pct'])}"
+                )
+            ],
         )
         for _, row in shown.iterrows()
     ]  # fmt: skip

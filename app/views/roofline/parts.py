@@ -118,7 +118,7 @@ def point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[
         f"<b>{fmt.plotly_text(fmt.shortened(row['name'], 60))}</b>",
         *more,
         f"{fmt.flops(row['flops_per_s'])} {fmt.plotly_text(precision_title(row))}" if works else _nothing(choice),
-        f"{rate}, {row['intensity']:,.3g} FLOP/byte" if works else rate,
+        f"{rate}, {fmt.significant(row['intensity'])} FLOP/byte" if works else rate,
         _of_roof(row),
         "<br>".join(fmt.plotly_text(line) for line in textwrap.wrap(row["reading"] or "No verdict", _HOVER_CHARS)),
         fmt.plotly_text(row["note"]) if isinstance(row.get("note"), str) else "",

@@ -72,7 +72,7 @@ def _curve(name: str, group: pd.DataFrame, measure: str, number: int, theme: The
     color = ACCENT[theme] if number == 0 else GRAY[theme]
     base = round(float(group["ranks"].iloc[0] / group["ideal"].iloc[0]))
     start = 100.0 if measure == "efficiency_pct" else 1.0
-    hover = [f"<b>{fmt.plotly_text(group['base'].iloc[0])}</b>, the base on {base}"]
+    hover = [f"<b>{fmt.plotly_text(group['base'].iloc[0])}</b>, the base, on {fmt.counted(base, 'rank')}"]
     hover += [
         f"<b>{fmt.plotly_text(row['run'])}</b>, {row['ranks']} ranks ({row['scaling']})<br>efficiency"
         f" {fmt.percent(row['efficiency_pct'])}, speed-up {row['speedup']:.2f} of {row['ideal']:.4g}<br>per step:"
@@ -146,7 +146,7 @@ def waits(rows: pd.DataFrame, color: str, theme: Theme) -> go.Figure:
             hovertext=[
                 f"<b>rank {row['rank']}</b>, {fmt.plotly_text(row['report'])}<br>waits"
                 f" {fmt.duration(row['wait_step_ns'])} per step of {fmt.duration(row['step_ns'])}<br>last to"
-                f" {fmt.count(row['last'])} of {fmt.count(row['matched'])} operations"
+                f" arrive at {fmt.count(row['last'])} of {fmt.counted(row['matched'], 'operation')}"
                 for _, row in rows.iterrows()
             ],
             hovertemplate="%{hovertext}<extra></extra>",

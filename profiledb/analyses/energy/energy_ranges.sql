@@ -14,7 +14,7 @@
 -- column: instances | count | | ranges of the selection
 -- column: seconds = Time | s | .6f | time that they cover, on the GPU, else on the CPU; overlaps count once
 -- column: covered_pct | % | .1f | share of it that the log covers
--- column: joules = Energy | J | .3f | energy, idle power included; empty where the log covers nothing
+-- column: joules = Energy | J | .3f | energy, idle power included; empty if the log covers nothing
 -- column: low_j | J | .3f | lower end of the interval
 -- column: high_j | J | .3f | upper end of the interval
 -- column: joules_each = Per instance | J | .3f | mean energy per instance; empty unless the log covers all of the time

@@ -68,9 +68,9 @@ WITH written AS (
         peak_contradiction(flops_per_s, peak_flops_per_s, 'FLOP', concat(
                 upper(precision), CASE WHEN gpus > 1 THEN ' of ' || gpus || ' GPUs' END, ', ', peak_from
             ),
-            format('From {:.4g} FLOP in a step of {:.4g} ms: these are not the FLOPs of this step, or its precision is'
-                || ' another one', flops, step_ms)
-            || CASE precision WHEN 'fp32' THEN ', as where FP32 work ran as TF32' ELSE '' END) AS contradiction
+            format('From {:.4g} TFLOP in a step of {:.4g} ms: either these are not the FLOPs of this step, or it ran in'
+                || ' another precision', flops / 1e12, step_ms)
+            || CASE precision WHEN 'fp32' THEN ', such as TF32' ELSE '' END) AS contradiction
     FROM described
 )
 SELECT key AS rank, steps, instances, asked_ns / 1e9 AS seconds,

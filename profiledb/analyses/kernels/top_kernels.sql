@@ -7,7 +7,7 @@
 -- selects: part, mode, phases
 -- param: phase =  these phases together as one, with commas between: forward,backward; without it each, and `all`
 -- param: limit =  at most this many kernels per phase, by rank, and as many non-matmul kernels
--- column: phase | text | | phase, `none` for what is in no phase, `all` for everything, or what was asked for
+-- column: phase | text | | phase; `none`: outside all phases, `all`: everything, or what was asked for
 -- column: rank | count | | rank in the phase by total time, from 1
 -- column: rest_rank | count | | rank among the non-matmul kernels; empty for a matmul
 -- column: kernel | text | | number of the kernel in this report, as kernel_summary and its kin take it

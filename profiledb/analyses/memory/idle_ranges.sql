@@ -12,8 +12,8 @@
 -- column: level | count | | ranges around it
 -- column: idle_ns | ns | | idle time while the range was open
 -- column: share_pct | % | .1f | share of the idle time of all gaps
--- column: self_ns | ns | | idle time in this range and in none inside it
--- column: reason = CPU activity during gap | text | | what the thread did for most of this time (`idle_reasons` says what each means)
+-- column: self_ns | ns | | idle time in this range outside the ranges inside it
+-- column: reason = CPU activity during gap | text | | what the thread did for most of this time
 -- column: gaps | count | | gaps in which the range was open
 -- column: longest_ns = Longest gap | ns | | the longest of these gaps
 WITH RECURSIVE idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)

@@ -11,14 +11,14 @@
 -- param: level = all (all, dram, l2, l1) keeps one level
 -- column: launch_id = ID | id | | number of the launch, the ID of ncu's raw page
 -- column: kernel | text | | full name with template arguments
--- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
+-- column: grid | text | | blocks in x, y and z, or their number if the report tells no more
 -- column: block | text | | threads per block in x, y and z, or their number
 -- column: duration_ns | ns | | duration under ncu's clock control
 -- column: precision | text | | arithmetic that is counted: fp64, fp32 and fp16 by CUDA cores; tensor by tensor cores, of any type
 -- column: level | text | | dram, l2 or l1
 -- column: flops_per_s = Work | FLOP/s | .0f | work; an FMA counts as two
 -- column: bytes_per_s = Traffic | bytes/s | .0f | traffic of the level
--- column: intensity | FLOP/B | .3f | arithmetic intensity at this level
+-- column: intensity | FLOP/byte | .3f | arithmetic intensity at this level
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision at the measured clock, sm_clock_hz
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of the level at the measured clock
 -- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, empty above 105 %, which is impossible

@@ -18,7 +18,7 @@
 -- column: occupancy_pct | % | .1f | achieved occupancy
 -- column: theoretical_occupancy_pct = Theoretical | % | .1f | occupancy that registers, shared memory and block size allow
 -- column: waves_per_sm = Waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
--- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
+-- column: grid | text | | blocks in x, y and z, or their number if the report tells no more
 -- column: block | text | | threads per block in x, y and z, or their number
 -- column: registers | count | | registers per thread
 -- column: dram_pct = DRAM | % | .1f | throughput of the device memory, share of the peak

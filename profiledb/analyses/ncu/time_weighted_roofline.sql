@@ -33,7 +33,7 @@
 -- column: level | text | | level of the memory whose traffic is counted
 -- column: flops_per_s = Work | FLOP/s | .0f | work; an FMA counts as two
 -- column: bytes_per_s = Traffic | bytes/s | .0f | traffic of the level
--- column: intensity | FLOP/B | .3f | arithmetic intensity at this level
+-- column: intensity | FLOP/byte | .3f | arithmetic intensity at this level
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of this level
 -- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, of the launch that ncu measured; empty above 105 %, which is impossible

@@ -23,7 +23,7 @@
 -- column: gpu_ns = GPU | ns | | from its first GPU operation to the end of its last, summed over its instances
 -- column: busy_ns = GPU busy | ns | | time in which its operations ran on the GPU; overlapping operations of a range count once
 -- column: kernel_ns = Kernels | ns | | sum of the durations of their kernels
--- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
+-- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
 -- column: launched_in | count | | ranges of this path that launched anything
 -- column: warmup | bool | | whether it, or a range around it, looks like a warm-up
 -- column: children | count | | paths directly inside it, shown or not

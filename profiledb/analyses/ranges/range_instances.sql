@@ -19,7 +19,7 @@
 -- column: gpu_start_ns | ns | | start of its first operation on the GPU, from the start of the capture
 -- column: gpu_ns | ns | | from its first GPU operation to the end of its last, gaps included
 -- column: busy_ns | ns | | time in which its operations ran
--- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
+-- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
 -- column: gap_ns | ns | | from the end of the previous instance on its thread, selected or not; negative if they overlap
 -- column: is_warmup | bool | | whether it looks like a warm-up
 -- column: closed | bool | | false if the capture ended inside it

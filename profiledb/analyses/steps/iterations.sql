@@ -25,7 +25,7 @@
 -- column: cpu_ns = CPU | ns | | between start and end on the CPU
 -- column: gpu_ns = GPU | ns | | from its first GPU operation to the end of its last, gaps included
 -- column: busy_ns = GPU busy | ns | | time in which its operations ran
--- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
+-- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
 -- column: gap_ns = Since the last | ns | | from the end of the previous step
 -- column: is_warmup | bool | | whether it looks like a warm-up
 -- column: closed | bool | | false if the capture ended inside it

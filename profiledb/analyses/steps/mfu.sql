@@ -59,6 +59,6 @@ SELECT share_of_peak(flops_per_s, peak_flops_per_s) AS mfu_pct, flops AS flops_p
     peak_contradiction(flops_per_s, peak_flops_per_s, 'FLOP', concat(
             upper(precision), CASE WHEN gpus > 1 THEN ' of ' || gpus || ' GPUs' END, ', ', peak_from
         ),
-        format('From {:.4g} FLOP in a step of {:.4g} ms: the FLOPs, the step or the precision is wrong', flops,
+        format('From {:.4g} TFLOP in a step of {:.4g} ms: the FLOPs, the step or the precision is wrong', flops / 1e12,
             step_ns / 1e6) || CASE precision WHEN 'fp32' THEN ', or FP32 work ran as TF32' ELSE '' END) AS contradiction
 FROM whole;

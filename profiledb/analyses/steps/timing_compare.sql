@@ -16,7 +16,7 @@
 -- column: ranges | count | | ranges of this label in the selection
 -- column: pairs | count | | measurements paired with a range
 -- column: timer_mean_ns = Timer | ns | .0f | mean of what the timer measured
--- column: timer_std_ns | ns | .0f | sample standard deviation of the timer
+-- column: timer_std_ns = Timer std dev | ns | .0f | sample standard deviation of the timer
 -- column: timer_p50_ns = Timer P50 | ns | .0f | median of the timer
 -- column: timer_p95_ns = Timer P95 | ns | .0f | 95th percentile of the timer
 -- column: cpu_mean_ns = CPU | ns | .0f | mean duration of the ranges on the CPU

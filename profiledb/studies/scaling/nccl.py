@@ -26,13 +26,13 @@ OPERATIONS = (
     Column(
         "transfer_ns", "ns", "", "sum of their shortest durations over the ranks: the last rank to arrive does not wait"
     ),
-    Column("wait_ns", "ns", ".0f", "sum of the time beyond that, mean over the ranks"),
+    Column("wait_ns", "ns", ".0f", "sum of the time beyond the transfer, mean over the ranks"),
     Column("algbw_gb_per_s", "GB/s", ".2f", "bytes ÷ transfer time, 10^9 bytes per second", "Algorithm"),
     Column(
         "busbw_gb_per_s",
         "GB/s",
         ".2f",
-        "that times the factor of nccl-tests (PERFORMANCE.md): what each link sees",
+        "algorithm bandwidth times the factor of nccl-tests (PERFORMANCE.md): what each link sees",
         "Bus",
     ),
 )
