@@ -150,6 +150,11 @@ def test_advice_goes_by_the_length_of_gaps_and_the_range(gap_ns: float, path: st
     assert words in advice("host code", gap_ns, path)
 
 
+def test_a_program_that_launches_graphs_is_not_told_to_use_them() -> None:
+    assert "or a CUDA graph" in advice("launch call", 1000, None, "cudaLaunchKernel")
+    assert advice("launch call", 1000, None, "cudaGraphLaunch").endswith("Put more work into each graph.")
+
+
 def test_a_few_long_gaps_count_more_than_many_short_ones() -> None:
     """Of 100 ms in 6,000 gaps, 80 lie in one: it is no code between launches."""
     top = pd.Series({"reason": "host code", "idle_ns": 100_000_000, "gaps": 6_000})

@@ -12,23 +12,23 @@
 -- column: cpu_median_ns = CPU | ns | .0f | median of all parts on the CPU together
 -- column: cpu_mean_ns = CPU mean | ns | .0f | mean of all parts on the CPU together
 -- column: cpu_std_ns = CPU std dev | ns | .0f | sample standard deviation of all parts on the CPU together; empty for one repetition
--- column: cpu_min_ns = CPU min | ns | .0f | least of all parts on the CPU together
--- column: cpu_max_ns | ns | .0f | most of it
+-- column: cpu_min_ns = CPU min | ns | .0f | minimum of all parts on the CPU together
+-- column: cpu_max_ns | ns | .0f | maximum of it
 -- column: gpu_median_ns = GPU | ns | .0f | median of all parts on the GPU together
 -- column: gpu_mean_ns = GPU mean | ns | .0f | mean of all parts on the GPU together
 -- column: gpu_std_ns = GPU std dev | ns | .0f | sample standard deviation of all parts on the GPU together; empty for one repetition
--- column: gpu_min_ns = GPU min | ns | .0f | least of all parts on the GPU together
--- column: gpu_max_ns | ns | .0f | most of it
+-- column: gpu_min_ns = GPU min | ns | .0f | minimum of all parts on the GPU together
+-- column: gpu_max_ns | ns | .0f | maximum of it
 -- column: cpu_compute_median_ns = CPU compute | ns | .0f | median of computing on the CPU
 -- column: cpu_compute_mean_ns | ns | .0f | mean of it
 -- column: cpu_compute_std_ns | ns | .0f | sample standard deviation of it; empty for one repetition
--- column: cpu_compute_min_ns | ns | .0f | least of it
--- column: cpu_compute_max_ns | ns | .0f | most of it
+-- column: cpu_compute_min_ns | ns | .0f | minimum of it
+-- column: cpu_compute_max_ns | ns | .0f | maximum of it
 -- column: gpu_compute_median_ns = GPU compute | ns | .0f | median of computing on the GPU
 -- column: gpu_compute_mean_ns | ns | .0f | mean of it
 -- column: gpu_compute_std_ns | ns | .0f | sample standard deviation of it; empty for one repetition
--- column: gpu_compute_min_ns | ns | .0f | least of it
--- column: gpu_compute_max_ns | ns | .0f | most of it
+-- column: gpu_compute_min_ns | ns | .0f | minimum of it
+-- column: gpu_compute_max_ns | ns | .0f | maximum of it
 -- column: cpu_allocate_ns | ns | .0f | median of the part allocate on the CPU
 -- column: gpu_allocate_ns = Allocate | ns | .0f | median of the part allocate on the GPU
 -- column: gpu_to_device_ns = To the GPU | ns | .0f | median of the part to_device on the GPU
