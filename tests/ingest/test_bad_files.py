@@ -12,6 +12,7 @@ import pytest
 
 from ingest import formats
 from profiledb.errors import ConversionError
+from profiledb.query import analysis
 from profiledb.report.library import Library
 from tests.conftest import CORPUS, ROOT, Ingest
 from tests.support.dropped import SAMPLE, job_of, made, needs_corpus, stand_in
@@ -88,6 +89,9 @@ def test_an_export_that_arrives_later_mends_the_failure(ingest: Ingest, inbox: P
     assert [line.split()[:2] for line in done.lines] == [["ready", "too_new_2026.nsys-rep"]]
     (manifest,) = empty_library.list()
     assert manifest.converter == "SQLite export, written by nsys 2026.1.1.204"
+    said = " ".join(analysis.run(empty_library, manifest.id, "diagnostics")["text"])
+    assert "(installed), so its SQLite export too_new_2026.sqlite was used." in said
+    assert "damaged" not in said
 
 
 @needs_corpus
