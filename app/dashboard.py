@@ -17,7 +17,7 @@ from app.frame import menu, top
 from app.selection import bar
 from app.selection import settled as selecting
 from app.ui import format as fmt
-from app.ui import navigate
+from app.ui import navigate, theme
 from app.ui import page as ui
 from app.web import access
 from profiledb.errors import DamagedError, ReportNotFoundError
@@ -51,6 +51,8 @@ def _pages() -> None:
         _page(current, offered)
     with ui.boundary():
         access.who()
+    with ui.boundary(), st.sidebar:
+        theme.follow()
 
 
 def _page(current: Manifest | None, offered: Manifest | None) -> None:

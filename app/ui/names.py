@@ -5,15 +5,13 @@ clicked. What runs in the browser is ``static/names``.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
-from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
 from app.ui import format as fmt
+from app.ui import served
 
 BOX_PX = 32
 """Width of the boxes that select rows, as Streamlit draws them."""
@@ -25,8 +23,7 @@ _TIMES = ("total_ns", "duration_ns")
 NEEDED = frozenset({"name", "demangled", *_TIMES})
 """The columns that tell whole names."""
 
-_APP = Path(__file__).resolve().parents[1]
-_PACKAGE, _COMPONENT = "warpdeck", "names"
+_COMPONENT = "names"
 
 
 def card(
@@ -59,7 +56,9 @@ def card(
         "names": list(names), "widths": dict(widths), "row": row_px, "whole": dict(whole), "opens": opens,
         "by_keys": bool(state.get("by_keys")), "before": BOX_PX if boxes else 0,
     }  # fmt: skip
-    result: Any = _component()(key=key, data=data, width="content", on_by_keys_change=_noted, on_opened_change=_noted)
+    result: Any = served.component(_COMPONENT)(
+        key=key, data=data, width="content", on_by_keys_change=_noted, on_opened_change=_noted
+    )
     return bool(result.opened or not result.by_keys)
 
 
@@ -83,15 +82,6 @@ def whole(frame: pd.DataFrame) -> dict[str, str]:
         if time or not twice
     }
     return found if sum(map(len, found.values())) <= MOST_CHARACTERS else {}
-
-
-def _component() -> Any:
-    """The component, from files: the content security policy lets no script in that the server does not serve."""
-    manager, name = get_bidi_component_manager(), f"{_PACKAGE}.{_COMPONENT}"
-    if manager.get_component_asset_root(name) is None:
-        config = ComponentConfig(name=_COMPONENT, asset_dir=f"static/{_COMPONENT}")
-        manager.register_from_manifest(ComponentManifest(name=_PACKAGE, version="1", components=[config]), _APP)
-    return st.components.v2.component(name, js="names.js", css="names.css")
 
 
 def _noted() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from app.ui import served
 from app.ui.charts import GROUND, Theme
 from profiledb import config
 from profiledb.rules import classes
@@ -36,6 +37,15 @@ TINT: dict[Theme, float] = {"light": 0.25, "dark": 0.35}
 def theme() -> Theme:
     """The theme that this visitor sees."""
     return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def follow() -> None:
+    """Has the page drawn again when the visitor's theme changes: by itself Streamlit leaves charts as they are."""
+    served.component("shade")(key="shade", width="content", on_changed_change=_changed)
+
+
+def _changed() -> None:
+    """The run that follows has the theme."""
 
 
 def class_colors() -> dict[str, str]:

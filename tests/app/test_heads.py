@@ -1,13 +1,17 @@
 """Columns of tables: what pages name, and what the headers of analyses say of it."""
 
 import ast
+import importlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 import pytest
 
-from app.ui import heads
+from app import pages
+from app.ui import heads, theme
 from profiledb.query import header
 from profiledb.query.header import Column
 
@@ -108,3 +112,37 @@ def test_when_something_was_is_not_how_long_it_took() -> None:
 def test_columns_without_any_value_are_left_out() -> None:
     frame = pd.DataFrame({"a": [None, 1], "b": [None, None]})
     assert [column.name for column in heads.filled(frame, [heads.Col(name, name) for name in "abc"])] == ["a"]
+
+
+def parts() -> Iterator[ModuleType]:
+    """The modules of all pages but the scripts that Streamlit runs, which draw as they are imported."""
+    scripts = {pages.LIBRARY, *(view.path for view in pages.VIEWS)}
+    for file in sorted(set(pages.FOLDER.glob("*/*.py")) - scripts):
+        yield importlib.import_module(".".join(file.relative_to(APP.parent).with_suffix("").parts))
+
+
+def drawn() -> list[tuple[str, tuple[heads.Col, ...]]]:
+    """The columns of every table that stands in these, with where they are written."""
+    return [
+        (f"{module.__name__}.{name}", value)
+        for module in parts()
+        for name, value in vars(module).items()
+        if isinstance(value, tuple) and value and all(isinstance(one, heads.Col) for one in value)
+    ]
+
+
+def test_no_table_has_two_columns_under_one_heading() -> None:
+    """A unit may tell them apart, where it stands behind the heading."""
+    for where, columns in drawn():
+        shown = Counter((one.label, "%" if one.kind in ("percent", "bar") else one.unit) for one in columns)
+        assert max(shown.values()) == 1, (where, shown.most_common(2))
+    assert len(drawn()) > 30
+
+
+def test_every_class_of_kernels_fits_its_column() -> None:
+    longest = max(len(title) for title in theme.class_titles().values())
+    widths = [(one.width, where) for where, columns in drawn() for one in columns if one.kind == "class" and one.width]
+    assert len(widths) > 5
+    for width, where in widths:
+        assert isinstance(width, int), where
+        assert width >= 7.06 * longest + 28, where  # the ends of what is drawn around it and the edges of the cell

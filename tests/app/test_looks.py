@@ -4,12 +4,15 @@ import math
 import tomllib
 from itertools import combinations
 
+import pandas as pd
 import pytest
 
 from app.ui import charts
 from app.ui.charts import ACCENT, GROUND, Theme
 from app.ui.theme import CATEGORIES
 from app.views.compare.charts import End, Part, waterfall
+from app.views.memory.charts import copy_sizes
+from app.views.profiles.charts import curve
 from tests.conftest import ROOT
 from tests.profiledb.rules.test_classes import BUNDLED, VISION, lab
 
@@ -64,3 +67,28 @@ def test_a_waterfall_begins_at_its_first_value_and_ends_at_its_last() -> None:
     assert named["0"] == pytest.approx(0)
     assert named["−2"] == pytest.approx(-2e6)
     assert figure.layout.xaxis.title.text == "Change from A (ms)"
+
+
+@pytest.mark.parametrize("place", [0, 2])
+def test_the_words_at_an_occupancy_curve_stand_above_it(place: int) -> None:
+    """Beside their point they crossed the curve wherever that falls or climbs near it."""
+    known = {"x": [32, 64, 96], "occupancy_pct": [50.0, 100.0, 75.0]}
+    figure = curve(pd.DataFrame(known | {"is_current": [at == place for at in range(3)]}), "Threads", "32", "light")
+    (words,) = figure.layout.annotations
+    assert words.text == ("32, 50.0 %" if place == 0 else "32, 75.0 %")
+    low, high = figure.layout.yaxis.range
+    plot_px = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
+    assert (words.y, words.yanchor) == (high, "top")
+    assert (high - 100) / (high - low) * plot_px >= 1.3 * words.font.size
+
+
+@pytest.mark.parametrize("sizes", [[262e6], [1e6], [3e3, 5e3], [8.0, 4e9]])
+def test_copies_of_any_sizes_have_axes_that_can_be_read(sizes: list[float]) -> None:
+    """Copies of one size once stood on an axis without a single number."""
+    rates = [14e9] * len(sizes)
+    known = {"direction": "Host-to-Device", "bytes": sizes, "bytes_per_s": rates, "count": 5, "total_ns": 1e6}
+    layout = copy_sizes(pd.DataFrame(known), [("Host link", 31.5e9)], {"Host-to-Device": "#000000"}, "light").layout
+    for axis, values in ((layout.xaxis, sizes), (layout.yaxis, rates)):
+        low, high = axis.range
+        assert sum(low <= math.log10(tick) <= high for tick in axis.tickvals) >= 2
+        assert all(low < math.log10(value) < high for value in values)

@@ -134,7 +134,7 @@ def test_the_host_alone(dashboard: Dashboard, publish: Publish) -> None:
     steps = [("step", 1000 * i, 1000 * i + (900 if i == 0 else 500)) for i in range(6)]
     at = dashboard("nvtx", report=publish(*steps, ("step/2", 6000, 6100)))
     assert not at.exception
-    assert "Only CPU times: No CUDA kernels in this report." in said(at)
+    assert "Only CPU times. No CUDA kernels in this report." in said(at)
     assert not {"gpu_ns", "busy_ns", "busy_pct", "operations"} & set(at.dataframe[0].value.columns)
     assert "1 of 6 instances looks like warm-up. Without it the median is 500 ns" in said(at)
     assert "The first step takes 1.80 times the median of the rest." in said(at)

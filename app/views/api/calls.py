@@ -12,7 +12,7 @@ CUDA = heads.of(
     heads.use("function", width=280),
     heads.bar("share_pct", width=110),
     "total_ns",
-    heads.use("category", name="for", width=184),
+    heads.use("category", name="for", width=194),
     "calls",
     "avg_ns",
     "median_ns",

@@ -54,7 +54,7 @@ def choose(ranges: pd.DataFrame, bare: pd.DataFrame) -> dict[str, Any]:
             placeholder="yes" if bool(bare["causal"].iloc[0]) else "no",
         )  # fmt: skip
         if len(ranges):
-            with st.popover("Ranges", icon=":material/account_tree:"):
+            with st.popover("Ranges of the parts", icon=":material/account_tree:"):
                 names(ranges)
     sizes = {key: str(value) for key, value in typed.items() if value}
     chosen = {"precision": precision} if precision else {}

@@ -45,7 +45,7 @@ KERNEL_COLUMNS = heads.of(
     heads.Col(
         "size", "Launch size", help="Threads per launch, B relative to A. Another number means other work.", width=95
     ),
-    heads.use("class", width=140),
+    heads.use("class", width=184),
 )
 SHARE_COLUMNS = heads.of(
     KERNELS,

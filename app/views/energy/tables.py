@@ -32,7 +32,7 @@ RANGES = heads.of(
 )
 CLASSES = heads.of(
     "energy_classes",
-    heads.use("class", width=150),
+    heads.use("class", width=184),
     heads.Col("what", "Kind", width=110),
     heads.use("seconds", name="time_ns", kind="duration", unit=""),
     heads.use("joules", name="energy_j"),

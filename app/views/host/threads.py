@@ -22,7 +22,7 @@ COLUMNS = heads.of(
     "switches",
     "cuda_ns",
     "os_ns",
-    "os_calls",
+    heads.use("os_calls", label="OS call count"),
     heads.use("os_function", width=150),
     "loading_ns",
 )

@@ -11,16 +11,16 @@ from app.ui import heads, page, shares, tables
 
 COLUMNS = heads.of(
     "launch_times",
-    heads.use("name", width=234),
+    heads.use("name", width=190),
     "launches",
     "call_ns",
     "queue_ns",
-    "kernel_ns",
+    heads.use("kernel_ns", label="GPU time"),
     "median_call_ns",
     "median_queue_ns",
     "median_kernel_ns",
     "host_bound_pct",
-    heads.use("class", width=156),
+    heads.use("class", width=184),
 )
 MOST_PCT, FEW_PCT = 50.0, 10.0
 ENOUGH = 20

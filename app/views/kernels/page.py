@@ -13,7 +13,7 @@ COLUMNS = heads.of(
     heads.use("name", click="opens the kernel", width=300),
     heads.bar("share_pct", width=110),
     "total_ns",
-    heads.use("class", width=160),
+    heads.use("class", width=184),
     "calls",
     "avg_ns",
     "median_ns",

@@ -73,15 +73,18 @@ def _peak(figure: go.Figure, title: str, rate: float, theme: Theme, *, left: boo
 
 
 def _logarithmic(update: "object", low: float, high: float, unit: str) -> None:
-    """A logarithmic axis with a tick every decade or every third, each with its unit."""
+    """A logarithmic axis with a tick every decade or every third, each with its unit, and two of them at least."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high) + 0.15)
     step = 1 if last - first <= 9 else 3
     ticks = [10.0**power for power in range(step * math.floor(first / step), last + 1, step)]
     texts = [_round(tick) + unit for tick in ticks]
+    start, end = math.log10(low) - 0.3, math.log10(high) + 0.5
+    if sum(start <= math.log10(tick) <= end for tick in ticks) < 2:  # copies of one size: nobody could read how large
+        start, end = min(start, first - 0.1), max(end, last + 0.1)
     assert callable(update)
     update(
         type="log",
-        range=[math.log10(low) - 0.3, math.log10(high) + 0.5],
+        range=[start, end],
         tickvals=ticks,
         ticktext=texts,
     )

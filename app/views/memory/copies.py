@@ -26,7 +26,7 @@ KIND_COLUMNS = heads.of(
     "source",
     "destination",
     heads.use("function", width=180),
-    heads.use("held", width=160),
+    heads.use("held", width=182),
     "call_ns",
     "longest_call_ns",
     "copy_ns",

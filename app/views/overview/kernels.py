@@ -25,7 +25,7 @@ TOP_COLUMNS = heads.of(
     heads.use("name", click="opens the kernel", width=320),
     heads.bar("share_pct", width=120),
     "total_ns",
-    heads.use("class", width=170),
+    heads.use("class", width=184),
     "calls",
     "avg_ns",
 )

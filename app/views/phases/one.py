@@ -62,7 +62,7 @@ def _classes(side: Side, titles: dict[str, str]) -> None:
     ]
     columns = heads.of(
         "phase_split",
-        heads.use("class", width=180),
+        heads.use("class", width=184),
         heads.bar("share_pct", width=110),
         *(of_phases if len(present) > 1 else []),
         "total_ns",

@@ -61,7 +61,7 @@ def _classes(first: Side, second: Side) -> None:
     tables.table(
         rows,
         [
-            *heads.of("phase_split", heads.use("class", width=180)),
+            *heads.of("phase_split", heads.use("class", width=184)),
             *_sides(first, second, "phase_split", "share_pct"),
             heads.Col("points", "Change", "points", help="Second share minus first", kind="percent", signed=True),
             *_times(first, second, "phase_split"),
@@ -101,7 +101,7 @@ def _kernels(first: Side, second: Side, *, in_shares: bool) -> None:
             *([] if in_shares else _times(first, second, source)),
             *(_sides(first, second, source, "pass_calls") if by_pass else []),
             *_sides(first, second, source, "avg_ns"),
-            *heads.of(source, heads.use("class", width=150)),
+            *heads.of(source, heads.use("class", width=184)),
         ],
         key="pair-kernels", download="kernel_changes.csv", hidden=("demangled", "a_share_pct", "b_share_pct"),
     )  # fmt: skip

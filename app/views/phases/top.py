@@ -28,7 +28,7 @@ COLUMNS = heads.of(
     "pass_calls",
     "pass_ns",
     "avg_ns",
-    heads.use("class", width=150),
+    heads.use("class", width=184),
 )
 
 

@@ -14,6 +14,8 @@ ROW_PX = 24
 _LETTER_PX = 6.3
 _LABEL = 34
 """Letters of a label before it is shortened; hovering shows all of it."""
+_CURVE_TOP = 128
+"""Where the axis of an occupancy curve ends, percent: above 100 there is room for a line of words."""
 
 
 @dataclass(frozen=True)
@@ -104,17 +106,16 @@ def curve(points: pd.DataFrame, title: str, label: str, theme: Theme, *, size: f
         right = x[place] > x.max() * 0.55
         figure.add_annotation(
             x=x[place],
-            y=y[place],
+            y=_CURVE_TOP,  # above every curve: beside the point it may cross one
             text=f"{fmt.plotly_text(label)}, {fmt.percent(y[place])}",
             showarrow=False,
             xanchor="right" if right else "left",
-            yanchor="bottom",
-            xshift=-4 if right else 4,
-            yshift=4,
+            yanchor="top",
+            xshift=5 if right else -5,
             font={"size": FONT_PX, "color": MARK[theme]},
         )
     frame(figure, theme, height=170, left=40, right=10, top=8, bottom=38)
     figure.update_layout(hovermode="x")
     figure.update_xaxes(title_text=fmt.plotly_text(title), range=[0, float(x.max())], nticks=6)
-    figure.update_yaxes(range=[0, 122], tickvals=[0, 50, 100], ticktext=["0", "50", "100 %"])
+    figure.update_yaxes(range=[0, _CURVE_TOP], tickvals=[0, 50, 100], ticktext=["0", "50", "100 %"])
     return figure

@@ -15,7 +15,7 @@ COLUMNS = heads.of(
     "ncu_speed_of_light",
     heads.use("launch_id", width=56),
     heads.use("name", click="opens the launch", width=264),
-    heads.use("class", width=144),
+    heads.use("class", width=184),
     "duration_ns",
     heads.bar("compute_pct", width=104),
     heads.bar("memory_pct", width=104),

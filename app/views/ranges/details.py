@@ -18,7 +18,7 @@ KERNEL_COLUMNS = heads.of(
     heads.use("name", click="opens the kernel", width=320),
     heads.bar("share_pct", help="Share of the kernel time of this range", width=110),
     "total_ns",
-    heads.use("class", width=160),
+    heads.use("class", width=184),
     "calls",
     "avg_ns",
     "max_ns",

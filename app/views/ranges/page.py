@@ -46,12 +46,12 @@ def _facts(report_id: str, facts: "pd.Series[Any]") -> None:
 def _notes(report_id: str, facts: "pd.Series[Any]") -> list[str]:
     notes = []
     if unclosed := int(facts["unclosed"]):
-        was = "range was" if unclosed == 1 else "ranges were"
-        notes.append(f"{fmt.count(unclosed)} {was} never closed; they end where the NVTX data ends.")
+        was, ends = ("range was", "it ends") if unclosed == 1 else ("ranges were", "they end")
+        notes.append(f"{fmt.count(unclosed)} {was} never closed; {ends} where the NVTX data ends.")
     try:
         work = session.run(report_id, "attribution").set_index("category")["operations"]
     except NotCapturedError as error:
-        return [*notes, f"Only CPU times: {fmt.plain(error.message)} {fmt.sentence(error.hint)}"]
+        return [*notes, f"Only CPU times. {fmt.plain(error.message)} {fmt.sentence(error.hint)}"]
     if fmt.number(facts["operations"]) is None:
         return [*notes, "No range launched GPU work, so there are only CPU times."]
     chosen = session.selected(report_id)

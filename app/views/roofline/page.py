@@ -23,7 +23,7 @@ COLUMNS = heads.of(
     heads.use("name", click="opens the launch", width=260),
     *parts.GAP,
     "duration_ns",
-    heads.use("class", width=140),
+    heads.use("class", width=184),
     *parts.MEASURES,
     heads.use("grid", width=100),
     heads.use("block", width=90),
