@@ -14,6 +14,10 @@ from profiledb.findings.rule import EVIDENCE, Rule
 from profiledb.report.library import Library
 from tests.findings.test_rulebook import HEADER
 from tests.support import sweep
+from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.waits import by_hand
+
+__all__ = ["make_library", "make_publish"]  # fixtures
 
 REPORT = "streams_serial.nsys-rep"
 
@@ -160,6 +164,21 @@ def test_every_rule_of_a_report_that_has_most(every_report: Library) -> None:
         for one in found:
             holds(name, one)
         assert any(one.verdict != "cannot_judge" for one in found)
+
+
+def test_what_was_judged_before_is_not_asked_again(
+    library: Library, publish: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is what the report lacks for a rule."""
+    report = library.find(by_hand(publish, [(0, 10, 20, 40_020), (80_000, 80_005, 80_010, 110_020)]))
+    first = judges.judge(library, report, {}, rulebook.load().values())
+    assert any(one.command for one in first)
+
+    def opened(*_: object) -> None:
+        raise AssertionError("the report was opened again")
+
+    monkeypatch.setattr(Library, "cursor", opened)
+    assert judges.judge(Library(library.folder), report, {}, rulebook.load().values()) == first
 
 
 def test_a_rule_of_a_users_folder_is_judged(nsys_samples: Library, tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_recurring_gaps(nsys_samples: Library, library: Library, capture: Captur
             noted.append((start, end, f"step_{n}"))
             work.append((start + 5, start + 20, start + 9_900_000, "one"))
             start = end
-        return capture(noted, work)
+        return capture(noted, work, after="UPDATE string SET value = 'cudaLaunchKernel' WHERE string_id = 1")
 
     finding = judged(library, steps(4, 9, 14, 19), "recurring_gaps")
     gap = 5_100_020
