@@ -1,4 +1,4 @@
--- From when to when each GPU worked, and what the capture covers: made once for all rules, whose values are shares of it.
+-- From when to when each GPU worked, and what the capture covers, made once for all rules: values are shares of it.
 CREATE OR REPLACE TEMP TABLE once_active AS FROM selected_active;
 CREATE OR REPLACE TEMP VIEW selected_active AS FROM once_active;
 
