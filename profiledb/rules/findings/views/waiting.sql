@@ -69,9 +69,9 @@ WITH piece AS MATERIALIZED (
 SELECT piece.*, core_ns FROM piece JOIN ran USING (piece_id);
 
 -- Gaps before which the thread that launches the operation after them waited for the GPU: it was in a synchronization
--- or a copy (from `s` to `e`) when the gap began, and launched after that had returned. `host_ns` is the work of the CPU
--- in the gap, at least so much, `waited_ns` for how long it had waited, `ns` the shorter of both. `few`: the gap follows
--- a copy of a few bytes to the host.
+-- or a copy (from `s` to `e`) when the gap began, and launched after that had returned. `host_ns` is the work of the
+-- CPU in the gap, at least so much, `waited_ns` for how long it had waited, `ns` the shorter of both. `few`: the gap
+-- follows a copy of a few bytes to the host.
 CREATE OR REPLACE MACRO finding_synced_gap(least_host_ns) AS TABLE
 WITH every AS (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(tid) AS tid, any_value(start_ns) AS a,
