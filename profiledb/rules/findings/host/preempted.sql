@@ -4,7 +4,7 @@
 -- the next operation, and has not launched it yet, is off its core for at least `least_ns` at a time, outside all calls
 -- into CUDA and the operating system. A thread that waits by itself does so in such a call, so this one would go on if
 -- it had a core. nsys records no state of threads that tells it at once; a page that is read from the disk, and calls
--- that nothing traces, look the same.
+-- that nothing traces, look the same. Before its first and after its last switch a thread counts as running.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event
 -- needs: osrt_call
@@ -32,7 +32,7 @@ WITH piece AS MATERIALIZED (
 ), core AS (
     SELECT tid, t, on_core, (lead(t) OVER (PARTITION BY tid ORDER BY t) - t)::HUGEINT AS ns FROM finding_core()
 ), long_off AS (
-    SELECT tid, t, NOT on_core AND coalesce(ns >= $least_ns::BIGINT, true) AS is_off, ns FROM core
+    SELECT tid, t, NOT on_core AND coalesce(ns BETWEEN $least_ns::BIGINT AND 2305843009213693952, false) AS is_off, ns FROM core
 ), off_edge AS MATERIALIZED (
     SELECT tid, t, is_off, coalesce(sum(CASE WHEN is_off THEN ns ELSE 0 END) OVER (
             PARTITION BY tid ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
