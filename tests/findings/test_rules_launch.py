@@ -1,6 +1,7 @@
 """Rules about launches and synchronization: on samples against the raw export, and on small captures by hand."""
 
 import random
+from typing import Any
 
 import duckdb
 import pytest
@@ -164,9 +165,11 @@ def test_queued_work_that_waits_for_an_event(library: Library, publish: Publish)
 def test_queued_work_that_is_a_graph_or_cannot_be_told(library: Library, publish: Publish) -> None:
     kernels = [(0, 10, 20, 40_020), (50, 60, 140_020, 200_020)]
     names = [{"string_id": 60, "value": "cudaGraphLaunch_v10000"}]
-    graph = by_hand(
-        publish, kernels, string=names, after=lambda db: db.execute("UPDATE api_call SET name_id = 60") and None
-    )
+
+    def rename(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("UPDATE api_call SET name_id = 60")
+
+    graph = by_hand(publish, kernels, after=rename, string=names)
     assert judged(library, graph, "queued_work").cause == "graph"
     short = by_hand(publish, [(0, 10, 20, 40_020), (50, 60, 70_010, 200_020)])
     assert judged(library, short, "queued_work").value == 0
@@ -178,11 +181,13 @@ def layered(publish: Publish, steps: int = 3, layers: int = 4, syncs: bool = Tru
     """Steps of layers that take 200 µs each: a kernel of 100 µs, for which the CPU waits, then 100 µs of host code."""
     long = 200_000
     kernels = [(long * n, long * n + 10, long * n + 20, long * n + 100_000) for n in range(steps * layers)]
-    noted, paths, waits = [], [], []
+    noted: list[dict[str, Any]] = []
+    paths: list[dict[str, Any]] = []
+    waits = []
     for step in range(steps):
         pre = 1 + step * (layers + 1)
         begin, end = long * layers * step, long * layers * (step + 1)
-        own = {"closed": True, "style": "PushPop", "global_tid": made.MAIN}
+        own: dict[str, Any] = {"closed": True, "style": "PushPop", "global_tid": made.MAIN}
         noted.append({"range_id": pre, "pre": pre, "post": pre + layers, "path_id": pre, "name_id": pre, "level": 0})
         noted[-1] |= own | {"parent_id": None, "start_ns": begin, "end_ns": end}
         paths.append({"path_id": pre, "parent_id": None, "level": 0, "name": f"step_{step}", "path": f"step_{step}"})
