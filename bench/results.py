@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bench import measure
+from bench.findings import FindingsTime
 from bench.ingestion import REPORTS, Comparison
 from bench.load import SESSIONS, Crowd, ViewTime
 from bench.pages import PageTime
@@ -42,6 +43,13 @@ each. Synthetic reports come from `python -m bench.generate`.
 report open, as the pages have. Medians.
 
 {queries}
+
+## Findings
+
+All rules on the whole report, in a process that has it open: live, with no answer kept, in seconds and in seconds of
+processor time; and stored, as pages and `warpdeck findings` have it once the worker has prepared a report. Medians.
+
+{findings}
 
 ## Pages
 
@@ -152,8 +160,17 @@ def query_table(times: Sequence[QueryTime]) -> list[str]:
     return lines
 
 
+def findings_table(times: Sequence[FindingsTime]) -> list[str]:
+    """Return the table of all rules, live and stored."""
+    lines = ["| kernels | rules | live | live, CPU | stored |", "|---:|---:|---:|---:|---:|"]
+    for item in times:
+        seconds = (f"{item.live_s:.2f} s", f"{item.live_cpu_s:.2f} s", f"{item.stored_s:.3f} s")
+        lines.append(f"| {' | '.join([f'{item.kernels:,}', str(item.rules), *seconds])} |")
+    return lines
+
+
 def write(path: Path, command: str, **parts: list[str]) -> None:
-    """Write the page; ``parts`` are the lines of about, comparisons, queries and pages."""
+    """Write the page; ``parts`` are the lines of each part of it."""
     tables = {name: "\n".join(lines) for name, lines in parts.items()}
     path.write_text(_PAGE.format(command=command, reports=REPORTS, sessions=SESSIONS, **tables), encoding="utf-8")
 

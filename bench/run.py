@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 from bench import ncu as ncu_reports
 from bench import results
+from bench.findings import FindingsTime, measure_findings
 from bench.fixed_tables import SESSION_EPOCH_NS
 from bench.generate import Options, generate
 from bench.ingestion import (
@@ -89,9 +90,11 @@ def measure_cases(folder: Path, chosen: argparse.Namespace, tools: dict[str, str
     return comparisons
 
 
-def measure_analyses(folder: Path, chosen: argparse.Namespace, nsys: str | None) -> list[QueryTime]:
-    """Ingest a synthetic report of each size and measure its analyses, telling each as it is done."""
-    times = []
+def measure_analyses(
+    folder: Path, chosen: argparse.Namespace, nsys: str | None
+) -> tuple[list[QueryTime], list[FindingsTime]]:
+    """Ingest a synthetic report of each size and measure its analyses and findings, telling each as it is done."""
+    times, findings = [], []
     for count in chosen.kernels:
         export, library = folder / f"analyses_{count}.sqlite", folder / f"analyses_{count}"
         generate(Options(count), export, "sqlite")
@@ -99,7 +102,9 @@ def measure_analyses(folder: Path, chosen: argparse.Namespace, nsys: str | None)
         for item in measure_queries(library, export, count, nsys, chosen.repeat):
             times.append(item)
             print(results.query_table([item])[-1], flush=True)
-    return times
+        findings.append(measure_findings(library, count, chosen.repeat))
+        print(results.findings_table(findings)[-1], flush=True)
+    return times, findings
 
 
 def measure_report_pages(folder: Path, chosen: argparse.Namespace) -> list[PageTime]:
@@ -178,7 +183,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with TemporaryDirectory(prefix="warpdeck-bench-") as folder:
             comparisons = measure_cases(Path(folder), chosen, tools) if chosen.only in (None, "ingest") else []
-            queries = measure_analyses(Path(folder), chosen, tools["nsys"]) if chosen.only in (None, "analyses") else []
+            queries, findings = (
+                measure_analyses(Path(folder), chosen, tools["nsys"]) if chosen.only in (None, "analyses") else ([], [])
+            )
             times = measure_report_pages(Path(folder), chosen) if chosen.only in (None, "pages") else []
             load = results.load_table(*measure_load(Path(folder), chosen)) if chosen.only in (None, "load") else []
     except BenchError as error:
@@ -195,6 +202,7 @@ def main(arguments: list[str] | None = None) -> int:
             about=results.machine(tools),
             comparisons=results.comparison_table(comparisons),
             queries=results.query_table(queries),
+            findings=results.findings_table(findings),
             pages=pages,
             load=load,
         )

@@ -29,6 +29,8 @@ Row = Mapping[str, Any]
 """What a rule answers, by column; nothing where it has no row."""
 COMMAND = "command"
 """The column with what captures that which a rule cannot be judged without."""
+ALWAYS = ("active",)
+"""What every rule builds on (analyses/<topic>/once)."""
 ERROR = "error"
 """The column with the words of the database where the query of a rule failed."""
 
@@ -114,14 +116,14 @@ class _Bench:
         self._made: set[str] = set()
 
     def answer(self, asked: Request, once: tuple[str, ...]) -> Row:
-        """What one rule answers; it is kept, unless its query failed."""
+        """What one rule answers, or what the report lacks for it; it is kept, unless its query failed."""
         try:
             needs.check(self._cursor, asked.analysis, alone=self._alone)
             table = self._table(asked, once)
         except NotCapturedError as error:
-            return {"unjudged": error.message, COMMAND: error.command}
+            table = _lacks(error.message, error.command)
         except NotLinkedError as error:
-            return {"unjudged": error.message, COMMAND: _command(error)}
+            table = _lacks(error.message, _command(error))
         except BROKEN:
             raise
         except duckdb.Error as error:
@@ -130,13 +132,20 @@ class _Bench:
         return _row(table)
 
     def _table(self, asked: Request, once: tuple[str, ...]) -> "pa.Table":
-        for name in once:
+        for name in (*ALWAYS, *once):
             if name not in self._made:
                 self._cursor.execute(together.scripts()[name])
                 self._made.add(name)
         sql, values = asked.analysis.sql, dict(asked.values)
         relation = self._cursor.execute(sql, values) if values else self._cursor.execute(sql)
         return relation.to_arrow_table().slice(0, 1)
+
+
+def _lacks(message: str, command: str) -> "pa.Table":
+    """The answer of a rule that the report has no data for: an answer like others, so that it is asked once, too."""
+    import pyarrow as pa
+
+    return pa.table({"unjudged": [message], COMMAND: [command]})
 
 
 def _row(table: "pa.Table") -> Row:

@@ -13,6 +13,11 @@ from profiledb.findings.judge import Finding
 from profiledb.findings.rule import EVIDENCE, Rule
 from profiledb.report.library import Library
 from tests.findings.test_rulebook import HEADER
+from tests.support import sweep
+from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.waits import by_hand
+
+__all__ = ["make_library", "make_publish"]  # fixtures
 
 REPORT = "streams_serial.nsys-rep"
 
@@ -132,18 +137,48 @@ def test_the_outputs_say_the_same(nsys_samples: Library) -> None:
     assert text.index("## Not judged") < text.index("## Clear")
 
 
-def test_every_rule_of_every_report(every_report: Library) -> None:
+def holds(report: str, one: Finding) -> None:
     """No query fails, no saving is longer than the time it is a share of, and evidence leads somewhere."""
-    for report in every_report.list():
+    about = (report, one.rule.name, one.facts)
+    assert "error" not in one.facts, about
+    assert one.saving_pct is None or 0 <= one.saving_pct <= 100.001, about
+    assert one.verdict != "fires" or (words.says(one) and one.rule.advised(one.cause)), about
+    assert "{" not in words.plain(one).replace("{lambda", ""), about
+    assert all(set(piece) <= set(EVIDENCE) and "name" in piece for piece in one.evidence), about
+    ends = [piece["end_ns"] - piece["start_ns"] for piece in one.evidence if "end_ns" in piece]
+    assert all(length >= 0 for length in ends), about
+
+
+def test_every_rule_of_every_report(every_report: Library) -> None:
+    """A sweep over reports, all rules of each: those that share rows are asked together, as users have them asked."""
+    for report in sweep.part(every_report.list()):
         for one in judges.judge(every_report, report, {}, rulebook.load().values()):
-            about = (report.name, one.rule.name, one.facts)
-            assert "error" not in one.facts, about
-            assert one.saving_pct is None or 0 <= one.saving_pct <= 100.001, about
-            assert one.verdict != "fires" or (words.says(one) and one.rule.advised(one.cause)), about
-            assert "{" not in words.plain(one).replace("{lambda", ""), about
-            assert all(set(piece) <= set(EVIDENCE) and "name" in piece for piece in one.evidence), about
-            ends = [piece["end_ns"] - piece["start_ns"] for piece in one.evidence if "end_ns" in piece]
-            assert all(length >= 0 for length in ends), about
+            holds(report.name, one)
+
+
+def test_every_rule_of_a_report_that_has_most(every_report: Library) -> None:
+    """In every run: the report of which most rules can be judged, and the Compute report of its program."""
+    for name in ("transformer_training.nsys-rep", "transformer_training.ncu-rep"):
+        report = every_report.find(name)
+        found = judges.judge(every_report, report, {}, rulebook.load().values())
+        for one in found:
+            holds(name, one)
+        assert any(one.verdict != "cannot_judge" for one in found)
+
+
+def test_what_was_judged_before_is_not_asked_again(
+    library: Library, publish: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is what the report lacks for a rule."""
+    report = library.find(by_hand(publish, [(0, 10, 20, 40_020), (80_000, 80_005, 80_010, 110_020)]))
+    first = judges.judge(library, report, {}, rulebook.load().values())
+    assert any(one.command for one in first)
+
+    def opened(*_: object) -> None:
+        raise AssertionError("the report was opened again")
+
+    monkeypatch.setattr(Library, "cursor", opened)
+    assert judges.judge(Library(library.folder), report, {}, rulebook.load().values()) == first
 
 
 def test_a_rule_of_a_users_folder_is_judged(nsys_samples: Library, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from profiledb.report.library import Library
 from tests.second.raw import Capture
 from tests.support import memory_reports as made
-from tests.support.found import judged, rows
+from tests.support.found import Span, bare, judged, rows
 from tests.support.page_reports import Publish, make_library, make_publish
-from tests.support.waits import SEM, by_hand, capture, during, looked_into, ranges, sampled, share, waited
+from tests.support.waits import MS, SEM, by_hand, capture, during, looked_into, ranges, sampled, share, waited
 
 __all__ = ["make_library", "make_publish"]  # fixtures
 
@@ -112,6 +112,43 @@ def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
     assert off.rule.advised(off.cause)[0].startswith("Capture OS runtime calls, too (`--trace=cuda,nvtx,osrt`)")
     never = by_hand(publish, KERNELS, sched_event=[events[0] | {"global_tid": made.WORKER}])
     assert judged(library, never, "off_core").why == "The capture has no switches of the threads that launch."
+
+
+def long_off(events: list[tuple[int, bool]], least: int) -> list[Span]:
+    """The times of at least so many ns in which a thread is off its core, from one switch to the next."""
+    return [(start, end) for (start, came), (end, _) in itertools.pairwise(events) if not came and end - start >= least]
+
+
+def test_a_thread_without_a_core(nsys_samples: Library) -> None:
+    """None weighs in a sample: what each loses against switches and calls of the raw export."""
+    for sample in ("transformer_training", "host_python"):
+        found, lost = capture(sample), 0
+        events = switches(sample)
+        for gap in looked_into(found):
+            if gap.follower.call and (tid := gap.follower.call.tid) in events:
+                low, high = waited(gap)
+                off = [(max(a, low), min(b, high)) for a, b in long_off(events[tid], 1_000_000)]
+                calls = [(max(c.start, low), min(c.end, high)) for c in found.calls + found.os_calls if c.tid == tid]
+                inside = [one for one in calls if one[1] > one[0]]
+                lost += bare([one for one in off if one[1] > one[0]], inside)
+        assert sampled(nsys_samples, sample, "preempted").saving_ns == lost
+        assert sampled(nsys_samples, sample, "preempted", warmup="exclude").verdict == "clear"
+    assert sampled(nsys_samples, "transformer_steps", "preempted").verdict == "cannot_judge"
+
+
+def test_a_preempted_thread(library: Library, publish: Publish) -> None:
+    """It has no core for 4 of 10 ms, once; where it waits in a call it is off its core by itself."""
+    kernels = [(0, 10, 20, MS), (9 * MS, 9 * MS + 5, 9 * MS + 10, 10 * MS + 20)]
+    times = ((2 * MS, False), (6 * MS, True), (7 * MS, False), (7 * MS + 999_999, True))
+    events = [{"time_ns": t, "cpu": 0, "scheduled_in": came, "global_tid": made.MAIN} for t, came in times]
+    other = made.osrt(1, SEM, 5, 9, made.WORKER)
+    lost = judged(library, by_hand(publish, kernels, sched_event=events, osrt_call=[other]), "preempted")
+    assert (lost.verdict, lost.saving_ns, lost.facts["times"]) == ("fires", 4 * MS, 1)
+    assert lost.value == pytest.approx(40)
+    waits = by_hand(publish, kernels, sched_event=events, osrt_call=[made.osrt(1, SEM, 2 * MS - 100, 6 * MS + 100)])
+    held = judged(library, waits, "preempted")
+    assert (held.verdict, held.value) == ("clear", 0)
+    assert "osrt" in judged(library, by_hand(publish, kernels, sched_event=events), "preempted").command
 
 
 def test_waiting_in_the_operating_system(nsys_samples: Library, library: Library, publish: Publish) -> None:

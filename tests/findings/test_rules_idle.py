@@ -10,9 +10,10 @@ from profiledb.report.library import Library
 from tests.support import memory_reports as made
 from tests.support.found import judged, rows, spans, union, window
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
+from tests.support.ranged import Capture, make_capture
 from tests.support.waits import LOAD, MS, by_hand, capture, during, in_steps, looked_into, ranges, sampled, share
 
-__all__ = ["make_library", "make_publish"]  # fixtures
+__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
 
 
 def test_host_work(nsys_samples: Library) -> None:
@@ -112,6 +113,30 @@ def test_uneven_use(nsys_samples: Library, library: Library, publish: Publish) -
     assert finding.value == pytest.approx(100 * len(low) / 30)
     assert sampled(nsys_samples, "energy", "uneven_use").verdict == "clear"
     assert sampled(nsys_samples, "launches_tiny", "uneven_use").verdict == "cannot_judge"
+
+
+def test_recurring_gaps(nsys_samples: Library, library: Library, capture: Capture) -> None:
+    """No report at hand has them: by hand, in every fifth of 25 steps of 10 ms the CPU works 5 ms more."""
+
+    def steps(*long: int, count: int = 25) -> str:
+        noted, work, start = [], [], 0
+        for n in range(count):
+            end = start + (15 * MS if n in long else 10 * MS)
+            noted.append((start, end, f"step_{n}"))
+            work.append((start + 5, start + 20, start + 9_900_000, "one"))
+            start = end
+        return capture(noted, work, after="UPDATE string SET value = 'cudaLaunchKernel' WHERE string_id = 1")
+
+    finding = judged(library, steps(4, 9, 14, 19), "recurring_gaps")
+    gap = 5_100_020
+    assert (finding.verdict, finding.facts["gaps"], finding.facts["steps"]) == ("fires", 4, 25)
+    assert (finding.saving_ns, finding.facts["every_steps"]) == (4 * gap, 5)
+    assert finding.value == pytest.approx(100 * 4 * gap / (25 * 10 * MS + 20 * MS - 100_020))
+    assert judged(library, steps(2, 3, 9, 19), "recurring_gaps").value == 0, "at no steady interval"
+    assert judged(library, steps(4, 9, 14), "recurring_gaps").value == 0, "too few"
+    assert judged(library, steps(*range(1, 24)), "recurring_gaps").value == 0, "part of each step"
+    assert judged(library, steps(4, 9, count=11), "recurring_gaps").verdict == "cannot_judge"
+    assert sampled(nsys_samples, "attention", "recurring_gaps").verdict == "cannot_judge"
 
 
 def test_garbage_collection_by_ranges(nsys_samples: Library, library: Library, publish: Publish) -> None:

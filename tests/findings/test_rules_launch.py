@@ -1,6 +1,7 @@
 """Rules about launches and synchronization: on samples against the raw export, and on small captures by hand."""
 
 import random
+from typing import Any
 
 import duckdb
 import pytest
@@ -120,6 +121,102 @@ def test_graph_breaks(nsys_samples: Library, library: Library, publish: Publish)
     assert judged(library, captured(0, 1, 2), "graph_breaks").verdict == "clear"
     assert sampled(nsys_samples, "launches_graph", "graph_breaks", warmup="exclude").verdict == "clear"
     assert sampled(nsys_samples, "launches_tiny", "graph_breaks").verdict == "cannot_judge"
+
+
+@pytest.mark.parametrize("sample", ["launches_graph", "streams_serial", "tasks"])
+def test_queued_work(nsys_samples: Library, sample: str) -> None:
+    found = capture(sample)
+    waits = [ns for gap in looked_into(found) if (ns := gap.by_reason["launch latency"]) >= 30_000]
+    finding = sampled(nsys_samples, sample, "queued_work")
+    assert (finding.saving_ns, finding.facts["gaps"]) == (sum(waits), len(waits))
+    assert finding.value == pytest.approx(share(found, sum(waits)))
+    assert finding.verdict == "clear"
+
+
+def test_queued_work_that_waits_for_an_event(library: Library, publish: Publish) -> None:
+    """No report at hand has it: by hand, half of 200 µs after a launch that had long returned."""
+    kernels = [(0, 10, 20, 40_020), (50, 60, 140_020, 200_020)]
+    alone = judged(library, by_hand(publish, kernels), "queued_work")
+    assert (alone.verdict, alone.cause, alone.saving_ns) == ("fires", "other", 100_000)
+    assert alone.value == pytest.approx(50)
+
+    def queued(correlation: int, stream: int = 7, function: str = "cudaStreamWaitEvent_v3020") -> str | None:
+        """The cause where a call of this correlation did that to a stream: kernels have 100 and 101, times 10."""
+        names = [{"string_id": 60, "value": function}]
+        put = [made.call(correlation, 60, 30, 40)]
+        waits = [
+            {"sync_id": 1, "start_ns": 30, "end_ns": 40, "device_id": 0, "stream_id": stream, "global_pid": made.PID}
+            | {"sync_type": 2, "correlation_id": correlation}
+        ]
+
+        def change(db: duckdb.DuckDBPyConnection) -> None:
+            db.execute("UPDATE kernel SET correlation_id = 10 * correlation_id")
+
+        report = by_hand(publish, kernels, after=change, string=names, api_call=put, sync=waits)
+        return judged(library, report, "queued_work").cause
+
+    assert queued(1005) == "event"
+    assert queued(995) == "other", "the kernel before waited for it"
+    assert queued(1015) == "other", "it was put behind the kernel"
+    assert queued(1005, stream=8) == "other"
+    assert queued(1005, function="cudaStreamSynchronize_v3020") == "other", "the host waited"
+
+
+def test_queued_work_that_is_a_graph_or_cannot_be_told(library: Library, publish: Publish) -> None:
+    kernels = [(0, 10, 20, 40_020), (50, 60, 140_020, 200_020)]
+    names = [{"string_id": 60, "value": "cudaGraphLaunch_v10000"}]
+
+    def rename(db: duckdb.DuckDBPyConnection) -> None:
+        db.execute("UPDATE api_call SET name_id = 60")
+
+    graph = by_hand(publish, kernels, after=rename, string=names)
+    assert judged(library, graph, "queued_work").cause == "graph"
+    short = by_hand(publish, [(0, 10, 20, 40_020), (50, 60, 70_010, 200_020)])
+    assert judged(library, short, "queued_work").value == 0
+    uncalled = publish(lambda db: made.fill(db, busy=((0, 10),), kernel=[kernel(1, 1, 0, 10)]))
+    assert judged(library, uncalled, "queued_work").verdict == "cannot_judge"
+
+
+def layered(publish: Publish, steps: int = 3, layers: int = 4, syncs: bool = True, name: str = "layer_") -> str:
+    """Steps of layers that take 200 µs each: a kernel of 100 µs, for which the CPU waits, then 100 µs of host code."""
+    long = 200_000
+    kernels = [(long * n, long * n + 10, long * n + 20, long * n + 100_000) for n in range(steps * layers)]
+    noted: list[dict[str, Any]] = []
+    paths: list[dict[str, Any]] = []
+    waits = []
+    for step in range(steps):
+        pre = 1 + step * (layers + 1)
+        begin, end = long * layers * step, long * layers * (step + 1)
+        own: dict[str, Any] = {"closed": True, "style": "PushPop", "global_tid": made.MAIN}
+        noted.append({"range_id": pre, "pre": pre, "post": pre + layers, "path_id": pre, "name_id": pre, "level": 0})
+        noted[-1] |= own | {"parent_id": None, "start_ns": begin, "end_ns": end}
+        paths.append({"path_id": pre, "parent_id": None, "level": 0, "name": f"step_{step}", "path": f"step_{step}"})
+        for layer in range(layers):
+            number, start = pre + 1 + layer, begin + long * layer
+            noted.append({"range_id": number, "pre": number, "post": number, "path_id": number, "name_id": number})
+            noted[-1] |= own | {"level": 1, "parent_id": pre, "start_ns": start, "end_ns": start + long}
+            called = f"{name}{layer}"
+            paths.append({"path_id": number, "parent_id": pre, "level": 1, "name": called})
+            paths[-1] |= {"path": f"step_{step}/{called}"}
+            if syncs:
+                waits.append(made.call(number, SYNC, start + 100, start + 100_050, process_range=number))
+    names = [{"name_id": one["path_id"], "text": one["name"], "name": one["name"]} for one in paths]
+    return by_hand(publish, kernels, range=noted, range_path=paths, range_name=names, api_call=waits)
+
+
+def test_synchronization_in_each_layer(nsys_samples: Library, library: Library, publish: Publish) -> None:
+    """No report at hand has it: by hand, 12 layers, after 11 of which the GPU waits for a CPU that waited 99.9 µs."""
+    finding = judged(library, layered(publish), "sync_per_layer")
+    assert (finding.verdict, finding.saving_ns) == ("fires", 11 * 99_900)
+    assert finding.value == pytest.approx(100 * 11 * 99_900 / (11 * 200_000 + 100_000 - 20))
+    assert (finding.facts["calls"], finding.facts["layers"], finding.facts["range"]) == (4, 4, "step_*/layer_*")
+    assert finding.facts["function"] == "cudaStreamSynchronize"
+    assert judged(library, layered(publish, syncs=False), "sync_per_layer").verdict == "clear"
+    few = judged(library, layered(publish, layers=3), "sync_per_layer")
+    assert (few.verdict, "layer_0" in few.why) == ("cannot_judge", True)
+    assert judged(library, layered(publish, name="part"), "sync_per_layer").verdict == "fires"
+    assert sampled(nsys_samples, "transformer_steps", "sync_per_layer").verdict != "fires"
+    assert sampled(nsys_samples, "attention", "sync_per_layer").verdict == "cannot_judge"
 
 
 def on_streams(publish: Publish, several: list[tuple[int, int, int]]) -> str:

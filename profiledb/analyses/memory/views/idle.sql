@@ -49,9 +49,16 @@ WITH gap AS MATERIALIZED (
     SELECT device_id, start_ns, call_id, name_id, NULL AS operation, process_range FROM kernel
     UNION ALL SELECT device_id, start_ns, call_id, NULL, operation, process_range FROM memop
     UNION ALL SELECT device_id, start_ns, call_id, NULL, 'CUDA graph', process_range FROM graph_launch
+), met AS MATERIALIZED (  -- a gap ends where an operation begins, unless a selection cuts it
+    SELECT gap_id, device_id, b AS start_ns FROM gap
+    SEMI JOIN operation ON gap.device_id = operation.device_id AND b = operation.start_ns
+), cut AS MATERIALIZED (FROM gap ANTI JOIN met USING (gap_id)
 ), followed AS (
-    SELECT gap_id, operation.device_id, operation.start_ns
-    FROM gap ASOF JOIN operation ON gap.device_id = operation.device_id AND b <= operation.start_ns
+    FROM met
+    UNION ALL
+    SELECT gap_id, later.device_id, later.start_ns
+    FROM cut ASOF JOIN (SELECT device_id, start_ns FROM operation WHERE EXISTS (FROM cut)) AS later
+        ON cut.device_id = later.device_id AND b <= later.start_ns
 ), follower AS (
     SELECT gap_id, arg_min({call_id: call_id, process_range: process_range, name_id: name_id, operation: operation},
             coalesce(call_id, 0)) AS next
@@ -93,21 +100,27 @@ WITH host AS MATERIALIZED (
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ), start_ns)) AS s, end_ns AS e, name_id, source
     FROM met QUALIFY e > s
+), changed AS MATERIALIZED (
+    SELECT tid, kind, t, pre, t // width AS slot
+    FROM range_edge((SELECT list(DISTINCT tid) FROM host), (SELECT min(a) FROM host), (SELECT max(b) FROM host))
+    CROSS JOIN edges
 ), edge AS MATERIALIZED (
-    SELECT tid, 'call' AS kind, s AS t, name_id, source, NULL AS pre FROM outermost
+    SELECT tid, 'call' AS kind, s AS t, name_id, source, NULL AS pre, true AS is_near FROM outermost
     UNION ALL
-    SELECT tid, 'call', e, NULL, NULL, NULL FROM outermost
+    SELECT tid, 'call', e, NULL, NULL, NULL, true FROM outermost
     QUALIFY lead(s) OVER (PARTITION BY tid ORDER BY s) IS DISTINCT FROM e
     UNION ALL
-    SELECT tid, kind, t, NULL, NULL, pre
-    FROM range_edge((SELECT list(DISTINCT tid) FROM host), (SELECT min(a) FROM host), (SELECT max(b) FROM host))
+    SELECT tid, kind, t, NULL, NULL, pre, true FROM changed WHERE slot IN (SELECT slot FROM near)
+    UNION ALL  -- of each slot that no gap touches the last change, which may hold until a gap begins
+    SELECT tid, kind, max(t), NULL, NULL, arg_max(pre, t), false FROM changed
+    WHERE slot NOT IN (SELECT slot FROM near) GROUP BY tid, kind, slot
 ), at_edge AS (  -- what holds when a gap begins, and what changes in it: few rows, however long the capture is
     SELECT gap_id, a AS s, host.kind, name_id, source, pre
     FROM (SELECT host.*, unnest(['call', 'own', 'driver']) AS kind FROM host WHERE tid IS NOT NULL) AS host
     ASOF LEFT JOIN edge ON edge.tid = host.tid AND edge.kind = host.kind AND host.a >= edge.t
     UNION ALL
     SELECT gap_id, t, kind, name_id, source, pre
-    FROM (SELECT edge.*, device_id FROM edge JOIN watched USING (tid)) AS edge
+    FROM (SELECT edge.*, device_id FROM edge JOIN watched USING (tid) WHERE is_near) AS edge
     ASOF JOIN host ON host.tid = edge.tid AND host.device_id = edge.device_id AND edge.t > host.a WHERE t < b
 ), moment AS (
     SELECT gap_id, s, any_value({name_id: name_id, source: source}) FILTER (kind = 'call') AS call,

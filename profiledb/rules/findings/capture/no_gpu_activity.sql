@@ -5,6 +5,7 @@
 -- Calls that launch at the edges of a capture have their operations outside of it.
 -- needs: api_call
 -- includes: finding, memory
+-- once: functions
 -- unit: %
 -- fires: above
 -- weight: warning
@@ -22,11 +23,12 @@ WITH launching AS MATERIALIZED (  -- names are few and calls many
 ), call AS (SELECT call_id, function FROM api_call JOIN launching USING (name_id)
 ), ran AS (
     SELECT call_id FROM kernel UNION ALL SELECT call_id FROM memop UNION ALL SELECT call_id FROM graph_launch
+), alone AS MATERIALIZED (
+    SELECT function, count(*) AS calls FROM call ANTI JOIN ran USING (call_id) GROUP BY function
 ), total AS (
-    SELECT (SELECT count(*) FROM call) AS calls, (SELECT count(*) FROM call ANTI JOIN ran USING (call_id)) AS without
+    SELECT (SELECT count(*) FROM call) AS calls, (SELECT coalesce(sum(calls), 0)::BIGINT FROM alone) AS without
 ), shown AS (
-    SELECT {'name': function, 'count': count(*)} AS piece FROM call ANTI JOIN ran USING (call_id)
-    GROUP BY function ORDER BY count(*) DESC LIMIT 10
+    SELECT {'name': function, 'count': calls} AS piece FROM alone ORDER BY calls DESC, function LIMIT 10
 )
 SELECT 100.0 * without / nullif(calls, 0) AS value, 'No CUDA call of the report launches work.' AS unjudged, calls,
     without,

@@ -6,7 +6,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: compute
+-- once: compute, communication, sums
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said
@@ -21,9 +21,9 @@
 -- source: NAI (both 5 % of a stream's time); the share of the time is ours
 WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, class)
 ), by_stream AS (
-    SELECT device_id, stream_id, sum(end_ns - start_ns) AS ns,
-        coalesce(sum(end_ns - start_ns) FILTER (name_id IN (SELECT name_id FROM mark)), 0) AS comm_ns
-    FROM selected_kernel GROUP BY device_id, stream_id
+    SELECT device_id, stream_id, sum(ns) AS ns,
+        coalesce(sum(ns) FILTER (name_id IN (SELECT name_id FROM mark)), 0) AS comm_ns
+    FROM finding_kernel_sum GROUP BY device_id, stream_id
 ), mixed AS (
     SELECT device_id, stream_id, comm_ns, ns FROM by_stream
     WHERE 100 * least(comm_ns, ns - comm_ns) >= $least_pct::DOUBLE * ns AND ns > 0

@@ -6,7 +6,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: compute
+-- once: compute, communication
 -- unit: %
 -- fires: below
 -- weight: note
@@ -19,7 +19,7 @@
 -- advice: Start communication while there is work left: gradients of the last layers first (DDP does, in buckets), prefetch of parameters (FSDP `backward_prefetch`).
 -- advice: CUDA: a stream of its own for NCCL, of high priority, and events instead of waits of the CPU.
 -- source: TL (0.7; its 100 µs are a share of the time here); NAI (0.3)
-WITH taken AS (FROM finding_cover('finding_communication', 'finding_compute')
+WITH taken AS (FROM finding_exposed
 )
 SELECT CASE WHEN taken.ns > 0 AND 100 * taken.ns >= $least_pct::DOUBLE * finding_window.ns
         THEN 100.0 * (taken.ns - bare_ns) / taken.ns END AS value,

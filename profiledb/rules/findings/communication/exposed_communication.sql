@@ -5,7 +5,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
--- once: compute
+-- once: compute, communication
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said
@@ -18,14 +18,13 @@
 -- advice: Send less: gradients in BF16 (`ddp_comm_hooks.default_hooks.bf16_compress_hook`), gradient accumulation; check the topology with `nvidia-smi topo -m`.
 -- advice: CUDA: start `ncclAllReduce` on a stream of its own as soon as the data is ready; several ranks: `warpdeck scaling` tells waits from transfer.
 -- source: TL gpu timeline (exposed communication over 5 %)
-WITH comm AS MATERIALIZED (FROM finding_communication
-), taken AS (FROM finding_cover('comm', 'finding_compute')
+WITH taken AS (FROM finding_exposed
 ), shown AS (
     SELECT {
             'name': short, 'ns': end_ns - start_ns, 'start_ns': start_ns, 'end_ns': end_ns, 'device': device_id,
             'stream': stream_id
         } AS piece
-    FROM comm ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
+    FROM finding_communication ORDER BY end_ns - start_ns DESC, start_ns LIMIT 10
 )
 SELECT 100.0 * bare_ns / nullif(finding_window.ns, 0) AS value, bare_ns AS saving_ns, bare_ns,
     taken.ns AS all_ns, 100.0 * (taken.ns - bare_ns) / nullif(taken.ns, 0) AS hidden_pct,

@@ -8,6 +8,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
+-- once: compute, communication
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

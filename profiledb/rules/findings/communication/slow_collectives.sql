@@ -6,6 +6,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
+-- once: compute, communication
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said

@@ -8,6 +8,7 @@
 -- needs: api_call
 -- includes: finding, work, memory, nccl, idle
 -- selects: part
+-- once: functions, compute, communication
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said

@@ -8,7 +8,7 @@
 -- needs: api_call
 -- includes: finding, work, memory
 -- selects: part
--- once: compute
+-- once: functions, compute
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said

@@ -6,7 +6,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
--- once: compute
+-- once: functions, compute, copies
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said

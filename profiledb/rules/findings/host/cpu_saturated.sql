@@ -7,7 +7,7 @@
 -- needs: sched_event
 -- includes: finding, idle, waiting
 -- selects: part
--- once: idle
+-- once: functions, idle
 -- unit: %
 -- fires: above
 -- param: threshold = 10 share of the time from which on it is said

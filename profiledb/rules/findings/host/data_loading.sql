@@ -9,7 +9,7 @@
 -- needs: range
 -- includes: finding, idle, waiting, ranges
 -- selects: part
--- once: idle, steps
+-- once: functions, idle, steps
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on the program waits for its input

@@ -7,7 +7,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting
 -- selects: part
--- once: idle
+-- once: functions, idle
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on output counts

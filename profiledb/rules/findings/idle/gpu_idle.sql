@@ -8,7 +8,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
--- once: idle
+-- once: functions, idle
 -- unit: %
 -- fires: above
 -- param: threshold = 15 share of the time from which on the GPU counts as idle

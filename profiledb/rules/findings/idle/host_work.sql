@@ -9,7 +9,7 @@
 -- needs: range
 -- includes: finding, idle, waiting
 -- selects: part
--- once: idle
+-- once: functions, idle
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

@@ -6,7 +6,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
--- once: idle
+-- once: functions, idle
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on long gaps count

@@ -8,7 +8,7 @@
 -- needs: api_call
 -- includes: finding, idle
 -- selects: part
--- once: idle
+-- once: functions, idle
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

@@ -43,9 +43,11 @@ WITH copy AS MATERIALIZED (
 ), moment AS (
     SELECT device_id, s AS t, -1 AS sign FROM fresh WHERE side = 3
     UNION ALL SELECT device_id, e, 1 FROM fresh WHERE side = 3
-), beside AS (  -- how long the GPU had computed at the end of each copy, less at its start
+    UNION ALL SELECT device_id, start_ns, 0 FROM copy WHERE is_in
+), beside AS (  -- how long the GPU had computed at the end of each copy, less at its start; what copies in come after
     SELECT moment.device_id,
-        sum(sign * (coalesce(before_ns, 0) + coalesce(least(t, end_ns) - start_ns, 0))) AS shared_ns
+        sum(sign * (coalesce(before_ns, 0) + coalesce(least(t, end_ns) - start_ns, 0))) AS shared_ns,
+        count(DISTINCT start_ns) FILTER (sign = 0) AS turns
     FROM moment ASOF LEFT JOIN compute ON moment.device_id = compute.device_id AND moment.t >= compute.start_ns
     GROUP BY moment.device_id
 ), copied AS (
@@ -53,17 +55,13 @@ WITH copy AS MATERIALIZED (
         sum(e - s) FILTER (side = 3) AS copies
     FROM fresh GROUP BY device_id
 ), computed AS (SELECT device_id, sum(end_ns - start_ns) AS k FROM compute GROUP BY device_id
-), turn AS (  -- stretches of compute that copies in come after
-    SELECT copy.device_id, count(DISTINCT compute.start_ns) AS turns
-    FROM copy ASOF JOIN compute ON copy.device_id = compute.device_id AND copy.start_ns >= compute.start_ns
-    WHERE is_in GROUP BY copy.device_id
 ), total AS (
     SELECT sum(k)::BIGINT AS kernel_ns, sum(copies)::BIGINT AS copy_ns,
         (sum(copies) - sum(shared_ns))::BIGINT AS alone_ns,
         100.0 * sum(shared_ns) / nullif(sum(copies), 0) AS overlap_pct,
         coalesce(sum(CASE WHEN turns >= 3 AND 100 * shared_ns < $hidden::DOUBLE * copies
                     THEN k + copies - shared_ns - greatest(k, h, d) END), 0)::BIGINT AS ns
-    FROM copied JOIN beside USING (device_id) LEFT JOIN computed USING (device_id) LEFT JOIN turn USING (device_id)
+    FROM copied JOIN beside USING (device_id) LEFT JOIN computed USING (device_id)
 ), shown AS (
     SELECT end_ns - start_ns AS ns, {
             'name': operation, 'ns': end_ns - start_ns, 'bytes': bytes, 'start_ns': start_ns, 'end_ns': end_ns,

@@ -7,7 +7,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
--- once: idle
+-- once: functions, idle
 -- unit: %
 -- fires: above
 -- param: threshold = 10 share of the time from which on stretches of low use count
@@ -25,8 +25,9 @@ WITH active AS (
     SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM selected_active GROUP BY device_id
 ), edge AS (
     SELECT device_id, n, low + (high - low) * n // 30 AS t FROM active CROSS JOIN range(31) AS part (n)
-), placed AS (  -- gaps by the part in which they begin, the last one whose edge is not after it; they do not overlap
-    SELECT device_id, ((a - low + 1)::HUGEINT * 30 - 1) // (high - low) AS n, sum(b - a) AS ns, max(b) AS b
+), placed AS (  -- gaps by the part in which they begin, the last one whose edge is not after it; below 2^58 in 64 bits
+    SELECT device_id, CASE WHEN high - low < 288230376151711744 THEN ((a - low + 1) * 30 - 1) // (high - low)
+            ELSE ((a - low + 1)::HUGEINT * 30 - 1) // (high - low) END::BIGINT AS n, sum(b - a) AS ns, max(b) AS b
     FROM selected_hole(1) JOIN active USING (device_id) GROUP BY ALL
 ), reached AS (
     SELECT edge.device_id, n, t,

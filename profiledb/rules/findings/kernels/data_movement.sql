@@ -6,6 +6,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
+-- once: sums
 -- unit: %
 -- fires: above
 -- param: threshold = 30 share of the kernel time from which on it is said
@@ -18,12 +19,10 @@
 -- advice: PyTorch: `torch.compile` fuses casts and copies into what follows; `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
 -- advice: Keep one precision through a block (autocast casts at each border), and write results where they are read: `out=`, views, preallocated buffers.
 -- source: XPROF (data shuffle operations 30 % of the time)
-WITH ran AS (
-    SELECT name_id, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS launches FROM selected_kernel GROUP BY name_id
-), by_kernel AS (
+WITH by_kernel AS (
     SELECT kernel, any_value(class) AS class, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
         sum(launches)::BIGINT AS launches
-    FROM ran JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class) GROUP BY kernel
+    FROM finding_kernel_sum JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class) GROUP BY kernel
 ), moving AS MATERIALIZED (
     SELECT device_id, start_ns, end_ns FROM selected_kernel
     WHERE name_id IN (SELECT name_id FROM kernel_name WHERE class IN ('copy', 'embedding', 'sort'))

@@ -4,8 +4,9 @@
 -- count, because its time holds the wait for other ranks. The value is 0 where the kernel takes less than `least_pct`
 -- of the time from the first to the last operation, or less than `least_ns` a launch.
 -- needs: kernel
--- includes: finding, nccl
+-- includes: finding, nccl, work
 -- selects: part
+-- once: sums
 -- unit: %
 -- fires: above
 -- weight: note
@@ -20,9 +21,9 @@
 -- advice: `ncu --set full -k regex:NAME --launch-count 3 -o report PROGRAM`, then link the report (Library) to see what limits the kernel.
 -- source: NAI (one name over 50 % of the kernel time)
 WITH by_kernel AS (
-    SELECT kernel, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS launches, min(start_ns) AS first_ns,
+    SELECT kernel, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches,
         any_value(readable_name(short, demangled)) AS name
-    FROM selected_kernel JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class) GROUP BY kernel
+    FROM finding_kernel_sum JOIN kernel_key USING (name_id) WHERE NOT is_communication(short, class) GROUP BY kernel
 ), ranked AS (SELECT *, sum(ns) OVER () AS all_ns FROM by_kernel ORDER BY ns DESC, kernel LIMIT 3
 ), first_kernel AS (SELECT * FROM ranked ORDER BY ns DESC, kernel LIMIT 1
 ), shown AS (

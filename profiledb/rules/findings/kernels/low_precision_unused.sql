@@ -7,6 +7,7 @@
 -- needs: kernel
 -- includes: finding, work, tensor
 -- selects: part
+-- once: sums
 -- unit: %
 -- fires: below
 -- weight: note
@@ -20,8 +21,8 @@
 -- advice: CUDA: inputs as `CUDA_R_16BF` or `CUDA_R_16F` with `CUBLAS_COMPUTE_32F`; on Hopper and later FP8 through cuBLASLt or Transformer Engine.
 -- source: XPROF op_stats_to_overview_page.cc (16-bit share below 10 %); 5 % of the time is ours
 WITH product AS (
-    SELECT kernel.name_id, bits, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS launches
-    FROM selected_kernel AS kernel
+    SELECT name_id, bits, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches
+    FROM finding_kernel_sum
     JOIN (FROM product_name WHERE unit = 'tensor' AND bits IS DISTINCT FROM 64) USING (name_id) GROUP BY ALL
 ), total AS (
     SELECT coalesce(sum(ns) FILTER (bits < 64), 0) AS all_ns, coalesce(sum(ns) FILTER (bits IS NULL), 0) AS unknown_ns,

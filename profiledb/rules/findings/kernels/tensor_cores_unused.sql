@@ -8,6 +8,7 @@
 -- needs: kernel
 -- includes: finding, work, tensor, peak
 -- selects: part
+-- once: sums
 -- unit: %
 -- fires: above
 -- weight: note
@@ -36,8 +37,8 @@ WITH board AS (
     LEFT JOIN gpu_peak('tf32') AS tf32 USING (gpu_id) LEFT JOIN gpu_peak('fp16') AS fp16 USING (gpu_id)
     LEFT JOIN gpu_peak('fp32') AS fp32 USING (gpu_id)
 ), ran AS (
-    SELECT device_id, name_id, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS launches
-    FROM selected_kernel GROUP BY device_id, name_id
+    SELECT device_id, name_id, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches
+    FROM finding_kernel_sum GROUP BY device_id, name_id
 ), product AS (
     SELECT ran.*, coalesce(unit, 'unknown') AS unit, precision, faster FROM ran JOIN product_name USING (name_id)
     LEFT JOIN board ON gpu_id = device_id WHERE bits IS DISTINCT FROM 64

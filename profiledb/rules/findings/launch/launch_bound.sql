@@ -9,7 +9,7 @@
 -- needs: api_call
 -- includes: finding, idle
 -- selects: part
--- once: idle
+-- once: functions, idle
 -- unit: %
 -- fires: above
 -- param: threshold = 10 share of the time from which on launching counts as what holds the program up
@@ -44,8 +44,8 @@ WITH piece AS MATERIALIZED (
     SELECT median(end_ns - start_ns) AS call_ns FROM selected_api_call JOIN api_function USING (name_id)
     WHERE category = 'launch' AND function NOT LIKE '%Graph%'
 ), by_range AS (
-    SELECT pattern, sum(duration_ns) AS ns, count(*) AS gaps, arg_max(start_ns, duration_ns) AS start_ns,
-        max(duration_ns) AS longest_ns, arg_max(device_id, duration_ns) AS device_id, arg_max(pre, duration_ns) AS pre
+    SELECT pattern, sum(duration_ns) AS ns, count(*) AS gaps, arg_min(start_ns, gap_id) AS start_ns,
+        max(duration_ns) AS longest_ns, arg_min(device_id, gap_id) AS device_id, arg_min(pre, gap_id) AS pre
     FROM gap LEFT JOIN idle_pattern USING (pre) GROUP BY pattern ORDER BY ns DESC, pattern LIMIT 10
 ), shown AS (
     SELECT ns, {

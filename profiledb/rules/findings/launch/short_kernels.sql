@@ -9,7 +9,7 @@
 -- needs: api_call
 -- includes: finding, idle
 -- selects: part
--- once: idle
+-- once: functions, idle
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on short kernels count

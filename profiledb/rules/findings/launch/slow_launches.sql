@@ -7,7 +7,7 @@
 -- needs: api_call
 -- includes: finding, idle
 -- selects: part
--- once: idle
+-- once: functions, idle
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on slow launch calls count

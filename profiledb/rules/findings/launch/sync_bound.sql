@@ -10,7 +10,7 @@
 -- needs: api_call
 -- includes: finding, idle, waiting, ranges
 -- selects: part
--- once: idle, steps
+-- once: functions, idle, steps
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on waiting for each other counts
@@ -30,30 +30,7 @@
 -- advice: [synchronization] Remove `torch.cuda.synchronize()` and `cudaDeviceSynchronize` from the loop; where order matters, use `stream.wait_event` (`cudaStreamWaitEvent`).
 -- advice: Do the work of the CPU before the wait: launch the next step first.
 -- source: NAI root_cause_matcher, sync_cost_analysis (synchronization >= 2 % of the time); bound by the shorter of both waits and threshold own: a short wait between steps is the price of reading a result
-WITH gap AS MATERIALIZED (
-    SELECT gap_id, any_value(device_id) AS device_id, any_value(tid) AS tid, any_value(start_ns) AS a,
-        any_value(duration_ns) AS duration_ns, any_value(next.call_id) AS next_id,
-        coalesce(sum(ns) FILTER (reason NOT IN ('launch call', 'launch latency')), 0) AS host_ns
-    FROM selected_idle(2000, NULL) WHERE tid IS NOT NULL GROUP BY gap_id HAVING host_ns >= $least_ns::BIGINT
-), call AS (  -- a call inside another one counts with it
-    SELECT global_tid AS tid, start_ns AS s, end_ns AS e, process_range, function, category
-    FROM api_call JOIN api_function USING (name_id)
-    WHERE category IN ('synchronization', 'blocking copy', 'queued copy') AND global_tid IN (SELECT tid FROM gap)
-    QUALIFY e > coalesce(max(e) OVER (
-        PARTITION BY global_tid ORDER BY s, e DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ), 0)
-), met AS (
-    SELECT gap.*, s, e, process_range, function, category
-    FROM gap ASOF JOIN call ON gap.tid = call.tid AND gap.a >= call.s WHERE e >= a AND e <= a + duration_ns
-), held AS MATERIALIZED (
-    SELECT met.*, a - s AS waited_ns, least(a - s, host_ns)::BIGINT AS ns,
-        coalesce(memop.bytes <= 64 AND memop.copy_kind = 2, false) AS few
-    FROM met JOIN (SELECT call_id, start_ns AS launched_ns FROM api_call) AS follower ON call_id = next_id
-    LEFT JOIN (
-        SELECT device_id, end_ns, min(bytes) AS bytes, min(copy_kind) AS copy_kind FROM selected_memop
-        WHERE kind = 'memcpy' GROUP BY ALL
-    ) AS memop ON memop.device_id = met.device_id AND memop.end_ns = a
-    WHERE launched_ns >= e AND a > s
+WITH held AS MATERIALIZED (FROM finding_synced_gap($least_ns::BIGINT)
 ), total AS (
     SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(DISTINCT {'tid': tid, 's': s}) AS calls,
         avg(waited_ns) AS waited_ns, avg(duration_ns) AS gap_ns

@@ -67,3 +67,35 @@ WITH piece AS MATERIALIZED (
     FROM at_edge GROUP BY piece_id
 )
 SELECT piece.*, core_ns FROM piece JOIN ran USING (piece_id);
+
+-- Gaps before which the thread that launches the operation after them waited for the GPU: it was in a synchronization
+-- or a copy (from `s` to `e`) when the gap began, and launched after that had returned. `host_ns` is the work of the
+-- CPU in the gap, at least so much, `waited_ns` for how long it had waited, `ns` the shorter of both. `few`: the gap
+-- follows a copy of a few bytes to the host.
+CREATE OR REPLACE MACRO finding_synced_gap(least_host_ns) AS TABLE
+WITH every AS (
+    SELECT gap_id, any_value(device_id) AS device_id, any_value(tid) AS tid, any_value(start_ns) AS a,
+        any_value(duration_ns) AS duration_ns, any_value(next.call_id) AS next_id,
+        coalesce(sum(ns) FILTER (reason NOT IN ('launch call', 'launch latency')), 0) AS host_ns
+    FROM selected_idle(2000, NULL) WHERE tid IS NOT NULL GROUP BY gap_id
+), gap AS MATERIALIZED (
+    FROM every WHERE host_ns >= least_host_ns
+), call AS (  -- a call inside another one counts with it
+    SELECT global_tid AS tid, start_ns AS s, end_ns AS e, process_range, function, category
+    FROM api_call JOIN api_function USING (name_id)
+    WHERE category IN ('synchronization', 'blocking copy', 'queued copy') AND global_tid IN (SELECT tid FROM gap)
+    QUALIFY e > coalesce(max(e) OVER (
+        PARTITION BY global_tid ORDER BY s, e DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), 0)
+), met AS (
+    SELECT gap.*, s, e, process_range, function, category
+    FROM gap ASOF JOIN call ON gap.tid = call.tid AND gap.a >= call.s WHERE e >= a AND e <= a + duration_ns
+)
+SELECT met.*, a - s AS waited_ns, least(a - s, host_ns)::BIGINT AS ns,
+    coalesce(memop.bytes <= 64 AND memop.copy_kind = 2, false) AS few
+FROM met JOIN (SELECT call_id, start_ns AS launched_ns FROM api_call) AS follower ON call_id = next_id
+LEFT JOIN (
+    SELECT device_id, end_ns, min(bytes) AS bytes, min(copy_kind) AS copy_kind FROM selected_memop
+    WHERE kind = 'memcpy' GROUP BY ALL
+) AS memop ON memop.device_id = met.device_id AND memop.end_ns = a
+WHERE launched_ns >= e AND a > s;

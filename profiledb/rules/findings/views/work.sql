@@ -57,10 +57,18 @@ UNION ALL SELECT device_id, start_ns, end_ns FROM selected_graph_launch;
 
 CREATE OR REPLACE VIEW finding_compute AS FROM finding_union('finding_compute_work');
 
+-- Kernels of the selection added up by GPU, stream and name: of a million kernels a few hundred rows.
+CREATE OR REPLACE VIEW finding_kernel_sum AS
+SELECT device_id, stream_id, name_id, sum(end_ns - start_ns)::BIGINT AS ns, count(*) AS launches
+FROM selected_kernel GROUP BY device_id, stream_id, name_id;
+
 -- Kernels of the selection that carry data between GPUs.
 CREATE OR REPLACE VIEW finding_communication AS
 SELECT kernel.*, short FROM selected_kernel AS kernel
 JOIN (SELECT name_id, short FROM kernel_name WHERE is_communication(short, class)) USING (name_id);
+
+-- The time that these cover, and of it that in which the GPU computed nothing beside them.
+CREATE OR REPLACE VIEW finding_exposed AS FROM finding_cover('finding_communication', 'finding_compute');
 
 -- Stretches in which a GPU worked, as one from its first to its last operation.
 CREATE OR REPLACE VIEW finding_edge AS

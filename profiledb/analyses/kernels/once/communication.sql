@@ -1,0 +1,6 @@
+-- The kernels of communication, and how much of their time lies beside no compute, made once for all rules about them.
+CREATE OR REPLACE TEMP TABLE once_communication AS FROM finding_communication;
+CREATE OR REPLACE TEMP VIEW finding_communication AS FROM once_communication;
+
+CREATE OR REPLACE TEMP TABLE once_exposed AS FROM finding_exposed;
+CREATE OR REPLACE TEMP VIEW finding_exposed AS FROM once_exposed;

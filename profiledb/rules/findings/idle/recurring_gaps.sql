@@ -1,0 +1,80 @@
+-- title: Gaps that recur every few steps
+-- question: Does the GPU wait at steady intervals while Python does something that is in no step?
+-- What gaps that recur take beyond the usual gap, as a share of the time from the first to the last operation of each
+-- GPU. Looked at are gaps of at least `least_ns` in which the launching thread made no call but the launch of what
+-- follows, and ran host code for at least 90 % of them: of each step that counts (see "Outlier steps") the longest one.
+-- A gap recurs where it is at least `times` the median of these, there are at least 4 such steps, at most every other
+-- step is one, and the numbers of steps between them vary by no more than `steady` percent of their mean; else it is 0.
+-- That is what garbage collection, a log or a checkpoint every N steps does. Fewer than 12 steps are not judged.
+-- needs: kernel or memop or graph_launch
+-- needs: api_call
+-- needs: range
+-- includes: finding, idle, waiting
+-- selects: part
+-- once: functions, idle, steps
+-- unit: %
+-- fires: above
+-- param: threshold = 2 share of the time from which on it is said
+-- param: least_ns = 1000000 shorter gaps do not count
+-- param: times = 3 how many times the usual gap one takes that recurs
+-- param: steady = 25 how much the number of steps between two of them varies at most, percent
+-- column: gaps | count | | gaps that recur
+-- column: every_steps | ratio | .1f | steps from one to the next, on average
+-- column: steps | count | | steps that count
+-- column: gap_ns | ns | .1f | mean duration of these gaps
+-- column: usual_ns | ns | .1f | median of the longest gaps of all steps
+-- column: range | name | | range in which most of this time lies, with a star for the last number
+-- says: Every {every_steps} steps the GPU waits {gap_ns} while the CPU makes no CUDA call, {gaps} times in {steps} steps, most of it in {range}. That costs {value} of the time.
+-- says: Every {every_steps} steps the GPU waits {gap_ns} while the CPU makes no CUDA call, {gaps} times in {steps} steps. That costs {value} of the time.
+-- clear: Gaps that recur every few steps cost {value} of the time.
+-- advice: If nothing in the program happens every N steps, it is Python's garbage collection: after warm-up call `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect at a moment of your choice.
+-- advice: Logs, metrics and checkpoints: write them in another thread or process, or less often.
+-- source: TRT hotspot-classification (gaps at a steady period without API calls), NAI gc_impact; told by steps, and all figures own
+WITH gap AS MATERIALIZED (
+    SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
+        any_value(duration_ns) AS duration_ns, any_value(tid) AS tid,
+        arg_max(pre, ns) FILTER (reason = 'host code') AS pre
+    FROM selected_idle(2000, NULL) WHERE duration_ns >= $least_ns::BIGINT
+    GROUP BY gap_id HAVING bool_and(reason IN ('host code', 'launch call', 'launch latency'))
+        AND 10 * sum(ns) FILTER (reason = 'host code') >= 9 * any_value(duration_ns)
+), step AS MATERIALIZED (FROM finding_step WHERE steps >= 12
+), met AS (  -- the last step that began before each gap
+    SELECT gap.*, step.pid, place
+    FROM (SELECT *, pid_of(tid) AS pid FROM gap) AS gap
+    ASOF JOIN step ON gap.pid = step.pid AND gap.start_ns >= step.start_ns
+), by_step AS (
+    SELECT step.pid, step.place, any_value(steps) AS steps, coalesce(max(duration_ns), 0) AS ns
+    FROM step LEFT JOIN met ON met.pid = step.pid AND met.place = step.place GROUP BY ALL
+), usual AS (
+    SELECT pid, any_value(steps) AS steps, median(ns) AS usual_ns FROM by_step GROUP BY pid
+), long AS MATERIALIZED (
+    SELECT met.*, steps, usual_ns FROM met JOIN usual USING (pid)
+    WHERE duration_ns >= $times::DOUBLE * usual_ns
+    QUALIFY row_number() OVER (PARTITION BY pid, device_id, place ORDER BY duration_ns DESC, gap_id) = 1
+), apart AS (
+    SELECT *, place - lag(place) OVER (PARTITION BY pid, device_id ORDER BY place) AS distance FROM long
+), recurring AS (
+    SELECT pid, device_id, count(*) AS gaps, avg(distance) AS every_steps, any_value(steps) AS steps,
+        any_value(usual_ns) AS usual_ns, avg(duration_ns) AS gap_ns,
+        sum(duration_ns - usual_ns)::BIGINT AS ns
+    FROM apart GROUP BY pid, device_id
+    HAVING count(*) >= 4 AND 2 * count(*) <= any_value(steps)
+        AND 100 * stddev_pop(distance) <= $steady::DOUBLE * avg(distance)
+), total AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM recurring
+), main AS (FROM recurring ORDER BY ns DESC, pid, device_id LIMIT 1
+), place AS (
+    SELECT pattern FROM (FROM long SEMI JOIN recurring USING (pid, device_id)) JOIN idle_pattern USING (pre)
+    GROUP BY pattern ORDER BY sum(duration_ns) DESC, pattern LIMIT 1
+), shown AS (
+    SELECT duration_ns AS ns, gap_id, {
+            'name': coalesce(path, 'Outside all ranges'), 'ns': duration_ns, 'start_ns': long.start_ns,
+            'end_ns': long.start_ns + duration_ns, 'device': device_id, 'range': path
+        } AS piece
+    FROM (FROM long SEMI JOIN recurring USING (pid, device_id) ORDER BY duration_ns DESC, gap_id LIMIT 10) AS long
+    LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT CASE WHEN EXISTS (FROM step) THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN NOT EXISTS (FROM step) THEN 'The selection has fewer than 12 steps.' END AS unjudged,
+    total.ns AS saving_ns, gaps, every_steps, steps, gap_ns, usual_ns, (SELECT pattern FROM place) AS range,
+    (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total LEFT JOIN main ON true;

@@ -1,0 +1,77 @@
+-- title: Queued work that waits
+-- question: Is the GPU idle although its next operation was launched before?
+-- The share of the time from the first to the last operation of each GPU that is idle after the call had returned that
+-- launches the next operation, in pieces of at least `least_ns`: shorter ones are the way of a launch to the GPU. The
+-- host is not late there. The operation waits in its stream for an event (cause `event`: a wait for one was put into
+-- the stream after the operation before it), for a CUDA graph to start (`graph`), or for what no call tells (`other`).
+-- needs: kernel or memop or graph_launch
+-- needs: api_call
+-- includes: finding, idle
+-- selects: part
+-- once: functions, idle
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on waiting in streams counts
+-- param: least_ns = 30000 shorter pieces are the way of a launch to the GPU
+-- column: idle_ns | ns | | idle time of all GPUs with work in a queue
+-- column: gaps | count | | gaps in which work was queued
+-- column: longest_ns | ns | | the longest such time
+-- column: range | name | | range in which most of this time lies, with a star for the last number
+-- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} gaps, most of them in {range}.
+-- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} gaps.
+-- clear: The GPU is idle {value} of the time with work in its queue.
+-- advice: [event] A stream waits for an event of another stream or GPU: see on the timeline what records it; record it earlier, or wait for it later (`stream.wait_event`, `cudaStreamWaitEvent`).
+-- advice: [graph] The first launch of a CUDA graph uploads it: call `cudaGraphUpload` before the loop, or launch the graph once while warming up.
+-- advice: [other] Look on the timeline at what ends together with the gap: a host function in the stream (`cudaLaunchHostFunc`), work of another process on the same GPU, or another GPU.
+-- source: HTA breakdown_analysis (gaps that are neither host wait nor kernel wait, from 30 µs); cause and share of the time own
+WITH piece AS MATERIALIZED (
+    SELECT gap_id, device_id, s, e, ns, pre, next.call_id AS call_id FROM selected_idle(2000, NULL)
+    WHERE reason = 'launch latency' AND ns >= $least_ns::BIGINT
+), wait AS MATERIALIZED (  -- the type does not tell: nsys gives waits of the host for a stream the same
+    SELECT sync.global_pid, device_id, stream_id, sync.correlation_id
+    FROM sync JOIN (
+        SELECT correlation_id, pid_of(global_tid) AS pid FROM api_call JOIN api_function USING (name_id)
+        WHERE function LIKE '%StreamWaitEvent%' AND EXISTS (FROM piece)
+    ) AS call ON call.correlation_id = sync.correlation_id AND call.pid = pid_of(sync.global_pid)
+), operation AS (  -- of streams that wait for events
+    SELECT call_id, global_pid, device_id, stream_id, correlation_id, start_ns FROM kernel
+    SEMI JOIN wait USING (global_pid, device_id, stream_id)
+    UNION ALL SELECT call_id, global_pid, device_id, stream_id, correlation_id, start_ns FROM memop
+    SEMI JOIN wait USING (global_pid, device_id, stream_id)
+    UNION ALL SELECT call_id, global_pid, device_id, stream_id, correlation_id, start_ns FROM graph_launch
+    SEMI JOIN wait USING (global_pid, device_id, stream_id)
+), placed AS (
+    SELECT *, lag(correlation_id, 1, 0) OVER (
+            PARTITION BY global_pid, device_id, stream_id ORDER BY start_ns, correlation_id
+        ) AS before
+    FROM operation
+), held AS (
+    SELECT DISTINCT placed.call_id FROM (FROM placed SEMI JOIN piece USING (call_id)) AS placed
+    ASOF JOIN wait ON placed.global_pid = wait.global_pid AND placed.device_id = wait.device_id
+        AND placed.stream_id = wait.stream_id AND placed.correlation_id > wait.correlation_id
+    WHERE wait.correlation_id > placed.before
+), launcher AS (
+    SELECT call_id FROM api_call JOIN api_function USING (name_id) WHERE function LIKE '%GraphLaunch%'
+), told AS MATERIALIZED (
+    SELECT piece.*, CASE WHEN call_id IN (SELECT call_id FROM held) THEN 'event'
+        WHEN call_id IN (SELECT call_id FROM launcher SEMI JOIN piece USING (call_id)) THEN 'graph' ELSE 'other'
+    END AS cause
+    FROM piece
+), total AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(*) AS gaps, max(ns) AS longest_ns FROM told
+), main AS (
+    SELECT cause FROM told GROUP BY cause ORDER BY sum(ns) DESC, cause LIMIT 1
+), place AS (
+    SELECT pattern FROM told JOIN idle_pattern USING (pre) GROUP BY pattern ORDER BY sum(ns) DESC, pattern LIMIT 1
+), shown AS (
+    SELECT ns, s, {
+            'name': coalesce(path, 'Outside all ranges'), 'note': cause, 'ns': ns, 'start_ns': s, 'end_ns': e,
+            'device': device_id, 'range': path
+        } AS piece
+    FROM (FROM told ORDER BY ns DESC, s, device_id LIMIT 10) AS told
+    LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
+)
+SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns,
+    total.gaps, longest_ns, (SELECT cause FROM main) AS cause, (SELECT pattern FROM place) AS range,
+    (SELECT list(piece ORDER BY ns DESC, s) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total;
