@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench import ncu as ncu_reports
-from bench import results
+from bench import results, timeline_bars
 from bench.fixed_tables import SESSION_EPOCH_NS
 from bench.generate import Options, generate
 from bench.ingestion import (
@@ -26,8 +27,11 @@ from bench.ingestion import (
 from bench.load import Crowd, ViewTime, measure_crowd, measure_views
 from bench.pages import PageTime, measure_pages
 from bench.queries import QueryTime, measure_queries
+from bench.timeline_bars import Bar, Prepared
 
 ROOT = Path(__file__).resolve().parent.parent
+CROWD_KERNELS = 1_000_000
+"""Kernels of the report at whose timeline many look at once, and to whose ingest its file is compared."""
 LAUNCHES = 1000
 """Launches of the large Compute report, of 2,184 metrics each."""
 PAGES = (
@@ -124,6 +128,25 @@ def measure_load(folder: Path, chosen: argparse.Namespace) -> tuple[list[ViewTim
     return measure_views(env, paths), measure_crowd(env, paths)
 
 
+def measure_timeline(folder: Path, chosen: argparse.Namespace) -> list[Bar]:
+    """Ingest a synthetic report of each size; what it adds and a crowd at the size of the bar, else at the largest."""
+    found = []
+    bar = max((count for count in chosen.kernels if count <= CROWD_KERNELS), default=min(chosen.kernels))
+    for count in chosen.kernels:
+        if count not in (bar, max(chosen.kernels)):
+            continue
+        tables = folder / f"timeline_{count}"
+        generate(Options(count), tables, "parquetdir")
+        (env, ids), spent = timeline_bars.timed_ingest(partial(_served, (tables,), folder / f"timeline_served_{count}"))
+        prepared = Prepared(env, Path(env["WARPDECK_LIBRARY"]), ids[0], count, spent)
+        found += timeline_bars.added(prepared)
+        if count == max(chosen.kernels):
+            found += timeline_bars.bars(prepared)
+        if count == bar:
+            found.append(timeline_bars.crowd(prepared))
+    return found
+
+
 def _sidecars(report: Path) -> Iterator[Path]:
     """Write timings of 1,000 steps and two minutes of a power log beside a report, and yield the files."""
     timings, power = (report.with_name(f"{report.name}.{kind}.csv") for kind in ("timings", "nvml"))
@@ -158,7 +181,9 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--kernels", type=int, nargs="+", default=[100_000, 1_000_000], help="sizes to generate")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each side; the median counts (default 3)")
     parser.add_argument(
-        "--only", choices=("ingest", "analyses", "pages", "load"), help="measure one part, print it and write no file"
+        "--only",
+        choices=("ingest", "analyses", "pages", "load", "timeline"),
+        help="one part: print it, write no file",
     )
     parser.add_argument(
         "--page", action="append", metavar="PATH", help="a page to measure: {id} is the report, {other} a second one"
@@ -177,11 +202,13 @@ def main(arguments: list[str] | None = None) -> int:
             queries = measure_analyses(Path(folder), chosen, tools["nsys"]) if chosen.only in (None, "analyses") else []
             times = measure_report_pages(Path(folder), chosen) if chosen.only in (None, "pages") else []
             load = results.load_table(*measure_load(Path(folder), chosen)) if chosen.only in (None, "load") else []
+            bars = measure_timeline(Path(folder), chosen) if chosen.only in (None, "timeline") else []
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     pages = results.page_table(times)
-    print("\n".join([*(pages if times else []), *load]))
+    timeline = timeline_bars.table(bars) if bars else []
+    print("\n".join([*(pages if times else []), *load, *timeline]))
     if not chosen.only:
         given = " ".join(sys.argv[1:] if arguments is None else arguments)
         command = f"python -m bench.run {given}".strip()
@@ -193,6 +220,7 @@ def main(arguments: list[str] | None = None) -> int:
             queries=results.query_table(queries),
             pages=pages,
             load=load,
+            timeline=timeline,
         )
         print(f"wrote {chosen.output}")
     return 0

@@ -25,7 +25,8 @@ SPARSE = 8_192
 @dataclass
 class Lane:
     """A lane, or a folder of lanes. ``direct``: read from the report's tables; ``leveled``: kept in bins, too;
-    ``sum_z``: its sums are kept for bins of 2^sum_z ns; ``code``: its number within its kind while the file is made."""
+    ``sum_z``: its sums are kept for bins of 2^sum_z ns; ``code``: its number within its kind while the file is made;
+    ``log``: of the log beside the report."""
 
     kind: str
     title: str = ""
@@ -46,6 +47,7 @@ class Lane:
     last_ns: int = 0
     source: str | None = None
     code: int = -1
+    log: bool = False
     sum_z: int | None = None
     id: int = -1
     parent: int | None = None
@@ -74,7 +76,10 @@ def tid_of(global_tid: int) -> int:
 
 def tree(found: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
     """All lanes with their folders, numbered in their order, and how many lanes were left out."""
+    of_log = [lane for lane in found if lane.log]
+    found = [lane for lane in found if not lane.log]
     top = [*_gpus(found, names), *_processes(found, names)]
+    top += [Lane("group", "Power and clocks", "log beside the report", inside=of_log)] if of_log else []
     top += [_titled(lane) for lane in found if lane.kind == "overhead"]
     listed, left_out = _bounded(top)
     for number, lane in enumerate(listed):

@@ -5,8 +5,10 @@
 /** @import { Frame } from "./bars.js" */
 
 import { bars, writeLabels } from "./bars.js";
+import { itemsOf } from "./hit.js";
 import { curve } from "./lines.js";
 import { overlay } from "./overlay.js";
+import { drawSteps, stepsOf } from "./steps.js";
 import { span } from "./tiles.js";
 
 
@@ -24,10 +26,11 @@ export function draw(app, ctx, width, height) {
   const { view, colors, lanes } = app;
   const scale = width / view.span, { pixels, ratio } = app.stage;
   /** @type {Frame} */
-  const frame = { ctx, pixels, ratio, t0: view.t0, t1: view.t1, scale, width, end: view.end, colors, names: app.names, hits: app.search.hits, labels: new Map() };
+  const frame = { ctx, pixels, ratio, t0: view.t0, t1: view.t1, scale, width, endOf: (lane) => app.sources.of(lane).end, colors, names: app.sources, hits: app.search.hits, labels: new Map() };
   const shown = lanes.visible(app.scroll, height), pieces = cover(app, shown.map((one) => one.slot));
   const of = (/** @type {Slot} */ slot) => pieces.get(slot.lane.group ?? -1) ?? [];
   pixels.clear(colors.groundWord);
+  overhead(app, scale);
   grid(app, width, pixels.height, scale);
   let drawn = 0;
   for (const pinned of [false, true]) {
@@ -38,6 +41,10 @@ export function draw(app, ctx, width, height) {
   ctx.save();
   clip(ctx, 0, lanes.topHeight, width, height);
   over(frame, shown.filter((one) => !one.slot.pinned), of);
+  for (const { slot, y } of shown) {
+    const source = app.sources.of(slot.lane.id);
+    if (slot.lane.id === source.heading) drawSteps(app, ctx, stepsOf(source), y + 3, slot.h - 6, width);
+  }
   ctx.restore();
   over(frame, shown.filter((one) => one.slot.pinned), of);
   if (lanes.topHeight) {
@@ -64,19 +71,19 @@ function over(frame, shown, of) {
 /**
  * What tiles there are for the window, by group.
  * @param {Timeline} app
- * @param {Slot[]} slots
+ * @param {Pick<Slot, "lane">[]} slots
  * @returns {Map<number, Piece[]>}
  */
 export function cover(app, slots) {
-  const { view, tiles, level } = app;
-  const first = Math.floor(view.t0 / span(level)), last = Math.floor(view.t1 / span(level));
+  const { view, tiles, level } = app, wide = span(level);
   /** @type {Map<number, Piece[]>} */
   const found = new Map();
   for (const { lane } of slots) {
     if (lane.group === null || found.has(lane.group)) continue;
     /** @type {Piece[]} */
-    const pieces = [];
-    for (let i = first; i <= last; i++) tiles.cover(lane.group, level, i, pieces);
+    const pieces = [], { shift } = app.sources.of(lane.group);
+    const first = Math.floor((view.t0 - shift) / wide), last = Math.floor((view.t1 - shift) / wide);
+    for (let i = first; i <= last; i++) tiles.cover(lane.group, level, i, pieces, shift);
     found.set(lane.group, pieces);
   }
   return found;
@@ -93,6 +100,17 @@ function lane(app, frame, slot, y, pieces) {
   else if (slot.pinned) pixels.rect(0, at(y), pixels.width, bottom, colors.groundWord);
   pixels.rect(0, bottom - 1, pixels.width, bottom, colors.softLineWord);
   return parent || slot.lane.kind === "line" ? 0 : bars(frame, slot, y + 1, pieces, app.lanes.folded.has(slot.lane.id));
+}
+
+/** Shades the ground wherever the profiler itself was at work. @param {Timeline} app @param {number} scale */
+function overhead(app, scale) {
+  const { pixels, ratio } = app.stage;
+  for (const lane of app.overhead) {
+    for (const one of itemsOf(app, { lane })) {
+      const left = Math.floor((one.start - app.view.t0) * scale * ratio);
+      pixels.rect(left, 0, Math.max(left + 1, Math.round((one.end - app.view.t0) * scale * ratio)), pixels.height, app.colors.overheadWord);
+    }
+  }
 }
 
 /**

@@ -38,7 +38,8 @@ export class Titles {
         app.lanes.hidden.clear();
         app.laid();
       }, { class: "link" }) : null,
-      h("span", { class: "quiet" }, `${count(app.data.lanes.filter((lane) => lane.group !== null).length)} lanes`));
+      app.marks.all.length ? button("Show the marks", `${app.marks.all.length} ${app.marks.all.length === 1 ? "mark" : "marks"}`, () => app.marks.show(), { class: "link" }) : null,
+      h("span", { class: "quiet" }, `${count(app.lanes.lanes.filter((lane) => lane.group !== null).length)} lanes`));
   }
 
   /** Moves the titles to where their lanes are. */

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import session
-from app.selection import bar, compared, settled
+from app.selection import bar, compared, links, settled
 from app.selection.settled import Settled
 from app.ui import format as fmt
 from app.ui import page as ui
@@ -44,6 +44,8 @@ def page() -> None:
     found = compared.compared(a, b, _basis(a, b), mine, theirs)
     _say(found)
     tables.facts(found)
+    if manifest.id != other.id:
+        links.to_timelines(manifest.id, [other.id], "Both on the Timeline", "step")
     chart.show(found)
     findings.show(manifest, other, mine, theirs)
     tables.kernels(found)
