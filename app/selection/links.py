@@ -65,4 +65,4 @@ def to_timelines(report_id: str, beside: Sequence[str], label: str, align: str) 
         align: what of ``ALIGN`` aligns them.
     """
     query = settled.link(report_id) | {WITH: list(beside[:MOST_BESIDE]), ALIGN: align}
-    st.page_link(TIMELINE.path, label=label, icon=TIMELINE.icon, query_params=query, width="content")
+    st.page_link(TIMELINE.path, label=f":primary[{label}]", icon=TIMELINE.icon, query_params=query, width="content")

@@ -51,8 +51,8 @@ def show(shown: Shown, on_select: Callable[[], None], on_mark: Callable[[], None
         shown: the report, and what else to draw.
         on_select: called when the reader makes an area the selection of all pages, or takes that back:
             ``st.session_state["timeline"]["select"]`` is then ``{"from": ns, "to": ns}`` or ``{}``, untrusted.
-        on_mark: called when the reader writes marks that belong to the report: ``["mark"]`` is then
-            ``[{"t": ns, "note": text}, ...]``, untrusted; without a note a mark is to go.
+        on_mark: called when the reader writes marks that belong to a report: ``["mark"]`` is then ``{"report": id,
+            "marks": [{"t": ns, "note": text}, ...]}``, untrusted; without a note a mark is to go.
     """
     _declare()
     mount = st.components.v2.component(_COMPONENT, js="component.js")

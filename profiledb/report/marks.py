@@ -59,7 +59,8 @@ def read(told: Any) -> list[Mark]:
     found = []
     for one in told[:MOST] if isinstance(told, list) else []:
         t, note = (one.get("t"), one.get("note")) if isinstance(one, dict) else (None, None)
-        number = isinstance(t, int | float) and not isinstance(t, bool) and -FARTHEST_NS < t < FARTHEST_NS
-        if number and isinstance(note, str):
+        if not isinstance(t, int | float) or isinstance(t, bool) or not isinstance(note, str):
+            continue
+        if -FARTHEST_NS < t < FARTHEST_NS:
             found.append(Mark(round(t), " ".join(visible(note[:LONGEST]).split())[:LONGEST]))
     return found

@@ -79,7 +79,7 @@ def tree(found: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
     of_log = [lane for lane in found if lane.log]
     found = [lane for lane in found if not lane.log]
     top = [*_gpus(found, names), *_processes(found, names)]
-    top += [Lane("group", "Power and clocks", "log beside the report", inside=of_log)] if of_log else []
+    top += [Lane("group", "Power and clocks", inside=of_log)] if of_log else []
     top += [_titled(lane) for lane in found if lane.kind == "overhead"]
     listed, left_out = _bounded(top)
     for number, lane in enumerate(listed):
@@ -101,7 +101,7 @@ def _gpus(found: Sequence[Lane], names: Names) -> Iterator[Lane]:
         for lane in inside:
             _titled(lane)
             if lane.kind == "stream":
-                owner = f" · {names.processes.get(lane.pid or 0, 'process')} ({pid_of(lane.pid or 0)})"
+                owner = f" · {_process(lane.pid or 0, names)}"
                 lane.title = f"Stream {lane.stream if lane.stream is not None else '–'}{owner if several else ''}"
             elif lane.kind == "projection" and projected:
                 lane.title = f"{lane.title} · {_thread(lane.tid or 0, names)}"
@@ -122,8 +122,8 @@ def _processes(found: Sequence[Lane], names: Names) -> list[Lane]:
     folders = []
     for pid, inside in processes.items():
         inside.sort(key=_busiest_first)
-        title = f"{names.processes.get(pid) or 'Process'} ({pid_of(pid)})"
-        folders.append(Lane("process", title, "", pid=pid, inside=inside))
+        path = names.processes.get(pid, "")
+        folders.append(Lane("process", _process(pid, names), path if "/" in path else "", pid=pid, inside=inside))
     return sorted(folders, key=lambda one: min(map(_busiest_first, one.inside)))
 
 
@@ -131,6 +131,11 @@ def _busiest_first(folder: Lane) -> tuple[int, int, int]:
     """Threads that call CUDA first, then those with the most of everything else."""
     calls = sum(lane.events for lane in folder.inside if lane.kind == "api")
     return -calls, -sum(lane.events for lane in folder.inside), folder.tid or 0
+
+
+def _process(pid: int, names: Names) -> str:
+    """The file that a process runs, without its folders, and its number."""
+    return f"{names.processes.get(pid, '').rpartition('/')[2] or 'Process'} ({pid_of(pid)})"
 
 
 def _thread(tid: int, names: Names) -> str:

@@ -30,12 +30,12 @@ export function draw(app, ctx, width, height) {
   const shown = lanes.visible(app.scroll, height), pieces = cover(app, shown.map((one) => one.slot));
   const of = (/** @type {Slot} */ slot) => pieces.get(slot.lane.group ?? -1) ?? [];
   pixels.clear(colors.groundWord);
-  overhead(app, scale);
   grid(app, width, pixels.height, scale);
+  const busy = overhead(app, scale);
   let drawn = 0;
   for (const pinned of [false, true]) {
     pixels.top = pinned ? 0 : Math.round(lanes.topHeight * ratio);
-    for (const { slot, y } of shown) if (slot.pinned === pinned) drawn += lane(app, frame, slot, y, of(slot));
+    for (const { slot, y } of shown) if (slot.pinned === pinned) drawn += lane(app, frame, slot, y, of(slot), busy);
   }
   ctx.putImageData(pixels.image, 0, 0);
   ctx.save();
@@ -43,7 +43,7 @@ export function draw(app, ctx, width, height) {
   over(frame, shown.filter((one) => !one.slot.pinned), of);
   for (const { slot, y } of shown) {
     const source = app.sources.of(slot.lane.id);
-    if (slot.lane.id === source.heading) drawSteps(app, ctx, stepsOf(source), y + 3, slot.h - 6, width);
+    if (slot.lane.id === source.heading && source !== app.sources.main) drawSteps(app, ctx, stepsOf(source), y + 3, slot.h - 6, width);
   }
   ctx.restore();
   over(frame, shown.filter((one) => one.slot.pinned), of);
@@ -90,27 +90,33 @@ export function cover(app, slots) {
 }
 
 /**
- * @param {Timeline} app @param {Frame} frame @param {Slot} slot @param {number} y @param {Piece[]} pieces
+ * @param {Timeline} app @param {Frame} frame @param {Slot} slot @param {number} y @param {Piece[]} pieces @param {Busy} busy
  * @returns {number} items drawn
  */
-function lane(app, frame, slot, y, pieces) {
+function lane(app, frame, slot, y, pieces, busy) {
   const { colors, pixels, ratio } = frame, at = (/** @type {number} */ px) => Math.round(px * ratio);
   const parent = app.lanes.isParent(slot.lane), bottom = at(y + slot.h);
   if (parent) pixels.rect(0, at(y), pixels.width, bottom, colors.faintWord);
   else if (slot.pinned) pixels.rect(0, at(y), pixels.width, bottom, colors.groundWord);
+  if (!parent) for (const [left, right] of busy.get(app.sources.of(slot.lane.id)) ?? []) pixels.rect(left, at(y), right, bottom, colors.overheadWord);
   pixels.rect(0, bottom - 1, pixels.width, bottom, colors.softLineWord);
   return parent || slot.lane.kind === "line" ? 0 : bars(frame, slot, y + 1, pieces, app.lanes.folded.has(slot.lane.id));
 }
 
-/** Shades the ground wherever the profiler itself was at work. @param {Timeline} app @param {number} scale */
+/** @typedef {Map<import("./sources.js").Source, [number, number][]>} Busy pixels of the screen, from left to right */
+
+/** Where the profiler itself was at work in each report: the ground of its lanes is shaded there. @param {Timeline} app @param {number} scale */
 function overhead(app, scale) {
-  const { pixels, ratio } = app.stage;
+  /** @type {Busy} */
+  const found = new Map();
+  const x = (/** @type {number} */ t) => (t - app.view.t0) * scale * app.stage.ratio;
   for (const lane of app.overhead) {
-    for (const one of itemsOf(app, { lane })) {
-      const left = Math.floor((one.start - app.view.t0) * scale * ratio);
-      pixels.rect(left, 0, Math.max(left + 1, Math.round((one.end - app.view.t0) * scale * ratio)), pixels.height, app.colors.overheadWord);
-    }
+    /** @type {[number, number][]} */
+    const edges = [];
+    for (const one of itemsOf(app, { lane })) edges.push([Math.floor(x(one.start)), Math.max(Math.floor(x(one.start)) + 1, Math.round(x(one.end)))]);
+    found.set(app.sources.of(lane.id), edges);
   }
+  return found;
 }
 
 /**

@@ -51,7 +51,8 @@ export class Marks {
   /** Writes the note of a mark of the report; without one the mark goes. @param {number} t @param {string} note */
   keep(t, note) {
     this.sent.set(t, tidy(note));
-    this.app.mounted.setTriggerValue("mark", [...this.sent].map(([at, text]) => ({ t: at, note: text })));
+    const marks = [...this.sent].map(([at, text]) => ({ t: at, note: text }));
+    this.app.mounted.setTriggerValue("mark", { report: this.app.report, marks });
   }
 
   /** Marks a moment for the reader. @param {number} t */

@@ -8,7 +8,7 @@ import { fitted } from "./bars.js";
 
 export const STRIP_PX = 16;
 const LEAST_PX = 3;
-const WORDY_PX = 20;
+const WORDY_PX = 12;
 
 /** The steps of a report on the time of all. @param {Source} source @returns {Step[]} */
 export function stepsOf({ data, shift }) {
@@ -38,7 +38,7 @@ export function drawSteps(app, ctx, steps, y, high, width) {
     if (right - left < WORDY_PX) continue;
     ctx.fillStyle = step.warmup ? colors.quiet : colors.text;
     const name = `${step.name}${step.warmup ? " (warm-up)" : ""}`;
-    ctx.fillText(fitted(ctx, name, right - left - 8) || fitted(ctx, number(step.name), right - left - 6), Math.max(0, left) + 4, y + high / 2 + 0.5);
+    ctx.fillText(fitted(ctx, name, right - left - 8) || fitted(ctx, number(step.name), right - left - 4), Math.max(0, left) + (right - left < 24 ? 2 : 4), y + high / 2 + 0.5);
   }
 }
 

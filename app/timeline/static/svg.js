@@ -9,7 +9,7 @@ import { cover } from "./draw.js";
 import { itemsOf } from "./hit.js";
 import { collect, top } from "./lines.js";
 import { fileName } from "./picture.js";
-import { STRIP_PX } from "./steps.js";
+import { stepsOf, STRIP_PX } from "./steps.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
 const LABEL_PX = 34;
@@ -73,11 +73,17 @@ function ruler(app, axis, plot, head) {
     axis.append(s("rect", { x: x(t), y: head - 7, width: 1, height: 7, fill: colors.line }), s("text", { x: x(t) + 4, y: (head + strip) / 2 + 4, fill: colors.quiet }, text));
     plot.append(s("rect", { x: x(t), width: 1, height: app.height, fill: colors.lineSoft }));
   }
-  for (const step of app.steps) {
+  steps(app, axis, app.steps, 0);
+}
+
+/** @param {Timeline} app @param {Element} box @param {import("./types.js").Step[]} list @param {number} y */
+function steps(app, box, list, y) {
+  const { view, colors } = app, x = (/** @type {number} */ t) => ((t - view.t0) * app.width) / view.span;
+  for (const step of list) {
     const wide = x(step.end) - x(step.start);
     if (wide < 1 || step.end < view.t0 || step.start > view.t1) continue;
-    axis.append(s("rect", { x: x(step.start), y: 1, width: wide - 1, height: strip - 2, fill: step.warmup ? colors.faint : colors.lineSoft }));
-    axis.append(s("text", { x: Math.max(0, x(step.start)) + 4, y: strip - 4, fill: colors.text }, fitted(app.stage.plot, step.name, wide - 8)));
+    box.append(s("rect", { x: x(step.start), y: y + 1, width: wide - 1, height: STRIP_PX - 2, fill: step.warmup ? colors.faint : colors.line }));
+    box.append(s("text", { x: Math.max(0, x(step.start)) + 4, y: y + STRIP_PX - 4, fill: colors.text }, fitted(app.stage.plot, step.name, wide - 8)));
   }
 }
 
@@ -86,6 +92,8 @@ function lane(app, plot, slot, y) {
   const { colors } = app, parent = app.lanes.isParent(slot.lane);
   if (parent) plot.append(s("rect", { y, width: app.width, height: slot.h, fill: colors.faint }));
   plot.append(s("rect", { y: y + slot.h - 1, width: app.width, height: 1, fill: colors.lineSoft }));
+  const source = app.sources.of(slot.lane.id);
+  if (slot.lane.id === source.heading && source !== app.sources.main) steps(app, plot, stepsOf(source), y + 4);
   if (parent) return;
   if (slot.lane.kind === "line") curve(app, plot, slot, y);
   else bars(app, plot, slot, y + 1);

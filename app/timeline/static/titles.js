@@ -72,8 +72,8 @@ export class Titles {
     };
     const whole = `${app.lanes.path(lane.id).join(" › ")}${lane.detail ? ` (${lane.detail})` : ""}`;
     const share = h("span", { class: "share" });
-    const li = h("li", { class: `title ${parent ? "parent" : ""} ${slot.pinned ? "pinned" : ""}`, title: whole },
-      h("span", { style: `width:${slot.depth * 10}px`, class: "indent" }),
+    const li = h("li", { class: `title ${parent ? "parent" : ""} ${slot.lane.kind === "line" ? "tall" : ""} ${slot.pinned ? "pinned" : ""}`, title: whole },
+      h("span", { style: `--depth:${slot.depth}`, class: "indent" }),
       app.lanes.foldable(lane)
         ? button(`${folded ? "Unfold" : "Fold"} ${lane.title}`, folded ? "▸" : "▾", act("folded"), { class: "fold", "aria-expanded": String(!folded), "data-act": `f${lane.id}` })
         : h("span", { class: "fold" }),

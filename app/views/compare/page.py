@@ -44,8 +44,6 @@ def page() -> None:
     found = compared.compared(a, b, _basis(a, b), mine, theirs)
     _say(found)
     tables.facts(found)
-    if manifest.id != other.id:
-        links.to_timelines(manifest.id, [other.id], "Both on the Timeline", "step")
     chart.show(found)
     findings.show(manifest, other, mine, theirs)
     tables.kernels(found)
@@ -108,6 +106,8 @@ def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
             "Swap A and B", icon=":material/swap_horiz:", key="compare-swap", on_click=compared.swap,
             args=(mine, theirs),
         )  # fmt: skip
+        if mine.report_id != theirs.report_id:
+            links.to_timelines(mine.report_id, [theirs.report_id], "Both on the Timeline", "step")
         if both := matching.units(a, b):
             name = fmt.plain(both.name) or "Steps"
             st.caption(f"{name}: {fmt.count(both.a)} in A, {fmt.count(both.b)} in B", width="content")

@@ -41,9 +41,12 @@ def _marks(report_id: str) -> list[marks.Mark]:
 
 def _mark() -> None:
     """Keeps the marks that the browser sends beside the report, for those who may change it."""
-    found = marks.read(st.session_state.get(component.NAME, {}).get("mark"))
-    if found:
-        session.editing().catalog.marks.change(session.report().id, found)
+    told = st.session_state.get(component.NAME, {}).get("mark")
+    told = told if isinstance(told, dict) else {}
+    found = marks.read(told.get("marks"))
+    known = [report.id for report in session.reports() if report.id == told.get("report")]
+    if found and known:
+        session.editing().catalog.marks.change(known[0], found)
 
 
 def _select() -> None:
