@@ -24,10 +24,12 @@ from bench.ingestion import (
     report_ids,
     stats_of_sqlite,
 )
-from bench.load import Crowd, ViewTime, measure_crowd, measure_views
+from bench.load import PAUSE_S, Crowd, ViewTime, measure_crowd, measure_views
 from bench.pages import PageTime, measure_pages
 from bench.queries import QueryTime, measure_queries
 from bench.timeline_bars import Bar, Prepared
+from profiledb.report.library import Library
+from profiledb.studies import opening
 
 ROOT = Path(__file__).resolve().parent.parent
 CROWD_KERNELS = 1_000_000
@@ -119,13 +121,13 @@ def measure_report_pages(folder: Path, chosen: argparse.Namespace) -> list[PageT
     )
 
 
-def measure_load(folder: Path, chosen: argparse.Namespace) -> tuple[list[ViewTime], Crowd]:
+def measure_load(folder: Path, chosen: argparse.Namespace) -> tuple[list[ViewTime], list[Crowd]]:
     """Ingest the largest synthetic report and measure what looks at its pages cost the server."""
     tables = folder / f"load_{max(chosen.kernels)}"
     generate(Options(max(chosen.kernels)), tables, "parquetdir")
     env, ids = _served((tables,), folder / "load")
     paths = [page.format(id=ids[0]) for page in CROWD_PAGES]
-    return measure_views(env, paths), measure_crowd(env, paths)
+    return measure_views(env, paths), [measure_crowd(env, paths, pause_s=pause_s) for pause_s in (0.0, PAUSE_S)]
 
 
 def measure_timeline(folder: Path, chosen: argparse.Namespace) -> list[Bar]:
@@ -137,8 +139,9 @@ def measure_timeline(folder: Path, chosen: argparse.Namespace) -> list[Bar]:
             continue
         tables = folder / f"timeline_{count}"
         generate(Options(count), tables, "parquetdir")
-        (env, ids), spent = timeline_bars.timed_ingest(partial(_served, (tables,), folder / f"timeline_served_{count}"))
-        prepared = Prepared(env, Path(env["WARPDECK_LIBRARY"]), ids[0], count, spent)
+        inbox, library = (folder / f"timeline_{part}_{count}" for part in ("inbox", "library"))
+        _, spent = timeline_bars.timed_ingest(partial(ingest, (tables,), inbox, library))
+        prepared = Prepared(_environment(inbox, library), library, report_ids(library)[0], count, spent)
         found += timeline_bars.added(prepared)
         if count == max(chosen.kernels):
             found += timeline_bars.bars(prepared)
@@ -163,17 +166,22 @@ def _pages_of(files: tuple[Path, ...], folder: Path, pages: Sequence[str], repea
 
 
 def _served(files: tuple[Path, ...], folder: Path) -> tuple[dict[str, str], list[str]]:
-    """Ingest files; return the environment of a server of theirs, and the ids of the reports."""
+    """Ingest files and prepare their first look, as the worker does; a server's environment, and the reports' ids."""
     folder.mkdir()
     inbox, library = folder / "inbox", folder / "library"
     ingest(files, inbox, library)
-    env = {
+    for report_id in report_ids(library):
+        opening.prepare(Library(library), report_id)
+    return _environment(inbox, library), report_ids(library)
+
+
+def _environment(inbox: Path, library: Path) -> dict[str, str]:
+    return {
         "WARPDECK_INBOX": str(inbox),
         "WARPDECK_LIBRARY": str(library),
         "WARPDECK_WORKER": "off",
         "WARPDECK_SAMPLES": "off",
     }
-    return env, report_ids(library)
 
 
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
