@@ -130,9 +130,8 @@ def measure_load(folder: Path, chosen: argparse.Namespace) -> tuple[list[ViewTim
     return measure_views(env, paths), [measure_crowd(env, paths, pause_s=pause_s) for pause_s in (0.0, PAUSE_S)]
 
 
-def measure_timeline(folder: Path, chosen: argparse.Namespace) -> list[Bar]:
-    """Ingest a synthetic report of each size; what it adds and a crowd at the size of the bar, else at the largest."""
-    found = []
+def measure_timeline(folder: Path, chosen: argparse.Namespace) -> Iterator[Bar]:
+    """Ingest synthetic reports: what the timeline adds and a crowd at 1 million kernels, all else at the most."""
     bar = max((count for count in chosen.kernels if count <= CROWD_KERNELS), default=min(chosen.kernels))
     for count in chosen.kernels:
         if count not in (bar, max(chosen.kernels)):
@@ -142,12 +141,11 @@ def measure_timeline(folder: Path, chosen: argparse.Namespace) -> list[Bar]:
         inbox, library = (folder / f"timeline_{part}_{count}" for part in ("inbox", "library"))
         _, spent = timeline_bars.timed_ingest(partial(ingest, (tables,), inbox, library))
         prepared = Prepared(_environment(inbox, library), library, report_ids(library)[0], count, spent)
-        found += timeline_bars.added(prepared)
+        yield from timeline_bars.added(prepared)
         if count == max(chosen.kernels):
-            found += timeline_bars.bars(prepared)
+            yield from timeline_bars.bars(prepared)
         if count == bar:
-            found.append(timeline_bars.crowd(prepared))
-    return found
+            yield timeline_bars.crowd(prepared)
 
 
 def _sidecars(report: Path) -> Iterator[Path]:
@@ -210,7 +208,10 @@ def main(arguments: list[str] | None = None) -> int:
             queries = measure_analyses(Path(folder), chosen, tools["nsys"]) if chosen.only in (None, "analyses") else []
             times = measure_report_pages(Path(folder), chosen) if chosen.only in (None, "pages") else []
             load = results.load_table(*measure_load(Path(folder), chosen)) if chosen.only in (None, "load") else []
-            bars = measure_timeline(Path(folder), chosen) if chosen.only in (None, "timeline") else []
+            bars = []
+            for bar in measure_timeline(Path(folder), chosen) if chosen.only in (None, "timeline") else ():
+                bars.append(bar)
+                print(timeline_bars.table([bar])[-1], flush=True)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
