@@ -58,6 +58,13 @@ navigation to a script at rest with the page's main table or chart in sight. Med
 
 {pages}
 
+## Timeline
+
+Tiles, areas and searches are asked over HTTP of one new server, a tile of six groups of lanes at ten levels and random
+places; cold tiles are the first of a process that has opened nothing. What a bar must stay below stands beside it.
+
+{timeline}
+
 ## Load
 
 One new server without a browser, the report with the most kernels, prepared as the worker does once it has nothing else

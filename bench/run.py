@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench import ncu as ncu_reports
-from bench import results
+from bench import results, timeline_bars
 from bench.findings import FindingsTime, measure_findings
 from bench.fixed_tables import SESSION_EPOCH_NS
 from bench.generate import Options, generate
@@ -27,10 +28,13 @@ from bench.ingestion import (
 from bench.load import PAUSE_S, Crowd, ViewTime, measure_crowd, measure_views
 from bench.pages import PageTime, measure_pages
 from bench.queries import QueryTime, measure_queries
+from bench.timeline_bars import Bar, Prepared
 from profiledb.report.library import Library
 from profiledb.studies import opening
 
 ROOT = Path(__file__).resolve().parent.parent
+CROWD_KERNELS = 1_000_000
+"""Kernels of the report at whose timeline many look at once, and to whose ingest its file is compared."""
 LAUNCHES = 1000
 """Launches of the large Compute report, of 2,184 metrics each."""
 PAGES = (
@@ -131,6 +135,24 @@ def measure_load(folder: Path, chosen: argparse.Namespace) -> tuple[list[ViewTim
     return measure_views(env, paths), [measure_crowd(env, paths, pause_s=pause_s) for pause_s in (0.0, PAUSE_S)]
 
 
+def measure_timeline(folder: Path, chosen: argparse.Namespace) -> Iterator[Bar]:
+    """Ingest synthetic reports: what the timeline adds and a crowd at 1 million kernels, all else at the most."""
+    bar = max((count for count in chosen.kernels if count <= CROWD_KERNELS), default=min(chosen.kernels))
+    for count in chosen.kernels:
+        if count not in (bar, max(chosen.kernels)):
+            continue
+        tables = folder / f"timeline_{count}"
+        generate(Options(count), tables, "parquetdir")
+        inbox, library = (folder / f"timeline_{part}_{count}" for part in ("inbox", "library"))
+        _, spent = timeline_bars.timed_ingest(partial(ingest, (tables,), inbox, library))
+        prepared = Prepared(_environment(inbox, library), library, report_ids(library)[0], count, spent)
+        yield from timeline_bars.added(prepared)
+        if count == max(chosen.kernels):
+            yield from timeline_bars.bars(prepared)
+        if count == bar:
+            yield timeline_bars.crowd(prepared)
+
+
 def _sidecars(report: Path) -> Iterator[Path]:
     """Write timings of 1,000 steps and two minutes of a power log beside a report, and yield the files."""
     timings, power = (report.with_name(f"{report.name}.{kind}.csv") for kind in ("timings", "nvml"))
@@ -153,13 +175,16 @@ def _served(files: tuple[Path, ...], folder: Path) -> tuple[dict[str, str], list
     ingest(files, inbox, library)
     for report_id in report_ids(library):
         opening.prepare(Library(library), report_id)
-    env = {
+    return _environment(inbox, library), report_ids(library)
+
+
+def _environment(inbox: Path, library: Path) -> dict[str, str]:
+    return {
         "WARPDECK_INBOX": str(inbox),
         "WARPDECK_LIBRARY": str(library),
         "WARPDECK_WORKER": "off",
         "WARPDECK_SAMPLES": "off",
     }
-    return env, report_ids(library)
 
 
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
@@ -167,7 +192,9 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--kernels", type=int, nargs="+", default=[100_000, 1_000_000], help="sizes to generate")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each side; the median counts (default 3)")
     parser.add_argument(
-        "--only", choices=("ingest", "analyses", "pages", "load"), help="measure one part, print it and write no file"
+        "--only",
+        choices=("ingest", "analyses", "pages", "load", "timeline"),
+        help="one part: print it, write no file",
     )
     parser.add_argument(
         "--page", action="append", metavar="PATH", help="a page to measure: {id} is the report, {other} a second one"
@@ -188,11 +215,16 @@ def main(arguments: list[str] | None = None) -> int:
             )
             times = measure_report_pages(Path(folder), chosen) if chosen.only in (None, "pages") else []
             load = results.load_table(*measure_load(Path(folder), chosen)) if chosen.only in (None, "load") else []
+            bars = []
+            for bar in measure_timeline(Path(folder), chosen) if chosen.only in (None, "timeline") else ():
+                bars.append(bar)
+                print(timeline_bars.table([bar])[-1], flush=True)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     pages = results.page_table(times)
-    print("\n".join([*(pages if times else []), *load]))
+    timeline = timeline_bars.table(bars) if bars else []
+    print("\n".join([*(pages if times else []), *load, *timeline]))
     if not chosen.only:
         given = " ".join(sys.argv[1:] if arguments is None else arguments)
         command = f"python -m bench.run {given}".strip()
@@ -205,6 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
             findings=results.findings_table(findings),
             pages=pages,
             load=load,
+            timeline=timeline,
         )
         print(f"wrote {chosen.output}")
     return 0

@@ -1,5 +1,7 @@
 """Ways between the pages of kernels; each is an address that can be sent."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app import pages
@@ -11,6 +13,12 @@ KERNELS = pages.script("kernels")
 KERNEL = pages.script("kernel")
 TIMELINE = pages.at("timeline")
 _ROOM = 0.5
+WITH = "with"
+"""The parameter of the timeline's address that names the reports below the page's own."""
+MOST_BESIDE = 7
+"""Reports below it at most."""
+ALIGN = "align"
+"""The parameter that says how they are aligned: ``collective``, ``step``, ``clock`` (wall clock) or ``start``."""
 
 
 def to_list(report_id: str, label: str) -> None:
@@ -45,3 +53,16 @@ def to_timeline(report_id: str, label: str, from_ns: float, to_ns: float) -> Non
         TIMELINE.path, label=f":primary[{fmt.plain(label)}]", icon=TIMELINE.icon,
         query_params=timeline(report_id, from_ns, to_ns), width="content",
     )  # fmt: skip
+
+
+def to_timelines(report_id: str, beside: Sequence[str], label: str, align: str) -> None:
+    """A link to the timelines of several reports below each other.
+
+    Args:
+        report_id: the page's report, which stands on top.
+        beside: ids of the others; more than fit are left out.
+        label: our own words.
+        align: what of ``ALIGN`` aligns them.
+    """
+    query = settled.link(report_id) | {WITH: list(beside[:MOST_BESIDE]), ALIGN: align}
+    st.page_link(TIMELINE.path, label=f":primary[{label}]", icon=TIMELINE.icon, query_params=query, width="content")

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import duckdb
 
 from profiledb.errors import AnalysisError
-from profiledb.timeline import area, event, events, names, near, search, tiles, trace
+from profiledb.timeline import area, event, events, moments, names, near, search, tiles, trace
 from profiledb.timeline.lanes import pid_of, tid_of
 from profiledb.timeline.store import Opened
 
@@ -65,6 +65,7 @@ def lanes(_: duckdb.DuckDBPyConnection, opened: Opened, __: Asked) -> bytes:
         "left_out": opened.left_out,
         "classes": [vars(one) for one in opened.classes],
         "lanes": [_lane(lane) for lane in opened.listed],
+        "steps": [{"start": s, "end": e, "name": name, "warmup": warmup} for s, e, name, warmup in opened.steps],
     }
     return _json(answer)
 
@@ -127,6 +128,11 @@ def searched(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) ->
     return _json(search.search(cursor, opened, asked.text("q"), asked.text("how", "part")))
 
 
+def moments_of(cursor: duckdb.DuckDBPyConnection, opened: Opened, _: Asked) -> bytes:
+    """What this report is aligned with others by."""
+    return _json(moments.moments(cursor, opened))
+
+
 def traced(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> bytes:
     """What lies in a part of the time as a trace for Perfetto."""
     low, high = asked.number("from"), asked.number("to")
@@ -149,6 +155,7 @@ ANSWERS: dict[str, Callable[[duckdb.DuckDBPyConnection, Opened, Asked], bytes]] 
     "near": beside,
     "area": area_of,
     "search": searched,
+    "moments": moments_of,
     "trace": traced,
 }
 FILES = {"trace": "timeline.pftrace"}

@@ -5,7 +5,8 @@ run from a ``blob:`` address and refused. So its script is a file (``entry/compo
 which loads the modules from our own address (``assets``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from streamlit.components.v2.get_bidi_component_manager import get_bidi_componen
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
 from app.timeline import assets
+from profiledb.report.marks import Mark
 
 NAME = "timeline"
 _PACKAGE = "warpdeck"
@@ -21,21 +23,46 @@ _COMPONENT = f"{_PACKAGE}.{NAME}"
 _FOLDER = Path(__file__).parent
 
 
-def show(report_id: str, name: str, selected: tuple[int | None, int | None], on_select: Callable[[], None]) -> Any:
-    """Draws the timeline of a report as wide as there is room.
+@dataclass(frozen=True)
+class Shown:
+    """What the timeline is told.
 
     Args:
         report_id: the report.
         name: its name, for people and for the names of files.
         selected: the time that all pages show, ns from the begin of the capture; None: no limit.
+        marks: what people wrote beside the report.
+        may_edit: whether the reader may write there, too.
+        beside: ids and names of the reports below it.
+    """
+
+    report_id: str
+    name: str
+    selected: tuple[int | None, int | None]
+    marks: Sequence[Mark]
+    may_edit: bool
+    beside: Sequence[tuple[str, str]]
+
+
+def show(shown: Shown, on_select: Callable[[], None], on_mark: Callable[[], None]) -> Any:
+    """Draws the timeline of a report as wide as there is room.
+
+    Args:
+        shown: the report, and what else to draw.
         on_select: called when the reader makes an area the selection of all pages, or takes that back:
             ``st.session_state["timeline"]["select"]`` is then ``{"from": ns, "to": ns}`` or ``{}``, untrusted.
+        on_mark: called when the reader writes marks that belong to a report: ``["mark"]`` is then ``{"report": id,
+            "marks": [{"t": ns, "note": text}, ...]}``, untrusted; without a note a mark is to go.
     """
     _declare()
     mount = st.components.v2.component(_COMPONENT, js="component.js")
-    module = f"{assets.path().lstrip('/')}main.js"
-    data = {"report": report_id, "name": name, "module": module, "selected": list(selected)}
-    return mount(key=NAME, data=data, on_select_change=on_select)
+    data = {
+        "report": shown.report_id, "name": shown.name, "module": f"{assets.path().lstrip('/')}main.js",
+        "selected": list(shown.selected), "may_edit": shown.may_edit,
+        "marks": [{"t": mark.t_ns, "note": mark.note} for mark in shown.marks],
+        "beside": [{"id": report_id, "name": name} for report_id, name in shown.beside],
+    }  # fmt: skip
+    return mount(key=NAME, data=data, on_select_change=on_select, on_mark_change=on_mark)
 
 
 def _declare() -> None:

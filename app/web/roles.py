@@ -19,7 +19,7 @@ class Standing(IntEnum):
     VIEWER = 2
     """May look."""
     EDITOR = 3
-    """May upload, label, delete, link, name columns, and try files again."""
+    """May upload, label, mark, delete, link, name columns, and try files again."""
 
 
 def standing(claims: Mapping[str, Any], settings: Settings, now: float) -> Standing:

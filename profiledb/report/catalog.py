@@ -1,4 +1,4 @@
-"""The catalog: which reports there are, what became of each file, and the labels and links that people gave."""
+"""The catalog: which reports there are, what became of each file, and the labels, marks and links that people gave."""
 
 import json
 import logging
@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair, schema
+from profiledb.report.marks import Marks
 from profiledb.report.schema import read_sql
 from profiledb.report.sidecar import Columns
 
@@ -122,6 +123,7 @@ class Catalog:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.marks = Marks(self._connect)
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(CatalogError):  # whoever asks it something hears of that
             self._prepare()
@@ -195,17 +197,19 @@ class Catalog:
             )
 
     def remove_report(self, report_id: str) -> None:
-        """Forgets a report, its labels and its links; the files that it came from are remembered as deleted."""
+        """Forgets a report, its labels, marks and links; the files that it came from are remembered as deleted."""
         with self._connect() as db:
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
-            db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
+            for table in ("label", "mark"):
+                db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
             db.execute("DELETE FROM link WHERE ? IN (nsys_id, ncu_id)", [report_id])
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
 
     def hand_over(self, before: str, after: str) -> None:
-        """Gives the labels and the links of one report to another one that takes its place."""
+        """Gives the labels, the marks and the links of one report to another one that takes its place."""
         with self._connect() as db:
             db.execute("INSERT OR IGNORE INTO label SELECT ?, label FROM label WHERE report_id = ?", [after, before])
+            db.execute("UPDATE OR IGNORE mark SET report_id = ? WHERE report_id = ?", [after, before])
             db.execute("UPDATE OR IGNORE link SET nsys_id = ? WHERE nsys_id = ?", [after, before])
             db.execute("UPDATE link SET ncu_id = ? WHERE ncu_id = ?", [after, before])
 

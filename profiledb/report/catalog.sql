@@ -1,5 +1,5 @@
--- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the
--- links, the names of columns and the memory of deleted files can be rebuilt from the manifests beside the reports.
+-- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the marks,
+-- the links, the names of columns and the memory of deleted files can be rebuilt from the manifests beside the reports.
 CREATE TABLE IF NOT EXISTS report (
     id TEXT PRIMARY KEY,            -- first 16 hex digits of the source's SHA-256
     name TEXT NOT NULL,             -- file name as it was dropped
@@ -29,6 +29,12 @@ CREATE TABLE IF NOT EXISTS label (
     report_id TEXT NOT NULL,
     label TEXT NOT NULL,
     PRIMARY KEY (report_id, label)
+) STRICT;
+CREATE TABLE IF NOT EXISTS mark (
+    report_id TEXT NOT NULL,
+    t_ns INTEGER NOT NULL,          -- from the begin of the capture
+    note TEXT NOT NULL,             -- what somebody wrote there
+    PRIMARY KEY (report_id, t_ns)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS link (
     nsys_id TEXT PRIMARY KEY,       -- report of Nsight Systems

@@ -1,6 +1,5 @@
 """Makes the file of a timeline: lanes, levels of detail, and what the report's own tables cannot answer at once."""
 
-import os
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
@@ -14,11 +13,11 @@ import numpy as np
 from profiledb.query import views
 from profiledb.report import durable
 from profiledb.report.schema import quote, read_sql
-from profiledb.timeline import binned, bins, gaps, lines, scan, sums
+from profiledb.timeline import binned, bins, gaps, lines, power, scan, steps, sums
 from profiledb.timeline.lanes import Lane, Names, tree
 from profiledb.timeline.rows import ROWS, FirstFit
 
-VERSION = 2
+VERSION = 3
 """Raised when what a file holds changes; a file of another version is made anew."""
 
 FINEST = 20
@@ -47,28 +46,30 @@ def sources() -> str:
     return read_sql("sources.sql", "profiledb.timeline")
 
 
-def build(report: Path, target: Path, work: Path, memory_limit: str = "1GB") -> None:
+def build(report: Path, target: Path, work: Path, log: Path | None = None, memory_limit: str = "1GB") -> None:
     """Makes the file of the timeline of ``report`` and moves it to ``target``.
 
     Args:
         report: the database of a report.
         target: where the file goes; it is whole when it has its name.
         work: an empty name on the same file system, for the file while it is made.
+        log: the log of power beside the report, whether it exists or not; one that is damaged counts as none.
         memory_limit: what DuckDB may take before it writes to disk.
 
     Raises:
         duckdb.Error: the report is damaged, or the disk full.
     """
     work.unlink(missing_ok=True)
-    state = report.stat()
+    made_of = (*state(report), *state(log))
     spill = str(Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}")  # DuckDB makes it, and takes it away
     db = duckdb.connect(config={"memory_limit": memory_limit, "temp_directory": spill})
     try:
         db.execute(f"ATTACH {quote(str(report))} AS r (READ_ONLY)")
         db.execute(f"ATTACH {quote(str(work))} AS t ({_FORMAT})")
         db.execute("SET search_path = 'r,t,memory'")
-        db.execute(views.sql(["idle"]).replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
-        _fill(db, state)
+        db.execute(views.sql(["idle", "ranges", "power"]).replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
+        power.read(db, log)
+        _fill(db, made_of)
         db.execute("SET search_path = 'memory'")
         db.execute("DETACH t")
         db.close()
@@ -78,21 +79,31 @@ def build(report: Path, target: Path, work: Path, memory_limit: str = "1GB") -> 
         work.unlink(missing_ok=True)
 
 
-def _fill(db: duckdb.DuckDBPyConnection, state: os.stat_result) -> None:
+def state(file: Path | None) -> tuple[int, int]:
+    """What changes with a file: its bytes and its time; both 0 where there is none."""
+    try:
+        status = file.stat() if file else None
+    except FileNotFoundError:
+        status = None
+    return (status.st_size, status.st_mtime_ns) if status else (0, 0)
+
+
+def _fill(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None:
     db.execute(read_sql("tables.sql", "profiledb.timeline"))
+    steps.write(db)
     db.execute(gaps.PIECES)
     db.execute(read_sql("own_names.sql", "profiledb.timeline"))
     db.execute(sources().replace("CREATE OR REPLACE VIEW", "CREATE OR REPLACE TEMP VIEW"))
     ((origin, end),) = db.execute("SELECT start_ns, end_ns FROM capture_window").fetchall() or [(0, 0)]
     origin, end = origin or 0, end or 0
-    lanes, left_out = tree([*_found(db, origin), *lines.found(db)], _names(db))
+    lanes, left_out = tree([*_found(db, origin), *lines.found(db), *power.found(db)], _names(db))
     sums.settle(db, lanes)
     _write_lanes(db, lanes, origin)
     begin = min([0, *(lane.first_ns - origin for lane in lanes if lane.events)])
     end = max([end - origin, *(lane.last_ns - origin for lane in lanes if lane.events)])
-    db.execute(
-        f"INSERT INTO t.made VALUES ({origin}, {begin}, {end}, {state.st_size}, {state.st_mtime_ns}, {left_out})"
-    )
+    report_bytes, report_time, log_bytes, log_time = made_of
+    made = (origin, begin, end, report_bytes, report_time, left_out, log_bytes, log_time)
+    db.execute(f"INSERT INTO t.made VALUES ({', '.join(map(str, made))})")
     _write_events(db, lanes, origin)
     sums.write(db, lanes)
     gaps.write(db, origin)

@@ -25,7 +25,8 @@ SPARSE = 8_192
 @dataclass
 class Lane:
     """A lane, or a folder of lanes. ``direct``: read from the report's tables; ``leveled``: kept in bins, too;
-    ``sum_z``: its sums are kept for bins of 2^sum_z ns; ``code``: its number within its kind while the file is made."""
+    ``sum_z``: its sums are kept for bins of 2^sum_z ns; ``code``: its number within its kind while the file is made;
+    ``log``: of the log beside the report."""
 
     kind: str
     title: str = ""
@@ -46,6 +47,7 @@ class Lane:
     last_ns: int = 0
     source: str | None = None
     code: int = -1
+    log: bool = False
     sum_z: int | None = None
     id: int = -1
     parent: int | None = None
@@ -74,7 +76,10 @@ def tid_of(global_tid: int) -> int:
 
 def tree(found: Sequence[Lane], names: Names) -> tuple[list[Lane], int]:
     """All lanes with their folders, numbered in their order, and how many lanes were left out."""
+    of_log = [lane for lane in found if lane.log]
+    found = [lane for lane in found if not lane.log]
     top = [*_gpus(found, names), *_processes(found, names)]
+    top += [Lane("group", "Power and clocks", inside=of_log)] if of_log else []
     top += [_titled(lane) for lane in found if lane.kind == "overhead"]
     listed, left_out = _bounded(top)
     for number, lane in enumerate(listed):
@@ -96,7 +101,7 @@ def _gpus(found: Sequence[Lane], names: Names) -> Iterator[Lane]:
         for lane in inside:
             _titled(lane)
             if lane.kind == "stream":
-                owner = f" · {names.processes.get(lane.pid or 0, 'process')} ({pid_of(lane.pid or 0)})"
+                owner = f" · {_process(lane.pid or 0, names)}"
                 lane.title = f"Stream {lane.stream if lane.stream is not None else '–'}{owner if several else ''}"
             elif lane.kind == "projection" and projected:
                 lane.title = f"{lane.title} · {_thread(lane.tid or 0, names)}"
@@ -117,8 +122,8 @@ def _processes(found: Sequence[Lane], names: Names) -> list[Lane]:
     folders = []
     for pid, inside in processes.items():
         inside.sort(key=_busiest_first)
-        title = f"{names.processes.get(pid) or 'Process'} ({pid_of(pid)})"
-        folders.append(Lane("process", title, "", pid=pid, inside=inside))
+        path = names.processes.get(pid, "")
+        folders.append(Lane("process", _process(pid, names), path if "/" in path else "", pid=pid, inside=inside))
     return sorted(folders, key=lambda one: min(map(_busiest_first, one.inside)))
 
 
@@ -126,6 +131,11 @@ def _busiest_first(folder: Lane) -> tuple[int, int, int]:
     """Threads that call CUDA first, then those with the most of everything else."""
     calls = sum(lane.events for lane in folder.inside if lane.kind == "api")
     return -calls, -sum(lane.events for lane in folder.inside), folder.tid or 0
+
+
+def _process(pid: int, names: Names) -> str:
+    """The file that a process runs, without its folders, and its number."""
+    return f"{names.processes.get(pid, '').rpartition('/')[2] or 'Process'} ({pid_of(pid)})"
 
 
 def _thread(tid: int, names: Names) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import duckdb
 
 from profiledb.report.schema import identifier, quote
+from profiledb.timeline import power
 from profiledb.timeline.lanes import SPARSE, Lane
 
 METRICS = "SMs? Active|GR Active|Tensor|DRAM|PCIe|NVLink|GPC Clock"
@@ -61,6 +62,8 @@ def binned(source: str, width: int) -> str:
 
 
 def _values(lane: Lane, origin: int) -> str:
+    if lane.log:
+        return power.values(lane, origin)
     if lane.source is None:
         return f"""
             SELECT {lane.id} AS lane, moment_ns - {origin} AS s, held_bytes::DOUBLE AS value FROM memory_held

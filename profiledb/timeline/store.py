@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from profiledb.errors import ReportNotFoundError
 from profiledb.query import views
 from profiledb.query.views import Views
+from profiledb.report import sidecar
 from profiledb.report.attached import Attachments
 from profiledb.report.library import Library, report_path
 from profiledb.rules.classes import KernelClass
@@ -68,6 +69,7 @@ class Opened:
     point_zooms: Sequence[int]
     codes: NDArray[np.int64]
     code_classes: NDArray[np.uint16]
+    steps: Sequence[tuple[int, int, str, bool]] = ()
 
     @cached_property
     def groups(self) -> dict[int, list[LaneInfo]]:
@@ -153,9 +155,13 @@ class Timelines:
     def _file(self, report_id: str) -> Path:
         return build.path(self._library.reports, report_id)
 
+    def _log(self, report_id: str) -> Path:
+        return sidecar.path(self._library.reports, report_id, "power")
+
     def _stamp(self, report_id: str) -> str:
         """What changes with the report, with its timeline and with the colors."""
         parts: list[object] = [build.VERSION, [c.name + c.light + c.dark for c in self._kernel_classes]]
+        parts.append(build.state(self._log(report_id)))
         for path in (self._library.path(report_id), self._file(report_id)):
             status = path.stat() if path.exists() else None
             parts.append((status.st_size, status.st_mtime_ns) if status else None)
@@ -165,10 +171,10 @@ class Timelines:
         """Whether there is a file, made from the report as it is now."""
         if not self._file(report_id).exists():
             return False
-        state = self._library.path(report_id).stat()
+        now = (*build.state(self._library.path(report_id)), *build.state(self._log(report_id)))
         with self.cursor(report_id) as cursor:
-            made = cursor.execute("SELECT report_bytes, report_time_ns FROM made").fetchall()
-        return made == [(state.st_size, state.st_mtime_ns)]
+            made = cursor.execute("SELECT report_bytes, report_time_ns, log_bytes, log_time_ns FROM made").fetchall()
+        return made == [now]
 
     def _read(self, report_id: str, stamp: str) -> Opened:
         with self.cursor(report_id) as cursor:
@@ -178,6 +184,7 @@ class Timelines:
             listed = [dict(zip(columns, row, strict=True)) for row in rows.fetchall()]
             named = cursor.execute("SELECT code, class FROM name ORDER BY code").fetchnumpy()
             zooms = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM level ORDER BY z").fetchall()]
+            steps = cursor.execute("SELECT s, e, name, is_warmup FROM step ORDER BY s, e").fetchall()
             points = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM point_level ORDER BY z").fetchall()]
         known = classes.listed(self._kernel_classes, set(named["class"]))
         places = {one.name: place for place, one in enumerate(known)}
@@ -192,7 +199,8 @@ class Timelines:
         origin, begin, end, left_out = made[0]
         codes = np.asarray(named["code"])
         return Opened(
-            report_id, stamp, origin, begin, end, left_out, lanes, listed, known, zooms, points, codes, code_classes
+            report_id, stamp, origin, begin, end, left_out, lanes, listed, known, zooms, points, codes, code_classes,
+            steps,
         )  # fmt: skip
 
     def _build(self, report_id: str) -> None:
@@ -201,7 +209,7 @@ class Timelines:
             running = self._building.get(report_id)
             if running and running.is_alive():
                 return
-            state = str(self._library.path(report_id).stat().st_mtime_ns)
+            state = self._stamp(report_id)
             failed = self._failed.get(report_id)
             if failed and failed[0] == state:
                 raise failed[1]
@@ -212,7 +220,7 @@ class Timelines:
         target = self._file(report_id)
         work = target.with_name(f"{target.name}.{uuid.uuid4().hex}.making")  # another process may be at it, too
         try:
-            build.build(self._library.path(report_id), target, work, self._memory_limit)
+            build.build(self._library.path(report_id), target, work, self._log(report_id), self._memory_limit)
             _tidy(target, report_id)
         except (duckdb.Error, OSError) as error:
             self._failed[report_id] = (state, error)

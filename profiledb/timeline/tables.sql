@@ -2,8 +2,12 @@
 
 -- One row: what this was made from
 CREATE TABLE t.made (
-    origin_ns BIGINT, begin_ns BIGINT, end_ns BIGINT, report_bytes BIGINT, report_time_ns BIGINT, left_out BIGINT
+    origin_ns BIGINT, begin_ns BIGINT, end_ns BIGINT, report_bytes BIGINT, report_time_ns BIGINT, left_out BIGINT,
+    log_bytes BIGINT, log_time_ns BIGINT
 );
+
+-- Steps of the program, in the order of time
+CREATE TABLE t.step (s BIGINT, e BIGINT, name VARCHAR, is_warmup BOOLEAN);
 
 -- Lanes in the order in which they stand below each other; a folder (GPU, process, thread) has no events
 CREATE TABLE t.lane (

@@ -77,6 +77,8 @@ def test_the_sentences_are_those_of_the_rows(dashboard: Dashboard, library: Libr
 def test_swap_is_the_mirror_image(dashboard: Dashboard, pair: tuple[str, str]) -> None:
     at = open_(dashboard, report=pair[0], other=pair[1], range="forward", other_range="step_1/forward", basis="step")
     there = kernels(at).set_index("name")["change_ns"].dropna().sum()
+    (link,) = [one.proto for one in at.main.get("page_link") if "Both on the Timeline" in one.proto.label]
+    assert {f"report={pair[0]}", f"with={pair[1]}", "align=step"} <= set(link.query_string.split("&"))
     at = at.button(key="compare-swap").click().run()
     assert not at.exception
     query = at.query_params

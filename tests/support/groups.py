@@ -10,6 +10,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 MODULES = ("tests/app/web/", "tests/e2e/")
 """Where tests of a module share a server, or a browser."""
+FOLDERS = ("tests/e2e/timeline/",)
+"""Where tests of a folder share one."""
 REPORTS = (
     "tests/parity/test_every_report.py",
     "tests/profiledb/query/test_output.py",
@@ -40,6 +42,8 @@ class ByGroup(LoadScopeScheduling):
 
 def group(nodeid: str) -> str:
     """The name of a test's group: its module, or its parameter; a group of its own for most."""
+    if nodeid.startswith(FOLDERS):
+        return nodeid.rpartition("/")[0]
     if nodeid.startswith(MODULES):
         return nodeid.partition("::")[0]
     if nodeid.startswith(REPORTS) and nodeid.endswith("]"):

@@ -1,10 +1,9 @@
 /** What keys and buttons do with the event that is chosen: step, follow, find its like, fit, mark. */
 
 /** @import { Timeline } from "./timeline.js" */
-/** @import { End, Item } from "./types.js" */
+/** @import { End } from "./types.js" */
 
 import { itemsOf } from "./hit.js";
-import { json } from "./wire.js";
 
 /** Fits the window to the area, else to the event that is chosen, else to everything. @param {Timeline} app */
 export function fit(app) {
@@ -44,8 +43,7 @@ export async function like(app, how) {
  */
 async function go(app, query) {
   try {
-    /** @type {Item|null} */
-    const found = await json(app.url("near", query), app.asking.signal);
+    const found = await app.sources.of(Number(query.lane)).near(query, app.asking.signal);
     if (found) await app.choose(found.lane, found.ref, true);
     else app.say("There is no further one.");
   } catch (error) {
@@ -76,8 +74,8 @@ export async function otherLane(app, dir) {
     const { lane } = slots[k];
     if (!lane.events) continue;
     try {
-      /** @type {Item|null} */
-      const found = await json(app.url("near", { lane: lane.id, t: middle, dir: "prev" })) ?? (await json(app.url("near", { lane: lane.id, t: middle, dir: "next" })));
+      const source = app.sources.of(lane.id), to = (/** @type {string} */ way) => source.near({ lane: lane.id, t: middle, dir: way });
+      const found = (await to("prev")) ?? (await to("next"));
       if (found) return app.choose(found.lane, found.ref, true);
     } catch (error) {
       return app.say(/** @type {Error} */ (error).message);
@@ -103,9 +101,5 @@ export async function follow(app, dir) {
 
 /** Marks the moment under the pointer, else the start of the event that is chosen, else the middle. @param {Timeline} app */
 export function mark(app) {
-  const t = Math.round(app.cursor ?? app.chosen?.start ?? (app.view.t0 + app.view.t1) / 2);
-  if (!app.marks.some((one) => one.t === t)) app.marks.push({ t, note: "" });
-  app.marks.sort((a, b) => a.t - b.t);
-  app.panel.showMarks(t);
-  app.moved();
+  app.marks.add(Math.round(app.cursor ?? app.chosen?.start ?? (app.view.t0 + app.view.t1) / 2));
 }

@@ -1,15 +1,18 @@
 /** What of the timeline stands in the address: read once, written when the reader rests. Hostile values are ignored. */
 
+/** @import { How } from "./align.js" */
 /** @import { From } from "./clock.js" */
 /** @import { Area, Mark } from "./types.js" */
 
+import { HOWS } from "./align.js";
 import { FROM } from "./clock.js";
+import { LONGEST_NOTE } from "./marks.js";
 
 const MOST_IDS = 200;
 const MOST_MARKS = 50;
-const MOST_NOTE = 200;
+const MOST_SHIFTS = 7;
 const MOST_NS = 2 ** 62;
-export const KEYS = ["t0", "t1", "area", "in", "ev", "fold", "pin", "hide", "mark", "times"];
+export const KEYS = ["t0", "t1", "area", "in", "ev", "fold", "pin", "hide", "mark", "times", "align", "shift"];
 
 /**
  * @typedef {Object} Told what an address says
@@ -21,6 +24,8 @@ export const KEYS = ["t0", "t1", "area", "in", "ev", "fold", "pin", "hide", "mar
  * @property {number[]} hidden
  * @property {Mark[]} marks
  * @property {From} times from when times count
+ * @property {How|null} align what several reports are aligned by
+ * @property {number[]} shifts what those below are moved by, ns, where that was done by hand
  */
 
 /**
@@ -42,6 +47,8 @@ export function read(search) {
     hidden: ids(last("hide")),
     marks: query.getAll("mark").slice(0, MOST_MARKS).flatMap(mark),
     times: FROM.find((one) => one === last("times")) ?? "capture",
+    align: HOWS.find((one) => one === last("align")) ?? null,
+    shifts: last("shift").split(".", MOST_SHIFTS).map((one) => (/^-?\d{1,16}$/.test(one) ? Number(one) : 0)),
   };
 }
 
@@ -62,6 +69,8 @@ export function write(told) {
   put("pin", !!told.pinned.length && told.pinned.slice(0, MOST_IDS).join("."));
   put("hide", !!told.hidden.length && told.hidden.slice(0, MOST_IDS).join("."));
   put("times", told.times !== "capture" && told.times);
+  put("align", told.align ?? false);
+  put("shift", told.align === "hand" && told.shifts.join("."));
   for (const one of told.marks.slice(0, MOST_MARKS)) query.append("mark", `${Math.round(one.t)}~${one.note}`);
   const text = `?${query}`;
   if (text !== location.search) history.replaceState(history.state, "", `${location.pathname}${text}${location.hash}`);
@@ -86,5 +95,5 @@ function ids(text) {
 /** @param {string} text @returns {Mark[]} */
 function mark(text) {
   const at = text.indexOf("~"), t = number(at < 0 ? text : text.slice(0, at));
-  return t === null ? [] : [{ t, note: at < 0 ? "" : text.slice(at + 1, at + 1 + MOST_NOTE) }];
+  return t === null ? [] : [{ t, note: at < 0 ? "" : text.slice(at + 1, at + 1 + LONGEST_NOTE) }];
 }

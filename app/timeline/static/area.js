@@ -1,6 +1,7 @@
 /** The panel of an area: what ran in it, lane by lane, and where it was idle. */
 
 /** @import { Area } from "./types.js" */
+/** @import { Source } from "./sources.js" */
 /** @import { Timeline } from "./timeline.js" */
 
 import { fileName } from "./picture.js";
@@ -19,33 +20,49 @@ import { get } from "./wire.js";
  * @property {{cause: string, class?: number, ns: number}[]} [idle]
  * @property {{start: number, end: number, cause: string, during?: string}[]} [gaps]
  * @property {{edges_ns: number[], counts: number[]}} [histogram]
+ *
+ * @typedef {{source: Source, told: AreaAnswer}} Answered
  */
 
 /**
  * @param {Timeline} app
  * @param {Area} area
  * @param {string} head
- * @param {AreaAnswer} told
+ * @param {Answered[]} answers a report each
  * @returns {HTMLElement[]}
  */
-export function areaPanel(app, area, head, told) {
+export function areaPanel(app, area, head, answers) {
   const time = (/** @type {number|null|undefined} */ ns) => (ns === null || ns === undefined ? "–" : duration(ns));
   const stats = (/** @type {Partial<LaneSum>} */ one) => [
     count(one.count ?? 0), ...[one.sum_ns, one.mean_ns, one.min_ns, one.median_ns, one.max_ns, one.busy_ns].map(time), one.share === undefined ? "–" : percent(one.share),
   ];
-  const rows = told.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.path(one.lane).join(" › "), ...stats(one)]);
-  if (told.total && told.lanes.length > 1) rows.push(["Together", ...stats(told.total)]);
+  const several = app.sources.several, of = (/** @type {Source} */ source) => (several ? ` · ${source.name}` : "");
+  const rows = answers.flatMap(({ source, told }) => [
+    ...told.lanes.filter((one) => one.count || one.busy_ns).map((one) => [app.lanes.path(one.lane + source.offset).join(" › "), ...stats(one)]),
+    ...(told.total && told.lanes.length > 1 ? [[`Together${of(source)}`, ...stats(told.total)]] : []),
+  ]);
   return [
     h("div", { class: "panel-head" }, h("b", {}, head), h("span", { class: "on-all quiet" })),
     actions(app, area),
     h("div", { class: "tables" },
       table(["Lane", "Events", "Sum", "Mean", "Min", "Median", "Max", "Busy", "Share"], rows, "By lane"),
-      ...optional("Classes", ["Class", "Sum", "Events"], told.classes, (one) => [swatch(app, one.class, app.data.classes[one.class]?.title ?? ""), duration(one.sum_ns), count(one.count)]),
-      ...optional("Names that take most", ["Name", "Events", "Sum"], told.names, (one) => [name(app, one), count(one.count), duration(one.sum_ns)]),
-      ...optional("Copies", ["Kind", "Bytes", "Sum", "Rate"], told.copies, (one) => [one.kind, bytes(one.bytes), duration(one.sum_ns), one.gb_s ? `${one.gb_s.toFixed(1)} GB/s` : "–"]),
-      ...optional("Idle time by cause", ["Cause", "Time"], told.idle, (one) => [swatch(app, one.class, one.cause), duration(one.ns)]),
-      ...optional("Longest gaps", ["Gap", "Cause", "During it"], told.gaps, (one) => [jump(app, one), one.cause, one.during ?? ""]),
-      ...(told.histogram?.counts.some(Boolean) ? [histogram(told.histogram)] : [])),
+      ...answers.flatMap(({ source, told }) => tables(app, source, told, of(source)))),
+  ];
+}
+
+/**
+ * The other tables of one report.
+ * @param {Timeline} app @param {Source} source @param {AreaAnswer} told @param {string} of what captions end with
+ * @returns {HTMLElement[]}
+ */
+function tables(app, source, told, of) {
+  return [
+    ...optional(`Classes${of}`, ["Class", "Sum", "Events"], told.classes, (one) => [swatch(source, one.class, source.data.classes[one.class]?.title ?? ""), duration(one.sum_ns), count(one.count)]),
+    ...optional(`Names that take most${of}`, ["Name", "Events", "Sum"], told.names, (one) => [name(app, one), count(one.count), duration(one.sum_ns)]),
+    ...optional(`Copies${of}`, ["Kind", "Bytes", "Sum", "Rate"], told.copies, (one) => [one.kind, bytes(one.bytes), duration(one.sum_ns), one.gb_s ? `${one.gb_s.toFixed(1)} GB/s` : "–"]),
+    ...optional(`Idle time by cause${of}`, ["Cause", "Time"], told.idle, (one) => [swatch(source, one.class, one.cause), duration(one.ns)]),
+    ...optional(`Longest gaps${of}`, ["Gap", "Cause", "During it"], told.gaps, (one) => [jump(app, { start: one.start + source.shift, end: one.end + source.shift }), one.cause, one.during ?? ""]),
+    ...(told.histogram?.counts.some(Boolean) ? [histogram(told.histogram, of)] : []),
   ];
 }
 
@@ -70,7 +87,7 @@ async function saveTrace(app, area) {
   app.say("The trace is being made.");
   try {
     const query = { from: Math.floor(area.from), to: Math.ceil(area.to) };
-    const found = await (await get(app.url("trace", query), app.asking.signal)).blob();
+    const found = await (await get(app.sources.main.url("trace", query), app.asking.signal)).blob();
     save(found, `${fileName(app)}.pftrace`);
     app.say(`A trace of ${bytes(found.size)} is saved.`);
   } catch (error) {
@@ -91,15 +108,15 @@ function optional(caption, heads, rows, cells) {
   return rows?.length ? [table(heads, rows.map(cells), caption)] : [];
 }
 
-/** A word with the color that it has in the lanes. @param {Timeline} app @param {number|undefined} code @param {string} word */
-function swatch(app, code, word) {
-  const of = code === undefined ? null : app.data.classes[code];
+/** A word with the color that it has in the lanes. @param {Source} source @param {number|undefined} code @param {string} word */
+function swatch({ data }, code, word) {
+  const of = code === undefined ? null : data.classes[code];
   return h("span", {}, of && h("span", { class: "swatch", style: `--light:${of.light};--dark:${of.dark}` }), word);
 }
 
 /** @param {Timeline} app @param {{name: string | number, text?: string}} one */
 function name(app, one) {
-  const text = one.text ?? (typeof one.name === "number" ? app.names.text(one.name) : one.name);
+  const text = one.text ?? (typeof one.name === "number" ? app.sources.text(one.name) : one.name);
   return h("span", { class: "cut", title: text }, text);
 }
 
@@ -115,14 +132,15 @@ function jump(app, gap) {
 /**
  * How the durations spread, as bars with a text for those who do not see them.
  * @param {{edges_ns: number[], counts: number[]}} told
+ * @param {string} of what the caption ends with
  */
-function histogram({ edges_ns: edges, counts }) {
+function histogram({ edges_ns: edges, counts }, of) {
   const most = Math.max(1, ...counts);
   const bars = counts.map((one, at) => h("span", { class: "bin", title: `${duration(edges[at])} to ${duration(edges[at + 1])}: ${count(one)}`, style: `height:${(100 * one) / most}%` }));
   const top = counts.indexOf(Math.max(...counts));
   const words = `Most events, ${count(counts[top])}, take ${duration(edges[top])} to ${duration(edges[top + 1])}.`;
   return h("figure", { class: "histogram" },
-    h("figcaption", {}, "Durations"),
+    h("figcaption", {}, `Durations${of}`),
     h("div", { class: "bins", role: "img", "aria-label": words }, ...bars),
     h("div", { class: "ends" }, h("span", {}, duration(edges[0])), h("span", {}, duration(edges[edges.length - 1]))));
 }

@@ -2,7 +2,6 @@
 
 /** @import { Item, Piece, Slot, Tile } from "./types.js" */
 /** @import { Colors } from "./colors.js" */
-/** @import { Names } from "./names.js" */
 
 const LABEL_PX = 34;
 const GAP_FROM_PX = 4;
@@ -17,9 +16,9 @@ const MOST_LABELS = 1500;
  * @property {number} t1
  * @property {number} scale pixels per ns
  * @property {number} width
- * @property {number} end last time of the capture
+ * @property {(lane: number) => number} endOf last time of the capture that a lane is of
  * @property {Colors} colors
- * @property {Names} names
+ * @property {{text: (id: number) => string}} names
  * @property {Set<number>|null} hits names that were searched for; others are dim
  * @property {Map<string, Label>} labels
  */
@@ -85,7 +84,7 @@ function paint(frame, slot, y, piece, places, folded) {
     const x0 = Math.max(low, (start[at] - t0) * scale), x1 = Math.min(right, (end[at] - t0) * scale);
     const left = Math.floor(x0), wide = Math.max(1, Math.round(x1) - left - (count[at] === 1 && end[at] <= to && x1 - x0 > GAP_FROM_PX * ratio ? 1 : 0));
     const top = y + 1 + row[at] * slot.rowHeight, bottom = Math.round(top * ratio + high);
-    const fill = hits && !hits.has(name[at]) ? colors.dims : colors.words;
+    const fill = hits && !hits.has(tile.firstName + name[at]) ? colors.dims : colors.words;
     pixels.rect(left, bottom - Math.round(barHeight(count[at], busy[at], high)), left + wide, bottom, fill[color[at]] ?? colors.quietWord);
     drawn++;
     if (count[at] === 1 && end[at] - start[at] > wordy) label(frame, slot, tile, at, x0 / ratio, x1 / ratio, top, slot.rowHeight - 2);
@@ -104,7 +103,7 @@ function label(frame, slot, tile, at, x0, x1, y, h) {
     known.x0 = Math.min(known.x0, x0);
     known.x1 = Math.max(known.x1, x1);
   } else if (frame.labels.size < MOST_LABELS) {
-    frame.labels.set(key, { x0, x1, y, h, name: tile.name[at], color: tile.color[at], slot });
+    frame.labels.set(key, { x0, x1, y, h, name: tile.firstName + tile.name[at], color: tile.color[at], slot });
   }
 }
 
@@ -162,7 +161,7 @@ export function forgetWidths() {
 export function item(tile, at) {
   const { lane, row, start, end, name, color, count, busy, ref } = tile;
   return {
-    lane: lane[at], row: row[at], start: start[at], end: end[at], name: name[at], color: color[at],
+    lane: lane[at], row: row[at], start: start[at], end: end[at], name: tile.firstName + name[at], color: color[at],
     count: count[at], busy: busy[at], ref: ref[at],
   };
 }

@@ -40,6 +40,7 @@ export class Colors {
     this.text = "#31333f";
     this.quiet = "#5a616b";
     this.line = "#d8dce2";
+    this.lineSoft = "#e6e9ed";
     this.faint = "#eef0f3";
     this.accent = "#2f5fd0";
     this.mark = "#b3261e";
@@ -52,7 +53,7 @@ export class Colors {
     this.words = [];
     /** @type {number[]} */
     this.dims = [];
-    this.quietWord = this.groundWord = this.lineWord = this.softLineWord = this.faintWord = 0;
+    this.overheadWord = this.quietWord = this.groundWord = this.lineWord = this.softLineWord = this.faintWord = 0;
   }
 
   /**
@@ -70,12 +71,14 @@ export class Colors {
     this.dark = light(this.ground) < 0.3;
     this.quiet = this.dark ? "#a5adb9" : "#5a616b";
     this.line = this.dark ? "#343a44" : "#d8dce2";
+    this.lineSoft = this.dark ? "#282e37" : "#e6e9ed";
     this.faint = this.dark ? "#1b1f26" : "#f4f5f7";
     this.mark = this.dark ? "#ff8a80" : "#b3261e";
     this.fills = this.classes.map((one) => soft(one.name, this.dark ? one.dark : one.light, this.ground));
     this.inks = this.fills.map((fill) => (light(fill) > EVEN ? "#10131a" : "#ffffff"));
     this.words = this.fills.map(word);
     this.dims = this.fills.map((fill) => mixed(fill, this.ground, DIM));
+    this.overheadWord = mixed(this.mark, this.ground, 0.1);
     this.quietWord = word(this.quiet);
     this.groundWord = word(this.ground);
     this.lineWord = word(this.line);

@@ -57,7 +57,7 @@ export function itemAt(app, x, y) {
 export function valueAt(app, x, y) {
   const at = laneAt(app, y);
   if (!at || at.slot.lane.kind !== "line") return null;
-  const frame = { t0: app.view.t0, t1: app.view.t1, scale: app.width / app.view.span, width: app.width, end: app.view.end };
+  const frame = { t0: app.view.t0, t1: app.view.t1, scale: app.width / app.view.span, width: app.width, endOf: (/** @type {number} */ lane) => app.sources.of(lane).end };
   const points = collect(frame, at.slot, cover(app, [at.slot]).get(at.slot.lane.group ?? -1) ?? []);
   const found = points.findLast((one) => one.x0 <= x && x <= one.x1 + NEAR_PX);
   return found ? { lane: at.slot.lane, start: found.start, mean: found.mean, min: found.min, max: found.max } : null;
@@ -66,7 +66,7 @@ export function valueAt(app, x, y) {
 /**
  * The items of a lane in the window, each once, in the order of time.
  * @param {Timeline} app
- * @param {Slot} slot
+ * @param {Pick<Slot, "lane">} slot
  * @param {number} [most]
  * @returns {Item[]}
  */
@@ -90,7 +90,7 @@ export function itemsOf(app, slot, most = Infinity) {
  * @param {Slot} slot
  */
 export function busyShare(app, slot) {
-  const from = Math.max(0, app.view.t0), to = Math.min(app.data.end_ns, app.view.t1);
+  const source = app.sources.of(slot.lane.id), from = Math.max(source.shift, app.view.t0), to = Math.min(source.end, app.view.t1);
   let reached = from, busy = 0;
   for (const one of itemsOf(app, slot)) {
     const start = Math.max(one.start, reached), end = Math.min(one.end, to);

@@ -15,15 +15,15 @@ export function hook(app) {
       const slot = app.lanes.slot(id);
       return slot ? itemsOf(app, slot) : [];
     },
-    lanes: () => app.data.lanes,
-    name: (/** @type {number} */ id) => app.names.text(id),
+    lanes: () => app.lanes.lanes,
+    name: (/** @type {number} */ id) => app.sources.text(id),
     pixel: (/** @type {number} */ x, /** @type {number} */ y) => [...app.stage.plot.getImageData(Math.round(x * app.stage.ratio), Math.round(y * app.stage.ratio), 1, 1).data.slice(0, 3)],
     color: (/** @type {number} */ code) => app.colors.fill(code),
     frames: () => app.frames.splice(0),
     go: (/** @type {number} */ t0, /** @type {number} */ t1) => app.view.set(t0, t1),
     state: () => ({
       t0: app.view.t0, t1: app.view.t1, width: app.width, height: app.height, level: app.level, scroll: app.scroll, settled: app.settled,
-      end: app.data.end_ns, area: app.area, chosen: app.chosen, marks: app.marks, measured: app.measured, selected: app.selected, hover: app.hover, cursor: app.cursor,
+      end: app.sources.end, area: app.area, chosen: app.chosen, marks: app.marks.all, kept: app.marks.kept, steps: app.steps, align: app.align.how, aligned: app.align.words.textContent, shifts: app.sources.list.map((one) => one.shift), measured: app.measured, selected: app.selected, hover: app.hover, cursor: app.cursor,
       folded: [...app.lanes.folded], pinned: [...app.lanes.pinned], hidden: [...app.lanes.hidden], hits: app.search.total,
     }),
   };

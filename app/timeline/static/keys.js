@@ -5,6 +5,7 @@
 
 import * as actions from "./actions.js";
 import { button, h } from "./dom.js";
+import * as steps from "./steps.js";
 
 const ZOOM = 0.7;
 const PAN = 0.15;
@@ -32,7 +33,9 @@ export const KEYS = [
   [["/"], "Search", (app) => app.search.focus()],
   [["n"], "Next hit of the search (Shift: previous)", (app) => app.search.go(1)],
   [["N"], "", (app) => app.search.go(-1)],
-  [["x"], "Select the time in sight as an area", (app) => app.select({ from: Math.round(Math.max(0, app.view.t0)), to: Math.round(Math.min(app.data.end_ns, app.view.t1)), lanes: [] })],
+  [["x"], "Select the time in sight as an area", (app) => app.select({ from: Math.round(Math.max(app.sources.first, app.view.t0)), to: Math.round(Math.min(app.sources.end, app.view.t1)), lanes: [] })],
+  [["e"], "Select the next step", (app) => steps.next(app, 1)],
+  [["q"], "Select the step before", (app) => steps.next(app, -1)],
   [["m"], "Mark a moment, with a note", (app) => actions.mark(app)],
   [["t"], "Count times from capture start, selection start, or absolutely", (app) => app.clock.next()],
   [["PageDown"], "Scroll the lanes down", (app) => scroll(app, 1)],

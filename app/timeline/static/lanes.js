@@ -10,7 +10,7 @@ const GAP = 5;
 const MANY_THREADS = 8;
 
 /** Kinds of lanes that hold lanes, and no events. */
-export const PARENTS = new Set(["gpu", "process", "thread", "node", "group"]);
+export const PARENTS = new Set(["gpu", "process", "thread", "report", "group"]);
 const QUIET = new Set(["osrt", "sched", "sample", "overhead"]);
 
 export class LaneTree {
@@ -44,6 +44,7 @@ export class LaneTree {
     const folded = new Set();
     let shown = 0;
     for (const lane of this.lanes) {
+      if (lane.kind === "process" && this.lanes[0].kind === "report") folded.add(lane.id);
       if (!this.foldable(lane) || lane.kind !== "thread") continue;
       const told = this.of(lane.id).some((child) => !QUIET.has(child.kind));
       if (!told || ++shown > MANY_THREADS) folded.add(lane.id);

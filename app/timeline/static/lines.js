@@ -37,7 +37,7 @@ export function curve(frame, slot, y, pieces) {
 
 /**
  * The points of a lane in sight; each holds until the next one starts, the last one to the end of the capture.
- * @param {Pick<Frame, "t0" | "t1" | "scale" | "width" | "end">} frame @param {Slot} slot @param {Piece[]} pieces
+ * @param {Pick<Frame, "t0" | "t1" | "scale" | "width" | "endOf">} frame @param {Slot} slot @param {Piece[]} pieces
  * @returns {Point[]}
  */
 export function collect(frame, slot, pieces) {
@@ -53,7 +53,7 @@ export function collect(frame, slot, pieces) {
     }
   }
   found.sort((a, b) => a.x0 - b.x0);
-  const last = Math.min(frame.width, (frame.end - frame.t0) * frame.scale);
+  const last = Math.min(frame.width, (frame.endOf(slot.lane.id) - frame.t0) * frame.scale);
   found.forEach((one, at) => (one.x1 = at + 1 < found.length ? found[at + 1].x0 : Math.max(one.x0, last)));
   return found.filter((one) => one.x1 >= 0);
 }

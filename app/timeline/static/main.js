@@ -21,13 +21,18 @@ const held = new WeakMap();
  */
 export function mount(mounted) {
   const parent = mounted.parentElement, there = held.get(parent);
-  if (there && there.report === mounted.data.report) {
+  if (there && there.report === named(mounted)) {
     there.latest = mounted;
     there.app?.update(mounted);
     return there.end;
   }
   there?.end();
   return begin(mounted, parent);
+}
+
+/** The reports that are drawn; with others all begins anew. @param {Mounted} mounted */
+function named({ data }) {
+  return [data.report, ...data.beside.map((one) => one.id)].join();
 }
 
 /**
@@ -42,7 +47,7 @@ function begin(mounted, parent) {
   parent.append(style, note);
   /** @type {Held} */
   const one = {
-    report: mounted.data.report,
+    report: named(mounted),
     app: null,
     latest: mounted,
     end: () => {
@@ -53,16 +58,19 @@ function begin(mounted, parent) {
     },
   };
   held.set(parent, one);
-  const base = new URL(`../../${encodeURIComponent(mounted.data.report)}/`, here).href;
-  Promise.all([lanes(base, ending.signal, note), styled])
-    .then(([data]) => {
+  const opened = [{ id: mounted.data.report, name: mounted.data.name }, ...mounted.data.beside].map(async ({ id, name }) => {
+    const base = new URL(`../../${encodeURIComponent(id)}/`, here).href;
+    return { id, name, base, data: await lanes(base, ending.signal, note) };
+  });
+  Promise.all([Promise.all(opened), styled])
+    .then(([all]) => {
       if (ending.signal.aborted) return;
-      if (!data.lanes.some((lane) => lane.group !== null)) {
+      if (!all[0].data.lanes.some((lane) => lane.group !== null)) {
         note.textContent = "This report has no events to draw over time.";
         return;
       }
       note.remove();
-      one.app = new Timeline(one.latest, data, base);
+      one.app = new Timeline(one.latest, all);
       one.app.update(one.latest);
       hook(one.app);
     })

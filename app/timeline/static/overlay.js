@@ -26,7 +26,7 @@ export function overlay(app, ctx, width, height, shown) {
     for (const arrow of chosen.arrows.slice(0, MOST_ARROWS)) draw(app, ctx, x, shown, arrow);
     box(ctx, x, place(shown, chosen), chosen, colors.text, 2, 1);
   }
-  for (const mark of app.marks) line(ctx, x(mark.t), height, colors.mark);
+  for (const mark of app.marks.all) line(ctx, x(mark.t), height, colors.mark);
   const measured = app.measured;
   if (measured) gap(app, ctx, x(measured.from), x(measured.to), height);
   if (app.cursor !== null) line(ctx, x(app.cursor), height, colors.quiet, 0.5);

@@ -100,14 +100,27 @@ export class Panel {
     this.before = app.chosen = null;
     const head = `${duration(area.to - area.from)} from ${app.clock.text(area.from)} to ${app.clock.text(area.to)}`;
     this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", { class: "quiet" }, "Adding up …"));
-    const lanes = area.lanes.length ? area.lanes : app.data.lanes.filter((lane) => lane.group !== null && lane.kind !== "line").map((lane) => lane.id).slice(0, MOST_LANES);
     try {
-      const told = await json(app.url("area", { from: area.from, to: area.to, lanes: lanes.join(",") }), signal);
-      this.show("Selected area", ...areaPanel(app, area, head, told));
+      const told = await Promise.all(app.sources.list.map((one) => this.ask(area, one, signal)));
+      this.show("Selected area", ...areaPanel(app, area, head, told.flatMap((one) => one ?? [])));
       this.tell();
     } catch (error) {
       if (!signal.aborted) this.show("Selected area", h("div", { class: "panel-head" }, h("b", {}, head)), h("p", {}, /** @type {Error} */ (error).message));
     }
+  }
+
+  /**
+   * What an area holds of one report; null where it holds none of its lanes.
+   * @param {Area} area @param {import("./sources.js").Source} source @param {AbortSignal} signal
+   * @returns {Promise<import("./area.js").Answered|null>}
+   */
+  async ask(area, source, signal) {
+    const { sources } = this.app, { offset, shift, data } = source;
+    const chosen = area.lanes.filter((lane) => sources.of(lane) === source).map((lane) => lane - offset);
+    if (area.lanes.length && !chosen.length) return null;
+    const all = data.lanes.filter((lane) => lane.group !== null && lane.kind !== "line").map((lane) => lane.id).slice(0, MOST_LANES);
+    const query = { from: Math.round(area.from - shift), to: Math.round(area.to - shift), lanes: (chosen.length ? chosen : all).join(",") };
+    return { source, told: await json(source.url("area", query), signal) };
   }
 
   /** Says whether the area is what all pages show. */
@@ -116,30 +129,6 @@ export class Panel {
     if (!said || !app.area) return;
     const { selected, area } = app, near = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) < 1.5;
     said.textContent = selected && near(selected.from, area.from) && near(selected.to, area.to) ? "All pages show this time." : "";
-  }
-
-  /** Shows the marks, the cursor in the note of one. @param {number} [at] */
-  showMarks(at) {
-    const { app } = this;
-    this.stop();
-    const rows = app.marks.map((mark) => {
-      const note = h("input", { "aria-label": `Note of the mark at ${app.clock.text(mark.t)}`, placeholder: "Note", maxlength: 200, oninput: () => {
-        mark.note = note.value;
-        app.moved();
-      } });
-      note.value = mark.note;
-      return h("li", { "data-t": mark.t },
-        button(`Go to ${app.clock.text(mark.t)}`, app.clock.text(mark.t), () => app.view.set(mark.t - app.view.span / 2, mark.t + app.view.span / 2), { class: "link" }),
-        note,
-        button("Remove this mark", "×", () => {
-          app.marks.splice(app.marks.indexOf(mark), 1);
-          if (app.marks.length) this.showMarks();
-          else app.clear();
-          app.moved();
-        }));
-    });
-    this.show("Marks", h("div", { class: "panel-head" }, h("b", {}, "Marks")), h("ul", { class: "marks" }, ...rows));
-    if (at !== undefined) /** @type {HTMLInputElement|null} */ (app.stage.panel.querySelector(`[data-t="${at}"] input`))?.focus();
   }
 }
 

@@ -28,11 +28,11 @@ export class Readers {
       events += items.reduce((sum, one) => sum + Math.max(one.count, 0), 0);
       if (items.length) busy.push(`${title} busy ${percent(busyShare(app, slot))}`);
       for (const one of items.filter((item) => item.count > 0).slice(0, rows.length < MOST_ROWS ? PER_LANE : 0)) {
-        const name = app.names.text(one.name);
+        const name = app.sources.text(one.name);
         rows.push([title, one.count > 1 ? `${count(one.count)} events, longest ${name}` : name, app.clock.text(one.start), duration(one.end - one.start)]);
       }
     }
-    const words = `${app.clock.text(from)} to ${app.clock.text(to)} of ${duration(app.data.end_ns)}: ${count(events)} events in ${count(lanes.length)} lanes. ${busy.slice(0, 6).join(", ")}.`;
+    const words = `${app.clock.text(from)} to ${app.clock.text(to)} of ${duration(app.sources.end)}: ${count(events)} events in ${count(lanes.length)} lanes. ${busy.slice(0, 6).join(", ")}.`;
     fill(app.stage.readers, h("p", { id: "tl-summary" }, words), rows.length ? table(["Lane", "Event", "Start", "Duration"], rows, "Events in sight, the first of each lane") : null);
   }
 }

@@ -2,6 +2,7 @@
 
 /** @import { Timeline } from "./timeline.js" */
 
+import { drawSteps, STRIP_PX } from "./steps.js";
 import { BINS, span } from "./tiles.js";
 
 /**
@@ -13,7 +14,7 @@ import { BINS, span } from "./tiles.js";
  */
 export function axis(app, ctx, width, height) {
   const { view, colors } = app, scale = width / view.span;
-  const x = (/** @type {number} */ t) => (t - view.t0) * scale;
+  const x = (/** @type {number} */ t) => (t - view.t0) * scale, strip = app.steps.length ? STRIP_PX : 0;
   ctx.fillStyle = colors.ground;
   ctx.fillRect(0, 0, width, height);
   ctx.font = `11px ${colors.font}`;
@@ -24,38 +25,33 @@ export function axis(app, ctx, width, height) {
     if (x(t) + 4 + ctx.measureText(text).width > width) continue;
     ctx.fillStyle = colors.quiet;
     ctx.textAlign = "left";
-    ctx.fillText(text, Math.round(x(t)) + 4, height / 2);
+    ctx.fillText(text, Math.round(x(t)) + 4, (height + strip) / 2);
   }
-  for (const step of app.steps) {
-    if (x(step.end) - x(step.start) < 3) continue;
-    ctx.fillStyle = colors.quiet;
-    ctx.fillRect(Math.round(x(step.start)), 0, 1, 4);
-    ctx.fillRect(x(step.start), 0, x(step.end) - x(step.start), 1);
-  }
+  if (strip) drawSteps(app, ctx, app.steps, 0, strip, width);
   if (app.area) {
     ctx.fillStyle = colors.accent;
     ctx.globalAlpha = 0.3;
     ctx.fillRect(x(app.area.from), 0, Math.max(1, x(app.area.to) - x(app.area.from)), height);
     ctx.globalAlpha = 1;
   }
-  for (const mark of app.marks) flag(app, ctx, x(mark.t), height, mark.note);
+  for (const mark of app.marks.all) flag(app, ctx, x(mark.t), strip, height, mark.note);
   ctx.fillStyle = colors.line;
   ctx.fillRect(0, height - 1, width, 1);
 }
 
-/** @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} height @param {string} note */
-function flag(app, ctx, x, height, note) {
+/** @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} top @param {number} height @param {string} note */
+function flag(app, ctx, x, top, height, note) {
   const text = note.length > 24 ? `${note.slice(0, 23)}…` : note, wide = text ? ctx.measureText(text).width + 10 : 8;
   ctx.fillStyle = app.colors.mark;
-  ctx.fillRect(Math.round(x), 0, wide, 13);
+  ctx.fillRect(Math.round(x), top, wide, 13);
   ctx.fillRect(Math.round(x), 0, 1, height);
   ctx.fillStyle = app.colors.ground;
-  ctx.fillText(text, Math.round(x) + 5, 7);
+  ctx.fillText(text, Math.round(x) + 5, top + 7);
 }
 
-/** The level at which one tile covers everything. @param {Timeline} app */
-export function wholeLevel(app) {
-  return Math.max(0, Math.ceil(Math.log2(Math.max(1, app.data.end_ns) / BINS)));
+/** The level at which one tile covers everything of a report. @param {{data: {end_ns: number}}} of */
+export function wholeLevel({ data }) {
+  return Math.max(0, Math.ceil(Math.log2(Math.max(1, data.end_ns) / BINS)));
 }
 
 /**

@@ -3,6 +3,8 @@
 /** @import { Timeline } from "./timeline.js" */
 /** @import { Stage } from "./stage.js" */
 
+import { select, STRIP_PX } from "./steps.js";
+
 const EDGE_PX = 6;
 const DRAG_PX = 3;
 
@@ -13,7 +15,8 @@ const DRAG_PX = 3;
  * @param {AbortSignal} signal
  */
 export function rulers(app, stage, signal) {
-  dragged(stage.axisCanvas, signal, (x) => {
+  dragged(stage.axisCanvas, signal, (x, y) => {
+    const t = time(app, x), step = y < STRIP_PX ? app.steps.find((one) => one.start <= t && t < one.end) : undefined;
     const from = inside(app, time(app, x));
     return {
       move: (now) => {
@@ -21,7 +24,7 @@ export function rulers(app, stage, signal) {
         app.area = { from: Math.min(from, to), to: Math.max(from, to, Math.min(from, to) + 1), lanes: [] };
         app.schedule();
       },
-      done: (moved) => (moved && app.area ? app.select(app.area) : app.clear()),
+      done: (moved) => (moved && app.area ? app.select(app.area) : step ? select(app, step) : app.clear()),
     };
   });
   dragged(stage.mapCanvas, signal, (x) => map(app, x));
@@ -41,7 +44,7 @@ function time(app, x) {
 
 /** @param {Timeline} app @param {number} t */
 function inside(app, t) {
-  return Math.round(Math.max(0, Math.min(app.data.end_ns, t)));
+  return Math.round(Math.max(app.sources.first, Math.min(app.sources.end, t)));
 }
 
 /**
@@ -74,7 +77,7 @@ function map(app, x) {
  * Follows drags over a canvas.
  * @param {HTMLCanvasElement} canvas
  * @param {AbortSignal} signal
- * @param {(x: number) => Drag} begin
+ * @param {(x: number, y: number) => Drag} begin
  */
 function dragged(canvas, signal, begin) {
   /** @type {Drag|null} */
@@ -86,7 +89,7 @@ function dragged(canvas, signal, begin) {
     canvas.setPointerCapture(event.pointerId);
     from = x(event);
     moved = false;
-    drag = begin(from);
+    drag = begin(from, event.clientY - canvas.getBoundingClientRect().top);
   }, { signal });
   canvas.addEventListener("pointermove", (event) => {
     if (!drag) return;

@@ -67,11 +67,11 @@ export class Search {
     const { signal } = this.asking, q = this.field.value;
     if (!q) return this.clear();
     try {
-      const told = await json(this.app.url("search", { q, how: this.how.value }), signal);
-      this.total = told.hits;
-      this.density = told.density;
-      this.first = told.first;
-      this.hits = new Set(told.names);
+      const told = await Promise.all(this.app.sources.list.map(async (one) => ({ one, found: await json(one.url("search", { q, how: this.how.value }), signal) })));
+      this.total = told.reduce((sum, { found }) => sum + found.hits, 0);
+      this.density = told[0].found.density;
+      this.first = told.flatMap(({ one, found }) => found.first.map((/** @type {Item} */ hit) => one.item(hit))).sort((a, b) => a.start - b.start);
+      this.hits = new Set(told.flatMap(({ one, found }) => found.names.map((/** @type {number} */ name) => name + one.firstName)));
       this.at = -1;
       this.tell();
     } catch (error) {

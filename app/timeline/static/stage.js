@@ -7,6 +7,7 @@ import { Pointer } from "./input.js";
 import { Keys } from "./keys.js";
 import { Pixels } from "./pixels.js";
 import { rulers } from "./rulers.js";
+import { STRIP_PX } from "./steps.js";
 import { toolbar } from "./toolbar.js";
 
 const MAP_PX = 34;
@@ -36,7 +37,8 @@ export class Stage {
     this.axis = context(this.axisCanvas);
     this.plot = context(this.canvas);
     this.mapHeight = MAP_PX;
-    this.axisHeight = AXIS_PX;
+    this.axisHeight = AXIS_PX + (app.steps.length ? STRIP_PX : 0);
+    this.axisCanvas.style.height = `${this.axisHeight}px`;
     this.ratio = 0;
     this.pixels = new Pixels();
     this.quiet = 0;
@@ -49,7 +51,7 @@ export class Stage {
   build() {
     const { app, root } = this, { signal } = this.ending;
     const rulerBox = h("div", { class: "rulers" }, this.mapCanvas, this.axisCanvas);
-    put(root, toolbar(app), h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.tip, this.panel, this.status, this.readers);
+    put(root, toolbar(app), app.align.box, h("div", { class: "head" }, this.corner, rulerBox), this.scroller, this.tip, this.panel, this.status, this.readers);
     app.mounted.parentElement.append(root);
     this.pointer = new Pointer(app, this, signal);
     this.keys = new Keys(app, this, signal);
@@ -87,7 +89,7 @@ export class Stage {
     app.height = height;
     this.ratio = ratio;
     for (const [canvas, ctx, high] of /** @type {const} */ ([
-      [this.canvas, this.plot, height], [this.axisCanvas, this.axis, AXIS_PX], [this.mapCanvas, this.map, MAP_PX],
+      [this.canvas, this.plot, height], [this.axisCanvas, this.axis, this.axisHeight], [this.mapCanvas, this.map, MAP_PX],
     ])) {
       canvas.width = Math.max(1, Math.round(width * ratio));
       canvas.height = Math.max(1, Math.round(high * ratio));

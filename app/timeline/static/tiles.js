@@ -104,7 +104,8 @@ export class Tiles {
     const request = new AbortController();
     this.under_way.set(name, request);
     try {
-      this.keep(name, await this.load(...place, request.signal));
+      const tile = await this.load(...place, request.signal);
+      if (!request.signal.aborted) this.keep(name, tile);
       this.tries.delete(name);
     } catch (error) {
       if (!request.signal.aborted) {
@@ -112,7 +113,7 @@ export class Tiles {
         this.failed(/** @type {Error} */ (error));
       }
     }
-    this.under_way.delete(name);
+    if (this.under_way.get(name) === request) this.under_way.delete(name);
     this.go();
     this.arrived();
   }
@@ -135,21 +136,33 @@ export class Tiles {
    * What to draw for a tile: itself, or what there is of other levels.
    * @param {number} group @param {number} z @param {number} i
    * @param {Piece[]} out
+   * @param {number} shift ns that the times of the group are moved by
    * @param {number} [depth]
    */
-  cover(group, z, i, out, depth = 0) {
-    const wide = span(z), from = i * wide, to = from + wide;
+  cover(group, z, i, out, shift, depth = 0) {
+    const wide = span(z), from = i * wide + shift, to = from + wide;
     const tile = this.have(group, z, i);
     if (tile) {
       out.push({ tile, from, to, exact: depth === 0 });
     } else if (z > 0 && depth < DEEPER && (this.have(group, z - 1, 2 * i) || this.have(group, z - 1, 2 * i + 1))) {
-      this.cover(group, z - 1, 2 * i, out, depth + 1);
-      this.cover(group, z - 1, 2 * i + 1, out, depth + 1);
+      this.cover(group, z - 1, 2 * i, out, shift, depth + 1);
+      this.cover(group, z - 1, 2 * i + 1, out, shift, depth + 1);
     } else {
       for (let up = 1; z + up <= TOP; up++) {
         const coarse = this.have(group, z + up, Math.floor(i / 2 ** up));
         if (coarse) return void out.push({ tile: coarse, from, to, exact: false });
       }
+    }
+  }
+
+  /** Forgets all of some groups: their times are others now. @param {(group: number) => boolean} which */
+  forget(which) {
+    const of = (/** @type {string} */ name) => which(Number(name.slice(0, name.indexOf("/"))));
+    for (const [name, request] of this.under_way) if (of(name)) request.abort();
+    for (const [name, tile] of this.kept) {
+      if (!of(name)) continue;
+      this.kept.delete(name);
+      this.bytes -= tile.bytes;
     }
   }
 

@@ -1,26 +1,29 @@
 /** The timeline of one report: its state, what it asks for, and when it draws. */
 
-/** @import { Area, Arrow, EventAnswer, Item, Lanes, Mark, Mounted, Step } from "./types.js" */
+/** @import { Area, Arrow, Item, Mounted } from "./types.js" */
+/** @import { Opened } from "./sources.js" */
 
 import * as actions from "./actions.js";
 import * as address from "./address.js";
+import { Align } from "./align.js";
 import { Clock } from "./clock.js";
 import { Colors } from "./colors.js";
 import { draw } from "./draw.js";
 import { forgetWidths } from "./bars.js";
 import { itemAt } from "./hit.js";
 import { LaneTree } from "./lanes.js";
-import { Names } from "./names.js";
+import { Marks } from "./marks.js";
 import { Panel } from "./panel.js";
 import { Readers } from "./readers.js";
 import { axis, busyShares, minimap } from "./ruler.js";
 import { Search } from "./search.js";
+import { Sources } from "./sources.js";
 import { Stage } from "./stage.js";
+import { stepsOf } from "./steps.js";
 import { level, Tiles } from "./tiles.js";
 import { Titles } from "./titles.js";
 import { View } from "./view.js";
 import { wanted } from "./wanted.js";
-import { decode, get, json } from "./wire.js";
 
 const REST_MS = 350;
 const KEPT_FRAMES = 600;
@@ -30,20 +33,19 @@ const KEPT_FRAMES = 600;
 export class Timeline {
   /**
    * @param {Mounted} mounted
-   * @param {Lanes} data
-   * @param {string} base address of what the server tells of this report, with a slash at its end
+   * @param {Opened[]} opened the page's report, and those below it
    */
-  constructor(mounted, data, base) {
+  constructor(mounted, opened) {
     this.mounted = mounted;
-    this.data = data;
-    this.base = base;
+    this.sources = new Sources(opened, () => this.schedule());
+    this.data = this.sources.main.data;
     this.report = mounted.data.report;
-    this.steps = (data.steps ?? []).filter((/** @type {Step} */ one) => one.end > one.start);
-    this.lanes = new LaneTree(data.lanes);
-    this.colors = new Colors(data.classes);
-    this.view = new View(Math.min(0, data.begin_ns ?? 0), data.end_ns, () => this.moved());
-    this.names = new Names((ids) => this.url("names", { ids: ids.join(",") }), () => this.schedule());
-    this.tiles = new Tiles((group, z, i, signal) => this.tile(group, z, i, signal), () => this.arrived(), (error) => this.say(error.message));
+    this.steps = stepsOf(this.sources.main);
+    this.lanes = new LaneTree(this.sources.lanes());
+    this.overhead = this.lanes.lanes.filter((lane) => lane.kind === "overhead");
+    this.colors = new Colors(this.sources.classes);
+    this.view = new View(this.sources.begin, this.sources.end, () => this.moved());
+    this.tiles = new Tiles((group, z, i, signal) => this.sources.of(group).tile(group, z, i, signal), () => this.arrived(), (error) => this.say(error.message));
     this.scroll = this.width = this.height = this.level = 0;
     /** @type {Item|null} */
     this.hover = null;
@@ -57,8 +59,7 @@ export class Timeline {
     this.measured = null;
     /** @type {number|null} */
     this.cursor = null;
-    /** @type {Mark[]} */
-    this.marks = [];
+    this.marks = new Marks(this);
     /** @type {Float32Array|null} */
     this.busy = null;
     /** @type {{at: number, ms: number, items: number}[]} */
@@ -68,28 +69,16 @@ export class Timeline {
     this.closed = false;
     this.asking = new AbortController();
     this.clock = new Clock(this);
+    this.align = new Align(this);
     this.search = new Search(this);
     this.stage = new Stage(this);
     this.titles = new Titles(this);
     this.panel = new Panel(this);
     this.readers = new Readers(this);
     this.stage.build();
-    this.open(address.read(location.search));
-  }
-
-  /**
-   * The address of an answer of this report.
-   * @param {string} what
-   * @param {Record<string, string|number>} [query]
-   */
-  url(what, query = {}) {
-    const text = new URLSearchParams(Object.entries({ ...query, v: this.data.version }).map(([key, value]) => [key, String(value)]));
-    return `${this.base}${what}?${text}`;
-  }
-
-  /** @param {number} group @param {number} z @param {number} i @param {AbortSignal} signal */
-  async tile(group, z, i, signal) {
-    return decode(await (await get(this.url("tile", { g: group, z, i }), signal)).arrayBuffer());
+    const told = address.read(location.search);
+    this.open(told);
+    if (this.sources.several) void this.align.open(told.align, told.shifts).then(() => !this.closed && this.open(told));
   }
 
   /** Shows what an address says. @param {address.Told} told */
@@ -99,7 +88,7 @@ export class Timeline {
     lanes.pinned = new Set(known(told.pinned));
     lanes.hidden = new Set(known(told.hidden));
     lanes.layout();
-    this.marks = told.marks;
+    this.marks.own = told.marks;
     this.clock.from = told.times;
     this.area = told.area && { ...told.area, lanes: known(told.area.lanes) };
     if (told.window) this.view.set(...told.window);
@@ -107,6 +96,16 @@ export class Timeline {
     if (told.event && lanes.byId.has(told.event.lane)) this.choose(told.event.lane, told.event.ref, !told.window);
     else if (this.area) this.panel.showArea(this.area);
     this.laid();
+  }
+
+  /** The reports below were moved in time: all that is of them is somewhere else. */
+  realigned() {
+    const { sources, view } = this, { whole } = view;
+    this.tiles.forget((group) => sources.of(group) !== sources.main);
+    view.extent(sources.begin, sources.end);
+    this.clear();
+    if (whole) view.all();
+    this.moved();
   }
 
   /** The window moved: draw soon; all else waits until it rests. */
@@ -118,7 +117,7 @@ export class Timeline {
 
   /** The reader rests: the address, the titles and the table for readers of the screen follow. */
   rest() {
-    if (this.closed) return;
+    if (this.closed || !this.align.ready) return;
     this.view.rest();
     this.remember();
     this.titles.tell();
@@ -137,8 +136,10 @@ export class Timeline {
       folded: same ? null : folded,
       pinned: [...lanes.pinned],
       hidden: [...lanes.hidden],
-      marks: this.marks,
+      marks: this.marks.own,
       times: this.clock.from,
+      align: this.sources.several ? this.align.how : null,
+      shifts: this.sources.list.slice(1).map((one) => one.shift),
     });
   }
 
@@ -158,7 +159,7 @@ export class Timeline {
 
   /** Whether the picture shows all that there is for the window. */
   get settled() {
-    return !this.closed && !this.planned && this.tiles.settled && this.names.settled;
+    return !this.closed && !this.planned && this.align.ready && this.tiles.settled && this.sources.settled;
   }
 
   schedule() {
@@ -188,6 +189,7 @@ export class Timeline {
     this.selected = from === null && to === null ? null : { from: from ?? 0, to: to ?? this.data.end_ns };
     if (this.colors.read(this.stage.root)) forgetWidths();
     this.stage.root.classList.toggle("dark", this.colors.dark);
+    this.marks.tell(mounted.data.marks);
     this.panel.tell();
     this.titles.corner();
     // Streamlit may have written the address without what the timeline keeps there.
@@ -205,8 +207,7 @@ export class Timeline {
     this.asking = new AbortController();
     const { signal } = this.asking;
     try {
-      /** @type {EventAnswer} */
-      const told = await json(this.url("event", { lane, ref }), signal);
+      const told = await this.sources.of(lane).event(lane, ref, signal);
       const row = told.row ?? (this.hover?.ref === ref ? this.hover.row : undefined);
       const { start, end, name, name_id: nameId, arrows } = told;
       this.chosen = { lane, ref, row, start, end, name, nameId, arrows };
@@ -248,10 +249,6 @@ export class Timeline {
 
   fit() {
     actions.fit(this);
-  }
-
-  mark() {
-    actions.mark(this);
   }
 
   /** The reader went back or forward: shows what the address says now. */

@@ -40,8 +40,8 @@ function told(app, x, y) {
     const say = (/** @type {number} */ one) => value(one, found.lane.unit);
     return [`${found.lane.title}: ${say(found.mean)}`, found.min < found.max ? `${say(found.min)} to ${say(found.max)}` : "", `at ${app.clock.text(found.start)}`].filter(Boolean);
   }
-  const name = app.names.text(item.name) || "…", where = app.lanes.path(item.lane).join(" › ");
-  const kind = app.data.classes[item.color]?.title ?? "";
+  const name = app.sources.text(item.name) || "…", where = app.lanes.path(item.lane).join(" › ");
+  const kind = app.sources.classes[item.color]?.title ?? "";
   if (item.count === 1) {
     return [name, `${duration(item.end - item.start)}, starts at ${app.clock.text(item.start)}`, [kind, where].filter(Boolean).join(" · ")];
   }

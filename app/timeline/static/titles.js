@@ -38,7 +38,8 @@ export class Titles {
         app.lanes.hidden.clear();
         app.laid();
       }, { class: "link" }) : null,
-      h("span", { class: "quiet" }, `${count(app.data.lanes.filter((lane) => lane.group !== null).length)} lanes`));
+      app.marks.all.length ? button("Show the marks", `${app.marks.all.length} ${app.marks.all.length === 1 ? "mark" : "marks"}`, () => app.marks.show(), { class: "link" }) : null,
+      h("span", { class: "quiet" }, `${count(app.lanes.lanes.filter((lane) => lane.group !== null).length)} lanes`));
   }
 
   /** Moves the titles to where their lanes are. */
@@ -71,8 +72,8 @@ export class Titles {
     };
     const whole = `${app.lanes.path(lane.id).join(" › ")}${lane.detail ? ` (${lane.detail})` : ""}`;
     const share = h("span", { class: "share" });
-    const li = h("li", { class: `title ${parent ? "parent" : ""} ${slot.pinned ? "pinned" : ""}`, title: whole },
-      h("span", { style: `width:${slot.depth * 10}px`, class: "indent" }),
+    const li = h("li", { class: `title ${parent ? "parent" : ""} ${slot.lane.kind === "line" ? "tall" : ""} ${slot.pinned ? "pinned" : ""}`, title: whole },
+      h("span", { style: `--depth:${slot.depth}`, class: "indent" }),
       app.lanes.foldable(lane)
         ? button(`${folded ? "Unfold" : "Fold"} ${lane.title}`, folded ? "▸" : "▾", act("folded"), { class: "fold", "aria-expanded": String(!folded), "data-act": `f${lane.id}` })
         : h("span", { class: "fold" }),

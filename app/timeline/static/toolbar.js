@@ -2,8 +2,10 @@
 
 /** @import { Timeline } from "./timeline.js" */
 
+import { mark } from "./actions.js";
 import { button, copy, h } from "./dom.js";
 import { picture } from "./picture.js";
+import { drawing } from "./svg.js";
 
 /**
  * @param {Timeline} app
@@ -20,13 +22,14 @@ export function toolbar(app) {
   );
   const share = h("div", { class: "tools" },
     button("From when times count: capture, selection, or the report's clock (T)", "Times", () => app.clock.next()),
-    button("Mark a moment (M)", "Mark", () => app.mark()),
+    button("Mark a moment (M)", "Mark", () => mark(app)),
     button("Copy a link to this view", "Copy link", async () => {
       app.remember();
       await copy(location.href);
       app.say("Link copied.");
     }),
     button("Save the picture as PNG", "PNG", () => picture(app)),
+    button("Save the picture as SVG", "SVG", () => drawing(app)),
     button("Show all keys (?)", "Keys", () => app.stage.keys?.help()),
   );
   return h("div", { class: "bar", role: "toolbar", "aria-label": "Timeline tools" }, window, app.search.box, h("span", { class: "grow" }), share);

@@ -24,6 +24,7 @@
  * @property {number} start
  * @property {number} end
  * @property {string} name
+ * @property {boolean} [warmup]
  *
  * @typedef {Object} Lanes
  * @property {string} version
@@ -57,6 +58,7 @@
  * @property {Uint32Array} count
  * @property {Float32Array} busy
  * @property {Float64Array} ref
+ * @property {number} firstName what its names are counted from
  * @property {Map<number, Uint32Array>} of items of a lane, those of one color side by side
  * @property {Float64Array} pointStart
  * @property {Float32Array} mean
@@ -111,7 +113,7 @@
  * @property {boolean} pinned
  *
  * @typedef {Object} Mounted what Streamlit gives a component
- * @property {{report: string, name: string, module: string, selected: [number|null, number|null]}} data `selected`: the time that all pages show
+ * @property {{report: string, name: string, module: string, selected: [number|null, number|null], marks: Mark[], may_edit: boolean, beside: {id: string, name: string}[]}} data `selected`: the time that all pages show; `beside`: the reports below
  * @property {HTMLElement | ShadowRoot} parentElement
  * @property {(name: string, value: unknown) => void} setStateValue
  * @property {(name: string, value: unknown) => void} setTriggerValue

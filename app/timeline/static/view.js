@@ -11,18 +11,24 @@ export class View {
    * @param {() => void} changed
    */
   constructor(begin, end, changed) {
-    this.begin = begin;
-    this.end = Math.max(end, begin + LEAST_NS);
     this.changed = changed;
-    const room = MARGIN * (this.end - begin);
-    this.low = begin - room;
-    this.high = this.end + room;
+    this.begin = this.end = this.low = this.high = 0;
+    this.extent(begin, end);
     this.t0 = this.low;
     this.t1 = this.high;
     /** @type {[number, number][]} */
     this.past = [];
     /** @type {[number, number]} */
     this.rested = [this.t0, this.t1];
+  }
+
+  /** Sets the first and the last time that there is to see. @param {number} begin @param {number} end */
+  extent(begin, end) {
+    this.begin = begin;
+    this.end = Math.max(end, begin + LEAST_NS);
+    const room = MARGIN * (this.end - begin);
+    this.low = begin - room;
+    this.high = this.end + room;
   }
 
   get span() {

@@ -13,25 +13,27 @@ const AHEAD_PX = 400;
  * @returns {[number, number, number][]} group, level, number
  */
 export function wanted(app) {
-  const { view, level } = app, wide = span(level);
-  const low = Math.floor((app.data.begin_ns ?? 0) / wide), high = Math.floor(app.data.end_ns / wide);
-  const first = Math.max(low, Math.floor(view.t0 / wide)), last = Math.min(high, Math.floor(view.t1 / wide));
-  const near = groups(app, 0), around = groups(app, AHEAD_PX).filter((group) => !near.includes(group));
+  const { view, level, sources } = app;
+  const shade = app.overhead.flatMap((lane) => lane.group ?? []);
+  const near = [...new Set([...groups(app, 0), ...shade])], around = groups(app, AHEAD_PX).filter((group) => !near.includes(group));
   /** @type {[number, number, number][]} */
   const list = [];
-  const add = (/** @type {number[]} */ of, /** @type {number} */ z, /** @type {number} */ from, /** @type {number} */ to) => {
-    for (let i = from; i <= to; i++) for (const group of of) list.push([group, z, i]);
+  const whole = (/** @type {number[]} */ of) => of.forEach((group) => list.push([group, wholeLevel(sources.of(group)), 0]));
+  /** Tiles of a stretch of time, and so many more on either side. */
+  const add = (/** @type {number[]} */ of, /** @type {number} */ z, /** @type {number} */ t0, /** @type {number} */ t1, beside = 0) => {
+    for (const group of of) {
+      const { shift, begin, end } = sources.of(group), at = (/** @type {number} */ t) => Math.floor((t - shift) / span(z));
+      for (let i = Math.max(at(begin), at(t0) - beside); i <= Math.min(at(end), at(t1) + beside); i++) list.push([group, z, i]);
+    }
   };
-  const whole = wholeLevel(app);
-  if (!near.every((group) => app.tiles.have(group, whole, 0))) add(near, whole, 0, 0);
-  add(near, level, first, last);
-  add([...new Set(mapLanes(app).flatMap((lane) => lane.group ?? []))], whole, 0, 0);
-  if (first > low) add(near, level, first - 1, first - 1);
-  if (last < high) add(near, level, last + 1, last + 1);
-  add(around, level, first, last);
-  if (level < whole) add(near, level + 1, Math.floor(first / 2), Math.floor(last / 2));
-  const middle = Math.floor((view.t0 + view.t1) / 2 / span(Math.max(0, level - 1)));
-  if (level > 0) add(near, level - 1, Math.max(low, middle - 1), middle + 1);
+  const coarse = wholeLevel(sources.main), middle = (view.t0 + view.t1) / 2;
+  if (!near.every((group) => app.tiles.have(group, wholeLevel(sources.of(group)), 0))) whole(near);
+  add(near, level, view.t0, view.t1);
+  whole([...new Set(mapLanes(app).flatMap((lane) => lane.group ?? []))]);
+  add(near, level, view.t0, view.t1, 1);
+  add(around, level, view.t0, view.t1);
+  if (level < coarse) add(near, level + 1, view.t0, view.t1);
+  if (level > 0) add(near, level - 1, middle, middle, 1);
   const seen = new Set();
   return list.filter((one) => !seen.has(one.join()) && seen.add(one.join())).slice(0, MOST);
 }

@@ -49,10 +49,11 @@ export async function json(url, signal) {
 /**
  * Reads a tile.
  * @param {ArrayBuffer} buffer
+ * @param {{offset: number, firstName: number, shift: number, colors: Uint16Array}} source what its numbers and times become those of all by
  * @returns {Tile}
  * @throws {Refused} it is none
  */
-export function decode(buffer) {
+export function decode(buffer, source) {
   const head = buffer.byteLength >= HEADER ? new Uint32Array(buffer, 0, 4) : new Uint32Array(4);
   if (head[0] !== MAGIC) throw new Refused("The server sent something else than a tile.", 0);
   const n = head[1], p = head[2];
@@ -74,9 +75,12 @@ export function decode(buffer) {
   const count = column(Uint32Array, n), busy = column(Float32Array, n), ref = column(Float64Array, n);
   const pointStart = column(Float64Array, p), pointLane = column(Uint32Array, p);
   const mean = column(Float32Array, p), min = column(Float32Array, p), max = column(Float32Array, p);
+  for (const lanes of source.offset ? [lane, pointLane] : []) lanes.forEach((id, at) => (lanes[at] = id + source.offset));
+  for (const times of source.shift ? [start, end, pointStart] : []) times.forEach((t, at) => (times[at] = t + source.shift));
+  if (source.offset) color.forEach((code, at) => (color[at] = source.colors[code]));
   const of = byLane(lane, (a, b) => color[a] - color[b] || start[a] - start[b]);
   const points = byLane(pointLane, (a, b) => pointStart[a] - pointStart[b]);
-  return { n, start, end, lane, row, name, color, count, busy, ref, of, pointStart, mean, min, max, points, bytes: buffer.byteLength };
+  return { n, firstName: source.firstName, start, end, lane, row, name, color, count, busy, ref, of, pointStart, mean, min, max, points, bytes: buffer.byteLength };
 }
 
 /** @param {number} bytes */

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app import session
-from app.selection import bar, compared, settled
+from app.selection import bar, compared, links, settled
 from app.selection.settled import Settled
 from app.ui import format as fmt
 from app.ui import page as ui
@@ -106,6 +106,8 @@ def _row(a: Side, b: Side, mine: Settled, theirs: Settled) -> None:
             "Swap A and B", icon=":material/swap_horiz:", key="compare-swap", on_click=compared.swap,
             args=(mine, theirs),
         )  # fmt: skip
+        if mine.report_id != theirs.report_id:
+            links.to_timelines(mine.report_id, [theirs.report_id], "Both on the Timeline", "step")
         if both := matching.units(a, b):
             name = fmt.plain(both.name) or "Steps"
             st.caption(f"{name}: {fmt.count(both.a)} in A, {fmt.count(both.b)} in B", width="content")

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
+from app.selection import links
 from app.ui import bound, draw, theme
 from app.ui import format as fmt
 from app.ui import page as ui
@@ -45,6 +46,9 @@ def page() -> None:
     sentence = words.efficiency(rows) or words.split(own)
     st.markdown(fmt.plain(sentence))
     _facts(own, rows[rows["run"] == own.name].iloc[0])
+    ranks = [report.id for report in named[1:] if report.run == named[0].run]
+    if ranks:
+        links.to_timelines(manifest.id, ranks, "Ranks on the Timeline", "collective")
     _charts(runs, rows)
     tables.runs(rows)
     _notes([*words.missing(runs), *words.kinds(runs, assumed), *left_out], rows, cut)

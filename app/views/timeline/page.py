@@ -5,8 +5,12 @@ from typing import Any
 import streamlit as st
 
 from app import session
-from app.selection import settled
+from app.selection import links, settled
 from app.timeline import component
+from app.web import access
+from profiledb.errors import CatalogError
+from profiledb.report import marks
+from profiledb.report.catalog import TIMELINE
 from profiledb.selection import model
 
 _MOST_NS = 2**62
@@ -16,7 +20,33 @@ def page() -> None:
     """Draws the page."""
     manifest = session.report()
     chosen = model.parse(session.selected(manifest.id))
-    component.show(manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _select)
+    known = session.about(TIMELINE, without=manifest.id)
+    beside = session.named(links.WITH, known)[: links.MOST_BESIDE]
+    component.show(
+        component.Shown(
+            manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _marks(manifest.id), access.may_edit(),
+            [(one, known[one].name) for one in beside],
+        ),
+        _select, _mark,
+    )  # fmt: skip
+
+
+def _marks(report_id: str) -> list[marks.Mark]:
+    """The marks that people left; none where the catalog cannot be read, of which other parts of the page tell."""
+    try:
+        return session.library().catalog.marks.of(report_id)
+    except CatalogError:
+        return []
+
+
+def _mark() -> None:
+    """Keeps the marks that the browser sends beside the report, for those who may change it."""
+    told = st.session_state.get(component.NAME, {}).get("mark")
+    told = told if isinstance(told, dict) else {}
+    found = marks.read(told.get("marks"))
+    known = [report.id for report in session.reports() if report.id == told.get("report")]
+    if found and known:
+        session.editing().catalog.marks.change(known[0], found)
 
 
 def _select() -> None:

@@ -11,7 +11,18 @@ from app.web.roles import Standing
 from profiledb.errors import NotAllowedError
 from tests.conftest import ROOT
 
-CHANGES = {"delete", "link", "unlink", "set_labels", "name_columns", "forget_job", "set_state", "set_link", "remove"}
+CHANGES = {
+    "delete",
+    "link",
+    "unlink",
+    "set_labels",
+    "name_columns",
+    "forget_job",
+    "set_state",
+    "set_link",
+    "remove",
+    "change",
+}
 
 
 def owner(node: ast.expr) -> str:

@@ -3,9 +3,21 @@
 from typing import Any
 
 import duckdb
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from profiledb.report.library import Library
+from tests.conftest import SAMPLES
+
+needed = [
+    pytest.mark.browser,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not (SAMPLES / "transformer_training.sqlite").exists(), reason="no sample reports here"),
+]
+"""The marks of every test in a browser."""
+RANKS = ("ddp_weak_4_rank0", "ddp_weak_4_rank1")
+HOSTILE = "<img src=x onerror=window.ran=1>**b** & gemm"
+NOTHING = "0" * 16
 
 
 class TimelinePage:
@@ -119,3 +131,15 @@ def kernels(library: Library, report: str, stream: int, origin: int) -> list[tup
     )
     with duckdb.connect(str(library.path(report)), read_only=True) as db:
         return [(int(a), int(b)) for a, b in db.execute(query, [origin, origin, stream]).fetchall()]
+
+
+def at(page: Page, address: str, library: Library, name: str) -> "TimelinePage":
+    """The timeline of the report that was taken in from a file of this name."""
+    return TimelinePage(page, address, library.find(f"{name}.sqlite").id)
+
+
+def saved(timeline: TimelinePage, button: str) -> tuple[str, bytes]:
+    """The name and the bytes of the file that a button saves."""
+    with timeline.page.expect_download() as found:
+        timeline.page.get_by_role("button", name=button).click()
+    return found.value.suggested_filename, found.value.path().read_bytes()

@@ -1,0 +1,232 @@
+"""The timeline against its bars: one number for each, in a real server and a real browser, as a share of the bar."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import resource
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from playwright.sync_api import Page
+
+from bench.pages import browser_page, server
+from profiledb.report.library import Library
+from profiledb.rules import classes
+from profiledb.timeline import build, tiles
+from profiledb.timeline.store import Opened, Timelines
+
+LEVELS = 10
+PEOPLE = 20
+_PLACES = 3
+_GROUPS = 6
+"""Groups of lanes that are asked for: what is in sight of a page."""
+_REPEAT = 5
+_SEARCHES = (("gemm", "part"), ("cudaLaunchKernel", "exact"), ("a.*n", "pattern"))
+_FRAMES = """() => new Promise((done) => {
+  const at = [];
+  const step = (now) => { at.push(now); window.__stop ? done(at) : requestAnimationFrame(step); };
+  window.__stop = false;
+  requestAnimationFrame(step);
+})"""
+_HOOK = "() => window.__warpdeck_timeline?.state().settled"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What was measured, what it must stay below, both in ``unit`` (ms, MB or %)."""
+
+    what: str
+    measured: float
+    most: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A report that was taken in: environment of its server, library, id, kernels, processor seconds of that."""
+
+    env: Mapping[str, str]
+    library: Path
+    report_id: str
+    kernels: int
+    ingest_cpu_s: float
+
+
+def timed_ingest(call: Callable[[], Any]) -> tuple[Any, float]:
+    """What a call returns, and the processor seconds of the processes that it started and waited for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    found = call()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return found, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def added(prepared: Prepared) -> list[Bar]:
+    """What the timeline's file adds to taking a report in: processor time and bytes."""
+    library = Library(prepared.library)
+    report, target = library.path(prepared.report_id), build.path(library.reports, prepared.report_id)
+    began = time.process_time()
+    build.build(report, target, target.with_suffix(".making"))
+    spent = time.process_time() - began
+    count = f"{prepared.kernels:,} kernels"
+    return [
+        Bar(f"added to ingest, {count}: processor time", 100 * spent / prepared.ingest_cpu_s, 10, "%"),
+        Bar(f"added to ingest, {count}: bytes", 100 * target.stat().st_size / report.stat().st_size, 30, "%"),
+    ]
+
+
+def bars(prepared: Prepared) -> Iterator[Bar]:
+    """Everything of one report that one person does."""
+    count = f"{prepared.kernels:,} kernels"
+    shelf = Timelines(Library(prepared.library), classes.load())
+    opened = shelf.wait(prepared.report_id)
+    yield Bar(f"{count}: tile, cold, p95", _p95(_cold(prepared, opened)), 150, "ms")
+    with server(prepared.env, {"address": "127.0.0.1"}) as running:
+        asked = _Asker(running.address, prepared.report_id)
+        for z, i, group in _zooms(opened, 1):
+            asked.tile(z, i, group)
+        warm = [asked.tile(*place) for place in _zooms(opened, _PLACES)]
+        yield Bar(f"{count}: tile, warm, p95", _p95(warm), 60, "ms")
+        whole = {"from": opened.begin_ns, "to": opened.end_ns + 1}
+        lanes = ",".join(str(lane.id) for lane in opened.lanes if lane.group is not None and lane.kind != "line")
+        areas = [asked("area", whole | {"lanes": lanes}) for _ in range(_REPEAT)]
+        yield Bar(f"{count}: area over everything, p95", _p95(areas), 300, "ms")
+        searches = [asked("search", {"q": text, "how": how}) for text, how in _SEARCHES for _ in range(_REPEAT)]
+        yield Bar(f"{count}: search over all names, p95", _p95(searches), 500, "ms")
+        with browser_page() as page:
+            yield from _in_browser(
+                page, f"{running.address}/timeline?report={prepared.report_id}", count, opened.end_ns
+            )
+
+
+def crowd(prepared: Prepared) -> Bar:
+    """Twenty people who zoom at once."""
+    opened = Timelines(Library(prepared.library), classes.load()).wait(prepared.report_id)
+    with server(prepared.env, {"address": "127.0.0.1"}) as running, ThreadPoolExecutor(PEOPLE) as pool:
+
+        def zooms(seed: int) -> list[float]:
+            asked = _Asker(running.address, prepared.report_id)
+            return [asked.tile(*place) for place in _zooms(opened, 1, seed)[:: _GROUPS // 2]]
+
+        zooms(PEOPLE)
+        waits = [wait for own in pool.map(zooms, range(PEOPLE)) for wait in own]
+    return Bar(f"{prepared.kernels:,} kernels: tile, {PEOPLE} people zooming at once, p95", _p95(waits), 300, "ms")
+
+
+def table(found: Sequence[Bar]) -> list[str]:
+    """The bars as a table; a share above 1 is a bar that is missed."""
+    lines = ["| timeline | measured | bar | share of the bar |", "|---|---:|---:|---:|"]
+    for one in found:
+        share = f"{one.measured / one.most:.2f}"
+        shown = share if one.measured <= one.most else f"**{share}**"
+        lines.append(f"| {one.what} | {one.measured:,.1f} {one.unit} | {one.most:g} {one.unit} | {shown} |")
+    return lines
+
+
+class _Asker:
+    """Asks a server over one connection, as a browser does; tells the milliseconds of each answer."""
+
+    def __init__(self, address: str, report_id: str) -> None:
+        self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=120)
+        self._base = f"/_warpdeck/timeline/{report_id}/"
+        while json.loads(self._get("lanes")).get("building"):
+            time.sleep(0.2)
+
+    def __call__(self, what: str, query: Mapping[str, Any]) -> float:
+        began = time.perf_counter()
+        self._get(f"{what}?{urlencode(query)}")
+        return (time.perf_counter() - began) * 1e3
+
+    def tile(self, z: int, i: int, group: int) -> float:
+        return self("tile", {"g": group, "z": z, "i": i})
+
+    def _get(self, path: str) -> bytes:
+        self._connection.request("GET", self._base + path)
+        answer = self._connection.getresponse()
+        body = answer.read()
+        if answer.status not in (200, 202):
+            raise RuntimeError(f"{path}: {answer.status} {body[:200]!r}")
+        return body
+
+
+def _zooms(opened: Opened, places: int, seed: int = 0) -> list[tuple[int, int, int]]:
+    """Level, number and group of tiles on ten levels, from everything to some microseconds, at random places."""
+    rng = random.Random(seed)
+    length = max(1, opened.end_ns)
+    coarsest = max(2 * LEVELS, (length // tiles.BINS).bit_length())
+    groups = list(opened.groups)[:_GROUPS]
+    found = []
+    for z in range(coarsest, coarsest - 2 * LEVELS, -2):
+        for _ in range(places):
+            i = rng.randrange(max(1, length // (tiles.BINS << max(z, 0))))
+            found += [(max(z, 0), i, group) for group in groups]
+    return found
+
+
+def _cold(prepared: Prepared, opened: Opened) -> list[float]:
+    """Milliseconds of tiles of all levels, each the first of its own connection with nothing opened before."""
+    waits = []
+    for z, i, group in _zooms(opened, 1)[::4]:
+        fresh = Timelines(Library(prepared.library), classes.load())
+        began = time.perf_counter()
+        known = fresh.open(prepared.report_id)
+        with fresh.cursor(prepared.report_id) as cursor:
+            tiles.tile(cursor, known, [group], z, i)
+        waits.append((time.perf_counter() - began) * 1e3)
+    return waits
+
+
+def _in_browser(page: Page, address: str, count: str, end_ns: int) -> list[Bar]:
+    """The first picture, frames while dragging, and the heap after zooming through all levels."""
+    page.goto(address)
+    page.wait_for_function(_HOOK)
+    firsts = []
+    for _ in range(_REPEAT):
+        page.goto("about:blank")
+        page.goto(address)
+        page.wait_for_function(_HOOK)
+        frames = page.evaluate("window.__warpdeck_timeline.frames()")
+        firsts.append(next(one["at"] + one["ms"] for one in frames if one["items"]))
+    box = page.locator("canvas.plot").bounding_box()
+    assert box
+    between: list[float] = []
+    for share in (1.0, 1 / 16, 1 / 256, 1 / 4096):
+        middle = end_ns / 2
+        page.evaluate("([a, b]) => window.__warpdeck_timeline.go(a, b)",
+                      [middle - share * end_ns / 3, middle + share * end_ns / 3])  # fmt: skip
+        page.wait_for_function(_HOOK)
+        between += _drag(page, box["x"] + box["width"] / 2, box["y"] + 60)
+        page.wait_for_function(_HOOK)
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    heap = session.send("Runtime.getHeapUsage")
+    held = sum(float(heap.get(key, 0)) for key in ("usedSize", "embedderHeapUsedSize", "backingStorageSize"))
+    return [
+        Bar(f"{count}: page open to first picture, warm, median", sorted(firsts)[len(firsts) // 2], 1000, "ms"),
+        Bar(f"{count}: from frame to frame while dragging, p95", _p95(between), 33, "ms"),
+        Bar(f"{count}: browser heap with buffers, after zooming", held / 1e6, 300, "MB"),
+    ]
+
+
+def _drag(page: Page, x: float, y: float) -> list[float]:
+    """Milliseconds between the frames of the browser while the lanes are dragged to and fro."""
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.evaluate(f"() => {{ window.__frames = ({_FRAMES})(); }}")
+    for way in (-220, 220, -220):
+        page.mouse.move(x + way, y, steps=20)
+    page.mouse.up()
+    at: list[float] = page.evaluate("async () => { window.__stop = true; return await window.__frames; }")
+    return [later - now for now, later in pairwise(at)]
+
+
+def _p95(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, round(0.95 * len(ordered)))]
