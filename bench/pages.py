@@ -166,6 +166,18 @@ def wait_at_rest(page: Page, selector: str = MAIN_ELEMENT, runs: int = 0) -> Non
     page.wait_for_function(_AT_REST, arg=[selector, runs])
 
 
+def go(page: Page, path: str) -> None:
+    """Go to another page within the open document, as a click in the menu does."""
+    page.evaluate(_COUNT_RUNS)
+    page.evaluate(_GO, path)
+
+
+def turn(page: Page, path: str, selector: str = MAIN_ELEMENT) -> None:
+    """Go to another page within the open document, and wait until it is at rest."""
+    go(page, path)
+    wait_at_rest(page, selector, runs=1)
+
+
 def _load(page: Page, address: str) -> float:
     began = time.monotonic()
     page.goto(address, wait_until="commit")
@@ -175,10 +187,7 @@ def _load(page: Page, address: str) -> float:
 
 def _change(page: Page, other: str, path: str) -> float:
     """Go to `other` and back to `path` within the open document; tell the seconds of the second change."""
-    page.evaluate(_COUNT_RUNS)
-    page.evaluate(_GO, other)
-    wait_at_rest(page, runs=1)
+    turn(page, other)
     began = time.monotonic()
-    page.evaluate(_GO, path)
-    wait_at_rest(page, runs=1)
+    turn(page, path)
     return time.monotonic() - began
