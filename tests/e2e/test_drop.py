@@ -85,15 +85,21 @@ def test_a_report_is_dropped_labeled_and_deleted_in_five_clicks(page: Page, own:
     expect(page.get_by_text("is incomplete").first).to_be_visible()
 
 
+def test_files_are_read_before_anybody_opens_a_page(tmp_path: Path) -> None:
+    (tmp_path / "inbox").mkdir()
+    shutil.copy(SAMPLES / "transformer_inference.sqlite", tmp_path / "inbox")
+    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}):
+        library = Library(tmp_path / "library")
+        wait_until(lambda: bool(library.list()))
+    wait_until(lambda: not held(library.folder))
+
+
 ALWAYS = ("dataloader_starved", "dataloader_fixed", "kernels", "ddp_1")
 """Samples that each run has: both profilers, a folder below, and the pair of the tour's first stop."""
 
 
 def test_the_samples_are_there_after_the_first_start_without_any_tool(page: Page, tmp_path: Path) -> None:
-    """A sweep: a run takes some of the samples, ``make test-all`` all that there are.
-
-    They are read before anybody opens a page; the worker ends with the dashboard.
-    """
+    """A sweep: a run takes some of the samples, ``make test-all`` all that there are."""
     every = sorted({path.name.partition(".")[0] for path in SAMPLES.rglob("*.sqlite")} - set(ALWAYS))
     names = {*ALWAYS, *sweep.part(every, 3)}
     folder = tmp_path / "samples"
@@ -109,14 +115,11 @@ def test_the_samples_are_there_after_the_first_start_without_any_tool(page: Page
         "WARPDECK_NCU": "off",
     }
     with dashboard(settings) as address:
-        library = Library(tmp_path / "data" / "library")
-        wait_until(lambda: bool(library.list()))
         page.goto(address)
         samples = {path.name for path in (*folder.glob("*-rep"), *folder.glob("*/*.sqlite"))}
         expect(page.get_by_text(f"{len(samples)} reports")).to_be_visible(timeout=200_000)
         expect(page.get_by_text("failed to import")).not_to_be_attached()
-        assert {report.name for report in library.list()} == samples
+        assert {report.name for report in Library(tmp_path / "data" / "library").list()} == samples
         page.get_by_role("link", name="Compare both").first.click()
         expect(page.get_by_role("heading", name="Two reports")).to_be_visible()
         expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    wait_until(lambda: not held(library.folder))
