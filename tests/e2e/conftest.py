@@ -4,18 +4,32 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from bench import pages
+from profiledb.report.library import Library
+from tests.conftest import Once, copy_data
+from tests.e2e import house
+from tests.support import kept
 
 BUSY_PER_CORE = 10
-
 
 ONE_RENDERER = "--renderer-process-limit=1"
 SITE = "http://127.0.0.1:1/"
 """Of the site of all dashboards, because a site has no port. Nobody listens there."""
+
+PATIENCE_MS = 60_000
+KEEP_A_DOCUMENT = "timeline"
+"""The folder of modules whose tests all look at one page."""
+
+
+@pytest.fixture(autouse=True)
+def patience() -> None:
+    """What a test expects may take its time on a busy machine."""
+    expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="package")
@@ -31,25 +45,70 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
     It lives as long as a page of the site is open, so that an empty one is.
     """
-    with browser.new_context(viewport={"width": 1440, "height": 1000}) as context:
+    with browser.new_context(viewport=house.VIEWPORT) as context:
         kept = context.new_page()
         kept.route(SITE, lambda route: route.fulfill(body="", content_type="text/html"))
         kept.goto(SITE)
         yield context
 
 
+@pytest.fixture(scope="package")
+def data(once: Once, with_sidecars: Library, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder that the tests of a process share (house.py); they leave its reports as they are."""
+    built = once("house", lambda folder: house.build(folder, with_sidecars))
+    folder = tmp_path_factory.mktemp("house") / "data"
+    copy_data(built, folder)
+    kept.share_answers(folder / "library")
+    return folder
+
+
 @pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
-    """A page without the cookies of others, wide enough for everything, with patience for a busy machine."""
+def library(data: Path) -> Library:
+    """The library of the house."""
+    return Library(data / "library")
+
+
+@pytest.fixture(scope="package")
+def address(data: Path) -> Iterator[str]:
+    """The dashboard of the house, which looks after no inbox."""
+    settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
+    with pages.dashboard(settings) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def visitor(context: BrowserContext) -> Iterator[Page]:
+    """A page that stays open from test to test of a module, as people have it open: a document costs five times what a
+    turn within it does (``house.show``)."""
     page = context.new_page()
-    kept = "cookies,local_storage,indexeddb,service_workers,websql,cache_storage"
-    context.new_cdp_session(page).send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": kept})
-    context.clear_cookies()
-    context.clear_permissions()
-    page.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
+    page.set_default_timeout(PATIENCE_MS)
     yield page
     page.close()
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, context: BrowserContext) -> Iterator[Page]:
+    """A page without the cookies of others; tests of the timeline keep its document (``TimelinePage.open``)."""
+    if request.node.path.parent.name == KEEP_A_DOCUMENT:
+        yield from kept_open(request)
+        return
+    page = house.stranger(context)
+    page.set_default_timeout(PATIENCE_MS)
+    yield page
+    page.close()
+
+
+def kept_open(request: pytest.FixtureRequest) -> Iterator[Page]:
+    """The visitor's page, as a new one looks; without a document after a test that failed."""
+    page: Page = request.getfixturevalue("visitor")
+    failed = request.session.testsfailed
+    house.forget(page.context, page)
+    yield page
+    page.emulate_media(color_scheme="null")
+    if page.viewport_size != house.VIEWPORT:
+        page.set_viewport_size(house.VIEWPORT)
+    if request.session.testsfailed != failed:
+        page.goto("about:blank")
 
 
 @pytest.fixture

@@ -2,61 +2,48 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from app.pages import VIEWS
-from bench.pages import dashboard
-from profiledb.report.catalog import TIMELINE, Manifest
+from app.pages import at
+from bench.pages import dashboard, go
+from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES, ingest_files
+from tests.conftest import put_together
+from tests.e2e import house
 from tests.e2e.test_drop import cell
 from tests.support import sweep
 
 pytestmark = pytest.mark.browser
 PATIENCE_MS = 150_000
-NAMES = ("transformer_inference.sqlite", "transformer_training.sqlite", "tasks.sqlite", "kernels.ncu-rep")
+NAMES = (house.INFERENCE, house.TRAINING, house.TASKS, house.STARVED)
 ROW_PX = 34
 OPEN_PX = 70
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    """A library of several reports, which tests leave as it is."""
-    return taken_in(tmp_path_factory.mktemp("addresses"))
-
-
-def taken_in(folder: Path) -> Library:
-    ingest_files(folder, [SAMPLES / name for name in NAMES])
-    return Library(folder / "library")
-
-
-@pytest.fixture(scope="module")
-def served(reports: Library) -> Iterator[str]:
-    """The dashboard on these reports."""
-    with dashboard(settings(reports)) as address:
-        yield address
-
-
-def settings(library: Library) -> dict[str, str]:
-    return {"WARPDECK_DATA": str(library.folder.parent), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
-
-
-@pytest.fixture
-def address(page: Page, served: str) -> str:
-    """Where it is, for tests with patience."""
-    expect.set_options(timeout=PATIENCE_MS)  # the page's fixture sets it back for each test
-    return served
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> Iterator[tuple[str, Library]]:
-    """A dashboard on a library that the test may change."""
-    library = taken_in(tmp_path)
-    with dashboard(settings(library)) as address:
+def own(
+    context: BrowserContext, nsys_samples: Library, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Library]]:
+    """A dashboard on a library that tests may change, whose pages somebody has looked at: that costs more than time."""
+    folder = tmp_path_factory.mktemp("own")
+    put_together(folder, [nsys_samples.folder.parent], names=NAMES)
+    library = Library(folder / "library")
+    settings = {"WARPDECK_DATA": str(folder), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
+    with dashboard(settings) as address:
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        for path in ("/", *(f"/overview?report={report.id}" for report in library.list())):
+            house.show(page, address, path)
+        page.close()
         yield address, library
+
+
+@pytest.fixture
+def patience() -> None:
+    """More than others need, in place of theirs."""
+    expect.set_options(timeout=PATIENCE_MS)
 
 
 def oldest(library: Library) -> Manifest:
@@ -67,18 +54,25 @@ def picker(page: Page) -> Locator:
     return page.locator(".st-key-top-bar").get_by_role("combobox").first
 
 
+def choose(page: Page, report: Manifest) -> None:
+    """Chooses a report in the picker."""
+    picker(page).click()
+    page.get_by_role("option", name=re.compile(re.escape(report.name))).click()
+
+
 def open_row(page: Page, row: int) -> None:
     """Clicks Open in a row of the Library."""
     table = page.get_by_test_id("stDataFrame").first
     table.click(position={"x": OPEN_PX, "y": ROW_PX * (row + 1) + ROW_PX // 2})
 
 
-def expect_overview(page: Page, report: Manifest) -> None:
-    """The whole Summary of a report is there, and stays there."""
+def expect_overview(page: Page, report: Manifest, after_library: bool = False) -> None:
+    """The whole Summary of a report is there; after the Library, it stays there."""
     here = re.compile(rf"/overview\?report={report.id}$")
     expect(page.get_by_text("Top kernels").first).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    page.wait_for_timeout(2500)  # longer than the Library's timer: what it still asked for has been answered
+    if after_library:
+        page.wait_for_timeout(2500)  # longer than the Library's timer: what it still asked for has been answered
     expect(page).to_have_url(here)
     expect(page.get_by_role("heading", name="Summary")).to_be_visible()
     expect(page.get_by_test_id("stMain")).to_contain_text(report.name)
@@ -87,29 +81,18 @@ def expect_overview(page: Page, report: Manifest) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_open_shows_the_report_of_its_row_on_a_busy_machine(
-    page: Page, address: str, reports: Library, busy_machine: None
+    page: Page, own: tuple[str, Library], busy_machine: None
 ) -> None:
-    listed = [report.id for report in reports.list()]
-    wanted = oldest(reports)
+    address, library = own
+    listed = [report.id for report in library.list()]
+    wanted = oldest(library)
     assert wanted.id != listed[0]
     for _ in range(3 if sweep.whole() else 1):
         page.goto("about:blank")
         page.goto(address)
         expect(cell(page, wanted.name)).to_be_attached()
         open_row(page, listed.index(wanted.id))
-        expect_overview(page, wanted)
-
-
-@pytest.mark.timeout(900)
-def test_a_link_shows_the_report_that_it_names_on_every_page(page: Page, address: str, reports: Library) -> None:
-    """A sweep over the pages: that each opens by a link is seen in test_policy, too."""
-    for view in sweep.part(VIEWS, 5, parts=4):
-        wanted = oldest(reports) if view.subject == TIMELINE else next(r for r in reports.list() if view.fits(r))
-        page.goto(f"{address}/{view.url}?report={wanted.id}")
-        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-        expect(page.get_by_test_id("stMain").get_by_role("heading").first).to_be_visible()
-        expect(page.get_by_test_id("stMain")).to_contain_text(wanted.name)
-        expect(page).to_have_url(re.compile(rf"/{view.url}\?report={wanted.id}(&|$)"))
+        expect_overview(page, wanted, after_library=True)
 
 
 @pytest.mark.slow
@@ -117,7 +100,6 @@ def test_a_link_shows_the_report_that_it_names_on_every_page(page: Page, address
 def test_the_library_goes_on_where_the_report_of_the_picker_is_deleted(
     page: Page, own: tuple[str, Library], busy_machine: None
 ) -> None:
-    expect.set_options(timeout=PATIENCE_MS)
     address, library = own
     gone, left = library.list()[0], library.list()[1:]
     page.goto(address)
@@ -132,28 +114,35 @@ def test_the_library_goes_on_where_the_report_of_the_picker_is_deleted(
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_text("Something went wrong")).to_have_count(0)
     open_row(page, len(left) - 1)
-    expect_overview(page, left[-1])
+    expect_overview(page, left[-1], after_library=True)
 
 
-@pytest.mark.parametrize("url", ["overview", "roofline", ""])
-def test_a_link_to_no_report_says_so_and_leaves_the_menu(page: Page, address: str, reports: Library, url: str) -> None:
-    page.goto(f"{address}/{url}?report=nonsense")
+@pytest.mark.parametrize(
+    ("url", "name"), [("overview", house.STEPS), ("roofline", house.INFERENCE), ("", house.STARVED)]
+)
+def test_a_link_to_no_report_says_so_and_leaves_the_menu(
+    visitor: Page, address: str, library: Library, url: str, name: str
+) -> None:
+    page, wanted = visitor, library.find(name)
     menu = page.locator(".st-key-menu")
+    if page.url.startswith(address):
+        go(page, f"/{url}?report=nonsense")
+    else:
+        page.goto(f"{address}/{url}?report=nonsense")
+    expect(page.get_by_role("heading", name=at(url).title if url else "Library", exact=True)).to_be_visible()
     expect(menu.get_by_role("link", name="Library")).to_be_visible()
     if url:
         expect(page.get_by_text("No report is called 'nonsense'.")).to_be_visible()
-    picker(page).click()
-    page.get_by_role("option", name=re.compile(re.escape(oldest(reports).name))).click()
-    expect_overview(page, oldest(reports))
+    choose(page, wanted)
+    expect_overview(page, wanted, after_library=not url)
     expect(menu.get_by_role("link", name="Kernels", exact=True)).to_be_visible()
 
 
-def test_back_and_forward_show_what_was_there(page: Page, address: str, reports: Library) -> None:
-    first, second = [report for report in reports.list() if report.kind == "nsys"][:2]
-    page.goto(f"{address}/overview?report={first.id}")
+def test_back_and_forward_show_what_was_there(visitor: Page, address: str, library: Library) -> None:
+    page, first, second = visitor, library.find(house.TRAINING), library.find(house.STARVED)
+    house.show(page, address, f"/overview?report={first.id}")
     expect_overview(page, first)
-    picker(page).click()
-    page.get_by_role("option", name=re.compile(re.escape(second.name))).click()
+    choose(page, second)
     expect_overview(page, second)
     page.go_back()
     expect_overview(page, first)

@@ -2,20 +2,23 @@
 
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Position, expect
 
+from app.views.library.table import ROW_PX
 from app.worker import held
 from bench.pages import dashboard
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES, wait_until
+from tests.e2e import house
 from tests.support import sweep
 
 pytestmark = pytest.mark.browser
-NAME = "transformer_inference.nsys-rep"
+NAME, DROPPED = "transformer_inference.nsys-rep", "dataloader_starved.sqlite"
 
 
 def cell(page: Page, text: str) -> Locator:
@@ -28,42 +31,58 @@ def click_first_row(page: Page) -> None:
     page.locator('[data-testid="stDataFrame"]').first.click(position={"x": 150, "y": 50})
 
 
-def test_a_report_dropped_into_the_inbox_shows_its_kernels(page: Page, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A dashboard that looks after an inbox: its address, and its data folder, in which there is nothing yet."""
+    folder = tmp_path_factory.mktemp("dropped")
+    with dashboard({"WARPDECK_DATA": str(folder), "WARPDECK_SAMPLES": "off"}) as address:
+        yield address, folder
+
+
+def test_a_report_dropped_into_the_inbox_shows_its_kernels(page: Page, own: tuple[str, Path]) -> None:
     asked: set[str] = set()
     page.on("request", lambda request: asked.add(request.url))
-    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}) as address:
-        page.goto(address)
-        expect(page.get_by_text("No reports yet").first).to_be_visible()
-        shutil.copy(SAMPLES / "transformer_inference.sqlite", tmp_path / "inbox")
-        shutil.copy(SAMPLES / NAME, tmp_path / "inbox")
-        expect(cell(page, NAME)).to_be_attached()
-        library = Library(tmp_path / "library")
-        report = library.find(NAME)
-        page.goto(f"{address}/kernels?report={report.id}")
-        top = analysis.run(library, report.id, "cuda_gpu_kern_sum", {"by": "short"})
-        expect(cell(page, str(top["Name"][0]))).to_be_attached()
-        click_first_row(page)
-        expect(page).to_have_url(re.compile(r"/kernel\?"))
-        expect(page.get_by_role("heading", name="Distribution")).to_be_visible()
-        page.goto(f"{address}/overview?report={NAME}")
-        expect(page.get_by_role("heading", name="Summary")).to_be_visible()
-        expect(page.get_by_text("Top kernels").first).to_be_visible()
+    address, folder = own
+    page.goto(address)
+    expect(page.get_by_text("No reports yet").first).to_be_visible()
+    shutil.copy(SAMPLES / "transformer_inference.sqlite", folder / "inbox")
+    shutil.copy(SAMPLES / NAME, folder / "inbox")
+    expect(cell(page, NAME)).to_be_attached()
+    library = Library(folder / "library")
+    report = library.find(NAME)
+    house.show(page, address, f"/kernels?report={report.id}")
+    top = analysis.run(library, report.id, "cuda_gpu_kern_sum", {"by": "short"})
+    expect(cell(page, str(top["Name"][0]))).to_be_attached()
+    click_first_row(page)
+    expect(page).to_have_url(re.compile(r"/kernel\?"))
+    expect(page.get_by_role("heading", name="Distribution")).to_be_visible()
+    page.goto(f"{address}/overview?report={NAME}")
+    expect(page.get_by_role("heading", name="Summary")).to_be_visible()
+    expect(page.get_by_text("Top kernels").first).to_be_visible()
     assert not [url for url in asked if not url.startswith((address, "data:", "blob:"))], "nothing comes from elsewhere"
 
 
-def test_a_file_dropped_into_the_page_becomes_a_report(page: Page, tmp_path: Path) -> None:
-    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}) as address:
-        page.goto(address)
-        page.locator('input[type="file"]').set_input_files(SAMPLES / "transformer_inference.sqlite")
-        expect(cell(page, "transformer_inference.sqlite")).to_be_attached()
-        page.locator('input[type="file"]').set_input_files(
-            {
-                "name": "broken.nsys-rep",
-                "mimeType": "application/octet-stream",
-                "buffer": b"NVIDIA Tegra Profiler Report x",
-            }
-        )
-        expect(page.get_by_text("is incomplete").first).to_be_visible()
+def test_a_report_is_dropped_labeled_and_deleted_in_five_clicks(page: Page, own: tuple[str, Path]) -> None:
+    address, folder = own
+    page.goto(address)
+    page.locator('input[type="file"]').set_input_files(SAMPLES / DROPPED)  # 1: dropped
+    expect(cell(page, DROPPED)).to_be_attached()
+    row = [report.name for report in Library(folder / "library").list()].index(DROPPED)
+    place: Position = {"x": 18, "y": int((row + 1.5) * ROW_PX)}
+    page.get_by_test_id("stDataFrame").first.click(position=place)  # 2: selected
+    page.get_by_role("button", name="Labels").click()  # 3: labeled, by typing
+    page.get_by_role("combobox", name="Labels").fill("slow")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    expect(cell(page, "slow")).to_be_attached()
+    page.get_by_role("button", name="Delete").click()  # 4
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()  # 5
+    expect(cell(page, DROPPED)).not_to_be_attached()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.locator('input[type="file"]').set_input_files(
+        {"name": "broken.nsys-rep", "mimeType": "application/octet-stream", "buffer": b"NVIDIA Tegra Profiler Report x"}
+    )
+    expect(page.get_by_text("is incomplete").first).to_be_visible()
 
 
 def test_files_are_read_before_anybody_opens_a_page(tmp_path: Path) -> None:

@@ -72,9 +72,3 @@ def test_a_viewer_is_offered_nothing_to_change(page: Page, address: str) -> None
     expect(page.get_by_test_id("stBaseButton-primary").filter(has_text="Open")).to_be_visible()
     for name in ("Delete", "Labels", "Link a Compute report"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)
-
-
-def test_who_has_no_role_is_told_so(page: Page, address: str) -> None:
-    log_in(page, address, "nora")
-    expect(page.get_by_text("have no role here")).to_be_visible()
-    expect(page.get_by_text("transformer")).to_have_count(0)

@@ -1,59 +1,37 @@
 """Names in tables as a whole: under the pointer and by keys, copied with one click, and never read as HTML."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from app.ui.names import BOX_PX
 from app.views.library.table import COLUMNS
 from app.views.library.table import ROW_PX as LIBRARY_ROW_PX
-from bench.pages import dashboard
 from profiledb.query import analysis
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES, Once, copy_data, ingest_files
-from tests.support import exports
+from tests.e2e import house
 
 pytestmark = pytest.mark.browser
-TRAINING = "transformer_training.sqlite"
-HOSTILE = "<img src=x onerror=\"document.title='taken'\">" + "x" * 60
 HEAD_PX, ROW_PX = 31, 32
 
 
-@pytest.fixture(scope="module")
-def data(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a real report and one whose only kernel has a hostile name."""
-    names = {"StringIds": (("id", "value"), [(at, HOSTILE) for at in (1, 2, 3)])}
-    tables = exports.kernels(exports.kernel(1_000, 2_000)) | names
-    made = exports.write(tmp_path_factory.mktemp("made") / "hostile.sqlite", tables)
-    ingested = once("names", lambda folder: ingest_files(folder, [SAMPLES / TRAINING, made]))
-    folder = tmp_path_factory.mktemp("names") / "data"
-    copy_data(ingested, folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def address(data: Path) -> Iterator[str]:
-    settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
-    with dashboard(settings) as running:
-        yield running
+@pytest.fixture
+def page(visitor: Page) -> Page:
+    """The tests look with the same page, one after the other."""
+    return visitor
 
 
 @pytest.fixture
-def full(data: Path) -> dict[tuple[str, str], str]:
+def full(library: Library) -> dict[tuple[str, str], str]:
     """The full names of kernels by short name and time, as the cells of a row hold them."""
-    library = Library(data / "library")
-    rows = analysis.run(library, library.find(TRAINING).id, "kernels", {"warmup": "exclude"})
+    rows = analysis.run(library, library.find(house.TRAINING).id, "kernels", {"warmup": "exclude"})
     return {(row["name"], str(row["total_ns"])): row["demangled"] for row in rows.to_dict("records")}
 
 
 def kernels(page: Page, address: str, report: str) -> Locator:
     """The table of a report's kernels, at rest."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.goto(f"{address}/kernels?report={report}")
+    house.show(page, address, f"/kernels?report={report}")
     expect(page.get_by_test_id("glide-cell-0-0")).to_be_attached()
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_test_id("stBidiComponentIsolated").get_by_role("button", include_hidden=True)).to_be_attached()
     return page.get_by_test_id("stDataFrame")
 
@@ -88,22 +66,6 @@ def copied(page: Page) -> str:
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
-def test_a_name_under_the_pointer_is_whole_and_copied_with_one_click(
-    page: Page, address: str, full: dict[tuple[str, str], str]
-) -> None:
-    table = kernels(page, address, TRAINING)
-    assert all(wanted(page, full, row) != name(page, row) for row in (5, 2))
-    for row in (5, 2):
-        point(page, table, row)
-        expect(card(page).locator("code")).to_have_text(wanted(page, full, row))
-        card(page).get_by_role("button", name="Copy").click()
-        expect(card(page).get_by_role("button", name="Copied")).to_be_visible()
-        assert copied(page) == wanted(page, full, row)
-    page.keyboard.press("Escape")
-    expect(card(page)).to_be_hidden()
-    assert "/kernels?" in page.url
-
-
 def test_the_library_shows_names_as_a_whole(page: Page, address: str) -> None:
     """Its rows have a box before the first column, and a column of buttons, which has no names."""
     page.goto(address)
@@ -120,9 +82,33 @@ def test_the_library_shows_names_as_a_whole(page: Page, address: str) -> None:
     expect(card(page)).to_be_hidden()
 
 
+def test_a_name_under_the_pointer_is_whole_and_copied_with_one_click(
+    page: Page, address: str, full: dict[tuple[str, str], str]
+) -> None:
+    table = kernels(page, address, house.TRAINING)
+    assert all(wanted(page, full, row) != name(page, row) for row in (5, 2))
+    for row in (5, 2):
+        point(page, table, row)
+        expect(card(page).locator("code")).to_have_text(wanted(page, full, row))
+        card(page).get_by_role("button", name="Copy").click()
+        expect(card(page).get_by_role("button", name="Copied")).to_be_visible()
+        assert copied(page) == wanted(page, full, row)
+    page.keyboard.press("Escape")
+    expect(card(page)).to_be_hidden()
+    assert "/kernels?" in page.url
+
+
+def test_a_hostile_name_is_shown_and_does_nothing(page: Page, address: str) -> None:
+    table = kernels(page, address, house.HOSTILE)
+    point(page, table, 0)
+    expect(card(page).locator("code")).to_have_text(house.HTML)
+    expect(card(page).locator("img")).to_have_count(0)
+    assert page.title() != "taken"
+
+
 def test_keys_reach_names_without_opening_them(page: Page, address: str, full: dict[tuple[str, str], str]) -> None:
     """The Tab key chooses the first cell of a table; that is no click. Enter is one."""
-    kernels(page, address, TRAINING)
+    kernels(page, address, house.TRAINING)
     page.get_by_test_id("stElementToolbarButton").last.get_by_role("button").focus()
     page.keyboard.press("Tab")
     expect(page.get_by_test_id("glide-cell-0-0")).to_be_focused()
@@ -142,18 +128,10 @@ def test_keys_reach_names_without_opening_them(page: Page, address: str, full: d
 
 
 def test_a_click_opens_a_name_after_keys_were_used(page: Page, address: str) -> None:
-    table = kernels(page, address, TRAINING)
+    table = kernels(page, address, house.TRAINING)
     page.get_by_test_id("stElementToolbarButton").last.get_by_role("button").focus()
     page.keyboard.press("Tab")
     expect(page.get_by_test_id("glide-cell-0-0")).to_be_focused()
     box = inside(table)
     page.mouse.click(box["x"] + 90, box["y"] + HEAD_PX + 3.5 * ROW_PX)
     expect(page.get_by_role("heading", name="Kernel", exact=True)).to_be_visible()
-
-
-def test_a_hostile_name_is_shown_and_does_nothing(page: Page, address: str) -> None:
-    table = kernels(page, address, "hostile.sqlite")
-    point(page, table, 0)
-    expect(card(page).locator("code")).to_have_text(HOSTILE)
-    expect(card(page).locator("img")).to_have_count(0)
-    assert page.title() != "taken"

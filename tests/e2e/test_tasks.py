@@ -1,48 +1,17 @@
 """What people come for, with the clicks that it takes from a report's Summary, and what the browser's Back does."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Locator, Page, Response, expect
+from playwright.sync_api import Locator, Page, expect
 
-from bench.pages import dashboard
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from profiledb.studies import headline
-from tests.conftest import SAMPLES, Once, copy_data, ingest_files
-from tests.e2e.test_drop import cell, click_first_row
+from tests.e2e import house
+from tests.e2e.test_drop import click_first_row
 
 pytestmark = pytest.mark.browser
-NAMES = (
-    "transformer_training.sqlite", "transformer_training.ncu-rep", "transformer_inference.sqlite",
-    "dataloader_starved.sqlite",
-)  # fmt: skip
-TRAINING = "transformer_training.sqlite"
-
-
-@pytest.fixture(scope="module")
-def data(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with reports of training, inference and a slow data loader; training has its Compute report."""
-    made = once("tasks", lambda folder: ingest_files(folder, [SAMPLES / name for name in NAMES]))
-    folder = tmp_path_factory.mktemp("tasks") / "data"
-    copy_data(made, folder)
-    library = Library(folder / "library")
-    library.link(library.find(TRAINING).id, library.find("transformer_training.ncu-rep").id)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def address(data: Path) -> Iterator[str]:
-    settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
-    with dashboard(settings) as running:
-        yield running
-
-
-@pytest.fixture
-def library(data: Path) -> Library:
-    return Library(data / "library")
 
 
 def menu(page: Page, title: str) -> Locator:
@@ -56,62 +25,75 @@ def at_rest(page: Page, heading: str) -> None:
 
 
 def summary(page: Page, address: str, name: str) -> None:
-    page.goto(f"{address}/overview?report={name}")
+    house.show(page, address, f"/overview?report={name}")
     at_rest(page, "Summary")
 
 
-def test_the_dominant_kernel_in_one_click(page: Page, address: str, library: Library) -> None:
-    summary(page, address, TRAINING)
-    top = analysis.run(library, library.find(TRAINING).id, "kernels", {"warmup": "exclude"}).iloc[0]
+def test_what_stands_in_the_summary_in_one_click(visitor: Page, address: str, library: Library) -> None:
+    """The dominant kernel; another report, found by typing; why its GPU is idle."""
+    page = visitor
+    summary(page, address, house.TRAINING)
+    top = analysis.run(library, library.find(house.TRAINING).id, "kernels", {"warmup": "exclude"}).iloc[0]
     page.get_by_text("Dominant kernel").click()
     at_rest(page, "Kernel")
     expect(page.get_by_role("heading", name=str(top["name"]))).to_be_visible()
-
-
-def test_matmul_forward_and_backward_in_one_click(page: Page, address: str) -> None:
-    summary(page, address, TRAINING)
-    menu(page, "Phases").click()
-    at_rest(page, "Phases")
-    for phase in ("Forward", "Backward"):
-        expect(page.get_by_test_id("stMain").get_by_text(phase).first).to_be_visible()
-
-
-def test_why_the_gpu_is_idle_in_one_click(page: Page, address: str) -> None:
-    summary(page, address, "dataloader_starved.sqlite")
+    page.go_back()
+    at_rest(page, "Summary")
+    page.locator(".st-key-top-bar").get_by_role("combobox").first.fill("starved")
+    page.get_by_role("option", name=re.compile("dataloader_starved")).click()
+    expect(page).to_have_url(re.compile(library.find(house.STARVED).id))
+    summary(page, address, house.STARVED)
+    expect(page.get_by_text("The GPU is idle").first).to_be_visible()
     page.get_by_text("Why the GPU is idle").click()
     at_rest(page, "Idle & launch")
     expect(page.get_by_text("step_*/next_batch/transform_image").first).to_be_visible()
     expect(page.get_by_text("This looks like data loading").first).to_be_visible()
 
 
-def test_the_largest_time_above_the_roof_in_one_click(page: Page, address: str) -> None:
-    summary(page, address, TRAINING)
+def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, library: Library) -> None:
+    """Forward and backward; the largest time above the roof; commands to copy; the slowest step, and its kernels."""
+    page = visitor
+    rows = analysis.run(library, library.find(house.TRAINING).id, "iterations", {"rank": 1, "warmup": "exclude"})
+    step = headline.slowest(rows)
+    assert step is not None
+    summary(page, address, house.TRAINING)
+    menu(page, "Phases").click()
+    at_rest(page, "Phases")
+    for phase in ("Forward", "Backward"):
+        expect(page.get_by_test_id("stMain").get_by_text(phase).first).to_be_visible()
     menu(page, "Roofline").click()
     at_rest(page, "Roofline")
     expect(page.locator('[role="columnheader"]', has_text="above the roof").first).to_be_attached()
+    menu(page, "Idle & launch").click()
+    at_rest(page, "Idle & launch")
+    # The box of a command is drawn by a part that the browser loads later than the page.
+    expect(page.get_by_test_id("stCode").filter(has_text="--gpu-metrics-devices").first).to_be_attached()
+    commands = page.get_by_test_id("stCode").all_inner_texts()
+    assert not [command for command in commands if not command.isascii()]
+    menu(page, "Ranges & steps").click()
+    at_rest(page, "Ranges & steps")
+    page.get_by_text(f"Kernels of the slowest step: {step.selected}").click()
+    at_rest(page, "Kernels")
+    expect(page).to_have_url(re.compile(rf"range={step.selected}(&|$)"))
 
 
-def test_training_against_inference_in_two_clicks(page: Page, address: str, library: Library) -> None:
-    summary(page, address, TRAINING)
+def test_training_against_inference_in_two_clicks(visitor: Page, address: str, library: Library) -> None:
+    page = visitor
+    summary(page, address, house.TRAINING)
     page.get_by_role("button", name="Compare with").click()
     page.get_by_role("combobox", name="Compare this report with").fill("inference")
     page.get_by_role("option", name=re.compile("inference")).click()
     at_rest(page, "Two reports")
-    expect(page).to_have_url(re.compile(f"other={library.find('transformer_inference.sqlite').id}"))
+    expect(page).to_have_url(re.compile(f"other={library.find(house.INFERENCE).id}"))
     expect(page.get_by_text(re.compile("B is (faster|slower)")).first).to_be_visible()
 
 
 def test_a_link_shows_what_its_sender_saw(page: Page, address: str) -> None:
-    summary(page, address, TRAINING)
-    page.goto(f"{address}/kernels?report={TRAINING}&range=step_2&search=gemm")
+    page.goto(f"{address}/kernels?report={house.TRAINING}&range=step_2&search=gemm")
     at_rest(page, "Kernels")
     shown = page.get_by_text(re.compile(r" in [\d,]+ launch")).first.inner_text()
     page.get_by_role("button", name="Copy link").click()
     link = page.get_by_test_id("stCode").first.inner_text().strip()
-    page.reload()
-    at_rest(page, "Kernels")
-    expect(page.get_by_test_id("stTextInputField")).to_have_value("gemm")
-    expect(page.get_by_text(shown).first).to_be_visible()
     assert {"range=step_2", "search=gemm"} <= set(link.partition("?")[2].split("&"))
     assert link.startswith(address)
     page.goto("about:blank")
@@ -121,21 +103,9 @@ def test_a_link_shows_what_its_sender_saw(page: Page, address: str) -> None:
     expect(page.get_by_text(shown).first).to_be_visible()
 
 
-def test_the_kernels_of_the_slowest_step_in_two_clicks(page: Page, address: str, library: Library) -> None:
-    rows = analysis.run(library, library.find(TRAINING).id, "iterations", {"rank": 1, "warmup": "exclude"})
-    step = headline.slowest(rows)
-    assert step is not None
-    summary(page, address, TRAINING)
-    menu(page, "Ranges & steps").click()
-    at_rest(page, "Ranges & steps")
-    page.get_by_text(f"Kernels of the slowest step: {step.selected}").click()
-    at_rest(page, "Kernels")
-    expect(page).to_have_url(re.compile(rf"range={step.selected}(&|$)"))
-
-
 def test_stalls_of_a_kernel_and_back(page: Page, address: str, library: Library) -> None:
     """From the kernels of a Systems report two clicks lead to a kernel's Compute launch, and one back to the kernel."""
-    systems, compute = library.find(TRAINING).id, library.find("transformer_training.ncu-rep").id
+    systems, compute = library.find(house.TRAINING).id, library.find(house.MEASURED).id
     rows = analysis.run(library, systems, "time_weighted_roofline", {"ncu": compute, "warmup": "exclude"})
     row = rows[rows["match"] == "exact"].iloc[0]
     (first,) = analysis.run(library, systems, "kernels", {"search": "masked_fill", "limit": 1})["kernel"]
@@ -159,7 +129,7 @@ def test_back_and_forward_lead_through_what_was_open(page: Page, address: str) -
     Each step waits for what its page shows: Streamlit writes an entry of its own where a second step comes before the
     first one's run has begun.
     """
-    summary(page, address, TRAINING)
+    summary(page, address, house.TRAINING)
     opened = [(page.url, "Summary", "")]
     menu(page, "Kernels").click()
     at_rest(page, "Kernels")
@@ -191,45 +161,29 @@ def test_back_and_forward_lead_through_what_was_open(page: Page, address: str) -
     shown(*opened[2])
 
 
-def test_back_to_the_library_keeps_its_search(page: Page, address: str) -> None:
-    page.goto(address)
+def test_back_to_the_library_keeps_its_search(visitor: Page, address: str, library: Library) -> None:
+    page = visitor
+    found = f"1 of {len(library.list())} reports"
+    house.show(page, address, "/")
     at_rest(page, "Library")
     page.get_by_role("textbox", name="Search").fill("inference")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("1 of 4 reports")).to_be_visible()
+    expect(page.get_by_text(found)).to_be_visible()
     menu(page, "Summary").click()
     at_rest(page, "Summary")
     page.go_back()
     at_rest(page, "Library")
     expect(page.get_by_role("textbox", name="Search")).to_have_value("inference")
-    expect(page.get_by_text("1 of 4 reports")).to_be_visible()
+    expect(page.get_by_text(found)).to_be_visible()
 
 
-def test_a_page_opens_without_an_error_in_the_console(page: Page, address: str) -> None:
-    wrong: list[str] = []
-
-    def response(answer: Response) -> None:
-        if answer.status >= 400:
-            wrong.append(f"{answer.status} {answer.url}")
-
-    def console(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            wrong.append(message.text)
-
-    page.on("response", response)
-    page.on("console", console)
-    for url in ("overview", "kernels", "compare"):
-        page.goto(f"{address}/{url}?report={TRAINING}")
-        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-        expect(page.locator(".st-key-menu")).to_be_visible()
-    assert not wrong
-
-
-def test_dragging_over_a_chart_selects_its_time(page: Page, address: str) -> None:
-    summary(page, address, TRAINING)
+def test_dragging_over_a_chart_selects_its_time(visitor: Page, address: str) -> None:
+    page = visitor
+    summary(page, address, house.TRAINING)
     chart = page.locator(".st-key-statements ~ * .js-plotly-plot, .js-plotly-plot").first
     place = chart.locator(".nsewdrag").first
     expect(place).to_be_visible()
+    place.scroll_into_view_if_needed()
     box = place.bounding_box()
     assert box
     middle = box["y"] + box["height"] / 2
@@ -244,8 +198,9 @@ def test_dragging_over_a_chart_selects_its_time(page: Page, address: str) -> Non
     assert float(times["to"]) == pytest.approx(0.95 * end_ms, rel=0.02)
 
 
-def test_dragging_over_steps_selects_their_time(page: Page, address: str, library: Library) -> None:
-    page.goto(f"{address}/nvtx?report={TRAINING}")
+def test_dragging_over_steps_selects_their_time(visitor: Page, address: str, library: Library) -> None:
+    page = visitor
+    house.show(page, address, f"/nvtx?report={house.TRAINING}")
     at_rest(page, "Ranges & steps")
     chart = page.locator(".js-plotly-plot", has_text="Step").last
     chart.scroll_into_view_if_needed()
@@ -256,31 +211,15 @@ def test_dragging_over_steps_selects_their_time(page: Page, address: str, librar
         act()
     expect(page).to_have_url(re.compile(r"from=[\d.]+&to=[\d.]+"))
     times = dict(part.split("=") for part in page.url.partition("?")[2].split("&"))
-    rows = analysis.run(library, library.find(TRAINING).id, "iterations", {"rank": 1}).to_dict("records")
+    rows = analysis.run(library, library.find(house.TRAINING).id, "iterations", {"rank": 1}).to_dict("records")
     first, last = (next(row for row in rows if row["name"] == name) for name in ("step_2", "step_3"))
     assert float(times["from"]) == pytest.approx(first["start_ns"] / 1e6, abs=1e-3)
     assert float(times["to"]) == pytest.approx((last["start_ns"] + last["cpu_ns"]) / 1e6, abs=1e-3)
 
 
-def test_commands_are_copied_as_they_stand(page: Page, address: str) -> None:
-    page.goto(f"{address}/idle?report={TRAINING}")
-    at_rest(page, "Idle & launch")
-    # The box of a command is drawn by a part that the browser loads later than the page.
-    expect(page.get_by_test_id("stCode").filter(has_text="--gpu-metrics-devices").first).to_be_attached()
-    commands = page.get_by_test_id("stCode").all_inner_texts()
-    assert not [command for command in commands if not command.isascii()]
-
-
-def test_old_addresses_lead_to_the_pages(page: Page, address: str) -> None:
-    for old, new, title in (("split", "phases", "Phases"), ("crossover", "cpu_gpu", "CPU vs GPU")):
-        page.goto(f"{address}/{old}?report={TRAINING}&range=step_2")
-        at_rest(page, title)
-        expect(page).to_have_url(re.compile(rf"/{new}\?report={TRAINING}&range=step_2$"))
-
-
 def test_the_menu_folds_on_a_narrow_window(page: Page, address: str) -> None:
     page.set_viewport_size({"width": 800, "height": 900})
-    summary(page, address, TRAINING)
+    summary(page, address, house.TRAINING)
     sidebar = page.get_by_test_id("stSidebar").bounding_box()
     assert sidebar
     assert sidebar["width"] < 80
@@ -290,26 +229,8 @@ def test_the_menu_folds_on_a_narrow_window(page: Page, address: str) -> None:
     at_rest(page, "Kernel")
 
 
-def test_reports_are_found_by_typing(page: Page, address: str, library: Library) -> None:
-    summary(page, address, TRAINING)
-    page.locator(".st-key-top-bar").get_by_role("combobox").first.fill("starved")
-    page.get_by_role("option", name=re.compile("dataloader_starved")).click()
-    expect(page).to_have_url(re.compile(library.find("dataloader_starved.sqlite").id))
-    expect(page.get_by_text("The GPU is idle").first).to_be_visible()
-
-
-def test_a_report_is_labeled_and_deleted_in_five_clicks(page: Page, tmp_path: Path) -> None:
-    page.set_viewport_size({"width": 1440, "height": 900})  # a narrower table ends before its labels
-    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}) as address:
-        page.goto(address)
-        page.locator('input[type="file"]').set_input_files(SAMPLES / "dataloader_starved.sqlite")  # 1: dropped
-        expect(cell(page, "dataloader_starved.sqlite")).to_be_attached()
-        page.get_by_test_id("stDataFrame").first.click(position={"x": 18, "y": 51})  # 2: selected
-        page.get_by_role("button", name="Labels").click()  # 3: labeled, by typing
-        page.get_by_role("combobox", name="Labels").fill("slow")
-        page.keyboard.press("Enter")
-        page.keyboard.press("Escape")
-        expect(cell(page, "slow")).to_be_attached()
-        page.get_by_role("button", name="Delete").click()  # 4
-        page.get_by_role("dialog").get_by_role("button", name="Delete").click()  # 5
-        expect(page.get_by_text("No reports yet").first).to_be_visible()
+def test_old_addresses_lead_to_the_pages(page: Page, address: str) -> None:
+    for old, new, title in (("split", "phases", "Phases"), ("crossover", "cpu_gpu", "CPU vs GPU")):
+        page.goto(f"{address}/{old}?report={house.TRAINING}&range=step_2")
+        at_rest(page, title)
+        expect(page).to_have_url(re.compile(rf"/{new}\?report={re.escape(house.TRAINING)}&range=step_2$"))

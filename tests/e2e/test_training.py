@@ -1,50 +1,30 @@
 """Clicks on tables of Compare and Split: how a kernel's durations spread, and an iteration that the kernels tell."""
 
 import re
-import shutil
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Position, expect
 
 from app.selection.address import milliseconds
-from bench.pages import dashboard
 from profiledb.query import analysis
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES, ingest_files
+from tests.e2e import house
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not (SAMPLES / "transformer_steps.sqlite").exists(), reason="no sample reports here"),
-]
+pytestmark = pytest.mark.browser
 FIRST_ROW: Position = {"x": 60, "y": 50}
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with two reports of training, and one of them without its ranges."""
-    folder = tmp_path_factory.mktemp("training")
-    bare = tmp_path_factory.mktemp("bare") / "without_ranges.sqlite"
-    shutil.copy(SAMPLES / "transformer_steps.sqlite", bare)
-    with closing(sqlite3.connect(bare)) as db, db:
-        db.execute("DELETE FROM NVTX_EVENTS")
-    ingest_files(folder, [bare, *(SAMPLES / f"transformer_{name}.sqlite" for name in ("steps", "training"))])
-    return folder
+@pytest.fixture
+def page(visitor: Page) -> Page:
+    """The tests look with the same page, one after the other."""
+    return visitor
 
 
-@pytest.fixture(scope="module")
-def address(data: Path) -> Iterator[str]:
-    with dashboard({"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off"}) as running:
-        yield running
-
-
-def test_a_click_on_a_kernel_of_compare_draws_how_its_durations_spread(page: Page, address: str, data: Path) -> None:
-    library = Library(data / "library")
-    ids = [library.find(name).id for name in ("transformer_training.sqlite", "transformer_steps.sqlite")]
-    page.goto(f"{address}/compare?report={ids[1]}&other={ids[0]}")
+def test_a_click_on_a_kernel_of_compare_draws_how_its_durations_spread(
+    page: Page, address: str, library: Library
+) -> None:
+    ids = [library.find(name).id for name in (house.TRAINING, house.STEPS)]
+    house.show(page, address, f"/compare?report={ids[1]}&other={ids[0]}")
     charts = page.locator(".js-plotly-plot")
     expect(charts.first).to_be_visible()
     kernels = page.locator(".st-key-compare-kernels [data-testid=stDataFrame]")
@@ -59,12 +39,11 @@ def test_a_click_on_a_kernel_of_compare_draws_how_its_durations_spread(page: Pag
     assert all(drawn)
 
 
-def test_a_click_on_an_iteration_offers_its_stretch_of_time(page: Page, address: str, data: Path) -> None:
-    library = Library(data / "library")
-    report = library.find("without_ranges.sqlite").id
+def test_a_click_on_an_iteration_offers_its_stretch_of_time(page: Page, address: str, library: Library) -> None:
+    report = library.find(house.BARE).id
     rows = analysis.run(library, report, "detected_iterations", {})
     assert len(rows) > 2, "the steps of training repeat the same kernels"
-    page.goto(f"{address}/phases?report={report}")
+    house.show(page, address, f"/phases?report={report}")
     page.get_by_text("Iterations detected from kernels").click()
     table = page.locator(".st-key-detected [data-testid=stDataFrame]")
     expect(table).to_be_visible()

@@ -1,8 +1,8 @@
 """Where the processor's time goes, by test and by kind of work: ``pytest -n 0 -p tests.support.spent --spent FILE``.
 
-The file gets a line of JSON a phase of a test, with CPU seconds (user and system) of this process and of those that it
-started and that ended, and at the end one a kind of work. Sums of files are comparable on a busy machine, where wall
-time is not. Time of a server that a fixture starts counts where it ends.
+The file gets a line of JSON a phase of a test, with CPU seconds (user and system) of this process and of all below it,
+running or ended, and at the end one a kind of work. Sums of files are comparable on a busy machine, where wall time is
+not. Of a kind, what a server took counts where it ends; parts of a browser are told apart, which no parent waits for.
 """
 
 import json
@@ -15,11 +15,16 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 KINDS: defaultdict[str, float] = defaultdict(float)
 TIMES: Counter[str] = Counter()
 LINES: list[dict[str, Any]] = []
+SEEN: dict[psutil.Process, tuple[str, float]] = {}
+"""Kinds and CPU seconds of the processes of browsers, when they were looked at last."""
+PARTS = {f"chromium {kind}" for kind in ("gpu-process", "renderer", "utility", "zygote")}
+"""Those that nobody waits for when they end."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -80,13 +85,39 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _phase(item: pytest.Item, phase: str) -> Generator[None, Any, Any]:
-    before = os.times()
+    before, ran = os.times(), _running()
     try:
         return (yield)
     finally:
         user, system, below, below_system, wall = (b - a for a, b in zip(before, os.times(), strict=True))
-        took = {"self": user + system, "children": below + below_system, "wall": wall}
+        took = {"self": user + system, "children": below + below_system + _running() - ran, "wall": wall}
         LINES.append({"test": item.nodeid, "phase": phase} | took)
+
+
+def _running() -> float:
+    """CPU seconds of the processes below this one that run, of what ended below them, and of all parts of browsers."""
+    took = 0.0
+    for process in psutil.Process().children(recursive=True):
+        try:
+            used, words = process.cpu_times(), process.cmdline()
+        except psutil.Error:
+            continue
+        kind = _part_of_browser(words)
+        if kind:
+            KINDS[kind] += used.user + used.system - SEEN.get(process, (kind, 0.0))[1]
+            SEEN[process] = kind, used.user + used.system
+        if kind not in PARTS:
+            took += sum(used[:4])
+    return took + sum(cpu for kind, cpu in SEEN.values() if kind in PARTS)
+
+
+def _part_of_browser(words: list[str]) -> str:
+    """What a process does for a browser, by its command line: nothing, for most."""
+    if words and Path(words[0]).name == "node":
+        return "playwright"
+    if not words or "chrom" not in words[0]:
+        return ""
+    return next((f"chromium {word[7:]}" for word in " ".join(words).split() if word.startswith("--type=")), "chromium")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

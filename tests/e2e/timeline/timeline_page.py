@@ -6,8 +6,10 @@ import duckdb
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from bench.pages import go, wait_at_rest
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES
+from tests.e2e import house
 
 needed = [
     pytest.mark.browser,
@@ -18,6 +20,7 @@ needed = [
 RANKS = ("ddp_weak_4_rank0", "ddp_weak_4_rank1")
 HOSTILE = "<img src=x onerror=window.ran=1>**b** & gemm"
 NOTHING = "0" * 16
+NOWHERE = "/timeline?report=none"
 
 
 class TimelinePage:
@@ -35,9 +38,23 @@ class TimelinePage:
         self.report = report
 
     def open(self, query: str = "") -> "TimelinePage":
-        """Opens it and waits until the picture is whole."""
-        self.page.goto(f"{self.address}/timeline?report={self.report}{query}")
+        """Opens it and waits until the picture is whole: within its document where the dashboard is open."""
+        path = f"/timeline?report={self.report}{query}"
+        if self.page.url.startswith(f"{self.address}/"):
+            self._leave()
+            go(self.page, path)
+        else:
+            self.page.goto(f"{self.address}{path}")
         return self.settled()
+
+    def _leave(self) -> None:
+        """Turns away, to a report that there is not: what opens next is a timeline that reads its address anew."""
+        wait_at_rest(self.page, house.HEADING)
+        self.page.mouse.move(0, 0)
+        go(self.page, NOWHERE)
+        expect(self.page.get_by_text("No report is called")).to_be_visible()
+        expect(self.plot).to_have_count(0)
+        self.page.evaluate("() => delete window.__warpdeck_timeline")
 
     def settled(self) -> "TimelinePage":
         """Waits until the picture shows all that there is for the window."""

@@ -1,0 +1,117 @@
+"""Every page, one after the other: it opens by its address, works under the policy, and breaks no rule of axe-core."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Response, expect
+
+from app.pages import VIEWS, at
+from app.ui.charts import Theme
+from bench.pages import turn, wait_at_rest
+from profiledb.report.catalog import LAUNCHES
+from profiledb.report.library import Library
+from tests.e2e import house
+from tests.e2e.test_accessibility import broken
+from tests.support import sweep
+
+pytestmark = pytest.mark.browser
+SHOWS = {
+    "attention": house.ATTENTION, "timer_check": house.ENERGY, "energy": house.ENERGY, "cpu_gpu": house.TASKS,
+    "scaling": house.PARALLEL, "ncu": house.LAUNCHES,
+}  # fmt: skip
+"""The report on which a page has most to show; the others show the training, or what was measured of it."""
+EVERY = ["", *(view.url for view in VIEWS)]
+DRAWN = '[data-testid="stDataFrame"] canvas, .js-plotly-plot .main-svg, [data-testid="stTable"], canvas.plot'
+COUNT = """() => {
+  window.violations = [];
+  document.addEventListener('securitypolicyviolation', e => {
+    window.violations.push(e.violatedDirective + ' ' + e.blockedURI);
+  });
+}"""
+EMPTY = "[...document.images].filter(one => one.complete && !one.naturalWidth).map(one => one.src)"
+FONTS = "document.fonts.ready.then(() => [...document.fonts].map(font => font.status))"
+
+
+class Walk:
+    """A browser's page that goes from page to page of the dashboard, within one document where it can."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        self.address = address
+        self.theme: Theme | None = None
+        self.said: list[str] = []
+        page.on("console", self._note)
+        page.on("response", self._look)
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.add_init_script(f"({COUNT})()")
+
+    def _note(self, message: ConsoleMessage) -> None:
+        if message.type == "error" or "Content Security Policy" in message.text.replace("-", " "):
+            self.said.append(message.text)
+
+    def _look(self, answer: Response) -> None:
+        if answer.status >= 400:
+            self.said.append(f"{answer.status} {answer.url}")
+
+    def open(self, path: str, theme: Theme, by_link: bool) -> None:
+        """Shows a page: in a document of its own where it is opened by a link, or the theme is another one."""
+        if by_link or theme != self.theme:
+            self.theme = theme
+            self.page.emulate_media(color_scheme=theme)
+            self.page.goto(self.address + path)
+            wait_at_rest(self.page, house.HEADING)
+        else:
+            turn(self.page, path, house.HEADING)
+
+    def wrong(self) -> list[str]:
+        """What was said of errors and violations since this was asked last."""
+        violations: list[str] = self.page.evaluate("window.violations.splice(0)")
+        said, self.said[:] = [*self.said, *violations], []
+        return said
+
+
+@pytest.fixture(scope="module")
+def walk(context: BrowserContext, address: str) -> Iterator[Walk]:
+    page = context.new_page()
+    page.set_default_timeout(120_000)
+    yield Walk(page, address)
+    page.close()
+
+
+def turns() -> Iterator[tuple[Theme, str]]:
+    """A sweep: a run has each page in one theme, ``make test-all`` in both."""
+    themes: tuple[Theme, ...] = ("light", "dark")
+    for number, theme in enumerate(themes):
+        yield from ((theme, url) for url in sweep.part(EVERY, 4 + number, parts=2))
+
+
+def shown(url: str) -> str:
+    """The name of the report that a page is opened with."""
+    return SHOWS.get(url, house.MEASURED if at(url).subject == LAUNCHES else house.TRAINING)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("theme", "url"), list(turns()))
+def test_a_page_opens_under_the_policy_and_breaks_no_rule(walk: Walk, library: Library, theme: Theme, url: str) -> None:
+    """A sweep over links: a fourth of the pages has a document of its own."""
+    page, query, name = walk.page, "", ""
+    if url:
+        wanted = library.find(name := shown(url))
+        assert wanted.id != library.list()[0].id, "it is not the report that a page without a link would show"
+        more = {"kernel": "&kernel=1", "compare": f"&other={library.find(house.ENERGY).id}"}
+        query = f"?report={wanted.id}{more.get(url, '')}"
+    walk.open(f"/{url}{query}", theme, by_link=url in sweep.part(EVERY, 5, parts=4))
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    expect(page.get_by_text("Something went wrong")).to_have_count(0)
+    expect(page).to_have_url(re.compile(re.escape(f"/{url}{query}") + "(&|$)"))
+    expect(page.get_by_test_id("stMain")).to_contain_text(name)
+    if url == "findings":
+        page.get_by_text(re.compile(r"^Evidence \(\d+\)$")).first.click()
+    expect(page.locator(DRAWN).first).to_be_attached()
+    expect(page.get_by_test_id("stLogo").or_(page.get_by_test_id("stSidebarLogo")).first).to_be_attached()
+    assert "error" not in page.evaluate(FONTS)
+    assert page.evaluate(EMPTY) == []
+    assert page.evaluate("getComputedStyle(document.querySelector('.stApp')).fontVariantNumeric") == "tabular-nums"
+    assert broken(page) == []
+    assert walk.wrong() == []
