@@ -3,6 +3,10 @@
 The parts are the same for all processes of a run, and change by the day (UTC), so that each case has its turn within
 ``PARTS`` days. A whole run, ``make test-all``, takes all of them. ``WARPDECK_TEST_SWEEPS`` is ``all``, or the number of
 a day as pytest prints it first, which has that day's parts again.
+
+``sweep(parts=3)`` marks a test of many cases, which are counted by themselves. ``sweep(parts=4, of="module")`` marks
+several tests of a module that take seconds each: of them together a run takes a fourth. Whatever bears no mark always
+runs. In a module that is asked for by its name everything does.
 """
 
 import os
@@ -34,6 +38,7 @@ def part(cases: Iterable[Case], key: int = 0, parts: int = PARTS) -> list[Case]:
 
     ``key`` is a number of what they are cases of, so that not everything has the same turn.
     """
+    assert parts % 7, "where tests run on working days alone, some parts would never have their turn"
     every = list(cases)
     if whole() or not every:
         return every
@@ -46,18 +51,27 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is marked ``sweep`` and has not its turn: cases of a function, counted one after the other.
+    """Leaves out what is marked ``sweep`` and has not its turn: cases are counted one after the other.
 
     One that is asked for alone runs.
     """
-    cases: dict[str, list[pytest.Item]] = {}
+    named = {argument.partition("::")[0] for argument in config.args}  # modules alone: folders are asked for often
+    swept: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("sweep"):
-            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    out = {item for name, ones in cases.items() for item in left_out(ones, zlib.crc32(name.encode()))}
+        if (name := _sweep_of(item)) and name not in named:
+            swept.setdefault(name, []).append(item)
+    out = {item for name, ones in swept.items() for item in left_out(ones, zlib.crc32(name.encode()))}
     if out:
         items[:] = [item for item in items if item not in out]
         config.hook.pytest_deselected(items=list(out))
+
+
+def _sweep_of(item: pytest.Item) -> str:
+    """What the case is counted in: the id of its function, or the path of its module; none where it always runs."""
+    marker = item.get_closest_marker("sweep")
+    if marker is None:
+        return ""
+    return item.nodeid.partition("::" if marker.kwargs.get("of") == "module" else "[")[0]
 
 
 def left_out(cases: Sequence[pytest.Item], key: int) -> set[pytest.Item]:
