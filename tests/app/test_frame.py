@@ -56,6 +56,7 @@ def test_a_compute_report_has_its_own_pages(dashboard: Dashboard, library: Libra
     assert list(links(at)) == ["Library", "Findings", "Kernel profiles", "Roofline"]
 
 
+@pytest.mark.sweep(parts=3)
 @pytest.mark.parametrize(
     ("old", "title"), [("split", "Phases"), ("timings", "Timer check"), ("crossover", "CPU vs GPU")]
 )
