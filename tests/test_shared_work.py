@@ -146,7 +146,7 @@ def test_a_library_takes_over_the_connection_of_one_that_is_gone(
     connection = first._attached._db
     del first
     gc.collect()
-    assert [db for db, _ in pooled._free] == [connection]
+    assert [db for db, *_ in pooled._free] == [connection]
     second = one_kernel(2)
     assert second._attached._db is connection
     second._attached.reconnect()
@@ -158,4 +158,4 @@ def test_a_library_takes_over_the_connection_of_one_that_is_gone(
     used.execute("CREATE TABLE memory.left_behind (a INTEGER)")
     del dirty
     gc.collect()
-    assert used not in [db for db, _ in pooled._free]
+    assert used not in [db for db, *_ in pooled._free]

@@ -34,6 +34,7 @@ def stored(data: Path) -> Library:
     return Library(data / "library")
 
 
+@pytest.mark.sweep(parts=3, of="more of pages")
 @needs_samples
 def test_the_sample_in_all_lengths(dashboard: Dashboard, data: Path) -> None:
     report = stored(data).find("attention.nsys-rep").id

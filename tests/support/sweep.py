@@ -5,13 +5,13 @@ The parts are the same for all processes of a run, and change by the day (UTC), 
 a day as pytest prints it first, which has that day's parts again.
 
 ``sweep(parts=3)`` marks a test of many cases, which are counted by themselves. ``sweep(parts=4, of="module")`` marks
-several tests of a module that take seconds each: of them together a run takes a fourth. Whatever bears no mark always
-runs. In a module that is asked for by its name everything does.
+several tests of a module that take seconds each: of them together a run takes a fourth; with any other name for ``of``,
+of all that say the same one. Whatever bears no mark always runs. In a module that is asked for by its name all do.
 """
 
 import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     named = {argument.partition("::")[0] for argument in config.args}  # modules alone: folders are asked for often
     swept: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if (name := _sweep_of(item)) and name not in named:
+        if name := _sweep_of(item, named):
             swept.setdefault(name, []).append(item)
     out = {item for name, ones in swept.items() for item in left_out(ones, zlib.crc32(name.encode()))}
     if out:
@@ -66,12 +66,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=list(out))
 
 
-def _sweep_of(item: pytest.Item) -> str:
-    """What the case is counted in: the id of its function, or the path of its module; none where it always runs."""
-    marker = item.get_closest_marker("sweep")
-    if marker is None:
+def _sweep_of(item: pytest.Item, named: Collection[str]) -> str:
+    """What a case is counted in: the id of its function, its module, or what its mark says; none where it runs."""
+    marker, module = item.get_closest_marker("sweep"), item.nodeid.partition("::")[0]
+    of = marker.kwargs.get("of", "function") if marker else ""
+    if not of or (of != "function" and module in named):
         return ""
-    return item.nodeid.partition("::" if marker.kwargs.get("of") == "module" else "[")[0]
+    return {"function": item.nodeid.partition("[")[0], "module": module}.get(of, of)
 
 
 def left_out(cases: Sequence[pytest.Item], key: int) -> set[pytest.Item]:
