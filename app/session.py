@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from profiledb.report.library import Library, find
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
 
+_ANSWERS = Answers()
 _LAST = "last_report"
 _SELECTED = "selected"
 
@@ -33,8 +35,10 @@ def settings() -> Settings:
 
 def library() -> Library:
     """The library; one object a server, shared by all sessions. The inbox is there as soon as a page names it."""
-    settings().inbox.mkdir(parents=True, exist_ok=True)
-    return _library(settings().library)
+    known = settings()
+    if not known.inbox.is_dir():
+        known.inbox.mkdir(parents=True, exist_ok=True)
+    return _library(known.library)
 
 
 def editing() -> Library:
@@ -47,7 +51,7 @@ def editing() -> Library:
     return library()
 
 
-@st.cache_resource(show_spinner=False)
+@cache
 def _library(folder: Path) -> Library:
     return Library(folder)
 
@@ -58,7 +62,7 @@ def reports() -> list[Manifest]:
     return list(_reports(shelf.folder, shelf.catalog.version()))
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@lru_cache(maxsize=4)
 def _reports(folder: Path, version: tuple[int, int]) -> tuple[Manifest, ...]:  # noqa: ARG001 (part of the key)
     return tuple(_library(folder).list())
 
@@ -69,7 +73,7 @@ def jobs() -> list[Job]:
     return list(_jobs(shelf.folder, shelf.catalog.version()))
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@lru_cache(maxsize=4)
 def _jobs(folder: Path, version: tuple[int, int]) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
     return tuple(_library(folder).catalog.jobs())
 
@@ -80,7 +84,7 @@ def labels() -> dict[str, list[str]]:
     return dict(_labels(shelf.folder, shelf.catalog.version()))
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@lru_cache(maxsize=4)
 def _labels(folder: Path, version: tuple[int, int]) -> dict[str, list[str]]:  # noqa: ARG001 (part of the key)
     return _library(folder).catalog.labels()
 
@@ -91,7 +95,7 @@ def links() -> dict[str, str]:
     return dict(_links(shelf.folder, shelf.catalog.version()))
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@lru_cache(maxsize=4)
 def _links(folder: Path, version: tuple[int, int]) -> dict[str, str]:  # noqa: ARG001 (part of the key)
     return _library(folder).catalog.links()
 
@@ -171,12 +175,7 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     Answers are those of all sessions (profiledb.query.shared), and of the server before (profiledb.query.kept).
     """
     shelf = library()
-    return _answers().answer(shelf, request.build(shelf, report_id, name, params))
-
-
-@st.cache_resource(show_spinner=False)
-def _answers() -> Answers:
-    return Answers()
+    return _ANSWERS.answer(shelf, request.build(shelf, report_id, name, params))
 
 
 def has_sidecar(report_id: str, kind: sidecar.Kind) -> bool:
@@ -202,7 +201,7 @@ def missing(report_id: str) -> list[Capture]:
     return list(_missing(library().folder, report_id, stamp(report_id)))
 
 
-@st.cache_resource(show_spinner=False, max_entries=512)
+@lru_cache(maxsize=512)
 def _missing(folder: Path, report_id: str, stamp: int) -> tuple[Capture, ...]:  # noqa: ARG001 (part of the key)
     with _library(folder).cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
         return tuple(captures.missing(cursor))

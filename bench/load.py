@@ -24,6 +24,10 @@ from bench.pages import MAIN, Server, server
 SESSIONS = 50
 CLICKS = 4
 """Changes of page of each session, one after the other without a pause."""
+PAUSE_S = 10.0
+"""Between two clicks of somebody who reads what they see."""
+_REMEMBERED_RUNS = 2
+"""For so many runs a browser keeps what it was sent and may be sent again (global.maxCachedMessageAge)."""
 _REPEAT = 5
 _TIMEOUT_S = 300.0
 
@@ -40,9 +44,13 @@ class ViewTime:
 
 @dataclass(frozen=True)
 class Crowd:
-    """What many sessions had that click without pause: views a second, waits (s), errors, server memory (bytes)."""
+    """What many sessions had that click: views a second, waits (s), errors, server memory (bytes).
+
+    With a pause they begin one after the other within it, and click once in each.
+    """
 
     sessions: int
+    pause_s: float
     views: int
     seconds: float
     cpu_s: float
@@ -53,10 +61,12 @@ class Crowd:
 
 
 class Session:
-    """A page that somebody has open."""
+    """A page that somebody has open. It says what it has already, as browsers do, and is not sent that again."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
+        self._has: dict[str, int] = {}
+        self._runs = 0
         self.sent_bytes = 0
 
     def look(self, path: str) -> bool:
@@ -65,6 +75,7 @@ class Session:
         message = BackMsg()
         message.rerun_script.page_name = page
         message.rerun_script.query_string = query
+        message.rerun_script.cached_message_hashes.extend(self._has)
         self._socket.send(message.SerializeToString())
         self.sent_bytes, good = 0, True
         while True:
@@ -73,9 +84,13 @@ class Session:
             self.sent_bytes += len(data)
             said = ForwardMsg.FromString(data)
             kind = said.WhichOneof("type")
+            if said.metadata.cacheable or kind == "ref_hash":
+                self._has[said.hash or said.ref_hash] = self._runs
             if kind == "delta" and said.delta.new_element.WhichOneof("type") == "exception":
                 good = False
             if kind == "script_finished" and said.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                self._runs += 1
+                self._has = {one: run for one, run in self._has.items() if run > self._runs - _REMEMBERED_RUNS}
                 return good
 
 
@@ -114,23 +129,28 @@ def _view(running: Server, path: str) -> ViewTime:
         return ViewTime(path, first[0], statistics.median(warm), one.sent_bytes)
 
 
-def measure_crowd(env: Mapping[str, str], paths: Sequence[str], sessions: int = SESSIONS, main: Path = MAIN) -> Crowd:
-    """Have many sessions click through pages without pause, from the start of a new server on."""
+def measure_crowd(
+    env: Mapping[str, str], paths: Sequence[str], sessions: int = SESSIONS, main: Path = MAIN, pause_s: float = 0.0
+) -> Crowd:
+    """Have many sessions click through pages, from the start of a new server on."""
     with server(env, {"address": "127.0.0.1"}, main) as running, ThreadPoolExecutor(sessions) as pool:
         began, before = time.monotonic(), _cpu_s(running.pid)
         each = [[paths[(number + click) % len(paths)] for click in range(CLICKS)] for number in range(sessions)]
-        done = [look for one in pool.map(lambda own: _clicks(running.address, own), each) for look in one]
+        starts = [began + pause_s * number / sessions for number in range(sessions)]
+        clicks = pool.map(lambda own, start: _clicks(running.address, own, start, pause_s), each, starts)
+        done = [look for one in clicks for look in one]
         seconds, cpu = time.monotonic() - began, _cpu_s(running.pid) - before
         resident = int(psutil.Process(running.pid).memory_info().rss)
     waits = sorted(wait for wait, _ in done)
     p50, p95 = (waits[min(len(waits) - 1, int(share * len(waits)))] for share in (0.5, 0.95))
-    return Crowd(sessions, len(done), seconds, cpu, p50, p95, sum(not good for _, good in done), resident)
+    return Crowd(sessions, pause_s, len(done), seconds, cpu, p50, p95, sum(not good for _, good in done), resident)
 
 
-def _clicks(address: str, paths: Sequence[str]) -> list[tuple[float, bool]]:
+def _clicks(address: str, paths: Sequence[str], start: float, pause_s: float) -> list[tuple[float, bool]]:
     found = []
     with session(address) as one:
-        for path in paths:
+        for number, path in enumerate(paths):
+            time.sleep(max(0.0, start + number * pause_s - time.monotonic()))
             began = time.monotonic()
             good = one.look(path)
             found.append((time.monotonic() - began, good))

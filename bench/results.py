@@ -52,9 +52,9 @@ navigation to a script at rest with the page's main table or chart in sight. Med
 
 ## Load
 
-One new server without a browser, the report with the most kernels, nothing prepared: processor time of the server for
-its first look at each page in turn and for a further one, and what that sends. Then {sessions} sessions that click
-from page to page without pause, from the start of another server on.
+One new server without a browser, the report with the most kernels, prepared as the worker does once it has nothing else
+to do: processor time of the server for its first look at each page in turn and for a further one, and what that sends.
+Then {sessions} sessions that click from page to page, each from the start of another server on.
 
 {load}
 """
@@ -116,18 +116,22 @@ def page_table(times: Sequence[PageTime]) -> list[str]:
     return lines
 
 
-def load_table(views: Sequence[ViewTime], crowd: Crowd) -> list[str]:
-    """Return the table of processor time a view, and a line of what many sessions had."""
+def load_table(views: Sequence[ViewTime], crowds: Sequence[Crowd]) -> list[str]:
+    """Return the table of processor time a view, and a line of what many sessions had, for each way to click."""
     lines = ["| page | first look, CPU | further look, CPU | sent |", "|---|---:|---:|---:|"]
     for item in views:
         path = item.path.partition("?")[0]
         lines.append(f"| {path} | {item.first_s:.2f} s | {item.warm_s:.3f} s | {item.sent_bytes / 1000:.0f} kB |")
-    told = (
-        f"{crowd.sessions} sessions: {crowd.views} views, {crowd.views / crowd.seconds:.1f} a second,"
+    return [*lines, "", *(f"- {_crowd(crowd)}" for crowd in crowds)]
+
+
+def _crowd(crowd: Crowd) -> str:
+    how = f"a click every {crowd.pause_s:g} s" if crowd.pause_s else "without pause"
+    return (
+        f"{crowd.sessions} sessions, {how}: {crowd.views} views, {crowd.views / crowd.seconds:.1f} a second,"
         f" {crowd.cpu_s / crowd.views:.3f} s of CPU each; p50 {crowd.p50_s:.1f} s, p95 {crowd.p95_s:.1f} s,"
         f" {crowd.errors} errors; server memory {_mib(crowd.resident_bytes)}."
     )
-    return [*lines, "", told]
 
 
 def query_table(times: Sequence[QueryTime]) -> list[str]:

@@ -23,9 +23,11 @@ from bench.ingestion import (
     report_ids,
     stats_of_sqlite,
 )
-from bench.load import Crowd, ViewTime, measure_crowd, measure_views
+from bench.load import PAUSE_S, Crowd, ViewTime, measure_crowd, measure_views
 from bench.pages import PageTime, measure_pages
 from bench.queries import QueryTime, measure_queries
+from profiledb.report.library import Library
+from profiledb.studies import opening
 
 ROOT = Path(__file__).resolve().parent.parent
 LAUNCHES = 1000
@@ -115,13 +117,13 @@ def measure_report_pages(folder: Path, chosen: argparse.Namespace) -> list[PageT
     )
 
 
-def measure_load(folder: Path, chosen: argparse.Namespace) -> tuple[list[ViewTime], Crowd]:
+def measure_load(folder: Path, chosen: argparse.Namespace) -> tuple[list[ViewTime], list[Crowd]]:
     """Ingest the largest synthetic report and measure what looks at its pages cost the server."""
     tables = folder / f"load_{max(chosen.kernels)}"
     generate(Options(max(chosen.kernels)), tables, "parquetdir")
     env, ids = _served((tables,), folder / "load")
     paths = [page.format(id=ids[0]) for page in CROWD_PAGES]
-    return measure_views(env, paths), measure_crowd(env, paths)
+    return measure_views(env, paths), [measure_crowd(env, paths, pause_s=pause_s) for pause_s in (0.0, PAUSE_S)]
 
 
 def _sidecars(report: Path) -> Iterator[Path]:
@@ -140,10 +142,12 @@ def _pages_of(files: tuple[Path, ...], folder: Path, pages: Sequence[str], repea
 
 
 def _served(files: tuple[Path, ...], folder: Path) -> tuple[dict[str, str], list[str]]:
-    """Ingest files; return the environment of a server of theirs, and the ids of the reports."""
+    """Ingest files and prepare their first look, as the worker does; a server's environment, and the reports' ids."""
     folder.mkdir()
     inbox, library = folder / "inbox", folder / "library"
     ingest(files, inbox, library)
+    for report_id in report_ids(library):
+        opening.prepare(Library(library), report_id)
     env = {
         "WARPDECK_INBOX": str(inbox),
         "WARPDECK_LIBRARY": str(library),

@@ -17,7 +17,7 @@ def bar(rows: pd.DataFrame, *, key: str) -> list[charts.Part]:
             f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} launches",
             colors.get(row["class"], colors[OTHER]),
         )
-        for _, row in rows.iterrows()
+        for row in rows.to_dict("records")
     ]
     draw.chart(charts.share_bar(parts, theme.theme()), key)
     return parts

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GROUND, Theme, channels, frame, readable_on
-from app.ui.figures import kept
+from app.ui.kept import kept
 
 ROW_PX = 26
 _ROOT = {"light": "#dfe3e8", "dark": "#2d343e"}

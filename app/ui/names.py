@@ -21,6 +21,10 @@ BOX_PX = 32
 MOST_CHARACTERS = 200_000
 """Of all whole names of a table together; beyond, the card shows what the cells hold."""
 
+_TIMES = ("total_ns", "duration_ns")
+NEEDED = frozenset({"name", "demangled", *_TIMES})
+"""The columns that tell whole names."""
+
 _APP = Path(__file__).resolve().parents[1]
 _PACKAGE, _COMPONENT = "warpdeck", "names"
 
@@ -67,7 +71,7 @@ def whole(frame: pd.DataFrame) -> dict[str, str]:
     """
     if not {"name", "demangled"} <= {*frame.columns}:
         return {}
-    time = next((one for one in ("total_ns", "duration_ns") if one in frame.columns), None)
+    time = next((one for one in _TIMES if one in frame.columns), None)
     rows = frame[["name", "demangled", *([time] if time else [])]].dropna().drop_duplicates()
     shared = rows["name"].duplicated(keep=False)
     keys = rows["name"].map(fmt.visible)

@@ -26,7 +26,7 @@ def share_bar(rows: pd.DataFrame, column: str, amount: str, titles: dict[str, st
         charts.Part(
             titles.get(row[column], row[column]), float(row["share_pct"]), fmt.duration(row[amount]), color(row[column])
         )
-        for _, row in rows.iterrows()
+        for row in rows.to_dict("records")
     ]
     draw.chart(charts.share_bar(parts, theme.theme()), key)
 

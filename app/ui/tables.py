@@ -10,10 +10,14 @@ import streamlit as st
 from app.ui import format as fmt
 from app.ui import names, spreadsheet, theme, written
 from app.ui.heads import Col, Kind
+from app.ui.kept import kept
 
 ROW_PX = 32
 SCREEN = 20
 """Rows that a screen has room for; a longer table scrolls by itself."""
+
+_Parts = tuple[Any, dict[str, Any], dict[str, str]]
+"""Cells with their words, columns, and whole names by what cells say."""
 
 Selects = list[Literal["single-row", "single-cell"]]
 SELECTION: Selects = ["single-row", "single-cell"]
@@ -71,7 +75,7 @@ def table(
         The position in ``frame`` of the selected row, or None.
     """
     present = [c for c in columns if c.name in frame.columns]
-    shown, config = drawn(frame, present, written.styler)
+    shown, config, whole = _parts(frame, present)
     leading = [c.name for c in present if c.click]
     event: Any = st.dataframe(
         shown,
@@ -84,12 +88,25 @@ def table(
         selection_mode=BY_NAME if leading else SELECTION,
         placeholder="–",
     )
-    raw = frame[[c.name for c in present] + [name for name in hidden if name in frame.columns]]
+    raw = [c.name for c in present] + [name for name in hidden if name in frame.columns]
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(f"{len(frame):,} row" + ("" if len(frame) == 1 else "s"), width="content")
-        counts = _names(frame, present, config, key, opens=select)
-        _download(lambda: spreadsheet.csv_text(raw).encode(), download, key)
+        counts = _names(whole, present, config, key, opens=select)
+        _download(lambda: spreadsheet.csv_text(frame[raw]).encode(), download, key)
     return _chosen(event.selection, len(frame), leading) if select and counts else None
+
+
+def _parts(frame: pd.DataFrame, columns: Sequence[Col]) -> _Parts:
+    """What a table takes: built once, unless it is so long that keeping it would push out everything else."""
+    if len(frame) * len(columns) > MOST_WRITTEN:
+        return (*drawn(frame, columns), names.whole(frame))
+    wanted = [name for name in frame.columns if name in names.NEEDED or any(c.name == name for c in columns)]
+    return _built(frame[wanted], tuple(columns), theme.class_titles(), theme.class_colors())
+
+
+@kept
+def _built(frame: pd.DataFrame, columns: Sequence[Col], *classes: Mapping[str, str]) -> _Parts:  # noqa: ARG001 (key)
+    return (*drawn(frame, columns, written.styler), names.whole(frame))
 
 
 def _style(cells: pd.DataFrame, words: Any) -> Any:
@@ -132,7 +149,9 @@ def _chosen(selection: Any, rows: int, leading: Sequence[str]) -> int | None:
     return int(picked[0]) if picked and picked[0] < rows else None
 
 
-def _names(frame: pd.DataFrame, columns: Sequence[Col], config: Mapping[str, Any], key: str, *, opens: bool) -> bool:
+def _names(
+    whole: Mapping[str, str], columns: Sequence[Col], config: Mapping[str, Any], key: str, *, opens: bool
+) -> bool:
     """The card with whole names, where the table has names or leads anywhere; whether a chosen cell counts."""
     named = [c for c in columns if _name_px(c)]
     if not named and not opens:
@@ -142,7 +161,7 @@ def _names(frame: pd.DataFrame, columns: Sequence[Col], config: Mapping[str, Any
         names=[config[c.name]["label"] for c in named],
         widths={config[c.name]["label"]: c.width for c in columns if isinstance(c.width, int)},
         row_px=ROW_PX,
-        whole=names.whole(frame),
+        whole=whole,
         opens=opens,
         boxes=opens and not any(c.click for c in columns),
     )

@@ -40,7 +40,7 @@ def theme() -> Theme:
 
 def class_colors() -> dict[str, str]:
     """The colour of each kernel class in this visitor's theme, ``#RRGGBB`` by the class's name."""
-    return classes.colors(_classes(config.load().classes), theme())
+    return dict(_colors(config.load().classes, theme()))
 
 
 def work_colors() -> dict[str, str]:
@@ -55,7 +55,7 @@ def category_colors() -> list[str]:
 
 def class_titles() -> dict[str, str]:
     """What people read for each kernel class, in the order in which charts stack them."""
-    return {c.name: c.title for c in _classes(config.load().classes)}
+    return dict(_titles(config.load().classes))
 
 
 def tint(color: str) -> str:
@@ -73,3 +73,13 @@ def tint(color: str) -> str:
 @cache
 def _classes(override: Path | None) -> list[classes.KernelClass]:
     return classes.load(override)
+
+
+@cache
+def _colors(override: Path | None, chosen: Theme) -> dict[str, str]:
+    return classes.colors(_classes(override), chosen)
+
+
+@cache
+def _titles(override: Path | None) -> dict[str, str]:
+    return {one.name: one.title for one in _classes(override)}

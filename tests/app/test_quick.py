@@ -1,4 +1,4 @@
-"""What makes a rerun cheap: the words of tables without pandas' layout, and figures that are built once."""
+"""What makes a rerun cheap: the words of tables without pandas' layout, and what is built once."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pytest
 from streamlit.elements.lib.pandas_styler_utils import marshall_styler
 from streamlit.proto.ArrowData_pb2 import ArrowData
 
-from app.ui import charts, figures, written
+from app.ui import charts, heads, kept, tables, written
 from app.ui import format as fmt
 
 CELLS = pd.DataFrame(
@@ -46,7 +46,7 @@ def test_the_words_are_those_of_pandas(words: dict[str, Any], rows: int) -> None
 def test_a_figure_is_built_once_from_equal_values() -> None:
     built: list[int] = []
 
-    @figures.kept
+    @kept.kept
     def build(rows: pd.DataFrame, theme: str) -> go.Figure:
         built.append(len(rows))
         return go.Figure(go.Scatter(x=rows["count"].tolist(), name=theme))
@@ -60,10 +60,31 @@ def test_a_figure_is_built_once_from_equal_values() -> None:
     assert built == [3, 3, 3]
 
 
-def test_figures_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "_shelf", figures._Shelf())
-    monkeypatch.setattr(figures, "MOST_BYTES", 100_000)
+def test_a_table_is_built_once_from_equal_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_shelf", kept._Shelf())
+    columns = [heads.Col("name", "Name"), heads.Col("ns", "Time", kind="duration")]
+    shown, config, whole = tables._parts(CELLS, columns)
+    other = CELLS.assign(share=0.5).copy(deep=True)  # a column that the table does not have
+    assert tables._parts(other, columns)[0] is shown
+    assert sent(shown) == sent(tables.drawn(CELLS, columns, written.styler)[0])
+    assert config["ns"]["label"] == "Time"
+    assert whole == {}
+    changed = tables._parts(CELLS.assign(ns=[1, 2, 3]), columns)[0]
+    assert sent(changed) != sent(shown)
+    assert tables._parts(CELLS, columns[:1])[0] is not shown
+
+
+def test_a_long_table_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_shelf", kept._Shelf())
+    rows = pd.DataFrame({"ns": range(tables.MOST_WRITTEN + 1)})
+    tables._parts(rows, [heads.Col("ns", "Time", kind="duration")])
+    assert not kept._shelf._things
+
+
+def test_what_is_kept_is_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "_shelf", kept._Shelf())
+    monkeypatch.setattr(kept, "MOST_BYTES", 100_000)
     for number in range(40):
         charts.share_bar([charts.Part(f"part {number}", 100.0, "", "#112233")], "light")
-    assert 1 < len(figures._shelf._figures) <= 5
-    assert figures._shelf._bytes <= 100_000
+    assert 1 < len(kept._shelf._things) <= 5
+    assert kept._shelf._bytes <= 100_000

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, NEUTRAL, Theme, duration_ticks, faded, frame, round_duration
-from app.ui.figures import kept
+from app.ui.kept import kept
 
 _LINK = {"light": "rgba(49, 51, 63, 0.35)", "dark": "rgba(250, 250, 250, 0.35)"}
 _ROW_PX = 24

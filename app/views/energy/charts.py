@@ -7,7 +7,7 @@ from plotly.subplots import make_subplots
 from app.ui import charts
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GREY, GROUND, MARK, Theme, faded
-from app.ui.figures import kept
+from app.ui.kept import kept
 
 _WIDE = 0.012
 """Share of the width that a character of a range's name takes."""

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import NS_PER_X, Theme, frame, legend_above
-from app.ui.figures import kept
+from app.ui.kept import kept
 
 
 @kept

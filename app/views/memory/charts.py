@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, MARK, NS_PER_X, Theme, faded, frame, legend_above
-from app.ui.figures import kept
+from app.ui.kept import kept
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
 """A mark a direction besides its colour, for those who cannot tell the colours apart."""

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import FONT_PX, Theme, frame, readable_on
-from app.ui.figures import kept
+from app.ui.kept import kept
 
 _BAR_PX = 30
 _LABEL_PCT = 7.0

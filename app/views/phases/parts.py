@@ -1,10 +1,9 @@
 """What the split of one report and that of two share: bars, titles, the choice between shares and times."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from app.ui import bound, draw, theme
@@ -69,12 +68,13 @@ def _legend(names: Sequence[str]) -> None:
 def _bar(side: Side, phase: str, *, time: bool, by_pass: bool) -> Bar:
     rows = side.by_phase[side.by_phase["phase"] == phase]
     column = "pass_ns" if by_pass else "total_ns"
-    pieces = [_piece(row, side, time=time, column=column) for _, row in rows.iterrows()]
+    names = theme.class_titles()
+    pieces = [_piece(row, names, side, time=time, column=column) for row in rows.to_dict("records")]
     return Bar(titles().get(phase, phase), side.label, pieces)
 
 
-def _piece(row: "pd.Series[Any]", side: Side, *, time: bool, column: str) -> Piece:
-    name = theme.class_titles().get(row["class"], row["class"])
+def _piece(row: Mapping[Hashable, Any], names: Mapping[str, str], side: Side, *, time: bool, column: str) -> Piece:
+    name = names.get(row["class"], row["class"])
     lines = [
         f"<b>{fmt.plotly_text(name)}</b>" + (f", {fmt.plotly_text(side.label)}" if side.label else ""),
         f"{fmt.percent(row['phase_pct'])} of the bar, {fmt.percent(row['share_pct'])} of all kernel time",

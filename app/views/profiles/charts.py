@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, MARK, NEUTRAL, Theme, faded, frame
-from app.ui.figures import kept
+from app.ui.kept import kept
 
 ROW_PX = 24
 _LETTER_PX = 6.3

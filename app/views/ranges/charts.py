@@ -17,7 +17,7 @@ from app.ui.charts import (
     frame,
     log_durations,
 )
-from app.ui.figures import kept
+from app.ui.kept import kept
 
 BARS = 40
 """Up to so many instances of one thread are bars, more are points."""

@@ -9,6 +9,7 @@ from app.ui import bound, draw, theme
 from app.ui import format as fmt
 from app.ui import icicle as boxes
 from app.ui.icicle import Node
+from app.ui.kept import kept
 from profiledb.studies import opening
 
 MOST = opening.TREE_BOXES
@@ -66,6 +67,7 @@ def _caption(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> str:
     return f"{how} Empty space below a range is its self time.{more} Click a box to zoom in, the top bar to zoom out."
 
 
+@kept
 def nodes(rows: pd.DataFrame, facts: "pd.Series[Any]", measure: str) -> list[Node]:
     """The boxes: what is too small, or not in ``rows``, is merged into one of its parent that is called other."""
     whole = fmt.number(facts[measure]) or 0.0

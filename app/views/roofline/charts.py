@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, GREY, Theme, faded, frame
-from app.ui.figures import kept
+from app.ui.kept import kept
 from app.views.roofline.labels import Room, Spot
 from app.views.roofline.points import Point, draw_points, legend, name_largest, take, write
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GREY, Theme, faded, frame, readable_on
-from app.ui.figures import kept
+from app.ui.kept import kept
 
 PARTS = {"compute_ns": "Compute", "exposed_ns": "Exposed communication", "copy_ns": "Memcpy", "idle_ns": "Idle"}
 """What a step is made of, in the order in which it is stacked."""
