@@ -5,7 +5,7 @@ RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends make python3 python3-venv \
  && rm -rf /var/lib/apt/lists/*
 
-# nsys and ncu come from Debian's non-free component: NVIDIA's licence applies to them, not Warpdeck's.
+# nsys and ncu come from Debian's non-free component: NVIDIA's license applies to them, not Warpdeck's.
 COPY scripts/install_nsight.sh /tmp/
 RUN /tmp/install_nsight.sh /opt/nsight && rm -rf /tmp/install_nsight.sh /var/lib/apt/lists/*
 

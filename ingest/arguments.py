@@ -4,21 +4,24 @@ import argparse
 
 SUMMARY = "convert the reports of the inbox"
 ABOUT = (
-    "Watches the inbox and converts the reports that arrive. The dashboard starts such a worker by itself; this is one"
-    " without a dashboard, or for one pass (--once)."
+    "Watches the inbox and converts the reports that arrive. The dashboard starts such a worker by itself. This command"
+    " runs one without a dashboard, or for one pass (--once)."
 )
 EXAMPLE = "--once --strict --inbox reports/"
 EPILOG = (
     f"Example: %(prog)s {EXAMPLE}\n"
-    "Exit status: 0; 1 after an error; 2 for a wrong command line; 3 if another worker holds the library."
+    "Exit status: 0; 1 after an error, or with --strict if a file failed; 2 for a wrong command line;\n"
+    "3 if another worker holds the library."
 )
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments to a parser."""
-    parser.add_argument("--inbox", metavar="DIR", help="folder to watch")
-    parser.add_argument("--library", metavar="DIR", help="folder of the converted reports")
-    parser.add_argument("--samples", metavar="DIR", help="folder of sample reports, or 'off'")
+    parser.add_argument("--inbox", metavar="DIR", help="folder to watch (default: WARPDECK_INBOX)")
+    parser.add_argument("--library", metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)")
+    parser.add_argument(
+        "--samples", metavar="DIR", help="folder of sample reports to take in, or 'off' (default: WARPDECK_SAMPLES)"
+    )
     parser.add_argument("--once", action="store_true", help="convert what is there, then exit")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a file failed")
     parser.add_argument("--until-stdin-closes", action="store_true", help="stop when standard input closes")

@@ -208,7 +208,7 @@ class Worker:
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
-        """A folder for what conversions write, on the library's disk; gone afterwards."""
+        """A folder for what conversions write, on the library's disk; gone afterward."""
         self.library.work.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=self.library.work))
         try:

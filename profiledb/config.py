@@ -53,25 +53,27 @@ SETTINGS = (
     Setting(
         "rules", "WARPDECK_RULES", "", "a folder of rules of findings that add to the built-in ones or override them"
     ),
-    Setting("scan_s", "WARPDECK_SCAN_S", "2", "seconds between two looks at the inbox"),
+    Setting("scan_s", "WARPDECK_SCAN_S", "2", "seconds between two scans of the inbox"),
     Setting(
         "convert_timeout_s",
         "WARPDECK_CONVERT_TIMEOUT_S",
         "1800",
         "seconds for converting a file of 450 MB or more; smaller files get their share, at least two minutes",
     ),
-    Setting("convert_memory_mb", "WARPDECK_CONVERT_MEMORY_MB", "12288", "memory of a process of a conversion, in MB"),
-    Setting("convert_disk_mb", "WARPDECK_CONVERT_DISK_MB", "65536", "largest file that a conversion writes, in MB"),
-    Setting("memory_limit", "WARPDECK_MEMORY_LIMIT", "1GB", "memory that the load of one report may use in DuckDB"),
-    Setting("answers_mb", "WARPDECK_ANSWERS_MB", "1024", "answers kept on disk beside the reports, in MB; 0 for none"),
-    Setting("max_upload_mb", "WARPDECK_MAX_UPLOAD_MB", "4096", "largest report taken, in MB"),
-    Setting("uploads_mb", "WARPDECK_UPLOADS_MB", "8192", "all uploads together that are on their way, in MB"),
+    Setting("convert_memory_mb", "WARPDECK_CONVERT_MEMORY_MB", "12288", "memory that a conversion may use, in MB"),
+    Setting("convert_disk_mb", "WARPDECK_CONVERT_DISK_MB", "65536", "largest file that a conversion may write, in MB"),
+    Setting("memory_limit", "WARPDECK_MEMORY_LIMIT", "1GB", "memory that DuckDB may use while it loads a report"),
+    Setting("answers_mb", "WARPDECK_ANSWERS_MB", "1024", "size of the answers kept on disk, in MB; 0 keeps none"),
+    Setting("max_upload_mb", "WARPDECK_MAX_UPLOAD_MB", "4096", "largest upload, in MB"),
+    Setting("uploads_mb", "WARPDECK_UPLOADS_MB", "8192", "total size of the uploads in progress, in MB"),
+    Setting("login_claim", "WARPDECK_LOGIN_CLAIM", "roles", "claim with the role of a user; a dot goes into an object"),
     Setting(
-        "login_claim", "WARPDECK_LOGIN_CLAIM", "roles", "claim that tells the role of a user; dots go into objects"
+        "login_editors", "WARPDECK_LOGIN_EDITORS", "editor", "values of the claim that may edit; '*' for every user"
     ),
-    Setting("login_editors", "WARPDECK_LOGIN_EDITORS", "editor", "values of it that may change; '*' for every user"),
-    Setting("login_viewers", "WARPDECK_LOGIN_VIEWERS", "viewer", "values of it that may look; '*' for every user"),
-    Setting("login_hours", "WARPDECK_LOGIN_HOURS", "12", "hours after which a user has to log in again"),
+    Setting(
+        "login_viewers", "WARPDECK_LOGIN_VIEWERS", "viewer", "values of the claim that may view; '*' for every user"
+    ),
+    Setting("login_hours", "WARPDECK_LOGIN_HOURS", "12", "hours until a user has to log in again"),
 )
 
 

@@ -20,7 +20,7 @@ USAGE = 2
 """Exit status of a command that was not understood, and of one that asks a damaged library."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
-EPILOG = "Exit status: 0; 1 after an error; 2 for a wrong command line or a damaged library."
+STATUS = "Exit status: 0; 1 after an error; 2 for a wrong command line or a damaged library."
 _COLUMNS = 80
 
 
@@ -37,7 +37,9 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"{self.prog}: {visible(message)}. Try: {self.prog} --help\n")
 
 
-def add(commands: Any, name: str, summary: str, example: str, **options: Any) -> argparse.ArgumentParser:
+def add(
+    commands: Any, name: str, summary: str, example: str, status: str = STATUS, **options: Any
+) -> argparse.ArgumentParser:
     """Adds a command to those of a parser.
 
     Args:
@@ -45,10 +47,11 @@ def add(commands: Any, name: str, summary: str, example: str, **options: Any) ->
         name: the command.
         summary: what it does, without a capital letter and a full stop.
         example: arguments of a call, for the end of its help.
+        status: what its exit status means, below the example.
         options: further arguments of the parser; ``description`` says more than the summary.
     """
     about = f"{summary[:1].upper()}{summary[1:]}.\n\n{options.pop('description', '')}".strip()
-    options.setdefault("epilog", f"Example: %(prog)s {example}")
+    options.setdefault("epilog", f"Example: %(prog)s {example}\n{status}")
     command: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=about, **options)
     return command
 

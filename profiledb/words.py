@@ -59,6 +59,12 @@ def count(n: Any) -> str:
     return MISSING if value is None else f"{round(value):,}"
 
 
+def counted(n: Any, noun: str) -> str:
+    """A whole number with what it counts: ``1 launch``, ``12 launches``, ``3 operations``; a missing one as it is."""
+    ending = "" if number(n) == 1 else "es" if noun.endswith(("ch", "s", "x")) else "s"
+    return f"{count(n)} {noun}{ending}"
+
+
 def percent(x: Any) -> str:
     """A share that is already in percent, with one decimal: ``12.3 %``; what is there but tiny is not called 0."""
     value = number(x)
@@ -116,7 +122,7 @@ def shortened(text: Any, length: int) -> str:
 def plain(text: Any) -> str:
     """Untrusted text for a Markdown context (titles, labels, captions): it shows as it is and does nothing.
 
-    Markdown, LaTeX, HTML, Streamlit's colours and icons are escaped; links, emoji codes and arrows are broken
+    Markdown, LaTeX, HTML, Streamlit's colors and icons are escaped; links, emoji codes and arrows are broken
     up by an invisible joiner.
     """
     marked = _AUTOMATIC.sub(lambda match: match[0] + _JOINER, visible(text))

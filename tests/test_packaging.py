@@ -199,7 +199,7 @@ def test_services_share_one_image_and_one_volume() -> None:
     assert "make setup EXTRAS='[auth]'" in dockerfile
 
 
-def test_licence() -> None:
+def test_license() -> None:
     text = (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "Apache License" in text
     assert "Version 2.0, January 2004" in text

@@ -1,7 +1,8 @@
-"""Words that users see: American spelling, and "per step" in headings."""
+"""Words: American spelling everywhere, and "per step" in what users read."""
 
-import ast
 import re
+import shutil
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,27 +10,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+SUFFIXES = {".css", ".cu", ".js", ".md", ".py", ".sh", ".sql", ".toml", ".yml"}
+NOT_OURS = ("sample_reports/oracle/", "tests/data/", "tests/test_words.py")
+"""What other programs wrote; and this file, which has the words."""
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 BRITISH = re.compile(
-    r"\b\w*(?:colour|behaviour|neighbour|favour|honour|labelled|labelling|cancelled|modelled|grey|centre|licence"
-    r"|catalogue|synchronis|recognis|normalis|utilis|optimis|organis|summaris|visualis|initialis|serialis|minimis"
-    r"|maximis|categoris|parallelis|specialis|vectoris|analys(?:e|ed|ing)\b)\w*",
+    r".*(?:colour|behaviour|neighbour|favour|honour|labour|flavour|labell|modell|travell|signall|cancelled|cancelling"
+    r"|grey|licence|catalogue|dialogue|judgement|artefact).*"
+    r"|(?:un)?learnt|fulfil|centre[ds]?|centring|whilst|programmes?|(?:to|after|back|for|up|down)wards"
+    r"|.+(?:is(?:e[ds]?|ers?|ing|ations?|able)|lys(?:e[dr]?|ing))",
     re.IGNORECASE,
 )
-EXCEPTIONS = {"gpu_utilisation_pct", "memory_utilisation_pct"}
-"""Columns of NAME.nvml.csv, which programs have written already."""
+FINE = re.compile(
+    r"(?:ra|pra|r|ar|no|d|ad?v|re?v|dev|superv|improv|prom|prem|compr|comprom|surpr|enterpr|prec|conc|exerc|expert|.*w)"
+    r"is(?:e[ds]?|ers?|ing)|.*[dv]isable",
+    re.IGNORECASE,
+)
+"""Words that end so everywhere: raise, precise, elementwise, disable."""
+EXCEPTIONS = re.compile(r"(?:gpu|memory)_utilisation_pct|`synchronisation`")
+"""Columns of NAME.nvml.csv, which programs have written already; a value of earlier versions in the changelog."""
 PER = re.compile(
     r"^(?:an? (?:step|pass|launch|instance|second)|.* an? (?:step|pass|launch|instance|second))$", re.IGNORECASE
 )
 """A heading such as "Time a step" or "A pass"."""
-
-
-def literals(path: Path) -> Iterator[tuple[int, str]]:
-    """The strings of a module with their lines; no comments, no docstrings, nor texts below a constant."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    aside = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in aside:
-            yield node.lineno, node.value
 
 
 def header(path: Path) -> Iterator[tuple[int, str]]:
@@ -40,40 +43,41 @@ def header(path: Path) -> Iterator[tuple[int, str]]:
         yield number, line
 
 
-def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text."""
-    yield from enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-
-
-def seen() -> Iterator[tuple[str, str]]:
-    """Where a text stands, and the text."""
-    reading = [
-        (literals, (path for room in ("app", "profiledb", "ingest") for path in (ROOT / room).rglob("*.py"))),
-        (header, (ROOT / "profiledb" / "analyses").rglob("*.sql")),
-        (lines, [ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md"), ROOT / "app" / "tour.toml"]),
-    ]
-    for read, paths in reading:
-        for path in sorted(paths):
-            for number, text in read(path):
-                yield f"{path.relative_to(ROOT)}:{number}", text
-
-
 def british(text: str) -> list[str]:
-    """The words in British spelling; names of columns that stay are none."""
-    return [word for match in BRITISH.finditer(text) if (word := match[0]) not in EXCEPTIONS]
+    """The words in British spelling, parts of names included; names that must stay are none."""
+    words = WORD.findall(EXCEPTIONS.sub("", text))
+    return [word for word in words if BRITISH.fullmatch(word) and not FINE.fullmatch(word)]
+
+
+def own() -> list[Path]:
+    """The files that people of the project write: code, queries, documents, scripts."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    paths = [ROOT / name for name in listed if not name.startswith(NOT_OURS)]
+    return [path for path in paths if path.is_file() and (path.suffix in SUFFIXES or path.name == "Dockerfile")]
 
 
 def test_spelling_is_american() -> None:
-    """One spelling in all that users read, which is that of CUDA's and PyTorch's own names."""
-    found = [f"{place} {word}" for place, text in seen() for word in british(text)]
-    assert not found, found
+    """One spelling in all that the project says, comments and names included: that of CUDA and PyTorch."""
+    paths = own()
+    assert len(paths) > 900
+    found = [
+        f"{path.relative_to(ROOT)}:{number} {word}"
+        for path in paths
+        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for word in british(text)
+    ]
+    assert not found, "\n".join(found)
 
 
 def test_headings_say_per_step() -> None:
     """Headings of columns say "per step", never "a step" or "a pass"."""
     heads = [
-        (place, match[1].strip())
-        for place, text in seen()
+        (f"{path.relative_to(ROOT)}:{number}", match[1].strip())
+        for path in sorted((ROOT / "profiledb").rglob("*.sql"))
+        for number, text in header(path)
         if (match := re.match(r"-- column: [^=|]+ = ([^|]+)\|", text))
     ]
     assert len(heads) > 100
@@ -94,6 +98,9 @@ def test_questions_of_the_tour_end_as_such() -> None:
         ("gpu_utilisation_pct", []),
         ("The utilisation, analysed", ["utilisation", "analysed"]),
         ("Analyses of color, synchronization", []),
+        ("def test_coloursStayGREY(normalise)", ["colours", "GREY", "normalise"]),
+        ("moved towards the centre, then initialised", ["towards", "centre", "initialised"]),
+        ("raises otherwise, precise, elementwise, cudaMemAdvise, disabled, license", []),
     ],
 )
 def test_what_counts_as_british(text: str, words: list[str]) -> None:

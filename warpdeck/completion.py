@@ -36,7 +36,9 @@ EPILOG = (
 
 def add(commands: Any, parser: Callable[[], argparse.ArgumentParser]) -> None:
     """Adds the command to those of the parser that ``parser`` makes."""
-    command = terminal.add(commands, "completion", "print a script that completes the command", "", epilog=EPILOG)
+    command = terminal.add(
+        commands, "completion", "print a script with which the shell completes commands and reports", "", epilog=EPILOG
+    )
     command.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash or zsh")
     command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _print(parser(), arguments.shell)))
 

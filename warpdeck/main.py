@@ -22,7 +22,7 @@ def main(argv: list[str] | None = None) -> int:
 def parser(version: str = "") -> argparse.ArgumentParser:
     """The parser of all commands; each sets ``execute``, which takes what was read and returns the exit status."""
     top = terminal.Parser(
-        prog="warpdeck", description=ABOUT, epilog=f"Example: warpdeck open my.nsys-rep\n{terminal.EPILOG}"
+        prog="warpdeck", description=ABOUT, epilog=f"Example: warpdeck open my.nsys-rep\n{terminal.STATUS}"
     )
     top.add_argument("--version", action="version", version=version, help="print the version and exit")
     commands = top.add_subparsers(required=True, metavar="COMMAND")

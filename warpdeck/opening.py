@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from warpdeck.taking import Taken
 
 ABOUT = (
-    "A server that serves the library already is used; else"
-    " one is started, without the sample reports, and runs until Ctrl-C. Of several files the browser opens the first,"
-    " and a link is printed for each. Without a file it opens the Library."
+    "If a server already serves the library, it is used. Otherwise one is started, without the sample reports, and runs"
+    " until Ctrl-C. The browser opens the first of several files; a link is printed for each. Without a file, the"
+    " Library opens."
 )
 EPILOG = (
     "Example: %(prog)s my.nsys-rep other.ncu-rep\n"
@@ -36,9 +36,9 @@ def add(commands: Any) -> None:
         commands, "open", "take reports in and open the browser on them", "", description=ABOUT, epilog=EPILOG
     )
     command.add_argument(
-        "files", metavar="FILE", nargs="*", type=Path, help="report, export, or folder of Parquet files"
+        "files", metavar="FILE", nargs="*", type=Path, help="a report, an export, or a folder of Parquet files"
     )
-    command.add_argument("--no-browser", action="store_true", help="only print the links")
+    command.add_argument("--no-browser", action="store_true", help="print the links, open no browser")
     folders(command)
     command.set_defaults(execute=execute)
 

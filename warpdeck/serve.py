@@ -12,13 +12,16 @@ from profiledb import config, terminal
 from profiledb.errors import ConfigError
 
 _FOLDERS = ("inbox", "library", "samples")
+_STATUS = "Exit status: 0, also after Ctrl-C; 1 after an error; 2 for a wrong command line."
 
 
 def add(commands: Any) -> None:
     """Adds the command to those of the parser."""
-    command = terminal.add(commands, "serve", "serve the dashboard (the default)", "--port 8600")
+    command = terminal.add(commands, "serve", "serve the dashboard (the default)", "--port 8600", status=_STATUS)
     folders(command)
-    command.add_argument("--samples", metavar="DIR", help="folder of sample reports, or 'off'")
+    command.add_argument(
+        "--samples", metavar="DIR", help="folder of sample reports to take in, or 'off' (default: WARPDECK_SAMPLES)"
+    )
     command.add_argument("--address", metavar="HOST", help="address to listen on (default: localhost)")
     command.add_argument("--until-stdin-closes", action="store_true", help="stop when standard input closes")
     command.set_defaults(execute=execute)
@@ -27,8 +30,8 @@ def add(commands: Any) -> None:
 def folders(command: argparse.ArgumentParser) -> None:
     """Adds what a server is started with to a command."""
     command.add_argument("--port", type=port, metavar="PORT", help="port (default: 8501, or the next one that is free)")
-    command.add_argument("--inbox", metavar="DIR", help="folder to watch")
-    command.add_argument("--library", metavar="DIR", help="folder of the converted reports")
+    command.add_argument("--inbox", metavar="DIR", help="folder to watch (default: WARPDECK_INBOX)")
+    command.add_argument("--library", metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)")
 
 
 def port(text: str) -> int:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from workloads import profile
+from workloads.command_line import Parser
 from workloads.errors import WorkloadError
 from workloads.record import prefix_from_environment, recording
 from workloads.registry import WORKLOADS, load
@@ -21,7 +22,12 @@ def list_workloads() -> None:
 def run_workload(name: str, arguments: Sequence[str]) -> None:
     """Run the workload `name` with its own options; what it leaves beside a report is in workloads.record."""
     workload = load(name)
-    parser = argparse.ArgumentParser(prog=f"python -m workloads run {name}", description=WORKLOADS[name].summary)
+    summary = WORKLOADS[name].summary
+    parser = Parser(
+        prog=f"python -m workloads run {name}",
+        description=f"{summary[:1].upper()}{summary[1:]}.",
+        example=WORKLOADS[name].example,
+    )
     workload.add_options(parser)
     options = parser.parse_args(arguments)
     with recording(prefix_from_environment(), workload=name, options=vars(options)):
@@ -31,13 +37,22 @@ def run_workload(name: str, arguments: Sequence[str]) -> None:
 
 def build_parser() -> argparse.ArgumentParser:
     """Parse up to the workload's name; what follows belongs to the workload."""
-    parser = argparse.ArgumentParser(prog="python -m workloads", description="Programs worth profiling.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="name the workloads")
-    run = commands.add_parser("run", help="run one; `run NAME --help` shows its options")
-    run.add_argument("name", choices=sorted(WORKLOADS))
-    run.add_argument("options", nargs=argparse.REMAINDER)
-    commands.add_parser("profile", help="profile one, or `-- any program`; `profile --help` shows the options")
+    parser = Parser(
+        prog="python -m workloads", description="Programs worth profiling.", example="profile idle --mode host_bound"
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("list", help="list the workloads", description="List the workloads, a line each.")
+    run = commands.add_parser(
+        "run",
+        help="run a workload; `run NAME --help` shows its options",
+        description="Run a workload without a profiler. `run NAME --help` shows its options.",
+        example="idle --mode host_bound --steps 5",
+    )
+    run.add_argument("name", choices=sorted(WORKLOADS), metavar="NAME", help="workload; `list` names them")
+    run.add_argument("options", nargs=argparse.REMAINDER, metavar="OPTIONS", help="options of the workload")
+    commands.add_parser(
+        "profile", help="profile a workload, or any program after `--`; `profile --help` shows the options"
+    )
     return parser
 
 

@@ -110,14 +110,22 @@ def checked(name: str, result: Tensor, inputs: Tensor, causal: bool, precision: 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
-    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda where PyTorch sees a GPU, else cpu")
-    parser.add_argument("--precision", choices=sorted(PRECISIONS), help="default: bf16 on cuda, fp32 on the CPU")
-    parser.add_argument("--only", metavar="NAME,...", help=f"which variants, default all: {','.join(VARIANTS)}")
-    parser.add_argument("--tokens", metavar="N,...", help="default: 512,1024,2048,4096 on cuda, 64,128 on the CPU")
-    parser.add_argument("--batch", type=int, default=4, help="sequences, default 4")
-    parser.add_argument("--heads", type=int, default=12, help="default 12")
-    parser.add_argument("--head-size", type=int, default=64, help="numbers a head, default 64")
-    parser.add_argument("--causal", action="store_true", help="let no token look at a later one")
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), help="device to run on (default: cuda if PyTorch sees a GPU, else cpu)"
+    )
+    parser.add_argument(
+        "--precision", choices=sorted(PRECISIONS), help="data type (default: bf16 on cuda, fp32 on the CPU)"
+    )
+    parser.add_argument("--only", metavar="NAME,...", help=f"variants to run (default: {','.join(VARIANTS)})")
+    parser.add_argument(
+        "--tokens",
+        metavar="N,...",
+        help="lengths of the sequences (default: 512,1024,2048,4096 on cuda, 64,128 on the CPU)",
+    )
+    parser.add_argument("--batch", type=int, default=4, help="sequences per batch (default: 4)")
+    parser.add_argument("--heads", type=int, default=12, help="attention heads (default: 12)")
+    parser.add_argument("--head-size", type=int, default=64, help="size of a head (default: 64)")
+    parser.add_argument("--causal", action="store_true", help="mask later tokens")
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:

@@ -78,11 +78,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
     workers = max(2, min(12, (os.cpu_count() or 2) - 2))
     add_device_option(parser)
-    parser.add_argument("--mode", choices=("starved", "fixed"), default="starved")
-    parser.add_argument("--workers", type=int, default=workers, help=f"processes of fixed, default {workers} here")
-    parser.add_argument("--batch", type=int, help="images, default 64 on cuda, 8 on the CPU")
-    parser.add_argument("--pixels", type=int, help="sides of an image, default 128 on cuda, 16 on the CPU")
-    parser.add_argument("--width", type=int, help="channels of the first layer, default 192 on cuda, 4 on the CPU")
+    parser.add_argument("--mode", choices=("starved", "fixed"), default="starved", help="default: starved")
+    parser.add_argument(
+        "--workers", type=int, default=workers, help=f"loader processes of fixed (default here: {workers})"
+    )
+    parser.add_argument("--batch", type=int, help="images per batch (default: 64 on cuda, 8 on the CPU)")
+    parser.add_argument("--pixels", type=int, help="width and height of an image (default: 128 on cuda, 16 on the CPU)")
+    parser.add_argument("--width", type=int, help="channels of the first layer (default: 192 on cuda, 4 on the CPU)")
     add_plan_options(parser, warmup=2, steps=8)
 
 

@@ -80,13 +80,21 @@ def choose_batch(batch: int, ranks: int, scaling: str) -> int:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
     add_device_option(parser)
-    parser.add_argument("--ranks", type=int, help="processes to start, a GPU each; leave it out under torchrun")
-    parser.add_argument("--scaling", choices=("strong", "weak"), default="strong")
-    parser.add_argument("--overlap", action="store_true", help="let DistributedDataParallel send gradients early")
-    parser.add_argument("--size", choices=tuple(SIZES), help="default medium on cuda, small on the CPU")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="bf16 is mixed precision")
-    parser.add_argument("--layers", type=int, help="number of layers, default: by size")
-    parser.add_argument("--batch", type=int, default=8, help="sequences, of all ranks (strong) or of each (weak)")
+    parser.add_argument("--ranks", type=int, help="processes to start, one per GPU; not under torchrun")
+    parser.add_argument("--scaling", choices=("strong", "weak"), default="strong", help="default: strong")
+    parser.add_argument(
+        "--overlap", action="store_true", help="overlap communication with backward, by DistributedDataParallel"
+    )
+    parser.add_argument(
+        "--size", choices=tuple(SIZES), help="size of the model (default: medium on cuda, small on the CPU)"
+    )
+    parser.add_argument(
+        "--precision", choices=("fp32", "bf16"), default="fp32", help="bf16 is mixed precision (default: fp32)"
+    )
+    parser.add_argument("--layers", type=int, help="number of layers (default: by size)")
+    parser.add_argument(
+        "--batch", type=int, default=8, help="sequences per batch, of all ranks (strong) or of each (weak) (default: 8)"
+    )
     add_plan_options(parser, prime=2, warmup=1, steps=3)
 
 

@@ -86,11 +86,13 @@ def measure(layers: Layers, batch: int, least_seconds: float, monitor: GPUMonito
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
     add_device_option(parser)
-    parser.add_argument("--batches", metavar="N,...", help="default: 1,8,64,512 on cuda, 1,8,64 on the CPU")
-    parser.add_argument("--samples", type=int, help="a step, default 512 on cuda, 64 on the CPU")
-    parser.add_argument("--width", type=int, help="of a layer, default 32768 on cuda, 128 on the CPU")
-    parser.add_argument("--layers", type=int, default=2, help="default 2")
-    parser.add_argument("--seconds", type=float, help="for each batch size, default 1.5 on cuda, 0.05 on the CPU")
+    parser.add_argument(
+        "--batches", metavar="N,...", help="batch sizes (default: 1,8,64,512 on cuda, 1,8,64 on the CPU)"
+    )
+    parser.add_argument("--samples", type=int, help="samples per step (default: 512 on cuda, 64 on the CPU)")
+    parser.add_argument("--width", type=int, help="width of a layer (default: 32768 on cuda, 128 on the CPU)")
+    parser.add_argument("--layers", type=int, default=2, help="number of layers (default: 2)")
+    parser.add_argument("--seconds", type=float, help="seconds per batch size (default: 1.5 on cuda, 0.05 on the CPU)")
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:

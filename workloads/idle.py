@@ -82,10 +82,10 @@ def bookkeeping(numbers: int = 12_000) -> float:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
     add_device_option(parser)
-    parser.add_argument("--mode", choices=("host_bound", "fixed"), default="host_bound")
-    parser.add_argument("--width", type=int, help="of a layer, default 2048 on cuda, 64 on the CPU")
-    parser.add_argument("--layers", type=int, default=4, help="default 4")
-    parser.add_argument("--batch", type=int, help="default 2048 on cuda, 32 on the CPU")
+    parser.add_argument("--mode", choices=("host_bound", "fixed"), default="host_bound", help="default: host_bound")
+    parser.add_argument("--width", type=int, help="width of a layer (default: 2048 on cuda, 64 on the CPU)")
+    parser.add_argument("--layers", type=int, default=4, help="number of layers (default: 4)")
+    parser.add_argument("--batch", type=int, help="samples per batch (default: 2048 on cuda, 32 on the CPU)")
     add_plan_options(parser, warmup=3, steps=20)
 
 

@@ -36,7 +36,7 @@ class Images(Dataset[tuple[Tensor, int]]):
 
 
 def prepare(index: int, pixels: int) -> Tensor:
-    """Draw an image twice as large, then flip, shrink, blur and normalise it; its class shifts its brightness."""
+    """Draw an image twice as large, then flip, shrink, blur and normalize it; its class shifts its brightness."""
     random = torch.Generator().manual_seed(index)
     image = torch.rand(1, 3, 2 * pixels, 2 * pixels, generator=random) + index % CLASSES / CLASSES
     if index % 2:

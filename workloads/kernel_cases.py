@@ -112,7 +112,7 @@ def compute_heavy(sizes: Sizes, device: torch.device) -> Case:
 
 
 def coalesced(sizes: Sizes, device: torch.device) -> Case:
-    """Copy an array, neighbouring threads reading neighbouring floats."""
+    """Copy an array, neighboring threads reading neighboring floats."""
     values = torch.rand(sizes.floats, device=device)
     out = torch.empty_like(values)
 
@@ -126,7 +126,7 @@ def coalesced(sizes: Sizes, device: torch.device) -> Case:
 
 
 def uncoalesced(sizes: Sizes, device: torch.device) -> Case:
-    """Copy the same number of floats, neighbouring threads reading 32 floats apart."""
+    """Copy the same number of floats, neighboring threads reading 32 floats apart."""
     values = torch.rand(sizes.floats, device=device)
     out = torch.empty_like(values)
 
@@ -224,7 +224,7 @@ CASES: dict[str, Callable[[Sizes, torch.device], Case]] = {
 
 
 def chains(start: Tensor, steps: Tensor, iterations: int) -> Tensor:
-    """Move `start` towards 1 by `steps` of the way, `iterations` times, in the precision of `start`."""
+    """Move `start` toward 1 by `steps` of the way, `iterations` times, in the precision of `start`."""
     value = start
     for _ in range(iterations):
         value = value * (1 - steps) + steps

@@ -1,8 +1,8 @@
 // The kernels of `python -m workloads run kernels`: each shows one thing that a kernel report is read for.
 // Compiled by cupy.RawModule; extern "C" keeps their names as they stand here. Counts are in floats unless said.
 
-// One step of a chain of multiply-adds: x moves towards 1 by (1 - factor). kernel_cases.py has the closed form.
-__device__ __forceinline__ float towards_one(float x, float step) { return fmaf(x, 1.0f - step, step); }
+// One step of a chain of multiply-adds: x moves toward 1 by (1 - factor). kernel_cases.py has the closed form.
+__device__ __forceinline__ float toward_one(float x, float step) { return fmaf(x, 1.0f - step, step); }
 
 // Two reads and a write for one addition: as fast as the DRAM.
 extern "C" __global__ void vector_add(const float4 *a, const float4 *b, float4 *sum, long long vectors) {
@@ -44,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(256) compute_heavy(const float *sta
 #pragma unroll
         for (int n = 0; n < 16; ++n) {
 #pragma unroll
-            for (int k = 0; k < 8; ++k) chain[k] = towards_one(chain[k], 1.0f / 4096);
+            for (int k = 0; k < 8; ++k) chain[k] = toward_one(chain[k], 1.0f / 4096);
         }
     }
     float sum = 0.0f;
@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(256) compute_heavy(const float *sta
     out[i] = sum;
 }
 
-// Neighbouring threads read neighbouring floats: 4 sectors of 32 bytes a warp.
+// Neighboring threads read neighboring floats: 4 sectors of 32 bytes a warp.
 extern "C" __global__ void coalesced(const float *in, float *out, long long count) {
     const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) out[i] = in[i];
@@ -89,7 +89,7 @@ extern "C" __global__ void divergent(const float *start, float *out, long long i
         if (threadIdx.x % 16 == branch) {
             const float step = (branch + 1) / 4096.0f;
 #pragma unroll 4
-            for (int n = 0; n < rounds; ++n) x = towards_one(x, step);
+            for (int n = 0; n < rounds; ++n) x = toward_one(x, step);
         }
     }
     out[i] = x;

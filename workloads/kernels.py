@@ -1,4 +1,4 @@
-"""The workload `kernels`: kernels of known behaviour, one launch each, in a range of its own name.
+"""The workload `kernels`: kernels of known behavior, one launch each, in a range of its own name.
 
 Ranges: one a kernel, called as the kernel (`vector_add`, `gemm_fp64`, ...). A range ends when the kernel has finished.
 Each kernel runs once before the capture window, which pays for compiling and library handles.
@@ -22,12 +22,16 @@ from workloads.torch_device import capture_window, choose_device, describe, wait
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
-    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda where PyTorch sees a GPU, else cpu")
-    parser.add_argument("--only", metavar="NAME,...", help=f"which kernels, default all: {','.join(CASES)}")
-    parser.add_argument("--size", choices=("small", "large"), help="default: large on cuda, small on the CPU")
-    parser.add_argument("--floats", type=int, help="floats in an array, a power of two from 8192 on; default by size")
-    parser.add_argument("--iterations", type=int, help="multiply-adds of a chain, a multiple of 16; default by size")
-    parser.add_argument("--matrix", type=int, help="rows and columns of a matrix; default by size")
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), help="device to run on (default: cuda if PyTorch sees a GPU, else cpu)"
+    )
+    parser.add_argument("--only", metavar="NAME,...", help=f"kernels to run (default: {','.join(CASES)})")
+    parser.add_argument(
+        "--size", choices=("small", "large"), help="size of the data (default: large on cuda, small on the CPU)"
+    )
+    parser.add_argument("--floats", type=int, help="floats in an array, a power of two from 8192 on (default: by size)")
+    parser.add_argument("--iterations", type=int, help="multiply-adds in a chain, a multiple of 16 (default: by size)")
+    parser.add_argument("--matrix", type=int, help="rows and columns of a matrix (default: by size)")
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:

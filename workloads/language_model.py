@@ -20,9 +20,9 @@ from workloads import ranges
 from workloads.ranges import COMPUTE, STRUCTURE
 
 
-def annotate(name: str, colour: int = COMPUTE) -> AbstractContextManager[None]:
+def annotate(name: str, color: int = COMPUTE) -> AbstractContextManager[None]:
     """Put a range around the body; nothing in a compiled model, whose kernels belong to no one range."""
-    return nullcontext() if torch.compiler.is_compiling() else ranges.annotate(name, colour)
+    return nullcontext() if torch.compiler.is_compiling() else ranges.annotate(name, color)
 
 
 @dataclass(frozen=True)

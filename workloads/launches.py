@@ -66,9 +66,9 @@ def make_step(mode: str, values: Tensor, kernels: int) -> Callable[[], None]:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
     add_device_option(parser)
-    parser.add_argument("--mode", choices=("tiny", "graph"), default="tiny")
-    parser.add_argument("--kernels", type=int, default=500, help="in a step, default 500")
-    parser.add_argument("--elements", type=int, default=1024, help="numbers that a kernel works on, default 1024")
+    parser.add_argument("--mode", choices=("tiny", "graph"), default="tiny", help="default: tiny")
+    parser.add_argument("--kernels", type=int, default=500, help="kernels per step (default: 500)")
+    parser.add_argument("--elements", type=int, default=1024, help="elements per kernel (default: 1024)")
     add_plan_options(parser, warmup=2, steps=6)
 
 

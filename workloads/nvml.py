@@ -20,7 +20,7 @@ READINGS = (
     "memory_utilisation_pct",
 )
 """Columns of a reading. `power_w` is of this instant and `average_power_w` of the last second (where a GPU tells only
-one of them, both are that one). `energy_mj` counts from the loading of the driver, in millijoules. A utilisation is the
+one of them, both are that one). `energy_mj` counts from the loading of the driver, in millijoules. A utilization is the
 share of the driver's last sampling period (about 0.2 s) in which a kernel ran, or memory was read or written."""
 
 Reading = tuple[float | None, ...]
@@ -28,7 +28,7 @@ Reading = tuple[float | None, ...]
 
 @cache
 def library() -> Any | None:
-    """Return pynvml, initialised; None where the package or the driver is missing."""
+    """Return pynvml, initialized; None where the package or the driver is missing."""
     try:
         pynvml = importlib.import_module("pynvml")
     except ModuleNotFoundError:
@@ -92,7 +92,7 @@ def read(index: int) -> Reading:
     average_mw = _asked(pynvml.nvmlDeviceGetPowerUsage, handle)
     power_mw = _instant_power_mw(handle) or average_mw
     memory = _asked(pynvml.nvmlDeviceGetMemoryInfo, handle)
-    utilisation = _asked(pynvml.nvmlDeviceGetUtilizationRates, handle)
+    utilization = _asked(pynvml.nvmlDeviceGetUtilizationRates, handle)
     return (
         None if power_mw is None else power_mw / 1000,
         None if average_mw is None else average_mw / 1000,
@@ -101,8 +101,8 @@ def read(index: int) -> Reading:
         _asked(pynvml.nvmlDeviceGetClockInfo, handle, pynvml.NVML_CLOCK_MEM),
         _asked(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
         None if memory is None else memory.used,
-        None if utilisation is None else utilisation.gpu,
-        None if utilisation is None else utilisation.memory,
+        None if utilization is None else utilization.gpu,
+        None if utilization is None else utilization.memory,
     )
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from workloads import tools
 from workloads.clean_room import clean_environment, namespaces
+from workloads.command_line import Parser
 from workloads.errors import WorkloadError
 from workloads.monitor import GPUMonitor
 from workloads.nvml import gpu_count, has_gpu
@@ -55,20 +56,41 @@ class Job:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of profile's own options; others belong to the workload."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m workloads profile",
         usage="%(prog)s NAME [options] [options of the workload] | [options] -- PROGRAM ...",
         description=f"Profile a workload ({', '.join(sorted(WORKLOADS))}) or any program.",
+        example="idle --mode host_bound",
+        status="Exit status: 0; 1 after an error, or if profiler or program failed; 2 for a wrong command line.",
         allow_abbrev=False,
     )
-    parser.add_argument("--tool", choices=("nsys", "ncu", "torch", "nvml"), default="nsys", help="default nsys")
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: the dashboard's inbox")
-    parser.add_argument("--name", help="name of the files, default: that of the workload or program")
-    parser.add_argument("--print", action="store_true", dest="only_print", help="print the command, run nothing")
-    parser.add_argument("--ranks", type=int, help="processes to start with torchrun, a GPU and a report each")
-    parser.add_argument("--capture", choices=("window", "all"), help="default: a workload's window, all of a program")
-    parser.add_argument("--arg", action="append", default=[], metavar="--X=Y", help="an option for the profiler")
-    parser.add_argument("--env", action="append", default=[], metavar="VARIABLE", help="a variable the program needs")
+    parser.add_argument(
+        "--tool",
+        choices=("nsys", "ncu", "torch", "nvml"),
+        default="nsys",
+        help="profiler; nvml only logs power and clocks (default: nsys)",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="folder to write to (default: the dashboard's inbox)"
+    )
+    parser.add_argument("--name", help="name of the files (default: that of the workload or program)")
+    parser.add_argument("--print", action="store_true", dest="only_print", help="print the command and run nothing")
+    parser.add_argument(
+        "--ranks", type=int, help="number of processes to start with torchrun; each has a GPU and a report"
+    )
+    parser.add_argument(
+        "--capture", choices=("window", "all"), help="what to record (default: window of a workload, all of a program)"
+    )
+    parser.add_argument(
+        "--arg", action="append", default=[], metavar="--X=Y", help="pass this option to the profiler; may be repeated"
+    )
+    parser.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="VARIABLE",
+        help="pass this environment variable to the program; may be repeated",
+    )
     return parser
 
 
@@ -89,7 +111,7 @@ def plan(words: Sequence[str]) -> tuple[Job, bool]:
     if workload is None and not program:
         raise WorkloadError("Say what to profile: a workload's name first, or `--` and a program.")
     if workload is None and rest:
-        raise WorkloadError(f"profile has no option {rest[0]}.")
+        raise WorkloadError(f"profile has no option {rest[0]}. Try: python -m workloads profile --help")
     if workload is not None and workload not in WORKLOADS:
         raise WorkloadError(f"There is no workload called {workload!r}: choose from {', '.join(sorted(WORKLOADS))}.")
     if workload is not None:

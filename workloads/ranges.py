@@ -14,11 +14,11 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Protocol
 
-# Colours of the range bars, 0xAARRGGBB, by what the time is spent on.
+# Colors of the range bars, 0xAARRGGBB, by what the time is spent on.
 COMPUTE = 0xFF00A000  # green: work on the GPU
 TRANSFER = 0xFFE0C000  # yellow: copies between host and device
 OVERHEAD = 0xFFD00000  # red: time a measurement should leave out
-STRUCTURE = 0xFF808080  # grey: a step or a layer, only there to group
+STRUCTURE = 0xFF808080  # gray: a step or a layer, only there to group
 HOST = 0xFF2060E0  # blue: work on the CPU
 ALLOCATION = 0xFF00C0C0  # cyan: memory asked for
 
@@ -26,7 +26,7 @@ ALLOCATION = 0xFF00C0C0  # cyan: memory asked for
 class RangeSink(Protocol):
     """Where ranges go. Ranges of a thread nest, so a pop always ends the innermost one."""
 
-    def push(self, name: str, colour: int) -> None:
+    def push(self, name: str, color: int) -> None:
         """Open a range on the calling thread."""
 
     def pop(self) -> None:
@@ -36,7 +36,7 @@ class RangeSink(Protocol):
 class NoSink:
     """Drops every range."""
 
-    def push(self, name: str, colour: int) -> None:
+    def push(self, name: str, color: int) -> None:
         """Do nothing."""
 
     def pop(self) -> None:
@@ -49,9 +49,9 @@ class NvtxSink:
     def __init__(self, nvtx: ModuleType) -> None:
         self._nvtx = nvtx
 
-    def push(self, name: str, colour: int) -> None:
+    def push(self, name: str, color: int) -> None:
         """Open an NVTX range in the default domain."""
-        self._nvtx.push_range(name, color=colour)
+        self._nvtx.push_range(name, color=color)
 
     def pop(self) -> None:
         """End the innermost NVTX range of the default domain."""
@@ -99,10 +99,10 @@ _stopwatch: ContextVar[Stopwatch | None] = ContextVar("stopwatch", default=None)
 
 
 @contextmanager
-def annotate(name: str, colour: int = COMPUTE) -> Iterator[None]:
+def annotate(name: str, color: int = COMPUTE) -> Iterator[None]:
     """Put a range called `name` around the body; it ends when the body raises, too."""
     sink, stopwatch = _sink.get(), _stopwatch.get()
-    sink.push(name, colour)
+    sink.push(name, color)
     if stopwatch:
         stopwatch.start(name)
     try:

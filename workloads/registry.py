@@ -27,48 +27,60 @@ class Entry:
 
     module: str
     summary: str
+    example: str
+    """Options of a run, for the end of its help."""
 
 
 WORKLOADS: dict[str, Entry] = {
     "attention": Entry(
         "workloads.attention",
         "attention three ways, naive, with the softmax by hand, and fused, over several lengths",
+        "--tokens 512,1024 --only naive,fused",
     ),
     "dataloader": Entry(
         "workloads.dataloader",
         "training of an image classifier whose loader starves the GPU, or keeps up with it (--mode starved|fixed)",
+        "--mode fixed --workers 4",
     ),
     "ddp": Entry(
         "workloads.ddp",
         "data-parallel training on several GPUs (torchrun, or --ranks N), strong or weak scaling",
+        "--device cpu --ranks 2 --batch 8 --steps 2",
     ),
     "energy": Entry(
         "workloads.energy",
         "the same work at several batch sizes, with a log of power and the energy of each",
+        "--batches 1,64 --seconds 1",
     ),
     "idle": Entry(
         "workloads.idle",
         "training that waits for the GPU in every step, or never (--mode host_bound|fixed)",
+        "--mode host_bound --steps 5",
     ),
     "kernels": Entry(
         "workloads.kernels",
-        "kernels of known behaviour: at the memory roof, at the compute peak, uncoalesced, divergent, ...",
+        "kernels of known behavior: at the memory roof, at the compute peak, uncoalesced, divergent, ...",
+        "--only vector_add,gemm_fp32",
     ),
     "launches": Entry(
         "workloads.launches",
         "many tiny kernels, launched one by one, or as one CUDA graph (--mode tiny|graph)",
+        "--mode graph",
     ),
     "streams": Entry(
         "workloads.streams",
         "copies and kernels one after the other, or overlapped on several streams (--mode serial|overlapped)",
+        "--mode overlapped --streams 4",
     ),
     "tasks": Entry(
         "workloads.tasks",
         "vector addition, matrix multiplication and reduction on CPU and GPU over several sizes",
+        "--sizes 64,256 --csv tasks.csv",
     ),
     "transformer": Entry(
         "workloads.transformer",
         "decoder-only language model with naive attention: inference, or training with AdamW",
+        "--size small --mode training",
     ),
 }
 

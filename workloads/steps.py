@@ -35,9 +35,13 @@ class Plan:
 
 def add_plan_options(parser: argparse.ArgumentParser, prime: int = 1, warmup: int = 3, steps: int = 5) -> None:
     """Add --prime, --warmup and --steps with these defaults."""
-    parser.add_argument("--prime", type=int, default=prime, help=f"iterations before the capture window ({prime})")
-    parser.add_argument("--warmup", type=int, default=warmup, help=f"iterations in the range `warmup` ({warmup})")
-    parser.add_argument("--steps", type=int, default=steps, help=f"measured steps ({steps})")
+    parser.add_argument(
+        "--prime", type=int, default=prime, help=f"iterations before the capture window (default: {prime})"
+    )
+    parser.add_argument(
+        "--warmup", type=int, default=warmup, help=f"iterations in the range `warmup` (default: {warmup})"
+    )
+    parser.add_argument("--steps", type=int, default=steps, help=f"measured steps (default: {steps})")
 
 
 def chosen_plan(options: argparse.Namespace) -> Plan:

@@ -91,11 +91,11 @@ class Pipeline:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
     add_device_option(parser)
-    parser.add_argument("--mode", choices=("serial", "overlapped"), default="serial")
-    parser.add_argument("--streams", type=int, default=4, help="for overlapped, default 4")
-    parser.add_argument("--chunks", type=int, default=8, help="in a step, default 8")
-    parser.add_argument("--rows", type=int, help="of a chunk, default 2048 on cuda, 64 on the CPU")
-    parser.add_argument("--width", type=int, help="of a chunk, default 4096 on cuda, 64 on the CPU")
+    parser.add_argument("--mode", choices=("serial", "overlapped"), default="serial", help="default: serial")
+    parser.add_argument("--streams", type=int, default=4, help="streams of overlapped (default: 4)")
+    parser.add_argument("--chunks", type=int, default=8, help="chunks per step (default: 8)")
+    parser.add_argument("--rows", type=int, help="rows of a chunk (default: 2048 on cuda, 64 on the CPU)")
+    parser.add_argument("--width", type=int, help="columns of a chunk (default: 4096 on cuda, 64 on the CPU)")
     add_plan_options(parser, warmup=2, steps=6)
 
 

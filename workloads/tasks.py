@@ -2,7 +2,7 @@
 
 A size is the rows and columns of a matrix; additions and reductions work on as many numbers as such a matrix has.
 
-Ranges (the step in `warmup` looks the same, with the smallest size only; colours say what the time goes to):
+Ranges (the step in `warmup` looks the same, with the smallest size only; colors say what the time goes to):
 
     warmup        step_N
                     matmul_1024/cpu     allocate, compute
@@ -80,9 +80,9 @@ class Bench:
                 return gpu.to_host(result)
 
     @contextmanager
-    def part(self, task: str, size: int, device: str, part: str, colour: int) -> Iterator[None]:
+    def part(self, task: str, size: int, device: str, part: str, color: int) -> Iterator[None]:
         """Put a range around the body and keep how long it took."""
-        with annotate(part, colour):
+        with annotate(part, color):
             started = time.perf_counter()
             yield
             self.rows.append((task, size, device, part, time.perf_counter() - started))
@@ -110,13 +110,17 @@ def reference(task: str, a: Array, b: Array) -> Array:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
-    parser.add_argument("--device", choices=("cpu", "cuda"), help="cpu: CPU alone; default: both where there is a GPU")
-    parser.add_argument("--sizes", metavar="N,...", help="default: 256,1024,4096 with a GPU, 64,256 without")
-    parser.add_argument("--cpu", choices=CPU_BACKENDS, default="numpy", help="who computes on the CPU, default numpy")
-    parser.add_argument("--gpu", choices=GPU_BACKENDS, default="torch", help="who computes on the GPU, default torch")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="where the times go; default: beside the report")
-    parser.add_argument("--warmup", type=int, default=1, help="iterations in the range `warmup`, default 1")
-    parser.add_argument("--steps", type=int, default=3, help="measured steps, default 3")
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), help="cpu: the CPU alone (default: both if there is a GPU)"
+    )
+    parser.add_argument(
+        "--sizes", metavar="N,...", help="sizes of the tasks (default: 256,1024,4096 with a GPU, 64,256 without)"
+    )
+    parser.add_argument("--cpu", choices=CPU_BACKENDS, default="numpy", help="library on the CPU (default: numpy)")
+    parser.add_argument("--gpu", choices=GPU_BACKENDS, default="torch", help="library on the GPU (default: torch)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="file for the times (default: beside the report)")
+    parser.add_argument("--warmup", type=int, default=1, help="iterations in the range `warmup` (default: 1)")
+    parser.add_argument("--steps", type=int, default=3, help="measured steps (default: 3)")
 
 
 def run(options: argparse.Namespace) -> Iterator[str]:

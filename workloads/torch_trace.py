@@ -29,7 +29,7 @@ class TorchSink:
     def __init__(self) -> None:
         self._open: list[ExitStack] = []
 
-    def push(self, name: str, colour: int) -> None:  # noqa: ARG002 - PyTorch's annotations have no colour
+    def push(self, name: str, color: int) -> None:  # noqa: ARG002 - PyTorch's annotations have no color
         """Open an annotation."""
         stack = ExitStack()
         stack.enter_context(torch.profiler.record_function(name))

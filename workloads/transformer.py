@@ -93,7 +93,7 @@ class Worker(Generic[Result]):
         """Whether autocast may cast a weight once a step. What a CUDA graph replays cannot be cached."""
 
     def compute(self, tokens: Tensor) -> Tensor:
-        """Launch what the GPU does in a step on (B, context + 1) token ids; returns what is read afterwards."""
+        """Launch what the GPU does in a step on (B, context + 1) token ids; returns what is read afterward."""
         raise NotImplementedError
 
     def read(self, result: Tensor) -> Result:
@@ -191,13 +191,20 @@ class Graphed:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
     add_device_option(parser)
-    parser.add_argument("--mode", choices=("inference", "training"), default="training", help="inference: forward only")
-    parser.add_argument("--size", choices=tuple(SIZES), default="small")
-    parser.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="bf16 is mixed precision")
-    parser.add_argument("--layers", type=int, help="number of layers, default: by size")
-    parser.add_argument("--batch", type=int, help="sequences in a batch, default: by size")
+    parser.add_argument(
+        "--mode",
+        choices=("inference", "training"),
+        default="training",
+        help="inference: forward only (default: training)",
+    )
+    parser.add_argument("--size", choices=tuple(SIZES), default="small", help="size of the model (default: small)")
+    parser.add_argument(
+        "--precision", choices=("fp32", "bf16"), default="fp32", help="bf16 is mixed precision (default: fp32)"
+    )
+    parser.add_argument("--layers", type=int, help="number of layers (default: by size)")
+    parser.add_argument("--batch", type=int, help="sequences per batch (default: by size)")
     add_plan_options(parser)
-    parser.add_argument("--pin-memory", action="store_true", help="keep batches in page-locked host memory")
+    parser.add_argument("--pin-memory", action="store_true", help="keep batches in pinned memory")
     parser.add_argument("--compile", action="store_true", help="compile the model; its layers then have no ranges")
     parser.add_argument("--cuda-graph", action="store_true", help="replay each step as one CUDA graph")
 

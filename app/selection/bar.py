@@ -207,7 +207,7 @@ def _attribution(settled: Settled) -> None:
     if told.empty:
         return
     with st.popover("Details", type="tertiary", key=f"{settled.key}details"):
-        st.markdown("**How GPU time comes to NVTX ranges**")
+        st.markdown("**How GPU time is matched to NVTX ranges**")
         for row in told.itertuples():
             st.markdown(f"{fmt.percent(row.share_pct)} **{row.category}**: {ATTRIBUTION.get(str(row.category), '')}")
 

@@ -1,6 +1,6 @@
 """Rows to Plotly figures: no Streamlit, no SQL.
 
-Frames are results of analyses, with their column names. Figures are transparent and leave fonts and text colours to
+Frames are results of analyses, with their column names. Figures are transparent and leave fonts and text colors to
 the page's theme. Every text from a report passes ``format.plotly_text``.
 """
 
@@ -17,13 +17,13 @@ from app.ui.kept import kept
 
 Theme = Literal["light", "dark"]
 ACCENT = {"light": "#2F5FD0", "dark": "#6B97F0"}
-"""The colour of what a chart shows where it needs one only: the accent of the theme, primaryColor in config.toml."""
+"""The color of what a chart shows where it needs one only: the accent of the theme, primaryColor in config.toml."""
 MARK = {"light": "#B3261E", "dark": "#FF8A80"}
-"""The colour of lines that mark a value."""
-GREY = {"light": "#5F6670", "dark": "#A9B0BB"}
-"""The colour of what stands beside that."""
+"""The color of lines that mark a value."""
+GRAY = {"light": "#5F6670", "dark": "#A9B0BB"}
+"""The color of what stands beside that."""
 NEUTRAL = {"light": "#8A929E", "dark": "#8B95A3"}
-"""The colour of bars and boxes that stand beside it."""
+"""The color of bars and boxes that stand beside it."""
 GROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#13161b"}
 """The page's, as config.toml has it."""
 FONT_PX = 12
@@ -110,7 +110,7 @@ def histogram(bins: pd.DataFrame, marks: Sequence[tuple[str, float]], theme: The
     log = bins["scale"].iloc[0] == "log"
     low, high = bins["low_ns"].map(lambda ns: _place(ns, log)), bins["high_ns"].map(lambda ns: _place(ns, log))
     hover = [
-        f"{fmt.duration(row.low_ns)} to {fmt.duration(row.high_ns)}<br><b>{fmt.count(row.launches)}</b> launches,"
+        f"{fmt.duration(row.low_ns)} to {fmt.duration(row.high_ns)}<br><b>{fmt.counted(row.launches, 'launch')}</b>,"
         f" {fmt.duration(row.total_ns)}"
         for row in bins.itertuples()
     ]
@@ -258,7 +258,7 @@ def channels(color: str) -> tuple[int, int, int]:
 
 
 def faded(color: str, opacity: float) -> str:
-    """A colour that lets through what lies behind it."""
+    """A color that lets through what lies behind it."""
     red, green, blue = channels(color)
     return f"rgba({red}, {green}, {blue}, {opacity})"
 

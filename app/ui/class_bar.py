@@ -14,7 +14,7 @@ def bar(rows: pd.DataFrame, *, key: str) -> list[charts.Part]:
         charts.Part(
             titles.get(row["class"], row["class"]),
             float(row["share_pct"]),
-            f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} launches",
+            f"{fmt.duration(row['total_ns'])} in {fmt.counted(row['calls'], 'launch')}",
             colors.get(row["class"], colors[OTHER]),
         )
         for row in rows.to_dict("records")

@@ -38,7 +38,7 @@ def diagnostics(report_id: str) -> None:
     if len(loud) > SHOWN:
         st.caption(f"{len(loud) - SHOWN} more: see the analysis diagnostics.")
     if len(quiet):
-        with st.expander(f"{fmt.count(len(quiet))} message" + ("" if len(quiet) == 1 else "s") + " for information"):
+        with st.expander(f"{fmt.count(len(quiet))} informational message" + "s" * (len(quiet) != 1)):
             for _, row in quiet.head(10 * SHOWN).iterrows():
                 st.caption(_line(row))
 

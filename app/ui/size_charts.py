@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 
 from app.ui import charts
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, GREY, Theme
+from app.ui.charts import ACCENT, FONT_PX, GRAY, Theme
 from app.ui.kept import kept
 
 FEWEST = 3
@@ -90,7 +90,7 @@ def _short(tokens: int) -> str:
 
 
 def _trace(line: Line, theme: Theme) -> go.Scatter:
-    color = ACCENT[theme] if line.part in _ACCENTED else GREY[theme]
+    color = ACCENT[theme] if line.part in _ACCENTED else GRAY[theme]
     dash, symbol = _STROKES.get(line.part, ("solid", "circle"))
     order = sorted(range(len(line.tokens)), key=lambda i: (line.tokens[i], line.ns[i]))
     hover = [
@@ -119,8 +119,8 @@ def timers(rows: pd.DataFrame, theme: Theme) -> go.Figure:
     unit, size = fmt.unit_for(float(rows["timer_ns"].max()), fmt.DURATION_UNITS)
     figure = go.Figure()
     for column, name, color, dash in (
-        ("gpu_ns", "range on the GPU", GREY[theme], "dot"),
-        ("cpu_ns", "range on the CPU", GREY[theme], "solid"),
+        ("gpu_ns", "range on the GPU", GRAY[theme], "dot"),
+        ("cpu_ns", "range on the CPU", GRAY[theme], "solid"),
         ("timer_ns", "timer", ACCENT[theme], "solid"),
     ):
         known = rows.dropna(subset=[column])

@@ -1,4 +1,4 @@
-"""Colours: the theme that the reader chose, and the fixed colour of every kernel class in it."""
+"""Colors: the theme that the reader chose, and the fixed color of every kernel class in it."""
 
 from functools import cache
 from pathlib import Path
@@ -19,9 +19,9 @@ WORK: dict[Theme, dict[str, str]] = {
         "to_host": "#E69F00", "overhead": "#CC3328",
     },
 }  # fmt: skip
-"""Devices and the parts of work on them, in the sense of the colours of the workloads' ranges: CPU blue, GPU and its
+"""Devices and the parts of work on them, in the sense of the colors of the workloads' ranges: CPU blue, GPU and its
 computing green, transfers yellow and orange, allocation light blue, overhead (any other part) red. From the scheme of
-Okabe and Ito, blue, green and red moved until the devices, and neighbours in a stack, stay apart for every eye."""
+Okabe and Ito, blue, green and red moved until the devices, and neighbors in a stack, stay apart for every eye."""
 
 CATEGORIES: dict[Theme, tuple[str, ...]] = {
     "light": ("#2396C0", "#8D73F0", "#105413", "#953273", "#480E26", "#D17858", "#5D239B", "#0E0C4E"),
@@ -39,12 +39,12 @@ def theme() -> Theme:
 
 
 def class_colors() -> dict[str, str]:
-    """The colour of each kernel class in this visitor's theme, ``#RRGGBB`` by the class's name."""
+    """The color of each kernel class in this visitor's theme, ``#RRGGBB`` by the class's name."""
     return dict(_colors(config.load().classes, theme()))
 
 
 def work_colors() -> dict[str, str]:
-    """The colours of ``WORK`` in this visitor's theme."""
+    """The colors of ``WORK`` in this visitor's theme."""
     return WORK[theme()]
 
 
@@ -59,9 +59,9 @@ def class_titles() -> dict[str, str]:
 
 
 def tint(color: str) -> str:
-    """A colour mixed with the page's background: behind a name, so that a column of them stays quiet.
+    """A color mixed with the page's background: behind a name, so that a column of them stays quiet.
 
-    It is opaque, because what is drawn on it must be told from the mixture and not from the colour itself.
+    It is opaque, because what is drawn on it must be told from the mixture and not from the color itself.
     """
     ground, share = GROUND[theme()], TINT[theme()]
     mixed = [

@@ -1,4 +1,4 @@
-"""The verdict of a launch: its colour, and the one sentence that every page tells it in."""
+"""The verdict of a launch: its color, and the one sentence that every page tells it in."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +18,8 @@ COLORS: dict[Theme, dict[str, str]] = {
         "latency bound": "#C873B2", "small grid": "#EA6979", UNKNOWN: "#8B95A3",
     },
 }  # fmt: skip
+_WAITS = {"wait": "a fixed latency (wait)", "not_selected": "their turn (not selected)"}
+"""Stalls whose names say nothing behind \"wait for\"."""
 MEMORY_STALLS = ("long_scoreboard", "lg_throttle", "drain", "membar", "tex_throttle")
 """Reasons of ``ncu_stalls`` that are waits for global memory or the queue to it."""
 
@@ -28,7 +30,7 @@ def title(verdict: object) -> str:
 
 
 def color(verdict: object) -> str:
-    """The colour of a verdict in this visitor's theme."""
+    """The color of a verdict in this visitor's theme."""
     known = COLORS[theme.theme()]
     return known.get(title(verdict), known[UNKNOWN])
 
@@ -68,7 +70,9 @@ def _stall(row: Mapping[Any, Any]) -> str:
     share = fmt.number(row["stall_pct"])
     if share is None or not isinstance(row["stall"], str):
         return ""
-    said = f"warps wait {fmt.percent(share)} of their time for {row['stall'].replace('_', ' ')}"
+    said = (
+        f"warps wait {fmt.percent(share)} of their time for {_WAITS.get(row['stall'], row['stall'].replace('_', ' '))}"
+    )
     if row["stall"] in MEMORY_STALLS and row["verdict"] == "compute bound":
         return f"{said} (memory), partly hidden by other warps"
     return said

@@ -1,6 +1,6 @@
 """Only requests to a name of this server, and from its own pages: what keeps a page of elsewhere out.
 
-A page whose name was pointed at this machine afterwards (DNS rebinding) sends its own name as Host; another page that
+A page whose name was pointed at this machine afterward (DNS rebinding) sends its own name as Host; another page that
 opens a connection sends its own as Origin. Streamlit looks at both for its WebSocket alone, and takes every origin that
 is localhost, whatever its port.
 """

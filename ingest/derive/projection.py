@@ -4,7 +4,7 @@ An operation counts in every range around its call. It is added up where it is i
 those over its numbers from ``pre`` to ``post``, so that no operation is joined with all its ranges.
 
 Time that operations share is found without one sweep a range, too. Take the operations that run on a GPU at a moment,
-in the order of the numbers of their innermost ranges: what two neighbours share counts once too often in the innermost
+in the order of the numbers of their innermost ranges: what two neighbors share counts once too often in the innermost
 range around both, and in all ranges around that one. These moments are added up there, and again from pre to post.
 """
 
@@ -21,7 +21,7 @@ from profiledb.report.schema import count_rows
 MODES = ("thread", "process")
 BATCH = 100_000
 _BLOCK = 10
-"""Binary digits of the numbers of ranges that ``Neighbours`` keeps in one list."""
+"""Binary digits of the numbers of ranges that ``Neighbors`` keeps in one list."""
 
 
 def sweep(db: duckdb.DuckDBPyConnection) -> None:
@@ -119,7 +119,7 @@ def _find_shared_time(db: duckdb.DuckDBPyConnection, mode: str) -> None:
             OR end_ns > lead(start_ns) OVER by_time
     """)
     if db.execute("SELECT 1 FROM piece LIMIT 1").fetchone():
-        _pair_neighbours(db)
+        _pair_neighbors(db)
         db.execute("""
             INSERT INTO twice SELECT pre, ns FROM pair JOIN nested USING (pre) WHERE other <= post;
             DELETE FROM pair USING nested WHERE nested.pre = pair.pre AND other <= post
@@ -129,8 +129,8 @@ def _find_shared_time(db: duckdb.DuckDBPyConnection, mode: str) -> None:
     db.execute("DROP TABLE swept; DROP TABLE piece; DROP TABLE IF EXISTS pair")
 
 
-def _pair_neighbours(db: duckdb.DuckDBPyConnection) -> None:
-    """Makes ``pair`` (pre, other, ns): how long two ranges were neighbours among those that run something on a GPU."""
+def _pair_neighbors(db: duckdb.DuckDBPyConnection) -> None:
+    """Makes ``pair`` (pre, other, ns): how long two ranges were neighbors among those that run something on a GPU."""
     db.execute("""
         CREATE OR REPLACE TEMP TABLE pair (pre BIGINT, other BIGINT, ns BIGINT);
         CREATE OR REPLACE TEMP TABLE moment AS
@@ -139,7 +139,7 @@ def _pair_neighbours(db: duckdb.DuckDBPyConnection) -> None:
             UNION ALL SELECT device_id, end_ns, false, pre FROM piece
         )
     """)
-    running = Neighbours()
+    running = Neighbors()
     for first in range(0, count_rows(db, "moment"), BATCH):
         rows = db.execute(f"""
             SELECT pre, t, begins FROM moment WHERE place BETWEEN {first} AND {first + BATCH - 1} ORDER BY place
@@ -159,10 +159,10 @@ def _insert(db: duckdb.DuckDBPyConnection, pairs: Mapping[tuple[int, int], int])
     db.execute(f"INSERT INTO pair SELECT {columns}")
 
 
-class Neighbours:
+class Neighbors:
     """Numbers in order, to which some are added and from which some are taken as time goes on.
 
-    ``pairs`` adds up how long (ns) two numbers were neighbours; of those that still are, the moment from which on is
+    ``pairs`` adds up how long (ns) two numbers were neighbors; of those that still are, the moment from which on is
     taken off, so that parts of the sums can be taken out at any time.
     """
 
@@ -197,7 +197,7 @@ class Neighbours:
             self._keys.remove(key)
 
     def _change(self, number: int, key: int, t: int) -> None:
-        """Counts t for the number and its neighbours, and against the two of them, between which it stands."""
+        """Counts t for the number and its neighbors, and against the two of them, between which it stands."""
         block, place = self._blocks[key], bisect_left(self._blocks[key], number)
         at = bisect_left(self._keys, key)
         before = block[place - 1] if place else self._blocks[self._keys[at - 1]][-1] if at else None

@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 import duckdb
 
-from profiledb.errors import ConversionError
+from ingest.formats import strangers
 from profiledb.report.store import Access
 
 
@@ -37,18 +37,6 @@ FORMATS = tuple(
 )
 """Modules by their full names, imported when their turn comes: those that build tables in Python take 0.2 s."""
 
-_KNOWN_STRANGERS = (
-    (
-        ".qdstrm",
-        "is raw capture data that nsys did not finish",
-        "Import it with QdstrmImporter, then drop the .nsys-rep.",
-    ),
-    (".nsys-rep", "does not start like an Nsight Systems report", "Copy it again from its source."),
-    (".qdrep", "does not start like an Nsight Systems report", "Copy it again from its source."),
-    (".ncu-rep", "does not start like an Nsight Compute report", "Copy it again from its source."),
-    (".sqlite", "is not an nsys export", "Make one with: nsys export -t sqlite REPORT.nsys-rep"),
-)
-
 
 def detect(path: Path) -> Format:
     """The format of a file or folder, by its content.
@@ -56,19 +44,11 @@ def detect(path: Path) -> Format:
     Raises:
         ConversionError: it is none that can become a report; the message says what is wrong with it.
     """
-    if path.is_file() and path.stat().st_size == 0:
-        hint = "Wait until the profiler has written it, or copy it again."
-        raise ConversionError(f"{path.name} is empty.", hint=hint)
-    for reader in _formats():
-        if reader.matches(path):
-            return reader
-    for suffix, problem, hint in _KNOWN_STRANGERS:
-        if path.name.lower().endswith(suffix):
-            raise ConversionError(f"{path.name} {problem}.", hint=hint)
-    raise ConversionError(
-        f"Warpdeck cannot read {path.name}: it is not a known report format.",
-        hint="Drop .nsys-rep, .qdrep, an nsys export (.sqlite or parquetdir), .ncu-rep, or the text of ncu --csv.",
-    )
+    if not path.is_file() or path.stat().st_size:
+        for reader in _formats():
+            if reader.matches(path):
+                return reader
+    raise strangers.error(path)
 
 
 def _formats() -> Iterator[Format]:

@@ -29,6 +29,8 @@ BLOBS = "--include-blobs"
 _VERSION = re.compile(rb"^NVIDIA Tegra Profiler Report (\d{4})@(\d+)@(\d+)")
 _BUILD = re.compile(rb"^NVIDIA Tegra Profiler Report (\d{1,18})(?!\d*@)")
 _NEWER = re.compile(r"created in Nsight Systems version \((\d+\.\d+\.\d+)")
+_WRITTEN_BY = re.compile(r"written by nsys (\d+\.\d+\.\d+)")
+"""What the converter says of an export (nsys_sqlite.py)."""
 _UNREADABLE_BY_OLDER = ("missing required fields", "ProtobufParseException")
 
 
@@ -59,9 +61,20 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
         if beside is None:
             raise
         nsys_sqlite.convert(beside, db, work)
-        remarks.note(db, "warning", f"{problem.message} Its SQLite export {beside.name} was used.")
         (converter,) = db.execute("SELECT converter FROM report").fetchone() or ("",)
+        remarks.note(db, "warning", _instead(source, beside, problem, converter))
     db.execute(f"UPDATE report SET converter = {quote(converter)}, tool_version = {quote(_captured_by(source))}")
+
+
+def _instead(source: Path, beside: Path, problem: ConversionError, converter: str) -> str:
+    """Why the export was read. That a newer nsys wrote it tells that the report is not damaged."""
+    tool, written = tools.find_nsys(), _WRITTEN_BY.search(converter)
+    if tool and written and "newer nsys" in problem.message and _is_newer(written[1], tool):
+        label = tool.label.removeprefix("nsys ")
+        return (
+            f"{source.name} needs a newer nsys than {label} (installed), so its SQLite export {beside.name} was used."
+        )
+    return f"{problem.message} Its SQLite export {beside.name} was used."
 
 
 def export_beside(source: Path) -> Path | None:

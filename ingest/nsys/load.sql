@@ -1,6 +1,6 @@
 -- Fills the tables of a report of which nothing is derived, from the tables of an nsys export (the catalog "src":
 -- export.sql says which; stage.sql has the others). row_id is the place of a row in the order of the export, from 1.
--- Rows with impossible times are taken out afterwards (rejected_row).
+-- Rows with impossible times are taken out afterward (rejected_row).
 
 INSERT INTO process BY NAME SELECT "globalPid" AS global_pid, pid, name FROM src.PROCESSES;
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
+from profiledb.cli.params import DEFAULT
 from profiledb.selection import model
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command = terminal.add(
         commands, "analyses", "list the analyses and their parameters", "--format json", parents=[common]
     )
-    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument("--format", choices=("text", "json"), default="text", help=DEFAULT)
     command.set_defaults(command=run)
 
 

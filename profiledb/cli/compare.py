@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.cli.params import REPORT, given
+from profiledb.cli.params import DEFAULT, REPORT, given
 from profiledb.errors import AnalysisError
 
 if TYPE_CHECKING:
@@ -17,8 +17,10 @@ BASES = ("auto", "total", "step", "share")
 METRICS = ("wall", "busy", "kernels", "copies", "memsets", "idle", "launches")
 _ABOUT = (
     "Prints what changed from A to B: the verdict on standard error, each kernel beside its match on standard output."
-    " Exit status: 0; 1 if --fail-above is given and B's wall time (per step if both have steps) exceeds A's by more"
-    " (--metric judges another figure); 2 after an error."
+)
+_STATUS = (
+    "Exit status: 0; 1 if B's wall time (per step if both have steps) exceeds A's by more than --fail-above,\n"
+    "or the figure that --metric names; 2 after any error."
 )
 ABOVE = 1
 """Exit status where B is above the limit."""
@@ -30,7 +32,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
     command = terminal.add(
         commands, "compare", "compare two Systems reports", "before.nsys-rep after.nsys-rep --fail-above 5%%",
-        parents=[common], description=_ABOUT,
+        parents=[common], description=_ABOUT, status=_STATUS,
     )  # fmt: skip
     command.add_argument("a", metavar="A", help=f"report before the change: {REPORT}")
     command.add_argument("b", metavar="B", help="report after the change")
@@ -45,9 +47,9 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         default="auto",
         help="totals, figures per step, or shares; auto: shares on different GPUs, else per step if both have steps",
     )
-    command.add_argument("--format", choices=("csv", "json"), default="csv")
+    command.add_argument("--format", choices=("csv", "json"), default="csv", help=DEFAULT)
     command.add_argument(
-        "--fail-above", type=percent, metavar="PERCENT", help="exit with 1 if B exceeds A by more than this"
+        "--fail-above", type=percent, metavar="PERCENT", help="exit with 1 if B exceeds A by more than this limit"
     )
     command.add_argument(
         "--metric",

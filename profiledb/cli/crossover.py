@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.cli.params import REPORT
+from profiledb.cli.params import DEFAULT, REPORT
 from profiledb.words import visible
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         commands, "crossover", "find the size from which the GPU beats the CPU", "tasks.nsys-rep", parents=[common]
     )
     command.add_argument("report", metavar="REPORT", help=REPORT)
-    command.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    command.add_argument("--format", choices=("table", "csv", "json"), default="table", help=DEFAULT)
     command.set_defaults(command=run)
 
 

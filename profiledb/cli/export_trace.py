@@ -21,7 +21,9 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         "my.nsys-rep -o my.pftrace --param range=step_2", parents=[common],
     )  # fmt: skip
     command.add_argument("report", metavar="REPORT", help=REPORT)
-    command.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="file to write, .pftrace")
+    command.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, required=True, help="file to write, such as my.pftrace"
+    )
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=PARAM)
     command.set_defaults(command=run)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.cli.params import OUTPUT, PARAM, REPORT, given
+from profiledb.cli.params import DEFAULT, OUTPUT, PARAM, REPORT, given
 from profiledb.errors import AnalysisError, WarpdeckError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command = terminal.add(
         commands, "findings", "say what holds a report back, what it costs and what to do",
         "my.nsys-rep --format md --fail-on high", parents=[common],
+        status="Exit status: 0; 1 if --fail-on names a finding or a severity that fires; 2 after any error.",
     )  # fmt: skip
     command.add_argument("report", metavar="REPORT", nargs="?", help=REPORT)
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=PARAM)
@@ -31,12 +32,12 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="RULE.PARAMETER=VALUE",
-        help="another threshold or parameter of a rule",
+        help="replace a threshold or another parameter of a rule; may be repeated",
     )
-    command.add_argument("--format", choices=("csv", "json", "md"), default="md")
+    command.add_argument("--format", choices=("csv", "json", "md"), default="md", help=DEFAULT)
     command.add_argument(
         "--fail-on", action="append", default=[], metavar="RULE|SEVERITY",
-        help=f"end with status {FOUND} where this rule fires, or any of this severity or worse (high, medium, low)",
+        help=f"exit with {FOUND} if this rule fires, or any rule of this severity (high, medium, low) or a worse one",
     )  # fmt: skip
     command.add_argument("--rules", action="store_true", help="list the rules with their thresholds instead")
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)

@@ -18,8 +18,8 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         "my.nsys-rep my.ncu-rep", parents=[common],
     )  # fmt: skip
     command.add_argument("nsys", metavar="NSYS", help=f"report of Nsight Systems: {REPORT}")
-    command.add_argument("ncu", metavar="NCU", nargs="?", help="report of Nsight Compute of the same program")
-    command.add_argument("--remove", action="store_true", help="remove the link of NSYS")
+    command.add_argument("ncu", metavar="NCU", nargs="?", help="report of Nsight Compute, of the same program")
+    command.add_argument("--remove", action="store_true", help="remove the link of NSYS instead")
     command.set_defaults(command=run)
 
 
@@ -30,7 +30,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     nsys = library.find(arguments.nsys)
     if arguments.remove:
         library.unlink(nsys.id)
-        terminal.say(f"{nsys.name} is not linked any more.")
+        terminal.say(f"{nsys.name} is no longer linked.")
         return
     if arguments.ncu is None:
         raise AnalysisError(

@@ -19,7 +19,10 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
     command = terminal.add(commands, "list", "list the reports of the library", "--format json", parents=[common])
     command.add_argument(
-        "--format", choices=("text", "json", "words"), default="text", help="words: what shells complete"
+        "--format",
+        choices=("text", "json", "words"),
+        default="text",
+        help="words: names and ids for completion in a shell (default: text)",
     )
     command.set_defaults(command=run, asks="catalog")
 

@@ -35,7 +35,9 @@ COMMANDS = (
 def main(argv: list[str] | None = None) -> int:
     """Runs a command and returns its exit status, see ``terminal.guarded``; 2 after any error of ``compare``."""
     parser = terminal.Parser(
-        prog="python -m profiledb", description="Ask the reports of the library.", epilog=terminal.EPILOG
+        prog="python -m profiledb",
+        description="Ask the reports of the library.",
+        epilog=f"Example: python -m profiledb summary my.nsys-rep\n{terminal.STATUS}",
     )
     add_all(parser.add_subparsers(required=True, metavar="COMMAND"))
     arguments = parser.parse_args(argv)
@@ -45,7 +47,9 @@ def main(argv: list[str] | None = None) -> int:
 def add_all(commands: Any) -> None:
     """Adds all commands to those of a parser; ``arguments.execute(arguments)`` runs what it reads."""
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--library", type=Path, metavar="DIR", help="folder of the converted reports")
+    common.add_argument(
+        "--library", type=Path, metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)"
+    )
     common.set_defaults(trouble=terminal.FAILED, execute=execute, asks="reports")
     for command in COMMANDS:
         command.add(commands, common)

@@ -2,10 +2,11 @@
 
 from profiledb.errors import AnalysisError
 
-REPORT = "id, unique prefix of one, or file name that no other report has"
+REPORT = "id of the report, the start of its id, or its file name"
 """What names a report."""
-PARAM = "parameter of the analysis or of the selection; may be repeated; the command analyses lists all"
+PARAM = "parameter of the analysis or of the selection; may be repeated; the command analyses lists them"
 OUTPUT = "write to this file instead of printing"
+DEFAULT = "default: %(default)s"
 
 
 def given(texts: list[str]) -> dict[str, str | tuple[str, ...]]:

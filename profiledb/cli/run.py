@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
-from profiledb.cli.params import PARAM, REPORT, given
+from profiledb.cli.params import DEFAULT, PARAM, REPORT, given
 
 if TYPE_CHECKING:
     from profiledb.report.library import Library
@@ -17,10 +17,10 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         commands, "run", "run an analysis on a report", "cuda_gpu_kern_sum my.nsys-rep --param range=step_2",
         parents=[common],
     )  # fmt: skip
-    command.add_argument("analysis", metavar="ANALYSIS", help="its name; the command analyses lists all")
+    command.add_argument("analysis", metavar="ANALYSIS", help="name of the analysis; the command analyses lists them")
     command.add_argument("report", metavar="REPORT", help=REPORT)
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=PARAM)
-    command.add_argument("--format", choices=("csv", "json"), default="csv")
+    command.add_argument("--format", choices=("csv", "json"), default="csv", help=DEFAULT)
     command.set_defaults(command=run)
 
 

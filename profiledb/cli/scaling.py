@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
+from profiledb.cli.params import DEFAULT
 
 if TYPE_CHECKING:
     from profiledb.report.library import Library
@@ -16,7 +17,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         "ddp_1.sqlite ddp_strong_4_rank0.sqlite ddp_strong_4_rank1.sqlite", parents=[common],
     )  # fmt: skip
     command.add_argument("reports", metavar="REPORT", nargs="+", help="reports of every rank of every run")
-    command.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    command.add_argument("--format", choices=("table", "csv", "json"), default="table", help=DEFAULT)
     command.add_argument(
         "--scaling",
         choices=("strong", "weak"),

@@ -86,7 +86,9 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
 def _compute(library: Library, named: str) -> str:
     report = library.find(named)
     if LAUNCHES not in report.subjects:
-        raise AnalysisError(f"{report.name} is not a report of Nsight Compute.", hint="ncu takes one that is.")
+        raise AnalysisError(
+            f"{report.name} is not a report of Nsight Compute.", hint="The parameter ncu takes a Compute report."
+        )
     return report.id
 
 

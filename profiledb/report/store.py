@@ -1,4 +1,4 @@
-"""Report files: one DuckDB database each, written once and never changed afterwards."""
+"""Report files: one DuckDB database each, written once and never changed afterward."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Kernel classes (matmul, attention, ...): the patterns that sort kernel names into them, and their fixed colours.
+"""Kernel classes (matmul, attention, ...): the patterns that sort kernel names into them, and their fixed colors.
 
 The rules stand in classes.toml; DuckDB's RE2 applies them, so that one engine decides everywhere.
 """
@@ -37,7 +37,7 @@ class KernelClass:
         title: what people read.
         patterns: RE2 patterns of the demangled name, searched without regard to case.
         ranks: for each pattern its place in the order of all patterns of all classes; the lowest that matches decides.
-        light, dark: the colour in the two themes, ``#RRGGBB``; the same on every page.
+        light, dark: the color in the two themes, ``#RRGGBB``; the same on every page.
     """
 
     name: str
@@ -64,7 +64,7 @@ def load(override: Path | None = None) -> list[KernelClass]:
 
     Args:
         override: a user's own file. Its patterns are asked before the bundled ones; it may introduce classes, and
-            give those that exist another title or colour.
+            give those that exist another title or color.
 
     Raises:
         ConfigError: the user's file cannot be read or an entry of it is wrong; the message names file, class and
@@ -97,7 +97,7 @@ def classify(names: Iterable[str], classes: Sequence[KernelClass]) -> dict[str, 
 
 
 def colors(classes: Sequence[KernelClass], theme: Theme = "light") -> dict[str, str]:
-    """The colour of each class, by the class's name, as ``#RRGGBB``."""
+    """The color of each class, by the class's name, as ``#RRGGBB``."""
     return {c.name: c.dark if theme == "dark" else c.light for c in classes}
 
 
@@ -109,7 +109,7 @@ def _read(path: Path) -> list[_Entry]:
 
 
 def _entry(path: Path, raw: reader.Entry) -> _Entry:
-    """The entry with its colours checked."""
+    """The entry with its colors checked."""
     for theme in ("light", "dark"):
         if theme in raw and not re.fullmatch("#[0-9A-Fa-f]{6}", raw[theme]):
             raise _FORM.wrong(f"{path}: class {raw['name']!r}: {theme} must be a color such as #0072B2.")
@@ -125,7 +125,7 @@ def _ranks(entries: Sequence[_Entry]) -> list[tuple[str, str, int]]:
 def _merge(
     name: str, entries: Sequence[_Entry], ranks: Sequence[tuple[str, str, int]], added: Sequence[str]
 ) -> KernelClass:
-    """All entries of a class as one; for title and colours the first that gives them counts."""
+    """All entries of a class as one; for title and colors the first that gives them counts."""
     mine = [entry for entry in entries if entry.name == name]
     own = [(pattern, rank) for owner, pattern, rank in ranks if owner == name]
     spare = _SPARE_COLORS[added.index(name) % len(_SPARE_COLORS)] if name in added else ("", "")

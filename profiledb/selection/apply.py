@@ -87,7 +87,7 @@ def _keep_within(cursor: duckdb.DuckDBPyConnection, selection: Selection) -> Non
     kind, mode = quote(selection.within), quote(selection.mode)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE unit AS FROM selected_unit({kind}, {mode})")
     if not count_rows(cursor, "unit"):
-        raise AnalysisError(f"The selection has no {selection.within}.", hint="Do not use within.")
+        raise AnalysisError(f"The selection has no {selection.within}.", hint="Leave out the parameter within.")
     views.collect_inside(cursor, "unit", "unit_range")
     cursor.execute(f"CREATE OR REPLACE TEMP MACRO selected_within() AS {kind}")
 

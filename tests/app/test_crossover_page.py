@@ -1,4 +1,4 @@
-"""The page Crossover: with times beside the report, without, with odd ones; its charts and their colours."""
+"""The page Crossover: with times beside the report, without, with odd ones; its charts and their colors."""
 
 from itertools import pairwise
 
@@ -103,8 +103,8 @@ def test_the_charts(library: Library, sample: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_colours_stay_apart(name: Theme) -> None:
-    """The two devices, and neighbours in the stack of parts, by 30 in CIE Lab whatever the eye."""
+def test_colors_stay_apart(name: Theme) -> None:
+    """The two devices, and neighbors in the stack of parts, by 30 in CIE Lab whatever the eye."""
     colors = theme.WORK[name]
     assert difference(colors["cpu"], colors["gpu"]) > 30
     stack = [colors[part] for part in (*charts.PARTS, "overhead")]

@@ -38,6 +38,17 @@ def test_duration(ns: Any, text: str) -> None:
     assert fmt.duration(ns) == text
 
 
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (1, "launch", "1 launch"), (0, "launch", "0 launches"), (1775, "launch", "1,775 launches"),
+        (1.0, "operation", "1 operation"), (2, "smaller path", "2 smaller paths"), (None, "sample", "– samples"),
+    ],
+)  # fmt: skip
+def test_a_number_with_what_it_counts(number: Any, noun: str, text: str) -> None:
+    assert fmt.counted(number, noun) == text
+
+
 def test_other_numbers() -> None:
     assert fmt.count(12345) == "12,345"
     assert fmt.count(pd.NA) == "–"

@@ -30,7 +30,7 @@ def test_charts_have_the_accent_and_the_background_of_the_theme(theme: Theme) ->
 @pytest.mark.parametrize("theme", THEMES)
 def test_what_charts_draw_stands_out_from_the_page(theme: Theme) -> None:
     """3:1, as WCAG 2 asks of graphics; 4.5:1 for marks, whose words have their color."""
-    for color, least in ((ACCENT, 3), (charts.GREY, 4.5), (charts.NEUTRAL, 3), (charts.MARK, 4.5)):
+    for color, least in ((ACCENT, 3), (charts.GRAY, 4.5), (charts.NEUTRAL, 3), (charts.MARK, 4.5)):
         assert contrast(color[theme], GROUND[theme]) >= least
 
 

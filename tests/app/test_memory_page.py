@@ -136,7 +136,7 @@ def test_reports_of_strangers(page: Open, library: Library, name: str) -> None:
     [
         (99, 80, 1_000, 2_000, 90, "Launch bound"), (99, 2, 90_000, 5_000, 90, "so launch overhead is hidden."),
         (99, 2, 90_000, 5_000, 6, "the GPU is idle all the same"), (99, 2, None, 5_000, 90, "Few"),
-        (99, 30, 1, 2, 90, "find the GPU waiting"), (1, 100, None, 2, 90, "Only 1 launches"),
+        (99, 30, 1, 2, 90, "find the GPU waiting"), (1, 100, None, 2, 90, "Only 1 launch:"),
     ],
 )  # fmt: skip
 def test_medians_in_words(
@@ -155,6 +155,11 @@ def test_medians_in_words(
 )  # fmt: skip
 def test_advice_goes_by_the_length_of_gaps_and_the_range(gap_ns: float, path: str | None, words: str) -> None:
     assert words in advice("host code", gap_ns, path)
+
+
+def test_a_program_that_launches_graphs_is_not_told_to_use_them() -> None:
+    assert "or a CUDA graph" in advice("launch call", 1000, None, "cudaLaunchKernel")
+    assert advice("launch call", 1000, None, "cudaGraphLaunch").endswith("Put more work into each graph.")
 
 
 def test_a_few_long_gaps_count_more_than_many_short_ones() -> None:

@@ -234,7 +234,7 @@ def test_a_kernel_that_does_not_run_in_the_selection(page: Open, library: Librar
     assert len(at.metric) > 5
 
 
-def test_a_stretch_of_time_entered_backwards_keeps_the_end_entered_last(page: Open, library: Library) -> None:
+def test_a_stretch_of_time_entered_backward_keeps_the_end_entered_last(page: Open, library: Library) -> None:
     at = page("kernels", of(library, TRAINING), **{"from": "400"})
     at = at.number_input(key="selection-to_ns").set_value(410.25).run()
     assert (asked(at, "from"), asked(at, "to")) == (["400"], ["410.25"])

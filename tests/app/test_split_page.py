@@ -30,7 +30,7 @@ def test_one_report(dashboard: Dashboard, library: Library) -> None:
     assert "In Forward, **" in said(at)
     assert "per step. It also leads Forward + backward" in said(at)
     assert "Next non-matmul kernels" in said(at)
-    assert "MFU = 1e+12 FLOP ÷ " in said(at)
+    assert "MFU = 1.00 TFLOP ÷ " in said(at)
     assert metric(at, "Peak") == ["989.5 TFLOP/s"]
     phases = at.dataframe[0].value
     assert list(phases["title"]) == ["Everything", "Forward", "Backward", "Optimizer"]

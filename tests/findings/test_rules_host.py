@@ -90,6 +90,7 @@ def test_threads_off_and_on_their_core(nsys_samples: Library) -> None:
     assert (off.saving_ns, full.facts["idle_ns"]) == (lost, ran)
     assert off.value == pytest.approx(share(found, lost))
     assert full.facts["run_pct"] == pytest.approx(100 * ran / (ran + lost))
+    assert not [one for one in off.rule.advised(off.cause) if "--trace" in one], "the calls were captured"
     steps = sampled(nsys_samples, sample, "cpu_saturated", warmup="exclude")
     assert steps.verdict == "fires"
     assert sampled(nsys_samples, sample, "off_core", warmup="exclude").verdict == "clear"
@@ -108,6 +109,7 @@ def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
     assert (off.verdict, off.saving_ns) == ("fires", 20_000)
     assert (full.verdict, full.value) == ("clear", 0)
     assert full.facts["run_pct"] == pytest.approx(100 * 19_985 / 39_985)
+    assert off.rule.advised(off.cause)[0].startswith("Capture OS runtime calls, too (`--trace=cuda,nvtx,osrt`)")
     never = by_hand(publish, KERNELS, sched_event=[events[0] | {"global_tid": made.WORKER}])
     assert judged(library, never, "off_core").why == "The capture has no switches of the threads that launch."
 

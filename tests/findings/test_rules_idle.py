@@ -1,6 +1,7 @@
 """Rules about idle GPUs: on samples against gaps told from the raw export, and on small captures by hand."""
 
 from itertools import pairwise
+from typing import Any
 
 import duckdb
 import pytest
@@ -68,6 +69,22 @@ def test_long_gaps(nsys_samples: Library, library: Library, publish: Publish) ->
     assert sampled(nsys_samples, "launches_tiny", "long_gaps").verdict == "clear"
     calls = publish(lambda db: made.fill(db, api_call=[made.call(1, 1, 5, 9)]))
     assert judged(library, calls, "long_gaps").verdict == "cannot_judge"
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("traced", [False, True])
+def test_long_gaps_advise_to_capture_what_is_missing(
+    sampled: bool, traced: bool, library: Library, publish: Publish
+) -> None:
+    tables: dict[str, Any] = {
+        "cpu_sample": [{"time_ns": 5, "global_tid": made.MAIN}] if sampled else [],
+        "osrt_call": [{"call_id": 900, "start_ns": 50, "end_ns": 60, "global_tid": made.MAIN}] if traced else [],
+    }
+    kernels = [(0, 5, 10, 20), (900 * MS, 900 * MS + 5, 900 * MS + 10, 900 * MS + 20)]
+    found = judged(library, by_hand(publish, kernels, **tables), "long_gaps")
+    advice = " ".join(found.rule.advised(found.cause))
+    assert found.verdict == "fires"
+    assert ("--sample=" in advice, "osrt" in advice) == (not sampled, not traced)
 
 
 def test_module_loading(nsys_samples: Library, library: Library, publish: Publish) -> None:

@@ -1,5 +1,6 @@
 """Everything bad that can be dropped, and converters that misbehave, through the real worker."""
 
+import gzip
 import json
 import os
 import shutil
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from ingest import formats
+from profiledb.errors import ConversionError
+from profiledb.query import analysis
 from profiledb.report.library import Library
 from tests.conftest import CORPUS, ROOT, Ingest
 from tests.support.dropped import SAMPLE, job_of, made, needs_corpus, stand_in
@@ -20,6 +24,10 @@ BAD = {
     "notes.txt": (b"bring milk", "is not a known report format"),
     "damaged.sqlite": (b"SQLite format 3\0" + b"\xff" * 4096, "damaged or incomplete"),
     "raw.qdstrm": (b"\x01\x02", "raw capture data"),
+    "run.pt.trace.json": (b'{"schemaVersion": 1, "traceEvents": []}', "a trace of the PyTorch profiler"),
+    "run.json.gz": (gzip.compress(b'[{"ph": "X", "ts": 1}' + b" " * 9_000_000, 1), "a trace of the PyTorch profiler"),
+    "cut.json.gz": (gzip.compress(b'{"a": 1}')[:9], "is not a known report format"),
+    "other.json": (b'{"a": 1}', "is not a known report format"),
 }
 
 
@@ -82,6 +90,9 @@ def test_an_export_that_arrives_later_mends_the_failure(ingest: Ingest, inbox: P
     assert [line.split()[:2] for line in done.lines] == [["ready", "too_new_2026.nsys-rep"]]
     (manifest,) = empty_library.list()
     assert manifest.converter == "SQLite export, written by nsys 2026.1.1.204"
+    said = " ".join(analysis.run(empty_library, manifest.id, "diagnostics")["text"])
+    assert "(installed), so its SQLite export too_new_2026.sqlite was used." in said
+    assert "damaged" not in said
 
 
 @needs_corpus
@@ -146,3 +157,10 @@ def test_list_names_what_failed(ingest: Ingest, inbox: Path, empty_library: Libr
         ("bad.sqlite", "failed"),
     ]
     assert set(listed[0]) >= {"id", "name", "kind", "status", "source_sha256", "gpu", "captured_at", "labels"}
+
+
+@needs_corpus
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("*.pt.trace.json*")), ids=lambda path: path.name)
+def test_traces_of_the_pytorch_profiler_are_called_so(path: Path) -> None:
+    with pytest.raises(ConversionError, match="trace of the PyTorch profiler"):
+        formats.detect(path)

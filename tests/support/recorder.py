@@ -2,17 +2,17 @@
 
 
 class Recorder:
-    """Keeps the path of every range, in the order of opening, and the colour of each name."""
+    """Keeps the path of every range, in the order of opening, and the color of each name."""
 
     def __init__(self) -> None:
         self.open: list[str] = []
         self.paths: list[tuple[str, ...]] = []
-        self.colours: dict[str, int] = {}
+        self.colors: dict[str, int] = {}
 
-    def push(self, name: str, colour: int) -> None:
+    def push(self, name: str, color: int) -> None:
         self.open.append(name)
         self.paths.append(tuple(self.open))
-        self.colours[name] = colour
+        self.colors[name] = color
 
     def pop(self) -> None:
         self.open.pop()

@@ -57,6 +57,17 @@ def test_a_command_has_an_example_that_it_understands(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
+def test_a_command_says_its_exit_statuses(name: str) -> None:
+    """Those that every command has; the two with a limit say what 1 and 2 mean there."""
+    text = ALL[name].format_help()
+    if name == "completion":
+        return
+    (said,) = re.findall(r"Exit status: 0([^$]+)", text)
+    assert re.search(r"; 1 (?:after an error|if )", said)
+    assert re.search(r"; 2 (?:for a wrong command line|after any error)", said)
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_help_fits_a_terminal_and_ends_with_status_0(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         command.main([name, "--help"])

@@ -41,7 +41,7 @@ def test_a_file_comes_whole_with_what_lies_beside_it(tmp_path: Path, empty_libra
     assert source.exists()
 
 
-def test_the_original_may_change_afterwards(tmp_path: Path, empty_library: Library, inbox: Path) -> None:
+def test_the_original_may_change_afterward(tmp_path: Path, empty_library: Library, inbox: Path) -> None:
     source = written(tmp_path / "my.nsys-rep", "before")
     job = take(source, empty_library, inbox)
     written(source, "after")

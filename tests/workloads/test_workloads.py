@@ -118,11 +118,11 @@ def test_warm_up_is_apart_from_the_measured_steps() -> None:
     }
 
 
-def test_copies_and_warm_up_have_colours_of_their_own() -> None:
+def test_copies_and_warm_up_have_colors_of_their_own() -> None:
     worker = Training(tiny_model(), make_batches(TINY, CPU, pinned=False), CPU, "fp32")
-    colours = record(worker, Plan(prime=0, warmup=1, steps=1)).colours
-    assert {name for name, colour in colours.items() if colour == TRANSFER} == {"load_batch", "read_loss"}
-    assert {name for name, colour in colours.items() if colour == OVERHEAD} == {"warmup"}
+    colors = record(worker, Plan(prime=0, warmup=1, steps=1)).colors
+    assert {name for name, color in colors.items() if color == TRANSFER} == {"load_batch", "read_loss"}
+    assert {name for name, color in colors.items() if color == OVERHEAD} == {"warmup"}
 
 
 def test_a_range_ends_when_its_body_raises() -> None:

@@ -63,7 +63,7 @@ CLASSIFIER = ["next_batch", "copy_to_device", "forward_classifier", "backward_cl
 def test_a_step_has_its_ranges_and_warm_up_is_apart(arguments: list[str], step: list[str]) -> None:
     recorder = ranges_of(*arguments, *PLAN)
     assert inside(recorder, "step_0") == inside(recorder, "step_1") == inside(recorder, "warmup") == step
-    assert recorder.colours["warmup"] == OVERHEAD
+    assert recorder.colors["warmup"] == OVERHEAD
 
 
 def test_the_starved_loader_prepares_images_in_the_step_and_the_fixed_one_elsewhere() -> None:
@@ -92,7 +92,7 @@ def test_images_repeat_exactly() -> None:
 def test_a_chunk_goes_up_is_multiplied_and_comes_down() -> None:
     recorder = ranges_of("streams", "--chunks", "2", *PLAN)
     assert inside(recorder, "step_0", "chunk_1") == CHUNK
-    assert {name for name, colour in recorder.colours.items() if colour == TRANSFER} == {CHUNK[0], CHUNK[2]}
+    assert {name for name, color in recorder.colors.items() if color == TRANSFER} == {CHUNK[0], CHUNK[2]}
 
 
 def test_a_wrong_chunk_ends_the_run() -> None:
@@ -131,19 +131,19 @@ def test_ranges_of_tasks_name_task_size_and_device() -> None:
     names = [f"{task}_{size}/cpu" for task in TASKS for size in (16, 32)]
     assert [name for name in inside(recorder, "step_0") if name != "check_result"] == names
     assert inside(recorder, "step_0", "matmul_32/cpu") == ["allocate", "compute"]
-    assert recorder.colours["matmul_32/cpu"] == HOST
+    assert recorder.colors["matmul_32/cpu"] == HOST
     assert inside(recorder, "warmup")[0] == "vector_add_16/cpu"
 
 
-def test_tasks_on_a_device_have_copies_and_colours() -> None:
+def test_tasks_on_a_device_have_copies_and_colors() -> None:
     recorder, bench = Recorder(), Bench([16], by_numpy, TorchBackend("cpu"))
     with send_to(recorder):
         bench.step([16])
     assert inside(recorder, "matmul_16/gpu") == ["allocate", "to_device", "compute", "to_host"]
-    assert recorder.colours["matmul_16/gpu"] == COMPUTE
-    assert recorder.colours["allocate"] == ALLOCATION
-    assert recorder.colours["to_host"] == recorder.colours["to_device"] == TRANSFER
-    assert recorder.colours["check_result"] == OVERHEAD
+    assert recorder.colors["matmul_16/gpu"] == COMPUTE
+    assert recorder.colors["allocate"] == ALLOCATION
+    assert recorder.colors["to_host"] == recorder.colors["to_device"] == TRANSFER
+    assert recorder.colors["check_result"] == OVERHEAD
     assert [row[:4] for row in bench.rows if row[0] == "matmul"] == [
         *(("matmul", 16, "cpu", part) for part in ("allocate", "compute")),
         *(("matmul", 16, "gpu", part) for part in ("allocate", "to_device", "compute", "to_host")),

@@ -85,7 +85,7 @@ def ratios(rows: pd.DataFrame) -> None:
         hidden=("batch", "heads", "head_size"),
     )
     if "fused" in set(rows["part"]) and len(split):
-        st.caption("A fused attention is one kernel of the class Attention and cannot be split into these parts.")
+        st.caption("Fused attention is one kernel of the class Attention and cannot be split into these parts.")
 
 
 def wide_rows(rows: pd.DataFrame) -> pd.DataFrame:
@@ -188,7 +188,7 @@ def counted(rows: pd.DataFrame) -> None:
     sentences = [_FORMULA]
     sentences.append(_unknown(rows) if known.empty else _example(known))
     if "fused" in set(rows["part"]):
-        sentences.append("A fused attention does all three.")
+        sentences.append("Fused attention does all three.")
     if bool(rows["causal"].any()):
         sentences.append("Causal: half of the work is useful. Rates count the useful half, as FlashAttention does.")
     sentences.append(_traffic(rows))

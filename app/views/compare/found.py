@@ -21,7 +21,7 @@ _COLUMNS = [
     Col("b_pct", "B saves at most", unit="%", kind="percent", help="Upper bound: share of the time on B's GPUs"),
     Col("a_ns", "A saves at most", kind="duration", help="Upper bound in A"),
     Col("b_ns", "B saves at most", kind="duration", help="Upper bound in B"),
-    Col("said", "What it says", width=520, help="Of B where it fires there, else of A"),
+    Col("said", "What it says", width=520, help="From B if it fires there, else from A"),
 ]
 
 

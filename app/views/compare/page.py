@@ -149,7 +149,7 @@ def _command(found: compared.Compared, mine: Settled, theirs: Settled) -> None:
         st.code(words.command(found.basis, mine.report_id, theirs.report_id, mine.params, theirs.params),
                 language=None, wrap_lines=True)  # fmt: skip
         st.caption(
-            "With --fail-above 5% the exit status is 1 if B's wall time (per step where both have steps) is"
+            "With --fail-above 5% the exit status is 1 if B's wall time (per step if both have steps) is"
             " more than 5 % above A's, and 2 after an error. --metric checks another figure, such as kernels."
         )
 

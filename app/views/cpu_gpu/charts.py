@@ -24,7 +24,7 @@ LINES = (
     ("gpu", "compute", "GPU, computing"),
 )
 PARTS = {"allocate": "Allocate", "to_device": "To the GPU", "compute": "Compute", "to_host": "To the host"}
-"""Parts that have a colour of their own, in the order in which they are stacked."""
+"""Parts that have a color of their own, in the order in which they are stacked."""
 _PREFIX = {"total": "", "compute": "_compute"}
 _TICKS = 16
 """Sizes that are written below all panels together."""

@@ -76,7 +76,7 @@ def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> N
     draw.chart(figure, "crossover-times")
     st.caption(
         "Solid: all parts, with transfers and allocation. Dotted: computing only, as if the data were already"
-        " on the GPU. Shaded: least to most over the repetitions. Red: size from which on the GPU stays faster,"
+        " on the GPU. Shaded: minimum to maximum over the repetitions. Red: size from which the GPU stays faster,"
         f" with the {crossing.LEVEL_PCT} % interval as a band. The program measured these times itself."
     )
     parts = charts_crossover.shares(panels, colors, theme)

@@ -6,7 +6,7 @@ from plotly.subplots import make_subplots
 
 from app.ui import charts
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, GREY, GROUND, MARK, Theme, faded
+from app.ui.charts import ACCENT, FONT_PX, GRAY, GROUND, MARK, Theme, faded
 from app.ui.kept import kept
 
 _WIDE = 0.012
@@ -76,7 +76,7 @@ def _clocks(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", th
         ("memory_clock_mhz", "Memory clock", "MHz", "dot", False),
         ("temperature_c", "Temperature", "°C", "solid", True),
     ):
-        color = MARK[theme] if second else GREY[theme]
+        color = MARK[theme] if second else GRAY[theme]
         hover = [
             f"{name} <b>{_value(value, unit)}</b> at {fmt.duration(at)}"
             for value, at in zip(rows[column], rows["time_ns"], strict=True)
@@ -124,10 +124,10 @@ def _bands(figure: go.Figure, bands: pd.DataFrame, low: float, high: float, size
     ]
     figure.add_bar(
         x=lengths / size, base=starts / size, y=[0.0] * len(rows), orientation="h", width=0.9,
-        marker={"color": [faded(GREY[theme], 0.3 if n % 2 else 0.18) for n in range(len(rows))], "line": {"width": 0}},
+        marker={"color": [faded(GRAY[theme], 0.3 if n % 2 else 0.18) for n in range(len(rows))], "line": {"width": 0}},
         text=[name if fit else "" for name, fit in zip(names, fits, strict=True)], textposition="inside", textangle=0,
         insidetextanchor="middle", constraintext="none",
-        textfont={"size": FONT_PX, "color": GREY[theme]}, hovertext=hover,
+        textfont={"size": FONT_PX, "color": GRAY[theme]}, hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>", row=2, col=1,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from app.views.energy import words
 BY = "by"
 _BY = {"loop": "Loops merged", "path": "Each path", "name": "Each name"}
 _KINDS = {"memcpy": "Memcpy", "memset": "Memset", "graph": "CUDA graphs", "idle": "Idle"}
-_GREYS = {
+_GRAYS = {
     "light": {"memcpy": "#7A828E", "memset": "#9AA1AB", "graph": "#656D78", "idle": "#D5D9DE"},
     "dark": {"memcpy": "#8B95A3", "memset": "#6B7480", "graph": "#A9B0BB", "idle": "#3A414B"},
 }
@@ -119,7 +119,7 @@ def _share_bar(rows: pd.DataFrame) -> None:
     """The classes as parts of the whole, where any of them can be measured."""
     if not rows["measurable"].any():
         return
-    titles, colors = theme.class_titles(), theme.class_colors() | _GREYS[theme.theme()]
+    titles, colors = theme.class_titles(), theme.class_colors() | _GRAYS[theme.theme()]
     parts = [
         Part(
             titles.get(row["class"], _KINDS.get(row["class"], fmt.visible(row["class"]))),

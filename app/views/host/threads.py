@@ -87,7 +87,7 @@ def os_runtime(report_id: str) -> None:
         return
     waiting = rows.loc[rows["waits"].astype(bool), "total_ns"].sum()
     st.caption(
-        f"{fmt.duration(waiting)} of these {fmt.duration(rows['total_ns'].sum())} are in functions that are there to"
+        f"{fmt.duration(waiting)} of {fmt.duration(rows['total_ns'].sum())} are in functions that only"
         " wait. A thread that waits for work all the time counts in full."
     )
     tables.table(rows, OS_RUNTIME, key="osrt-threads", download="osrt_threads.csv", height=shares.height(len(rows)))

@@ -100,7 +100,8 @@ def _why(reasons: pd.DataFrame, gaps: pd.DataFrame, ranges: pd.DataFrame, sample
     if top["reason"] == "host code" and (told := places.code(sampled)):
         sentence += f" {told}"
     gap_ns = usual_gap(top, gaps)
-    return f"{sentence} {idle_words.advice(top['reason'], gap_ns, None if where is None else where['range'])}".strip()
+    path = None if where is None else where["range"]
+    return f"{sentence} {idle_words.advice(top['reason'], gap_ns, path, str(top['function']))}".strip()
 
 
 def usual_gap(top: "pd.Series[Any]", gaps: pd.DataFrame) -> float:

@@ -77,7 +77,7 @@ def meaning(total: "pd.Series[Any]", busy_pct: float) -> str:
     """
     pct = float(total["host_bound_pct"])
     if total["launches"] < ENOUGH:
-        return f"Only {fmt.count(total['launches'])} launches: too few to judge what they wait for."
+        return f"Only {fmt.counted(total['launches'], 'launch')}: too few to judge what they wait for."
     if pct >= MOST_PCT:
         return (
             "Launch bound: most kernels are shorter than the call that launches them and find the GPU waiting. Fewer"

@@ -55,7 +55,10 @@ def _facts(means: pd.DataFrame, chosen: list[str]) -> None:
             (
                 charts_idle.short_metric(name),
                 _value(known[name].mean, known[name].unit),
-                f"Mean of {fmt.count(known[name].samples)}; at most {_value(known[name].largest, known[name].unit)}.",
+                (
+                    f"Mean of {fmt.counted(known[name].samples, 'sample')}; at most"
+                    f" {_value(known[name].largest, known[name].unit)}."
+                ),
             )
             for name in chosen
             if name in known

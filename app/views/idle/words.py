@@ -71,14 +71,21 @@ _LOADING = re.compile(r"load|batch|fetch|data|input|prefetch|transform|decode|au
 """Names of ranges in which a program gets its next input."""
 
 
-def advice(reason: str, gap_ns: float, path: str | None) -> str:
+GRAPHS = "The GPU waited for launches of CUDA graphs. Put more work into each graph."
+"""Advice for launch calls that launch graphs already."""
+
+
+def advice(reason: str, gap_ns: float, path: str | None, function: str = "") -> str:
     """What can be done about gaps of this reason.
 
     Args:
         reason: one of ``REASONS``.
         gap_ns: how long such a gap is, ns: code between launches is another matter than that of a batch.
         path: path of the range in which the CPU was for most of it, None where there is none.
+        function: call in which the CPU was for most of it.
     """
+    if reason == "launch call" and "GraphLaunch" in function:
+        return GRAPHS
     if reason != "host code":
         return ADVICE.get(reason, "")
     if gap_ns < LONG_NS:

@@ -41,7 +41,7 @@ def _nothing(manifest: Manifest) -> None:
     elif named:
         st.info(
             "This kernel does not run in the selection. The whole report has"
-            f" {fmt.count(whole['calls'].iloc[0])} launches of it, {fmt.duration(whole['total_ns'].iloc[0])} in"
+            f" {fmt.counted(whole['calls'].iloc[0], 'launch')} of it, {fmt.duration(whole['total_ns'].iloc[0])} in"
             " total."
         )
         settled.clear_button("kernel-clear")

@@ -110,7 +110,8 @@ def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
         "open": partial(config.ButtonColumn, type="tertiary", key=f"open-{turn}"),
         "name": config.TextColumn,
         "worst": partial(
-            config.TextColumn, help="What costs most, of what pages show first. Empty until it is judged."
+            config.TextColumn,
+            help="The finding that costs most, with the selection that pages open with. Empty until judged.",
         ),
         "kind": config.TextColumn,
         "gpu": config.TextColumn,

@@ -11,7 +11,7 @@ from app.ui.charts import ACCENT, FONT_PX, MARK, NS_PER_X, Theme, faded, frame, 
 from app.ui.kept import kept
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
-"""A mark a direction besides its colour, for those who cannot tell the colours apart."""
+"""A mark a direction besides its color, for those who cannot tell the colors apart."""
 _LEAST_PX, _MOST_PX = 5.0, 18.0
 
 
@@ -28,7 +28,7 @@ def copy_sizes(
     for number, (direction, rows) in enumerate(cells.groupby("direction", sort=False)):
         hover = [
             f"<b>{fmt.plotly_text(direction)}</b><br>{fmt.bytes_(row.bytes)} at {fmt.rate(row.bytes_per_s)}<br>"
-            f"{fmt.count(row.count_)} operations, {fmt.duration(row.total_ns)}"
+            f"{fmt.counted(row.count_, 'operation')}, {fmt.duration(row.total_ns)}"
             for row in rows.rename(columns={"count": "count_"}).itertuples()
         ]
         share = rows["count"].astype(float).map(math.log1p) / math.log1p(most)

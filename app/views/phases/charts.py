@@ -36,7 +36,7 @@ class Bar:
 def class_bars(
     bars: Sequence[Bar], titles: dict[str, str], colors: dict[str, str], unit: str, theme: Theme
 ) -> go.Figure:
-    """Horizontal stacked bars from the top down; the classes in the order of ``titles``, each in its colour.
+    """Horizontal stacked bars from the top down; the classes in the order of ``titles``, each in its color.
 
     The page draws the legend: Plotly's takes the room of the bars where the window is narrow.
     """

@@ -66,7 +66,7 @@ def words(row: "pd.Series[Any]") -> str:
     said = []
     if flops and step and peak and fmt.number(row["mfu_pct"]) is not None:
         said.append(
-            f"MFU = {fmt.plain(f'{flops:,.4g}')} FLOP ÷ {fmt.duration(step)} ÷ {fmt.flops(peak, digits=False)}"
+            f"MFU = {fmt.work(flops)} ÷ {fmt.duration(step)} ÷ {fmt.flops(peak, digits=False)}"
             f" = {fmt.percent(row['mfu_pct'])}."
         )
     else:

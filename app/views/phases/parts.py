@@ -50,7 +50,7 @@ def bars(sides: Sequence[Side], *, key: str) -> None:
 
 
 def _legend(names: Sequence[str]) -> None:
-    """The classes with their colours, in a line that wraps; titles are those of the settings, and escaped."""
+    """The classes with their colors, in a line that wraps; titles are those of the settings, and escaped."""
     titles, colors = theme.class_titles(), theme.class_colors()
     box = "display: inline-block; width: 0.75em; height: 0.75em; margin-right: 0.4em"
     entries = (
@@ -78,10 +78,12 @@ def _piece(row: Mapping[Hashable, Any], names: Mapping[str, str], side: Side, *,
     lines = [
         f"<b>{fmt.plotly_text(name)}</b>" + (f", {fmt.plotly_text(side.label)}" if side.label else ""),
         f"{fmt.percent(row['phase_pct'])} of the bar, {fmt.percent(row['share_pct'])} of all kernel time",
-        f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} launches",
+        f"{fmt.duration(row['total_ns'])} in {fmt.counted(row['calls'], 'launch')}",
     ]
     if side.passes:
-        lines.append(f"per step: {fmt.duration(row['pass_ns'])} in {row['pass_calls']:,.4g} launches")
+        calls = row["pass_calls"]
+        launches = fmt.counted(calls, "launch") if calls == round(calls) else f"{fmt.significant(calls)} launches"
+        lines.append(f"per step: {fmt.duration(row['pass_ns'])} in {launches}")
     value = float(row[column]) / _NS_PER_MS if time else float(row["phase_pct"])
     return Piece(row["class"], value, float(row["phase_pct"]), "<br>".join(lines))
 

@@ -108,8 +108,7 @@ def _kernel(row: "pd.Series[Any]") -> str:
 
 def _calls(row: "pd.Series[Any]") -> str:
     each = fmt.number(row["pass_calls"])
-    return (
-        f", in {fmt.count(row['calls'])} launches"
-        if each is None
-        else f", launched {fmt.significant(each)} times per step"
-    )
+    if each is None:
+        return f", in {fmt.counted(row['calls'], 'launch')}"
+    times = "once" if each == 1 else f"{fmt.count(each) if each == round(each) else fmt.significant(each)} times"
+    return f", launched {times} per step"

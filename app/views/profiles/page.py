@@ -58,7 +58,7 @@ def _verdicts(rows: pd.DataFrame) -> None:
         parts = [_part(row) for _, row in rows.iterrows()]
         draw.chart(charts.share_bar(parts, theme.theme()), "verdicts-bar")
         shares = "  ·  ".join(f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts)
-        st.caption(f"Share of time over all {fmt.count(launches)} launches: {shares}")
+        st.caption(f"Share of time over all {fmt.counted(launches, 'launch')}: {shares}")
     if known < launches:
         whose = "" if launches == 1 else f" for {fmt.count(launches - known)} of {fmt.count(launches)} launches"
         st.markdown(f"No speed of light{whose}, so there is no verdict. To record it, run:")
@@ -67,7 +67,7 @@ def _verdicts(rows: pd.DataFrame) -> None:
 
 def _part(row: "pd.Series[Any]") -> charts.Part:
     """A row of ``ncu_verdicts`` as a part of the bar."""
-    detail = f"{fmt.count(row['launches'])} launches, {fmt.duration(row['duration_ns'])}"
+    detail = f"{fmt.counted(row['launches'], 'launch')}, {fmt.duration(row['duration_ns'])}"
     share = fmt.number(row["share_pct"]) or 0.0
     return charts.Part(verdicts.title(row["verdict"]), share, detail, verdicts.color(row["verdict"]))
 

@@ -87,7 +87,7 @@ def _hover(row: dict[Any, Any]) -> str:
     lines.append(f"CPU {fmt.duration(row['cpu_ns'])}" + ("" if row["closed"] else ", never closed"))
     lines.append(f"at {fmt.duration(row['start_ns'])}, thread {fmt.plotly_text(row['thread'])}")
     if fmt.number(row["operations"]) is not None:
-        lines.append(f"{fmt.count(row['operations'])} operations")
+        lines.append(fmt.counted(row["operations"], "operation"))
     return "<br>".join(lines)
 
 

@@ -103,13 +103,13 @@ def _inside_cpu(rows: pd.DataFrame) -> "pd.Series[Any]":
 
 def _other(parent: str, amount: float, count: int | None, whole: float, level: int) -> Node:
     words = f"<b>Other</b><br>{fmt.duration(amount)}, {fmt.percent(100 * amount / whole)}"
-    words += f"<br>{fmt.count(count)} smaller paths" if count else "<br>smaller paths"
+    words += f"<br>{fmt.counted(count, 'smaller path')}" if count else "<br>smaller paths"
     return Node(f"{parent}-other", parent, "other", amount, words, level)
 
 
 def _words(name: str, row: Any, amount: float, whole: float) -> str:
     lines = [f"<b>{fmt.plotly_text(fmt.shortened(name, 80))}</b>", f"{fmt.percent(100 * amount / (whole or 1))} of all"]
     lines += [f"{title}: {fmt.duration(row[key])}" for key, title in MEASURES.items() if fmt.number(row[key])]
-    counts = [(row.get("instances"), "instances"), (row.get("operations"), "operations")]
-    told = [f"{fmt.count(count)} {what}" for count, what in counts if fmt.number(count) is not None]
+    counts = [(row.get("instances"), "instance"), (row.get("operations"), "operation")]
+    told = [fmt.counted(count, what) for count, what in counts if fmt.number(count) is not None]
     return "<br>".join([*lines, ", ".join(told)] if told else lines)

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, GREY, Theme, faded, frame
+from app.ui.charts import ACCENT, GRAY, Theme, faded, frame
 from app.ui.kept import kept
 from app.views.roofline.labels import Room, Spot
 from app.views.roofline.points import Point, draw_points, legend, name_largest, take, write
@@ -182,7 +182,7 @@ def _line(figure: go.Figure, roof: Roof, xs: tuple[float, float], ys: tuple[floa
 def _label(figure: go.Figure, roof: Roof, peak: str, wanted: Spots, room: Room, theme: Theme) -> None:
     """Title and peak at the first of some places where they cover no point."""
     text = f"{roof.title} {peak}"
-    color = _LINE[theme] if roof.used else GREY[theme]
+    color = _LINE[theme] if roof.used else GRAY[theme]
     write(figure, fmt.plotly_text(text), room.find(text, wanted) or wanted[0], theme, color)
 
 
@@ -210,7 +210,10 @@ def _ridge(figure: go.Figure, roof: Roof, at: float, theme: Theme) -> None:
         mode="markers",
         marker={"symbol": "line-ns-open", "size": 12, "color": _LINE[theme], "line": {"width": 1.5}},
         text=[
-            f"Ridge point of {fmt.plotly_text(roof.title)}<br><b>{at:,.3g} FLOP/byte</b>: memory is the roof left of it"
+            (
+                f"Ridge point of {fmt.plotly_text(roof.title)}<br><b>{fmt.significant(at)} FLOP/byte</b>: memory is"
+                " the roof left of it"
+            )
         ],
         hovertemplate="%{text}<extra></extra>",
         showlegend=False,

@@ -127,8 +127,8 @@ def _covers_nothing(nearest: Candidate) -> None:
     """Says that no Compute report covers these kernels, and how near the nearest one comes."""
     name, other = fmt.plain(nearest.report.name), fmt.percent(nearest.other_pct)
     st.info(
-        f"No Compute report in this library covers this report's kernel time. The nearest, {name}, measured"
-        f" kernels of {other} of it, in other launch shapes only. Choose one above anyway, or capture one:"
+        f"No Compute report in this library covers this report's kernel time. The nearest, {name}, covers"
+        f" {other} of it, in other launch shapes only. Choose it above anyway, or capture one:"
     )
     st.code(f"{parts.FLAGS} -o report PROGRAM", language=None)
 
@@ -184,12 +184,17 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
 
 def _chart(report_id: str, compute: str, shown: pd.DataFrame, choice: Choice) -> None:
     if shown.empty:
-        st.info("Of nothing that ncu measured here were work and traffic captured.")
+        st.info("ncu captured work and traffic for none of these kernels.")
         return
     points = [
         parts.point(
             row.to_dict() | {"launch_id": row["kernel"]}, choice, float(row["total_ns"]),
-            [f"{fmt.duration(row['total_ns'])} in {fmt.count(row['calls'])} launches, {fmt.percent(row['share_pct'])}"],
+            [
+                (
+                    f"{fmt.duration(row['total_ns'])} in {fmt.counted(row['calls'], 'launch')},"
+                    f" {fmt.percent(row['share_pct'])}"
+                )
+            ],
         )
         for _, row in shown.iterrows()
     ]  # fmt: skip

@@ -143,7 +143,7 @@ def _chart(report_id: str, everything: pd.DataFrame, shown: pd.DataFrame, choice
         arrows += _arrows(drawn, len(points), shown)
         points += [_point(row, choice, hollow=True, report=other) for _, row in drawn.iterrows()]
     if not points:
-        st.info("Of nothing here were work and traffic measured.")
+        st.info("No launch here has both work and traffic measured.")
         return
     clicked = parts.show_chart(Roofline(points, memory, compute, arrows), f"roofline-{choice.level}")
     if clicked is not None:

@@ -68,13 +68,13 @@ def choose(classes: Sequence[str]) -> Choice:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         level = st.segmented_control(
             "Memory level", list(LEVELS), format_func=LEVELS.__getitem__, required=True,
-            help="Which traffic the work is set against",
+            help="The traffic that the work is divided by: intensity is work per byte",
             **bound.option("level", list(LEVELS), "dram", title=LEVELS.__getitem__),
         )  # fmt: skip
         precision = st.selectbox(
             "Precision", list(PRECISIONS), format_func=PRECISIONS.__getitem__,
             **bound.option("precision", list(PRECISIONS), next(iter(PRECISIONS)), title=PRECISIONS.__getitem__),
-            width=180, help="Its own is that in which a kernel comes nearest to a peak of the GPU",
+            width=180, help="A kernel's own precision is the one in which it comes nearest to a peak of the GPU",
         )  # fmt: skip
         color = st.segmented_control(
             "Color by", [CLASS, LIMIT], required=True, **bound.option("color", [CLASS, LIMIT], CLASS)
@@ -118,7 +118,7 @@ def point(row: Mapping[Any, Any], choice: Choice, weight: float, more: Sequence[
         f"<b>{fmt.plotly_text(fmt.shortened(row['name'], 60))}</b>",
         *more,
         f"{fmt.flops(row['flops_per_s'])} {fmt.plotly_text(precision_title(row))}" if works else _nothing(choice),
-        f"{rate}, {row['intensity']:,.3g} FLOP/byte" if works else rate,
+        f"{rate}, {fmt.significant(row['intensity'])} FLOP/byte" if works else rate,
         _of_roof(row),
         "<br>".join(fmt.plotly_text(line) for line in textwrap.wrap(row["reading"] or "No verdict", _HOVER_CHARS)),
         fmt.plotly_text(row["note"]) if isinstance(row.get("note"), str) else "",
@@ -149,7 +149,7 @@ def with_readings(rows: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
 
 
 def colored(row: Mapping[Any, Any], by: str) -> tuple[str, str]:
-    """What the legend calls a row, and its colour."""
+    """What the legend calls a row, and its color."""
     if by == LIMIT:
         return verdicts.title(row["verdict"]), verdicts.color(row["verdict"])
     name = row["class"] if isinstance(row["class"], str) else "other"
@@ -207,7 +207,7 @@ def _signs(points: Sequence[Point]) -> None:
     """What the shapes mean, as far as they are on the chart."""
     signs = ["Point area: time; a click opens the kernel"]
     signs += ["a diamond is an estimate"] * any(point.estimated and not point.impossible for point in points)
-    signs += ["a cross lies above its roof, which cannot be"] * any(point.impossible for point in points)
+    signs += ["a cross lies above its roof, which is impossible"] * any(point.impossible for point in points)
     signs += [
         "kernels without arithmetic stand at 0 FLOP/byte, as far below the memory roof as their traffic is"
     ] * any(point.bytes_per_s for point in points)
@@ -223,7 +223,7 @@ def above(rows: pd.DataFrame) -> None:
     told = [f"- {fmt.plain(row['name'])}: {fmt.plain(row['above_roof'])}" for _, row in wrong.head(ABOVE).iterrows()]
     if len(wrong) > ABOVE:
         told.append(f"- and {fmt.count(len(wrong) - ABOVE)} more")
-    st.warning("Above the roof, which cannot be:\n" + "\n".join(told), icon=":material/warning:")
+    st.warning("Above the roof, which is impossible:\n" + "\n".join(told), icon=":material/warning:")
 
 
 def figures(rows: pd.DataFrame) -> pd.DataFrame:

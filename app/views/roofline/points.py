@@ -23,7 +23,7 @@ class Point:
     Args:
         key: what a click on it gives back.
         name: untrusted; drawn beside the largest points.
-        group: what the legend calls its colour.
+        group: what the legend calls its color.
         color: ``#RRGGBB``.
         x: FLOP per byte; on the speed of light percent.
         y: FLOP/s; on the speed of light percent.

@@ -6,7 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, GREY, Theme, faded, frame, readable_on
+from app.ui.charts import ACCENT, FONT_PX, GRAY, Theme, faded, frame, readable_on
 from app.ui.kept import kept
 
 PARTS = {"compute_ns": "Compute", "exposed_ns": "Exposed communication", "copy_ns": "Memcpy", "idle_ns": "Idle"}
@@ -18,7 +18,7 @@ _LABEL_SHARE = 0.07
 
 
 def part_colors(classes: dict[str, str], theme: Theme) -> dict[str, str]:
-    """Colours of ``PARTS``: communication and copies have that of their class of kernels."""
+    """Colors of ``PARTS``: communication and copies have that of their class of kernels."""
     other = classes["other"]
     return {
         "compute_ns": ACCENT[theme],
@@ -46,7 +46,7 @@ def scaling(rows: pd.DataFrame, curves: Sequence[str], measure: str, theme: Them
     ends = [100, 100] if percent else [1, high / low]
     figure.add_scatter(
         x=[low, high], y=ends, mode="lines", name="ideal", hoverinfo="skip",
-        line={"width": 5, "color": faded(GREY[theme], 0.22)},
+        line={"width": 5, "color": faded(GRAY[theme], 0.22)},
     )  # fmt: skip
     for number, (curve, group) in enumerate(drawn.groupby("curve", sort=False)):
         figure.add_trace(_curve(str(curve), group.sort_values("ranks"), measure, number, theme))
@@ -69,10 +69,10 @@ _LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
 def _curve(name: str, group: pd.DataFrame, measure: str, number: int, theme: Theme) -> go.Scatter:
     dash, symbol = _STROKES[number % len(_STROKES)]
-    color = ACCENT[theme] if number == 0 else GREY[theme]
+    color = ACCENT[theme] if number == 0 else GRAY[theme]
     base = round(float(group["ranks"].iloc[0] / group["ideal"].iloc[0]))
     start = 100.0 if measure == "efficiency_pct" else 1.0
-    hover = [f"<b>{fmt.plotly_text(group['base'].iloc[0])}</b>, the base on {base}"]
+    hover = [f"<b>{fmt.plotly_text(group['base'].iloc[0])}</b>, the base, on {fmt.counted(base, 'rank')}"]
     hover += [
         f"<b>{fmt.plotly_text(row['run'])}</b>, {row['ranks']} ranks ({row['scaling']})<br>efficiency"
         f" {fmt.percent(row['efficiency_pct'])}, speed-up {row['speedup']:.2f} of {row['ideal']:.4g}<br>per step:"
@@ -146,7 +146,7 @@ def waits(rows: pd.DataFrame, color: str, theme: Theme) -> go.Figure:
             hovertext=[
                 f"<b>rank {row['rank']}</b>, {fmt.plotly_text(row['report'])}<br>waits"
                 f" {fmt.duration(row['wait_step_ns'])} per step of {fmt.duration(row['step_ns'])}<br>last to"
-                f" {fmt.count(row['last'])} of {fmt.count(row['matched'])} operations"
+                f" arrive at {fmt.count(row['last'])} of {fmt.counted(row['matched'], 'operation')}"
                 for _, row in rows.iterrows()
             ],
             hovertemplate="%{hovertext}<extra></extra>",

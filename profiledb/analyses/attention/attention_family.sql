@@ -11,9 +11,9 @@
 -- column: variant | text | | name of the range around the part
 -- column: part | text | | scores, softmax, output, fused, fused backward
 -- column: tokens | count | | tokens per sequence
--- column: calls | count | | ranges of it, or fused kernels
--- column: call_ns | ns | .0f | kernel time of one of them
--- column: call_cpu_ns | ns | .0f | duration of one of them on the CPU
+-- column: calls | count | | ranges of this part, or fused kernels
+-- column: call_ns | ns | .0f | mean kernel time of one of them
+-- column: call_cpu_ns | ns | .0f | mean duration of one of them on the CPU
 -- column: lengths | count | | different lengths of this variant and part
 -- column: exponent | number | .3f | of the time on the GPU
 -- column: r2 | number | .4f | share of the variance of the logarithms that the line explains

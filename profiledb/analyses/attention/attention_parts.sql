@@ -20,39 +20,39 @@
 -- param: output = final_matmul|attention_output|attn_output|av_matmul|pv_matmul name of the ranges of the output, a pattern
 -- param: batch =  sequences
 -- param: heads =  heads
--- param: tokens =  tokens per sequence, where the ranges do not tell
+-- param: tokens =  tokens per sequence, if the ranges do not say
 -- param: head_size =  numbers per head
--- param: precision =  of the numbers (bf16, fp16, fp8, tf32, fp32, fp64), for the peak and the bytes
--- param: causal = auto (auto, true, false) whether no token looks at a later one: half of the work is then useful
--- column: variant | text | | name of the range around the part; of a fused attention that of the range it ran in
+-- param: precision =  type of the numbers, for the peak and the bytes: bf16, fp16, fp8, tf32, fp32 or fp64
+-- param: causal = auto (auto, true, false) whether no token looks at a later one; half of the work is then useful
+-- column: variant | text | | name of the range around the part; for fused attention, of the range it ran in
 -- column: tokens | count | | tokens per sequence
 -- column: part | text | | scores, softmax, output, fused, fused backward
--- column: calls | count | | ranges of it; of a fused attention its kernels without those that combine pieces
--- column: kernels = Launches | count | | kernels that ran in it; empty where the report has none
+-- column: calls | count | | ranges of this part; for fused attention its kernels, without those that combine pieces
+-- column: kernels = Launches | count | | kernels that ran in it; empty if the report has none
 -- column: cpu_ns = CPU | ns | | sum of the durations of the ranges on the CPU
 -- column: kernel_ns = Kernels | ns | | kernel time, sum over all calls
--- column: matmul_ns = Products | ns | | of it matrix products; the rest is scaling, masking, casts
+-- column: matmul_ns = Products | ns | | part of it in matrix products; the rest is scaling, masking and casts
 -- column: share_pct | % | .1f | share of the kernel time of this variant and length
 -- column: batch | count | | sequences
 -- column: heads | count | | heads of the attention
 -- column: head_size | count | | numbers per head
 -- column: flops = Work | FLOP | .0f | FLOPs of all calls
--- column: useful_flops = Useful | FLOP | .0f | work that counts: half of it where attention is causal
--- column: bytes | bytes | | least that all calls move: each of Q, K, V, scores and output once
--- column: flops_per_s = Rate | FLOP/s | .0f | useful work by kernel time
--- column: pct_of_peak = Of peak | % | .2f | of what the GPU reaches in this precision, of a softmax on its CUDA cores; empty where it cannot be
--- column: bytes_per_s = Rate | bytes/s | .0f | the least bytes by kernel time
--- column: pct_of_bandwidth = Of memory | % | .2f | the least bytes by the peak of the memory, though caches may serve them; empty where it cannot be
--- column: time_to_matmuls = To matmuls | ratio | .3f | time of the softmax by that of both other ranges, scaling and masking included
--- column: time_to_products = To products | ratio | .3f | time of the softmax by that of the matrix products in these ranges alone
--- column: flops_to_matmuls | ratio | .4f | softmax only: its FLOPs by those of scores and output
+-- column: useful_flops = Useful | FLOP | .0f | work that counts: half of the FLOPs if the attention is causal
+-- column: bytes | bytes | | fewest bytes that all calls can move: Q, K, V, scores and output once each
+-- column: flops_per_s = Rate | FLOP/s | .0f | useful work over kernel time
+-- column: pct_of_peak = Share of GPU peak | % | .2f | share of the GPU's peak in this precision; of a softmax, of the peak of its CUDA cores; empty above 105 %, which is impossible
+-- column: bytes_per_s = Rate | bytes/s | .0f | fewest bytes over kernel time
+-- column: pct_of_bandwidth = Share of memory peak | % | .2f | fewest bytes over kernel time, as a share of the memory peak; caches may serve them; empty above 105 %, which is impossible
+-- column: time_to_matmuls = Softmax vs matmul ranges | ratio | .3f | softmax time over the time of both matmul ranges, scaling and masking included
+-- column: time_to_products = Softmax vs matmul kernels | ratio | .3f | softmax time over the time of the matmul kernels in these ranges
+-- column: flops_to_matmuls | ratio | .4f | softmax FLOPs over the FLOPs of scores and output
 -- column: peak_flops_per_s | FLOP/s | .0f | peak of the GPU at this precision
 -- column: peak_from | text | | where that is from
 -- column: peak_bytes_per_s | bytes/s | .0f | peak of its memory
 -- column: peak_precision | text | | precision of the peak: fp32 or fp64 of a softmax, else that of the attention
 -- column: precision | text | | precision of the attention, which the bytes are for
 -- column: causal | bool | | whether half of the work counts as useful
--- column: contradiction | text | | why a share of a peak is empty though all is known: what it would be, and of which sizes
+-- column: contradiction | text | | why a share of a peak is empty although everything is known: what it would be, and of which sizes
 WITH fact AS (
     SELECT coalesce(short_precision($precision::VARCHAR),
         short_precision(meta_value(['precision', 'dtype']))) AS precision,

@@ -8,12 +8,12 @@
 -- selects: part, mode
 -- column: class | class | | kernel class; memcpy, memset, graph, idle
 -- column: seconds = Time | s | .6f | its share of the time that the log covers, over all GPUs; work that runs at the same time shares it
--- column: joules = Energy | J | .3f | energy, with the idle power
--- column: low_j | J | .3f | at least
--- column: high_j | J | .3f | at most
+-- column: joules = Energy | J | .3f | energy, idle power included
+-- column: low_j | J | .3f | lower end of the interval
+-- column: high_j | J | .3f | upper end of the interval
 -- column: share_pct | % | .2f | share of the energy of the selection
 -- column: mean_w | W | .1f | energy over that time
--- column: measurable | bool | | false where half of the bar is more than half of the energy
+-- column: measurable | bool | | false if the interval is wider than the energy
 SELECT label AS class, sum(known_ns) / 1e9 AS seconds, sum(joules) AS joules, sum(low_j) AS low_j,
     sum(high_j) AS high_j,
     100.0 * sum(joules) / nullif(sum(sum(joules)) OVER (), 0) AS share_pct,

@@ -14,13 +14,13 @@
 -- column: instances | count | | ranges of the selection
 -- column: seconds = Time | s | .6f | time that they cover, on the GPU, else on the CPU; overlaps count once
 -- column: covered_pct | % | .1f | share of it that the log covers
--- column: joules = Energy | J | .3f | energy, with the idle power; empty where the log covers nothing
--- column: low_j | J | .3f | at least
--- column: high_j | J | .3f | at most
+-- column: joules = Energy | J | .3f | energy, idle power included; empty if the log covers nothing
+-- column: low_j | J | .3f | lower end of the interval
+-- column: high_j | J | .3f | upper end of the interval
 -- column: joules_each = Per instance | J | .3f | mean energy per instance; empty unless the log covers all of the time
 -- column: mean_w | W | .1f | energy over time: mean power of all GPUs together
--- column: measurable | bool | | false where half of the bar is more than half of the energy, or there is none
--- column: total | count | | rows in all, shown or not
+-- column: measurable | bool | | false if the interval is wider than the energy, or if there is no energy
+-- column: total | count | | all rows, shown or not
 WITH counted AS (
     SELECT key, any_value(title) AS title, count(*) AS instances
     FROM selected_range JOIN range_key($by) USING (path_id) GROUP BY key

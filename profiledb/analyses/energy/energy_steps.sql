@@ -20,19 +20,19 @@
 -- column: seconds | s | .6f | time that they cover
 -- column: covered_pct | % | .1f | share of it that the log covers
 -- column: joules | J | .3f | energy of all of them
--- column: low_j | J | .3f | at least
--- column: high_j | J | .3f | at most
+-- column: low_j | J | .3f | lower end of the interval
+-- column: high_j | J | .3f | upper end of the interval
 -- column: step_j | J | .3f | mean energy per step
--- column: step_low_j | J | .3f | at least
--- column: step_high_j | J | .3f | at most
+-- column: step_low_j | J | .3f | lower end of the interval
+-- column: step_high_j | J | .3f | upper end of the interval
 -- column: mean_w | W | .1f | mean power of all GPUs together
--- column: measurable | bool | | false where half of the bar is more than half of the energy, or there is none
+-- column: measurable | bool | | false if the interval is wider than the energy, or if there is no energy
 -- column: flops_per_step | FLOP | | given, or what the program wrote beside the report
 -- column: tflop_per_j | TFLOP/J | .4f | FLOPs per step over the energy per step; empty where they cannot be those of this step
 -- column: items_per_step | count | | given, or what the program wrote beside the report
 -- column: item | text | | what they are, where the program tells
 -- column: items_per_j | 1/J | .4f | items per step over the energy per step
--- column: contradiction | text | | why TFLOP/J is empty though all is known: the share of the peak that it would need, and of what
+-- column: contradiction | text | | why TFLOP/J is empty although everything is known: the share of the peak that it would need, and of what
 WITH written AS (
     SELECT TRY_CAST(value AS DOUBLE) AS items, nullif(regexp_extract(key, 'items_per_step\.([^.]+)$', 1), '') AS item
     FROM meta WHERE regexp_matches(key, '(^|\.)items_per_step(\.[^.]+)?$')
@@ -68,9 +68,9 @@ WITH written AS (
         peak_contradiction(flops_per_s, peak_flops_per_s, 'FLOP', concat(
                 upper(precision), CASE WHEN gpus > 1 THEN ' of ' || gpus || ' GPUs' END, ', ', peak_from
             ),
-            format('From {:.4g} FLOP in a step of {:.4g} ms: these are not the FLOPs of this step, or its precision is'
-                || ' another one', flops, step_ms)
-            || CASE precision WHEN 'fp32' THEN ', as where FP32 work ran as TF32' ELSE '' END) AS contradiction
+            format('From {:.4g} TFLOP in a step of {:.4g} ms: either these are not the FLOPs of this step, or it ran in'
+                || ' another precision', flops / 1e12, step_ms)
+            || CASE precision WHEN 'fp32' THEN ', such as TF32' ELSE '' END) AS contradiction
     FROM described
 )
 SELECT key AS rank, steps, instances, asked_ns / 1e9 AS seconds,

@@ -8,13 +8,13 @@
 -- column: gpu_id = GPU | id | | number of the GPU
 -- column: gpu = Name | text | | product name, empty where the report does not tell
 -- column: source = From | text | | what tells it: counter, its energy counter; power, its power added up
--- column: joules = Energy | J | .3f | energy in the time that the log covers, with the idle power; empty where it covers none of it
--- column: low_j | J | .3f | at least
--- column: high_j | J | .3f | at most
+-- column: joules = Energy | J | .3f | energy in the time that the log covers, idle power included; empty where it covers none of it
+-- column: low_j | J | .3f | lower end of the interval
+-- column: high_j | J | .3f | upper end of the interval
 -- column: seconds | s | .6f | time of the selection
 -- column: covered_pct = In the log | % | .1f | share of the selection's time that the log covers
 -- column: mean_w | W | .1f | energy over the time that the log covers
--- column: measurable | bool | | false where half of the bar is more than half of the energy, or there is none
+-- column: measurable | bool | | false if the interval is wider than the energy, or if there is no energy
 -- column: readings | count | | readings of this GPU in the log
 -- column: period_ns | ns | .0f | median time between two changes of the counter, or two readings of power
 -- column: lowest_w | W | .1f | lowest power that the log proves

@@ -9,15 +9,15 @@
 -- param: bins = 600 at most this many rows per GPU
 -- column: gpu_id | id | | number of the GPU
 -- column: time_ns | ns | | first reading of the bin, from the start of the capture
--- column: power_w | W | .1f | power, mean of the readings
+-- column: power_w | W | .1f | mean power of the readings
 -- column: lowest_w | W | .1f | lowest reading
 -- column: highest_w | W | .1f | highest reading
--- column: sm_clock_mhz | MHz | .0f | clock of the SMs, mean
--- column: memory_clock_mhz | MHz | .0f | clock of the memory, mean
--- column: temperature_c | °C | .1f | temperature, mean
--- column: gpu_utilisation_pct = GPU utilization | % | .1f | share of the driver's last period in which a kernel ran, mean
--- column: memory_utilisation_pct = Memory utilization | % | .1f | share of it in which memory was read or written, mean
--- column: memory_used_bytes | bytes | | memory in use, all programs together, most
+-- column: sm_clock_mhz | MHz | .0f | mean clock of the SMs
+-- column: memory_clock_mhz | MHz | .0f | mean clock of the memory
+-- column: temperature_c | °C | .1f | mean temperature
+-- column: gpu_utilisation_pct = GPU utilization | % | .1f | share of the driver's last period in which a kernel ran (mean)
+-- column: memory_utilisation_pct = Memory utilization | % | .1f | share of this period in which memory was read or written (mean)
+-- column: memory_used_bytes | bytes | | most memory in use, by all programs together
 -- column: readings | count | | readings of the bin
 -- column: window_start_ns | ns | | start of the time of the selection, from the start of the capture
 -- column: window_end_ns | ns | | end of it

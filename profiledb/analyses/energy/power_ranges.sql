@@ -12,7 +12,7 @@
 -- column: start_ns | ns | | start, from the start of the capture
 -- column: end_ns | ns | | end, from the start of the capture
 -- column: on_gpu | bool | | whether the time is that on the GPU
--- column: total | count | | ranges of the level in all, shown or not
+-- column: total | count | | all ranges of the level, shown or not
 -- column: levels | count | | levels that the selection has ranges of
 WITH span AS (
     SELECT path_id, coalesce(gpu_start_ns, start_ns) AS a, coalesce(gpu_start_ns + gpu_ns, end_ns) AS b,

@@ -7,13 +7,13 @@
 -- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
 -- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
 -- param: thread =  process and thread id as `host_threads` writes them; without one all threads
--- param: limit = 100000 how many samples at most, the first ones
+-- param: limit = 100000 at most this many samples, the first ones
 -- column: number | id | | number of the sample, in the order of time
 -- column: samples | count | | samples that were asked for, before the limit
 -- column: thread | text | | process and thread id, with the name of the thread
 -- column: time_ns | ns | | moment, from the start of the capture
 -- column: depth | count | | functions around it
--- column: function | text | | function; a module in brackets where it has no symbol
+-- column: function | text | | function, or the module in brackets if it has no symbol
 -- column: module | text | | file that holds it
 WITH asked AS MATERIALIZED (
     SELECT *, count(*) OVER () AS samples FROM selected_sample($source, $moments, $thread)

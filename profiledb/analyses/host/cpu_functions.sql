@@ -9,8 +9,8 @@
 -- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
 -- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
 -- param: thread =  process and thread id as `host_threads` writes them; without one all threads
--- param: limit = 200 how many rows at most
--- column: function | text | | function; a module in brackets where it has no symbol
+-- param: limit = 200 at most this many rows
+-- column: function | text | | function, or the module in brackets if it has no symbol
 -- column: module | text | | file that holds it
 -- column: self_samples = Self | count | | samples that found the CPU in this function itself
 -- column: self_pct = Self | % | .1f | share of all samples that found the CPU in this function itself

@@ -7,7 +7,7 @@
 -- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
 -- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
 -- param: thread =  process and thread id as `host_threads` writes them; without one all threads
--- column: module | text | | file of code; empty where the report does not know it
+-- column: module | text | | file of code; empty if the report does not know it
 -- column: self_samples = Self | count | | samples that found the CPU in this module itself
 -- column: self_pct = Self | % | .1f | share of all samples that found the CPU in this module itself
 -- column: total_samples = Total | count | | samples in this module or in what it called

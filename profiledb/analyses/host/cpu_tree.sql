@@ -8,7 +8,7 @@
 -- param: source = cpu (cpu, python) samples of the CPU, or of the Python stacks of threads
 -- param: moments = all (all, idle) all samples, or only those taken while no GPU worked, between its operations
 -- param: thread =  process and thread id as `host_threads` writes them; without one all threads
--- param: limit = 600 how many rows at most
+-- param: limit = 600 at most this many rows
 -- column: node_id | id | | number of the row
 -- column: parent_id | id | | row of the function that called it; none for a thread
 -- column: level | count | | functions around it; 0 for a thread

@@ -7,9 +7,9 @@
 -- needs: cpu_sample or sched_event or osrt_call or api_call
 -- includes: selection, host, memory, waiting
 -- selects: part
--- param: limit = 200 how many rows at most
+-- param: limit = 200 at most this many rows
 -- column: thread | text | | process and thread id
--- column: name | text | | name of the thread, where it has one
+-- column: name | text | | name of the thread, if it has one
 -- column: role | text | | launches: it launches work for a GPU; data loading: its ranges or its name say so; profiler: it belongs to nsys
 -- column: samples = CPU samples | count | | times that a sample found it running
 -- column: idle_samples = Samples in gaps | count | | of these, while no GPU worked, between the first and the last operation

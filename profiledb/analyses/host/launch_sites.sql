@@ -5,14 +5,14 @@
 -- needs: api_call
 -- includes: selection, host, memory
 -- selects: part
--- param: limit = 100 how many rows at most
+-- param: limit = 100 at most this many rows
 -- column: site = Place | text | | function of the program that made the calls
--- column: module | text | | its file, in Python with the line
+-- column: module | text | | its file; in Python with the line
 -- column: inner = Through | text | | innermost frame that tells of the program, of most of these calls
 -- column: function = CUDA function | text | | function that was called the most
 -- column: calls | count | | CUDA calls with a back trace from there
 -- column: cuda_ns = CUDA time | ns | | sum of their durations
--- column: operations | count | | kernels, copies and memory sets that these calls launched
+-- column: operations | count | | kernels, memcpy and memset operations that these calls launched
 -- column: gpu_ns = GPU time | ns | | sum of their durations on the GPU
 WITH stack AS (
     SELECT global_tid, time_ns AS start_ns, min(stack_id) AS stack_id FROM python_sample

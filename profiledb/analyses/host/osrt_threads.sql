@@ -5,9 +5,9 @@
 -- needs: osrt_call
 -- includes: selection, host
 -- selects: part
--- param: limit = 100 how many rows at most
+-- param: limit = 100 at most this many rows
 -- column: thread | text | | process and thread id
--- column: name | text | | name of the thread, where it has one
+-- column: name | text | | name of the thread, if it has one
 -- column: function | text | | name of the function
 -- column: waits | bool | | it is there to wait
 -- column: total_ns | ns | | sum of durations

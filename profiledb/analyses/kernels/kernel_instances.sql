@@ -5,7 +5,7 @@
 -- selects: part
 -- param: kernel =  number of the kernel (analysis kernels), or its full name
 -- param: limit = 100 at most this many rows
--- param: skip = 0 how many rows to leave out first
+-- param: skip = 0 skips this many rows first
 -- column: kernel_id | text | | number of the launch
 -- column: since_start_ns = Start | ns | | start, from the start of the capture
 -- column: duration_ns | ns | | duration of the launch

@@ -11,7 +11,7 @@
 -- column: duration_ns | ns | | duration of the launch
 -- column: gpu_id | id | | number of the GPU
 -- column: stream | id | | CUDA stream
--- column: calls = Launches | count | | launches of the kernel in all, shown or not
+-- column: calls = Launches | count | | all launches of the kernel, shown or not
 WITH execution AS (
     SELECT kernel_id, start_ns, end_ns - start_ns AS ns, device_id, stream_id
     FROM selected_kernel AS kernel WHERE name_id IN (FROM kernel_ids($kernel))

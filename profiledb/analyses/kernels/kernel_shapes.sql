@@ -24,13 +24,13 @@
 -- column: local_bytes | bytes | | local memory per thread: spills and indexed arrays
 -- column: gpu | text | | product name
 -- column: warps | count | | warps per block
--- column: limit_warps | count | | blocks an SM can hold by warps
--- column: limit_registers | count | | blocks an SM can hold by registers; empty where registers do not limit
--- column: limit_shared | count | | blocks an SM can hold by shared memory; empty where shared memory does not limit
--- column: limit_blocks | count | | blocks an SM can hold at most
+-- column: limit_warps | count | | blocks that the warps allow on an SM
+-- column: limit_registers | count | | blocks that the registers allow on an SM; empty if registers do not limit
+-- column: limit_shared | count | | blocks that the shared memory allows on an SM; empty if it does not limit
+-- column: limit_blocks | count | | most blocks of any kind on an SM
 -- column: blocks_per_sm = Blocks / SM | count | | blocks of this launch that an SM can hold
--- column: occupancy_pct | % | .1f | theoretical occupancy: warps an SM can hold of this launch, of those it can hold at all
--- column: limiter = Limited by | text | | what sets the theoretical occupancy: warps, blocks, registers, shared memory; all where equal
+-- column: occupancy_pct | % | .1f | theoretical occupancy: warps of this launch that an SM can hold, as a share of its maximum
+-- column: limiter = Limited by | text | | what limits the theoretical occupancy: warps, blocks, registers or shared memory; several if equal
 -- column: waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
 WITH shape AS (
     SELECT device_id, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread AS registers,

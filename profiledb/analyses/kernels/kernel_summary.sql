@@ -8,9 +8,9 @@
 -- column: kernel | text | | number of the kernel
 -- column: name | text | | readable name: without templates and arguments
 -- column: demangled | text | | full name with template arguments
--- column: mangled | text | | name as the linker knows it, where captured
+-- column: mangled | text | | mangled name, if captured
 -- column: class | class | | kernel class
--- column: rank | count | | place by total time, from 1
+-- column: rank | count | | rank by total time, from 1
 -- column: kernels | count | | how many different kernels the selection has
 -- column: total_ns | ns | | sum of durations
 -- column: share_pct | % | .2f | share of the sum of all kernel durations of the selection

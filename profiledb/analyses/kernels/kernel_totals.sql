@@ -8,7 +8,7 @@
 -- column: kernel | text | | number of the kernel in this report
 -- column: name | text | | readable name: without templates and arguments
 -- column: class | class | | kernel class
--- column: mangled | text | | name as the linker knows it, where captured
+-- column: mangled | text | | mangled name, if captured
 -- column: normal_name | text | | full name without what profilers write differently
 -- column: total_ns | ns | | sum of durations
 -- column: calls = Launches | count | | number of launches

@@ -17,10 +17,10 @@
 -- column: median_call_ns | ns | .1f | median duration of a call
 -- column: queued | count | | launches with a queue time
 -- column: queue_ns | ns | | sum of times from the end of the call to the start of the kernel
--- column: median_queue_ns | ns | .1f | median queue time of the launches that began after their call had returned
+-- column: median_queue_ns | ns | .1f | median queue time of the launches that started after their call had returned
 -- column: kernel_ns | ns | | sum of durations on the GPU
 -- column: median_kernel_ns | ns | .1f | median duration of a kernel
--- column: host_bound_pct = Launch bound | % | .1f | share of the launches whose kernel is shorter than its call and began at most 5 µs after it: the GPU waited for the CPU
+-- column: host_bound_pct = Launch bound | % | .1f | share of the launches whose kernel is shorter than its call and started at most 5 µs after it: the GPU waited for the CPU
 WITH launch AS (
     SELECT kernel.name_id, api_call.end_ns - api_call.start_ns AS call, kernel.end_ns - kernel.start_ns AS run,
         CASE WHEN kernel.start_ns >= api_call.end_ns THEN kernel.start_ns - api_call.end_ns END AS queue

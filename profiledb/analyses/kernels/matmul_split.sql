@@ -5,7 +5,7 @@
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases
--- column: phase | text | | phase, `none` for what is in no phase, `all` for everything
+-- column: phase | text | | phase; `none`: outside all phases, `all`: everything
 -- column: total_ns = Kernel time | ns | | sum of durations
 -- column: share_pct | % | .2f | share of all kernel time of the selection
 -- column: matmul_ns | ns | | sum of durations of matmul kernels

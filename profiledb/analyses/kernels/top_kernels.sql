@@ -6,10 +6,10 @@
 -- includes: selection, phase
 -- selects: part, mode, phases
 -- param: phase =  these phases together as one, with commas between: forward,backward; without it each, and `all`
--- param: limit =  how many kernels of each phase at most, in the order of rank; of those that are no matmul as many
--- column: phase | text | | phase, `none` for what is in no phase, `all` for everything, or what was asked for
--- column: rank | count | | place in the phase by total time, from 1
--- column: rest_rank | count | | place among the kernels that are no matmul; empty for a matmul
+-- param: limit =  at most this many kernels per phase, by rank, and as many non-matmul kernels
+-- column: phase | text | | phase; `none`: outside all phases, `all`: everything, or what was asked for
+-- column: rank | count | | rank in the phase by total time, from 1
+-- column: rest_rank | count | | rank among the non-matmul kernels; empty for a matmul
 -- column: kernel | text | | number of the kernel in this report, as kernel_summary and its kin take it
 -- column: name = Kernel | text | | readable name: without templates and arguments
 -- column: class | class | | kernel class

@@ -15,7 +15,7 @@
 -- column: median_ns | ns | .1f | half of the calls take at most this long
 -- column: min_ns | ns | | shortest duration
 -- column: max_ns | ns | | longest duration
--- column: failed = Not success | count | | calls that did not return success, which may also mean: not yet
+-- column: failed = Not success | count | | calls that did not return success; a query may also mean “not ready yet”
 WITH summary AS (
     SELECT name_id, sum(end_ns - start_ns)::BIGINT AS total_ns, count(*) AS calls, avg(end_ns - start_ns) AS avg_ns,
         median(end_ns - start_ns) AS median_ns, min(end_ns - start_ns) AS min_ns, max(end_ns - start_ns) AS max_ns,

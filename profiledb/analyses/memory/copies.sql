@@ -14,10 +14,10 @@
 -- column: bytes = Size | bytes | | sum of sizes
 -- column: avg_bytes = Average size | bytes | .1f | mean size of an operation
 -- column: bytes_per_s = Copied | bytes/s | .0f | sum of sizes over sum of durations: each byte counts once
--- column: traffic_bytes_per_s = Traffic, read + write | bytes/s | .0f | what the memory or link that limits moved: a copy inside a GPU reads and writes each byte, so twice what was copied; else the same as that
--- column: peak_bytes_per_s = Peak | bytes/s | .0f | GPU memory as the report states it; the link to the host as the GPU's data sheet states it, because no nsys report does; a slot or a machine may be slower
--- column: peak_pct = Traffic of peak | % | .1f | the traffic as a share of the peak: reads and writes both count for copies inside a GPU; empty where it cannot be
--- column: contradiction | text | | why the share is empty though both are known
+-- column: traffic_bytes_per_s = Traffic, read + write | bytes/s | .0f | what the limiting memory or link moved: a copy inside a GPU reads and writes each byte, so twice what was copied; else what was copied
+-- column: peak_bytes_per_s = Peak | bytes/s | .0f | peak of the GPU memory, from the report; or of the link to the host, from the GPU's data sheet, because no nsys report has it; a slot or machine may be slower
+-- column: peak_pct = Traffic of peak | % | .1f | traffic as a share of the peak; for copies inside a GPU, reads and writes both count; empty above 105 %, which is impossible
+-- column: contradiction | text | | why the share is empty although both are known
 SELECT direction, kind, total_ns, count, bytes, avg_bytes, bytes_per_s, traffic_bytes_per_s, peak_bytes_per_s,
     share_of_peak(traffic_bytes_per_s, peak_bytes_per_s) AS peak_pct,
     peak_contradiction(traffic_bytes_per_s, peak_bytes_per_s, 'B', direction,

@@ -12,7 +12,7 @@
 -- column: source = From | text | | kind of memory of the source
 -- column: destination = To | text | | kind of memory of the destination, or of the memory that is set
 -- column: function | text | | function that was called, without its version suffix
--- column: held = Blocked the CPU because | text | | why the CPU had to wait in the call; empty where it did not wait
+-- column: held = Blocked the CPU because | text | | why the CPU had to wait in the call; empty if it did not wait
 -- column: count = Operations | count | | number of operations
 -- column: bytes = Size | bytes | | sum of sizes
 -- column: copy_ns = GPU | ns | | sum of durations on the GPU

@@ -3,7 +3,7 @@
 -- further apart than a bin is wide, each sample has its own row. The selection keeps neither times nor GPUs.
 -- needs: gpu_metric
 -- includes: selection
--- param: bins = 400 how many bins the capture is cut into
+-- param: bins = 400 cuts the capture into this many bins
 -- column: gpu_id | id | | number of the GPU
 -- column: metric | text | | name as the profiler writes it
 -- column: time_ns | ns | | middle of the bin, from the start of the capture

@@ -1,4 +1,4 @@
--- title: CPU code during gaps of GPUs
+-- title: CPU code during gaps
 -- Which code the CPU ran while a GPU was idle and the host was outside CUDA and the operating system ("host code" of
 -- `idle_reasons`): the samples that nsys took meanwhile of the thread that launched the operation after each gap, by
 -- the function that they found it in. These are its Python stacks where the report has some, else those of the CPU,
@@ -7,16 +7,16 @@
 -- needs: cpu_sample or python_sample
 -- includes: idle, cpu_code
 -- selects: part
--- param: min_ns = 2000 leave out shorter gaps
+-- param: min_ns = 2000 leaves out shorter gaps
 -- param: source = any (any, cpu, python) samples of the CPU, of Python, or of Python where there are some
--- param: limit = 50 how many rows at most
--- column: function | text | | innermost function of the call chain; a module in brackets where it has no symbol
+-- param: limit = 50 at most this many rows
+-- column: function | text | | innermost function of the call chain, or the module in brackets if it has no symbol
 -- column: module | text | | file that holds this function
--- column: called_from | text | | outermost function of most of these call chains that tells of the program: neither its start-up nor the interpreter of Python, of Python stacks the innermost one outside installed packages; empty where the report has none
+-- column: called_from | text | | outermost function of the program in most of these call chains, without its start-up and the Python interpreter; of Python stacks, the innermost one outside installed packages; empty if the report has none
 -- column: source = Samples of | text | | Python or CPU
 -- column: samples | count | | samples in this function
--- column: share_pct | % | .1f | share of all samples in host code of gaps
--- column: time_ns = Estimated time | ns | | the samples times the usual distance of two samples of a thread (median), which all together are no longer than the host code
+-- column: share_pct | % | .1f | share of all samples in non-CUDA code during gaps
+-- column: time_ns = Estimated time | ns | | samples × the median time between two samples of a thread; all rows together are no longer than the non-CUDA code
 WITH kind AS (
     SELECT $source = 'python' OR $source = 'any' AND EXISTS (FROM python_sample WHERE kind = 'sample') AS python
 ), piece AS MATERIALIZED (

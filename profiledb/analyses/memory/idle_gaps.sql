@@ -1,20 +1,20 @@
--- title: Longest gaps of GPUs
+-- title: Longest gaps
 -- Times in which a GPU ran nothing of the selection, the longest first, and what the CPU did meanwhile: `reason` is
 -- what took most of the gap, of the thread that launched the operation after it (`idle_reasons` says what each means),
 -- `range` the NVTX range that this thread had open, which is not always that of the operation.
 -- needs: kernel or memop or graph_launch
 -- includes: selection, memory, idle
 -- selects: part
--- param: min_ns = 2000 leave out shorter gaps
--- param: limit = 50 how many rows at most
+-- param: min_ns = 2000 leaves out shorter gaps
+-- param: limit = 50 at most this many rows
 -- column: start_ns = Start | ns | | start of the gap, from the start of the capture
 -- column: duration_ns = Gap | ns | | length of the gap
 -- column: gpu_id = GPU | id | | number of the GPU
 -- column: reason = CPU activity during gap | text | | what took most of the gap
--- column: covered_pct = Share of gap | % | .1f | which part of the gap this took
+-- column: covered_pct = Share of gap | % | .1f | share of the gap that this took
 -- column: function | text | | function that the CPU was in for most of this
 -- column: range = NVTX range during gap | text | | path of the innermost range that the thread had open for most of the gap
--- column: range_pct = Range share of gap | % | .1f | which part of the gap it was open
+-- column: range_pct = Range share of gap | % | .1f | share of the gap in which it was open
 -- column: next = Next operation | text | | what ended the gap
 -- column: next_range = NVTX range of the next operation | text | | path of the NVTX range of this operation, or of the thread that drives its thread
 -- column: launched_ns = Launched after | ns | | start of the call that launched it, from the start of the gap; negative: before the gap

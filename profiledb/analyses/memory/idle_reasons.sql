@@ -13,11 +13,11 @@
 -- includes: selection, idle
 -- selects: part
 -- param: min_ns = 2000 shorter gaps count as "between operations"
--- column: reason = CPU activity during gap | text | | what the thread did that launched the operation after the gap
+-- column: reason = CPU activity during gap | text | | what the thread that launched the next operation did during the gap
 -- column: idle_ns | ns | | idle time in which the CPU did this
 -- column: share_pct | % | .1f | share of the idle time
 -- column: window_pct | % | .1f | share of the time from the first to the last operation, over these GPUs
--- column: gaps | count | | gaps of which this is the longest part
+-- column: gaps | count | | gaps in which this took longest
 -- column: longest_ns = Longest gap | ns | | the longest of these gaps
 -- column: function = Mostly in function | text | | function that took most of the time
 -- column: range = Mostly in the NVTX range | text | | path of the innermost range that the thread had open for most of this time, with a star for its last numbers; empty outside all ranges

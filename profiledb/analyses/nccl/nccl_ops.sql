@@ -14,7 +14,7 @@
 -- column: bytes | bytes | | message as NCCL counts it: of AllGather, ReduceScatter and AlltoAll the part of one rank
 -- column: size_bytes | bytes | | size as nccl-tests counts it: the whole of these parts; empty where the ranks are not known
 -- column: duration_ns | ns | | duration on the GPU
--- column: algbw_gb_per_s | GB/s | .2f | size over duration, 10^9 bytes a second
+-- column: algbw_gb_per_s | GB/s | .2f | size over duration, 10^9 bytes per second
 -- column: start_ns | ns | | start, from the start of the capture
 -- column: step | count | | number of the step that launched it, empty outside of steps
 -- column: gpu_id | id | | number of the GPU

@@ -21,9 +21,9 @@
 -- column: start_ns | ns | | start, from the start of the capture
 -- column: duration_ns | ns | | length of the step, or the sum of them
 -- column: compute_ns | ns | | kernels other than communication ran
--- column: exposed_ns | ns | | communication ran, and no compute
--- column: hidden_ns | ns | | communication ran while there was compute; part of compute_ns
--- column: copy_ns | ns | | copies or memsets ran, and no kernel
+-- column: exposed_ns | ns | | communication ran without compute
+-- column: hidden_ns | ns | | communication that overlapped compute; part of compute_ns
+-- column: copy_ns | ns | | memcpy or memset ran without kernels
 -- column: idle_ns | ns | | nothing ran
 WITH step AS MATERIALIZED (
     FROM selected_step_time($steps)

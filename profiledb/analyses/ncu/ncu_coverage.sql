@@ -8,12 +8,12 @@
 -- needs: ncu_launch
 -- param: ncu =  the Compute report: its id, the beginning of it, or its file name; the linked one unless given
 -- column: total_ns | ns | | sum of all kernel durations of the selection
--- column: covered_ns | ns | | of kernels that ncu measured with the same grid and block
+-- column: covered_ns | ns | | time of the kernels that ncu measured with the same grid and block
 -- column: covered_pct | % | .2f | share of these
 -- column: name_only_pct | % | .2f | share of kernels that ncu measured with other grids or blocks only
 -- column: kernels | count | | different kernels
--- column: covered_kernels | count | | those of them that ncu measured with one of their grids and blocks at least
--- column: ambiguous | count | | matches that are not unique, see time_weighted_roofline
+-- column: covered_kernels | count | | those that ncu measured with at least one of their grids and blocks
+-- column: ambiguous | count | | kernels that matched several ncu launches, see time_weighted_roofline
 -- column: ambiguous_names | text | | kernels of the first three of them, most time first
 WITH pair AS MATERIALIZED (
     FROM selected_pair('dram', 'main')

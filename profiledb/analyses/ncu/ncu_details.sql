@@ -7,8 +7,8 @@
 -- column: label = Row | text | | what the row shows
 -- column: value | number | | value in the base unit, empty where it is a text or was not measured; the unit stands beside it
 -- column: unit | text | | base unit of the value
--- column: text | text | | value that is no number
--- column: metric | text | | metric behind it, where certain
+-- column: text | text | | value if it is text
+-- column: metric | text | | metric behind it, if known
 SELECT launch_id, section, label, value, unit, "text", metric
 FROM ncu_detail
 WHERE $launch::INTEGER IS NULL OR launch_id = $launch::INTEGER

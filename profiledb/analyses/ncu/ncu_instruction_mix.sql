@@ -7,10 +7,10 @@
 -- column: launch_id | id | | number of the launch
 -- column: kind | text | | what the row measures: pipe_instructions, pipe_cycles, opcode
 -- column: name | text | | pipe, as in ncu's metrics, or opcode
--- column: active_pct | % | .1f | of what the pipe can do in the cycles in which the SM was active
--- column: elapsed_pct | % | .1f | of what the pipe can do in all cycles of the launch
--- column: instructions | count | .0f | instructions that warps executed, of an opcode
--- column: share_pct | % | .1f | share of all instructions, of an opcode
+-- column: active_pct | % | .1f | share of what the pipe can do in the cycles in which the SM was active
+-- column: elapsed_pct | % | .1f | share of what the pipe can do in all cycles of the launch
+-- column: instructions | count | .0f | executed instructions of an opcode
+-- column: share_pct | % | .1f | share of the opcode in all instructions
 WITH pipe AS (
     SELECT launch_id,
         CASE WHEN name LIKE '%\_cycles\_active.%' ESCAPE '\' THEN 'pipe_cycles' ELSE 'pipe_instructions' END AS kind,

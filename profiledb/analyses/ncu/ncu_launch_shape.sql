@@ -6,7 +6,7 @@
 -- includes: selection, launch
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- column: launch_id | id | | number of the launch
--- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
+-- column: grid | text | | blocks in x, y and z, or their number if the report tells no more
 -- column: block | text | | threads per block in x, y and z, or their number
 -- column: grid_size | count | | blocks of the grid
 -- column: block_size | count | | threads per block

@@ -9,7 +9,7 @@
 -- column: figure | text | | what the value is
 -- column: value | text | | value in the base unit; the unit stands beside it
 -- column: unit | text | | %, byte, byte/s, or empty for a number
--- column: metric | text | | metrics that the value was made of
+-- column: metric | text | | metrics behind the value
 WITH formula AS (
     -- value = factor * (a + plus) / (b + below); of several for a figure the first whose metrics are there.
     FROM (VALUES

@@ -7,7 +7,7 @@
 -- column: name = Metric | text | | name of the metric
 -- column: value | number | | value in the base unit, empty where it is a text; the unit stands beside it
 -- column: unit | text | | base unit of the value
--- column: text | text | | value that is no number
+-- column: text | text | | value if it is text
 SELECT launch_id, name, value, unit, "text"
 FROM ncu_metric JOIN ncu_metric_name USING (metric_id)
 WHERE ($launch::INTEGER IS NULL OR launch_id = $launch::INTEGER)

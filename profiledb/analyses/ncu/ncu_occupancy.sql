@@ -7,11 +7,11 @@
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- column: launch_id | id | | number of the launch
 -- column: kernel | text | | full name with template arguments
--- column: theoretical_pct | % | .1f | warps that the launch allows on an SM, of those it can hold
--- column: achieved_pct | % | .1f | warps that were active on average, of those it can hold
+-- column: theoretical_pct | % | .1f | warps that the launch allows on an SM, as a share of those that the SM can hold
+-- column: achieved_pct | % | .1f | mean active warps, as a share of those that the SM can hold
 -- column: theoretical_warps | count | .1f | warps that the launch allows on an SM
 -- column: max_warps | count | .0f | warps that an SM can hold
--- column: limiter | text | | what allows the fewest blocks: registers, shared_mem, warps, blocks, barriers; several with a comma
+-- column: limiter | text | | what allows the fewest blocks: registers, shared_mem, warps, blocks or barriers; several with commas between
 -- column: limit_blocks | count | .0f | blocks that it allows on an SM: the smallest of the limits
 -- column: limit_registers | count | .0f | blocks that the registers allow on an SM
 -- column: limit_shared_mem | count | .0f | blocks that the shared memory allows

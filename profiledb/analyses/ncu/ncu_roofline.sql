@@ -11,24 +11,24 @@
 -- param: level = all (all, dram, l2, l1) keeps one level
 -- column: launch_id = ID | id | | number of the launch, the ID of ncu's raw page
 -- column: kernel | text | | full name with template arguments
--- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
+-- column: grid | text | | blocks in x, y and z, or their number if the report tells no more
 -- column: block | text | | threads per block in x, y and z, or their number
 -- column: duration_ns | ns | | duration under ncu's clock control
 -- column: precision | text | | arithmetic that is counted: fp64, fp32 and fp16 by CUDA cores; tensor by tensor cores, of any type
 -- column: level | text | | dram, l2 or l1
--- column: flops_per_s = Work | FLOP/s | .0f | work, an FMA counts as two
+-- column: flops_per_s = Work | FLOP/s | .0f | work; an FMA counts as two
 -- column: bytes_per_s = Traffic | bytes/s | .0f | traffic of the level
--- column: intensity | FLOP/B | .3f | arithmetic intensity at this level
+-- column: intensity | FLOP/byte | .3f | arithmetic intensity at this level
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision at the measured clock, sm_clock_hz
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of the level at the measured clock
--- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, empty where it cannot be
--- column: roof_gap_ns = Time above the roof | ns | .0f | what the launch would save at its roof: duration x (1 - share of the roof), 0 where it is above it
+-- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, empty above 105 %, which is impossible
+-- column: roof_gap_ns = Time above the roof | ns | .0f | what the launch would save at its roof: duration × (1 − share of the roof); 0 above the roof
 -- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it; what limits the launch is the verdict
--- column: estimated | text | | true where something was not measured as such; note says what
+-- column: estimated | text | | true if something was not measured directly; note says what
 -- column: note = Estimated | text | | what was estimated and how
--- column: above_roof | text | | why the share of the roof is not told: it would be above 105 %, which is impossible
+-- column: above_roof | text | | why the roof efficiency is empty: it would be above 105 %, which is impossible
 -- column: is_main | text | | whether this is the precision in which the launch comes nearest to a peak; any where it does no arithmetic
--- column: types | text | | types of the inputs of tensor work, the most work first
+-- column: types | text | | input types of the tensor work, most work first
 -- column: ridge | FLOP/byte | .3f | intensity of the ridge point
 -- column: name = Kernel | text | | readable name: without templates and arguments
 -- column: class | class | | kernel class

@@ -18,15 +18,15 @@
 -- column: occupancy_pct | % | .1f | achieved occupancy
 -- column: theoretical_occupancy_pct = Theoretical | % | .1f | occupancy that registers, shared memory and block size allow
 -- column: waves_per_sm = Waves | count | .2f | blocks of the grid over the blocks that fit on the GPU at once
--- column: grid | text | | blocks in x, y and z, or their number where the report tells no more
+-- column: grid | text | | blocks in x, y and z, or their number if the report tells no more
 -- column: block | text | | threads per block in x, y and z, or their number
 -- column: registers | count | | registers per thread
 -- column: dram_pct = DRAM | % | .1f | throughput of the device memory, share of the peak
 -- column: dram_bytes_per_s | bytes/s | .0f | traffic of the device memory
 -- column: l1_pct | % | .1f | throughput of the L1 cache, share of the peak
 -- column: l2_pct | % | .1f | throughput of the L2 cache, share of the peak
--- column: l1_hit_pct = L1 hits | % | .1f | sectors that were found in the L1 cache, of all
--- column: l2_hit_pct = L2 hits | % | .1f | sectors that were found in the L2 cache, of all
+-- column: l1_hit_pct = L1 hits | % | .1f | share of the sectors found in the L1 cache
+-- column: l2_hit_pct = L2 hits | % | .1f | share of the sectors found in the L2 cache
 -- column: nvtx = NVTX ranges | text | | NVTX ranges open at the launch, outermost first
 -- column: device | text | | GPU, number
 -- column: process | text | | program and process id

@@ -3,8 +3,8 @@
 -- an empty one.
 -- needs: ncu_launch
 -- includes: selection
--- column: verdict | text | | what limits the launches; empty where speed of light was not collected
--- column: launches | count | | how many launches
+-- column: verdict | text | | what limits the launches; empty if speed of light was not collected
+-- column: launches | count | | number of launches
 -- column: duration_ns | ns | | sum of their durations under ncu's clock control
 -- column: share_pct | % | .1f | share of the sum of all durations
 SELECT ncu_verdict(sm_throughput_pct, memory_throughput_pct, waves_per_sm) AS verdict, count(*) AS launches,

@@ -25,26 +25,26 @@
 -- column: avg_ns = Average | ns | .1f | mean duration in this report
 -- column: match = Found | text | | exact: ncu measured this name, grid and block; name: the name only, in other shapes; none
 -- column: launches | count | | launches that ncu measured of it
--- column: launch_id | id | | the one of them with the median duration, of an even number the shorter of the middle two
+-- column: launch_id | id | | the launch with the median duration; of an even number, the shorter of the middle two
 -- column: ncu_duration_ns = ncu | ns | | duration of the launch that ncu measured, under its clock control
 -- column: ambiguous | text | | why the match is not unique: names that mean several kernels, or launches whose verdicts differ, intensities by over 10 %, durations by over 25 %
 -- column: verdict = Speed of light | text | | what limits it, by the thresholds of ncu's speed-of-light rule
 -- column: precision | text | | arithmetic that is counted
 -- column: level | text | | level of the memory whose traffic is counted
--- column: flops_per_s = Work | FLOP/s | .0f | work, an FMA counts as two
+-- column: flops_per_s = Work | FLOP/s | .0f | work; an FMA counts as two
 -- column: bytes_per_s = Traffic | bytes/s | .0f | traffic of the level
--- column: intensity | FLOP/B | .3f | arithmetic intensity at this level
+-- column: intensity | FLOP/byte | .3f | arithmetic intensity at this level
 -- column: peak_flops_per_s | FLOP/s | .0f | most work of this precision
 -- column: peak_bytes_per_s | bytes/s | .0f | most traffic of this level
--- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, empty where it cannot be, of the launch that ncu measured
--- column: roof_gap_ns = Time above the roof | ns | .0f | what the kernel would save at its roof: total x (1 - share of the roof), 0 where it is above it
+-- column: pct_of_roof = Roof efficiency | % | .1f | work over the roof, of the launch that ncu measured; empty above 105 %, which is impossible
+-- column: roof_gap_ns = Time above the roof | ns | .0f | what the kernel would save at its roof: total × (1 − share of the roof); 0 above the roof
 -- column: bound = Roof | text | | the roof above it: memory left of the ridge point, compute right of it; what limits the launch is the verdict
 -- column: estimated | text | | whether work, traffic or a peak is an estimate
 -- column: covered_pct | % | .2f | share of all kernel durations that exact matches cover up to this row
 -- column: demangled | text | | full name with template arguments
 -- column: note = Estimated | text | | what was estimated and how
--- column: above_roof | text | | why the share of the roof is not told: it would be above 105 %, which is impossible
--- column: types | text | | types of the inputs of tensor work
+-- column: above_roof | text | | why the roof efficiency is empty: it would be above 105 %, which is impossible
+-- column: types | text | | input types of the tensor work
 -- column: sm_clock_hz | Hz | .0f | clock of the SMs in the measurement, at which the peak of the work holds
 SELECT kernel, name, class, dimensions(grid_x, grid_y, grid_z) AS grid,
     dimensions(block_x, block_y, block_z) AS block, calls, total_ns,

@@ -7,7 +7,7 @@
 -- includes: selection
 -- selects: part
 -- column: category | text | | attributed, inferred, unattributed
--- column: operations | count | | kernels, copies, memsets and whole graphs
+-- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs
 -- column: gpu_ns | ns | | sum of their durations
 -- column: share_pct | % | .1f | share of the sum over all three
 WITH work AS (

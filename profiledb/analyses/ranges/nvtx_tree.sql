@@ -20,10 +20,10 @@
 -- column: first_ns | ns | | start of the first one, from the start of the capture
 -- column: cpu_ns = CPU | ns | | time between start and end on the CPU
 -- column: self_ns | ns | | on the CPU, outside the ranges inside it
--- column: gpu_ns = GPU | ns | | from its first operation on the GPU to the end of its last, summed over its instances
--- column: busy_ns = GPU busy | ns | | time in which its operations ran on the GPU; what ran at the same time in one range counts once
+-- column: gpu_ns = GPU | ns | | from its first GPU operation to the end of its last, summed over its instances
+-- column: busy_ns = GPU busy | ns | | time in which its operations ran on the GPU; overlapping operations of a range count once
 -- column: kernel_ns = Kernels | ns | | sum of the durations of their kernels
--- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
+-- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
 -- column: launched_in | count | | ranges of this path that launched anything
 -- column: warmup | bool | | whether it, or a range around it, looks like a warm-up
 -- column: children | count | | paths directly inside it, shown or not

@@ -11,7 +11,7 @@
 -- column: cpu_ns | ns | | durations of the outermost ranges on the CPU
 -- column: gpu_ns | ns | | from their first operation on the GPU to the end of the last, summed; empty where none ran any
 -- column: busy_ns | ns | | times in which their operations ran, summed
--- column: operations | count | | their kernels, copies, memsets and whole graphs; empty where the report has none of ranges
+-- column: operations | count | | their kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
 WITH outermost AS (
     SELECT range.*, up.range_id IS NULL AS is_root
     FROM selected_timed_range(selected_mode()) AS range

@@ -17,13 +17,13 @@
 -- column: start_ns | ns | | start, from the start of the capture
 -- column: cpu_ns | ns | | duration on the CPU
 -- column: gpu_start_ns | ns | | start of its first operation on the GPU, from the start of the capture
--- column: gpu_ns | ns | | from its first operation on the GPU to the end of its last, holes included
+-- column: gpu_ns | ns | | from its first GPU operation to the end of its last, gaps included
 -- column: busy_ns | ns | | time in which its operations ran
--- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
--- column: gap_ns | ns | | from the end of the instance before it on its thread, in the selection or not; negative where they overlap
+-- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
+-- column: gap_ns | ns | | from the end of the previous instance on its thread, selected or not; negative if they overlap
 -- column: is_warmup | bool | | whether it looks like a warm-up
--- column: closed | bool | | false where the capture ended inside
--- column: instances | count | | instances in all, shown or not
+-- column: closed | bool | | false if the capture ended inside it
+-- column: instances | count | | all instances, shown or not
 WITH instance AS MATERIALIZED (
     SELECT *, row_number() OVER (ORDER BY start_ns, range_id) - 1 AS i, count(*) OVER () AS instances
     FROM selected_instances($path::VARCHAR, selected_mode())

@@ -10,10 +10,10 @@
 -- column: level | count | | ranges of the selection around it
 -- column: instances | count | | ranges of this pattern
 -- column: cpu_ns | ns | | sum of their durations on the CPU
--- column: gpu_ns | ns | | sum of their times on the GPU, from the first operation to the end of the last, holes included
+-- column: gpu_ns | ns | | sum of their times on the GPU, from the first operation to the end of the last, gaps included
 -- column: busy_ns | ns | | sum of the times in which their operations ran
 -- column: kernel_ns | ns | | sum of the durations of their kernels
--- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
+-- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
 WITH RECURSIVE total AS (
     SELECT path_id, count(*) AS instances, min(start_ns) AS first_ns, sum(cpu_ns) AS cpu_ns, sum(gpu_ns) AS gpu_ns,
         sum(busy_ns) AS busy_ns, sum(kernel_ns) AS kernel_ns, sum(operations) AS operations

@@ -4,7 +4,7 @@
 -- needs: range
 -- includes: selection, nsys
 -- selects: part
--- column: name = Range | text | | name of the range, behind its domain and a colon where it has one
+-- column: name = Range | text | | name of the range, after its domain and a colon if it has one
 -- column: style | text | | PushPop or StartEnd
 -- column: total_ns | ns | | sum of durations on the CPU, between start and end
 -- column: instances | count | | number of instances

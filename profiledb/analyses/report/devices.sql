@@ -4,7 +4,7 @@
 -- column: gpu_id | id | | number of the GPU
 -- column: gpu | text | | product name, empty where the report does not tell
 -- column: stream | id | | number of the CUDA stream
--- column: operations | count | | kernels, copies, memsets and whole graphs
+-- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs
 -- column: gpu_ns | ns | | sum of their durations
 SELECT device_id AS gpu_id, any_value(gpu.name) AS gpu, stream_id AS stream, count(*) AS operations,
     sum(end_ns - start_ns)::BIGINT AS gpu_ns

@@ -2,10 +2,10 @@
 -- What the profiler and the conversion have to say: errors first, then warnings, then the rest. Equal messages are one
 -- row.
 -- column: severity | text | | error, warning or info
--- column: source | text | | warpdeck, or the profiler's part that speaks
+-- column: source | text | | warpdeck, or the part of the profiler that reports it
 -- column: text | text | | the message
--- column: times | count | | how often it was said
--- column: first_ns | ns | | when it was said first, on the profiler's clock, where it has a time
+-- column: times | count | | number of times
+-- column: first_ns | ns | | first time, on the profiler's clock, if the message has one
 SELECT severity, source, "text", count(*) AS times, min(time_ns) AS first_ns
 FROM diagnostic
 GROUP BY severity, source, "text"

@@ -8,7 +8,7 @@
 -- selects: part
 -- column: gpu_id | id | | number of the GPU
 -- column: gpu | text | | product name, empty where the report does not tell
--- column: operations | count | | kernels, copies, memsets and whole graphs
+-- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs
 -- column: busy_ns | ns | | union of the times at which an operation ran
 -- column: kernel_ns | ns | | sum of kernel durations; kernels that run at the same time both count
 -- column: copy_ns | ns | | sum of the durations of memcpy and memset operations

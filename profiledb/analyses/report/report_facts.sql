@@ -3,7 +3,7 @@
 -- column: kind | text | | nsys or ncu
 -- column: tool | text | | profiler that captured
 -- column: tool_version | text | | its version
--- column: converter | text | | what read the file: program, version and road
+-- column: converter | text | | what read the file: program, version and format
 -- column: captured_at | text | | start of the session, UTC
 -- column: duration_ns | ns | | length of the capture as the profiler states it
 -- column: command | text | | program that was profiled, with its arguments

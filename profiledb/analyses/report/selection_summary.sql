@@ -3,7 +3,7 @@
 -- needs: kernel or memop or graph_launch
 -- includes: selection, attention
 -- selects: part
--- column: operations | count | | kernels, copies, memsets and whole graphs of the selection
+-- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs of the selection
 -- column: gpu_ns | ns | | sum of their durations
 -- column: report_operations | count | | those of the whole report
 -- column: report_gpu_ns | ns | | sum of their durations

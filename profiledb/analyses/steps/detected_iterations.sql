@@ -17,7 +17,7 @@
 -- column: duration_ns | ns | | to the start of the next marker
 -- column: kernels | count | | kernels that start in it on this GPU
 -- column: busy_ns = GPU busy | ns | | time in which this GPU ran anything of the selection
--- column: iterations | count | | iterations in all
+-- column: iterations | count | | number of iterations
 -- column: kernels_cv_pct | % | .2f | coefficient of variation (n - 1) of the number of kernels from marker to marker on the stream
 -- column: cv_pct | % | .2f | that of the durations
 -- column: gpu_id | id | | number of the GPU

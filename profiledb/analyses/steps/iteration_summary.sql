@@ -18,7 +18,7 @@
 -- column: p95_ns | ns | .1f | 95 % of the rest take at most this long
 -- column: max_ns | ns | | longest of the rest
 -- column: stddev_ns = Std dev | ns | .1f | sample standard deviation of the rest (n - 1), empty for a single one
--- column: cv_pct | % | .1f | that over the mean: coefficient of variation
+-- column: cv_pct | % | .1f | standard deviation over mean: coefficient of variation
 -- column: per_second | 1/s | .2f | steps per second on the CPU, from the start of the first of the rest to the end of the last
 -- column: total_ns | ns | | sum over the steps that count
 -- column: unclosed | count | | steps that were never closed

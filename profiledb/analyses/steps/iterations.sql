@@ -23,13 +23,13 @@
 -- column: range_id | id | | number of the range in the report
 -- column: start_ns = Start | ns | | start, from the start of the capture
 -- column: cpu_ns = CPU | ns | | between start and end on the CPU
--- column: gpu_ns = GPU | ns | | from its first operation on the GPU to the end of its last, holes included
+-- column: gpu_ns = GPU | ns | | from its first GPU operation to the end of its last, gaps included
 -- column: busy_ns = GPU busy | ns | | time in which its operations ran
--- column: operations | count | | kernels, copies, memsets and whole graphs; empty where the report has none of ranges
--- column: gap_ns = Since the last | ns | | from the end of the step before
+-- column: operations | count | | kernels, memcpy, memset and whole CUDA graphs; empty if the report has none in ranges
+-- column: gap_ns = Since the last | ns | | from the end of the previous step
 -- column: is_warmup | bool | | whether it looks like a warm-up
--- column: closed | bool | | false where the capture ended inside
--- column: instances | count | | steps of the pattern in all, shown or not
+-- column: closed | bool | | false if the capture ended inside it
+-- column: instances | count | | all steps of the pattern, shown or not
 WITH step AS MATERIALIZED (
     FROM selected_step(selected_mode()) WHERE $rank::INTEGER IS NULL OR rank = $rank::INTEGER
 ), kept AS (

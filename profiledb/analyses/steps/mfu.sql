@@ -9,8 +9,8 @@
 -- includes: selection, sidecar, ranges, peak, share
 -- selects: part, mode
 -- param: flops =  FLOPs per step on all GPUs together
--- param: precision =  fp64, fp32, tf32, bf16, fp16 or fp8; bf16 where nothing else is known
--- param: step_ns =  step time in place of the measured one, in ns
+-- param: precision =  fp64, fp32, tf32, bf16, fp16 or fp8; bf16 if nothing else is known
+-- param: step_ns =  step time in ns, instead of the measured one
 -- column: mfu_pct | % | .2f | FLOPs per step over the step time, as a share of the peak
 -- column: flops_per_step | FLOP | | given, or what the program wrote beside the report
 -- column: flops_from | text | | `given`, or `meta` where the program tells
@@ -24,7 +24,7 @@
 -- column: gpu | text | | their product names
 -- column: peak_flops_per_s | FLOP/s | | their dense peaks together; empty where one is unknown
 -- column: peak_from | text | | where a peak is from: the data sheet, or SMs x FLOPs per cycle x highest clock
--- column: contradiction | text | | why MFU is empty though all is known: what it would be, and of which FLOPs, step and precision
+-- column: contradiction | text | | why MFU is empty although everything is known: what it would be, and of which FLOPs, step and precision
 WITH told AS (
     SELECT $flops::DOUBLE AS given_flops, TRY_CAST(meta_value(['flops_per_step']) AS DOUBLE) AS meta_flops,
         short_precision($precision::VARCHAR) AS given, short_precision(meta_value(['precision', 'dtype'])) AS of_meta
@@ -59,6 +59,6 @@ SELECT share_of_peak(flops_per_s, peak_flops_per_s) AS mfu_pct, flops AS flops_p
     peak_contradiction(flops_per_s, peak_flops_per_s, 'FLOP', concat(
             upper(precision), CASE WHEN gpus > 1 THEN ' of ' || gpus || ' GPUs' END, ', ', peak_from
         ),
-        format('From {:.4g} FLOP in a step of {:.4g} ms: the FLOPs, the step or the precision is wrong', flops,
+        format('From {:.4g} TFLOP in a step of {:.4g} ms: the FLOPs, the step or the precision is wrong', flops / 1e12,
             step_ns / 1e6) || CASE precision WHEN 'fp32' THEN ', or FP32 work ran as TF32' ELSE '' END) AS contradiction
 FROM whole;

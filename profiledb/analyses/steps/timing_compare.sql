@@ -11,12 +11,12 @@
 -- needs: range
 -- includes: selection, sidecar, timing
 -- selects: part, mode
--- column: label | text | | label of the measurements; of those of the steps inside its range with their pattern behind it
+-- column: label | text | | label of the measurements; for steps inside its range, with their pattern
 -- column: timings = Measured | count | | measurements of this label
 -- column: ranges | count | | ranges of this label in the selection
--- column: pairs | count | | measurements with their range
+-- column: pairs | count | | measurements paired with a range
 -- column: timer_mean_ns = Timer | ns | .0f | mean of what the timer measured
--- column: timer_std_ns | ns | .0f | sample standard deviation of the timer
+-- column: timer_std_ns = Timer std dev | ns | .0f | sample standard deviation of the timer
 -- column: timer_p50_ns = Timer P50 | ns | .0f | median of the timer
 -- column: timer_p95_ns = Timer P95 | ns | .0f | 95th percentile of the timer
 -- column: cpu_mean_ns = CPU | ns | .0f | mean duration of the ranges on the CPU
@@ -28,9 +28,9 @@
 -- column: gpu_p50_ns = GPU P50 | ns | .0f | median of the time on the GPU
 -- column: gpu_p95_ns = GPU P95 | ns | .0f | 95th percentile of the time on the GPU
 -- column: over_cpu_ns = Timer − CPU | ns | .0f | mean of timer minus range
--- column: over_cpu_pct = of CPU | % | .2f | that as a share of the mean range on the CPU
--- column: over_gpu_ns = Timer − GPU | ns | .0f | mean of timer minus time on the GPU; below 0 the GPU worked on when the timer had stopped
--- column: over_gpu_pct = of GPU | % | .2f | that as a share of the mean time on the GPU
+-- column: over_cpu_pct = of CPU | % | .2f | the same as a share of the mean range on the CPU
+-- column: over_gpu_ns = Timer − GPU | ns | .0f | mean of timer minus time on the GPU; below 0: the GPU went on after the timer stopped
+-- column: over_gpu_pct = of GPU | % | .2f | the same as a share of the mean time on the GPU
 -- column: gpu_pairs | count | | pairs that ran anything on the GPU
 WITH pair AS (
     FROM selected_timing_pair(selected_mode())

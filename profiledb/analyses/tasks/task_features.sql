@@ -33,7 +33,7 @@
 -- column: gpu_to_host_median_ns | ns | | median of the copy back
 -- column: gpu_other_median_ns | ns | | median of all parts on the GPU with other names
 -- column: transfer_share_pct | % | | to_device and to_host, of the time on the GPU
--- column: speedup_total | ratio | | median of the CPU over that of the GPU, all parts
+-- column: speedup_total | ratio | | CPU median over GPU median, all parts
 -- column: speedup_compute | ratio | | the same of computing alone
 -- column: cpu_compute_flops_per_s | FLOP/s | | flops over the median of computing on the CPU
 -- column: gpu_compute_flops_per_s | FLOP/s | | flops over the median of computing on the GPU
@@ -72,8 +72,8 @@
 -- column: static_shared_bytes | bytes | | shared memory of its blocks, declared
 -- column: dynamic_shared_bytes | bytes | | shared memory of its blocks, asked for at launch
 -- column: kernel_flops_per_s | FLOP/s | | flops over the median of the sum of the durations of the kernels
--- column: kernel_peak_pct | % | | that of the peak; empty above 105 %, which cannot be
--- column: kernel_peak_contradiction | text | | why that share is empty though all is known: what it would be, and of what
+-- column: kernel_peak_pct | % | | that of the peak; empty above 105 %, which is impossible
+-- column: kernel_peak_contradiction | text | | why that share is empty although everything is known: what it would be, and of what
 WITH program AS (
     SELECT short_precision(meta_value(['precision', 'dtype'])) AS precision,
         (SELECT any_value(value) FROM meta WHERE key = 'backends.cpu') AS cpu_backend,

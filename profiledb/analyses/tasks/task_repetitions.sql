@@ -3,7 +3,7 @@
 -- task, size and device as many are kept, spread evenly over their order.
 -- needs: task_time
 -- includes: sidecar, task
--- param: points = 500 how many of a task, size and device at most
+-- param: points = 500 at most this many per task, size and device
 -- column: task | text | | what was computed
 -- column: size | count | | how large, as the program counts
 -- column: device | text | | cpu or gpu

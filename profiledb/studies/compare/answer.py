@@ -17,7 +17,9 @@ from profiledb.studies.compare.matching import Side
 def side(library: Library, report: Manifest, params: Mapping[str, Any]) -> Side:
     """What a report and a selection of it bring to a comparison; AnalysisError where it is of another kind."""
     if TIMELINE not in report.subjects:
-        raise AnalysisError(f"{report.name} is not a report of Nsight Systems.", hint="compare takes two of them.")
+        raise AnalysisError(
+            f"{report.name} is not a report of Nsight Systems.", hint="Compare takes two Systems reports."
+        )
     return matching.gather(lambda name, **more: analysis.run(library, report.id, name, {**params, **more}))
 
 

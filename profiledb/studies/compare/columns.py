@@ -12,29 +12,27 @@ def names(columns: Sequence[Column]) -> list[str]:
 
 def _both(name: str, unit: str, form: str, about: str, title: str = "") -> tuple[Column, Column]:
     first, second = (
-        Column(f"{side.lower()}_{name}", unit, form, f"{about}, of {side}", f"{title} {side}" if title else "")
+        Column(f"{side.lower()}_{name}", unit, form, f"{about}, in {side}", f"{title} {side}" if title else "")
         for side in "AB"
     )
     return first, second
 
 
-_STATUS = Column(
-    "status", "text", "", "same where both have it, new where only B has it, gone where only A has it", "In"
-)
+_STATUS = Column("status", "text", "", "same: in both; new: only in B; gone: only in A", "In")
 KERNELS = (
     _STATUS,
     Column("name", "text", "", "readable name: without templates and arguments", "Kernel"),
     Column("class", "class", "", "kernel class"),
     Column("change_ns", "ns", "", "sum of durations, B minus A; new and gone kernels count in full"),
     Column("change_pct", "%", ".2f", "the same as a share of A's sum"),
-    *_both("total_ns", "ns", "", "sum of durations, per step where steps are compared", "Total"),
-    *_both("calls", "number", "", "launches, per step where steps are compared", "Launches"),
+    *_both("total_ns", "ns", "", "sum of durations (per step if steps are compared)", "Total"),
+    *_both("calls", "number", "", "launches (per step if steps are compared)", "Launches"),
     *_both("avg_ns", "ns", ".1f", "mean duration", "Mean"),
     Column("avg_change_pct", "%", ".2f", "mean duration, B relative to A", "Mean"),
     Column("low_pct", "%", ".2f", "lower end of its 95 % interval, by a bootstrap over sampled launches"),
     Column("high_pct", "%", ".2f", "upper end of that interval"),
     Column(
-        "verdict", "text", "", "slower or faster where the interval leaves 0 out, not significant, too few launches"
+        "verdict", "text", "", "slower or faster if the interval excludes 0; else not significant, or too few launches"
     ),
     Column("more_calls_ns", "ns", ".1f", "part of change_ns due to the number of launches, at A's mean duration"),
     Column("longer_ns", "ns", ".1f", "part of change_ns due to the mean duration, at B's number of launches"),
@@ -50,7 +48,7 @@ KERNELS = (
 PHASES = (
     _STATUS,
     Column("pattern", "text", "", "names of the ranges, with a star for the last number of a name", "Range"),
-    *_both("instances", "number", "", "ranges, per step where steps are compared", "Instances"),
+    *_both("instances", "number", "", "ranges (per step if steps are compared)", "Instances"),
     *_both("kernel_ns", "ns", "", "sum of the durations of their kernels", "Kernels"),
     Column("change_kernel_ns", "ns", "", "B minus A"),
     Column("change_kernel_pct", "%", ".2f", "B relative to A", "Kernels"),
@@ -65,7 +63,7 @@ COPIES = (
     _STATUS,
     Column("direction", "text", "", "memcpy direction, or memset"),
     Column("kind", "text", "", "memcpy or memset"),
-    *_both("total_ns", "ns", "", "sum of durations, per step where steps are compared", "Total"),
+    *_both("total_ns", "ns", "", "sum of durations (per step if steps are compared)", "Total"),
     Column("change_total_ns", "ns", "", "B minus A"),
     Column("change_total_pct", "%", ".2f", "B relative to A", "Total"),
     *_both("count", "number", "", "operations", "Operations"),

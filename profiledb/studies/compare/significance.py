@@ -1,7 +1,7 @@
 """How sure a change of a mean duration is: bootstrap intervals over sampled executions.
 
 They tell the scatter between the executions of two captures from a change. How much one capture differs from the next
-of the same program (clocks, neighbours on the machine) no single pair of captures can say.
+of the same program (clocks, neighbors on the machine) no single pair of captures can say.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Operations of NCCL over the ranks of a run: who waits for whom, and how fast the data travelled.
+"""Operations of NCCL over the ranks of a run: who waits for whom, and how fast the data traveled.
 
 Needs no common clock. A rank's kernel runs until the operation is done on it, so the rank that comes last has the
 shortest one: that is the time of the transfer, and what others have beyond it they waited (for the last to come).
@@ -26,13 +26,13 @@ OPERATIONS = (
     Column(
         "transfer_ns", "ns", "", "sum of their shortest durations over the ranks: the last rank to arrive does not wait"
     ),
-    Column("wait_ns", "ns", ".0f", "sum of the time beyond that, mean over the ranks"),
+    Column("wait_ns", "ns", ".0f", "sum of the time beyond the transfer, mean over the ranks"),
     Column("algbw_gb_per_s", "GB/s", ".2f", "bytes ÷ transfer time, 10^9 bytes per second", "Algorithm"),
     Column(
         "busbw_gb_per_s",
         "GB/s",
         ".2f",
-        "that times the factor of nccl-tests (PERFORMANCE.md): what each link sees",
+        "algorithm bandwidth times the factor of nccl-tests (PERFORMANCE.md): what each link sees",
         "Bus",
     ),
 )

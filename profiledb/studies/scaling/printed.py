@@ -33,7 +33,9 @@ def text(library: Library, names: Sequence[str], form: str, assumed: str) -> str
     reports = list({chosen.id: chosen for chosen in map(library.find, names)}.values())
     for report in reports:
         if TIMELINE not in report.subjects:
-            raise AnalysisError(f"{report.name} is not a report of Nsight Systems.", hint="scaling takes those.")
+            raise AnalysisError(
+                f"{report.name} is not a report of Nsight Systems.", hint="Scaling takes Systems reports."
+            )
 
     def answers(report_id: str) -> RunAnalysis:
         return lambda name, **params: analysis.run(library, report_id, name, params)
@@ -75,7 +77,7 @@ def _lines(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str], ass
     for run in gathered:
         for _, row in nccl.operations(run).iterrows():
             bus = f", {row['busbw_gb_per_s']:.1f} GB/s on the bus" if pd.notna(row["busbw_gb_per_s"]) else ""
-            mean = f"{row['count']} a rank, {words.duration(row['mean_ns'])} each with waits"
+            mean = f"{row['count']} per rank, {words.duration(row['mean_ns'])} each, waits included"
             lines.append(f"{run.name}: {row['operation']}, {mean}{bus}")
         lines.append(scaling_words.skew(run, nccl.waits(run)))
     return [words.visible(line) if line else line for line in [*lines, *_notes(gathered, left_out, assumed)]]

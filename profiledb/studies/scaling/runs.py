@@ -168,7 +168,7 @@ def _split(run: RunAnalysis) -> tuple[str, pd.DataFrame]:
         rows = run("rank_split", steps=told_by)
         if len(rows):
             return told_by, rows
-    raise NotCapturedError("No kernel of it ran.", command="nsys profile --trace=cuda,nvtx")
+    raise NotCapturedError("No kernels ran in this report.", command="nsys profile --trace=cuda,nvtx")
 
 
 @dataclass(frozen=True)

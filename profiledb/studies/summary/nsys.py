@@ -190,7 +190,7 @@ def mfu(answers: Answers) -> str:
         return ""
     return (
         f"## Model FLOPs utilization\n\nMFU is **{words.percent(row['mfu_pct'])}**:"
-        f" {words.number(row['flops_per_step']):,.4g} FLOP per step in {words.duration(row['step_ns'])}, which is"
+        f" {words.work(row['flops_per_step'])} per step in {words.duration(row['step_ns'])}, which is"
         f" {words.flops(row['flops_per_s'])} of {words.flops(row['peak_flops_per_s'], digits=False)}"
         f" ({words.code(row['precision'])}, {words.code(row['peak_from'])})."
     )

@@ -34,7 +34,7 @@ def make_small(data: Path) -> Iterator[Server]:
 
 @pytest.fixture(name="page")
 def make_page(small: Server, data: Path) -> Iterator[Session]:
-    """The Library page of that server, opened; nothing of it is left afterwards."""
+    """The Library page of that server, opened; nothing of it is left afterward."""
     with session(small.address) as one:
         one.run()
         yield one

@@ -1,4 +1,4 @@
-"""Lanes of ranges that cross, and neighbours among numbers, against the plain way."""
+"""Lanes of ranges that cross, and neighbors among numbers, against the plain way."""
 
 from collections import defaultdict
 from itertools import pairwise
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.derive.lanes import Lanes, within
-from ingest.derive.projection import Neighbours
+from ingest.derive.projection import Neighbors
 
 RANGES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 60)), max_size=120)
 
@@ -56,12 +56,12 @@ def test_as_many_lanes_as_there_is_time_for(threads: dict[int, tuple[int, int]],
 
 @given(st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 40), st.integers(1, 40)), max_size=60))
 @settings(max_examples=300, deadline=None)
-def test_neighbours_share_the_time_during_which_they_are(drawn: list[tuple[int, int, int]]) -> None:
+def test_neighbors_share_the_time_during_which_they_are(drawn: list[tuple[int, int, int]]) -> None:
     pieces = {number: (start, start + length) for number, start, length in drawn}
     moments = sorted(
         [(start, 1, number) for number, (start, _) in pieces.items()] + [(end, 0, n) for n, (_, end) in pieces.items()]
     )
-    running, found = Neighbours(), defaultdict[tuple[int, int], int](int)
+    running, found = Neighbors(), defaultdict[tuple[int, int], int](int)
     for place, (t, begins, number) in enumerate(moments):
         (running.begin if begins else running.end)(number, t)
         if place % 7 == 0:  # whenever it is asked

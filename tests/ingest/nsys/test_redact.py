@@ -64,5 +64,5 @@ def test_planted_secret_is_nowhere(ingest: Ingest, inbox: Path, empty_library: L
         ("", False),
     ],
 )
-def test_environment_block_is_recognised(text: str, is_environment: bool) -> None:
+def test_environment_block_is_recognized(text: str, is_environment: bool) -> None:
     assert redact.is_block(text) is is_environment

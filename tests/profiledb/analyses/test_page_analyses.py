@@ -109,7 +109,7 @@ def test_names_that_differ_in_their_mangled_form_are_one_kernel(library: Library
         assert picked(run(library, report_id, "kernel_summary", kernel=chosen), "kernel", "total_ns") == [(3, 40)]
 
 
-def test_summary_knows_its_neighbours(library: Library, small: str) -> None:
+def test_summary_knows_its_neighbors(library: Library, small: str) -> None:
     (gemm,) = run(library, small, "kernel_summary", kernel="1")
     (relu,) = run(library, small, "kernel_summary", kernel=2)
     assert (gemm["rank"], gemm["kernels"], gemm["previous_kernel"], gemm["next_kernel"]) == (1, 2, None, 2)

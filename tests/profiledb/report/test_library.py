@@ -179,7 +179,7 @@ def test_missing_data_is_an_answer_with_the_flag_that_captures_it(empty_library:
     [
         ("no_such", {}, "No analysis is called"),
         ("class_split", {"x": "1"}, "has no parameter 'x'"),
-        ("cuda_gpu_kern_sum", {"by": "colour"}, "cannot be 'colour'"),
+        ("cuda_gpu_kern_sum", {"by": "color"}, "cannot be 'color'"),
     ],
 )
 def test_wrong_questions(empty_library: Library, name: str, params: dict[str, str], message: str) -> None:

@@ -94,7 +94,10 @@ def test_the_command_links_and_unlinks(
     assert (status, "--remove" in said) == (1, True)
     assert call(nsys, "--remove")[0] == 0
     assert library.linked(nsys) is None
-    assert call(ncu, nsys) == (1, f"{nsys}.rep is not a report of Nsight Compute. ncu takes one that is.\n")
+    assert call(ncu, nsys) == (
+        1,
+        f"{nsys}.rep is not a report of Nsight Compute. The parameter ncu takes a Compute report.\n",
+    )
     assert call(ncu, ncu)[0] == 1
     assert library.catalog.links() == {}
 

@@ -21,7 +21,7 @@ EXPECTED = {
 }
 BUNDLED = kernel_classes.load()
 
-# What each kind of colour blindness makes of linear RGB, at full strength (Machado, Oliveira, Fernandes 2009).
+# What each kind of color blindness makes of linear RGB, at full strength (Machado, Oliveira, Fernandes 2009).
 VISION = {
     "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
@@ -91,7 +91,7 @@ def own(tmp_path: Path, text: str) -> Path:
 
 
 def test_own_file_comes_first(tmp_path: Path) -> None:
-    """It takes names from bundled classes, introduces a class, retitles and recolours; the rest stays as it was."""
+    """It takes names from bundled classes, introduces a class, retitles and recolors; the rest stays as it was."""
     path = own(
         tmp_path,
         r"""
@@ -133,7 +133,7 @@ def test_own_file_comes_first(tmp_path: Path) -> None:
         ("[[class]]\nname = 'mine'\npatterns = ['.*']", ["'mine'", "'.*'", "every name"]),
         ("[[class]]\nname = 'mine'\npatterns = ['a', 1]", ["'mine'", "not text"]),
         ("[[class]]\nname = 'mine'\npatterns = 'a'", ["'mine'", "patterns"]),
-        ("[[class]]\nname = 'mine'\ncolour = 'red'", ["'mine'", "colour"]),
+        ("[[class]]\nname = 'mine'\ncolor = 'red'", ["'mine'", "color"]),
         ("[[class]]\nname = 'mine'\nlight = 'red'", ["'mine'", "light"]),
         ("[[class]]\ntitle = 'Mine'", ["entry 1", "name"]),
         ("[[class]]\nname = 'Not So'", ["entry 1", "name"]),
@@ -171,15 +171,15 @@ def test_ten_thousand_names_within_a_second() -> None:
 
 
 @pytest.mark.parametrize("theme", get_args(kernel_classes.Theme))
-def test_colours_stay_apart(theme: kernel_classes.Theme) -> None:
-    """Any two by 10 in CIE Lab, neighbours in a stack by 30, whatever the eye."""
+def test_colors_stay_apart(theme: kernel_classes.Theme) -> None:
+    """Any two by 10 in CIE Lab, neighbors in a stack by 30, whatever the eye."""
     colors = list(kernel_classes.colors(BUNDLED, theme).values())
     assert min(difference(a, b) for a, b in combinations(colors, 2)) > 10
     assert min(difference(a, b) for a, b in pairwise(colors)) > 30
 
 
 def difference(a: str, b: str) -> float:
-    """The least distance of two colours in CIE Lab over the kinds of colour vision."""
+    """The least distance of two colors in CIE Lab over the kinds of color vision."""
     return min(math.dist(lab(a, kind), lab(b, kind)) for kind in VISION)
 
 

@@ -161,7 +161,7 @@ def test_a_file_of_ones_own(library: Library, training: str, own: Callable[[str]
         ("[[phase]]\nname = 'mine'\npatterns = ['(unclosed']", ["'mine'", "'(unclosed'", "not an RE2 pattern"]),
         ("[[phase]]\nname = 'mine'\npatterns = ['.*']", ["'mine'", "every name"]),
         ("[[phase]]\nname = 'mine'\npatterns = [1]", ["'mine'", "not text"]),
-        ("[[phase]]\nname = 'mine'\ncolour = 'red'", ["'mine'", "colour"]),
+        ("[[phase]]\nname = 'mine'\ncolor = 'red'", ["'mine'", "color"]),
         ("[[phase]]\nname = 'all'", ["'all'"]),
         ("[[phase]]\ntitle = 'Mine'", ["entry 1", "name"]),
         ("phase = 1", ["[[phase]]"]),

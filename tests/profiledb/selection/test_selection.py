@@ -206,7 +206,7 @@ OF_MODES = {
         ({"mode": "core"}, "mode cannot be 'core'"),
         ({"within": "loop"}, "within cannot be 'loop'"),
         ({"within": "steps", "range": "eval"}, "The selection has no steps."),
-        ({"colour": "red"}, "no parameter 'colour'"),
+        ({"color": "red"}, "no parameter 'color'"),
     ],
     ids=lambda value: str(value)[:40],
 )

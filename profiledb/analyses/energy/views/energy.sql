@@ -40,7 +40,7 @@ UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY name), name FROM range
 -- GPU may have drawn it at any moment of the stretch, between the lowest and the highest power P (p_min_w, p_max_w), so
 -- the part has at least max(f * Pmin * ns, E - (1 - f) * Pmax * ns), and at most min(f * Pmax * ns,
 -- E - (1 - f) * Pmin * ns); of f = 1 that is E. The ends of a stretch are known as late as the log shows them
--- (late_start_j, late_end_j): what the counter put into the neighbour counts in the bar where a bound follows E on one
+-- (late_start_j, late_end_j): what the counter put into the neighbor counts in the bar where a bound follows E on one
 -- side of an end and not on the other, because within a part that goes on it cancels. So a sum of such bounds holds
 -- whatever the power did, as long as it stayed between Pmin and Pmax.
 --

@@ -38,7 +38,7 @@ JOIN meta ON key = concat('gpus.', device, '.power_limit_w')
 WHERE isfinite(limit_w) AND limit_w > 0;
 
 -- Stretches of time in which a GPU drew a known energy: between two successive changes of its counter, each at the
--- first reading that shows it. Where the counter goes backwards (a driver that was loaded anew) nothing is known. A GPU
+-- first reading that shows it. Where the counter goes backward (a driver that was loaded anew) nothing is known. A GPU
 -- without a counter that moves has its power by the trapezoid from reading to reading instead.
 --
 -- p_min_w and p_max_w are the lowest and the highest power that the log proves: of a reading, or of an energy over the

@@ -18,7 +18,7 @@
 -- says: GPUs wait {wait_ns} for each other in {collectives} collectives, {value} of the time; GPU {last_gpu} comes last to {last_pct} of them.
 -- clear: GPUs wait for each other for {value} of the time.
 -- advice: Give all ranks the same work: equal batches and sequence lengths, a sampler that balances them; look at input, host and clocks of the GPU that comes last.
--- source: HTA straggler; TL NCCL analyser (wait until the latest start); 5 % is ours
+-- source: HTA straggler; TL NCCL analyzer (wait until the latest start); 5 % is ours
 WITH numbered AS (
     SELECT kernel_id, short, device_id, stream_id, start_ns, end_ns,
         row_number() OVER (PARTITION BY device_id, short ORDER BY start_ns, kernel_id) AS nth,

@@ -37,7 +37,10 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
             'name': coalesce(path, reason), 'note': reason, 'ns': core_ns, 'start_ns': s, 'end_ns': e,
             'device': device_id, 'range': path
         } AS piece
-    FROM (FROM piece WHERE core_ns > 0 ORDER BY core_ns DESC, s LIMIT 10) AS piece
+    FROM (
+        SELECT * REPLACE (replace(reason, 'host code', 'non-CUDA code') AS reason) FROM piece
+        WHERE core_ns > 0 ORDER BY core_ns DESC, s LIMIT 10
+    ) AS piece
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT 100.0 * judged.ns / nullif(finding_window.ns, 0) AS value, judged.ns AS saving_ns, run_ns AS idle_ns, run_pct,

@@ -19,7 +19,9 @@
 -- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core, most of it in {range}.
 -- says: The GPU waits {value} of the time ({off_ns}) while the thread that feeds it is off its core.
 -- clear: The GPU waits {value} of the time while the thread that feeds it is off its core.
--- advice: See what it waits for: capture with `--trace=osrt`. Locks and condition variables: let another thread do that work ahead. Files: read ahead.
+-- advice: [no calls] Capture OS runtime calls, too (`--trace=cuda,nvtx,osrt`), to see what it waits for.
+-- advice: [calls] See on the page Host which OS runtime calls it waits in.
+-- advice: Locks and condition variables: let another thread do that work ahead. Files: read ahead.
 -- advice: Where it only lost its core: give the process more cores (CPU quota, `taskset`), and set `OMP_NUM_THREADS` and the number of workers to what the machine has.
 -- source: own (idea: NAI book, scheduling; threshold E5 of 10 % of the idle time is 5 % of all time here)
 WITH piece AS MATERIALIZED (FROM finding_idle_core()
@@ -36,11 +38,15 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
             'name': coalesce(function, path, reason), 'note': reason, 'ns': ns - core_ns, 'start_ns': s, 'end_ns': e,
             'device': device_id, 'range': path
         } AS piece
-    FROM (FROM piece WHERE ns > core_ns ORDER BY ns - core_ns DESC, s LIMIT 10) AS piece
+    FROM (
+        SELECT * REPLACE (replace(reason, 'host code', 'non-CUDA code') AS reason) FROM piece
+        WHERE ns > core_ns ORDER BY ns - core_ns DESC, s LIMIT 10
+    ) AS piece
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT 100.0 * off_ns / nullif(finding_window.ns, 0) AS value, off_ns AS saving_ns, off_ns,
     CASE WHEN off_ns IS NULL THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
+    CASE WHEN EXISTS (FROM osrt_call) THEN 'calls' ELSE 'no calls' END AS cause,
     100.0 * off_ns / nullif(total.ns, 0) AS idle_pct, (SELECT function FROM main) AS function,
     (SELECT pattern FROM place) AS range, (SELECT list(piece ORDER BY off_ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total;

@@ -17,7 +17,10 @@
 -- column: idle_ns | ns | | time in them
 -- says: The GPU does nothing in {gaps} long gaps, {value} of the time ({idle_ns}); the longest takes {longest_ns}. CPU activity in most of it: {reason}.
 -- clear: Long gaps take {value} of the time.
--- advice: Look at what the CPU does in these gaps: open them on the timeline, and capture with `--sample=process-tree --trace=cuda,nvtx,osrt` to see its code.
+-- advice: See on the timeline what the CPU does in these gaps.
+-- advice: [no samples] Capture CPU samples, too (`--sample=process-tree --backtrace=dwarf`), to see its code.
+-- advice: [no calls] Capture OS runtime calls, too (`--trace=cuda,nvtx,osrt`), to see where it waits.
+-- advice: [neither] Capture CPU samples and OS runtime calls, too (`--sample=process-tree --backtrace=dwarf --trace=cuda,nvtx,osrt`), to see its code and where it waits.
 -- advice: Mark what the program does there with `torch.cuda.nvtx.range_push` and `range_pop`, so that the gap has a name.
 -- source: Nsight Systems rule gpu_gaps (500 ms); share of the time own
 WITH piece AS MATERIALIZED (
@@ -39,7 +42,12 @@ WITH piece AS MATERIALIZED (
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, total.ns AS idle_ns, gaps,
-    longest_ns, (
+    longest_ns, CASE
+        WHEN EXISTS (FROM cpu_sample) AND EXISTS (FROM osrt_call) THEN 'both'
+        WHEN EXISTS (FROM cpu_sample) THEN 'no calls'
+        WHEN EXISTS (FROM osrt_call) THEN 'no samples'
+        ELSE 'neither'
+    END AS cause, (
         SELECT replace(reason, 'host code', 'non-CUDA code') FROM piece
         GROUP BY reason ORDER BY sum(ns) DESC, reason LIMIT 1
     ) AS reason,

@@ -21,7 +21,7 @@
 -- clear: Fusing chains of elementwise kernels would save {value} of the time.
 -- advice: PyTorch: `torch.compile(model)`, or `torch.compile` on the function around them; fused operators: `F.gelu`, `F.layer_norm`, `torch.optim.AdamW(fused=True)`.
 -- advice: CUDA: one kernel for the chain; epilogues of cuBLASLt and CUTLASS take bias, activation and scaling into the product.
--- source: TL (neighbours of a stream, impact); gap and share of the time are ours, in place of its 50 repeats: a share counts for long chains, too
+-- source: TL (neighbors of a stream, impact); gap and share of the time are ours, in place of its 50 repeats: a share counts for long chains, too
 WITH light AS (
     SELECT name_id, readable_name(short, demangled) AS name FROM kernel_name WHERE class = 'elementwise'
 ), placed AS (
