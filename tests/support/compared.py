@@ -37,7 +37,7 @@ def command(library: Library, *argv: str) -> subprocess.CompletedProcess[str]:
             status = int(end.code or 0)
         out.flush()
         errors.flush()
-    told, wrong = (one.buffer.getvalue().decode() for one in (out, errors))  # type: ignore[attr-defined]
+    told, wrong = (one.buffer.getvalue().decode() for one in (out, errors))
     return subprocess.CompletedProcess(words, status, told, wrong)
 
 
