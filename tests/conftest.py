@@ -4,11 +4,10 @@ import fcntl
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,10 +16,11 @@ import pytest
 from ingest import tools
 from ingest.sidecars.files import read as read_sidecar
 from profiledb.report.library import Library
-from tests.support import edits, generated, groups, kept, needs, sweep
+from tests.support import edits, generated, groups, ingesting, kept, needs, pooled, sweep
 from tests.support.answers import make_answers
 from tests.support.groups import pytest_xdist_make_scheduler
-from tests.support.kept import pytest_configure, pytest_unconfigure
+from tests.support.ingesting import Ingested, pytest_sessionfinish
+from tests.support.kept import pytest_unconfigure
 from tests.support.needs import CORPUS, pytest_runtest_setup
 from tests.support.sweep import pytest_report_header
 
@@ -29,15 +29,21 @@ SAMPLES = ROOT / "sample_reports"
 
 __all__ = [  # hooks, and what tests use
     "CORPUS",
+    "Ingested",
     "make_answers",
-    "pytest_configure",
     "pytest_report_header",
     "pytest_runtest_setup",
+    "pytest_sessionfinish",
     "pytest_unconfigure",
     "pytest_xdist_make_scheduler",
 ]
 
 os.environ["WARPDECK_SAMPLES"] = "off"
+
+
+def pytest_configure() -> None:
+    kept.pytest_configure()
+    pooled.pytest_configure()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -55,20 +61,9 @@ def reports_of(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*") if path.suffix in endings and not path.name.endswith(beside))
 
 
-@dataclass(frozen=True)
-class Ingested:
-    """What ``python -m ingest --once`` printed and returned."""
-
-    status: int
-    lines: list[str]
-    errors: str
-
-
 def run_ingest(inbox: Path, library: Path, *options: str, **environment: str) -> Ingested:
-    """Runs the worker once, as a user would."""
-    argv = [sys.executable, "-m", "ingest", "--once", "--inbox", str(inbox), "--library", str(library), *options]
-    done = subprocess.run(argv, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False)
-    return Ingested(done.returncode, done.stdout.splitlines(), done.stderr)
+    """Runs the worker once over what is in an inbox (support/ingesting.py)."""
+    return ingesting.once(["--inbox", str(inbox), "--library", str(library), *options], environment)
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:

@@ -1,10 +1,22 @@
 """What saves the tests time: sweeps leave no case out for good, and what is kept is what was asked for."""
 
+import gc
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support import kept, sweep
+from profiledb.query import analysis
+from profiledb.report import store
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
+from tests.conftest import ROOT, Ingest, Ingested
+from tests.support import kept, page_reports, pooled, sweep
+from tests.support.dropped import made
 
 
 @pytest.mark.parametrize("count", [1, 5, 8, 51])
@@ -24,6 +36,41 @@ def test_a_whole_run_takes_every_case(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(sweep.VARIABLE, "all")
     assert sweep.part("abc") == ["a", "b", "c"]
     assert sweep.part([]) == []
+
+
+IN_TURN = """
+import pytest
+
+turn = pytest.mark.sweep(parts=2, of="module")
+
+def test_always(): pass
+
+@turn
+def test_alone(): pass
+
+@turn
+@pytest.mark.parametrize("case", [1, 2, 3])
+def test_cases(case): pass
+"""
+
+
+def collected(folder: Path, day: str, *argv: str) -> set[str]:
+    """The tests that a run of that day takes."""
+    command = [sys.executable, "-m", "pytest", "-p", "tests.support.sweep", "--collect-only", "-q", *argv]
+    environment = os.environ | {sweep.VARIABLE: day, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return set(re.findall(r"::(\S+)", done.stdout))
+
+
+def test_tests_of_a_module_have_their_turn_together(tmp_path: Path) -> None:
+    (tmp_path / "test_made.py").write_text(IN_TURN)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = sweep: x\n")
+    every = {"test_always", "test_alone", *(f"test_cases[{number}]" for number in (1, 2, 3))}
+    assert collected(tmp_path, "all") == every
+    first, second = (collected(tmp_path, day) for day in ("738000", "738001"))
+    assert len(first) == len(second) == 3
+    assert (first | second, first & second) == (every, {"test_always"})
+    assert collected(tmp_path, "738000", "test_made.py") == every, "a module that is asked for by its name"
 
 
 def test_the_same_files_are_taken_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,3 +110,52 @@ def test_a_folder_that_was_not_finished_is_filled_anew(tmp_path: Path, monkeypat
         pass
     with kept.folders([[tmp_path / "a.csv"]], lambda _: None) as (folder,):
         assert list(folder.iterdir()) == []
+
+
+def test_a_worker_that_waits_does_what_one_that_starts_does(tmp_path: Path, ingest: Ingest) -> None:
+    told: list[tuple[int, list[str], str]] = []
+    for number, environment in enumerate(({}, {}, {"LC_ALL": "C.UTF-8"})):  # with a variable a worker starts
+        inbox, library = tmp_path / f"inbox{number}", Library(tmp_path / f"library{number}")
+        inbox.mkdir()
+        made(inbox / "good.sqlite")
+        (inbox / "bad.nsys-rep").write_bytes(b"no report")
+        done: Ingested = ingest(inbox, library.folder, "--strict", **environment)
+        told.append((done.status, sorted(re.sub(r"[\d.]+ s$", "", line) for line in done.lines), done.errors))
+        assert [report.name for report in library.list()] == ["good.sqlite"]
+        assert 0.05 < done.cpu_s < 60
+    assert told[0] == told[1] == told[2]
+    assert told[0][0] == 1, "a file failed"
+
+
+def test_a_library_takes_over_the_connection_of_one_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pooled, "_free", [])
+
+    def one_kernel(number: int) -> Library:
+        """A library of a report of one kernel, which has been asked."""
+        library, path = Library(tmp_path / str(number)), tmp_path / f"{number}.duckdb"
+        with store.create(path, ready=page_reports.empty()) as db:
+            page_reports.insert(db, "kernel_name", [page_reports.name(1, "k")])
+            page_reports.insert(db, "kernel", [page_reports.kernel(1, 1, 0, number)])
+        library.publish(path, Manifest("a" * 16, SCHEMA_VERSION, "a.rep", "nsys", "a", 1))
+        assert list(analysis.run(library, "a" * 16, "kernels")["total_ns"]) == [number]
+        return library
+
+    first = one_kernel(1)
+    connection = first._attached._db
+    del first
+    gc.collect()
+    assert [db for db, *_ in pooled._free] == [connection]
+    second = one_kernel(2)
+    assert second._attached._db is connection
+    second._attached.reconnect()
+    assert one_kernel(3)._attached._db is not connection, "it was given up"
+    gc.collect()
+    dirty = one_kernel(4)
+    used = dirty._attached._db
+    assert used is not None
+    used.execute("CREATE TABLE memory.left_behind (a INTEGER)")
+    del dirty
+    gc.collect()
+    assert used not in [db for db, *_ in pooled._free]

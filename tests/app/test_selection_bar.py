@@ -14,6 +14,7 @@ from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.app.conftest import MAIN, at_page, picker
+from tests.support import sweep
 from tests.support.page_reports import empty
 
 TRAINING = "transformer_training.nsys-rep"
@@ -139,10 +140,12 @@ def test_the_mode_decides_what_a_backward_pass_holds(page: Open, library: Librar
 def test_a_link_gives_the_selection_on_every_page(page: Open, library: Library) -> None:
     report_id = of(library, TRAINING)
     query: dict[str, Any] = {"range": ["step_1", "step_2/forward#1"], "mode": "thread", "to": "1000.5"}
-    shown = [selected(page(name, report_id, **query)) for name in PAGES]
-    assert len(set(shown)) == 1
-    assert 0 < shown[0][0] < shown[0][1]
     at = page("kernels", report_id, **query)
+    kept, whole = selected(at)
+    assert 0 < kept < whole
+    others = [name for name in PAGES if name != "kernels"]
+    for name in sweep.part(others, 7, parts=3):
+        assert selected(page(name, report_id, **query)) == (kept, whole), name
     assert asked(at, "range") == ["step_1", "step_2/forward#1"]
     assert at.segmented_control(key="selection-mode").value == "thread"
     assert at.number_input(key="selection-to_ns").value == 1000.5
@@ -189,6 +192,7 @@ WRONG: list[dict[str, str | list[str]]] = [
 ]
 
 
+@pytest.mark.sweep(parts=4)
 @pytest.mark.parametrize("query", WRONG, ids=str)
 def test_what_the_report_does_not_have_is_said_and_breaks_nothing(page: Open, library: Library, query: Any) -> None:
     at = page("kernels", of(library, TRAINING), **query)
@@ -200,7 +204,7 @@ def test_what_the_report_does_not_have_is_said_and_breaks_nothing(page: Open, li
     assert "without it" not in said(at)
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize(
     "query",

@@ -146,7 +146,7 @@ def test_an_empty_library_waits_for_its_samples(
 def test_every_link_leads_to_what_it_says(dashboard: Dashboard, library: Library) -> None:
     mark(library)
     links = [link for stop in library_tour.stops(library.list()) for link in stop.links]
-    for link in sweep.part(links, 6, parts=3):
+    for link in sweep.part(links, 6):
         at = AppTest.from_file(str(MAIN), default_timeout=60)
         at_page(at, link.view.url)
         for key, value in link.query.items():

@@ -1,6 +1,5 @@
 """Conversions by the real worker that may take no longer than a bound, and questions to what they made."""
 
-import resource
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,10 +30,9 @@ def make_convert(ingest: Ingest, inbox: Path, empty_library: Library) -> Convert
 
 
 def converted(ingest: Ingest, inbox: Path, library: Library, name: str = "made.sqlite") -> Query:
-    before = cpu_s()
     done = ingest(inbox, library.folder)
     assert [line.split()[0] for line in done.lines] == ["ready"], done.errors
-    assert cpu_s() - before < CPU_S
+    assert done.cpu_s < CPU_S
     report = library.find(name).id
 
     def query(sql: str) -> list[tuple[Any, ...]]:
@@ -42,12 +40,6 @@ def converted(ingest: Ingest, inbox: Path, library: Library, name: str = "made.s
             return cursor.execute(sql).fetchall()
 
     return query
-
-
-def cpu_s() -> float:
-    """CPU time of all child processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def notes(query: Query) -> list[str]:

@@ -1,10 +1,13 @@
 """Comparisons as tests ask for them: a side of a library's report, and the command line."""
 
-import os
+import io
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
+from profiledb.cli import main as cli
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from profiledb.studies.compare import matching
@@ -17,7 +20,26 @@ def side(library: Library, report_id: str, **params: Any) -> Side:
     return matching.gather(lambda one, **more: analysis.run(library, report_id, one, {**params, **more}))
 
 
-def command(library: Library, *argv: str) -> subprocess.CompletedProcess[str]:
+def process(library: Library, *argv: str) -> subprocess.CompletedProcess[str]:
     """``python -m profiledb compare``, as a user would run it."""
-    words = [sys.executable, "-m", "profiledb", "compare", *argv, "--library", str(library.folder)]
-    return subprocess.run(words, cwd=ROOT, env=os.environ | {}, capture_output=True, text=True, check=False)
+    words = [sys.executable, "-m", "profiledb", *_words(library, argv)]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def command(library: Library, *argv: str) -> subprocess.CompletedProcess[str]:
+    """The same in this process, which has everything imported."""
+    words = _words(library, argv)
+    out, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(errors):
+        try:
+            status = cli.main(words)
+        except SystemExit as end:  # a wrong command line
+            status = int(end.code or 0)
+        out.flush()
+        errors.flush()
+    told, wrong = (one.buffer.getvalue().decode() for one in (out, errors))
+    return subprocess.CompletedProcess(words, status, told, wrong)
+
+
+def _words(library: Library, argv: Sequence[str]) -> list[str]:
+    return ["compare", *argv, "--library", str(library.folder)]

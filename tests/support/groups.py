@@ -8,11 +8,12 @@ import re
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-MODULES = ("tests/app/web/", "tests/e2e/")
-"""Where tests of a module share a server, or a browser."""
+MODULES = ("tests/app/", "tests/e2e/", "tests/ingest/ncu/", "tests/profiledb/")
+"""Where tests of a module share a server, a browser, a report made once, or what is asked of the same samples."""
 FOLDERS = ("tests/e2e/timeline/",)
 """Where tests of a folder share one."""
 REPORTS = (
+    "tests/ingest/ncu/test_ncu_agree.py",
     "tests/parity/test_every_report.py",
     "tests/profiledb/query/test_output.py",
     "tests/profiledb/selection/test_selection.py",
@@ -44,11 +45,9 @@ def group(nodeid: str) -> str:
     """The name of a test's group: its module, or its parameter; a group of its own for most."""
     if nodeid.startswith(FOLDERS):
         return nodeid.rpartition("/")[0]
-    if nodeid.startswith(MODULES):
-        return nodeid.partition("::")[0]
     if nodeid.startswith(REPORTS) and nodeid.endswith("]"):
         return MODE.sub("", nodeid.partition("[")[2][:-1])
-    return nodeid
+    return nodeid.partition("::")[0] if nodeid.startswith(MODULES) else nodeid
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -60,9 +59,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("alone")
         if fixtures & SLOW:
             item.add_marker("slow")
-        ours = item.nodeid.startswith("tests/") and not item.nodeid.startswith(BROWSER)
-        if ours and any(item.get_closest_marker(name) for name in ("browser", "alone")):
-            raise pytest.UsageError(f"{item.nodeid} would not run: make test looks for such tests in {BROWSER}")
+        apart = any(item.get_closest_marker(name) for name in ("browser", "alone"))
+        if item.nodeid.startswith("tests/") and apart != item.nodeid.startswith(BROWSER):
+            raise pytest.UsageError(f"{item.nodeid} would not run: make test looks for such tests, alone, in {BROWSER}")
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
 
 

@@ -3,11 +3,15 @@
 The parts are the same for all processes of a run, and change by the day (UTC), so that each case has its turn within
 ``PARTS`` days. A whole run, ``make test-all``, takes all of them. ``WARPDECK_TEST_SWEEPS`` is ``all``, or the number of
 a day as pytest prints it first, which has that day's parts again.
+
+``sweep(parts=3)`` marks a test of many cases, which are counted by themselves. ``sweep(parts=4, of="module")`` marks
+several tests of a module that take seconds each: of them together a run takes a fourth; with any other name for ``of``,
+of all that say the same one. Whatever bears no mark always runs. In a module that is asked for by its name all do.
 """
 
 import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -34,6 +38,7 @@ def part(cases: Iterable[Case], key: int = 0, parts: int = PARTS) -> list[Case]:
 
     ``key`` is a number of what they are cases of, so that not everything has the same turn.
     """
+    assert parts % 7, "where tests run on working days alone, some parts would never have their turn"
     every = list(cases)
     if whole() or not every:
         return every
@@ -46,18 +51,28 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is marked ``sweep`` and has not its turn: cases of a function, counted one after the other.
+    """Leaves out what is marked ``sweep`` and has not its turn: cases are counted one after the other.
 
     One that is asked for alone runs.
     """
-    cases: dict[str, list[pytest.Item]] = {}
+    named = {argument.partition("::")[0] for argument in config.args}  # modules alone: folders are asked for often
+    swept: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("sweep"):
-            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    out = {item for name, ones in cases.items() for item in left_out(ones, zlib.crc32(name.encode()))}
+        if name := _sweep_of(item, named):
+            swept.setdefault(name, []).append(item)
+    out = {item for name, ones in swept.items() for item in left_out(ones, zlib.crc32(name.encode()))}
     if out:
         items[:] = [item for item in items if item not in out]
         config.hook.pytest_deselected(items=list(out))
+
+
+def _sweep_of(item: pytest.Item, named: Collection[str]) -> str:
+    """What a case is counted in: the id of its function, its module, or what its mark says; none where it runs."""
+    marker, module = item.get_closest_marker("sweep"), item.nodeid.partition("::")[0]
+    of = marker.kwargs.get("of", "function") if marker else ""
+    if not of or (of != "function" and module in named):
+        return ""
+    return {"function": item.nodeid.partition("[")[0], "module": module}.get(of, of)
 
 
 def left_out(cases: Sequence[pytest.Item], key: int) -> set[pytest.Item]:

@@ -37,6 +37,7 @@ def test_strong_scaling_divides_the_batch_and_weak_scaling_does_not() -> None:
     assert [choose_batch(8, ranks, "weak") for ranks in (1, 2, 4)] == [8, 8, 8]
 
 
+@pytest.mark.sweep(parts=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--overlap",)])
 def test_two_ranks_with_half_the_batch_learn_what_one_does(

@@ -16,6 +16,7 @@ from ingest import tools
 from ingest.ncu import cli, container, wheel
 from ingest.ncu.tables import Capture
 from profiledb.errors import ConversionError
+from tests.support import sweep
 from tests.support.ncu_fixtures import reports
 
 pytestmark = [
@@ -27,7 +28,7 @@ CHOSEN = ("L2 Compression", "Maximum Sampling Interval")
 LISTS = ("breakdown:", "group:", "regex:")
 
 
-@pytest.fixture(scope="module", params=reports(), ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=sweep.part(reports(), 9, parts=3), ids=lambda path: path.stem)
 def roads(request: pytest.FixtureRequest, ncu: tools.Tool, tmp_path_factory: pytest.TempPathFactory) -> Roads:
     """A report by ncu and by the wheel."""
     path: Path = request.param

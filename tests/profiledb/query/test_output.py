@@ -94,7 +94,8 @@ def test_every_analysis_of_every_report(
     """Each answers as its header says, and as CSV the same, or says what is missing; over the reports by both roads.
 
     Choices of a parameter change which rows there are and not how they are written: CSV is made of the defaults.
-    It is a sweep (support/sweep.py): a run takes, of each analysis, a part of the reports that have what it needs.
+    It is a sweep (support/sweep.py): a run takes, of each analysis, a part of the reports that have what it needs, and
+    of each of those a part of the choices.
     """
     report = every_report.find(name)
     answered = 0
@@ -111,7 +112,8 @@ def test_every_analysis_of_every_report(
         names = [column.name for column in asking.columns]
         assert list(frame.columns) == names, asking.name
         assert written(every_report, report, asking.name, **joined(asking)) == by_python(frame, asking.columns)
-        for params in ({p.name: choice} for p in asking.params for choice in p.choices if choice != p.default):
+        choices = [{p.name: choice} for p in asking.params for choice in p.choices if choice != p.default]
+        for params in sweep.part(choices, number, parts=3):  # of each report another part: their number is in it
             chosen = analysis.run(every_report, report.id, asking.name, params | joined(asking))
             assert list(chosen.columns) == names, (asking.name, params)
     assert answered >= 1 or not sweep.whole()

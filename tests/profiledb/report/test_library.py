@@ -13,6 +13,7 @@ from profiledb.query import analysis
 from profiledb.report import attached, store
 from profiledb.report.catalog import Catalog, Job, Manifest
 from profiledb.report.library import Library
+from tests.support import sweep
 from tests.support.page_reports import empty
 
 
@@ -122,7 +123,7 @@ def test_many_threads_get_the_rows_of_their_own_report(empty_library: Library) -
     wrong: list[str] = []
 
     def read(report_id: str, duration: int) -> None:
-        for _ in range(20):
+        for _ in range(20 if sweep.whole() else 8):
             row = analysis.run(empty_library, report_id, "cuda_gpu_kern_sum").iloc[0]
             if (row["Total Time (ns)"], row["Instances"]) != (duration * duration, duration):
                 wrong.append(report_id)

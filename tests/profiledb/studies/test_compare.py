@@ -17,7 +17,7 @@ from profiledb.studies.compare import matching, verdict
 from profiledb.studies.compare import rows as compare_rows
 from profiledb.studies.compare import totals as compare_summary
 from profiledb.studies.compare.matching import Basis, Side
-from tests.support.compared import command, side
+from tests.support.compared import command, process, side
 from tests.support.page_reports import (
     H100,
     V100,
@@ -247,7 +247,7 @@ def test_the_limit_and_its_exit_status(library: Library, publish: Publish) -> No
     assert "+4.00 %: within the limit of +5 %" in within.stderr
     (row,) = json.loads(within.stdout)
     assert (row["a_total_ns"], row["b_total_ns"]) == (1000, 1040)
-    above = command(library, *argv, "3.5")
+    above = process(library, *argv, "3.5")
     assert above.returncode == 1
     assert "Kernel time per step: 1.00 µs in A, 1.04 µs in B, +4.00 %: above the limit" in above.stderr
     assert above.stdout.startswith("status,name,class,change_ns")
