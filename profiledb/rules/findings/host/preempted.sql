@@ -32,7 +32,8 @@ WITH piece AS MATERIALIZED (
 ), core AS (
     SELECT tid, t, on_core, (lead(t) OVER (PARTITION BY tid ORDER BY t) - t)::HUGEINT AS ns FROM finding_core()
 ), long_off AS (
-    SELECT tid, t, NOT on_core AND coalesce(ns BETWEEN $least_ns::BIGINT AND 2305843009213693952, false) AS is_off, ns FROM core
+    SELECT tid, t, NOT on_core AND coalesce(ns BETWEEN $least_ns::BIGINT AND 2305843009213693952, false) AS is_off, ns
+    FROM core
 ), off_edge AS MATERIALIZED (
     SELECT tid, t, is_off, coalesce(sum(CASE WHEN is_off THEN ns ELSE 0 END) OVER (
             PARTITION BY tid ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
