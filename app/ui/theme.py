@@ -41,7 +41,7 @@ def theme() -> Theme:
 
 def follow() -> None:
     """Has the page drawn again when the visitor's theme changes: by itself Streamlit leaves charts as they are."""
-    served.component("shade")(key="shade", width="content", on_changed_change=_changed)
+    served.component("shade")(key="shade", data={"theme": theme()}, width="content", on_changed_change=_changed)
 
 
 def _changed() -> None:

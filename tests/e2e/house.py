@@ -3,11 +3,13 @@
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, ViewportSize
 
 from bench.pages import turn, wait_at_rest
+from profiledb.report.catalog import now
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES, ingest_files, put_together
 from tests.support import exports
@@ -44,6 +46,7 @@ def build(folder: Path, samples: Library) -> None:
     put_together(folder, [made, compute, parallel])
     library = Library(folder / "library")
     library.link(library.find(TRAINING).id, library.find(MEASURED).id)
+    library.catalog.add_report(replace(library.find(FEW), ingested_at=now()))  # what a page without a link shows
 
 
 def write(folder: Path) -> list[Path]:

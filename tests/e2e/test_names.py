@@ -100,6 +100,7 @@ def test_a_name_under_the_pointer_is_whole_and_copied_with_one_click(
 
 def test_a_hostile_name_is_shown_and_does_nothing(page: Page, address: str) -> None:
     table = kernels(page, address, house.HOSTILE)
+    expect(page.get_by_test_id("glide-cell-0-0")).to_contain_text("<img")  # not those of the report before
     point(page, table, 0)
     expect(card(page).locator("code")).to_have_text(house.HTML)
     expect(card(page).locator("img")).to_have_count(0)

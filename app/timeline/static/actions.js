@@ -5,6 +5,29 @@
 
 import { itemsOf } from "./hit.js";
 
+/** Steps that wait for the one before; more of a key held down are dropped. */
+const MOST_WAITING = 8;
+
+/** @type {WeakMap<Timeline, {last: Promise<void>, count: number}>} */
+const queues = new WeakMap();
+
+/**
+ * Has steps follow each other: each begins at the event that the one before has found, however soon it comes.
+ * @param {Timeline} app
+ * @param {() => Promise<void>|void} act
+ */
+async function inTurn(app, act) {
+  const queue = queues.get(app) ?? { last: Promise.resolve(), count: 0 };
+  queues.set(app, queue);
+  if (queue.count >= MOST_WAITING) return;
+  queue.count += 1;
+  queue.last = queue.last
+    .then(act)
+    .catch((/** @type {Error} */ error) => app.say(error.message))
+    .finally(() => { queue.count -= 1; });
+  await queue.last;
+}
+
 /** Fits the window to the area, else to the event that is chosen, else to everything. @param {Timeline} app */
 export function fit(app) {
   const found = app.area ?? (app.chosen && { from: app.chosen.start, to: app.chosen.end });
@@ -17,24 +40,24 @@ export function fit(app) {
  * @param {Timeline} app
  * @param {"next"|"prev"} dir
  */
-export async function step(app, dir) {
+export const step = (app, dir) => inTurn(app, async () => {
   const { chosen } = app;
   if (!chosen) return first(app);
   await go(app, { lane: chosen.lane, t: chosen.start, dir });
-}
+});
 
 /**
  * Chooses the next event of the same name.
  * @param {Timeline} app
  * @param {Record<string, string>} how dir=next or prev, by=slowest or fastest
  */
-export async function like(app, how) {
+export const like = (app, how) => inTurn(app, async () => {
   const { chosen } = app;
   if (!chosen) return first(app);
   const name = chosen.nameId;
   if (name === undefined) return app.say("The name of this event is not known.");
   await go(app, { lane: chosen.lane, t: chosen.start, name, ...how });
-}
+});
 
 /**
  * Chooses what the server finds near a time.
@@ -65,7 +88,7 @@ async function first(app) {
  * @param {Timeline} app
  * @param {1|-1} dir
  */
-export async function otherLane(app, dir) {
+export const otherLane = (app, dir) => inTurn(app, async () => {
   const { chosen } = app;
   if (!chosen) return first(app);
   const slots = [...app.lanes.top, ...app.lanes.rest].filter(({ lane }) => !app.lanes.isParent(lane) && lane.kind !== "line");
@@ -82,14 +105,14 @@ export async function otherLane(app, dir) {
     }
   }
   app.say(dir > 0 ? "There is no lane with events below." : "There is no lane with events above.");
-}
+});
 
 /**
  * Follows an arrow of the event that is chosen: to what it caused, or back to what caused it.
  * @param {Timeline} app
  * @param {1|-1} dir
  */
-export async function follow(app, dir) {
+export const follow = (app, dir) => inTurn(app, async () => {
   const { chosen } = app;
   if (!chosen) return app.say("Choose an event first.");
   const mine = (/** @type {End} */ end) => end.lane === chosen.lane && end.ref === chosen.ref;
@@ -97,7 +120,7 @@ export async function follow(app, dir) {
   if (!arrow) return app.say(dir > 0 ? "Nothing is known that follows from this event." : "Nothing is known that caused this event.");
   const end = dir > 0 ? arrow.to : arrow.from;
   await app.choose(end.lane, end.ref, true);
-}
+});
 
 /** Marks the moment under the pointer, else the start of the event that is chosen, else the middle. @param {Timeline} app */
 export function mark(app) {

@@ -128,6 +128,22 @@ def test_instances_of_a_name(training: TimelinePage) -> None:
     training.until(f"s.chosen.end - s.chosen.start < {slow['end'] - slow['start']}")
 
 
+def test_each_press_is_a_step_however_soon_it_comes(training: TimelinePage) -> None:
+    training.open("&t0=400000000&t1=402000000")
+    stream = training.lane("stream")["id"]
+    starts = [training.choose(stream, training.longest(stream))["start"]]
+    for _ in range(3):
+        training.page.keyboard.press("ArrowRight")
+        training.until(f"s.chosen.start > {starts[-1]}")
+        starts.append(training.state["chosen"]["start"])
+    for back in range(3, 0, -1):
+        training.page.keyboard.press("ArrowLeft")
+        training.until(f"s.chosen.start === {starts[back - 1]}")
+    for _ in range(3):
+        training.page.keyboard.press("ArrowRight")
+    training.until(f"s.chosen.start === {starts[3]}")
+
+
 def test_moving_runs_no_script_and_comes_back(training: TimelinePage) -> None:
     training.open()
     page = training.page
