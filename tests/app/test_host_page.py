@@ -31,7 +31,7 @@ def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> 
         "Threads",
         "OS runtime calls by thread",
         "The launching thread",
-        "in functions that are there",
+        "in functions that only wait",
     ):
         assert part in text
     functions, modules, listed = (at.dataframe[number].value for number in range(3))

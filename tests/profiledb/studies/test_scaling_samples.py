@@ -103,7 +103,7 @@ def test_command_line(ddp: Library, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scaling", *library, *names]) == 0
     text = capsys.readouterr().out
     assert text.startswith("On 2 ranks: ddp_strong_2 88.")
-    assert "ddp_strong_2: AllReduce, 4 a rank" in text
+    assert "ddp_strong_2: AllReduce, 4 per rank" in text
     tokens = {
         name: 2 ** (name != "ddp_1") * json.loads((FOLDER / file).read_text())["items_per_step"]["tokens"]
         for name, file in (("ddp_1", "ddp_1.meta.json"), ("ddp_strong_2", "ddp_strong_2_rank0.meta.json"))
