@@ -26,8 +26,8 @@ _LAUNCHES: Shown = {
 def verdicts(answers: Answers) -> str:
     """How many launches there are, and what limits them by time."""
     rows = answers.rows("ncu_verdicts")
-    launches = words.count(rows["launches"].sum())
-    return f"## What limits the launches\n\n{launches} launches.\n\n" + table("ncu_verdicts", rows, _VERDICTS)
+    launches = words.counted(rows["launches"].sum(), "launch")
+    return f"## What limits the launches\n\n{launches}.\n\n" + table("ncu_verdicts", rows, _VERDICTS)
 
 
 def top(answers: Answers) -> str:
