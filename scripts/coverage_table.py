@@ -168,7 +168,7 @@ def _export(path: Path, nsys: tools.Tool, work: Path) -> Path | None:
     """An SQLite export of a report by nsys; None where it cannot read the file."""
     target = work / "export.sqlite"
     if path.suffix == ".sqlite":
-        return shutil.copy(path, target)
+        return Path(shutil.copy(path, target))
     argv = [str(nsys.path), "export", "-q", "true", "-t", "sqlite", "-o", str(target), str(path)]
     done = subprocess.run(argv, capture_output=True, check=False)
     return target if done.returncode == 0 and target.exists() else None

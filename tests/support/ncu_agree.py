@@ -1,6 +1,8 @@
 """The two roads from a Nsight Compute report, ncu itself and the ncu-report wheel, value by value."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from ingest.ncu.tables import Capture
 
@@ -53,12 +55,15 @@ def details(capture: Capture) -> dict[tuple[int, str, str, str | None], Value]:
 
 def compared(by_ncu: Capture, by_wheel: Capture) -> tuple[int, list[str]]:
     """How many values both have alike, and what only one has or has otherwise, a line each."""
-    equal, wrong = 0, []
-    for read in (values, details):
-        mine, theirs = read(by_wheel), read(by_ncu)  # type: ignore[operator]
-        for key in mine.keys() | theirs.keys():
-            if key in mine and key in theirs and same(theirs[key], mine[key]):
-                equal += 1
-            else:
-                wrong.append(f"{key}: {theirs.get(key)} expected, {mine.get(key)} found")
-    return equal, sorted(wrong)
+    wrong: list[str] = []
+    pairs: list[tuple[Mapping[Any, Value], Mapping[Any, Value]]] = [
+        (values(by_ncu), values(by_wheel)),
+        (details(by_ncu), details(by_wheel)),
+    ]
+    for theirs, mine in pairs:
+        wrong += [
+            f"{key}: {theirs.get(key)} expected, {mine.get(key)} found"
+            for key in mine.keys() | theirs.keys()
+            if key not in mine or key not in theirs or not same(theirs[key], mine[key])
+        ]
+    return sum(len(mine.keys() | theirs.keys()) for theirs, mine in pairs) - len(wrong), sorted(wrong)

@@ -1,17 +1,21 @@
 -- title: Iterations detected from kernels
--- Iterations of a program without NVTX ranges, from its kernels alone, in the order of their starts: those of the stream
--- with the most kernel time, or of all streams of its GPU and process where it has less than half of their time. A
--- kernel that comes back is the marker, and an iteration lasts from the start of one of its launches to the start of
--- the next, or of every second (`every`: up to every 12th). The marker has 3 to 10,000 launches, from first to last at
--- least half of the time between the first and the last kernel. What passes from marker to marker is tried at each
--- `every`, and is an iteration where it repeats: the numbers of kernels vary by at most 25 % (coefficient of variation,
--- `kernels_cv_pct`), the same kernels run in at least 95 % of them (or all but two of ten), else in half, else in none
--- where there are 8 or more; and of the first 1,000 at most 5 % last more than twice or less than half as long as the 5
--- around them in the median (with an `every` above 1 at most 2 % 1.5 times), or a single one. Of those that repeat best
--- and within one point of the steadiest, those whose grids and blocks repeat, too, come first, then the shortest. No
--- row means that no period explains the kernels. It is a guess: equal layers without anything between the iterations
--- count as iterations, so do several that always come together, and where an iteration begins is arbitrary. What runs
--- before the first and after the last marker is in none.
+-- Iterations of a program without NVTX ranges, from its kernels alone, in the order of their starts: those of the
+-- stream with the most kernel time, or of all streams of its GPU and process where it has less than half of their time
+-- or launches. A kernel that comes back is the marker, with 3 to 10,000 launches, from first to last at least half of
+-- the kernels; an iteration lasts from the start of a launch to that of the next, or of every second, third and so on
+-- to every 12th (`every`). Where fewer than 10 kernels repeat at times that vary by more than their mean and a pause
+-- follows each time after as many launches, it lasts from pause to pause. Such a period is an iteration where it
+-- explains the kernels: the number of its kernels varies by at most 25 % (coefficient of variation, `kernels_cv_pct`),
+-- and those that run the same kernels, names by number, are 95 % of all (or all but two of ten, or 80 % where the
+-- numbers vary by at most 1 %), else half of five or more, and hold half of the kernels; else each has as many kernels,
+-- or there are 8 or more of 4 kernels or more. Those that stand out of both neighbors, lasting more than twice or less
+-- than half as long, are at most 5 %, or 25 % where the marker is at most one of four kernels, or a single one. Several
+-- launches of the marker alone are a period only where they take the same time: the 10th and the 90th percentile are at
+-- most 20 % of the median apart. Of the periods that repeat best and within one point of the steadiest, one from pause
+-- to pause comes first, then those whose grids and blocks repeat, too, then the shortest. No row means that no period
+-- explains the kernels. It is a guess: equal layers without anything between the iterations count as iterations, so do
+-- several that always come together, and where an iteration begins is arbitrary. What runs before the first and after
+-- the last marker is in none.
 -- needs: kernel
 -- includes: selection, step
 -- selects: part

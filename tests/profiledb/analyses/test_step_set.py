@@ -28,7 +28,7 @@ def test_the_set_is_large_enough() -> None:
 
 def test_generated_programs(library: Library, publish: Publish, record_property: Record) -> None:
     told = [
-        step_set.told(library, publish(lambda db, name=name: looping.fill(db, name)), name, true)  # type: ignore[misc]
+        step_set.told(library, publish(lambda db, name=name: looping.fill(db, name)), name, true)
         for name, true in step_set.truth("generated").items()
     ]
     _hold(told, BEYOND, record_property)
