@@ -174,7 +174,7 @@ def test_copies_are_called_as_nsys_calls_them(load: Load) -> None:
     )
     assert query("SELECT memop_id, operation, bytes FROM memop ORDER BY memop_id") == [
         (1, "[CUDA memcpy Host-to-Device]", 1000),
-        (2, None, 8),
+        (2, "[CUDA memcpy Unknown]", 8),
         (3, "[CUDA memset]", 64),
     ]
 
