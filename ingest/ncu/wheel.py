@@ -29,6 +29,17 @@ _SPEEDUP_TYPES = {1: "local", 2: "global"}
 _WORKLOADS = ("kernel", "range", "cmdlist", "graph", "subgrid_schedule")
 # Values of IMetric.kind(): texts, and numbers of four sorts. What is left has no value.
 _TEXT, _NUMBERS = 2, (3, 4, 5, 6)
+# Rows of sections whose metric depends on the GPU: ncu shows the one that the launch has, the wheel another or none.
+_OF_GPU = {
+    "Memory Workload Analysis": (
+        ("L2 Compression Success Rate", "lrc__average_ilc_input_sector_success_rate.pct"),
+        ("L2 Compression Ratio", "lrc__average_ilc_output_sector_compression_achieved_rate.pct"),
+        ("L2 Compression Input Sectors", "lrc__ilc_input_sectors.sum"),
+    ),
+    "PM Sampling": (("Maximum Sampling Interval", "profiler__pmsampler_interval_time"),),
+}
+# How names of metrics begin that only GPUs from compute capability 8.0 on have: ncu shows them for no other.
+_COMPRESSED = "lts__average_gcomp_"
 # How names of metrics begin that stand for several.
 _PATTERNS = ("regex:", "group:")
 
@@ -215,12 +226,23 @@ def _instances(launch_id: int, metric_id: int, metric: Any) -> Iterator[Instance
 def _details(launch_id: int, action: Any) -> Iterator[Detail]:
     position = 0
     for section in sorted(action.sections(), key=lambda section: section.order()):
-        for metric in _listed(action, section.header_metrics()):
+        for shown, metric in _rows(action, section):
             factor, unit = ncu_units.base(metric.unit())
             value, text = _value(metric, factor, unit)
-            shown = metric.label() or metric.name()
             yield Detail(launch_id, position, section.name(), shown, metric.name(), unit, value, text)
             position += 1
+
+
+def _rows(action: Any, section: Any) -> Iterator[tuple[str, Any]]:
+    """The rows of a section as ncu shows them: label and metric."""
+    compresses = float(_compute_capability(action) or "inf") >= 8
+    found = ((label, action.metric_by_name(name)) for label, name in _OF_GPU.get(section.name(), ()))
+    own = {label: metric for label, metric in found if metric is not None}
+    for metric in _listed(action, section.header_metrics()):
+        if compresses or not metric.name().startswith(_COMPRESSED):
+            label = metric.label() or metric.name()
+            yield label, own.pop(label, metric)
+    yield from own.items()
 
 
 def _listed(action: Any, metrics: Iterable[Any]) -> Iterator[Any]:

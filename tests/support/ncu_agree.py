@@ -8,9 +8,6 @@ from ingest.ncu.tables import Capture
 
 LISTS = ("breakdown:", "group:", "regex:")
 """Metrics that the wheel alone has: lists of the names of others."""
-CHOSEN = ("L2 Compression",)
-"""Labels of the few rows for which a section names several metrics, of which the two tools choose differently."""
-
 Value = tuple[float | None, str | None]
 
 
@@ -45,11 +42,11 @@ def instances(capture: Capture) -> dict[tuple[object, ...], float | None]:
 
 
 def details(capture: Capture) -> dict[tuple[int, str, str, str | None], Value]:
-    """Each row of the details page that has a value, but of those that are chosen differently."""
+    """Each row of the details page that has a value."""
     return {
         (one.launch_id, one.section, one.label, one.metric): (one.value, one.text)
         for one in capture.details
-        if (one.value is not None or one.text is not None) and not one.label.startswith(CHOSEN)
+        if one.value is not None or one.text is not None
     }
 
 

@@ -2,9 +2,8 @@
 
 ncu prints every number with two decimals at most and estimated speed-ups with four digits, so its numbers are compared
 within half of its last digit. Left aside is what only one of them has: lists that the wheel gives as metrics of the
-names breakdown:, group: and regex:, rows of the details page without a value, and the few rows for which a section
-names several metrics, of which the two tools choose differently. Names of units differ by version (a sector per request
-is ``sector`` for one and ``sector/request`` for the other); the values in them do not.
+names breakdown:, group: and regex:, and rows of the details page without a value. Names of units differ by version (a
+sector per request is ``sector`` for one and ``sector/request`` for the other); the values in them do not.
 """
 
 from pathlib import Path

@@ -55,4 +55,4 @@ def _hold(told: list[Told], unseen: set[str], record_property: Record) -> None:
     record_property("recall", recall)
     print(f"precision {precision:.2f}, recall {recall:.2f} of {len(told)} reports")
     assert {one.name for one in told if not one.is_right} == unseen, [one for one in told if not one.is_right]
-    assert recall >= 0.85
+    assert recall >= 0.8
