@@ -73,12 +73,15 @@ def test_openmp_events_stand_below_their_threads(tmp_path: Path) -> None:
     opened = shelf.wait(report.id)
     found = [lane for lane in opened.lanes if lane.kind == "openmp"]
     assert sum(lane.events for lane in found) == report.rows["openmp_event"]
-    parents = [opened.lanes[lane.parent].kind for lane in found if lane.parent is not None]
-    assert parents == ["thread"] * 4
     assert max(lane.rows for lane in found) <= 8, "what was never closed does not pile up"
     sums = analysis.run(library, report.id, "openmp_sum").set_index("Name")
     with shelf.cursor(report.id) as cursor:
         told = area.area(cursor, opened, opened.begin_ns, opened.end_ns + 1, [lane.id for lane in found])
+        lanes = cursor.execute("""
+            SELECT up.kind, one.busy_ns FROM lane AS one JOIN lane AS up ON up.id = one.parent
+            WHERE one.kind = 'openmp'
+        """).fetchall()
     assert told["total"]["count"] == sums["Count"].sum()
     regions = analysis.run(library, report.id, "openmp_regions")
-    assert sum(lane.busy_ns for lane in found) < 4 * regions["wall_ns"].sum() * 1.5
+    assert [kind for kind, _ in lanes] == ["thread"] * 4
+    assert 0.7 < sum(busy for _, busy in lanes) / (4 * regions["wall_ns"].sum()) < 1.2
