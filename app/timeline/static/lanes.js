@@ -9,7 +9,7 @@ const LINE = 38;
 const GAP = 5;
 const MANY_THREADS = 8;
 /** Levels that an unfolded lane shows until all of them are asked for: deeper ones would push all else out of sight. */
-export const MOST_LEVELS = 32;
+export const MOST_LEVELS = 16;
 
 /** Kinds of lanes that hold lanes, and no events. */
 export const PARENTS = new Set(["gpu", "process", "thread", "report", "group"]);

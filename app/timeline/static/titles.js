@@ -78,7 +78,7 @@ export class Titles {
       app.lanes.foldable(lane)
         ? button(`${folded ? "Unfold" : "Fold"} ${lane.title}`, folded ? "▸" : "▾", act("folded"), { class: "fold", "aria-expanded": String(!folded), "data-act": `f${lane.id}` })
         : h("span", { class: "fold" }),
-      h("span", { class: "name" }, slot.pinned ? app.lanes.path(lane.id).slice(-2).join(" › ") : lane.title, lane.detail && h("span", { class: "detail" }, ` ${lane.detail}`)),
+      h("span", { class: "name" }, slot.pinned ? app.lanes.path(lane.id).slice(-2).join(" › ") : lane.title, !deep && lane.detail && h("span", { class: "detail" }, ` ${lane.detail}`)),
       share,
       deep ? button(`${levels(slot)} (${lane.title})`, levels(slot), act("deep"), { class: "link", style: `--depth:${slot.depth}`, "data-act": `d${lane.id}` }) : null,
       h("span", { class: "acts" },
@@ -94,14 +94,15 @@ export class Titles {
     for (const { slot } of app.lanes.visible(app.scroll, app.height)) {
       const title = this.made.get(`${slot.lane.id}/${slot.pinned}`);
       if (!title || app.lanes.isParent(slot.lane)) continue;
-      title.share.textContent = slot.lane.kind === "line" ? most(slot.lane) : itemsOf(app, slot, 1).length ? percent(busyShare(app, slot)) : "";
+      title.share.textContent = slot.lane.kind === "sample" ? "" : slot.lane.kind === "line" ? most(slot.lane) : itemsOf(app, slot, 1).length ? percent(busyShare(app, slot)) : "";
     }
   }
 }
 
 /** How many levels a deep lane shows, and what a click does. @param {Slot} slot */
 function levels({ lane, rows }) {
-  return rows < lane.rows ? `${rows} of ${count(lane.rows)} levels: show all` : `${count(lane.rows)} levels: show ${MOST_LEVELS}`;
+  const other = rows === lane.rows ? MOST_LEVELS : lane.detail ? lane.rows : "all";
+  return `${rows} of ${lane.detail || `${lane.rows} levels`}: show ${other}`;
 }
 
 /** @param {number} many */
