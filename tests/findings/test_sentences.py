@@ -65,5 +65,5 @@ def test_no_rule_says_one_of_many() -> None:
     ],
 )
 def test_what_is_not_there_is_not_counted(name: str, facts: dict[str, object], text: str) -> None:
-    verdict = "clear" if name == "graph_breaks" else "fires"
-    assert words.says(Finding(rulebook.load()[name], verdict, value=12.0, facts=facts)).startswith(text)
+    finding = Finding(rulebook.load()[name], "clear" if name == "graph_breaks" else "fires", value=12.0, facts=facts)
+    assert words.says(finding).startswith(text)
