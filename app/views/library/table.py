@@ -1,6 +1,7 @@
 """The list of reports as a dense table: one row each, a click selects, Open goes to its first page."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -27,14 +28,15 @@ COLUMNS = {
 }  # fmt: skip
 """Heading and pixels of each column."""
 _GPU_LETTERS = 15
+_FAMILY = re.compile("^(NVIDIA )?((GeForce|Tesla) )?")
 
 
-def _gpu(name: Any) -> str:
-    """A GPU as its column has room for: without the maker, cut in the middle."""
-    return fmt.shortened(tables.text(name).removeprefix("NVIDIA "), _GPU_LETTERS)
+def gpu(name: Any) -> str:
+    """A GPU as its column has room for: without maker and family, cut in the middle."""
+    return fmt.shortened(_FAMILY.sub("", tables.text(name)), _GPU_LETTERS)
 
 
-_WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": _gpu}
+_WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": gpu}
 
 Texts = Mapping[str, Sequence[str]]
 """Texts by report id."""
