@@ -17,7 +17,7 @@ from profiledb.timeline import binned, bins, gaps, lines, power, scan, steps, su
 from profiledb.timeline.lanes import Lane, Names, tree
 from profiledb.timeline.rows import ROWS, FirstFit
 
-VERSION = 3
+VERSION = 4
 """Raised when what a file holds changes; a file of another version is made anew."""
 
 FINEST = 20
@@ -135,12 +135,17 @@ def _names(db: duckdb.DuckDBPyConnection) -> Names:
     return Names(gpus, processes, threads)
 
 
+def _levels(lane: Lane) -> str:
+    """How deep a lane is of which not all levels have a row."""
+    return f"{lane.rows:,} levels" if lane.rows > ROWS else ""
+
+
 def _write_lanes(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:
     rows = [
         (
-            lane.id, lane.parent, lane.kind, lane.title, lane.detail, min(lane.rows, ROWS), lane.events, lane.busy_ns,
-            lane.grp, lane.device, lane.pid, lane.stream, lane.tid, lane.unit, lane.max, lane.direct, lane.leveled,
-            lane.sum_z, lane.first_ns - origin, lane.last_ns - origin, lane.source,
+            lane.id, lane.parent, lane.kind, lane.title, lane.detail or _levels(lane), min(lane.rows, ROWS),
+            lane.events, lane.busy_ns, lane.grp, lane.device, lane.pid, lane.stream, lane.tid, lane.unit, lane.max,
+            lane.direct, lane.leveled, lane.sum_z, lane.first_ns - origin, lane.last_ns - origin, lane.source,
         )
         for lane in lanes
     ]  # fmt: skip
