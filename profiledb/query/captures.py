@@ -120,6 +120,12 @@ def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
     return cursor.execute(asked).fetchone() is not None
 
 
+def is_wsl(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the report was captured under WSL2, whose drivers often do not report what runs on a GPU."""
+    found = "SELECT 1 FROM system_info WHERE name = 'SoftwareReleaseVersion' AND value ILIKE '%microsoft%' LIMIT 1"
+    return cursor.execute(found).fetchone() is not None
+
+
 def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
     """What a report lacks of what reports about the same have, in the order of importance."""
     subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
@@ -143,6 +149,10 @@ def _tells_openmp(cursor: duckdb.DuckDBPyConnection) -> bool:
 NODES = "--cuda-graph-trace=node"
 """Option of nsys that shows what a CUDA graph runs, which by default is traced as a whole."""
 GPU_SIDE = ("kernel", "memop")
+_UNREPORTED = {
+    True: "WSL2 drivers often do not report it: profile on native Linux.",
+    False: "The program launched nothing, or the driver did not report it.",
+}
 OF_SIDECARS = {
     "timing": NotCapturedError(
         "No timings from the program in this report.",
@@ -164,7 +174,12 @@ OF_SIDECARS = {
 
 
 def how_to_capture(
-    table: str, *, calls_traced: bool = False, graphs_traced: bool = False, asked_for: bool = False
+    table: str,
+    *,
+    calls_traced: bool = False,
+    graphs_traced: bool = False,
+    asked_for: bool = False,
+    wsl: bool = False,
 ) -> NotCapturedError:
     """The answer to a question that needs a table which this report does not have.
 
@@ -173,6 +188,7 @@ def how_to_capture(
         calls_traced: whether CUDA calls were recorded, so that only the GPU's side of them is missing.
         graphs_traced: whether CUDA graphs were recorded as wholes.
         asked_for: whether the capture used the flag already, so that it is no advice.
+        wsl: whether it was captured under WSL2.
     """
     if graphs_traced and table in GPU_SIDE:
         return NotCapturedError(
@@ -182,7 +198,7 @@ def how_to_capture(
     if calls_traced and table in GPU_SIDE:
         return NotCapturedError(
             "No GPU activity was recorded, although CUDA calls were.",
-            why="WSL2 drivers often do not report it: profile on native Linux. CUDA calls are on the CUDA API page.",
+            why=f"{_UNREPORTED[wsl]} CUDA calls are on the CUDA API page.",
             tables=GPU_SIDE,
         )
     if table in OF_SIDECARS:

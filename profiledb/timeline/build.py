@@ -136,12 +136,17 @@ def _names(db: duckdb.DuckDBPyConnection) -> Names:
     return Names(gpus, processes, threads)
 
 
+def _levels(lane: Lane) -> str:
+    """How deep a lane is of which not all levels have a row."""
+    return f"{lane.rows:,} levels" if lane.rows > ROWS else ""
+
+
 def _write_lanes(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:
     rows = [
         (
-            lane.id, lane.parent, lane.kind, lane.title, lane.detail, min(lane.rows, ROWS), lane.events, lane.busy_ns,
-            lane.grp, lane.device, lane.pid, lane.stream, lane.tid, lane.unit, lane.max, lane.direct, lane.leveled,
-            lane.sum_z, lane.first_ns - origin, lane.last_ns - origin, lane.source,
+            lane.id, lane.parent, lane.kind, lane.title, lane.detail or _levels(lane), min(lane.rows, ROWS),
+            lane.events, lane.busy_ns, lane.grp, lane.device, lane.pid, lane.stream, lane.tid, lane.unit, lane.max,
+            lane.direct, lane.leveled, lane.sum_z, lane.first_ns - origin, lane.last_ns - origin, lane.source,
         )
         for lane in lanes
     ]  # fmt: skip

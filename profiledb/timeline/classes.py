@@ -25,7 +25,7 @@ FIXED = (
     Class("copy-on-device", "Copy on the GPU", "#7A828E", "#8B95A3"),
     Class("copy-between", "Copy between GPUs", "#A35C9A", "#C684BD"),
     Class("copy-other", "Other copy", "#9AA1AB", "#6B7480"),
-    Class("memset", "Memory set", "#9AA1AB", "#6B7480"),
+    Class("memset", "Memset", "#9AA1AB", "#6B7480"),
     Class("graph", "CUDA graph", "#656D78", "#A9B0BB"),
     Class("range", "NVTX range", "#7F93B8", "#5E7299"),
     Class("nccl", "NCCL", "#0E6A2D", "#22B252"),

@@ -30,7 +30,7 @@ def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> 
         "CPU samples",
         "Threads",
         "OS runtime calls by thread",
-        "The launching thread",
+        "the launching thread",
         "in functions that only wait",
     ):
         assert part in text
@@ -100,6 +100,11 @@ def test_what_is_too_small_is_left_out_with_all_below_it() -> None:
     assert [node.id for node in flame.nodes(tiny)] == ["all", "1", "2"]
 
 
+def test_slivers_below_the_last_box_that_can_be_read_are_left_out() -> None:
+    thin = rows(samples=[1000, 999, 2], self_samples=[1, 997, 2], share_pct=[100.0, 99.9, 0.2])
+    assert [node.id for node in flame.nodes(thin)] == ["all", "1", "2"]
+
+
 def test_sentences_of_threads() -> None:
     frame = pd.DataFrame(
         {
@@ -108,7 +113,7 @@ def test_sentences_of_threads() -> None:
         }
     )  # fmt: skip
     first, second = threads.sentences(frame)
-    assert "runs 60.0 %, is blocked in calls 30.0 %, waits otherwise 10.0 % of its 100 ns." in first
+    assert "runs 60.0 %, is blocked in calls 30.0 % and waits otherwise 10.0 %." in first
     assert "<script>" not in first
     assert second == "Data is loaded in one thread that launches nothing: 1 / 2."
 

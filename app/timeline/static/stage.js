@@ -5,12 +5,12 @@
 import { h, put } from "./dom.js";
 import { Pointer } from "./input.js";
 import { Keys } from "./keys.js";
+import { mapHeight } from "./minimap.js";
 import { Pixels } from "./pixels.js";
 import { rulers } from "./rulers.js";
 import { STRIP_PX } from "./steps.js";
 import { toolbar } from "./toolbar.js";
 
-const MAP_PX = 34;
 const AXIS_PX = 24;
 const LEAST_PX = 220;
 const BELOW_PX = 28;
@@ -36,7 +36,8 @@ export class Stage {
     this.map = context(this.mapCanvas);
     this.axis = context(this.axisCanvas);
     this.plot = context(this.canvas);
-    this.mapHeight = MAP_PX;
+    this.mapHeight = mapHeight(app.sources.list.length);
+    this.mapCanvas.style.height = `${this.mapHeight}px`;
     this.axisHeight = AXIS_PX + (app.steps.length ? STRIP_PX : 0);
     this.axisCanvas.style.height = `${this.axisHeight}px`;
     this.ratio = 0;
@@ -89,7 +90,7 @@ export class Stage {
     app.height = height;
     this.ratio = ratio;
     for (const [canvas, ctx, high] of /** @type {const} */ ([
-      [this.canvas, this.plot, height], [this.axisCanvas, this.axis, this.axisHeight], [this.mapCanvas, this.map, MAP_PX],
+      [this.canvas, this.plot, height], [this.axisCanvas, this.axis, this.axisHeight], [this.mapCanvas, this.map, this.mapHeight],
     ])) {
       canvas.width = Math.max(1, Math.round(width * ratio));
       canvas.height = Math.max(1, Math.round(high * ratio));
@@ -98,13 +99,14 @@ export class Stage {
     this.pixels.resize(this.canvas.width, this.canvas.height);
   }
 
-  /** Scrolls to a lane. @param {number} id */
-  reveal(id) {
+  /** Scrolls to a lane, of one that is higher than the view to a row. @param {number} id @param {number} [row] */
+  reveal(id, row = 0) {
     const { app } = this, slot = app.lanes.slot(id);
     if (!slot || slot.pinned) return;
-    const room = this.scroller.clientHeight - app.lanes.topHeight;
-    if (slot.y >= app.scroll && slot.y + slot.h <= app.scroll + room) return;
-    this.scroller.scrollTop = Math.max(0, slot.y - room / 3);
+    const room = this.scroller.clientHeight - app.lanes.topHeight, whole = slot.h <= room;
+    const top = whole ? slot.y : slot.y + Math.min(row, slot.rows - 1) * slot.rowHeight, high = whole ? slot.h : slot.rowHeight;
+    if (top >= app.scroll && top + high <= app.scroll + room) return;
+    this.scroller.scrollTop = Math.max(0, top - room / 3);
     app.scroll = this.scroller.scrollTop;
   }
 

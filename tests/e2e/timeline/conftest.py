@@ -17,10 +17,18 @@ from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import ROOT, SAMPLES
-from tests.e2e.timeline.timeline_page import HOSTILE, NOTHING, RANKS, TimelinePage, at
+from tests.e2e.timeline.timeline_page import HOSTILE, LEVELS, NOTHING, RANKS, TimelinePage, at
 
 NAMES = ("transformer_training.sqlite", "idle_host_bound.sqlite", "idle_host_bound.nvml.csv",
          "idle_host_bound.meta.json", "streams_overlapped.sqlite")  # fmt: skip
+
+NESTED = """
+    WITH RECURSIVE level (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM level WHERE n + 1 < :levels),
+    last AS (SELECT max("end") + 1000 AS t, max(globalTid) AS tid FROM NVTX_EVENTS)
+    INSERT INTO NVTX_EVENTS (start, "end", eventType, text, globalTid)
+    SELECT t + n, t + 1000000 - n, 59, 'level_' || n, tid FROM level CROSS JOIN last
+"""
+"""Ranges in ranges, after all others of a report."""
 
 
 @pytest.fixture(scope="package")
@@ -36,6 +44,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     with closing(sqlite3.connect(inbox / "idle_host_bound.sqlite")) as db, db:
         top = "SELECT shortName FROM CUPTI_ACTIVITY_KIND_KERNEL GROUP BY 1 ORDER BY sum(end - start) DESC LIMIT 1"
         db.execute("UPDATE StringIds SET value = ? WHERE id = ?", (HOSTILE, db.execute(top).fetchone()[0]))
+    with closing(sqlite3.connect(shutil.copy(SAMPLES / "streams_overlapped.sqlite", inbox / "deep.sqlite"))) as db, db:
+        db.execute(NESTED, {"levels": LEVELS})
     environment = os.environ | {"WARPDECK_DATA": str(folder), "WARPDECK_SAMPLES": "off"}
     subprocess.run([sys.executable, "-m", "ingest", "--once"], cwd=ROOT, env=environment, check=True, timeout=250)
     library = Library(folder / "library")
