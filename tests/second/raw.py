@@ -92,12 +92,15 @@ class Capture:
 
     @cached_property
     def window(self) -> tuple[int, int]:
-        """The stated times where the operations lie in them, else the stated length from 0, else the operations'."""
+        """The stated times where the operations lie in them, else the stated length from 0, else the operations';
+        those of OpenMP regions where there are no operations."""
         (stated,) = self.tables["ANALYSIS_DETAILS"]
         low, high, length = stated["startTime"], stated["stopTime"], stated["duration"]
-        if not self.operations:
+        regions = [(row["start"], row["end"]) for row in self.table("OPENMP_EVENT_KIND_PARALLEL")]
+        worked = [(one.start, one.end) for one in self.operations] or regions
+        if not worked:
             return low, high
-        first, last = min(o.start for o in self.operations), max(o.end for o in self.operations)
+        first, last = min(start for start, _ in worked), max(end for _, end in worked)
         if low <= first and high >= last:
             return low, high
         return (0, length) if first >= 0 and length >= last else (first, max(last, first + length))
