@@ -109,14 +109,19 @@ def classes(ask: Ask) -> Statement | None:
 
 def _without_class(ask: Ask, top: "pd.Series[Any]") -> Statement:
     """What stands behind Other where that takes most: its largest kernels by name (kernels)."""
-    rows = ask("kernels")
-    largest = rows[rows["class"] == OTHER].head(NAMED)
-    names = ", ".join(
-        f"{words.code(words.shortened(name, 40))} ({words.percent(share)})"
-        for name, share in zip(largest["name"], largest["share_pct"], strict=True)
-    )
+    names = without_class(ask("kernels"))
     text = f"**{words.percent(top['share_pct'])} of kernel time is in kernels without a class.** Largest: {names}."
     return Statement(text, float(top["total_ns"]), "Kernels without a class", "kernels", {"class": OTHER})
+
+
+def without_class(kernels: pd.DataFrame) -> str:
+    """The largest of the kernels that have no class, by name, each with its share of the kernel time; Markdown."""
+    rows = kernels[kernels["class"] == OTHER]
+    told = [
+        f"{words.code(words.shortened(name, 40))} ({words.percent(share)})"
+        for name, share in zip(rows["name"].head(NAMED), rows["share_pct"].head(NAMED), strict=True)
+    ]
+    return ", ".join(told) + (f" and {words.count(len(rows) - NAMED)} more" if len(rows) > NAMED else "")
 
 
 def kernel(ask: Ask) -> Statement | None:

@@ -99,7 +99,8 @@ def test_kernels_without_a_class_are_named() -> None:
     kernels["class"] = ["matmul", *["other"] * 4]
     first = told(class_split=rows, kernels=kernels)[0]
     assert first.text == (
-        "**60.0 % of kernel time is in kernels without a class.** Largest: `a` (30.0 %), `b` (15.0 %), `c` (10.0 %)."
+        "**60.0 % of kernel time is in kernels without a class.** Largest: `a` (30.0 %), `b` (15.0 %), `c` (10.0 %)"
+        " and 1 more."
     )
     assert (first.page, first.query) == ("kernels", {"class": "other"})
 
