@@ -1,6 +1,7 @@
 """What several test modules need: the real converters, a library of every report there is, and a way to ingest."""
 
 import fcntl
+import gc
 import os
 import shutil
 import subprocess
@@ -52,6 +53,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     needs.pytest_collection_modifyitems(items)
     groups.pytest_collection_modifyitems(items)
     sweep.pytest_collection_modifyitems(config, items)
+
+
+def pytest_collection_finish() -> None:
+    """What thousands of tests were collected into stays: no collection of garbage looks at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def reports_of(folder: Path) -> list[Path]:
