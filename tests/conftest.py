@@ -6,11 +6,12 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -55,10 +56,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     sweep.pytest_collection_modifyitems(config, items)
 
 
-def pytest_collection_finish() -> None:
-    """What thousands of tests were collected into stays: no collection of garbage looks at it again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """What thousands of tests are collected into stays: no collection of garbage looks at it, then or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def reports_of(folder: Path) -> list[Path]:
