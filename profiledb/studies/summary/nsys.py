@@ -151,13 +151,17 @@ def steps(answers: Answers) -> str:
 def _detected(answers: Answers) -> str:
     rows = rows_or_none(answers.rows, "detected_iterations")
     if rows.empty:
-        return ""
+        looked = "## Steps\n\nNo ranges show steps, and no period explains the kernels."
+        return looked if answers.report.rows.get("kernel") else ""
     one = rows.iloc[0]
+    marker = words.code(one["marker"])
+    every = int(one["every"])
+    which = f"The kernel {marker} repeats" if every == 1 else f"Every {every} launches of {marker} repeat"
     kernels, times = words.percent(one["kernels_cv_pct"]), words.percent(one["cv_pct"])
     return (
-        f"## Steps\n\nNo ranges show steps. The kernel {words.code(one['marker'])} repeats"
-        f" {words.count(one['iterations'])} times after about the same number of kernels (varies by {kernels},"
-        f" time by {times}): these may be iterations, see the analysis `detected_iterations`."
+        f"## Steps\n\nNo ranges show steps. {which} {words.count(one['iterations'])} times after about the same number"
+        f" of kernels (varies by {kernels}, time by {times}): these may be iterations, see the analysis"
+        " `detected_iterations`."
     )
 
 

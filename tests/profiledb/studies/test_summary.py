@@ -104,7 +104,7 @@ def test_strangers(every_report: Library) -> None:
     assert "matmul" not in streams
     assert "## Kernel classes" in streams
     assert "In Other: `kernel_1` (27.7 %)" in streams
-    assert "## Steps" not in streams
+    assert "No ranges show steps. The kernel `kernel_1` repeats 3 times" in streams
     assert "- NVTX ranges, for time by range: The capture asked for it, but nothing was recorded." in streams
     without = made(every_report, "wsl2_no_kernels.nsys-rep")
     assert without.count("No GPU activity was recorded") == 1
