@@ -21,7 +21,7 @@ LOOK = """([places, y]) => {
   return Promise.all(places.map(async x =>
     [await timeline.under(x + 0.5, y), await timeline.pixel(x + 0.5, y - 7)]));  // above the names
 }"""
-"""What lies at places of a lane, px from the left, and the color there: asked at once, because each question takes 5 ms."""
+"""What lies at places of a lane, px from the left, and the color there: a question each would take 5 ms."""
 
 
 def test_what_is_drawn_is_what_the_report_holds(training: TimelinePage, library: Library) -> None:
