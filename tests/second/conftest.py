@@ -23,7 +23,7 @@ EXPORTS = {
 }
 """Export of each sample by the name of its report."""
 
-PARTS = 6
+PARTS = 12
 """Days after which every sample has had its turn (support/sweep.py): tests of one share what it was asked."""
 EVERY = pytest.mark.parametrize("sample", sweep.part(EXPORTS, 2, PARTS), indirect=True)
 """Marks tests that hold for each of them."""

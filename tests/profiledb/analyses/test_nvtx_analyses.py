@@ -364,7 +364,7 @@ def test_ranges_in_numbers(library: Library, training: str) -> None:
     assert (inner["ranges"], inner["cpu_ns"], inner["operations"]) == (2, 3000, 2)
 
 
-@pytest.mark.sweep(parts=8)
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", FILES)
 def test_in_every_report_parts_add_up(every_report: Library, name: str) -> None:
     """By thread: by process a range of a thread and one of its driver may both hold an operation."""
