@@ -67,6 +67,11 @@ def judge(library: Library, report: Manifest, params: Mapping[str, Any], rules: 
     return sorted((_finding(rule, rows[rule.name], window) for rule in asked), key=order)
 
 
+def costly(findings: Iterable[Finding]) -> list[Finding]:
+    """Those of some findings that fire and cost time, as they are ordered; what is a warning or a note is left out."""
+    return [one for one in findings if one.verdict == "fires" and not one.rule.weight]
+
+
 def order(finding: Finding) -> tuple[int, int, float, str]:
     """What fires comes first, the costliest before others and remarks last; then what cannot be judged."""
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")

@@ -14,7 +14,7 @@ from profiledb.report.schema import quote
 class Capture:
     """Something that can be captured: the table it fills, its name for people, the flag, what it is good for.
 
-    The flag is empty where it was used, and nothing came of it.
+    The flag is empty where it was used, and nothing came of it; ``none`` says so.
     """
 
     table: str
@@ -22,6 +22,7 @@ class Capture:
     title: str
     flag: str
     use: str
+    none: str = "The capture asked for it, but nothing was recorded."
 
     @property
     def lack(self) -> str:
@@ -45,7 +46,11 @@ TRACED = {
     "sched_event": "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE=true",
 }
 """The setting of a capture (name=value, as nsys writes it) that says that a table was asked for."""
-RECORDED_NONE = "The capture asked for it, but nothing was recorded."
+BY_ONE_TRACE = ("kernel", "memop", "api_call")
+"""Tables that one trace fills: what older versions of nsys do not write among the settings, their rows tell."""
+NO_COPIES = "CUDA was traced: no copies and no memsets in this capture."
+_OPENACC = r"_\d+_gpu(__red)?$"
+"""How NVIDIA's compilers name the kernels of OpenACC directives: function and line; those of OpenMP are others."""
 _PAGE_FAULTS = "nsys profile --trace=cuda --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"
 
 CAPTURES = (
@@ -114,6 +119,8 @@ def has_rows(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
 
 def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
     """Whether the settings of the capture say that what fills this table was traced."""
+    if table in BY_ONE_TRACE and any(has_rows(cursor, one) for one in BY_ONE_TRACE):
+        return True
     if table not in TRACED:
         return False
     asked = f"SELECT 1 FROM capture_setting WHERE concat(name, '=', value) = {quote(TRACED[table])} LIMIT 1"
@@ -134,10 +141,23 @@ def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
     graphs = has_rows(cursor, "graph_launch")
     return [
         replace(one, flag=f"nsys profile {NODES}") if graphs and one.table == "kernel"
-        else replace(one, flag="") if was_asked_for(cursor, one.table)
+        else _asked(cursor, one) if was_asked_for(cursor, one.table)
         else one
         for one in found
+        if one.table != "openacc_event" or _uses_openacc(cursor)
     ]  # fmt: skip
+
+
+def _asked(cursor: duckdb.DuckDBPyConnection, one: Capture) -> Capture:
+    """What was asked for, and is not there; beside kernels, copies are none because nothing was copied."""
+    copied = one.table == "memop" and has_rows(cursor, "kernel")
+    return replace(one, flag="", none=NO_COPIES) if copied else replace(one, flag="")
+
+
+def _uses_openacc(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether kernels are those of OpenACC directives: nobody else is told to trace OpenACC."""
+    named = f"SELECT 1 FROM kernel_name WHERE regexp_matches(short, {quote(_OPENACC)}) LIMIT 1"
+    return cursor.execute(named).fetchone() is not None
 
 
 def _tells_openmp(cursor: duckdb.DuckDBPyConnection) -> bool:
@@ -205,7 +225,8 @@ def how_to_capture(
         return copy(OF_SIDECARS[table])
     for capture in CAPTURES:
         if capture.table == table and asked_for:
-            return NotCapturedError(capture.lack, why=RECORDED_NONE, use=capture.use, tables=(table,))
+            why = NO_COPIES if table == "memop" else capture.none
+            return NotCapturedError(capture.lack, why=why, use=capture.use, tables=(table,))
         if capture.table == table:
             return NotCapturedError(capture.lack, command=capture.flag, use=capture.use, tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
