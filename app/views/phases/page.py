@@ -87,11 +87,14 @@ def _phases_missing(side: Side) -> None:
     if set(side.phases["phase"]) - {ALL, NONE}:
         return
     if settled.optional(side.report.id, "range_paths", []).empty:
+        traced = any(one.table == "range" and not one.flag for one in session.missing(side.report.id))
         st.info(
             "This report has no NVTX ranges, so there are no phases and no steps; the figures cover the whole"
-            " selection. Choose a time window, or mark phases with ranges in the program and capture again with:"
+            " selection. Choose a time window, or mark phases with ranges in the program and capture again"
+            + (": NVTX was traced already." if traced else " with:")
         )
-        st.code(_CAPTURE, language=None)
+        if not traced:
+            st.code(_CAPTURE, language=None)
     else:
         st.info(
             "No range around these kernels is named like a phase, so the figures cover the whole selection."
