@@ -84,6 +84,7 @@ def test_calls_without_what_ran_on_the_gpu(page: Open, publish: Publish) -> None
     at = page("memory", report_id)
     assert [element.value for element in at.subheader] == ["Memcpy and memset"]
     assert texts(at).count("No GPU activity was recorded, although CUDA calls were") == 1
+    assert "WSL2" not in texts(at), "it was not captured there"
     at = page("api", report_id)
     assert [element.value for element in at.subheader] == ["CUDA API calls"]
     assert at.dataframe[0].value["function"].iloc[0] == HOSTILE

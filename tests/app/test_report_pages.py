@@ -181,8 +181,13 @@ def test_a_launch_without_speed_of_light(page: Open, publish: Publish) -> None:
 
 def test_the_share_of_other_is_said() -> None:
     rows = pd.DataFrame({"class": ["matmul", "other"], "total_ns": [990, 10], "share_pct": [99.0, 1.0]})
-    assert other_share(rows) == "1.00 µs of kernel time; 1.0 % is in kernels without a class (Other)."
-    assert "all classified" in other_share(rows.head(1))
+    names = {"name": ["gemm", "a`b", "c", "d", "e"], "share_pct": [99.0, 0.7, 0.2, 0.05, 0.05]}
+    kernels = pd.DataFrame(names | {"class": ["matmul", *["other"] * 4]})
+    assert other_share(rows, kernels) == (
+        "1.00 µs of kernel time; 1.0 % is in kernels without a class (Other):"
+        " ``a`b`` (0.7 %), `c` (0.2 %), `d` (0.1 %) and 1 more."
+    )
+    assert "all classified" in other_share(rows.head(1), kernels)
 
 
 @pytest.mark.parametrize(

@@ -188,6 +188,16 @@ def test_the_chart_draws_roofs_ridges_points_and_arrows() -> None:
     assert all("<b>name" not in str(note.text) for note in figure.layout.annotations)  # names are untrusted
 
 
+@pytest.mark.parametrize("x", [0.3, 1, 4.7, 13.37])
+def test_words_of_roofs_begin_on_the_chart(x: float) -> None:
+    """Plotly draws no words at a place that a rounding puts before the edge of the axis."""
+    roofs = [Roof("DRAM", 1.555e12, True), Roof("L2", 4.2e12, False)]
+    figure = roofline(Roofline([point(x, 5e11)], roofs, [Roof("FP32", 1.05e13, True)]), "light")
+    low, high = figure.layout.xaxis.range
+    assert len(figure.layout.annotations) >= 3
+    assert all(low + 1e-9 < note.x < high - 1e-9 for note in figure.layout.annotations)
+
+
 def test_what_does_no_arithmetic_stands_as_far_below_the_memory_roof_as_its_traffic_is() -> None:
     idle = point(0, 0, bytes_per_s=1e12)
     chart = Roofline([point(1, 1e12), idle], [Roof("DRAM", 4e12, True)], [Roof("FP32", 6e13, True)])
