@@ -142,6 +142,7 @@ def test_different_gpus_are_compared_in_shares_with_a_warning(
     assert asked.segmented_control(key="compare-basis").value == "total"
 
 
+@pytest.mark.sweep(parts=2, of="hostile names on pages")
 def test_names_are_text(dashboard: Dashboard, library: Library) -> None:
     bad = "<img src=x onerror=alert(1)> **b** $x$ :red[y]"
     a = publish(library, "1" * 16, 100, label=bad)

@@ -30,6 +30,7 @@ def sample(library: Library) -> str:
     return report_id
 
 
+@pytest.mark.sweep(parts=2, of="a real report on its page")
 def test_the_sample(dashboard: Dashboard, sample: str) -> None:
     at = dashboard("cpu_gpu", report=sample)
     assert not at.exception

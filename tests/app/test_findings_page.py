@@ -14,6 +14,7 @@ def figures(at: object) -> dict[str, str]:
     return {metric.label: metric.value for metric in at.metric}  # type: ignore[attr-defined]
 
 
+@pytest.mark.sweep(parts=2, of="a real report on its page")
 def test_what_starves_the_gpu_comes_first(page: Open, library: Library) -> None:
     at = page("findings", of(library, "dataloader_starved.nsys-rep"))
     said = texts(at)
@@ -43,6 +44,7 @@ def test_a_report_with_nothing_says_what_to_capture(page: Open, publish: Publish
     assert any("--trace=cuda" in code.value for code in at.code)
 
 
+@pytest.mark.sweep(parts=2, of="hostile names on pages")
 def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
     at = page("findings", publish(hostile))
     assert not at.exception

@@ -23,6 +23,7 @@ def said(at: AppTest) -> str:
     return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
+@pytest.mark.sweep(parts=2, of="a real report on its page")
 def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("host", report=of(library, "transformer_training.nsys-rep"), warmup="include")
     text = said(at)

@@ -13,6 +13,7 @@ from tests.app.test_report_pages import HOSTILE, Open, Publish, nothing, of, pag
 __all__ = ["page", "publish"]  # fixtures
 
 
+@pytest.mark.sweep(parts=2, of="a real report on its page")
 def test_a_report_with_everything(page: Open, library: Library) -> None:
     report_id = of(library, "transformer_training.nsys-rep")
     headings = {

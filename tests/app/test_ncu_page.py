@@ -83,6 +83,7 @@ def of(library: Library, name: str) -> str:
     return next(r.id for r in library.list() if r.name == name)
 
 
+@pytest.mark.sweep(parts=2, of="a real report on its page")
 def test_a_full_report(page: Open, library: Library) -> None:
     at = page(of(library, "transformer_inference.ncu-rep"), launch="0")
     said = texts(at)

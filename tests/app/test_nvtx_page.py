@@ -64,6 +64,7 @@ def metric(at: AppTest, label: str) -> list[str]:
     return [m.value.replace("\\", "") for m in at.metric if m.label == label]
 
 
+@pytest.mark.sweep(parts=2, of="a real report on its page")
 def test_a_training(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("nvtx", report=of(library, "transformer_training.nsys-rep"))
     assert not at.exception
@@ -148,6 +149,7 @@ def test_the_host_alone(dashboard: Dashboard, publish: Publish) -> None:
     assert {"GPU time", "GPU busy", "Operations"}.isdisjoint(m.label for m in at.metric)
 
 
+@pytest.mark.sweep(parts=2, of="hostile names on pages")
 def test_hostile_names_stay_text(dashboard: Dashboard, publish: Publish) -> None:
     report_id = publish(*[(f"{HOSTILE} {i}", 100 * i, 100 * i + 90) for i in range(4)], ("b\nc\u202e", 1000, 2000))
     for path in (f"{HOSTILE} 2", HOSTILE):

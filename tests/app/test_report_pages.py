@@ -140,6 +140,7 @@ def test_an_empty_compute_report(page: Open, publish: Publish) -> None:
     assert "No profiled kernels in this report." in texts(at).replace("\\", "")
 
 
+@pytest.mark.sweep(parts=2, of="hostile names on pages")
 def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
     report_id = publish(hostile)
     for name in ("overview", "kernel"):

@@ -29,6 +29,7 @@ def metrics(at: AppTest) -> dict[str, str]:
     return {metric.label: str(metric.value).replace("\\", "") for metric in at.metric}
 
 
+@pytest.mark.sweep(parts=2, of="a real report on its page")
 @needs_samples
 def test_a_compute_report_shows_its_launches_under_their_roofs(dashboard: Dashboard, library: Library) -> None:
     report = library.find("transformer_training.ncu-rep").id

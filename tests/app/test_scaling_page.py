@@ -81,6 +81,7 @@ def make_empty_library(empty: Path) -> Library:
     return Library(empty / "library")
 
 
+@pytest.mark.sweep(parts=2, of="a real report on its page")
 def test_reports_with_little_in_them(dashboard: Dashboard, publish: Publish) -> None:
     def fill(db: Any) -> None:
         insert(db, "report", [{"kind": "nsys"}])

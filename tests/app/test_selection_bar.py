@@ -204,7 +204,7 @@ def test_what_the_report_does_not_have_is_said_and_breaks_nothing(page: Open, li
     assert "without it" not in said(at)
 
 
-@pytest.mark.sweep(parts=6)
+@pytest.mark.sweep(parts=12)
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize(
     "query",

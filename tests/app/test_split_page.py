@@ -19,6 +19,7 @@ from tests.app.test_nvtx_page import metric, of, said
 TITLES = {"forward": "Forward", "backward": "Backward", "optimizer": "Optimizer"}
 
 
+@pytest.mark.sweep(parts=2, of="a real report on its page")
 def test_one_report(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "transformer_training.nsys-rep"), flops="1e12")
     assert not at.exception
@@ -191,6 +192,7 @@ def test_names_that_tell_reports_apart() -> None:
     assert side.labels("run", "run_2.sqlite") == ("run", "run_2")
 
 
+@pytest.mark.sweep(parts=2, of="hostile names on pages")
 def test_hostile_names(dashboard: Dashboard, library: Library) -> None:
     at: AppTest = dashboard("phases", report=of(library, "kernels.nsys-rep"), other="<b>$x$ [c](http://d)")
     assert not at.exception

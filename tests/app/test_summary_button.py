@@ -16,6 +16,7 @@ def test_the_button_is_on_the_first_page_of_each_kind(dashboard: Dashboard, libr
         assert "Summary (Markdown)" in [button.proto.label for button in at.get("download_button")]
 
 
+@pytest.mark.sweep(parts=2, of="a real report on its page")
 def test_iterations_that_kernels_tell(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "attention.nsys-rep"))
     assert not at.exception

@@ -127,6 +127,7 @@ def made(monkeypatch: pytest.MonkeyPatch, query: str, columns: dict[str, str], p
     return parsed
 
 
+@pytest.mark.sweep(parts=2)
 @SIZES
 def test_awkward_texts_and_numbers(empty_library: Library, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(1)
