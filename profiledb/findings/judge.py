@@ -25,7 +25,8 @@ class Finding:
     """What a rule says of a selection.
 
     ``value`` and ``threshold`` are in the unit of the rule; ``saving_ns`` is an upper bound, ``saving_pct`` its share
-    of the time from the first to the last operation, over all GPUs. Savings overlap: nobody adds them up.
+    of the time from the first to the last operation, over all GPUs; of the capture where no GPU worked. Savings
+    overlap: nobody adds them up.
     ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it.
     """
 

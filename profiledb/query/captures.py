@@ -38,6 +38,7 @@ TRACED = {
     "range": "CAPTURE_EVENT_TYPE=NvtxEvents",
     "osrt_call": "CAPTURE_EVENT_TYPE=OSRuntime",
     "openacc_event": "CAPTURE_EVENT_TYPE=OpenACC",
+    "openmp_event": "CAPTURE_EVENT_TYPE=OpenMP",
     "memory_event": "PROCESS_0:COLLECT_GPU_MEMORY_USAGE=true",
     "um_cpu_page_fault": "PROCESS_0:COLLECT_UVM_CPU_PAGE_FAULTS=true",
     "um_gpu_page_fault": "PROCESS_0:COLLECT_UVM_GPU_PAGE_FAULTS=true",
@@ -84,6 +85,13 @@ CAPTURES = (
     Capture("sched_event", TIMELINE, "CPU scheduling", "nsys profile --cpuctxsw=process-tree", "when threads run"),
     Capture("mpi_call", TIMELINE, "MPI calls", "nsys profile --trace=cuda,nvtx,osrt,mpi", "messages between ranks"),
     Capture("openacc_event", TIMELINE, "OpenACC events", "nsys profile --trace=cuda,openacc", "time by directive"),
+    Capture(
+        "openmp_event",
+        TIMELINE,
+        "OpenMP events",
+        "nsys profile --trace=cuda,nvtx,osrt,openmp",
+        "how evenly threads share their work",
+    ),
     Capture("um_cpu_page_fault", TIMELINE, "CPU page faults", _PAGE_FAULTS, "unified memory that the CPU waits for"),
     Capture("um_gpu_page_fault", TIMELINE, "GPU page faults", _PAGE_FAULTS, "unified memory that the GPU waits for"),
     Capture("ncu_launch", LAUNCHES, "Profiled kernels", "ncu --set full -o report PROGRAM", "speed of light by kernel"),
@@ -129,6 +137,7 @@ def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
     """What a report lacks of what reports about the same have, in the order of importance."""
     subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
     found = [one for one in CAPTURES if one.subject == subject and not has_rows(cursor, one.table)]
+    found = [one for one in found if one.table != "openmp_event" or _tells_openmp(cursor)]
     graphs = has_rows(cursor, "graph_launch")
     return [
         replace(one, flag=f"nsys profile {NODES}") if graphs and one.table == "kernel"
@@ -149,6 +158,12 @@ def _uses_openacc(cursor: duckdb.DuckDBPyConnection) -> bool:
     """Whether kernels are those of OpenACC directives: nobody else is told to trace OpenACC."""
     named = f"SELECT 1 FROM kernel_name WHERE regexp_matches(short, {quote(_OPENACC)}) LIMIT 1"
     return cursor.execute(named).fetchone() is not None
+
+
+def _tells_openmp(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether OpenMP was asked for, or a library stands in call chains that tells tools about it; libgomp does not."""
+    seen = "SELECT 1 FROM string WHERE regexp_matches(value, '/lib(omp|iomp5)[^/]*[.]so') LIMIT 1"
+    return was_asked_for(cursor, "openmp_event") or cursor.execute(seen).fetchone() is not None
 
 
 NODES = "--cuda-graph-trace=node"

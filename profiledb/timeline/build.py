@@ -26,8 +26,8 @@ STEP = 2
 
 KEYS = {
     "stream": ("device", "pid", "stream"), "api": ("tid",), "osrt": ("tid",), "range": ("tid",), "mpi": ("tid",),
-    "openacc": ("tid",), "nccl_call": ("tid",), "sync": ("tid",), "sched": ("tid",), "sample": ("tid",),
-    "nccl": ("device",), "projection": ("device", "tid"), "idle": ("device",), "overhead": (),
+    "openacc": ("tid",), "openmp": ("tid",), "nccl_call": ("tid",), "sync": ("tid",), "sched": ("tid",),
+    "sample": ("tid",), "nccl": ("device",), "projection": ("device", "tid"), "idle": ("device",), "overhead": (),
 }  # fmt: skip
 """The columns that tell the lanes of each kind apart."""
 DIRECT = ("stream", "api", "osrt", "range")
@@ -67,7 +67,8 @@ def build(report: Path, target: Path, work: Path, log: Path | None = None, memor
         db.execute(f"ATTACH {quote(str(report))} AS r (READ_ONLY)")
         db.execute(f"ATTACH {quote(str(work))} AS t ({_FORMAT})")
         db.execute("SET search_path = 'r,t,memory'")
-        db.execute(views.sql(["idle", "ranges", "power"]).replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
+        needed = views.sql(["idle", "ranges", "power", "openmp"])
+        db.execute(needed.replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
         power.read(db, log)
         _fill(db, made_of)
         db.execute("SET search_path = 'memory'")

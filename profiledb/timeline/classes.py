@@ -40,6 +40,8 @@ FIXED = (
     Class("osrt", "OS runtime call", "#A08A6A", "#8C7857"),
     Class("mpi", "MPI", "#46A394", "#76C4B7"),
     Class("openacc", "OpenACC", "#7DAFE1", "#96BCE2"),
+    Class("openmp", "OpenMP", "#7A5FA8", "#A48BD0"),
+    Class("openmp-wait", "OpenMP: waiting", "#D9B8E8", "#5B4570"),
     Class("sched", "On a core", "#1BAF7A", "#5BE7A9"),
     Class("sample", "CPU sample", "#5F6670", "#A9B0BB"),
     Class("overhead", "Profiler overhead", "#B3261E", "#CC3328"),

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import pages, session
-from app.views.host import flame, samples, threads
+from app.views.host import flame, openmp, samples, threads
 from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
 
@@ -116,3 +116,28 @@ def test_sentences_of_threads() -> None:
     assert "runs 60.0 %, is blocked in calls 30.0 % and waits otherwise 10.0 %." in first
     assert "<script>" not in first
     assert second == "Data is loaded in one thread that launches nothing: 1 / 2."
+
+
+def test_openmp_regions_of_a_report_without_a_gpu(dashboard: Dashboard, library: Library) -> None:
+    report = of(library, "openmp_regions.nsys-rep")
+    assert pages.at("host").offers(library.find(report), session)
+    at = dashboard("host", report=report)
+    text = said(at)
+    assert re.search(r"50 regions take 9[\d.]+ ms; their threads work 7[\d.]+ % of it\. Evenly", text)
+    rows = next(frame.value for frame in at.dataframe if "imbalance" in frame.value.columns)
+    assert rows["range"].iloc[0] == "round_*/unbalanced"
+    assert rows["imbalance"].iloc[0] == pytest.approx(1.73, abs=0.01)
+    assert not at.exception
+    one = dashboard("host", report=report, range="round_3/balanced")
+    assert "1 region takes" in said(one)
+    assert "No OpenMP region begins in this selection." in said(dashboard("host", report=report, to="1"))
+
+
+def test_openmp_is_no_matter_of_other_reports(dashboard: Dashboard, library: Library) -> None:
+    assert "OpenMP" not in said(dashboard("host", report=of(library, "transformer_training.nsys-rep")))
+
+
+def test_what_openmp_regions_say_where_threads_are_not_known() -> None:
+    names = ("work_ns", "barrier_ns", "lock_ns", "late_ns", "lost_ns")
+    frame = pd.DataFrame({"regions": [1], "wall_ns": [2_000_000]} | {name: [pd.NA] for name in names})
+    assert openmp.sentence(frame) == "1 region takes 2.00 ms. The capture does not tell which threads worked in them."
