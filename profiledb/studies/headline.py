@@ -157,7 +157,8 @@ def classes(ask: Ask) -> Statement | None:
         text += f", matmul {words.percent(matmul['share_pct'].iloc[0])}."
     else:
         text += ". No kernel is a matmul."
-    return Statement(text, float(top["total_ns"]), "Matmul and other work by phase", "phases")
+    label = "Matmul and other work by phase" if of_a_model(rows) else "Kernel time by class and phase"
+    return Statement(text, float(top["total_ns"]), label, "phases")
 
 
 def of_a_model(rows: pd.DataFrame) -> bool:

@@ -123,7 +123,7 @@ def top(answers: Answers) -> str:
     present = dict.fromkeys(rows["phase"])
     parts = ["## Top kernels"]
     titles = phase_titles()
-    matmul = bool(rows["rest_rank"].isna().any())
+    matmul = headline.of_a_model(answers.rows("class_split"))
     without = f", and top {TOP} without matmul" if matmul else ""
     lacks = {"Without matmul"} if not matmul else set()
     lacks |= {"Launches per step"} if rows["pass_calls"].isna().all() else set()

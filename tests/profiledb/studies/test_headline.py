@@ -97,8 +97,9 @@ def test_matmul_is_no_word_where_nothing_is_of_a_model() -> None:
     assert "No kernel is a matmul" in told(class_split=rows.assign(**{"class": ["loop", "softmax"]}))[0].text
 
 
-BUSY = pd.DataFrame({"operations": [9, 0], "busy_ns": [4e6, None], "copy_ns": [3e6, None], "kernel_ns": [1e6, None],
-                     "active_ns": [4e6, None], "capture_ns": [5e6, 5e6]})  # fmt: skip
+NONE = float("nan")
+BUSY = pd.DataFrame({"operations": [9, 0], "busy_ns": [4e6, NONE], "copy_ns": [3e6, NONE], "kernel_ns": [1e6, NONE],
+                     "active_ns": [4e6, NONE], "capture_ns": [5e6, 5e6]})  # fmt: skip
 DIRECTIONS = pd.DataFrame({"direction": ["Host-to-Device"], "bytes": [5_000_000], "total_ns": [2e6]})
 
 
@@ -106,13 +107,13 @@ def test_copies_that_take_more_than_kernels() -> None:
     (only,) = told(gpu_busy=BUSY, copies=DIRECTIONS)
     assert only.text == ("**Copies take 3.00 ms, kernels 1.00 ms.** Most of it: `Host-to-Device`, 5.00 MB in 2.00 ms.")
     assert (only.page, only.worth_ns) == ("memory", 3e6)
-    assert not told(gpu_busy=BUSY.assign(kernel_ns=[3e6, None]), copies=DIRECTIONS)
-    graphs = BUSY.assign(copy_ns=[1e6, None], kernel_ns=[0.0, None])
+    assert not told(gpu_busy=BUSY.assign(kernel_ns=[3e6, NONE]), copies=DIRECTIONS)
+    graphs = BUSY.assign(copy_ns=[1e6, NONE], kernel_ns=[0.0, NONE])
     assert not told(gpu_busy=graphs, copies=DIRECTIONS), "the rest of the busy time is a CUDA graph"
 
 
 def test_a_gpu_that_hardly_works() -> None:
-    little = BUSY.assign(busy_ns=[4e5, None], active_ns=[2e6, None], copy_ns=[0.0, None])
+    little = BUSY.assign(busy_ns=[4e5, NONE], active_ns=[2e6, NONE], copy_ns=[0.0, NONE])
     first = told(gpu_busy=little, kernels=KERNELS)[0]
     assert first.text == (
         "**The GPU works for 400 µs of 5.00 ms** (8.0 %)."
@@ -120,7 +121,7 @@ def test_a_gpu_that_hardly_works() -> None:
     )
     pages = [one.page for one in told(gpu_busy=little, kernels=KERNELS, idle_reasons=IDLE)]
     assert pages == ["idle", "kernel"], "one of the two says it"
-    assert not told(gpu_busy=little.assign(active_ns=[3e6, None])), "then idle time says it, where there is any"
+    assert not told(gpu_busy=little.assign(active_ns=[3e6, NONE])), "then idle time says it, where there is any"
 
 
 def test_autotuning_comes_before_what_is_larger() -> None:
@@ -138,7 +139,7 @@ def test_calls_are_told_where_there_is_no_gpu_work() -> None:
     assert [one.text for one in told(api_calls=rows)] == [
         "**`cudaFree` takes 90.0 % of the time in CUDA calls**: 9.00 ms in 1 call."
     ]
-    assert not told(api_calls=rows, gpu_busy=BUSY.assign(copy_ns=[0.0, None]))
+    assert not told(api_calls=rows, gpu_busy=BUSY.assign(copy_ns=[0.0, NONE]))
 
 
 def test_kernels_without_a_class_are_named() -> None:
