@@ -17,6 +17,13 @@ DRIVEN = "pt_autograd"
 _OF_DRIVER = 1 << 20
 """Added to the lanes of a driving thread, which come after those of the thread itself."""
 
+_OTHERS = (
+    ("osrt_call", "call_id", "start_ns", "end_ns"),
+    ("mpi_call", "call_id", "start_ns", "end_ns"),
+    ("tensor_event", "event_id", "time_ns", "time_ns"),
+)
+"""Tables of what belongs to ranges of its own thread: key, begin and end."""
+
 SAMPLE = 1000
 """Calls of a thread that are looked at to find which thread drives it."""
 MOST = 2_000_000
@@ -54,19 +61,19 @@ def calls(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def others(db: duckdb.DuckDBPyConnection) -> None:
-    """Sets ``thread_range`` of calls into the operating system and MPI: by their own thread only."""
-    for table in ("osrt_call", "mpi_call"):
+    """Sets ``thread_range`` of calls into the operating system and MPI, and of tensors' memory: by their own thread."""
+    for table, key, start, end in _OTHERS:
         if not count_rows(db, table):
             continue
         db.execute(f"""
             CREATE OR REPLACE TEMP VIEW other AS
-            SELECT call_id AS thing, global_tid AS tid, lane, start_ns AS s, end_ns AS e
+            SELECT {key} AS thing, global_tid AS tid, lane, {start} AS s, {end} AS e
             FROM {table} JOIN lane ON lane.tid = global_tid
         """)
         if place(db, "other", "by_thread"):
             db.execute(f"""
                 UPDATE {table} SET thread_range = pre
-                FROM (SELECT thing, arg_min(pre, lane) AS pre FROM by_thread GROUP BY thing) WHERE thing = call_id
+                FROM (SELECT thing, arg_min(pre, lane) AS pre FROM by_thread GROUP BY thing) WHERE thing = {key}
             """)
 
 
