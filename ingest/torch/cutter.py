@@ -29,7 +29,7 @@ _END_OF_LIST = 0x5D
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _LIST = re.compile(rb"\s*:\s*\[")
 _EVENT = re.compile(rb'\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args)"\s*:')
-_AFTER = re.compile(rb'\s*(?:,\s*"|\}|$)')
+_AFTER = re.compile(rb'\s*(?:,\s*(?:"|$)|\}|$)')
 
 Numbers = NDArray[np.int64]
 
@@ -54,7 +54,8 @@ class Batch:
 
 @dataclass(frozen=True)
 class _Scan:
-    """What stands in a part of the list: whole events; where one begins that does not end; a bracket that closes none.
+    """What stands in a part of the list: whole events; where one begins that does not end, or is spoiled because a bracket
+    of another kind ends it; a bracket that closes none.
 
     Either place is -1 where there is none.
     """
@@ -62,6 +63,7 @@ class _Scan:
     starts: Numbers
     ends: Numbers
     begun: int
+    spoiled: bool
     stray: int
 
 
@@ -133,7 +135,7 @@ class Cutter:
                 at = found.stray + 1
             elif found.begun < 0:
                 return b""
-            elif not last and len(data) - found.begun <= EVENT_MOST:
+            elif not (last or found.spoiled) and len(data) - found.begun <= EVENT_MOST:
                 return data[found.begun :]
             else:
                 self.lost += 1
@@ -174,17 +176,21 @@ def _scan(data: bytes, at: int) -> _Scan:
     before_line = np.maximum.accumulate(np.where(marks == _NEWLINE, quotes, 0)) if len(quotes) else quotes
     opens = (marks == _OPEN[0]) | (marks == _OPEN[1])
     brackets = ((quotes - before_line) & 1 == 0) & (marks != _QUOTE) & (marks != _NEWLINE)
-    places, opens = places[brackets], opens[brackets]
+    places, opens, marks = places[brackets], opens[brackets], marks[brackets]
     depth = np.cumsum(np.where(opens, 1, -1), dtype=np.int32)
     strays = np.flatnonzero(depth < 0)
     stray = -1
     if len(strays):
         stray = int(places[strays[0]]) + at
-        places, opens, depth = places[: strays[0]], opens[: strays[0]], depth[: strays[0]]
-    starts = places[opens & (depth == 1)] + at
-    ends = places[~opens & (depth == 0)] + at + 1
+        places, opens, marks, depth = (part[: strays[0]] for part in (places, opens, marks, depth))
+    first, last = opens & (depth == 1), ~opens & (depth == 0)
+    starts, ends = places[first] + at, places[last] + at + 1
+    spoiled = np.flatnonzero(marks[last] - marks[first][: len(ends)] != _CLOSE[0] - _OPEN[0])
+    if len(spoiled):
+        whole = spoiled[0]
+        return _Scan(starts[:whole], ends[:whole], int(starts[whole]), spoiled=True, stray=-1)
     begun = int(starts[-1]) if len(starts) > len(ends) else -1
-    return _Scan(starts[: len(ends)], ends, begun, stray)
+    return _Scan(starts[: len(ends)], ends, begun, spoiled=False, stray=stray)
 
 
 def _without_escapes(places: Numbers, marks: NDArray[np.uint8]) -> tuple[Numbers, NDArray[np.uint8]]:

@@ -3,16 +3,22 @@
 CREATE OR REPLACE TEMP MACRO text_id(t) AS CASE WHEN t IS NOT NULL THEN hash(t) END;
 CREATE OR REPLACE TEMP MACRO thread_id(p, t) AS hash(coalesce(p, ''), coalesce(t, ''));
 
--- A time in microseconds, as a text or a number, in ns; NULL where it cannot be. Digits are moved, not multiplied: to cast
--- to a decimal of 128 bits takes 40 us each.
+-- Decimal microseconds, as a text, in ns. Digits are moved, not multiplied: to cast to a decimal of 128 bits takes 40 us.
 CREATE OR REPLACE TEMP MACRO ns_of(t) AS CASE
     WHEN regexp_full_match(t, '\d{1,16}\.\d{3}') THEN TRY_CAST(replace(t, '.', '') AS BIGINT)
     WHEN regexp_full_match(t, '\d{1,16}') THEN TRY_CAST(t || '000' AS BIGINT)
     WHEN regexp_full_match(t, '\d{1,15}\.\d+|1\d{15}\.\d+') THEN TRY_CAST(split_part(t, '.', 1) || '000' AS BIGINT)
         + (rpad(split_part(t, '.', 2)[:4], 4, '0')::INTEGER + 5) // 10
-    WHEN TRY_CAST(t AS DOUBLE) BETWEEN 0 AND 2305843009213693 THEN round(TRY_CAST(t AS DOUBLE) * 1000)::BIGINT
 END;
-CREATE OR REPLACE TEMP MACRO in_ns(t) AS CASE WHEN ns_of(t) BETWEEN 0 AND 2305843009213693952 THEN ns_of(t) END;
+
+-- A time of an event in ns, of the text that seems to be it and the number that the parser made of it: microseconds since
+-- 1970 with decimals are exact in the text only. Where both are not the same number, the text is of another key, or has
+-- an exponent. NULL where it cannot be a time.
+CREATE OR REPLACE TEMP MACRO time_of(t, parsed) AS CASE
+    WHEN NOT parsed BETWEEN 0 AND 2305843009213693 THEN NULL
+    WHEN TRY_CAST(t AS DOUBLE) = parsed AND ns_of(t) IS NOT NULL THEN ns_of(t)
+    ELSE round(parsed * 1000)::BIGINT
+END;
 
 -- A size of memory: none moves or holds more at once, so that sums are numbers of 64 bits.
 CREATE OR REPLACE TEMP MACRO size_of(b) AS CASE WHEN b BETWEEN -140737488355328 AND 140737488355328 THEN b END;

@@ -1,7 +1,13 @@
--- Takes the events of a batch (`parsed`: number, e) into the tables of events.sql.
+-- Takes the events of a batch (`trace_batch`: number, event as JSON) into the tables of events.sql. The text of a time is
+-- looked for beside the parser, which makes numbers in floating point of it: see time_of.
 CREATE OR REPLACE TEMP TABLE one AS
+WITH parsed AS (
+    SELECT number, read_event(event) AS e, regexp_extract(event, '"ts"\s*:\s*"?(\d+(?:\.\d+)?)', 1) AS ts,
+        regexp_extract(event, '"dur"\s*:\s*"?(\d+(?:\.\d+)?)', 1) AS dur
+    FROM trace_batch
+)
 SELECT number, e.ph AS ph, e.id AS id, e.pid AS pid, e.tid AS tid, e.args AS a, e.cat AS cat,
-    cut(e.name, 4096) AS name, in_ns(e.ts) AS start_ns, in_ns(e.ts) + in_ns(e.dur) AS end_ns,
+    cut(e.name, 4096) AS name, time_of(ts, e.ts) AS start_ns, start_ns + time_of(dur, e.dur) AS end_ns,
     CASE WHEN e IS NULL THEN 'unreadable'
         WHEN e.ph = 'X' THEN CASE lower(e.cat)
             WHEN 'cpu_op' THEN 'operator' WHEN 'operator' THEN 'operator'
@@ -88,7 +94,7 @@ SELECT number, start_ns, thread_id(pid, tid), text_id(coalesce(name, '')) FROM o
 
 INSERT INTO trace_memory
 SELECT number, start_ns, thread_id(pid, tid), kind, TRY_CAST(a."Device Type" AS INTEGER),
-    CASE WHEN a."Device Id" >= 0 THEN TRY_CAST(a."Device Id" AS INTEGER) END, a.Addr, size_of(a.Bytes),
+    CASE WHEN a."Device Id" >= 0 THEN TRY_CAST(a."Device Id" AS INTEGER) END, a.Addr, size_of(a."tensor bytes"),
     size_of(a."Total Allocated"), size_of(a."Total Reserved")
 FROM one WHERE kind IN ('memory', 'out_of_memory');
 
