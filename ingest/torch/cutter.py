@@ -1,8 +1,8 @@
 """Cuts the bytes of a trace into its events, with a few passes of numpy over each block: nothing is parsed here.
 
 A string of JSON holds no line break, so whether a byte lies in a string is told from the begin of its line: a damaged
-quotation mark spoils its own line. An event begins with a bracket outside of all others of the list, and ends where that
-one is closed. Where brackets do not fit, one event is given up and the next one is looked for.
+quotation mark spoils its own line. An event begins with a bracket outside of all others of the list, and ends where
+that one is closed. Where brackets do not fit, one event is given up and the next one is looked for.
 """
 
 import re
@@ -54,8 +54,8 @@ class Batch:
 
 @dataclass(frozen=True)
 class _Scan:
-    """What stands in a part of the list: whole events; where one begins that does not end, or is spoiled because a bracket
-    of another kind ends it; a bracket that closes none.
+    """What stands in a part of the list: whole events; where one begins that does not end, or is spoiled because a
+    bracket of another kind ends it; a bracket that closes none.
 
     Either place is -1 where there is none.
     """

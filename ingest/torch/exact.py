@@ -11,8 +11,8 @@ _SPELLINGS = (
     (b'"Input dims":', b'"Input Dims":'),
     (b'"Bytes":', b'"tensor bytes":'),
 )
-"""Keys of traces of 2021, and what they are called since; and one that differs by its capital from that of copies, which
-a structure of DuckDB takes for the same."""
+"""Keys of traces of 2021, and what they are called since; and one that differs by its capital alone from that of
+copies, which a structure of DuckDB takes for the same."""
 _LONGEST = 16 << 20
 """Bytes without a comma that are kept together; no key is that long."""
 _NO_VALUE = re.compile(rb'"(\s*:\s*)N/A(?=\s*[,}])')

@@ -1,4 +1,4 @@
-"""What a trace says of itself before and after its events: settings, GPUs, the distributed run, the zero of its clock."""
+"""What a trace says of itself before and after its events: settings, GPUs, the distributed run."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a trace holds, told by Python's own json and nothing of ours: what tests compare reports with. Times are in ns."""
+"""What a trace holds, told by Python's own json and nothing of ours, to compare reports with. Times are in ns."""
 
 import gzip
 import json
@@ -49,9 +49,10 @@ def spans(trace: Event, *kinds: str) -> Counter[tuple[str, int, int]]:
     return Counter((e["name"], ns(e["ts"]) - zero, ns(e["ts"]) - zero + ns(e["dur"])) for e in of_kind(trace, *kinds))
 
 
-def launched_by(trace: Event) -> dict[int, Event]:
-    """The first call of each correlation id."""
+def launched_by(trace: Event, pid: object = None) -> dict[int, Event]:
+    """The first call of each correlation id, of a process where one is given."""
     calls: dict[int, Event] = {}
     for event in of_kind(trace, "call"):
-        calls.setdefault(event["args"].get("correlation"), event)
+        if pid in (None, event["pid"]):
+            calls.setdefault(event["args"].get("correlation"), event)
     return calls

@@ -50,11 +50,13 @@ COLLECTIVE = {
     "In split size": "[]", "Out split size": "[]", "Process Group Name": "0", "Process Group Description": "default_pg",
     "Process Group Ranks": "[0, 1]", "Seq": 7,
 }  # fmt: skip
-ON_GPU = {"device": 0, "context": 1, "stream": 7}
+ON_GPU = {"pid": 0, "tid": 7, "device": 0, "context": 1, "stream": 7}
 LAUNCH = {
     "queued": 0, "registers per thread": 32, "shared memory": 4096, "blocks per SM": 1.5, "warps per SM": 6.0,
     "grid": [198, 1, 1], "block": [128, 2, 1], "est. achieved occupancy %": 25,
 }  # fmt: skip
+TENSOR = {"Total Reserved": 2048, "Device Type": 1, "Device Id": 0}
+FORWARD = {"Sequence number": 40, "Fwd thread id": 0}
 EVENTS = [
     event("user_annotation", "ProfilerStep#3", 0, 9000, External_id=1),
     event("python_function", "nn.Module: Linear_0", 100, 3000, Python_id=5, Python_parent_id=4, Python_module_id=0),
@@ -67,27 +69,28 @@ EVENTS = [
             "kernel_hash": "abc",
         },
     ),
-    event("cpu_op", "aten::addmm", 300, 1900, **{"External id": 3, "Ev Idx": 1, "Sequence number": 40, "Fwd thread id": 0}),
+    event("cpu_op", "aten::addmm", 300, 1900, **{"External id": 3, "Ev Idx": 1, **FORWARD}),
     event("cuda_runtime", "cudaLaunchKernel", 400, 500, correlation=11, cbid=211, External_id=3),
-    event("kernel", "void gemm<float>(float*)", 600, 1600, tid=7, pid=0, correlation=11, External_id=3, **ON_GPU, **LAUNCH),
-    event("cpu_op", "LinearBackward0", 4000, 6000, BACK, **{"External id": 9, "Sequence number": 40, "Fwd thread id": 1}),
+    event("kernel", "void gemm<float>(float*)", 600, 1600, correlation=11, External_id=3, **ON_GPU, **LAUNCH),
+    event("cpu_op", "LinearBackward0", 4000, 6000, BACK, External_id=9, **{**FORWARD, "Fwd thread id": 1}),
     event("cuda_driver", "cuLaunchKernelEx", 4100, 4200, BACK, correlation=12, External_id=9),
-    event("kernel", "ncclDevKernel", 4300, 5300, tid=17, pid=0, correlation=12, **{**ON_GPU, "stream": 17}, **COLLECTIVE),
+    event("kernel", "ncclDevKernel", 4300, 5300, correlation=12, **{**ON_GPU, "stream": 17}, **COLLECTIVE),
     event("cpu_op", "record_param_comms", 4050, 4900, BACK, **{"External id": 10}, **COLLECTIVE),
     event("cuda_runtime", "cudaMemcpyAsync", 6500, 6600, correlation=13),
-    event("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 6700, 6900, tid=7, pid=0, correlation=13, bytes=4096, **ON_GPU),
-    event("gpu_memset", "Memset (Device)", 7000, 7001, tid=7, pid=0, correlation=14, bytes=16, **ON_GPU),
-    event("cuda_sync", "Stream Wait Event", 7100, 7200, tid=7, pid=0, correlation=15, cuda_sync_kind="x", **ON_GPU),
+    event("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 6700, 6900, correlation=13, bytes=4096, **ON_GPU),
+    event("gpu_memset", "Memset (Device)", 7000, 7001, correlation=14, bytes=16, **ON_GPU),
+    event("cuda_sync", "Stream Wait Event", 7100, 7200, correlation=15, cuda_sync_kind="x", **ON_GPU),
     event("gpu_user_annotation", "ProfilerStep#3", 599, 5301, tid=7, pid=0),
     event("overhead", "Activity Buffer Request", 7300, 7400, tid=0, pid=-1),
     event("Trace", "PyTorch Profiler (0)", 0, 10000, tid="PyTorch Profiler", pid="Spans"),
-    instant("[memory]", 350, **{"Addr": 2**64 - 1, "Bytes": 512, "Total Allocated": 512, "Total Reserved": 2048, "Device Type": 1, "Device Id": 0}),
+    instant("[memory]", 350, **{**TENSOR, "Addr": 2**64 - 1, "Bytes": 512, "Total Allocated": 512}),
     instant("[memory]", 9500, **{"Addr": 77, "Bytes": -64, "Total Allocated": 0, "Device Type": 0, "Device Id": -1}),
     instant("note", 8500),
     f'{{"name": "thread_name", "ph": "M", "pid": {PID}, "tid": {MAIN}, "args": {{"name": "thread 900 (python3)"}}}}',
     f'{{"name": "process_name", "ph": "M", "pid": {PID}, "tid": 0, "args": {{"name": "python3"}}}}',
     '{"ph": "C", "name": "counter", "pid": 1, "tid": 1, "ts": 5, "args": {"a": 1}}',
 ]  # fmt: skip
+TEXT = "JOIN string ON string_id = name_id"
 HEAD = {
     "schemaVersion": 1, "record_shapes": 1, "cuda_driver_version": 13000, "SECRET": "s3cr3t",
     "deviceProperties": [{
@@ -97,7 +100,9 @@ HEAD = {
     }],
     "distributedInfo": {
         "backend": "nccl", "rank": 1, "world_size": 2, "nccl_version": "2.28.9",
-        "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "backend_config": "cuda:nccl", "pg_size": 2, "ranks": [0, 1]}],
+        "pg_config": [
+            {"pg_name": "0", "pg_desc": "default_pg", "backend_config": "cuda:nccl", "pg_size": 2, "ranks": [0, 1]}
+        ],
     },
 }  # fmt: skip
 
@@ -137,7 +142,7 @@ def test_every_field(query: Query) -> None:
         ("memcpy", "[CUDA memcpy Host-to-Device]", 6700, 6900, 4096, 1, 1, 2, True),
         ("memset", "[CUDA memset]", 7000, 7001, 16, None, None, 2, False),
     ]
-    assert query("SELECT value, start_ns, end_ns, event_class FROM api_call JOIN string ON string_id = name_id ORDER BY 2") == [
+    assert query(f"SELECT value, start_ns, end_ns, event_class FROM api_call {TEXT} ORDER BY 2") == [
         ("cudaLaunchKernel", 400, 500, 0), ("cuLaunchKernelEx", 4100, 4200, 1), ("cudaMemcpyAsync", 6500, 6600, 0)
     ]  # fmt: skip
     assert query("SELECT name, sm_count, compute_capability, max_warps_per_sm, memory_bytes, l2_bytes FROM gpu") == [
@@ -168,8 +173,8 @@ def test_ranges_and_what_is_known_of_them(query: Query) -> None:
         ("LinearBackward0/record_param_comms", "operator", 4050, 4900),
     ]
     assert query("""
-        SELECT r.start_ns, external_id, event_index, sequence_number, forward_thread, f.start_ns, d.value, t.value, s.value,
-            v.value, flops, k.value, b.value, h.value
+        SELECT r.start_ns, external_id, event_index, sequence_number, forward_thread, f.start_ns, d.value, t.value,
+            s.value, v.value, flops, k.value, b.value, h.value
         FROM operator JOIN range AS r USING (range_id) LEFT JOIN range AS f ON f.range_id = forward_range_id
         LEFT JOIN string AS d ON d.string_id = dims_id LEFT JOIN string AS t ON t.string_id = types_id
         LEFT JOIN string AS s ON s.string_id = strides_id LEFT JOIN string AS v ON v.string_id = values_id
