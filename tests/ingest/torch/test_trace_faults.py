@@ -12,7 +12,7 @@ from profiledb.report.library import Library
 from tests.conftest import Ingest
 from tests.ingest.torch.test_trace_load import EVENTS, event, text
 from tests.support.bounded import CPU_S, converted, notes
-from tests.support.dropped import job_of
+from tests.support.dropped import job_of, made
 
 WHOLE = text(EVENTS)
 
@@ -123,6 +123,22 @@ def test_traces_of_other_programs(ingest: Ingest, inbox: Path, empty_library: Li
         ("jit_step/fusion", None, 500, 1750),
     ]
     assert "1 begin events (ph B) of the trace are not read." in notes(query)
+
+
+def test_a_trace_is_never_taken_for_what_lies_beside_a_report(
+    ingest: Ingest, inbox: Path, empty_library: Library
+) -> None:
+    """Files beside a trace belong to it, and a trace beside a report of the same name is a report of its own."""
+    made(inbox / "run.sqlite")
+    (inbox / "run.json").write_text(WHOLE)
+    (inbox / "other.pt.trace.json").write_text(text(EVENTS[:-1]))
+    (inbox / "other.meta.json").write_text('{"batch": 8}')
+    ingest(inbox, empty_library.folder)
+    assert {job.name: job.state for job in empty_library.catalog.jobs()} == dict.fromkeys(
+        ("run.sqlite", "run.json", "other.pt.trace.json", "other.meta.json"), "ready"
+    )
+    with empty_library.cursor(empty_library.find("other.pt.trace.json").id) as cursor:
+        assert cursor.execute("SELECT value FROM meta WHERE key = 'batch'").fetchall() == [("8",)]
 
 
 def test_unnamed_threads_and_processes(ingest: Ingest, inbox: Path, empty_library: Library) -> None:

@@ -5,7 +5,6 @@ shapes, memory and modules, without arrows of launches and built-in functions.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,13 @@ Case = tuple[traces.Event, Query]
 
 
 @pytest.fixture(scope="module", params=[OURS, *THEIRS], ids=lambda path: path.name.partition(".")[0])
-def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
     path: Path = request.param
     folder = tmp_path_factory.mktemp("trace")
     inbox = folder / "inbox"
     inbox.mkdir()
     (inbox / path.name).write_bytes(path.read_bytes())
-    yield traces.read(path), converted(run_ingest, inbox, Library(folder / "library"), path.name)
+    return traces.read(path), converted(run_ingest, inbox, Library(folder / "library"), path.name)
 
 
 def counted(query: Query, sql: str) -> Counter[tuple[Any, ...]]:
@@ -90,7 +89,8 @@ def test_sums_by_operator(case: Case) -> None:
         tuple(row[:3]): row[3]
         for row in query("""
             SELECT text, range.start_ns, range.end_ns, sum(kernel.end_ns - kernel.start_ns)::BIGINT FROM kernel
-            JOIN range ON range.pre = thread_range JOIN operator USING (range_id) JOIN range_name ON range_name.name_id = range.name_id
+            JOIN range ON range.pre = thread_range JOIN operator USING (range_id)
+            JOIN range_name ON range_name.name_id = range.name_id
             WHERE text <> 'record_param_comms' GROUP BY ALL
         """)
     }
