@@ -43,7 +43,8 @@ CREATE OR REPLACE TEMP TABLE trace_python (
     module_id BIGINT, is_module BOOLEAN
 );
 CREATE OR REPLACE TEMP TABLE trace_call (
-    number BIGINT, start_ns BIGINT, end_ns BIGINT, thread UBIGINT, name UBIGINT, correlation_id BIGINT, is_driver BOOLEAN
+    number BIGINT, start_ns BIGINT, end_ns BIGINT, thread UBIGINT, name UBIGINT, correlation_id BIGINT,
+    is_driver BOOLEAN
 );
 CREATE OR REPLACE TEMP TABLE trace_operation (
     number BIGINT, kind VARCHAR, start_ns BIGINT, end_ns BIGINT, name UBIGINT, device_id INTEGER, context_id BIGINT,

@@ -19,6 +19,13 @@ from profiledb.report.schema import quote, read_sql
 
 TORCH, CHROME = "PyTorch profiler", "Chrome trace"
 _OF_TORCH = ("operator", "kernel", "memcpy", "memset", "runtime", "driver", "python")
+_MAIN_PROCESS = """
+    SELECT global_pid FROM (
+        SELECT global_pid, 1 AS weight FROM trace_call JOIN thread_of USING (thread)
+        UNION ALL SELECT global_pid, 0 FROM thread_of
+    ) GROUP BY global_pid ORDER BY sum(weight) DESC, global_pid LIMIT 1
+"""
+"""The process with the most calls, by its global id."""
 _SYNC = ((1, "Event"), (2, "Stream Wait Event"), (3, "Stream"), (4, "Context"))
 
 
@@ -37,6 +44,7 @@ def load(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     _prepare(db)
     facts.write(db, keys, _tool(db, keys))
     db.execute(read_sql("stage.sql", "ingest.torch"))
+    db.execute(f"SET VARIABLE main_process = ({_MAIN_PROCESS})")
     complete(db, names=lambda: _write_names(db), rest=lambda: _write_rest(db))
     notes.damage(db, source, text, cutter, events)
     notes.kinds(db)
@@ -68,6 +76,7 @@ def _prepare(db: duckdb.DuckDBPyConnection) -> None:
     values = ", ".join(f"({quote(enum)}, {number}, {quote(label)})" for enum, number, label in rows)
     db.execute(f"INSERT INTO enum_value (enum, id, label) VALUES {values}")
     db.execute(read_sql("session.sql", "ingest.torch"))
+    db.execute("SET VARIABLE trace_begin = (SELECT coalesce(begin_ns, 0) FROM session)")
 
 
 def _tool(db: duckdb.DuckDBPyConnection, keys: Mapping[str, Any]) -> str:

@@ -15,8 +15,8 @@ WITH flow AS (
         max(thread) FILTER (is_backward) AS to_thread, max(time_ns) FILTER (is_backward) AS to_ns
     FROM trace_flow GROUP BY id HAVING count(*) FILTER (is_backward) = 1 AND count(*) FILTER (NOT is_backward) = 1
 ), begun AS (
-    SELECT thread, start_ns, arg_max(range_id, (sequence_number IS NOT NULL, range_id)) AS range_id FROM numbered_operator
-    GROUP BY thread, start_ns
+    SELECT thread, start_ns, arg_max(range_id, (sequence_number IS NOT NULL, range_id)) AS range_id
+    FROM numbered_operator GROUP BY thread, start_ns
 )
 SELECT one.range_id AS forward_range_id, two.range_id AS range_id
 FROM flow

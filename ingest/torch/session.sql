@@ -12,7 +12,6 @@ WITH event AS (
 SELECT min(start_ns) AS begin_ns, max(end_ns) FILTER (end_ns - start_ns < 4503599627370496) AS end_ns,
     bool_and(start_ns % 1000 = 0) AS whole_us
 FROM near;
-SET VARIABLE trace_begin = (SELECT coalesce(begin_ns, 0) FROM session);
 
 -- A time of the trace on the clock of the report, which begins with the trace.
 CREATE OR REPLACE TEMP MACRO on_clock(t) AS

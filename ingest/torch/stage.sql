@@ -28,12 +28,6 @@ FROM trace_call JOIN thread_of USING (thread) LEFT JOIN text_of ON text_of.id = 
 CREATE OR REPLACE TEMP TABLE process_of AS
 SELECT correlation_id, min(global_pid) AS global_pid
 FROM trace_call JOIN thread_of USING (thread) WHERE correlation_id <> 0 GROUP BY correlation_id;
-SET VARIABLE main_process = (
-    SELECT global_pid FROM (
-        SELECT global_pid, 1 AS weight FROM trace_call JOIN thread_of USING (thread)
-        UNION ALL SELECT global_pid, 0 FROM thread_of
-    ) GROUP BY global_pid ORDER BY sum(weight) DESC, global_pid LIMIT 1
-);
 CREATE OR REPLACE TEMP VIEW placed AS
 SELECT trace_operation.* EXCLUDE (correlation_id), nullif(correlation_id, 0) AS correlation_id,
     coalesce(process_of.global_pid, getvariable('main_process'), 0)::BIGINT AS global_pid, text
@@ -59,8 +53,8 @@ WITH named AS (
     FROM placed WHERE kind IN ('memcpy', 'memset')
 ), coded AS (
     SELECT *, CASE WHEN kind = 'memcpy' THEN CASE direction
-            WHEN 'HtoD' THEN 1 WHEN 'HostToDevice' THEN 1 WHEN 'DtoH' THEN 2 WHEN 'DeviceToHost' THEN 2 WHEN 'HtoA' THEN 3
-            WHEN 'AtoH' THEN 4 WHEN 'AtoA' THEN 5 WHEN 'AtoD' THEN 6 WHEN 'DtoA' THEN 7 WHEN 'DtoD' THEN 8
+            WHEN 'HtoD' THEN 1 WHEN 'HostToDevice' THEN 1 WHEN 'DtoH' THEN 2 WHEN 'DeviceToHost' THEN 2
+            WHEN 'HtoA' THEN 3 WHEN 'AtoH' THEN 4 WHEN 'AtoA' THEN 5 WHEN 'AtoD' THEN 6 WHEN 'DtoA' THEN 7 WHEN 'DtoD' THEN 8
             WHEN 'DeviceToDevice' THEN 8 WHEN 'HtoH' THEN 9 WHEN 'PtoP' THEN 10 ELSE 0 END END AS copy_kind
     FROM named
 )
@@ -88,7 +82,8 @@ WITH told AS (
     FROM named GROUP BY thread
 ), works AS (
     SELECT thread, bool_or(rank = 0) AS annotated, bool_or(rank = 3 AND (
-        starts_with(text, 'autograd::engine::evaluate_function') OR regexp_matches(text, '^\w+Backward\d*$'))) AS backward
+        starts_with(text, 'autograd::engine::evaluate_function') OR regexp_matches(text, '^\w+Backward\d*$')
+    )) AS backward
     FROM numbered_range JOIN name_of USING (name, rank) GROUP BY thread
 )
 SELECT global_tid, cut(clean(CASE

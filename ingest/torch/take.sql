@@ -28,7 +28,8 @@ SELECT number, e.ph AS ph, e.id AS id, e.pid AS pid, e.tid AS tid, e.args AS a, 
             ELSE 'range' END
         WHEN e.ph IN ('i', 'I') AND e.name = '[memory]' THEN 'memory'
         WHEN e.ph IN ('i', 'I') AND e.name = '[OutOfMemory]' THEN 'out_of_memory'
-        WHEN e.ph IN ('i', 'I') AND (starts_with(e.name, 'Iteration Start') OR e.name = 'Record Window End') THEN 'frame'
+        WHEN e.ph IN ('i', 'I') AND starts_with(e.name, 'Iteration Start') THEN 'frame'
+        WHEN e.ph IN ('i', 'I') AND e.name = 'Record Window End' THEN 'frame'
         WHEN e.ph IN ('i', 'I') THEN 'mark'
         WHEN e.ph = 'M' THEN e.name
         WHEN e.ph IN ('s', 'f', 't') THEN CASE e.cat WHEN 'fwdbwd' THEN 'flow' ELSE 'frame' END
