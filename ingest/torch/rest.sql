@@ -2,7 +2,8 @@
 INSERT INTO string SELECT string_id, text FROM text_of WHERE id IN (
     SELECT name FROM trace_call UNION SELECT name FROM trace_overhead UNION SELECT name FROM trace_python
     UNION SELECT dims FROM trace_operator UNION SELECT types FROM trace_operator
-    UNION SELECT strides FROM trace_operator UNION SELECT "values" FROM trace_operator UNION SELECT stack FROM trace_operator
+    UNION SELECT strides FROM trace_operator UNION SELECT "values" FROM trace_operator
+    UNION SELECT stack FROM trace_operator
     UNION SELECT backend FROM trace_operator UNION SELECT kernel_hash FROM trace_operator
 );
 

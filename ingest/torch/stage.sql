@@ -54,8 +54,8 @@ WITH named AS (
 ), coded AS (
     SELECT *, CASE WHEN kind = 'memcpy' THEN CASE direction
             WHEN 'HtoD' THEN 1 WHEN 'HostToDevice' THEN 1 WHEN 'DtoH' THEN 2 WHEN 'DeviceToHost' THEN 2
-            WHEN 'HtoA' THEN 3 WHEN 'AtoH' THEN 4 WHEN 'AtoA' THEN 5 WHEN 'AtoD' THEN 6 WHEN 'DtoA' THEN 7 WHEN 'DtoD' THEN 8
-            WHEN 'DeviceToDevice' THEN 8 WHEN 'HtoH' THEN 9 WHEN 'PtoP' THEN 10 ELSE 0 END END AS copy_kind
+            WHEN 'HtoA' THEN 3 WHEN 'AtoH' THEN 4 WHEN 'AtoA' THEN 5 WHEN 'AtoD' THEN 6 WHEN 'DtoA' THEN 7
+            WHEN 'DtoD' THEN 8 WHEN 'DeviceToDevice' THEN 8 WHEN 'HtoH' THEN 9 WHEN 'PtoP' THEN 10 ELSE 0 END END AS copy_kind
     FROM named
 )
 SELECT number AS memop_id, kind,
