@@ -16,6 +16,7 @@ from ingest.torch.exact import Text
 from ingest.torch.source import Source
 from profiledb.errors import ConversionError
 from profiledb.report.schema import quote, read_sql
+from profiledb.words import counted
 
 TORCH, CHROME = "PyTorch profiler", "Chrome trace"
 _OF_TORCH = ("operator", "kernel", "memcpy", "memset", "runtime", "driver", "python")
@@ -55,7 +56,7 @@ def _check(db: duckdb.DuckDBPyConnection, events: Events) -> None:
         "SELECT EXISTS (FROM trace_other WHERE kind NOT LIKE 'ph %' AND kind <> 'unreadable')"
     ).fetchone() or (False,)
     if not timed:
-        what = f"{events.count:,} events, but none that begins and lasts" if events.count else "no events"
+        what = f"{counted(events.count, 'event')}, but none that begins and lasts" if events.count else "no events"
         raise ConversionError(f"The trace has {what}.", hint="Capture again: the profiler recorded nothing.")
     (same,) = db.execute(
         "SELECT count(*) FROM (SELECT id FROM trace_text GROUP BY id HAVING count(DISTINCT text) > 1)"

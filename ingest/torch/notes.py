@@ -7,6 +7,7 @@ from ingest.torch.cutter import LOST_MOST, Cutter
 from ingest.torch.events import Events
 from ingest.torch.exact import Text
 from ingest.torch.source import Source
+from profiledb.words import counted
 
 _CUT = "The rest is missing in this report."
 _PHASES = {"ph B": "begin", "ph E": "end", "ph C": "counter", "ph b": "asynchronous", "ph e": "asynchronous"}
@@ -15,14 +16,11 @@ _PHASES = {"ph B": "begin", "ph E": "end", "ph C": "counter", "ph b": "asynchron
 def damage(db: duckdb.DuckDBPyConnection, source: Source, text: Text, cutter: Cutter, events: Events) -> None:
     """Says how much of a damaged trace could be read."""
     if cutter.lost > LOST_MOST:
-        _warn(db, f"The trace is damaged in more than {LOST_MOST:,} places; {events.count:,} events were read. {_CUT}")
-    elif source.damage:
-        _warn(db, f"The trace is {source.damage} after {events.count:,} events. {_CUT}")
-    elif not cutter.closed:
-        _warn(db, f"The trace is cut off after {events.count:,} events. {_CUT}")
+        _warn(db, f"The trace is damaged in more than {LOST_MOST:,} places. {_after(events)} {_CUT}")
+    elif source.damage or not cutter.closed:
+        _warn(db, f"The trace is {source.damage or 'cut off'}. {_after(events)} {_CUT}")
     if spoiled := events.unreadable + (cutter.lost if cutter.closed else 0):
-        were = "1 event of the trace is" if spoiled == 1 else f"{spoiled:,} events of the trace are"
-        _warn(db, f"{were} damaged and excluded.")
+        _warn(db, f"{_are(spoiled, 'event')} damaged and excluded.")
     if text.repaired:
         _warn(db, "The trace has bytes that are no UTF-8; names show a mark in their place.")
 
@@ -32,9 +30,9 @@ def kinds(db: duckdb.DuckDBPyConnection) -> None:
     counts = dict(db.execute("SELECT kind, sum(n)::BIGINT FROM trace_other GROUP BY kind").fetchall())
     for phase, title in _PHASES.items():
         if count := counts.get(phase):
-            _info(db, f"{count:,} {title} events (ph {phase[3:]}) of the trace are not read.")
+            _info(db, f"{_are(count, f'{title} event')} not read (ph {phase[3:]}).")
     if count := counts.get("gpu_user_annotation"):
-        text = f"{count:,} annotations on the GPU's side are not read: the ranges on the host say what they ran."
+        text = f"{_are(count, 'GPU annotation')} not read: the ranges on the host say what they ran."
         _info(db, text)
     (whole_us,) = db.execute("SELECT whole_us FROM session").fetchone() or (None,)
     if whole_us:
@@ -48,8 +46,16 @@ def kinds(db: duckdb.DuckDBPyConnection) -> None:
 def _unlaunched(db: duckdb.DuckDBPyConnection) -> None:
     kernels, without = db.execute("SELECT count(*), count(*) FILTER (call_id IS NULL) FROM kernel").fetchone() or (0, 0)
     if without:
-        text = f"{without:,} of {kernels:,} kernels have no call in this trace that launched them"
-        remarks.note(db, "info", f"{text}: no range counts them.")
+        text = f"The trace has no launch of {without:,} of {counted(kernels, 'kernel')}: no range counts them."
+        _info(db, text)
+
+
+def _after(events: Events) -> str:
+    return f"{counted(events.count, 'event')} could be read."
+
+
+def _are(count: int, noun: str) -> str:
+    return f"{counted(count, noun)} {'is' if count == 1 else 'are'}"
 
 
 def _warn(db: duckdb.DuckDBPyConnection, text: str) -> None:

@@ -25,7 +25,7 @@ BAD = {
     "run.pt.trace.json": (b'{"schemaVersion": 1, "traceEvents": []}', "The trace has no events"),
     "run.json.gz": (
         gzip.compress(b'[{"ph": "C", "ts": 1}' + b" " * 9_000_000, 1),
-        "1 events, but none that begins and",
+        "1 event, but none that begins and",
     ),
     "cut.json.gz": (gzip.compress(b'{"a": 1}')[:9], "is not a known report format"),
     "other.json": (b'{"a": 1}', "is not a known report format"),

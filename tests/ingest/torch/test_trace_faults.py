@@ -122,7 +122,7 @@ def test_traces_of_other_programs(ingest: Ingest, inbox: Path, empty_library: Li
         ("jit_step", "xla", 0, 4000),
         ("jit_step/fusion", None, 500, 1750),
     ]
-    assert "1 begin events (ph B) of the trace are not read." in notes(query)
+    assert "1 begin event is not read (ph B)." in notes(query)
 
 
 def test_a_trace_is_never_taken_for_what_lies_beside_a_report(

@@ -225,5 +225,5 @@ def test_attribution_memory_and_collectives(query: Query) -> None:
 
 def test_what_is_left_out_is_told(query: Query) -> None:
     told = notes(query)
-    assert "1 counter events (ph C) of the trace are not read." in told
-    assert any("1 annotations on the GPU's side" in note for note in told)
+    assert "1 counter event is not read (ph C)." in told
+    assert any("1 GPU annotation is not read" in note for note in told)
