@@ -13,6 +13,8 @@ _KNOWN = (
     (".nsys-rep", "does not start like an Nsight Systems report", "Copy it again from its source."),
     (".qdrep", "does not start like an Nsight Systems report", "Copy it again from its source."),
     (".ncu-rep", "does not start like an Nsight Compute report", "Copy it again from its source."),
+    (".trace.json", "does not start like a trace of the PyTorch profiler", "Copy it again from its source."),
+    (".trace.json.gz", "does not start like a trace of the PyTorch profiler", "Copy it again from its source."),
     (".sqlite", "is not an nsys export", "Make one with: nsys export -t sqlite REPORT.nsys-rep"),
 )
 

@@ -19,7 +19,9 @@ FROM kernel_of CROSS JOIN (SELECT greatest(256, 16_000_000 // count(*)) AS most 
 JOIN text_of ON text_of.id = kernel_of.name;
 
 INSERT INTO launch_estimate BY NAME
-SELECT number AS kernel_id, blocks_per_sm, warps_per_sm, occupancy_pct, shared_bytes
+SELECT number AS kernel_id, CASE WHEN isfinite(blocks_per_sm) THEN blocks_per_sm END AS blocks_per_sm,
+    CASE WHEN isfinite(warps_per_sm) THEN warps_per_sm END AS warps_per_sm,
+    CASE WHEN isfinite(occupancy_pct) THEN nullif(occupancy_pct, 0) END AS occupancy_pct, shared_bytes
 FROM trace_operation
 WHERE kind = 'kernel' AND (blocks_per_sm IS NOT NULL OR warps_per_sm IS NOT NULL OR shared_bytes IS NOT NULL);
 

@@ -7,7 +7,7 @@ CREATE TABLE operator (
     external_id BIGINT,                -- id by which calls and operations name the operator that they belong to
     event_index BIGINT,                -- number in the order in which the profiler saw operators begin
     sequence_number BIGINT,            -- autograd's number: the same for an operator and its backward ones
-    forward_thread BIGINT,             -- autograd's number of the thread of the forward pass; 0 or NULL: no backward one
+    forward_thread BIGINT,             -- autograd's number of its forward thread; 0 or NULL: no backward operator
     forward_range_id BIGINT,           -- of a backward operator, the range of its forward one
     dims_id BIGINT,                    -- string: sizes of the inputs, a JSON list of lists
     types_id BIGINT,                   -- string: types of the inputs, a JSON list
@@ -94,6 +94,6 @@ CREATE TABLE launch_estimate (
     kernel_id BIGINT,                  -- kernel
     blocks_per_sm DOUBLE,              -- blocks of the grid over the SMs of the GPU
     warps_per_sm DOUBLE,               -- warps of the grid over the SMs of the GPU
-    occupancy_pct DOUBLE,              -- warps that an SM holds over those that it can hold, percent, rounded
+    occupancy_pct DOUBLE,              -- warps that an SM holds over those it can, percent; NULL: not known, or < 1
     shared_bytes BIGINT                -- shared memory of a block, declared and asked for at launch together, bytes
 );

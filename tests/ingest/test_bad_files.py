@@ -27,6 +27,7 @@ BAD = {
         gzip.compress(b'[{"ph": "C", "ts": 1}' + b" " * 9_000_000, 1),
         "1 event, but none that begins and",
     ),
+    "run.trace.json.gz": (b"\x1f\x8b" + bytes(500), "does not start like a trace"),
     "cut.json.gz": (gzip.compress(b'{"a": 1}')[:9], "is not a known report format"),
     "other.json": (b'{"a": 1}', "is not a known report format"),
 }
