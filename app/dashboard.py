@@ -12,7 +12,7 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from app import pages, session
+from app import pages, session, turns
 from app.frame import menu, top
 from app.selection import bar
 from app.selection import settled as selecting
@@ -149,4 +149,5 @@ def _current() -> Manifest | None:
         return None
 
 
-main()
+with turns.of_pages.turn():
+    main()

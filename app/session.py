@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app import turns
 from app.web import access
 from profiledb import config
 from profiledb.config import Settings
@@ -23,7 +24,8 @@ from profiledb.report.library import Library, find
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
 
-_ANSWERS = Answers()
+# Who waits for a query lets other pages run.
+_ANSWERS = Answers(aside=turns.of_pages.aside)
 _LAST = "last_report"
 _SELECTED = "selected"
 

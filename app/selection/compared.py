@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import session
+from app import session, turns
 from app.selection import settled as selecting
 from app.selection.settled import Settled
 from profiledb.studies.compare import matching, rows, totals
@@ -40,7 +40,8 @@ def side(settled: Settled) -> Side:
 def compared(a: Side, b: Side, basis: Basis, mine: Settled, theirs: Settled) -> Compared:
     """The rows of a comparison; they are cached by what both sides show."""
     key = tuple((session.stamp(side.report_id), tuple(sorted(side.params.items()))) for side in (mine, theirs))
-    return _compared(key, basis, a, b)
+    with turns.of_pages.aside():
+        return _compared(key, basis, a, b)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)

@@ -1,12 +1,12 @@
 """The findings of a report for pages: judged once for each selection, and their words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from app import session
+from app import session, turns
 from app.ui import format as fmt
 from profiledb.findings import digest, judge, rulebook, words
 from profiledb.findings.digest import Found
@@ -17,6 +17,10 @@ from profiledb.report.catalog import Manifest
 TITLES = {"high": "High", "medium": "Medium", "low": "Low", "warning": "Warning", "note": "Note"}
 """What people read for each severity."""
 _BADGES = {"high": "red", "medium": "orange", "low": "gray", "warning": "orange", "note": "gray"}
+
+_MOST_JUDGED = 256
+_judged: set[Hashable] = set()
+"""What was judged before, so that it is in the cache."""
 
 
 def rules() -> dict[str, Rule]:
@@ -31,7 +35,14 @@ def findings(manifest: Manifest, params: Mapping[str, Any] | None = None) -> lis
     chosen = tuple(sorted((name, value if isinstance(value, str) else tuple(value)) for name, value in params.items()))
     versions = tuple(f"{rule.version}{rule.analysis.params}" for rule in rules().values())
     linked = session.links().get(manifest.id)
-    return list(_findings((manifest.id, session.stamp(manifest.id), linked, chosen, versions), manifest, dict(params)))
+    key = (manifest.id, session.stamp(manifest.id), linked, chosen, versions)
+    if key not in _judged:
+        with turns.of_pages.aside():  # others are not to wait while a report is judged
+            _findings(key, manifest, dict(params))
+        if len(_judged) >= _MOST_JUDGED:
+            _judged.clear()
+        _judged.add(key)
+    return list(_findings(key, manifest, dict(params)))
 
 
 def fires(manifest: Manifest) -> list[Finding]:
@@ -77,6 +88,6 @@ def _stamp(folder: Path | None) -> int:
     return hash(tuple((str(file), file.stat().st_mtime_ns) for file in sorted(folder.rglob("*")) if file.is_file()))
 
 
-@st.cache_resource(show_spinner=False, max_entries=256)
+@st.cache_resource(show_spinner=False, max_entries=_MOST_JUDGED)
 def _findings(key: tuple[Any, ...], _manifest: Manifest, _params: dict[str, Any]) -> tuple[Finding, ...]:  # noqa: ARG001
     return tuple(judge.judge(session.library(), _manifest, _params, rules().values()))

@@ -2,8 +2,8 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Union
@@ -34,11 +34,15 @@ class _Turn:
 class Answers:
     """Answers in memory, up to so many bytes, with those on disk behind them. May be shared by threads.
 
-    Everybody who asks gets a frame of their own: pandas copies what one of them changes.
+    Everybody who asks gets a frame of their own: pandas copies what one of them changes. What is not in memory is
+    waited for under ``aside``, in which the thread may let go of what others need.
     """
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self, most_bytes: int = MOST_BYTES, aside: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
         self._most = most_bytes
+        self._aside = aside
         self._lock = threading.Lock()
         self._entries: OrderedDict[Hashable, tuple[_Answer, int]] = OrderedDict()
         self._turns: dict[Hashable, _Turn] = {}
@@ -58,7 +62,7 @@ class Answers:
         found = self._find(key)
         if found is None:
             several = together.members(asked)
-            with self._turn(together.key(library, several) if several else key):
+            with self._aside(), self._turn(together.key(library, several) if several else key):
                 found = self._find(key)  # answered while this one waited for its turn
                 if found is None:
                     found = self._work_out(library, asked, several)

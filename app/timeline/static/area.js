@@ -78,17 +78,25 @@ function actions(app, area) {
     button("Show this time on all pages", "Use on all pages", () => app.mounted.setTriggerValue("select", { from: Math.round(area.from), to: Math.round(area.to) })),
     h("a", { href: app.page(`compare?${query}`), target: "_self" }, "Compare this time"),
     button("Zoom to this time (F)", "Zoom to it", () => app.fit()),
-    button("Save this time as a trace for ui.perfetto.dev", "Perfetto trace", () => void saveTrace(app, area)),
+    ...app.sources.list.map((source) => {
+      const of = app.sources.several ? ` of ${shortened(source.name)}` : "";
+      return button(`Save this time${of} as a trace for ui.perfetto.dev`, `Perfetto trace${of}`, () => void saveTrace(app, area, source));
+    }),
     area.lanes.length ? button("Select the same time on all lanes", "All lanes", () => app.select({ ...area, lanes: [] })) : null);
 }
 
-/** @param {Timeline} app @param {Area} area */
-async function saveTrace(app, area) {
+/** @param {string} name */
+function shortened(name) {
+  return name.length > 32 ? `${name.slice(0, 15)}…${name.slice(-15)}` : name;
+}
+
+/** @param {Timeline} app @param {Area} area @param {Source} source whose trace it is */
+async function saveTrace(app, area, source) {
   app.say("The trace is being made.");
   try {
-    const query = { from: Math.floor(area.from), to: Math.ceil(area.to) };
-    const found = await (await get(app.sources.main.url("trace", query), app.asking.signal)).blob();
-    save(found, `${fileName(app)}.pftrace`);
+    const query = { from: Math.floor(area.from - source.shift), to: Math.ceil(area.to - source.shift) };
+    const found = await (await get(source.url("trace", query), app.asking.signal)).blob();
+    save(found, `${fileName(source.name)}.pftrace`);
     app.say(`A trace of ${bytes(found.size)} is saved.`);
   } catch (error) {
     if (!app.asking.signal.aborted) app.say(/** @type {Error} */ (error).message);

@@ -30,10 +30,10 @@ export async function picture(app) {
   }
   ctx.drawImage(stage.canvas, left, above, app.width, app.height);
   const blob = await new Promise((/** @type {(made: Blob|null) => void} */ done) => canvas.toBlob(done));
-  if (blob) save(blob, `${fileName(app)}.timeline.png`);
+  if (blob) save(blob, `${fileName(app.mounted.data.name)}.timeline.png`);
 }
 
-/** The report's name as the begin of a file's name. @param {Timeline} app */
-export function fileName(app) {
-  return app.mounted.data.name.replace(/[^\w.-]+/g, "_").slice(0, 80);
+/** A report's name as the begin of a file's name. @param {string} name */
+export function fileName(name) {
+  return name.replace(/[^\w.-]+/g, "_").slice(0, 80);
 }

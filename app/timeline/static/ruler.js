@@ -1,9 +1,8 @@
-/** The time axis above the lanes, and the minimap of the whole capture above it. */
+/** The time axis above the lanes. */
 
 /** @import { Timeline } from "./timeline.js" */
 
 import { drawSteps, STRIP_PX } from "./steps.js";
-import { BINS, span } from "./tiles.js";
 
 /**
  * Draws the axis: ticks, the steps of the program, marks.
@@ -47,88 +46,4 @@ function flag(app, ctx, x, top, height, note) {
   ctx.fillRect(Math.round(x), 0, 1, height);
   ctx.fillStyle = app.colors.ground;
   ctx.fillText(text, Math.round(x) + 5, top + 7);
-}
-
-/** The level at which one tile covers everything of a report. @param {{data: {end_ns: number}}} of */
-export function wholeLevel({ data }) {
-  return Math.max(0, Math.ceil(Math.log2(Math.max(1, data.end_ns) / BINS)));
-}
-
-/**
- * The lanes whose busy time the minimap shows: kernels and copies of GPUs, else whatever there is.
- * @param {Timeline} app
- */
-export function mapLanes(app) {
-  const lanes = app.data.lanes.filter((lane) => lane.group !== null && lane.kind !== "line");
-  for (const kinds of [["stream", "kernel"], ["memop"], ["range"], ["api"]]) {
-    const found = lanes.filter((lane) => kinds.includes(lane.kind));
-    if (found.length) return found.slice(0, 64);
-  }
-  return lanes.slice(0, 8);
-}
-
-/**
- * How busy those lanes are over the capture, a share for each bin of the coarsest tile.
- * @param {Timeline} app
- * @returns {Float32Array}
- */
-export function busyShares(app) {
-  const z = wholeLevel(app), bin = 2 ** z, shares = new Float32Array(BINS);
-  for (const lane of mapLanes(app)) {
-    const tile = app.tiles.have(lane.group ?? -1, z, 0);
-    for (const at of tile?.of.get(lane.id) ?? []) {
-      if (!tile || tile.row[at]) continue;
-      const first = Math.max(0, Math.floor(tile.start[at] / bin)), last = Math.min(BINS - 1, Math.floor((tile.end[at] - 1e-3) / bin));
-      for (let k = first; k <= last; k++) {
-        const inside = Math.min(tile.end[at], (k + 1) * bin) - Math.max(tile.start[at], k * bin);
-        shares[k] = Math.min(1, shares[k] + (Math.max(0, inside) / bin) * (tile.count[at] === 1 ? 1 : tile.busy[at]));
-      }
-    }
-  }
-  return shares;
-}
-
-/**
- * Draws the minimap with the window in it.
- * @param {Timeline} app
- * @param {CanvasRenderingContext2D} ctx
- * @param {number} width
- * @param {number} height
- */
-export function minimap(app, ctx, width, height) {
-  const { colors, view } = app, scale = width / (view.high - view.low), bin = span(wholeLevel(app)) / BINS;
-  ctx.fillStyle = colors.faint;
-  ctx.fillRect(0, 0, width, height);
-  const shares = app.busy ?? new Float32Array(0);
-  ctx.fillStyle = colors.accent;
-  ctx.globalAlpha = 0.75;
-  for (let k = 0; k < shares.length; k++) {
-    const h = shares[k] * (height - 4);
-    if (h > 0) ctx.fillRect((k * bin - view.low) * scale, height - Math.max(1, h), Math.max(0.7, bin * scale), Math.max(1, h));
-  }
-  ctx.globalAlpha = 1;
-  density(app, ctx, scale, height);
-  const x0 = Math.max(0, (view.t0 - view.low) * scale), x1 = Math.min(width, (view.t1 - view.low) * scale);
-  ctx.fillStyle = colors.ground;
-  ctx.globalAlpha = 0.6;
-  ctx.fillRect(0, 0, x0, height);
-  ctx.fillRect(x1, 0, width - x1, height);
-  ctx.globalAlpha = 1;
-  ctx.strokeStyle = colors.accent;
-  ctx.lineWidth = 2;
-  ctx.strokeRect(x0 + 1, 1, Math.max(2, x1 - x0 - 2), height - 2);
-}
-
-/** Where the hits of the search are. @param {Timeline} app @param {CanvasRenderingContext2D} ctx @param {number} scale @param {number} height */
-function density(app, ctx, scale, height) {
-  const found = app.search.density;
-  if (!found.length) return;
-  const most = Math.max(1, ...found), wide = (app.data.end_ns / found.length) * scale;
-  ctx.fillStyle = app.colors.mark;
-  found.forEach((hits, at) => {
-    if (!hits) return;
-    ctx.globalAlpha = 0.4 + 0.6 * (hits / most);
-    ctx.fillRect(-app.view.low * scale + at * wide, height - 5, Math.max(1.5, wide), 5);
-  });
-  ctx.globalAlpha = 1;
 }

@@ -15,7 +15,7 @@ export class Search {
     this.app = app;
     /** @type {Set<number>|null} */
     this.hits = null;
-    /** @type {number[]} */
+    /** @type {number[][]} hits over the capture of each report */
     this.density = [];
     /** @type {Item[]} */
     this.first = [];
@@ -69,7 +69,7 @@ export class Search {
     try {
       const told = await Promise.all(this.app.sources.list.map(async (one) => ({ one, found: await json(one.url("search", { q, how: this.how.value }), signal) })));
       this.total = told.reduce((sum, { found }) => sum + found.hits, 0);
-      this.density = told[0].found.density;
+      this.density = told.map(({ found }) => found.density);
       this.first = told.flatMap(({ one, found }) => found.first.map((/** @type {Item} */ hit) => one.item(hit))).sort((a, b) => a.start - b.start);
       this.hits = new Set(told.flatMap(({ one, found }) => found.names.map((/** @type {number} */ name) => name + one.firstName)));
       this.at = -1;

@@ -5,12 +5,12 @@
 import { h, put } from "./dom.js";
 import { Pointer } from "./input.js";
 import { Keys } from "./keys.js";
+import { mapHeight } from "./minimap.js";
 import { Pixels } from "./pixels.js";
 import { rulers } from "./rulers.js";
 import { STRIP_PX } from "./steps.js";
 import { toolbar } from "./toolbar.js";
 
-const MAP_PX = 34;
 const AXIS_PX = 24;
 const LEAST_PX = 220;
 const BELOW_PX = 28;
@@ -36,7 +36,8 @@ export class Stage {
     this.map = context(this.mapCanvas);
     this.axis = context(this.axisCanvas);
     this.plot = context(this.canvas);
-    this.mapHeight = MAP_PX;
+    this.mapHeight = mapHeight(app.sources.list.length);
+    this.mapCanvas.style.height = `${this.mapHeight}px`;
     this.axisHeight = AXIS_PX + (app.steps.length ? STRIP_PX : 0);
     this.axisCanvas.style.height = `${this.axisHeight}px`;
     this.ratio = 0;
@@ -89,7 +90,7 @@ export class Stage {
     app.height = height;
     this.ratio = ratio;
     for (const [canvas, ctx, high] of /** @type {const} */ ([
-      [this.canvas, this.plot, height], [this.axisCanvas, this.axis, this.axisHeight], [this.mapCanvas, this.map, MAP_PX],
+      [this.canvas, this.plot, height], [this.axisCanvas, this.axis, this.axisHeight], [this.mapCanvas, this.map, this.mapHeight],
     ])) {
       canvas.width = Math.max(1, Math.round(width * ratio));
       canvas.height = Math.max(1, Math.round(high * ratio));

@@ -50,7 +50,7 @@ export function drawing(app) {
   for (const { slot, y } of shown.filter((one) => one.slot.pinned)) lane(app, plot, slot, y);
   over(app, plot);
   const text = `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(root)}\n`;
-  save(new Blob([text], { type: "image/svg+xml" }), `${fileName(app)}.timeline.svg`);
+  save(new Blob([text], { type: "image/svg+xml" }), `${fileName(app.mounted.data.name)}.timeline.svg`);
 }
 
 /** The names of the lanes. @param {Timeline} app @param {number} left @param {number} head */

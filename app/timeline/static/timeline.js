@@ -13,9 +13,10 @@ import { forgetWidths } from "./bars.js";
 import { itemAt } from "./hit.js";
 import { LaneTree } from "./lanes.js";
 import { Marks } from "./marks.js";
+import { busyShares, minimap } from "./minimap.js";
 import { Panel } from "./panel.js";
 import { Readers } from "./readers.js";
-import { axis, busyShares, minimap } from "./ruler.js";
+import { axis } from "./ruler.js";
 import { Search } from "./search.js";
 import { Sources } from "./sources.js";
 import { Stage } from "./stage.js";
@@ -60,7 +61,7 @@ export class Timeline {
     /** @type {number|null} */
     this.cursor = null;
     this.marks = new Marks(this);
-    /** @type {Float32Array|null} */
+    /** @type {Float32Array[]|null} how busy each report is */
     this.busy = null;
     /** @type {{at: number, ms: number, items: number}[]} */
     this.frames = [];
@@ -234,6 +235,7 @@ export class Timeline {
   /** Chooses nothing. */
   clear() {
     this.asking.abort();
+    this.asking = new AbortController();
     this.chosen = this.area = this.measured = null;
     this.panel.close();
     this.moved();

@@ -2,7 +2,7 @@
 
 /** @import { Timeline } from "./timeline.js" */
 
-import { mapLanes, wholeLevel } from "./ruler.js";
+import { mapLanes, wholeLevel } from "./minimap.js";
 import { span } from "./tiles.js";
 
 const MOST = 160;
@@ -29,7 +29,7 @@ export function wanted(app) {
   const coarse = wholeLevel(sources.main), middle = (view.t0 + view.t1) / 2;
   if (!near.every((group) => app.tiles.have(group, wholeLevel(sources.of(group)), 0))) whole(near);
   add(near, level, view.t0, view.t1);
-  whole([...new Set(mapLanes(app).flatMap((lane) => lane.group ?? []))]);
+  whole([...new Set(sources.list.flatMap((source) => mapLanes(source).map(({ group }) => group)))]);
   add(near, level, view.t0, view.t1, 1);
   add(around, level, view.t0, view.t1);
   if (level < coarse) add(near, level + 1, view.t0, view.t1);

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import session
+from app import session, turns
 from app.ui import format as fmt
 from profiledb.report import sidecar
 from profiledb.report.catalog import TIMELINE, Manifest
@@ -52,7 +52,8 @@ def _write(usual: list[str]) -> None:
 
 def gather(named: list[Named]) -> tuple[list[Run], list[str]]:
     """The runs of reports, and a sentence for each that is left out; cached as long as the reports stay the same."""
-    return _gather(tuple((report, session.stamp(report.id)) for report in named))
+    with turns.of_pages.aside():
+        return _gather(tuple((report, session.stamp(report.id)) for report in named))
 
 
 @st.cache_data(show_spinner="Reading the reports of all ranks", max_entries=16)

@@ -5,12 +5,12 @@ from typing import Any
 import streamlit as st
 
 from app import session
-from app.selection import links, settled
+from app.selection import settled
 from app.timeline import component
+from app.views.timeline import beside
 from app.web import access
 from profiledb.errors import CatalogError
 from profiledb.report import marks
-from profiledb.report.catalog import TIMELINE
 from profiledb.selection import model
 
 _MOST_NS = 2**62
@@ -20,12 +20,10 @@ def page() -> None:
     """Draws the page."""
     manifest = session.report()
     chosen = model.parse(session.selected(manifest.id))
-    known = session.about(TIMELINE, without=manifest.id)
-    beside = session.named(links.WITH, known)[: links.MOST_BESIDE]
     component.show(
         component.Shown(
             manifest.id, manifest.name, (chosen.from_ns, chosen.to_ns), _marks(manifest.id), access.may_edit(),
-            [(one, known[one].name) for one in beside],
+            beside.choose(manifest),
         ),
         _select, _mark,
     )  # fmt: skip

@@ -1,13 +1,18 @@
 """Several reports below each other: each lane is where its report says, moved by what aligns them."""
 
+import math
 import re
+from typing import Any
 
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 from playwright.sync_api import Page, expect
 
 from profiledb.report.library import Library
 from tests.e2e.timeline.timeline_page import RANKS, TimelinePage, at, kernels, needed
 
 pytestmark = needed
+SHIFT = 40_000_000
+"""ns by which the second report is moved by hand."""
 
 
 def test_ranks_are_aligned_by_a_collective_or_by_the_clock(page: Page, address: str, library: Library) -> None:
@@ -56,3 +61,57 @@ def _lanes_are_where_they_belong(shown: TimelinePage, second: TimelinePage, libr
     items = [(one["start"] - shift, one["end"] - shift) for one in shown.settled().ask("items", lane["id"])]
     assert middle in items
     assert set(items) <= set(events)
+
+
+def test_minimap_hits_and_traces_are_those_of_every_report(page: Page, address: str, library: Library) -> None:
+    first, second = (at(page, address, library, rank) for rank in RANKS)
+    first.open()
+    page.get_by_role("button", name="Put a report below").click()
+    page.get_by_role("combobox", name="Reports below this one").fill(RANKS[1])
+    page.get_by_role("option", name=re.compile(RANKS[1])).click()
+    page.wait_for_url(re.compile(f"with={second.report}"))
+    first.until("s.shifts.length === 2")
+    first.settled()
+    page.keyboard.press("Escape")
+    page.get_by_label("Reports are aligned by").select_option("hand")
+    page.get_by_label(re.compile("^Shift of")).fill(str(SHIFT))
+    page.keyboard.press("Tab")
+    first.until(f"s.shifts[1] === {SHIFT}")
+    first.settled()
+    for at_place, rank in enumerate((first, second)):
+        _busy_is_drawn(first, at_place, rank.told("lanes"))
+    page.get_by_label("Search names of events").fill("nccl")
+    first.until("s.hits > 0")
+    assert first.ask("density") == [rank.told("search?q=nccl&how=part")["density"] for rank in (first, second)]
+    _its_trace_is_saved(first, second)
+
+
+def _busy_is_drawn(shown: TimelinePage, place: int, told: dict[str, Any]) -> None:
+    """The shares of a report add up to the time in which its streams ran something; the busiest part is drawn high."""
+    shares, now = shown.ask("busy")[place], shown.state
+    bin_ns = 2 ** math.ceil(math.log2(told["end_ns"] / len(shares)))
+    busy = [one["busy_ns"] for one in told["lanes"] if one["kind"] == "stream"]
+    assert max(busy) * 0.99 <= sum(shares) * bin_ns <= sum(busy) * 1.01
+    room = 0.02 * now["end"]
+    busiest = max(range(len(shares)), key=lambda at: shares[at])
+    x = (now["shifts"][place] + (busiest + 0.5) * bin_ns + room) / (now["end"] + 2 * room) * now["width"]
+    bottom = 17 * (place + 1)
+    assert shares[busiest] > 0.3
+    assert shown.ask("mapped", x, bottom - 4) != shown.ask("mapped", 3, bottom - 4)
+
+
+def _its_trace_is_saved(shown: TimelinePage, second: TimelinePage) -> None:
+    """The trace of the report below holds what ran in the area in its own time."""
+    low = second.told("lanes")["end_ns"] // 2
+    high = low + 5_000_000
+    shown.page.goto(f"{shown.page.url}&area={low + SHIFT}~{high + SHIFT}")
+    shown.settled()
+    with shown.page.expect_download() as found:
+        shown.page.get_by_role("button", name=re.compile("^Save this time of .*rank1")).click()
+    assert found.value.suggested_filename == f"{RANKS[1]}.sqlite.pftrace"
+    url = f"{second.address}/_warpdeck/timeline/{second.report}/trace?from={low}&to={high}"
+    own = second.page.request.get(url).body()
+    assert found.value.path().read_bytes() == own
+    trace = Trace()
+    trace.ParseFromString(own)
+    assert any(packet.track_event.type == TrackEvent.TYPE_SLICE_BEGIN for packet in trace.packet)

@@ -1,8 +1,9 @@
 """Answers of all sessions: worked out once, each a frame of its own, bounded by bytes."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import duckdb
@@ -144,3 +145,19 @@ def test_memory_is_bounded_by_bytes(library: Library, report_id: str) -> None:
         answers.answer(library, one)
         assert answers.bytes <= 3 * roomy.bytes
     assert list(answers._entries) == [one.key(library) for one in every[-3:]]
+
+
+def test_only_what_is_not_in_memory_is_waited_for_aside(library: Library, report_id: str) -> None:
+    times = []
+
+    @contextmanager
+    def aside() -> Iterator[None]:
+        times.append("asked")
+        yield
+        times.append("answered")
+
+    answers = Answers(aside=aside)
+    answers.answer(library, asked(library, report_id))
+    assert times == ["asked", "answered"]
+    answers.answer(library, asked(library, report_id))
+    assert times == ["asked", "answered"]
