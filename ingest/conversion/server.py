@@ -25,8 +25,8 @@ PLAIN, ARRAYS, PREPARE = b"plain", b"arrays", b"prepare"
 _MODULES = ("ingest.conversion.job", "ingest.formats.nsys_report", "ingest.formats.nsys_sqlite",
             "ingest.formats.nsys_parquet", "ingest.formats.torch_trace", "ingest.formats.ncu_csv", "psutil",
             "sqlite3")  # fmt: skip
-_ARRAYS = ("pyarrow.parquet", "ingest.torch.load", "ingest.formats.ncu_report", "ingest.ncu.pages", "ingest.ncu.tables",
-           "ncu_report")  # fmt: skip
+_ARRAYS = ("pandas", "pyarrow.parquet", "ingest.torch.load", "ingest.formats.ncu_report", "ingest.ncu.pages",
+           "ingest.ncu.tables", "ncu_report")  # fmt: skip
 
 
 def main() -> int:
