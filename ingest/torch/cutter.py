@@ -181,8 +181,9 @@ def _scan(data: bytes, at: int) -> _Scan:
     strays = np.flatnonzero(depth < 0)
     stray = -1
     if len(strays):
-        stray = int(places[strays[0]]) + at
-        places, opens, marks, depth = (part[: strays[0]] for part in (places, opens, marks, depth))
+        before = int(strays[0])
+        stray = int(places[before]) + at
+        places, opens, marks, depth = places[:before], opens[:before], marks[:before], depth[:before]
     first, last = opens & (depth == 1), ~opens & (depth == 0)
     starts, ends = places[first] + at, places[last] + at + 1
     spoiled = np.flatnonzero(marks[last] - marks[first][: len(ends)] != _CLOSE[0] - _OPEN[0])

@@ -49,3 +49,11 @@ FROM numbered_operator LEFT JOIN forward_of USING (range_id)
 LEFT JOIN text_of AS d ON d.id = dims LEFT JOIN text_of AS t ON t.id = types LEFT JOIN text_of AS s ON s.id = strides
 LEFT JOIN text_of AS v ON v.id = "values" LEFT JOIN text_of AS k ON k.id = stack
 LEFT JOIN text_of AS b ON b.id = backend LEFT JOIN text_of AS h ON h.id = kernel_hash;
+
+-- Nothing needs these any more; what launches operations is written next.
+DROP TABLE temp.numbered_operator;
+DROP TABLE temp.arrow;
+DROP TABLE temp.forward_of;
+DROP TABLE temp.numbered_range;
+DROP TABLE temp.trace_python;
+DROP TABLE temp.trace_memory;

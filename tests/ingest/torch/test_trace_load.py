@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Ingest, Library
+from profiledb.report.library import Library
+from tests.conftest import Ingest
 from tests.support.bounded import Query, converted, notes
 
 ZERO = 1_700_000_000_000_000_500
