@@ -3,7 +3,7 @@
 CREATE OR REPLACE TEMP MACRO text_id(t) AS CASE WHEN t IS NOT NULL THEN hash(t) END;
 CREATE OR REPLACE TEMP MACRO thread_id(p, t) AS hash(coalesce(p, ''), coalesce(t, ''));
 
--- Decimal microseconds, as a text, in ns. Digits are moved, not multiplied: to cast to a decimal of 128 bits takes 40 us.
+-- Decimal microseconds, as a text, in ns. Digits are moved, not multiplied: a cast to 128 bits takes 40 us.
 CREATE OR REPLACE TEMP MACRO ns_of(t) AS CASE
     WHEN regexp_full_match(t, '\d{1,16}\.\d{3}') THEN TRY_CAST(replace(t, '.', '') AS BIGINT)
     WHEN regexp_full_match(t, '\d{1,16}') THEN TRY_CAST(t || '000' AS BIGINT)
@@ -11,9 +11,9 @@ CREATE OR REPLACE TEMP MACRO ns_of(t) AS CASE
         + (rpad(split_part(t, '.', 2)[:4], 4, '0')::INTEGER + 5) // 10
 END;
 
--- A time of an event in ns, of the text that seems to be it and the number that the parser made of it: microseconds since
--- 1970 with decimals are exact in the text only. Where both are not the same number, the text is of another key, or has
--- an exponent. NULL where it cannot be a time.
+-- A time of an event in ns, of the text that seems to be it and the number that the parser made of it: microseconds
+-- since 1970 with decimals are exact in the text only. Where both are not the same number, the text is of another key,
+-- or has an exponent. NULL where it cannot be a time.
 CREATE OR REPLACE TEMP MACRO time_of(t, parsed) AS CASE
     WHEN NOT parsed BETWEEN 0 AND 2305843009213693 THEN NULL
     WHEN TRY_CAST(t AS DOUBLE) = parsed AND ns_of(t) IS NOT NULL THEN ns_of(t)

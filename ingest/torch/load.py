@@ -22,7 +22,7 @@ TORCH, CHROME = "PyTorch profiler", "Chrome trace"
 _OF_TORCH = ("operator", "kernel", "memcpy", "memset", "runtime", "driver", "python")
 _MAIN_PROCESS = """
     SELECT global_pid FROM (
-        SELECT global_pid, 1 AS weight FROM trace_call JOIN thread_of USING (thread)
+        SELECT global_pid, 1 AS weight FROM numbered_call JOIN thread_of USING (thread)
         UNION ALL SELECT global_pid, 0 FROM thread_of
     ) GROUP BY global_pid ORDER BY sum(weight) DESC, global_pid LIMIT 1
 """

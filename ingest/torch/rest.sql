@@ -1,6 +1,6 @@
 -- What of a trace follows from nothing else; written together with what is derived.
 INSERT INTO string SELECT string_id, text FROM text_of WHERE id IN (
-    SELECT name FROM trace_call UNION SELECT name FROM trace_overhead UNION SELECT name FROM trace_python
+    SELECT name FROM numbered_call UNION SELECT name FROM trace_overhead UNION SELECT name FROM trace_python
     UNION SELECT dims FROM trace_operator UNION SELECT types FROM trace_operator
     UNION SELECT strides FROM trace_operator UNION SELECT "values" FROM trace_operator
     UNION SELECT stack FROM trace_operator
@@ -19,14 +19,14 @@ FROM kernel_of CROSS JOIN (SELECT greatest(256, 16_000_000 // count(*)) AS most 
 JOIN text_of ON text_of.id = kernel_of.name;
 
 INSERT INTO launch_estimate BY NAME
-SELECT number AS kernel_id, CASE WHEN isfinite(blocks_per_sm) THEN blocks_per_sm END AS blocks_per_sm,
+SELECT id AS kernel_id, CASE WHEN isfinite(blocks_per_sm) THEN blocks_per_sm END AS blocks_per_sm,
     CASE WHEN isfinite(warps_per_sm) THEN warps_per_sm END AS warps_per_sm,
     CASE WHEN isfinite(occupancy_pct) THEN nullif(occupancy_pct, 0) END AS occupancy_pct, shared_bytes
-FROM trace_operation
+FROM numbered_operation
 WHERE kind = 'kernel' AND (blocks_per_sm IS NOT NULL OR warps_per_sm IS NOT NULL OR shared_bytes IS NOT NULL);
 
 INSERT INTO sync BY NAME
-SELECT number AS sync_id, on_clock(start_ns) AS start_ns, on_clock(end_ns) AS end_ns, device_id, context_id,
+SELECT id AS sync_id, on_clock(start_ns) AS start_ns, on_clock(end_ns) AS end_ns, device_id, context_id,
     CASE WHEN stream_id >= 0 THEN stream_id END AS stream_id, correlation_id, global_pid,
     CASE WHEN sync_kind ILIKE 'event%sync%' THEN 1 WHEN sync_kind ILIKE 'stream wait%' THEN 2
         WHEN sync_kind ILIKE 'stream sync%' THEN 3 WHEN sync_kind ILIKE 'context sync%' THEN 4 END AS sync_type,
@@ -57,6 +57,6 @@ SELECT number AS event_id, on_clock(time_ns) AS time_ns, global_tid, kind, devic
 FROM trace_memory JOIN thread_of USING (thread);
 
 INSERT INTO collective BY NAME
-SELECT range_id, CASE WHEN is_kernel THEN trace_collective.number END AS kernel_id,
-    trace_collective.* EXCLUDE (number, is_kernel)
-FROM trace_collective LEFT JOIN numbered_range USING (number);
+SELECT range_id, CASE WHEN is_kernel THEN id END AS kernel_id, trace_collective.* EXCLUDE (number, is_kernel)
+FROM trace_collective LEFT JOIN numbered_range USING (number)
+LEFT JOIN (SELECT number, id FROM numbered_operation WHERE kind = 'kernel') USING (number);
