@@ -1,0 +1,1 @@
+"""What changes over the reports of a series."""
