@@ -14,7 +14,7 @@ from typing import IO
 
 from profiledb.errors import ConversionError
 
-BLOCK = 16 << 20
+BLOCK = 8 << 20
 """Bytes of a block at most."""
 UNPACKED_BYTES = 32 << 30
 """Bytes of a trace at most: what grows past it is no trace but a bomb."""
