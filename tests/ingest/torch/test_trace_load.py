@@ -228,3 +228,21 @@ def test_what_is_left_out_is_told(query: Query) -> None:
     told = notes(query)
     assert "1 counter event is not read (ph C)." in told
     assert any("1 GPU annotation is not read" in note for note in told)
+
+
+def test_facts_that_are_odd(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    """AMD counts architectures in the fields of compute capabilities; numbers and lists may be anything."""
+    amd = {**HEAD["deviceProperties"][0], "name": "AMD Radeon Graphics", "warpSize": 64}  # type: ignore[index]
+    odd = [amd, {"id": "x"}, 5, {"id": 1, "name": ["a"], "numSms": 1e400, "warpSize": 0, "totalGlobalMem": -(2**70)}]
+    run = {"rank": "1", "world_size": 2.5, "pg_config": [7, {"pg_name": 3}], "backend": None}
+    clock = {"baseTimeNanoseconds": 2**62, "cuda_driver_version": True, "record_shapes": [1]}
+    (inbox / "amd.json").write_text(text(EVENTS[:1], deviceProperties=odd, distributedInfo=run, **clock))
+    query = converted(ingest, inbox, empty_library, "amd.json")
+    columns = "gpu_id, name, compute_capability, max_warps_per_sm, sm_count, memory_bytes"
+    assert query(f"SELECT {columns} FROM gpu ORDER BY 1") == [
+        (0, "AMD Radeon Graphics", None, 32, 132, 150_000),
+        (1, None, None, None, None, None),
+    ]
+    assert query("SELECT captured_at, cuda_version FROM report") == [(None, None)]
+    assert query("SELECT rank, world_size, backend FROM distributed") == [(1, 2, None)]
+    assert query("SELECT name FROM process_group") == [("3",)]
