@@ -12,7 +12,8 @@ _KERNELS = ("kernel", "graph_launch")
 _GPU = (*_KERNELS, "memop")
 _WORK = (*_GPU, "api_call", "range")
 _OVER_TIME = (
-    "gpu_metric", "memory_event", "sync", "osrt_call", "mpi_call", "openacc_event", "sched_event", "cpu_sample",
+    "gpu_metric", "memory_event", "sync", "osrt_call", "mpi_call", "openacc_event", "openmp_event",
+    "sched_event", "cpu_sample",
 )  # fmt: skip
 
 GPU, PROGRAM, COMPARE, SPECIAL = "GPU", "Program", "Compare", "Special"
@@ -110,7 +111,7 @@ VIEWS = (
     ),
     View(
         "host", "Host", PROGRAM, TIMELINE, ":material/developer_board:", "host/page.py",
-        tables=("cpu_sample", "python_sample", "sched_event", "osrt_call"),
+        tables=("cpu_sample", "python_sample", "sched_event", "osrt_call", "openmp_event"),
         lack="no CPU samples, scheduling or OS calls",
     ),
     View(

@@ -27,6 +27,17 @@ NCU_PLACES = (
     "/usr/local/cuda*/bin/ncu",
     "/opt/nsight/bin/ncu",
 )
+IMPORTER = "QdstrmImporter"
+"""What makes reports of raw capture data; it comes with the host part of Nsight Systems."""
+IMPORTER_PLACES = (
+    f"/opt/nvidia/nsight-systems/*/host-linux-*/{IMPORTER}",
+    f"/opt/nvidia/nsight-compute/*/host/linux-desktop-*/{IMPORTER}",
+    f"/usr/lib/nsight-systems/host-linux-*/{IMPORTER}",
+    f"/usr/lib/*/nsight-systems/host-linux-*/{IMPORTER}",
+    f"/usr/local/cuda*/nsight-systems-*/host-linux-*/{IMPORTER}",
+)
+_BESIDE = (f"host-linux-*/{IMPORTER}", f"root/usr/lib/nsight-systems/host-linux-*/{IMPORTER}")
+"""Where it lies below a folder around nsys."""
 _time_s = 600.0
 _VERSION = re.compile(r"(\d{4})\.(\d+)\.(\d+)(?:\.(\d+))?")
 
@@ -124,6 +135,19 @@ def find_nsys() -> Tool | None:
 def find_ncu() -> Tool | None:
     """The newest ncu of this machine; the setting WARPDECK_NCU decides alone where it is set."""
     return _find("ncu", config.load().ncu, NCU_PLACES)
+
+
+def find_importers() -> list[Tool]:
+    """The importers of raw capture data: beside nsys, and where no setting names an nsys, those of the machine."""
+    setting = config.load().nsys
+    if setting.lower() in ("off", "none"):
+        return []
+    programs = [Path(setting)] if setting else _candidates("nsys", NSYS_PLACES)
+    folders = [folder for path in programs for folder in path.resolve().parents[:3] if len(folder.parts) > 1]
+    found = [path for folder in folders for pattern in _BESIDE for path in sorted(folder.glob(pattern))]
+    places = [] if setting else _candidates(IMPORTER, IMPORTER_PLACES)
+    probed = [_probe(IMPORTER, path, _stamp(path)) for path in dict.fromkeys([*found, *places])]
+    return [tool for tool in probed if tool]
 
 
 def _find(name: str, setting: str, places: tuple[str, ...]) -> Tool | None:

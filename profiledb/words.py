@@ -56,7 +56,7 @@ def flops(flops_per_s: Any, *, digits: bool = True) -> str:
 def count(n: Any) -> str:
     """A whole number with separators: ``12,345``."""
     value = number(n)
-    return MISSING if value is None else f"{round(value):,}"
+    return MISSING if value is None else _minus(f"{round(value):,}")
 
 
 def counted(n: Any, noun: str) -> str:
@@ -75,7 +75,7 @@ def percent(x: Any) -> str:
 
 def _decimals(value: float) -> str:
     digits = 1 if abs(value) < 999.95 else 0
-    return f"{rounded(value, digits):,.{digits}f}"
+    return _minus(f"{rounded(value, digits):,.{digits}f}")
 
 
 def significant(x: Any) -> str:
@@ -87,7 +87,7 @@ def significant(x: Any) -> str:
         return "0"
     digits = max(0, 2 - math.floor(math.log10(abs(value)) + 0.0002))  # 9.996 rounds to 10.0
     shown = rounded(value, min(digits, _MOST_DIGITS))
-    return f"{shown:,.{digits}f}" if digits <= _MOST_DIGITS else f"{value:.3g}"
+    return _minus(f"{shown:,.{digits}f}" if digits <= _MOST_DIGITS else f"{value:.3g}")
 
 
 def rounded(value: float, digits: int) -> float:
@@ -176,7 +176,12 @@ def _scaled(value: Any, units: tuple[tuple[str, float], ...]) -> str:
         return MISSING
     name, size = unit_for(amount, units)
     if size == 1 and amount == round(amount):
-        return f"{amount + 0.0:.0f} {name}"
+        return _minus(f"{amount + 0.0:.0f} {name}")
     shown = amount / size
     digits = 2 if abs(shown) < 9.995 else 1 if abs(shown) < 99.95 else 0
-    return f"{rounded(shown, digits):,.{digits}f} {name}"
+    return _minus(f"{rounded(shown, digits):,.{digits}f} {name}")
+
+
+def _minus(text: str) -> str:
+    """A number with a true minus in front, as charts write it, instead of a hyphen."""
+    return f"−{text[1:]}" if text.startswith("-") else text

@@ -1,15 +1,17 @@
 """What several test modules need: the real converters, a library of every report there is, and a way to ingest."""
 
 import fcntl
+import gc
 import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -52,6 +54,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     needs.pytest_collection_modifyitems(items)
     groups.pytest_collection_modifyitems(items)
     sweep.pytest_collection_modifyitems(config, items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """What thousands of tests are collected into stays: no collection of garbage looks at it, then or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def reports_of(folder: Path) -> list[Path]:

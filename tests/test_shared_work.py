@@ -57,7 +57,7 @@ def test_cases(case): pass
 def collected(folder: Path, day: str, *argv: str) -> set[str]:
     """The tests that a run of that day takes."""
     command = [sys.executable, "-m", "pytest", "-p", "tests.support.sweep", "--collect-only", "-q", *argv]
-    environment = os.environ | {sweep.VARIABLE: day, "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {sweep.VARIABLE: day, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return set(re.findall(r"::(\S+)", done.stdout))
 
@@ -71,6 +71,24 @@ def test_tests_of_a_module_have_their_turn_together(tmp_path: Path) -> None:
     assert len(first) == len(second) == 3
     assert (first | second, first & second) == (every, {"test_always"})
     assert collected(tmp_path, "738000", "test_made.py") == every, "a module that is asked for by its name"
+
+
+def test_the_list_names_tests_that_there_are() -> None:
+    for module, (parts, tests) in sweep.turns().items():
+        defined = set(re.findall(r"^def (test_\w+)", (ROOT / module).read_text(encoding="utf-8"), re.MULTILINE))
+        assert (module, tests - defined) == (module, set())
+        assert (module, parts % 7 > 0, parts > 1) == (module, True, True)
+
+
+def test_a_listed_test_has_its_turn(tmp_path: Path) -> None:
+    module, (parts, tests) = next(iter(sweep.turns().items()))
+    (tmp_path / module).parent.mkdir(parents=True)
+    (tmp_path / module).write_text("".join(f"def {name}(): pass\n" for name in ("test_always", *sorted(tests))))
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = sweep: x\n")
+    days = [collected(tmp_path, str(738_000 + day)) for day in range(parts)]
+    assert set().union(*days) == {"test_always", *tests}
+    assert set.intersection(*days) == {"test_always"}
+    assert collected(tmp_path, "738000", module) == collected(tmp_path, "all") == {"test_always", *tests}
 
 
 def test_the_same_files_are_taken_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ def show(report_id: str) -> None:
             st.code(fmt.visible(facts["command"]), language=None, wrap_lines=True)
     gpus = fmt.number(facts["gpus"]) or 0
     parts = [
-        f"{fmt.count(gpus)} GPUs: {facts['gpu_names']}" if gpus > 1 else None,
+        f"GPUs: {facts['gpu_list']}" if gpus > 1 else None,
         _named("driver", facts["driver_version"]),
         _named("CUDA", facts["cuda_version"]),
         facts["os"],

@@ -27,7 +27,7 @@ NEUTRAL = {"light": "#8A929E", "dark": "#8B95A3"}
 GROUND: dict[Theme, str] = {"light": "#ffffff", "dark": "#13161b"}
 """The page's, as config.toml has it."""
 FONT_PX = 12
-_TEXT = {"light": "rgba(49, 51, 63, 0.85)", "dark": "rgba(250, 250, 250, 0.85)"}
+TEXT = {"light": "rgba(49, 51, 63, 0.85)", "dark": "rgba(250, 250, 250, 0.85)"}
 _MUTED = {"light": "rgba(49, 51, 63, 0.14)", "dark": "rgba(250, 250, 250, 0.16)"}
 _LABEL_SHARE_PCT = 7.0
 
@@ -238,10 +238,10 @@ def frame(
         plot_bgcolor="rgba(0, 0, 0, 0)",
         showlegend=False,
         dragmode=False,
-        font={"size": FONT_PX, "color": _TEXT[theme]},
+        font={"size": FONT_PX, "color": TEXT[theme]},
         hoverlabel={"align": "left"},
     )
-    font = {"size": FONT_PX, "color": _TEXT[theme]}  # else Streamlit's template makes words of axes too pale to read
+    font = {"size": FONT_PX, "color": TEXT[theme]}  # else Streamlit's template makes words of axes too pale to read
     small: dict[str, Any] = {"tickfont": font, "fixedrange": True, "zeroline": False}
     small |= {"ticks": "outside", "ticklen": 5, "tickcolor": "rgba(0, 0, 0, 0)"}  # a little air before the labels
     figure.update_xaxes(**small, showgrid=False, tickangle=0, title={"font": font, "standoff": 6})

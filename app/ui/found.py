@@ -47,7 +47,7 @@ def findings(manifest: Manifest, params: Mapping[str, Any] | None = None) -> lis
 
 def fires(manifest: Manifest) -> list[Finding]:
     """Those that fire and cost time, the costliest first."""
-    return [one for one in findings(manifest) if one.verdict == "fires" and not one.rule.weight]
+    return judge.costly(findings(manifest))
 
 
 def known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:

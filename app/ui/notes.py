@@ -8,7 +8,6 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import page
-from profiledb.query import captures
 
 OURS = "warpdeck"
 ICONS = {"error": ":material/error:", "warning": ":material/warning:"}
@@ -61,7 +60,7 @@ def lacks(report_id: str, told: str = "") -> None:
         for capture in missing:
             shows = f"**{fmt.plain(capture.title)}**: {fmt.plain(capture.use)}."
             if not capture.flag:
-                st.markdown(f"{shows} {captures.RECORDED_NONE}")
+                st.markdown(f"{shows} {capture.none}")
                 continue
             st.markdown(f"{shows} To record this, run:")
             st.code(capture.flag, language=None)

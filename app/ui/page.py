@@ -67,7 +67,7 @@ def not_captured(error: NotCapturedError) -> None:
         if told := f"{use} {fmt.plain(error.why)}".strip():
             st.markdown(told)
         if error.command:
-            st.markdown("To record it, run:")
+            st.markdown("To record this, run:")
             st.code(error.command, language=None)
 
 

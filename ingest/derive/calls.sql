@@ -4,3 +4,4 @@ SELECT staged_api_call.*, thread_range, process_range FROM staged_api_call LEFT 
 
 INSERT INTO osrt_call BY NAME FROM staged_osrt_call;
 INSERT INTO mpi_call BY NAME FROM staged_mpi_call;
+INSERT INTO openmp_event BY NAME FROM staged_openmp_event;

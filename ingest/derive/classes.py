@@ -18,7 +18,7 @@ def classify(db: duckdb.DuckDBPyConnection) -> None:
         FROM ncu_launch
         WHERE kernel IS NOT NULL GROUP BY kernel
     """)
-    rule = classes.case_sql("demangled", classes.load(config.load().classes))
+    rule = classes.case_sql("demangled", classes.load(config.load().classes), "SELECT demangled FROM kernel_name")
     db.execute(f"UPDATE kernel_name SET class = {rule}")
 
 

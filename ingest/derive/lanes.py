@@ -11,7 +11,7 @@ MOST = 3_000_000
 FEWEST = 8
 """Lanes that each thread gets, however much is looked up in them."""
 
-CALLS = ("staged_api_call", "staged_osrt_call")
+CALLS = ("staged_api_call", "staged_osrt_call", "staged_openmp_event")
 _BATCH = 100_000
 
 

@@ -33,6 +33,7 @@ FROM (
     UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM osrt_call
     UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM mpi_call
     UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM openacc_event
+    UNION ALL SELECT DISTINCT global_tid, NULL, NULL FROM openmp_event
 )
 WHERE global_tid IS NOT NULL
 GROUP BY global_tid;

@@ -7,7 +7,7 @@ from profiledb.report.schema import quote
 
 INTERVALS = (
     *("kernel", "memop", "api_call", "range", "sync", "osrt_call", "mpi_call", "graph_launch"),
-    *("openacc_event", "um_gpu_page_fault", "profiler_overhead", "python_call"),
+    *("openacc_event", "openmp_event", "um_gpu_page_fault", "profiler_overhead", "python_call"),
 )
 """Tables of things that last: none may end before it begins."""
 

@@ -8,6 +8,7 @@ of rows are read where they lie and written once, complete. Columns that a view 
 - api_call: call_id, start_ns, end_ns, global_tid, correlation_id
 - kernel, memop, graph_launch: correlation_id, global_pid
 - osrt_call, mpi_call: call_id, start_ns, end_ns, global_tid
+- openmp_event: event_id, start_ns, end_ns, global_tid
 - thread: global_tid, name, priority
 
 Ids are unique and count from 1 in the order of the file. An operation belongs to the call of its process with its
@@ -31,6 +32,7 @@ DERIVED = {
     "graph_launch": _OF_OPERATION,
     "osrt_call": frozenset({"thread_range"}),
     "mpi_call": frozenset({"thread_range"}),
+    "openmp_event": frozenset({"thread_range"}),
     "thread": frozenset({"global_pid", "pid", "tid"}),
 }
 """Tables that are staged, and of each the columns that are derived."""

@@ -7,8 +7,8 @@ from profiledb.errors import ConversionError
 _KNOWN = (
     (
         ".qdstrm",
-        "is raw capture data that nsys did not finish",
-        "Import it with QdstrmImporter, then drop the .nsys-rep.",
+        "does not start like raw capture data of Nsight Systems",
+        "Copy it again from its source, or import it with QdstrmImporter and drop the .nsys-rep.",
     ),
     (".nsys-rep", "does not start like an Nsight Systems report", "Copy it again from its source."),
     (".qdrep", "does not start like an Nsight Systems report", "Copy it again from its source."),
@@ -30,6 +30,6 @@ def error(path: Path) -> ConversionError:
             return ConversionError(f"{path.name} {problem}.", hint=hint)
     return ConversionError(
         f"Warpdeck cannot read {path.name}: it is not a known report format.",
-        hint="Drop .nsys-rep, .qdrep, an nsys export (.sqlite or parquetdir), .ncu-rep, the text of ncu --csv, or"
-        " a trace of the PyTorch profiler.",
+        hint="Drop .nsys-rep, .qdrep, .qdstrm, an nsys export (.sqlite or parquetdir), .ncu-rep, the text of ncu --csv,"
+        " or a trace of the PyTorch profiler.",
     )

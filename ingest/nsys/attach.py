@@ -6,7 +6,7 @@ from functools import cache
 
 import duckdb
 
-from ingest.nsys import redact
+from ingest.nsys import openmp, redact
 from ingest.nsys.source import CUT, LARGEST, LATEST, LONGEST, PLAIN, SIZES, TIMES, Facts, Source
 from profiledb.report.schema import identifier, quote, read_sql
 
@@ -30,6 +30,8 @@ def attach(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> dict[str
     present: dict[str, dict[str, str]] = {}
     made = []
     for name, types in wanted().items():
+        if name in openmp.TABLES and name not in reads:
+            continue  # eighteen that hardly any export has: openmp.stage asks for those that are there
         target = f"src.{identifier(name)}"
         if name not in reads or name in facts:
             empty = ", ".join(f"{identifier(column)} {type_}" for column, type_ in types.items())
@@ -57,7 +59,8 @@ def _insert_facts(db: duckdb.DuckDBPyConnection, target: str, rows: Facts) -> No
 def wanted() -> dict[str, dict[str, str]]:
     """Tables and columns of nsys exports that load.sql reads, with the types it wants, by name."""
     declared = _TABLE.findall(read_sql("export.sql", "ingest.nsys"))
-    return {table: dict(sorted(_COLUMN.findall(body))) for table, body in sorted(declared)}
+    tables = {table: dict(sorted(_COLUMN.findall(body))) for table, body in declared}
+    return dict(sorted((tables | openmp.TABLES).items()))
 
 
 def columns(db: duckdb.DuckDBPyConnection, read: str) -> dict[str, str]:

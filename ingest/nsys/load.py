@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 import duckdb
 
 from ingest.derive import complete, stage
-from ingest.nsys import damaged, lookups, metrics, notes, payload, python_stacks, ranges, redact, rest
+from ingest.nsys import damaged, guard, lookups, metrics, notes, openmp, payload, python_stacks, ranges, redact, rest
 from ingest.nsys.attach import attach, wanted
 from ingest.nsys.source import Source
 from profiledb.report.schema import read_sql
@@ -47,7 +47,9 @@ def _load(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
         python_stacks.decode(db, sources)
         ranges.stage(db)
         db.execute(read_sql("stage.sql", "ingest.nsys"))
+        openmp.stage(db, present)
         complete(db, names=lambda: _write_names(db, present), rest=lambda: _write_rest(db, sources, present))
+        guard.check(db, present)
         notes.graphs(db)
         notes.texts(db)
     finally:

@@ -36,10 +36,11 @@ ERROR = "error"
 
 _WINDOW = {
     True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns FROM ncu_launch",
-    False: "SELECT sum(end_ns - start_ns)::BIGINT AS ns, (SELECT start_ns FROM capture_window) AS begin_ns"
-    " FROM selected_active",
+    False: "SELECT CASE WHEN EXISTS (FROM busy) THEN (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_active)"
+    " ELSE duration_ns END AS ns, start_ns AS begin_ns FROM capture_window",
 }
-"""The time of which savings are a share, and the begin of the capture, ns, in a Compute report and in a timeline."""
+"""The time of which savings are a share, and the begin of the capture, ns, in a Compute report and in a timeline; where
+no GPU worked that time is the capture."""
 
 
 @dataclass(frozen=True)

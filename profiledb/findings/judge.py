@@ -25,7 +25,8 @@ class Finding:
     """What a rule says of a selection.
 
     ``value`` and ``threshold`` are in the unit of the rule; ``saving_ns`` is an upper bound, ``saving_pct`` its share
-    of the time from the first to the last operation, over all GPUs. Savings overlap: nobody adds them up.
+    of the time from the first to the last operation, over all GPUs; of the capture where no GPU worked. Savings
+    overlap: nobody adds them up.
     ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it.
     """
 
@@ -64,6 +65,11 @@ def judge(library: Library, report: Manifest, params: Mapping[str, Any], rules: 
     asked = [rule for rule in rules if rule.subjects.intersection(report.subjects)]
     window, rows = bench.answers(library, report, model.parse(params), asked)
     return sorted((_finding(rule, rows[rule.name], window) for rule in asked), key=order)
+
+
+def costly(findings: Iterable[Finding]) -> list[Finding]:
+    """Those of some findings that fire and cost time, as they are ordered; what is a warning or a note is left out."""
+    return [one for one in findings if one.verdict == "fires" and not one.rule.weight]
 
 
 def order(finding: Finding) -> tuple[int, int, float, str]:

@@ -87,4 +87,5 @@ def _fires(finding: Finding) -> list[str]:
 
 
 def _lack(finding: Finding) -> str:
-    return f"{words.plain(finding.why)} Capture with: {words.code(finding.command)}" if finding.command else finding.why
+    why = words.sentence(finding.why)
+    return f"{why} Capture with: {words.code(finding.command)}" if finding.command else why

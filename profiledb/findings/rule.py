@@ -21,7 +21,7 @@ The query answers one row. ``value`` is compared with the threshold; it is NULL,
 nothing to judge, and ``unjudged`` may say why in a sentence. ``saving_ns`` is an upper bound of the time that mending
 it saves, on all GPUs of the selection together. ``evidence`` is a list of structs, the weightiest first, with any of
 the fields of ``EVIDENCE``. All other columns are facts for the sentences. Of several ``says`` the first is taken whose
-columns are all there.
+columns are all there, and of several ``clear``. ``{gaps} {gaps|gap|gaps}`` is a count and the word that goes with it.
 """
 
 import hashlib
@@ -71,8 +71,8 @@ _KEYS = (
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _MUST = ("title", "question", "unit", "fires", "says", "clear", "advice", "source", "param")
 _CAUSE = re.compile(r"^\[(?P<cause>[^\]]+)\] (?P<text>.+)$")
-PLACE = re.compile(r"\{(\w+)\}")
-"""A column in a sentence."""
+PLACE = re.compile(r"\{(?P<column>\w+)(?:\|(?P<one>[^{}|]+)\|(?P<many>[^{}|]+))?\}")
+"""A column in a sentence, or the word that goes with one of what it counts, and the word that goes with many."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,10 @@ def _check(rule: Rule) -> None:
             raise wrong(rule.name, f"has the {key} {value!r}, which is none of: {', '.join(filter(None, of))}")
     if "threshold" not in {param.name for param in rule.analysis.params}:
         raise wrong(rule.name, "has no parameter 'threshold'")
-    known = {column.name for column in rule.analysis.columns} | {"value", "threshold", "saving", "cause"}
-    for sentence in (*rule.says, *rule.clear):
-        if unknown := [column for column in PLACE.findall(sentence) if column not in known]:
-            raise wrong(rule.name, f"names a column {unknown[0]!r} that its header does not declare")
+    units = {column.name: column.unit for column in rule.analysis.columns}
+    units |= {"value": rule.unit, "threshold": rule.unit, "saving": "ns", "cause": "text"}
+    for place in (match for sentence in (*rule.says, *rule.clear) for match in PLACE.finditer(sentence)):
+        if place["column"] not in units:
+            raise wrong(rule.name, f"names a column {place['column']!r} that its header does not declare")
+        if place["one"] and units[place["column"]] != "count":
+            raise wrong(rule.name, f"has words for one and many of {place['column']!r}, which is no count")

@@ -1,5 +1,6 @@
 """Sentences of findings: the columns of a rule's row put into the sentences of its header."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,19 +19,21 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 }
 """How a value is written, by its unit; every other is text."""
 LONGEST_NAME = 80
+_BOUND = re.compile(r"\b(up to|at most|more than) <(?=0\.1 %)")
 
 
 def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
     """The sentence of a finding; ``name`` writes names from the report: as Markdown code, or as they are.
 
-    Of several sentences the first counts whose columns are all there.
+    Of several sentences the first counts whose columns are all there. A share too small for a digit is less than a
+    tenth of a percent, which as a bound is at most that.
     """
     if finding.verdict == "cannot_judge":
         return finding.why
     sentences = finding.rule.says if finding.verdict == "fires" else finding.rule.clear
-    fitting = [one for one in sentences if all(_has(finding, column) for column in PLACE.findall(one))]
+    fitting = [one for one in sentences if all(_has(finding, place["column"]) for place in PLACE.finditer(one))]
     text = fitting[0] if fitting else f"{finding.rule.title}: {{value}}."
-    return PLACE.sub(lambda match: _written(finding, match[1], name), text)
+    return _BOUND.sub(r"\1 ", PLACE.sub(lambda place: _written(finding, place, name), text))
 
 
 def plain(finding: Finding) -> str:
@@ -52,7 +55,10 @@ def _value(finding: Finding, column: str) -> Any:
     return own[column] if column in own else finding.facts.get(column)
 
 
-def _written(finding: Finding, column: str, name: Callable[[Any], str]) -> str:
+def _written(finding: Finding, place: re.Match[str], name: Callable[[Any], str]) -> str:
+    column = place["column"]
+    if place["one"]:
+        return place["one"] if round(_value(finding, column)) == 1 else place["many"]
     units = {one.name: one.unit for one in finding.rule.analysis.columns}
     units |= {"value": finding.rule.unit, "threshold": finding.rule.unit, "saving": "ns", "cause": "text"}
     value, unit = _value(finding, column), units[column]

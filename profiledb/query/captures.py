@@ -14,7 +14,7 @@ from profiledb.report.schema import quote
 class Capture:
     """Something that can be captured: the table it fills, its name for people, the flag, what it is good for.
 
-    The flag is empty where it was used, and nothing came of it.
+    The flag is empty where it was used, and nothing came of it; ``none`` says so.
     """
 
     table: str
@@ -22,6 +22,7 @@ class Capture:
     title: str
     flag: str
     use: str
+    none: str = "The capture asked for it, but nothing was recorded."
 
     @property
     def lack(self) -> str:
@@ -37,6 +38,7 @@ TRACED = {
     "range": "CAPTURE_EVENT_TYPE=NvtxEvents",
     "osrt_call": "CAPTURE_EVENT_TYPE=OSRuntime",
     "openacc_event": "CAPTURE_EVENT_TYPE=OpenACC",
+    "openmp_event": "CAPTURE_EVENT_TYPE=OpenMP",
     "memory_event": "PROCESS_0:COLLECT_GPU_MEMORY_USAGE=true",
     "um_cpu_page_fault": "PROCESS_0:COLLECT_UVM_CPU_PAGE_FAULTS=true",
     "um_gpu_page_fault": "PROCESS_0:COLLECT_UVM_GPU_PAGE_FAULTS=true",
@@ -44,7 +46,11 @@ TRACED = {
     "sched_event": "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE=true",
 }
 """The setting of a capture (name=value, as nsys writes it) that says that a table was asked for."""
-RECORDED_NONE = "The capture asked for it, but nothing was recorded."
+BY_ONE_TRACE = ("kernel", "memop", "api_call")
+"""Tables that one trace fills: what older versions of nsys do not write among the settings, their rows tell."""
+NO_COPIES = "CUDA was traced: no copies and no memsets in this capture."
+_OPENACC = r"_\d+_gpu(__red)?$"
+"""How NVIDIA's compilers name the kernels of OpenACC directives: function and line; those of OpenMP are others."""
 _PAGE_FAULTS = "nsys profile --trace=cuda --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"
 
 CAPTURES = (
@@ -79,6 +85,13 @@ CAPTURES = (
     Capture("sched_event", TIMELINE, "CPU scheduling", "nsys profile --cpuctxsw=process-tree", "when threads run"),
     Capture("mpi_call", TIMELINE, "MPI calls", "nsys profile --trace=cuda,nvtx,osrt,mpi", "messages between ranks"),
     Capture("openacc_event", TIMELINE, "OpenACC events", "nsys profile --trace=cuda,openacc", "time by directive"),
+    Capture(
+        "openmp_event",
+        TIMELINE,
+        "OpenMP events",
+        "nsys profile --trace=cuda,nvtx,osrt,openmp",
+        "how evenly threads share their work",
+    ),
     Capture("um_cpu_page_fault", TIMELINE, "CPU page faults", _PAGE_FAULTS, "unified memory that the CPU waits for"),
     Capture("um_gpu_page_fault", TIMELINE, "GPU page faults", _PAGE_FAULTS, "unified memory that the GPU waits for"),
     Capture("ncu_launch", LAUNCHES, "Profiled kernels", "ncu --set full -o report PROGRAM", "speed of light by kernel"),
@@ -118,6 +131,8 @@ def has_rows(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
 
 def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
     """Whether the settings of the capture say that what fills this table was traced."""
+    if table in BY_ONE_TRACE and any(has_rows(cursor, one) for one in BY_ONE_TRACE):
+        return True
     if table not in TRACED:
         return False
     asked = f"SELECT 1 FROM capture_setting WHERE concat(name, '=', value) = {quote(TRACED[table])} LIMIT 1"
@@ -129,24 +144,54 @@ def is_of_torch(cursor: duckdb.DuckDBPyConnection) -> bool:
     return cursor.execute("SELECT 1 FROM report WHERE kind = 'torch'").fetchone() is not None
 
 
+def is_wsl(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the report was captured under WSL2, whose drivers often do not report what runs on a GPU."""
+    found = "SELECT 1 FROM system_info WHERE name = 'SoftwareReleaseVersion' AND value ILIKE '%microsoft%' LIMIT 1"
+    return cursor.execute(found).fetchone() is not None
+
+
 def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
     """What a report lacks of what reports about the same have, in the order of importance."""
     if is_of_torch(cursor):
         return [one for one in OF_TORCH if not has_rows(cursor, one.table)]
     subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
     found = [one for one in CAPTURES if one.subject == subject and not has_rows(cursor, one.table)]
+    found = [one for one in found if one.table != "openmp_event" or _tells_openmp(cursor)]
     graphs = has_rows(cursor, "graph_launch")
     return [
         replace(one, flag=f"nsys profile {NODES}") if graphs and one.table == "kernel"
-        else replace(one, flag="") if was_asked_for(cursor, one.table)
+        else _asked(cursor, one) if was_asked_for(cursor, one.table)
         else one
         for one in found
+        if one.table != "openacc_event" or _uses_openacc(cursor)
     ]  # fmt: skip
+
+
+def _asked(cursor: duckdb.DuckDBPyConnection, one: Capture) -> Capture:
+    """What was asked for, and is not there; beside kernels, copies are none because nothing was copied."""
+    copied = one.table == "memop" and has_rows(cursor, "kernel")
+    return replace(one, flag="", none=NO_COPIES) if copied else replace(one, flag="")
+
+
+def _uses_openacc(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether kernels are those of OpenACC directives: nobody else is told to trace OpenACC."""
+    named = f"SELECT 1 FROM kernel_name WHERE regexp_matches(short, {quote(_OPENACC)}) LIMIT 1"
+    return cursor.execute(named).fetchone() is not None
+
+
+def _tells_openmp(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether OpenMP was asked for, or a library stands in call chains that tells tools about it; libgomp does not."""
+    seen = "SELECT 1 FROM string WHERE regexp_matches(value, '/lib(omp|iomp5)[^/]*[.]so') LIMIT 1"
+    return was_asked_for(cursor, "openmp_event") or cursor.execute(seen).fetchone() is not None
 
 
 NODES = "--cuda-graph-trace=node"
 """Option of nsys that shows what a CUDA graph runs, which by default is traced as a whole."""
 GPU_SIDE = ("kernel", "memop")
+_UNREPORTED = {
+    True: "WSL2 drivers often do not report it: profile on native Linux.",
+    False: "The program launched nothing, or the driver did not report it.",
+}
 OF_SIDECARS = {
     "timing": NotCapturedError(
         "No timings from the program in this report.",
@@ -168,7 +213,12 @@ OF_SIDECARS = {
 
 
 def how_to_capture(
-    table: str, *, calls_traced: bool = False, graphs_traced: bool = False, asked_for: bool = False
+    table: str,
+    *,
+    calls_traced: bool = False,
+    graphs_traced: bool = False,
+    asked_for: bool = False,
+    wsl: bool = False,
 ) -> NotCapturedError:
     """The answer to a question that needs a table which this report does not have.
 
@@ -177,6 +227,7 @@ def how_to_capture(
         calls_traced: whether CUDA calls were recorded, so that only the GPU's side of them is missing.
         graphs_traced: whether CUDA graphs were recorded as wholes.
         asked_for: whether the capture used the flag already, so that it is no advice.
+        wsl: whether it was captured under WSL2.
     """
     if graphs_traced and table in GPU_SIDE:
         return NotCapturedError(
@@ -186,14 +237,15 @@ def how_to_capture(
     if calls_traced and table in GPU_SIDE:
         return NotCapturedError(
             "No GPU activity was recorded, although CUDA calls were.",
-            why="WSL2 drivers often do not report it: profile on native Linux. CUDA calls are on the CUDA API page.",
+            why=f"{_UNREPORTED[wsl]} CUDA calls are on the CUDA API page.",
             tables=GPU_SIDE,
         )
     if table in OF_SIDECARS:
         return copy(OF_SIDECARS[table])
     for capture in CAPTURES:
         if capture.table == table and asked_for:
-            return NotCapturedError(capture.lack, why=RECORDED_NONE, use=capture.use, tables=(table,))
+            why = NO_COPIES if table == "memop" else capture.none
+            return NotCapturedError(capture.lack, why=why, use=capture.use, tables=(table,))
         if capture.table == table:
             return NotCapturedError(capture.lack, command=capture.flag, use=capture.use, tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")

@@ -27,4 +27,5 @@ def check(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, *, alone: bool 
                 calls_traced=not work and captures.has_rows(cursor, "api_call"),
                 graphs_traced=not work and captures.has_rows(cursor, "graph_launch"),
                 asked_for=captures.was_asked_for(cursor, tables[0]),
+                wsl=captures.is_wsl(cursor),
             )

@@ -17,7 +17,7 @@ from profiledb.report.schema import SCHEMA_VERSION
 
 __all__ = ["BROKEN", "Library"]
 
-_AGAIN = "Press Delete for it in the Library, then drop its source file again."
+_AGAIN = "Delete the report on the Library page, then drop its source file again."
 _WRONG_VALUE = (duckdb.ConversionException, duckdb.InvalidInputException)
 
 

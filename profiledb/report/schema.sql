@@ -261,6 +261,24 @@ CREATE TABLE openacc_event (
     kernel_name_id BIGINT              -- string: kernel, launches only
 );
 
+-- OpenMP events of the host, as the runtime reports them; of those that it did not close, nsys ends some with the session
+CREATE TABLE openmp_event (
+    event_id BIGINT,                   -- running number: kind after kind by name, each as exported
+    kind VARCHAR,                      -- table of the export: parallel, task, sync_region, mutex_wait, workshare ...
+    start_ns BIGINT,                   -- begin on the host, ns
+    end_ns BIGINT,                     -- end on the host, ns
+    global_tid BIGINT,                 -- thread
+    thread_range BIGINT,               -- range.pre of the innermost range around its begin on its own thread
+    name_id BIGINT,                    -- string: event, for example Implicit Barrier
+    event_kind INTEGER,                -- enum OPENMP_EVENT_KIND
+    detail BIGINT,                     -- enum of the kind: OPENMP_SYNC_REGION, _TASK_FLAG, _WORK, _MUTEX, _THREAD ...
+    parallel_id BIGINT,                -- parallel region of the process that it belongs to; 0 or NULL where not known
+    task_id BIGINT,                    -- task that it belongs to, or that was created
+    parent_task_id BIGINT,             -- task that created it
+    wait_id BIGINT,                    -- lock or critical section, where one is waited for or held
+    amount BIGINT                      -- iterations or other units of the work, where it is shared
+);
+
 -- NCCL operations as the library itself reports them
 CREATE TABLE nccl_call (
     call_id BIGINT,                    -- running number

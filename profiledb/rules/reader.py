@@ -67,14 +67,14 @@ def _checked(path: Path, number: int, entry: object, form: Form) -> Entry:
 
 
 def check_patterns(path: Path, entries: Sequence[Entry], form: Form) -> None:
-    """Lets RE2 judge each pattern by itself, so that the error names the one that is wrong.
+    """Lets RE2 judge each pattern by itself, ``beside`` included, so that the error names the one that is wrong.
 
     Raises:
         ConfigError: a pattern is none, or matches every name; the detail holds RE2's own words.
     """
     with duckdb.connect() as db:
         for entry in entries:
-            for pattern in entry.get("patterns", []):
+            for pattern in [*entry.get("patterns", []), *filter(None, [entry.get("beside")])]:
                 where = f"{path}: {form.kind} {entry['name']!r}: the pattern {pattern!r}"
                 try:
                     row = db.execute(f"SELECT regexp_matches('', {quote(pattern)}, 'i')").fetchone()

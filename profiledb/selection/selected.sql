@@ -18,6 +18,7 @@ CREATE OR REPLACE VIEW selected_graph_launch AS FROM graph_launch;
 CREATE OR REPLACE VIEW selected_api_call AS FROM api_call;
 CREATE OR REPLACE VIEW selected_osrt_call AS FROM osrt_call;
 CREATE OR REPLACE VIEW selected_mpi_call AS FROM mpi_call;
+CREATE OR REPLACE VIEW selected_openmp_event AS FROM openmp_event;
 CREATE OR REPLACE VIEW selected_sync AS FROM sync;
 CREATE OR REPLACE VIEW selected_range AS FROM range;
 CREATE OR REPLACE VIEW selected_busy AS FROM busy;
@@ -29,11 +30,15 @@ FROM selected_kernel AS kernel LEFT JOIN kernel_name USING (name_id);
 
 -- The time that a capture covers. With a capture range nsys states begin and end on another clock than that of the
 -- operations, which then count from the begin of the range: so the stated window holds only where the operations lie
--- in it, else [0, length], else what the operations themselves cover. A report without operations has what it states.
+-- in it, else [0, length], else what the operations themselves cover. Where no GPU worked OpenMP's regions tell the
+-- same; a report without either has what it states.
 CREATE OR REPLACE VIEW capture_window AS
-WITH stated AS (
+WITH work AS (
+    SELECT start_ns, end_ns FROM busy
+    UNION ALL SELECT start_ns, end_ns FROM openmp_event WHERE kind = 'parallel' AND NOT EXISTS (FROM busy)
+), stated AS (
     SELECT report.start_ns, stop_ns, coalesce(duration_ns, stop_ns - report.start_ns) AS length_ns,
-        (SELECT min(start_ns) FROM busy) AS first_ns, (SELECT max(end_ns) FROM busy) AS last_ns
+        (SELECT min(start_ns) FROM work) AS first_ns, (SELECT max(end_ns) FROM work) AS last_ns
     FROM report
 ), fit AS (
     SELECT *, coalesce(start_ns <= first_ns AND stop_ns >= last_ns, first_ns IS NULL) AS inside,

@@ -9,7 +9,7 @@ from profiledb.selection.model import Selection
 OPERATIONS = ("kernel", "memop", "graph_launch")
 """Tables of what ran on a GPU."""
 
-CALLS = ("api_call", "osrt_call", "mpi_call", "sync")
+CALLS = ("api_call", "osrt_call", "mpi_call", "openmp_event", "sync")
 """Tables of what happened on the host; GPU and stream do not restrict them."""
 
 _BEGIN = "(SELECT coalesce(start_ns, 0) FROM capture_window)"
@@ -115,7 +115,7 @@ def _ranges(table: str, mode: str, kept: Sequence[str], skipped: bool) -> list[s
     Left out is by process in either mode: a warm-up is one for the threads that it drives, too.
     """
     column = f"{mode}_range"
-    left_out = "thread_range" if table in ("osrt_call", "mpi_call") else "process_range"
+    left_out = "thread_range" if table in ("osrt_call", "mpi_call", "openmp_event") else "process_range"
 
     def inside(name: str, column: str) -> str:
         own = f"coalesce({column} IN (FROM {name}), false)"

@@ -1,7 +1,7 @@
 """The most important statements about a Systems report, each with the page that shows more of it.
 
-A statement weighs what it could be worth, in nanoseconds: idle time, time of the largest kernel, time that copies block
-the CPU, time that one step takes more than the median. Pages and the summary in Markdown say the same.
+A statement weighs what it could be worth, in nanoseconds: idle time, time of the largest kernel, time of copies, time
+that they block the CPU, time that one step takes more than the median. Pages and the summary in Markdown say the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,6 +22,13 @@ Ask = Callable[..., pd.DataFrame]
 
 MATMUL = "matmul"
 HOST_CODE = "host code"
+AUTOTUNING = "autotuning"
+AUTOTUNING_PCT = 5.0
+"""Share of kernel time from which on the choosing of algorithms is told."""
+OF_A_MODEL = frozenset((MATMUL, "attention", "convolution", "softmax", "normalization", "optimizer", "embedding"))
+"""Classes of kernels of which a neural network has some: where none is, nobody asks how much is matmul."""
+UNUSED_PCT = 10.0
+"""Share of the capture below which the GPU is told as hardly used, where it works for less than half of it at all."""
 IDLE_PCT = 10.0
 """Share of the time from which on an idle GPU is the first thing to say."""
 SLOW = 1.2
@@ -39,7 +46,8 @@ NAMED = 3
 class Statement:
     """A sentence (Markdown, names as code), what it is worth in ns, and where to read on.
 
-    ``page`` is an address of the dashboard, ``query`` what its address says beside report and selection.
+    ``page`` is an address of the dashboard, ``query`` what its address says beside report and selection. ``rank``: 0
+    comes first whatever else is larger, then 1.
     """
 
     text: str
@@ -47,16 +55,18 @@ class Statement:
     label: str
     page: str
     query: Mapping[str, str] = field(default_factory=dict)
+    rank: int = 2
 
 
 def statements(ask: Ask) -> list[Statement]:
     """The three that matter most; an idle GPU first, then by what they are worth. Fewer where there is less to say."""
-    told = [statement for topic in (idle, classes, kernel, copies, steps) if (statement := _or_none(topic, ask))]
+    topics = (idle, unused, autotuning, transfers, classes, kernel, copies, steps, calls)
+    told = [statement for topic in topics if (statement := _or_none(topic, ask))]
+    if told and told[0].page == "idle":
+        told = [one for one in told if one.page != "timeline"]  # what the gaps say, the ends of the capture need not
     least = LEAST * max((statement.worth_ns for statement in told), default=0.0)
     told = [statement for statement in told if statement.worth_ns >= least]
-    first = told[:1] if told and told[0].page == "idle" else []
-    rest = sorted((one for one in told if one not in first), key=lambda one: -one.worth_ns)
-    return [*first, *rest][:MOST]
+    return sorted(told, key=lambda one: (one.rank, -one.worth_ns))[:MOST]
 
 
 def _or_none(topic: Callable[[Ask], Statement | None], ask: Ask) -> Statement | None:
@@ -84,7 +94,50 @@ def idle(ask: Ask) -> Statement | None:
         text += f" Main reason: {reason} ({words.percent(top['share_pct'])})."
     if reasons["reason"].iloc[0] == HOST_CODE and (told := code(rows_or_none(ask, "idle_code"))):
         text += f" {told}"
-    return Statement(text, worth, "Why the GPU is idle", "idle")
+    return Statement(text, worth, "Why the GPU is idle", "idle", rank=0)
+
+
+def unused(ask: Ask) -> Statement | None:
+    """That the GPU works in a small part of the capture only, and nothing before and after it (gpu_busy)."""
+    rows = ask("gpu_busy")
+    used = rows[rows["operations"] > 0]
+    busy, active, whole = (float(used[name].sum()) for name in ("busy_ns", "active_ns", "capture_ns"))
+    if not whole or active > whole / 2 or 100 * busy / whole >= UNUSED_PCT:
+        return None
+    text = (
+        f"**The GPU works for {words.duration(busy)} of {words.duration(whole)}**"
+        f" ({words.percent(100 * busy / whole)})."
+        f" From its first operation to the end of its last it is {words.duration(active)}."
+    )
+    return Statement(text, whole - busy, "What runs when", "timeline", rank=0)
+
+
+def autotuning(ask: Ask) -> Statement | None:
+    """How much of the kernel time goes into choosing algorithms, which ends after the first steps (class_split)."""
+    rows = ask("class_split")
+    rows = rows[rows["class"] == AUTOTUNING]
+    if rows.empty or rows["share_pct"].iloc[0] < AUTOTUNING_PCT:
+        return None
+    text = (
+        f"**Autotuning takes {words.percent(rows['share_pct'].iloc[0])} of kernel time**, and the algorithms that it"
+        " tries take more. It happens once for each new shape: select a range or a time after it to leave it out."
+    )
+    worth = float(rows["total_ns"].iloc[0])
+    return Statement(text, worth, "Kernels of autotuning", "kernels", {"class": AUTOTUNING}, rank=1)
+
+
+def transfers(ask: Ask) -> Statement | None:
+    """That copies take more of the GPU's time than kernels, and which way most goes (gpu_busy, copies)."""
+    busy = ask("gpu_busy")
+    busy_ns, copies_ns, kernels_ns = (float(busy[name].sum()) for name in ("busy_ns", "copy_ns", "kernel_ns"))
+    if copies_ns <= kernels_ns or copies_ns < busy_ns / 2:  # a CUDA graph as a whole is neither
+        return None
+    top = ask("copies").iloc[0]
+    text = (
+        f"**Copies take {words.duration(copies_ns)}, kernels {words.duration(kernels_ns)}.** Most of it:"
+        f" {words.code(top['direction'])}, {words.bytes_(top['bytes'])} in {words.duration(top['total_ns'])}."
+    )
+    return Statement(text, copies_ns, "All copies", "memory")
 
 
 def classes(ask: Ask) -> Statement | None:
@@ -97,7 +150,7 @@ def classes(ask: Ask) -> Statement | None:
         return _without_class(ask, top)
     text = f"**{class_title(top['class'])} takes {words.percent(top['share_pct'])} of kernel time**"
     matmul = rows[rows["class"] == MATMUL]
-    if top["class"] == MATMUL:
+    if top["class"] == MATMUL or not of_a_model(rows):
         second = rows.iloc[1]
         text += f", then {class_title(second['class'])} with {words.percent(second['share_pct'])}."
     elif len(matmul):
@@ -107,16 +160,26 @@ def classes(ask: Ask) -> Statement | None:
     return Statement(text, float(top["total_ns"]), "Matmul and other work by phase", "phases")
 
 
+def of_a_model(rows: pd.DataFrame) -> bool:
+    """Whether the classes in rows of ``class_split`` are those of a neural network."""
+    return not OF_A_MODEL.isdisjoint(rows["class"])
+
+
 def _without_class(ask: Ask, top: "pd.Series[Any]") -> Statement:
     """What stands behind Other where that takes most: its largest kernels by name (kernels)."""
-    rows = ask("kernels")
-    largest = rows[rows["class"] == OTHER].head(NAMED)
-    names = ", ".join(
-        f"{words.code(words.shortened(name, 40))} ({words.percent(share)})"
-        for name, share in zip(largest["name"], largest["share_pct"], strict=True)
-    )
+    names = without_class(ask("kernels"))
     text = f"**{words.percent(top['share_pct'])} of kernel time is in kernels without a class.** Largest: {names}."
     return Statement(text, float(top["total_ns"]), "Kernels without a class", "kernels", {"class": OTHER})
+
+
+def without_class(kernels: pd.DataFrame) -> str:
+    """The largest of the kernels that have no class, by name, each with its share of the kernel time; Markdown."""
+    rows = kernels[kernels["class"] == OTHER]
+    told = [
+        f"{words.code(words.shortened(name, 40))} ({words.percent(share)})"
+        for name, share in zip(rows["name"].head(NAMED), rows["share_pct"].head(NAMED), strict=True)
+    ]
+    return ", ".join(told) + (f" and {words.count(len(rows) - NAMED)} more" if len(rows) > NAMED else "")
 
 
 def kernel(ask: Ask) -> Statement | None:
@@ -150,6 +213,17 @@ def copies(ask: Ask) -> Statement | None:
         f" ({words.duration(of['call_ns'].sum())})."
     )
     return Statement(text, worth, "Copies that block", "memory")
+
+
+def calls(ask: Ask) -> Statement | None:
+    """The CUDA call that takes most of the time, where nothing of the GPU's work was recorded (api_calls)."""
+    if len(rows_or_none(ask, "gpu_busy")) or (rows := ask("api_calls")).empty:
+        return None
+    top = rows.iloc[0]
+    name, share = words.code(top["function"]), words.percent(top["share_pct"])
+    total, number = words.duration(top["total_ns"]), words.counted(top["calls"], "call")
+    text = f"**{name} takes {share} of the time in CUDA calls**: {total} in {number}."
+    return Statement(text, float(top["total_ns"]), "All CUDA calls", "memory")
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ PART: tuple[Asked, ...] = (
     ("top_kernels", {"limit": PHASE_TOP, "phase": "forward,backward"}), ("mfu", {}),
     ("copies", {}), ("copy_sizes", {}), ("memory_use", {}), ("memory_over_time", {}),
     ("api_categories", {}), ("osrt_calls", {}),
-    ("host_threads", {}), ("osrt_threads", {}), ("launch_sites", {}),
+    ("host_threads", {}), ("osrt_threads", {}), ("launch_sites", {}), ("openmp_regions", {}),
     ("cpu_tree", {}), ("cpu_functions", {}), ("cpu_functions", {"moments": "idle"}), ("cpu_modules", {}),
     ("cpu_tree", {"source": "python"}), ("cpu_functions", {"source": "python"}), ("cpu_modules", {"source": "python"}),
     ("cpu_functions", {"source": "python", "moments": "idle"}),

@@ -17,7 +17,7 @@ from profiledb.timeline import binned, bins, gaps, lines, power, scan, steps, su
 from profiledb.timeline.lanes import Lane, Names, tree
 from profiledb.timeline.rows import ROWS, FirstFit
 
-VERSION = 3
+VERSION = 4
 """Raised when what a file holds changes; a file of another version is made anew."""
 
 FINEST = 20
@@ -26,8 +26,8 @@ STEP = 2
 
 KEYS = {
     "stream": ("device", "pid", "stream"), "api": ("tid",), "osrt": ("tid",), "range": ("tid",), "mpi": ("tid",),
-    "openacc": ("tid",), "nccl_call": ("tid",), "sync": ("tid",), "sched": ("tid",), "sample": ("tid",),
-    "nccl": ("device",), "projection": ("device", "tid"), "idle": ("device",), "overhead": (),
+    "openacc": ("tid",), "openmp": ("tid",), "nccl_call": ("tid",), "sync": ("tid",), "sched": ("tid",),
+    "sample": ("tid",), "nccl": ("device",), "projection": ("device", "tid"), "idle": ("device",), "overhead": (),
 }  # fmt: skip
 """The columns that tell the lanes of each kind apart."""
 DIRECT = ("stream", "api", "osrt", "range")
@@ -67,7 +67,8 @@ def build(report: Path, target: Path, work: Path, log: Path | None = None, memor
         db.execute(f"ATTACH {quote(str(report))} AS r (READ_ONLY)")
         db.execute(f"ATTACH {quote(str(work))} AS t ({_FORMAT})")
         db.execute("SET search_path = 'r,t,memory'")
-        db.execute(views.sql(["idle", "ranges", "power"]).replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
+        needed = views.sql(["idle", "ranges", "power", "openmp"])
+        db.execute(needed.replace("CREATE OR REPLACE ", "CREATE OR REPLACE TEMP "))
         power.read(db, log)
         _fill(db, made_of)
         db.execute("SET search_path = 'memory'")
@@ -135,12 +136,17 @@ def _names(db: duckdb.DuckDBPyConnection) -> Names:
     return Names(gpus, processes, threads)
 
 
+def _levels(lane: Lane) -> str:
+    """How deep a lane is of which not all levels have a row."""
+    return f"{lane.rows:,} levels" if lane.rows > ROWS else ""
+
+
 def _write_lanes(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:
     rows = [
         (
-            lane.id, lane.parent, lane.kind, lane.title, lane.detail, min(lane.rows, ROWS), lane.events, lane.busy_ns,
-            lane.grp, lane.device, lane.pid, lane.stream, lane.tid, lane.unit, lane.max, lane.direct, lane.leveled,
-            lane.sum_z, lane.first_ns - origin, lane.last_ns - origin, lane.source,
+            lane.id, lane.parent, lane.kind, lane.title, lane.detail or _levels(lane), min(lane.rows, ROWS),
+            lane.events, lane.busy_ns, lane.grp, lane.device, lane.pid, lane.stream, lane.tid, lane.unit, lane.max,
+            lane.direct, lane.leveled, lane.sum_z, lane.first_ns - origin, lane.last_ns - origin, lane.source,
         )
         for lane in lanes
     ]  # fmt: skip

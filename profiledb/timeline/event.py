@@ -69,6 +69,12 @@ _QUERIES = {
         LEFT JOIN string ON string_id = one.name_id LEFT JOIN range AS around ON around.pre = one.thread_range
         LEFT JOIN range_path AS path ON path.path_id = around.path_id WHERE call_id = $id
     """,
+    "openmp": """
+        SELECT value AS whole, one.global_tid AS tid, nullif(parallel_id, 0) AS parallel_id, task_id, amount, path.path
+        FROM openmp_event AS one LEFT JOIN string ON string_id = one.name_id
+        LEFT JOIN range AS around ON around.pre = one.thread_range
+        LEFT JOIN range_path AS path ON path.path_id = around.path_id WHERE event_id = $id
+    """,
     "nccl_call": "SELECT name AS whole, global_tid AS tid, payload_json AS payload FROM nccl_call WHERE call_id = $id",
     "sample": """
         SELECT string_agg(coalesce(value, '?'), ' < ' ORDER BY depth) AS whole, any_value(one.global_tid) AS tid,
@@ -89,6 +95,7 @@ _LABELS = {
     "style": "Style", "payload": "Payload", "operations": "GPU operations", "launches": "Launches",
     "busy_ns": "GPU busy", "kernel_ns": "Kernels", "projected_ns": "On the GPU, first to last",
     "event_id": "CUDA event", "rank": "Rank", "tag": "Tag", "cpu": "Core",
+    "parallel_id": "Parallel region", "task_id": "Task", "amount": "Iterations",
 }  # fmt: skip
 _SHAPES = {"grid", "block", "cluster"}
 _NUMBERS: dict[str, Callable[[Any], str]] = {

@@ -18,7 +18,7 @@ WITH piece AS (
     SELECT *, sum(begins::INTEGER) OVER (PARTITION BY device ORDER BY s) AS number FROM piece
 )
 SELECT device, min(s) AS start_ns, max(e) AS end_ns, 'idle-' || any_value(reason) AS class,
-    concat_ws(' · ', any_value(reason), any_value(function)) AS text,
+    concat_ws(' · ', replace(any_value(reason), 'host code', 'non-CUDA code'), any_value(function)) AS text,
     row_number() OVER (ORDER BY device, min(s)) AS ref, any_value(gap_id) AS gap
 FROM numbered GROUP BY device, number
 """

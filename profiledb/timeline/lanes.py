@@ -6,12 +6,12 @@ from itertools import count
 
 TITLES = {
     "projection": "NVTX on the GPU", "idle": "Idle time", "nccl": "NCCL", "range": "NVTX ranges", "api": "CUDA API",
-    "sync": "Synchronization", "osrt": "OS runtime", "mpi": "MPI", "openacc": "OpenACC", "nccl_call": "NCCL calls",
-    "sched": "On a core", "sample": "CPU samples", "overhead": "Profiler overhead",
+    "sync": "Synchronization", "osrt": "OS runtime", "mpi": "MPI", "openacc": "OpenACC", "openmp": "OpenMP",
+    "nccl_call": "NCCL calls", "sched": "On a core", "sample": "CPU samples", "overhead": "Profiler overhead",
 }  # fmt: skip
 ON_GPU = ("line", "projection", "idle", "stream", "nccl")
 """Kinds of lanes below a GPU, in their order."""
-ON_THREAD = ("projection", "range", "api", "sync", "nccl_call", "osrt", "mpi", "openacc", "sched", "sample")
+ON_THREAD = ("projection", "range", "api", "sync", "nccl_call", "openmp", "osrt", "mpi", "openacc", "sched", "sample")
 """Kinds of lanes below a thread, in their order."""
 
 LANES = 20_000

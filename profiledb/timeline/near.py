@@ -65,6 +65,6 @@ def extreme(
 
 
 SEARCHED = (
-    "stream", "range", "api", "sync", "nccl_call", "osrt", "mpi", "openacc", "sched", "sample", "overhead",
+    "stream", "range", "api", "sync", "nccl_call", "osrt", "mpi", "openacc", "openmp", "sched", "sample", "overhead",
 )  # fmt: skip
 """Kinds of lanes that a search over the capture looks at: no event stands in two of them."""

@@ -32,6 +32,10 @@ SELECT 4 * string_id + 1, arg_min(class, rank) FROM (
     UNION ALL SELECT DISTINCT name_id, 'osrt', 1 FROM osrt_call
     UNION ALL SELECT DISTINCT name_id, 'mpi', 2 FROM mpi_call
     UNION ALL SELECT DISTINCT name_id, 'openacc', 3 FROM openacc_event
+    UNION ALL
+    SELECT DISTINCT name_id, CASE WHEN kind IN ('sync_region', 'sync_region_wait', 'mutex_wait') THEN 'openmp-wait'
+        ELSE 'openmp' END, 3
+    FROM openmp_event
     UNION ALL SELECT DISTINCT name_id, 'overhead', 4 FROM profiler_overhead
     UNION ALL SELECT DISTINCT symbol_id, 'sample', 5 FROM callchain WHERE kind = 'sample' AND depth = 0
 ) WHERE string_id IS NOT NULL GROUP BY string_id;

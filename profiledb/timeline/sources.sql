@@ -5,7 +5,7 @@
 -- text of the id stands: 0 kernel_name, 1 string, 2 range_name, 3 own_name of the timeline's file; 3 itself is "no
 -- name". `ref` is a number of the event within its lane: with `4 * id + table` for those of streams (0 kernel, 1 memop,
 -- 2 graph_launch), the id of the event's table for the others.
--- includes: idle
+-- includes: idle, openmp
 
 CREATE OR REPLACE VIEW raw_stream AS
 SELECT device_id AS device, global_pid AS pid, stream_id AS stream, NULL::BIGINT AS tid, 0 AS depth, start_ns, end_ns,
@@ -42,6 +42,14 @@ CREATE OR REPLACE VIEW raw_openacc AS
 SELECT NULL::INTEGER AS device, NULL::BIGINT AS pid, NULL::BIGINT AS stream, global_tid AS tid, 0 AS depth, start_ns,
     end_ns, coalesce(4 * name_id + 1, 3) AS name, event_id AS ref
 FROM openacc_event;
+
+-- On the thread of a parallel region nothing lasts longer than it: what nsys never saw end it draws up to the session's.
+CREATE OR REPLACE VIEW raw_openmp AS
+SELECT NULL::INTEGER AS device, NULL::BIGINT AS pid, NULL::BIGINT AS stream, one.global_tid AS tid, 0 AS depth,
+    one.start_ns, greatest(one.start_ns, coalesce(least(one.end_ns, region.end_ns), one.end_ns)) AS end_ns,
+    coalesce(4 * one.name_id + 1, 3) AS name, event_id AS ref
+FROM openmp_event AS one LEFT JOIN openmp_region AS region
+    ON region.global_tid = one.global_tid AND region.parallel_id = one.parallel_id;
 
 CREATE OR REPLACE VIEW raw_nccl_call AS
 SELECT NULL::INTEGER AS device, NULL::BIGINT AS pid, NULL::BIGINT AS stream, global_tid AS tid, 0 AS depth, start_ns,

@@ -236,7 +236,7 @@ def _tidy(target: Path, report_id: str) -> None:
 
 
 def _views() -> Sequence[Views]:
-    return (*views.needed(["idle"]), Views("timeline", _NAMES + build.sources() + _OWN, ()))
+    return (*views.needed(["idle", "openmp"]), Views("timeline", _NAMES + build.sources() + _OWN, ()))
 
 
 _NAMES = """

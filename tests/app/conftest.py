@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 from streamlit.util import calc_hash
@@ -22,6 +23,9 @@ CORPUS = ROOT.parent / "shared" / "corpus"
 STRANGERS = ("streams_4090.nsys-rep", "wsl2_no_kernels.nsys-rep", "vec_add_1660s_full.ncu-rep")
 
 Dashboard = Callable[..., AppTest]
+
+# As app/.streamlit/config.toml has it, which only a server reads: Streamlit would collect garbage after each script.
+config.set_option("runner.postScriptGC", False)
 
 
 def at_page(at: AppTest, url: str) -> AppTest:

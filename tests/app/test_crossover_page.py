@@ -53,7 +53,7 @@ def test_without_times_it_says_how_to_get_some(dashboard: Dashboard, library: Li
     assert not at.dataframe
 
 
-@pytest.mark.sweep(parts=3, of="more of pages")
+@pytest.mark.sweep(parts=5, of="more of pages")
 def test_many_odd_tasks(dashboard: Dashboard, library: Library) -> None:
     """More than have room: one is drawn, all are listed; a name is only ever a name."""
     report_id = of(library, "tasks.nsys-rep")

@@ -23,7 +23,7 @@ def test_what_starves_the_gpu_comes_first(page: Open, library: Library) -> None:
     assert any("Evidence" in expander.label for expander in at.expander)
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="module")
 def test_the_mended_half_has_no_high_finding(page: Open, library: Library) -> None:
     for name in ("idle_fixed", "streams_overlapped", "launches_graph"):
         said = texts(page("findings", of(library, f"{name}.nsys-rep")))
@@ -50,7 +50,7 @@ def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
     assert HOSTILE not in shown.replace(f"`{HOSTILE}`", "")
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="module")
 def test_the_summary_begins_with_findings(page: Open, library: Library) -> None:
     at = page("overview", of(library, "idle_host_bound.nsys-rep"))
     assert any("host_bookkeeping" in element.value and "Saves at most" in element.value for element in at.markdown)
@@ -58,7 +58,7 @@ def test_the_summary_begins_with_findings(page: Open, library: Library) -> None:
     assert not any("Saves at most" in element.value for element in clear.markdown)
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="module")
 def test_compare_says_which_findings_are_gone(page: Open, library: Library) -> None:
     starved, mended = (of(library, f"dataloader_{name}.nsys-rep") for name in ("starved", "fixed"))
     at = page("compare", starved, other=mended)
@@ -66,7 +66,7 @@ def test_compare_says_which_findings_are_gone(page: Open, library: Library) -> N
     assert set(rows.loc[rows["change"] == "Gone in B", "title"]) >= {"GPU idle", "Data loading"}
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="module")
 def test_a_folder_of_rules_is_judged(
     page: Open, library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,7 +66,7 @@ def test_old_addresses_lead_to_the_page(dashboard: Dashboard, library: Library, 
     assert [one.value for one in at.header] == [title]
 
 
-@pytest.mark.sweep(parts=3, of="more of pages")
+@pytest.mark.sweep(parts=5, of="more of pages")
 def test_reports_pinned_and_seen_stand_first(dashboard: Dashboard, library: Library) -> None:
     assert switcher.ordered("abcd", ["c"], ["d", "x", "c"]) == ["c", "d", "a", "b"]
     first, second, *_, last = [report for report in library.list() if report.kind == "nsys"]

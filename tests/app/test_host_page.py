@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import pages, session
-from app.views.host import flame, samples, threads
+from app.views.host import flame, openmp, samples, threads
 from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
 
@@ -30,7 +30,7 @@ def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> 
         "CPU samples",
         "Threads",
         "OS runtime calls by thread",
-        "The launching thread",
+        "the launching thread",
         "in functions that only wait",
     ):
         assert part in text
@@ -40,7 +40,7 @@ def test_a_training_with_cpu_samples(dashboard: Dashboard, library: Library) -> 
     assert "pt_autograd_0" in list(listed["name"])
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=4, of="module")
 def test_samples_of_gaps_and_of_a_thread_from_the_address(dashboard: Dashboard, library: Library) -> None:
     report = of(library, "transformer_training.nsys-rep")
     every = dashboard("host", report=report).dataframe[0].value["self_samples"].sum()
@@ -53,7 +53,7 @@ def test_samples_of_gaps_and_of_a_thread_from_the_address(dashboard: Dashboard, 
     assert dashboard("host", report=report, thread="nobody").dataframe[0].value["self_samples"].sum() == every
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=4, of="module")
 def test_python_functions_that_the_gpu_waits_for(dashboard: Dashboard, library: Library) -> None:
     """The starved loader: what the GPU waits for is the function that prepares images."""
     report = of(library, "host_python.nsys-rep")
@@ -100,6 +100,11 @@ def test_what_is_too_small_is_left_out_with_all_below_it() -> None:
     assert [node.id for node in flame.nodes(tiny)] == ["all", "1", "2"]
 
 
+def test_slivers_below_the_last_box_that_can_be_read_are_left_out() -> None:
+    thin = rows(samples=[1000, 999, 2], self_samples=[1, 997, 2], share_pct=[100.0, 99.9, 0.2])
+    assert [node.id for node in flame.nodes(thin)] == ["all", "1", "2"]
+
+
 def test_sentences_of_threads() -> None:
     frame = pd.DataFrame(
         {
@@ -108,6 +113,31 @@ def test_sentences_of_threads() -> None:
         }
     )  # fmt: skip
     first, second = threads.sentences(frame)
-    assert "runs 60.0 %, is blocked in calls 30.0 %, waits otherwise 10.0 % of its 100 ns." in first
+    assert "runs 60.0 %, is blocked in calls 30.0 % and waits otherwise 10.0 %." in first
     assert "<script>" not in first
     assert second == "Data is loaded in one thread that launches nothing: 1 / 2."
+
+
+def test_openmp_regions_of_a_report_without_a_gpu(dashboard: Dashboard, library: Library) -> None:
+    report = of(library, "openmp_regions.nsys-rep")
+    assert pages.at("host").offers(library.find(report), session)
+    at = dashboard("host", report=report)
+    text = said(at)
+    assert re.search(r"50 regions take 9[\d.]+ ms; their threads work 7[\d.]+ % of it\. Evenly", text)
+    rows = next(frame.value for frame in at.dataframe if "imbalance" in frame.value.columns)
+    assert rows["range"].iloc[0] == "round_*/unbalanced"
+    assert rows["imbalance"].iloc[0] == pytest.approx(1.73, abs=0.01)
+    assert not at.exception
+    one = dashboard("host", report=report, range="round_3/balanced")
+    assert "1 region takes" in said(one)
+    assert "No OpenMP region begins in this selection." in said(dashboard("host", report=report, to="1"))
+
+
+def test_openmp_is_no_matter_of_other_reports(dashboard: Dashboard, library: Library) -> None:
+    assert "OpenMP" not in said(dashboard("host", report=of(library, "transformer_training.nsys-rep")))
+
+
+def test_what_openmp_regions_say_where_threads_are_not_known() -> None:
+    names = ("work_ns", "barrier_ns", "lock_ns", "late_ns", "lost_ns")
+    frame = pd.DataFrame({"regions": [1], "wall_ns": [2_000_000]} | {name: [pd.NA] for name in names})
+    assert openmp.sentence(frame) == "1 region takes 2.00 ms. The capture does not tell which threads worked in them."

@@ -13,6 +13,7 @@ from app.ui import page
 from app.views.library import filters as library_filters
 from app.views.library import upload
 from app.views.library.filters import Filters
+from app.views.library.table import gpu
 from profiledb.findings import digest, judge, rulebook
 from profiledb.findings.digest import Found
 from profiledb.report.catalog import Manifest
@@ -191,7 +192,7 @@ def test_uploads_never_overwrite_other_content(tmp_path: Path) -> None:
     assert (inbox / "x.csv").read_bytes() == b"1"
 
 
-@pytest.mark.sweep(parts=3, of="more of pages")
+@pytest.mark.sweep(parts=5, of="more of pages")
 def test_the_worst_finding_of_what_was_judged(dashboard: Dashboard, library: Library) -> None:
     """Two of the reports are judged: one waits for its data, the other has nothing that costs time."""
     rules = rulebook.load(None)
@@ -205,3 +206,17 @@ def test_the_worst_finding_of_what_was_judged(dashboard: Dashboard, library: Lib
     some = dashboard(finding="data_loading").dataframe[0].value
     assert list(some["name"]) == ["dataloader_starved.nsys-rep"]
     assert len(dashboard(finding="no_such_rule").dataframe[0].value) == len(told)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+        ("Tesla V100-SXM2-16GB", "V100-SXM2-16GB"),
+        ("NVIDIA A100-SXM4-80GB", "A100-SXM4-80GB"),
+        ("Quadro RTX 5000 with Max-Q Design", "Quadro RT…esign"),
+        (None, "–"),
+    ],
+)
+def test_a_gpu_fits_its_column(name: str | None, shown: str) -> None:
+    assert gpu(name) == shown

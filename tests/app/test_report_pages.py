@@ -87,7 +87,7 @@ def hostile(db: duckdb.DuckDBPyConnection) -> None:
     db.execute("INSERT INTO diagnostic (severity, source, text) VALUES ('error', 'X', ?)", [HOSTILE])
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=4, of="module")
 def test_overview_of_a_training(page: Open, library: Library) -> None:
     at = page("overview", of(library, "transformer_training.nsys-rep"))
     busy = float(at.metric[0].value.replace("\\", "").removesuffix(" %"))
@@ -101,7 +101,7 @@ def test_overview_of_a_training(page: Open, library: Library) -> None:
     assert top["share_pct"].is_monotonic_decreasing
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=4, of="module")
 def test_kernels_filter_from_the_address(page: Open, library: Library) -> None:
     report_id = of(library, "transformer_training.nsys-rep")
     every = page("kernels", report_id).dataframe[0].value
@@ -113,7 +113,7 @@ def test_kernels_filter_from_the_address(page: Open, library: Library) -> None:
     assert len(page("kernels", report_id, **{"class": "nonsense"}).dataframe[0].value) == len(every)
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=4, of="module")
 def test_kernel_page(page: Open, library: Library) -> None:
     report_id = of(library, "transformer_training.nsys-rep")
     at = page("kernel", report_id)
@@ -125,7 +125,7 @@ def test_kernel_page(page: Open, library: Library) -> None:
     assert "no such kernel" in page("kernel", report_id, kernel="1; DROP TABLE kernel").info[0].value
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=4, of="module")
 def test_an_empty_report_says_what_to_capture(page: Open, publish: Publish) -> None:
     report_id = publish(nothing)
     for name in ("overview", "kernels", "kernel"):
@@ -166,7 +166,7 @@ def test_compute_launches(page: Open, library: Library) -> None:
         assert "Select a launch" in page("ncu", report_id, launch=wrong).info[-1].value
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=4, of="module")
 def test_a_launch_without_speed_of_light(page: Open, publish: Publish) -> None:
     def fill(db: duckdb.DuckDBPyConnection) -> None:
         db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (0, 'f(int)')")
@@ -180,8 +180,13 @@ def test_a_launch_without_speed_of_light(page: Open, publish: Publish) -> None:
 
 def test_the_share_of_other_is_said() -> None:
     rows = pd.DataFrame({"class": ["matmul", "other"], "total_ns": [990, 10], "share_pct": [99.0, 1.0]})
-    assert other_share(rows) == "1.00 µs of kernel time; 1.0 % is in kernels without a class (Other)."
-    assert "all classified" in other_share(rows.head(1))
+    names = {"name": ["gemm", "a`b", "c", "d", "e"], "share_pct": [99.0, 0.7, 0.2, 0.05, 0.05]}
+    kernels = pd.DataFrame(names | {"class": ["matmul", *["other"] * 4]})
+    assert other_share(rows, kernels) == (
+        "1.00 µs of kernel time; 1.0 % is in kernels without a class (Other):"
+        " ``a`b`` (0.7 %), `c` (0.2 %), `d` (0.1 %) and 1 more."
+    )
+    assert "all classified" in other_share(rows.head(1), kernels)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +224,7 @@ def test_ticks_are_few_and_inside(low: float, high: float, log: bool) -> None:
     assert len(charts.duration_ticks(100, 200_000, log=True)) >= 4
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=4, of="module")
 def test_calls_of_a_report_without_kernels_are_on_the_overview(page: Open, library: Library) -> None:
     found = [one for one in library.list() if one.name == "wsl2_no_kernels.nsys-rep"]
     if not found:

@@ -48,7 +48,7 @@ def test_a_compute_report_shows_its_launches_under_their_roofs(dashboard: Dashbo
     assert "kernels without arithmetic stand at 0 FLOP/byte" in texts(at)
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="module")
 @needs_samples
 def test_level_precision_search_and_range_stand_in_the_address(dashboard: Dashboard, library: Library) -> None:
     report = library.find("transformer_training.ncu-rep").id
@@ -59,7 +59,7 @@ def test_level_precision_search_and_range_stand_in_the_address(dashboard: Dashbo
     assert 0 < len(inside.dataframe[0].value) < len(dashboard("roofline", report=report).dataframe[0].value)
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="module")
 @needs_samples
 def test_another_report_is_the_baseline(dashboard: Dashboard, library: Library) -> None:
     report, other = (library.find(f"transformer_{name}.ncu-rep").id for name in ("training", "inference"))
@@ -68,7 +68,7 @@ def test_another_report_is_the_baseline(dashboard: Dashboard, library: Library) 
     assert "hollow is the baseline" in texts(at)
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="module")
 @needs_corpus
 @pytest.mark.parametrize("precision", ["Each kernel's own", "Tensor cores"])
 def test_a_gpu_without_tensor_cores_has_none(dashboard: Dashboard, library: Library, precision: str) -> None:
@@ -77,7 +77,7 @@ def test_a_gpu_without_tensor_cores_has_none(dashboard: Dashboard, library: Libr
     assert ("No launches match" in texts(at)) == (precision == "Tensor cores")
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="module")
 @needs_samples
 def test_a_systems_report_is_weighted_by_its_own_time(dashboard: Dashboard, library: Library) -> None:
     systems = library.find("transformer_training.nsys-rep").id
@@ -96,7 +96,7 @@ def test_a_systems_report_is_weighted_by_its_own_time(dashboard: Dashboard, libr
     assert len(at.dataframe[1].value) == (pairs["match"] != "exact").sum()
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="module")
 @needs_corpus
 @pytest.mark.nsight
 def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboard: Dashboard, library: Library) -> None:
@@ -106,7 +106,7 @@ def test_a_systems_report_without_a_compute_report_says_what_to_capture(dashboar
     assert "ncu --set roofline" in texts(at)
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="module")
 @needs_samples
 def test_a_compute_report_that_covers_nothing_is_not_chosen_by_itself(dashboard: Dashboard, library: Library) -> None:
     report = library.find("dataloader_starved.nsys-rep").id
@@ -122,7 +122,7 @@ def test_a_compute_report_that_covers_nothing_is_not_chosen_by_itself(dashboard:
     assert not at.metric
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="module")
 @needs_samples
 def test_a_peak_names_the_clock_that_was_measured(dashboard: Dashboard, library: Library) -> None:
     from app.views.roofline import parts
@@ -185,6 +185,16 @@ def test_the_chart_draws_roofs_ridges_points_and_arrows() -> None:
     (arrow,) = [note for note in figure.layout.annotations if note.showarrow]
     assert (arrow.ax, arrow.x) == (math.log10(4), 0)
     assert all("<b>name" not in str(note.text) for note in figure.layout.annotations)  # names are untrusted
+
+
+@pytest.mark.parametrize("x", [0.3, 1, 4.7, 13.37])
+def test_words_of_roofs_begin_on_the_chart(x: float) -> None:
+    """Plotly draws no words at a place that a rounding puts before the edge of the axis."""
+    roofs = [Roof("DRAM", 1.555e12, True), Roof("L2", 4.2e12, False)]
+    figure = roofline(Roofline([point(x, 5e11)], roofs, [Roof("FP32", 1.05e13, True)]), "light")
+    low, high = figure.layout.xaxis.range
+    assert len(figure.layout.annotations) >= 3
+    assert all(low + 1e-9 < note.x < high - 1e-9 for note in figure.layout.annotations)
 
 
 def test_what_does_no_arithmetic_stands_as_far_below_the_memory_roof_as_its_traffic_is() -> None:

@@ -144,7 +144,7 @@ def test_a_link_gives_the_selection_on_every_page(page: Open, library: Library) 
     kept, whole = selected(at)
     assert 0 < kept < whole
     others = [name for name in PAGES if name != "kernels"]
-    for name in sweep.part(others, 7, parts=3):
+    for name in sweep.part(others, 7, parts=6):
         assert selected(page(name, report_id, **query)) == (kept, whole), name
     assert asked(at, "range") == ["step_1", "step_2/forward#1"]
     assert at.segmented_control(key="selection-mode").value == "thread"

@@ -8,7 +8,7 @@ from tests.app.conftest import Dashboard
 from tests.app.test_nvtx_page import of, said
 
 
-@pytest.mark.sweep(parts=3, of="more of pages")
+@pytest.mark.sweep(parts=5, of="more of pages")
 def test_the_button_is_on_the_first_page_of_each_kind(dashboard: Dashboard, library: Library) -> None:
     for page, name in (("overview", "transformer_training.nsys-rep"), ("ncu", "transformer_training.ncu-rep")):
         at = dashboard(page, report=of(library, name))

@@ -80,10 +80,10 @@ def walk(context: BrowserContext, address: str) -> Iterator[Walk]:
 
 
 def turns() -> Iterator[tuple[Theme, str]]:
-    """A sweep: a run has each page in one theme, ``make test-all`` in both."""
+    """A sweep: a run has two of three pages, each in one theme, ``make test-all`` all in both."""
     themes: tuple[Theme, ...] = ("light", "dark")
     for number, theme in enumerate(themes):
-        yield from ((theme, url) for url in sweep.part(EVERY, 4 + number, parts=2))
+        yield from ((theme, url) for url in sweep.part(EVERY, 4 + number, parts=3))
 
 
 def shown(url: str) -> str:
@@ -94,7 +94,7 @@ def shown(url: str) -> str:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("theme", "url"), list(turns()))
 def test_a_page_opens_under_the_policy_and_breaks_no_rule(walk: Walk, library: Library, theme: Theme, url: str) -> None:
-    """A sweep over links: a fourth of the pages has a document of its own."""
+    """A sweep over links, too: a fourth of the pages has a document of its own; and over rules: half of them."""
     page, query, name = walk.page, "", ""
     if url:
         wanted = library.find(name := shown(url))
@@ -113,5 +113,6 @@ def test_a_page_opens_under_the_policy_and_breaks_no_rule(walk: Walk, library: L
     assert "error" not in page.evaluate(FONTS)
     assert page.evaluate(EMPTY) == []
     assert page.evaluate("getComputedStyle(document.querySelector('.stApp')).fontVariantNumeric") == "tabular-nums"
-    assert broken(page) == []
+    if url in sweep.part(EVERY, 6, parts=2):
+        assert broken(page) == []
     assert walk.wrong() == []

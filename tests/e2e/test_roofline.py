@@ -1,14 +1,13 @@
 """The roofline as a person uses it: a click on a point opens its launch; a Systems report is linked on the page."""
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from bench.pages import dashboard
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES, ingest_files
+from tests.e2e import house
 
 pytestmark = pytest.mark.browser
 
@@ -27,24 +26,27 @@ PLACE = """key => {
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
-    """A library with the pair of reports of the sample kernels."""
-    ingest_files(tmp_path, [SAMPLES / "kernels.ncu-rep", SAMPLES / "kernels.sqlite"])
-    return Library(tmp_path / "library")
+def unlinked(library: Library) -> Iterator[tuple[str, str]]:
+    """The ids of a Systems report without a link and of the Compute report that covers it; no link stays behind."""
+    systems, compute = (library.find(name).id for name in (house.PAIR, house.LAUNCHES))
+    assert library.linked(systems) is None
+    yield systems, compute
+    library.unlink(systems)
 
 
-def test_a_click_opens_the_launch_and_a_link_stays(page: Page, library: Library, tmp_path: Path) -> None:
-    compute, systems = (library.find(name).id for name in ("kernels.ncu-rep", "kernels.sqlite"))
-    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}) as address:
-        page.goto(f"{address}/roofline?report={compute}")
-        expect(page.locator(".js-plotly-plot .scatterlayer")).to_be_visible()
-        page.wait_for_function(f"() => ({PLACE})('/1')")
-        page.mouse.click(*page.evaluate(PLACE, "/1"))
-        expect(page).to_have_url(re.compile(r"/ncu\?.*launch=1(&|$)"))
-        expect(page.get_by_text("Launch 1: reduction")).to_be_visible()
+def test_a_click_opens_the_launch_and_a_link_stays(
+    page: Page, address: str, library: Library, unlinked: tuple[str, str]
+) -> None:
+    systems, compute = unlinked
+    page.goto(f"{address}/roofline?report={compute}")
+    expect(page.locator(".js-plotly-plot .scatterlayer")).to_be_visible()
+    page.wait_for_function(f"() => ({PLACE})('/1')")
+    page.mouse.click(*page.evaluate(PLACE, "/1"))
+    expect(page).to_have_url(re.compile(r"/ncu\?.*launch=1(&|$)"))
+    expect(page.get_by_text("Launch 1: reduction")).to_be_visible()
 
-        page.goto(f"{address}/roofline_time?report={systems}")
-        expect(page.get_by_text("ncu covers 100.0 % of kernel time")).to_be_visible()
-        page.get_by_role("button", name="Link", exact=True).click()
-        expect(page.get_by_role("button", name="Link", exact=True)).not_to_be_attached()
-        assert library.linked(systems) == compute
+    house.show(page, address, f"/roofline_time?report={systems}")
+    expect(page.get_by_text("ncu covers 100.0 % of kernel time")).to_be_visible()
+    page.get_by_role("button", name="Link", exact=True).click()
+    expect(page.get_by_role("button", name="Link", exact=True)).not_to_be_attached()
+    assert library.linked(systems) == compute

@@ -1,19 +1,16 @@
 """The selection bar as a person uses it: choose a range, change the page, reload, send the link, clear."""
 
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from bench.pages import dashboard
 from profiledb.query import analysis
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES
+from tests.e2e import house
 
 pytestmark = pytest.mark.browser
-NAME = "transformer_training.nsys-rep"
+NAME = house.TRAINING
 RANGE = "step_1/backward"
 CHOSEN = re.compile(r"[?&]range=step_1(/|%2F)backward(&|$)")
 
@@ -28,56 +25,47 @@ def rows(page: Page, count: int) -> Locator:
     return page.get_by_text(f"{count:,} rows", exact=True)
 
 
-def test_a_selection_goes_from_page_to_page_and_with_a_link(page: Page, tmp_path: Path) -> None:
-    with dashboard({"WARPDECK_DATA": str(tmp_path), "WARPDECK_SAMPLES": "off"}) as address:
-        page.goto(address)
-        (tmp_path / "inbox").mkdir(exist_ok=True)
-        shutil.copy(SAMPLES / "transformer_training.sqlite", tmp_path / "inbox")
-        shutil.copy(SAMPLES / NAME, tmp_path / "inbox")
-        expect(page.locator('[role="gridcell"]', has_text=NAME).first).to_be_attached()
-        library = Library(tmp_path / "library")
-        report = library.find(NAME).id
-        every = len(analysis.run(library, report, "kernels", {"warmup": "exclude"}))
-        some = len(analysis.run(library, report, "kernels", {"range": RANGE, "mode": "process"}))
-        assert 0 < some < every
+def test_a_selection_goes_from_page_to_page_and_with_a_link(page: Page, address: str, library: Library) -> None:
+    report = library.find(NAME).id
+    every = len(analysis.run(library, report, "kernels", {"warmup": "exclude"}))
+    some = len(analysis.run(library, report, "kernels", {"range": RANGE, "mode": "process"}))
+    assert 0 < some < every
 
-        page.goto(f"{address}/kernels?report={report}")
-        expect(rows(page, every)).to_be_visible()
-        whole = facts(page).inner_text()
-        assert "Warm-up excluded" in whole
-        choose(page, RANGE)
-        expect(page).to_have_url(CHOSEN)
-        expect(rows(page, some)).to_be_visible()
-        page.keyboard.press("Escape")
-        expect(page.locator(".st-key-selection-part")).to_be_attached()
-        part = facts(page).inner_text()
-        assert part != whole
+    page.goto(f"{address}/kernels?report={report}")
+    expect(rows(page, every)).to_be_visible()
+    whole = facts(page).inner_text()
+    assert "Warm-up excluded" in whole
+    choose(page, RANGE)
+    expect(page).to_have_url(CHOSEN)
+    expect(rows(page, some)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".st-key-selection-part")).to_be_attached()
+    part = facts(page).inner_text()
+    assert part != whole
 
-        page.locator(".st-key-menu").get_by_text("Summary").click()
-        expect(page.get_by_role("heading", name="Summary")).to_be_visible()
-        expect(page).to_have_url(CHOSEN)
-        expect(page.get_by_text("of the selected").first).to_be_visible()
-        expect(facts(page)).to_have_text(part)
-        page.reload()
-        expect(facts(page)).to_have_text(part)
-        assert told_to_a_guest(page) == part
+    page.locator(".st-key-menu").get_by_text("Summary").click()
+    expect(page.get_by_role("heading", name="Summary")).to_be_visible()
+    expect(page).to_have_url(CHOSEN)
+    expect(page.get_by_text("of the selected").first).to_be_visible()
+    expect(facts(page)).to_have_text(part)
+    page.reload()
+    expect(facts(page)).to_have_text(part)
+    assert told_to_a_guest(page) == part
 
-        page.get_by_role("button", name="Clear").click()
-        expect(page).not_to_have_url(CHOSEN)
-        expect(facts(page)).to_have_text(whole)
-        expect(page.locator(".st-key-selection-whole")).to_be_attached()
+    page.get_by_role("button", name="Clear").click()
+    expect(page).not_to_have_url(CHOSEN)
+    expect(facts(page)).to_have_text(whole)
+    expect(page.locator(".st-key-selection-whole")).to_be_attached()
 
 
 def told_to_a_guest(page: Page) -> str:
-    """What the bar says to somebody else who was sent the address."""
-    assert page.context.browser is not None
-    context = page.context.browser.new_context()
+    """What the bar says to somebody else who was sent the address: a session is that of a page, and no cookie tells."""
+    guest = house.stranger(page.context)
     try:
-        guest = context.new_page()
         guest.goto(page.url)
         return facts(guest).inner_text(timeout=60_000)
     finally:
-        context.close()
+        guest.close()
 
 
 def choose(page: Page, path: str) -> None:

@@ -56,6 +56,9 @@ def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, librar
     rows = analysis.run(library, library.find(house.TRAINING).id, "iterations", {"rank": 1, "warmup": "exclude"})
     step = headline.slowest(rows)
     assert step is not None
+    pair = {"ncu": library.find(house.MEASURED).id, "warmup": "exclude"}
+    measured = analysis.run(library, library.find(house.TRAINING).id, "time_weighted_roofline", pair)
+    (largest,) = measured[measured["match"] == "exact"].nlargest(1, "roof_gap_ns")["name"]
     summary(page, address, house.TRAINING)
     menu(page, "Phases").click()
     at_rest(page, "Phases")
@@ -64,6 +67,7 @@ def test_what_the_menu_leads_to_in_one_click(visitor: Page, address: str, librar
     menu(page, "Roofline").click()
     at_rest(page, "Roofline")
     expect(page.locator('[role="columnheader"]', has_text="above the roof").first).to_be_attached()
+    expect(page.get_by_test_id("glide-cell-0-0").first).to_contain_text(str(largest)[:15])
     menu(page, "Idle & launch").click()
     at_rest(page, "Idle & launch")
     # The box of a command is drawn by a part that the browser loads later than the page.

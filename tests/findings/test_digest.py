@@ -1,16 +1,21 @@
 """What rules found of each report, kept for lists: it counts only while nothing has changed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import duckdb
 import pytest
 
 from profiledb.findings import digest, judge, rulebook
 from profiledb.findings.digest import Found
+from profiledb.findings.judge import Finding
 from profiledb.findings.rule import Rule
+from profiledb.report import store
+from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
 from tests.support.memory_reports import fill
-from tests.support.page_reports import Publish, kernel, make_library, make_publish
+from tests.support.page_reports import Publish, empty, kernel, make_library, make_publish
 
 __all__ = ["make_library", "make_publish"]  # fixtures
 BUSY = ((0, 10_000_000), (90_000_000, 100_000_000))
@@ -21,12 +26,27 @@ def rules() -> Mapping[str, Rule]:
     return rulebook.load(None)
 
 
+def write(db: duckdb.DuckDBPyConnection) -> None:
+    """A GPU that is idle for eight tenths of the time."""
+    fill(db, 100_000_000, BUSY, kernel=[kernel(number, 1, *span) for number, span in enumerate(BUSY)])
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Finding]:
+    """What rules find of it, in a library of its own: asked once."""
+    folder = tmp_path_factory.mktemp("judged")
+    library = Library(folder / "library")
+    with store.create(folder / "made.duckdb", ready=empty()) as db:
+        write(db)
+    manifest = Manifest("0" * 16, SCHEMA_VERSION, "made.rep", "nsys", "made", 1)
+    library.publish(folder / "made.duckdb", manifest)
+    return tuple(judge.judge(library, library.find(manifest.id), {}, rulebook.load(None).values()))
+
+
 @pytest.fixture
-def report(library: Library, publish: Publish, rules: Mapping[str, Rule]) -> str:
-    """A GPU that is idle for eight tenths of the time, judged."""
-    kernels = [kernel(number, 1, *span) for number, span in enumerate(BUSY)]
-    report_id = publish(lambda db: fill(db, 100_000_000, BUSY, kernel=kernels))
-    found = judge.judge(library, library.find(report_id), {}, rules.values())
+def report(library: Library, publish: Publish, rules: Mapping[str, Rule], found: Sequence[Finding]) -> str:
+    """The same report, with what was found of it."""
+    report_id = publish(write)
     digest.write(library, report_id, rules, found)
     return report_id
 

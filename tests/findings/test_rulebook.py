@@ -50,7 +50,7 @@ def test_advice_goes_by_the_cause() -> None:
     rule = rules.parse("something", HEADER + QUERY, "idle")
     assert rule.advised(None) == ("Do this.",)
     assert rule.advised("loading") == ("Do this.", "Load less.")
-    assert PLACE.findall(rule.says[0]) == ["value", "range"]
+    assert [place["column"] for place in PLACE.finditer(rule.says[0])] == ["value", "range"]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +61,7 @@ def test_advice_goes_by_the_cause() -> None:
         ("-- fires: above\n", "-- fires: sideways\n", "sideways"),
         ("-- param: threshold = 10 from which on it is said\n", "-- param: limit = 1 of it\n", "'threshold'"),
         ("{value} in {range}.", "{value} in {nowhere}.", "nowhere"),
+        ("{value} in {range}.", "{value} in {range|one place|many places}.", "no count"),
         ("-- source: own\n", "-- source: own\n-- weight: heavy\n", "heavy"),
     ],
 )

@@ -190,11 +190,18 @@ def test_another_clock(nsys_samples: Library, library: Library, small: Any) -> N
     assert judged(library, with_none, "another_clock").verdict == "cannot_judge"
 
 
+KERNEL_OF_WSL = {"name": "SoftwareReleaseVersion", "value": "5.15.90.1-microsoft-standard-WSL2"}
+
+
 def test_no_gpu_activity(nsys_samples: Library, library: Library, publish: Publish, small: Any) -> None:
     calls = [call(1, 1, 5, 9), call(2, 1, 10, 12), call(3, 4, 20, 30), call(4, 2, 40, 50)]
     none = publish(lambda db: made.fill(db, api_call=calls))
     found = judged(library, none, "no_gpu_activity")
     assert (found.verdict, found.severity, found.value, found.facts["calls"]) == ("fires", "warning", 100, 3)
+    assert "WSL2" not in " ".join(found.rule.advised(found.cause))
+    wsl = publish(lambda db: made.fill(db, api_call=calls, system_info=[KERNEL_OF_WSL]))
+    found = judged(library, wsl, "no_gpu_activity")
+    assert "WSL2" in " ".join(found.rule.advised(found.cause))
     some = judged(library, small(api_call=calls), "no_gpu_activity")  # the kernel is that of call 1
     assert some.value == pytest.approx(200 / 3)
     launched = rows(

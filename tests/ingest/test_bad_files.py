@@ -21,7 +21,7 @@ BAD = {
     "noise.ncu-rep": (b"\x07" * 5000, "does not start like an Nsight Compute report"),
     "notes.txt": (b"bring milk", "is not a known report format"),
     "damaged.sqlite": (b"SQLite format 3\0" + b"\xff" * 4096, "damaged or incomplete"),
-    "raw.qdstrm": (b"\x01\x02", "raw capture data"),
+    "raw.qdstrm": (b"\x01\x02", "does not start like raw capture data"),
     "run.pt.trace.json": (b'{"schemaVersion": 1, "traceEvents": []}', "The trace has no events"),
     "run.json.gz": (
         gzip.compress(b'[{"ph": "C", "ts": 1}' + b" " * 9_000_000, 1),

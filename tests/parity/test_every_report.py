@@ -80,6 +80,25 @@ def test_invariants(every_report: Library, name: str) -> None:
         assert one("SELECT count(*) FROM ncu_metric LEFT JOIN ncu_launch USING (launch_id) WHERE kernel IS NULL") == 0
 
 
+@pytest.mark.skipif(not CORPUS.exists(), reason="needs ../shared/corpus")
+def test_strangers_kernels_have_classes(every_report: Library) -> None:
+    """Of the kernel time of strangers' reports nearly none is in a kernel of which nobody can say what it is."""
+    whole = other = 0
+    for manifest in every_report.list():
+        if (CORPUS / manifest.name).exists() and manifest.rows.get("kernel"):
+            with every_report.cursor(manifest.id) as db:
+                row = db.execute("""
+                    SELECT sum(end_ns - start_ns)::BIGINT,
+                        coalesce(sum(end_ns - start_ns) FILTER (class = 'other'), 0)::BIGINT
+                    FROM kernel JOIN kernel_name USING (name_id)
+                """).fetchone()
+                assert row is not None
+                whole, other = whole + row[0], other + row[1]
+    print(f"{100 * other / whole:.2f} % of {whole / 1e9:.3f} s without a class")
+    assert whole > 1e9
+    assert other / whole < 0.01
+
+
 INSIDE = "{0}.start_ns <= {1}.start_ns AND {0}.end_ns >= {1}.end_ns"
 OF_RANGES = {
     "numbers are unique": "SELECT pre FROM range GROUP BY pre HAVING count(*) > 1 OR pre IS NULL",

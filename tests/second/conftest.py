@@ -22,14 +22,16 @@ EXPORTS = {
     path.stem: path for path in (*sorted(SAMPLES.glob("*.sqlite")), *sorted(ddp_samples.FOLDER.glob("*.sqlite")))
 }
 """Export of each sample by the name of its report."""
+WITHOUT_GPU = {"openmp_regions"}
+ON_A_GPU = [name for name in EXPORTS if name not in WITHOUT_GPU]
 
-PARTS = 6
+PARTS = 12
 """Days after which every sample has had its turn (support/sweep.py): tests of one share what it was asked."""
-EVERY = pytest.mark.parametrize("sample", sweep.part(EXPORTS, 2, PARTS), indirect=True)
+EVERY = pytest.mark.parametrize("sample", sweep.part(ON_A_GPU, 2, PARTS), indirect=True)
 """Marks tests that hold for each of them."""
 
 
-def but(wrong: Collection[str], reason: str, names: Iterable[str] = EXPORTS) -> pytest.MarkDecorator:
+def but(wrong: Collection[str], reason: str, names: Iterable[str] = ON_A_GPU) -> pytest.MarkDecorator:
     """Marks tests that hold for each sample but these, of which our answer is known to be wrong."""
     mark = pytest.mark.xfail(strict=True, reason=reason)
     samples = [pytest.param(name, marks=[mark] if name in wrong else []) for name in sweep.part(names, 2, PARTS)]

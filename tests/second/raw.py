@@ -92,12 +92,15 @@ class Capture:
 
     @cached_property
     def window(self) -> tuple[int, int]:
-        """The stated times where the operations lie in them, else the stated length from 0, else the operations'."""
+        """The stated times where the operations lie in them, else the stated length from 0, else the operations';
+        those of OpenMP regions where there are no operations."""
         (stated,) = self.tables["ANALYSIS_DETAILS"]
         low, high, length = stated["startTime"], stated["stopTime"], stated["duration"]
-        if not self.operations:
+        regions = [(row["start"], row["end"]) for row in self.table("OPENMP_EVENT_KIND_PARALLEL")]
+        worked = [(one.start, one.end) for one in self.operations] or regions
+        if not worked:
             return low, high
-        first, last = min(o.start for o in self.operations), max(o.end for o in self.operations)
+        first, last = min(start for start, _ in worked), max(end for _, end in worked)
         if low <= first and high >= last:
             return low, high
         return (0, length) if first >= 0 and length >= last else (first, max(last, first + length))
@@ -122,6 +125,7 @@ WANTED = (
     *("StringIds", "ANALYSIS_DETAILS", "NVTX_EVENTS", "OSRT_API", "ThreadNames", "TARGET_INFO_SESSION_START_TIME"),
     *("TARGET_INFO_GPU", "NVTX_PAYLOAD_SCHEMAS", "NVTX_PAYLOAD_SCHEMA_ENTRIES", "NVTX_PAYLOAD_ENUM_ENTRIES"),
     *("ENUM_CUDA_MEMCPY_OPER", "ENUM_CUDA_MEM_KIND", "COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS", "SCHED_EVENTS"),
+    *(f"OPENMP_EVENT_KIND_{kind}" for kind in ("PARALLEL", "TASK", "SYNC_REGION", "MUTEX_WAIT")),
     *(f"CUPTI_ACTIVITY_KIND_{kind}" for kind in ("RUNTIME", "KERNEL", "MEMCPY", "MEMSET", "GRAPH_TRACE")),
 )
 

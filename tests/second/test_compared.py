@@ -10,6 +10,7 @@ from profiledb.studies.compare.matching import Side
 from tests.second import compared
 from tests.second.agree import agree, keyed
 from tests.second.conftest import Rows, Sample, known
+from tests.support import sweep
 
 PAIRS = (
     ("streams_serial", "streams_overlapped"),
@@ -59,7 +60,8 @@ def pair(request: pytest.FixtureRequest, pair_of: Callable[[tuple[str, str]], Pa
     return pair_of(request.param)
 
 
-EVERY_PAIR = pytest.mark.parametrize("pair", PAIRS, indirect=True, ids="-".join)
+EVERY_PAIR = pytest.mark.parametrize("pair", sweep.part(PAIRS, 3, parts=4), indirect=True, ids="-".join)
+"""A sweep: one or two of the pairs in a run, all tests of each."""
 
 
 def both(second: Callable[[Any], dict[str, float]], pair: Pair) -> dict[tuple[Any, ...], dict[str, float]]:

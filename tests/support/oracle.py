@@ -63,7 +63,8 @@ WORK_STATS = _named(
 )
 RANGE_STATS = _named("nvtx_pushpop_trace", "nvtx_gpu_proj_trace", "nvtx_gpu_proj_sum", "nvtx_kern_sum")
 TABLE_STATS = _named("mpi_event_trace", "openacc_sum", "um_total_sum")
-STATS = SUMMARIES + WORK_STATS + RANGE_STATS + TABLE_STATS
+THREAD_STATS = _named("openmp_sum")
+STATS = SUMMARIES + WORK_STATS + RANGE_STATS + TABLE_STATS + THREAD_STATS
 RULES = _named(
     *("gpu_gaps", "gpu_time_util", "cuda_api_sync", "cuda_memcpy_async", "cuda_memcpy_sync", "cuda_memset_sync")
 )

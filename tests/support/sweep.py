@@ -6,13 +6,17 @@ a day as pytest prints it first, which has that day's parts again.
 
 ``sweep(parts=3)`` marks a test of many cases, which are counted by themselves. ``sweep(parts=4, of="module")`` marks
 several tests of a module that take seconds each: of them together a run takes a fourth; with any other name for ``of``,
-of all that say the same one. Whatever bears no mark always runs. In a module that is asked for by its name all do.
+of all that say the same one. ``tests/turns.toml`` names tests of many modules that take turns in the same way. Whatever
+bears no mark and stands in no list always runs. In a module that is asked for by its name all do.
 """
 
 import os
+import tomllib
 import zlib
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -24,8 +28,13 @@ VARIABLE = "WARPDECK_TEST_SWEEPS"
 # processes of pytest-xdist inherit it.
 os.environ.setdefault(VARIABLE, str(datetime.now(UTC).date().toordinal()))
 
-PARTS = 8
+PARTS = 16
 """Days after which every case has been checked."""
+
+
+LIST = Path(__file__).resolve().parents[1] / "turns.toml"
+TURNS = "turns"
+"""What a test of the list is counted in, of its module."""
 
 
 def whole() -> bool:
@@ -69,13 +78,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _sweep_of(item: pytest.Item, named: Collection[str]) -> str:
     """What a case is counted in: the id of its function, its module, or what its mark says; none where it runs."""
     marker, module = item.get_closest_marker("sweep"), item.nodeid.partition("::")[0]
-    of = marker.kwargs.get("of", "function") if marker else ""
+    of = marker.kwargs.get("of", "function") if marker else TURNS if _parts(item.nodeid) else ""
     if not of or (of != "function" and module in named):
         return ""
-    return {"function": item.nodeid.partition("[")[0], "module": module}.get(of, of)
+    own = {"function": item.nodeid.partition("[")[0], "module": module, TURNS: f"{module} {TURNS}"}
+    return own.get(of, of)
 
 
 def left_out(cases: Sequence[pytest.Item], key: int) -> set[pytest.Item]:
     marker = cases[0].get_closest_marker("sweep")
-    parts = marker.kwargs.get("parts", PARTS) if marker else PARTS
+    parts = marker.kwargs.get("parts", PARTS) if marker else _parts(cases[0].nodeid)
     return set(cases) - set(part(cases, key, parts))
+
+
+@cache
+def turns() -> dict[str, tuple[int, frozenset[str]]]:
+    """By the path of a module below this folder, after how many days each of its tests has had its turn, and which."""
+    listed = tomllib.loads(LIST.read_text(encoding="utf-8"))
+    return {
+        f"tests/{module}": (int(days), frozenset(f"test_{name}" for name in names))
+        for days, modules in listed.items()
+        for module, names in modules.items()
+    }
+
+
+def _parts(nodeid: str) -> int:
+    """The days of a test that the list names, else 0."""
+    module, _, name = nodeid.partition("::")
+    parts, tests = turns().get(module, (0, frozenset()))
+    return parts if name.partition("[")[0] in tests else 0

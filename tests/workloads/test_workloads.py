@@ -68,6 +68,7 @@ def test_a_token_changes_no_prediction_before_it() -> None:
     assert not torch.allclose(before[5], after[5])
 
 
+@pytest.mark.sweep(parts=2)
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.slow
 def test_training_learns_the_successor_of_each_token(precision: str) -> None:

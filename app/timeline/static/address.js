@@ -12,7 +12,7 @@ const MOST_IDS = 200;
 const MOST_MARKS = 50;
 const MOST_SHIFTS = 7;
 const MOST_NS = 2 ** 62;
-export const KEYS = ["t0", "t1", "area", "in", "ev", "fold", "pin", "hide", "mark", "times", "align", "shift"];
+export const KEYS = ["t0", "t1", "area", "in", "ev", "fold", "pin", "hide", "deep", "mark", "times", "align", "shift"];
 
 /**
  * @typedef {Object} Told what an address says
@@ -22,6 +22,7 @@ export const KEYS = ["t0", "t1", "area", "in", "ev", "fold", "pin", "hide", "mar
  * @property {number[]|null} folded none: as usual
  * @property {number[]} pinned
  * @property {number[]} hidden
+ * @property {number[]} deep lanes that show all their levels
  * @property {Mark[]} marks
  * @property {From} times from when times count
  * @property {How|null} align what several reports are aligned by
@@ -45,6 +46,7 @@ export function read(search) {
     folded: query.has("fold") ? ids(last("fold")) : null,
     pinned: ids(last("pin")),
     hidden: ids(last("hide")),
+    deep: ids(last("deep")),
     marks: query.getAll("mark").slice(0, MOST_MARKS).flatMap(mark),
     times: FROM.find((one) => one === last("times")) ?? "capture",
     align: HOWS.find((one) => one === last("align")) ?? null,
@@ -68,6 +70,7 @@ export function write(told) {
   put("fold", told.folded ? told.folded.slice(0, MOST_IDS).join(".") : false);
   put("pin", !!told.pinned.length && told.pinned.slice(0, MOST_IDS).join("."));
   put("hide", !!told.hidden.length && told.hidden.slice(0, MOST_IDS).join("."));
+  put("deep", !!told.deep.length && told.deep.slice(0, MOST_IDS).join("."));
   put("times", told.times !== "capture" && told.times);
   put("align", told.align ?? false);
   put("shift", told.align === "hand" && told.shifts.join("."));

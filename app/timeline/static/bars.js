@@ -50,14 +50,13 @@ export function barHeight(count, busy, height) {
  * @param {Slot} slot
  * @param {number} y top of the lane on the canvas
  * @param {Piece[]} pieces
- * @param {boolean} folded only the outermost row
  * @returns {number} items drawn
  */
-export function bars(frame, slot, y, pieces, folded) {
+export function bars(frame, slot, y, pieces) {
   let drawn = 0;
   for (const piece of pieces) {
     const places = piece.tile.of.get(slot.lane.id);
-    if (places) drawn += paint(frame, slot, y, piece, places, folded);
+    if (places) drawn += paint(frame, slot, y, piece, places);
   }
   return drawn;
 }
@@ -68,9 +67,8 @@ export function bars(frame, slot, y, pieces, folded) {
  * @param {number} y
  * @param {Piece} piece
  * @param {Uint32Array} places
- * @param {boolean} folded
  */
-function paint(frame, slot, y, piece, places, folded) {
+function paint(frame, slot, y, piece, places) {
   const { pixels, ratio, t0, t1, colors, hits } = frame, { tile } = piece, scale = frame.scale * ratio;
   const { start, end, row, color, count, busy, name } = tile;
   const from = Math.max(piece.from, t0), to = Math.min(piece.to, t1), high = (slot.rowHeight - 2) * ratio;
@@ -78,7 +76,7 @@ function paint(frame, slot, y, piece, places, folded) {
   let drawn = 0;
   for (let k = 0; k < places.length; k++) {
     const at = places[k];
-    if (start[at] >= to || end[at] < from || (folded && row[at])) continue;
+    if (start[at] >= to || end[at] < from || row[at] >= slot.rows) continue;
     // An event that ends where a piece begins lies in the one before.
     if (end[at] === from && start[at] < from) continue;
     const x0 = Math.max(low, (start[at] - t0) * scale), x1 = Math.min(right, (end[at] - t0) * scale);

@@ -100,7 +100,7 @@ function lane(app, frame, slot, y, pieces, busy) {
   else if (slot.pinned) pixels.rect(0, at(y), pixels.width, bottom, colors.groundWord);
   if (!parent) for (const [left, right] of busy.get(app.sources.of(slot.lane.id)) ?? []) pixels.rect(left, at(y), right, bottom, colors.overheadWord);
   pixels.rect(0, bottom - 1, pixels.width, bottom, colors.softLineWord);
-  return parent || slot.lane.kind === "line" ? 0 : bars(frame, slot, y + 1, pieces, app.lanes.folded.has(slot.lane.id));
+  return parent || slot.lane.kind === "line" ? 0 : bars(frame, slot, y + 1, pieces);
 }
 
 /** @typedef {Map<import("./sources.js").Source, [number, number][]>} Busy pixels of the screen, from left to right */

@@ -30,7 +30,7 @@ export function laneAt(app, y) {
  */
 export function itemAt(app, x, y) {
   const at = laneAt(app, y);
-  if (!at || app.lanes.isParent(at.slot.lane)) return null;
+  if (!at || at.row >= at.slot.rows || app.lanes.isParent(at.slot.lane)) return null;
   const scale = app.width / app.view.span, t = app.view.t0 + x / scale, near = NEAR_PX / scale;
   let best = null, distance = near;
   for (const { tile, from, to } of cover(app, [at.slot]).get(at.slot.lane.group ?? -1) ?? []) {

@@ -8,6 +8,8 @@ const DENSE_ROW = 16;
 const LINE = 38;
 const GAP = 5;
 const MANY_THREADS = 8;
+/** Levels that an unfolded lane shows until all of them are asked for: deeper ones would push all else out of sight. */
+export const MOST_LEVELS = 16;
 
 /** Kinds of lanes that hold lanes, and no events. */
 export const PARENTS = new Set(["gpu", "process", "thread", "report", "group"]);
@@ -29,6 +31,8 @@ export class LaneTree {
     this.pinned = new Set();
     /** @type {Set<number>} */
     this.hidden = new Set();
+    /** @type {Set<number>} lanes that show all their levels */
+    this.deep = new Set();
     /** @type {Slot[]} */
     this.top = [];
     /** @type {Slot[]} */
@@ -89,16 +93,16 @@ export class LaneTree {
 
   /** @param {Lane} lane @param {number} depth @param {boolean} pinned */
   place(lane, depth, pinned) {
-    const rows = this.folded.has(lane.id) ? 1 : Math.max(1, lane.rows);
+    const rows = this.folded.has(lane.id) ? 1 : Math.max(1, this.deep.has(lane.id) ? lane.rows : Math.min(lane.rows, MOST_LEVELS));
     const rowHeight = lane.kind === "line" ? LINE : rows > 3 ? DENSE_ROW : ROW;
     const h = this.isParent(lane) ? HEAD : Math.max(HEAD, rows * rowHeight + GAP);
     const y = pinned ? this.topHeight : this.height;
-    (pinned ? this.top : this.rest).push({ lane, y, h, rowHeight, depth, pinned });
+    (pinned ? this.top : this.rest).push({ lane, y, h, rows, rowHeight, depth, pinned });
     if (pinned) this.topHeight += h;
     else this.height += h;
   }
 
-  /** @param {"folded"|"pinned"|"hidden"} what @param {number} id */
+  /** @param {"folded"|"pinned"|"hidden"|"deep"} what @param {number} id */
   toggle(what, id) {
     if (!this[what].delete(id)) this[what].add(id);
     this.layout();

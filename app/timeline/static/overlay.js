@@ -41,8 +41,7 @@ export function overlay(app, ctx, width, height, shown) {
 function place(shown, event) {
   const found = shown.find((one) => one.slot.lane.id === event.lane);
   if (!found) return null;
-  const rows = Math.max(1, Math.floor((found.slot.h - 4) / found.slot.rowHeight));
-  return { y: found.y + 2 + Math.min(event.row ?? 0, rows - 1) * found.slot.rowHeight, h: found.slot.rowHeight - 2 };
+  return { y: found.y + 2 + Math.min(event.row ?? 0, found.slot.rows - 1) * found.slot.rowHeight, h: found.slot.rowHeight - 2 };
 }
 
 /**

@@ -99,13 +99,14 @@ export class Stage {
     this.pixels.resize(this.canvas.width, this.canvas.height);
   }
 
-  /** Scrolls to a lane. @param {number} id */
-  reveal(id) {
+  /** Scrolls to a lane, of one that is higher than the view to a row. @param {number} id @param {number} [row] */
+  reveal(id, row = 0) {
     const { app } = this, slot = app.lanes.slot(id);
     if (!slot || slot.pinned) return;
-    const room = this.scroller.clientHeight - app.lanes.topHeight;
-    if (slot.y >= app.scroll && slot.y + slot.h <= app.scroll + room) return;
-    this.scroller.scrollTop = Math.max(0, slot.y - room / 3);
+    const room = this.scroller.clientHeight - app.lanes.topHeight, whole = slot.h <= room;
+    const top = whole ? slot.y : slot.y + Math.min(row, slot.rows - 1) * slot.rowHeight, high = whole ? slot.h : slot.rowHeight;
+    if (top >= app.scroll && top + high <= app.scroll + room) return;
+    this.scroller.scrollTop = Math.max(0, top - room / 3);
     app.scroll = this.scroller.scrollTop;
   }
 

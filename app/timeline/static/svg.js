@@ -101,14 +101,14 @@ function lane(app, plot, slot, y) {
 
 /** The bars of a lane, those of one color as one path, and the names that fit. @param {Timeline} app @param {Element} plot @param {Slot} slot @param {number} y */
 function bars(app, plot, slot, y) {
-  const { view, colors } = app, scale = app.width / view.span, folded = app.lanes.folded.has(slot.lane.id);
+  const { view, colors } = app, scale = app.width / view.span;
   /** @type {Map<number, string[]>} */
   const paths = new Map();
   /** @type {Map<number, number>} */
   const reached = new Map();
   const words = [];
   for (const one of itemsOf(app, slot)) {
-    if (folded && one.row) continue;
+    if (one.row >= slot.rows) continue;
     const x0 = Math.max(-2, (one.start - view.t0) * scale), x1 = Math.min(app.width + 2, Math.max((one.end - view.t0) * scale, x0 + NEAR_PX));
     if (x1 <= (reached.get(one.row) ?? -Infinity) + NEAR_PX && x1 - x0 <= NEAR_PX) continue;
     reached.set(one.row, x1);

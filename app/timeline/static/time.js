@@ -3,6 +3,11 @@
 /** @type {[number, string][]} */
 const UNITS = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
 
+/** A number with a true minus, as everywhere else. @param {string} text */
+function signed(text) {
+  return text.replace(/^-/, "−");
+}
+
 /**
  * The unit in which a time reads best: its size in ns and its sign.
  * @param {number} ns
@@ -19,7 +24,7 @@ function unit(ns) {
 export function duration(ns) {
   const [size, sign] = unit(ns), value = ns / size;
   const digits = sign === "ns" ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.max(1, Math.abs(value)))));
-  return `${value.toFixed(digits)} ${sign}`;
+  return signed(`${value.toFixed(digits)} ${sign}`);
 }
 
 /**
@@ -29,7 +34,7 @@ export function duration(ns) {
 export function moment(ns) {
   const [size, sign] = unit(ns);
   const text = (ns / size).toFixed(Math.round(Math.log10(size)));
-  return `${text.includes(".") ? text.replace(/\.?0+$/, "") : text} ${sign}`;
+  return signed(`${text.includes(".") ? text.replace(/\.?0+$/, "") : text} ${sign}`);
 }
 
 /**
@@ -69,7 +74,7 @@ export function value(number, sign = "") {
   if (sign === "bytes") return bytes(number);
   const power = sign === "%" || number < 1e4 ? 0 : Math.min(3, Math.floor(Math.log10(number) / 3));
   const text = Number((number / 1000 ** power).toPrecision(3)).toLocaleString("en-US");
-  return `${text} ${["", "k", "M", "G"][power]}${sign}`.trim();
+  return signed(`${text} ${["", "k", "M", "G"][power]}${sign}`.trim());
 }
 
 /**
@@ -88,7 +93,7 @@ export function ticks(t0, t1, most, zero = 0) {
   const digits = Math.max(0, Math.ceil(Math.log10(size) - Math.log10(step) - 1e-9));
   const found = [];
   for (let at = Math.ceil((t0 - zero) / step); zero + at * step <= t1; at++) {
-    found.push({ t: zero + at * step, text: `${(at * step / size).toFixed(digits)} ${sign}` });
+    found.push({ t: zero + at * step, text: signed(`${(at * step / size).toFixed(digits)} ${sign}`) });
   }
   return { step, ticks: found };
 }

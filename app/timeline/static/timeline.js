@@ -11,7 +11,7 @@ import { Colors } from "./colors.js";
 import { draw } from "./draw.js";
 import { forgetWidths } from "./bars.js";
 import { itemAt } from "./hit.js";
-import { LaneTree } from "./lanes.js";
+import { LaneTree, MOST_LEVELS } from "./lanes.js";
 import { Marks } from "./marks.js";
 import { busyShares, minimap } from "./minimap.js";
 import { Panel } from "./panel.js";
@@ -88,6 +88,7 @@ export class Timeline {
     lanes.folded = told.folded ? new Set(known(told.folded)) : lanes.usual();
     lanes.pinned = new Set(known(told.pinned));
     lanes.hidden = new Set(known(told.hidden));
+    lanes.deep = new Set(known(told.deep));
     lanes.layout();
     this.marks.own = told.marks;
     this.clock.from = told.times;
@@ -137,6 +138,7 @@ export class Timeline {
       folded: same ? null : folded,
       pinned: [...lanes.pinned],
       hidden: [...lanes.hidden],
+      deep: [...lanes.deep],
       marks: this.marks.own,
       times: this.clock.from,
       align: this.sources.several ? this.align.how : null,
@@ -214,20 +216,22 @@ export class Timeline {
       this.chosen = { lane, ref, row, start, end, name, nameId, arrows };
       this.panel.showEvent(this.chosen, told);
       if (reveal) this.bring(this.chosen);
-      else this.stage.reveal(lane);
+      else this.stage.reveal(lane, row);
       this.moved();
     } catch (error) {
       if (!signal.aborted) this.say(/** @type {Error} */ (error).message);
     }
   }
 
-  /** Brings an event into sight, its lane too. @param {{lane: number, start: number, end: number}} event */
+  /** Brings an event into sight, its lane and its level, too. @param {{lane: number, row?: number, start: number, end: number}} event */
   bring(event) {
-    if (!this.lanes.slot(event.lane)) {
-      this.lanes.open(event.lane);
+    const { lanes } = this, deep = (event.row ?? 0) >= MOST_LEVELS && !lanes.deep.has(event.lane);
+    if (deep) lanes.deep.add(event.lane);
+    if (deep || !lanes.slot(event.lane)) {
+      lanes.open(event.lane);
       this.laid();
     }
-    this.stage.reveal(event.lane);
+    this.stage.reveal(event.lane, event.row);
     this.view.reveal(event.start, event.end);
     this.schedule();
   }

@@ -5,6 +5,7 @@
 
 import { button, fill, h } from "./dom.js";
 import { busyShare, itemsOf } from "./hit.js";
+import { MOST_LEVELS } from "./lanes.js";
 import { count, duration, percent, value } from "./time.js";
 
 /** @typedef {{li: HTMLLIElement, share: HTMLElement}} Title */
@@ -39,7 +40,7 @@ export class Titles {
         app.laid();
       }, { class: "link" }) : null,
       app.marks.all.length ? button("Show the marks", `${app.marks.all.length} ${app.marks.all.length === 1 ? "mark" : "marks"}`, () => app.marks.show(), { class: "link" }) : null,
-      h("span", { class: "quiet" }, `${count(app.lanes.lanes.filter((lane) => lane.group !== null).length)} lanes`));
+      h("span", { class: "quiet" }, lanesIn(app.lanes.lanes.filter((lane) => lane.group !== null).length)));
   }
 
   /** Moves the titles to where their lanes are. */
@@ -66,19 +67,20 @@ export class Titles {
   /** @param {Slot} slot @returns {Title} */
   make(slot) {
     const { app } = this, { lane } = slot, parent = app.lanes.isParent(lane), folded = app.lanes.folded.has(lane.id);
-    const act = (/** @type {"folded"|"pinned"|"hidden"} */ what) => () => {
+    const act = (/** @type {"folded"|"pinned"|"hidden"|"deep"} */ what) => () => {
       app.lanes.toggle(what, lane.id);
       app.laid();
     };
     const whole = `${app.lanes.path(lane.id).join(" › ")}${lane.detail ? ` (${lane.detail})` : ""}`;
-    const share = h("span", { class: "share" });
-    const li = h("li", { class: `title ${parent ? "parent" : ""} ${slot.lane.kind === "line" ? "tall" : ""} ${slot.pinned ? "pinned" : ""}`, title: whole },
+    const share = h("span", { class: "share" }), deep = !parent && !folded && lane.rows > MOST_LEVELS;
+    const li = h("li", { class: `title ${parent ? "parent" : ""} ${deep || slot.lane.kind === "line" ? "tall" : ""} ${deep ? "deep" : ""} ${slot.pinned ? "pinned" : ""}`, title: whole },
       h("span", { style: `--depth:${slot.depth}`, class: "indent" }),
       app.lanes.foldable(lane)
         ? button(`${folded ? "Unfold" : "Fold"} ${lane.title}`, folded ? "▸" : "▾", act("folded"), { class: "fold", "aria-expanded": String(!folded), "data-act": `f${lane.id}` })
         : h("span", { class: "fold" }),
-      h("span", { class: "name" }, slot.pinned ? app.lanes.path(lane.id).slice(-2).join(" › ") : lane.title, lane.detail && h("span", { class: "detail" }, ` ${lane.detail}`)),
+      h("span", { class: "name" }, slot.pinned ? app.lanes.path(lane.id).slice(-2).join(" › ") : lane.title, !deep && lane.detail && h("span", { class: "detail" }, ` ${lane.detail}`)),
       share,
+      deep ? button(`${levels(slot)} (${lane.title})`, levels(slot), act("deep"), { class: "link", style: `--depth:${slot.depth}`, "data-act": `d${lane.id}` }) : null,
       h("span", { class: "acts" },
         !parent && button(`${slot.pinned ? "Unpin" : "Pin to the top:"} ${lane.title}`, slot.pinned ? "▼" : "▲", act("pinned"), { "aria-pressed": String(slot.pinned), "data-act": `p${lane.id}` }),
         button(`Hide ${lane.title}`, "×", act("hidden"), { "data-act": `h${lane.id}` })));
@@ -92,9 +94,20 @@ export class Titles {
     for (const { slot } of app.lanes.visible(app.scroll, app.height)) {
       const title = this.made.get(`${slot.lane.id}/${slot.pinned}`);
       if (!title || app.lanes.isParent(slot.lane)) continue;
-      title.share.textContent = slot.lane.kind === "line" ? most(slot.lane) : itemsOf(app, slot, 1).length ? percent(busyShare(app, slot)) : "";
+      title.share.textContent = slot.lane.kind === "sample" ? "" : slot.lane.kind === "line" ? most(slot.lane) : itemsOf(app, slot, 1).length ? percent(busyShare(app, slot)) : "";
     }
   }
+}
+
+/** How many levels a deep lane shows, and what a click does. @param {Slot} slot */
+function levels({ lane, rows }) {
+  const other = rows === lane.rows ? MOST_LEVELS : lane.detail ? lane.rows : "all";
+  return `${rows} of ${lane.detail || `${lane.rows} levels`}: show ${other}`;
+}
+
+/** @param {number} many */
+function lanesIn(many) {
+  return many === 1 ? "1 lane" : `${count(many)} lanes`;
 }
 
 /** The value at the top of a curve. @param {Lane} lane */

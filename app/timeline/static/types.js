@@ -108,6 +108,7 @@
  * @property {Lane} lane
  * @property {number} y from the top of all lanes, or of the pinned ones
  * @property {number} h
+ * @property {number} rows levels that it shows
  * @property {number} rowHeight
  * @property {number} depth
  * @property {boolean} pinned

@@ -55,7 +55,7 @@ export async function json(url, signal) {
  */
 export function decode(buffer, source) {
   const head = buffer.byteLength >= HEADER ? new Uint32Array(buffer, 0, 4) : new Uint32Array(4);
-  if (head[0] !== MAGIC) throw new Refused("The server sent something else than a tile.", 0);
+  if (head[0] !== MAGIC) throw new Refused("The server sent something other than a tile.", 0);
   const n = head[1], p = head[2];
   if (buffer.byteLength !== size(n, p)) throw new Refused("The server sent half a tile.", 0);
   let at = HEADER;

@@ -73,7 +73,7 @@ def _sentence(rows: pd.DataFrame) -> str:
         )
     ]
     told = ", ".join(f"{fmt.duration(ns)} {words}" for words, ns in sorted(parts, key=lambda p: -p[1]) if ns)
-    return f"{fmt.duration(total)} in {fmt.count(rows['calls'].sum())} calls, summed over threads" + (
+    return f"{fmt.duration(total)} in {fmt.counted(rows['calls'].sum(), 'call')}, summed over threads" + (
         f": {told}." if told else "."
     )
 
@@ -86,7 +86,7 @@ def os_runtime(report_id: str) -> None:
         st.caption("No OS runtime calls in this selection.")
         return
     st.caption(
-        f"{fmt.duration(calls['total_ns'].sum())} in {fmt.count(calls['calls'].sum())} calls, summed over"
+        f"{fmt.duration(calls['total_ns'].sum())} in {fmt.counted(calls['calls'].sum(), 'call')}, summed over"
         " threads. Threads that only wait count in full."
     )
     tables.table(calls, OS_RUNTIME, key="osrt", download="os_runtime_calls.csv", height=shares.height(len(calls)))

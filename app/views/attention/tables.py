@@ -54,10 +54,10 @@ PART_COLUMNS = heads.of(
     heads.use("flops", help="By the formulas below, over all calls", width=96),
     heads.use("useful_flops", width=104),
     heads.use("flops_per_s", label="FLOP rate", width=104),
-    heads.use("pct_of_peak", width=84),
+    heads.use("pct_of_peak", label="Of peak", width=88),
     heads.use("bytes", width=84),
     heads.use("bytes_per_s", label="Bandwidth", width=88),
-    heads.use("pct_of_bandwidth", width=104),
+    heads.use("pct_of_bandwidth", label="Of memory peak", width=136),
     heads.use("kernels", width=80),
     "cpu_ns",
 )

@@ -6,7 +6,7 @@ from plotly.subplots import make_subplots
 
 from app.ui import charts
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, GRAY, GROUND, MARK, Theme, faded
+from app.ui.charts import ACCENT, FONT_PX, GRAY, GROUND, MARK, TEXT, Theme, faded
 from app.ui.kept import kept
 
 _WIDE = 0.012
@@ -91,7 +91,9 @@ def _clocks(figure: go.Figure, rows: pd.DataFrame, times: "pd.Series[float]", th
 def _small_axes(figure: go.Figure, rows: pd.DataFrame) -> None:
     clock = max(fmt.number(rows[name].max()) or 0.0 for name in ("sm_clock_mhz", "memory_clock_mhz"))
     hottest = fmt.number(rows["temperature_c"].max()) or 0.0
-    figure.update_yaxes(range=[0, 1.15 * clock or 1], ticksuffix=" MHz", nticks=4, row=3, col=1, secondary_y=False)
+    figure.update_yaxes(
+        range=[0, 1.15 * clock or 1], ticksuffix=" MHz", tickformat=",", nticks=4, row=3, col=1, secondary_y=False
+    )
     step = 25 if hottest > 30 else 10
     figure.update_yaxes(
         range=[0, 1.4 * hottest or 1],
@@ -127,7 +129,7 @@ def _bands(figure: go.Figure, bands: pd.DataFrame, low: float, high: float, size
         marker={"color": [faded(GRAY[theme], 0.3 if n % 2 else 0.18) for n in range(len(rows))], "line": {"width": 0}},
         text=[name if fit else "" for name, fit in zip(names, fits, strict=True)], textposition="inside", textangle=0,
         insidetextanchor="middle", constraintext="none",
-        textfont={"size": FONT_PX, "color": GRAY[theme]}, hovertext=hover,
+        textfont={"size": FONT_PX, "color": TEXT[theme]}, hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>", row=2, col=1,
     )  # fmt: skip
 

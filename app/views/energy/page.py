@@ -174,7 +174,7 @@ def _choice(label: str, options: list[str], key: str) -> str:
 
 def _chart_words(rows: pd.DataFrame, gpu: int, bands: pd.DataFrame) -> str:
     row = rows[rows["gpu_id"] == gpu].iloc[0]
-    sentences = ["Lower charts: SM clock, memory clock (dotted), temperature."]
+    sentences = ["Lower chart: SM clock (gray), memory clock (dotted), temperature (red)."]
     if fmt.number(row["period_ns"]) is not None and row["source"] != "power":
         sentences.append(f"The energy counter updates about every {fmt.duration(row['period_ns'])}.")
     if len(bands) and int(bands["total"].iloc[0]) > len(bands):

@@ -45,9 +45,9 @@ def unjudged(findings: Sequence[Finding]) -> None:
     if captured:
         st.subheader("Not judged", anchor=False)
     for why, command, titles in captured:
-        st.markdown(f"**{fmt.plain(why)}** Rules that need this: {fmt.plain(', '.join(titles))}.")
+        st.markdown(f"**{fmt.sentence(why)}** Rules that need this: {fmt.plain(', '.join(titles))}.")
         st.code(command, language=None)
-    rest = [f"- {fmt.plain(why)} ({fmt.plain(', '.join(titles))})" for (why, command), titles in said if not command]
+    rest = [f"- {fmt.sentence(why)} ({fmt.plain(', '.join(titles))})" for (why, command), titles in said if not command]
     if rest:
         with st.expander(f"Nothing to judge ({sum(len(titles) for (_, command), titles in said if not command)})"):
             st.markdown("\n".join(rest))

@@ -25,8 +25,7 @@ def show() -> None:
         ]
     )
     if not costly:
-        judged = fires or clear
-        st.markdown("No rule finds anything that costs time." if judged else "This report lacks what the rules need.")
+        st.markdown(_nothing(remarks=bool(fires), judged=bool(fires or clear)))
     for finding in costly:
         card.show(manifest.id, finding)
     if costly:
@@ -35,6 +34,13 @@ def show() -> None:
     others.unjudged(open_)
     others.clear(clear)
     others.rulebook(findings)
+
+
+def _nothing(*, remarks: bool, judged: bool) -> str:
+    """What stands where no finding costs time: on a report that nobody could judge that is no praise."""
+    if not judged:
+        return "This report lacks what the rules need."
+    return "Nothing found that costs time by itself." + (" See the remarks." if remarks else "")
 
 
 show()

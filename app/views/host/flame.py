@@ -14,6 +14,8 @@ LEAST_SHARE = 0.0008
 """Of all samples: below it a box would be no wider than its edge."""
 DEEPEST = 40
 """Levels that are drawn: recursion goes on for hundreds."""
+READABLE = 0.01
+"""Of all samples: levels below the last box of such a width are slivers in an empty space, and are left out."""
 _ROOT = "all"
 
 
@@ -23,7 +25,8 @@ def show(rows: pd.DataFrame, kind: str, *, idle: bool) -> None:
     draw.chart(icicle.icicle(drawn, theme.theme()), "flame")
     whole = samples(rows)
     when = " taken while the GPU was idle" if idle else ""
-    cut = f" The outermost {DEEPEST} levels are drawn." if int(rows["level"].max()) >= DEEPEST else ""
+    levels = max(node.level for node in drawn)
+    cut = f" The outermost {fmt.counted(levels, 'level')} are drawn." if int(rows["level"].max()) >= levels else ""
     how = "They are taken in equal intervals." if kind.startswith("Python") else (
         "Only a running thread is sampled: what a thread waits for is in the table of threads."
     )  # fmt: skip
@@ -43,6 +46,8 @@ def nodes(rows: pd.DataFrame) -> list[Node]:
     """The boxes, each after the one around it; what is too small stays empty space below it."""
     whole = samples(rows)
     wide = rows[(rows["samples"] >= LEAST_SHARE * whole) & (rows["level"] < DEEPEST)]
+    last = wide.loc[wide["samples"] >= READABLE * whole, "level"].max()
+    wide = wide[wide["level"] <= (0 if pd.isna(last) else last)]
     inside = wide.groupby("parent_id")["samples"].sum()
     top = int(wide.loc[wide["level"] == 0, "samples"].sum())
     title = "All samples"

@@ -61,9 +61,9 @@ def sentences(rows: pd.DataFrame) -> list[str]:
         row = launching.iloc[int(launching["cuda_ns"].astype(float).fillna(-1).to_numpy().argmax())]
         whole = sum(int(row[name]) for name in ("running_ns", "blocked_ns", "waiting_ns"))
         if whole:
-            parts = (("runs", "running_ns"), ("is blocked in calls", "blocked_ns"), ("waits otherwise", "waiting_ns"))
-            told = ", ".join(f"{words} {fmt.percent(100 * row[name] / whole)}" for words, name in parts)
-            found.append(f"The launching thread {_name(row)} {told} of its {fmt.duration(whole)}.")
+            parts = (fmt.percent(100 * row[name] / whole) for name in ("running_ns", "blocked_ns", "waiting_ns"))
+            told = "runs {}, is blocked in calls {} and waits otherwise {}.".format(*parts)
+            found.append(f"Of its {fmt.duration(whole)} the launching thread {_name(row)} {told}")
     loading = rows[rows["role"] == "data loading"]
     if len(loading):
         names = ", ".join(_name(row) for _, row in loading.head(8).iterrows())

@@ -45,7 +45,7 @@ GAP_COLUMNS = heads.of(
     "range_pct",
     heads.use("function", width=150),
     heads.use("next", width=230),
-    heads.use("next_range", width=200),
+    heads.use("next_range", label="In NVTX range", width=200),
     "launched_ns",
     heads.use("launch", width=160),
     "thread",

@@ -103,7 +103,8 @@ def _failures(jobs: Sequence[Job]) -> None:
     if not jobs:
         return
     title = "1 file failed to import" if len(jobs) == 1 else f"{len(jobs)} files failed to import"
-    with st.expander(title, icon=":material/error:", expanded=len(jobs) <= FEW):
+    few = len(jobs) <= FEW
+    with st.expander(title if few else f"{title}: show why", icon=":material/error:", expanded=few):
         for job in jobs[:SHOWN]:
             _failure(job)
         if len(jobs) > SHOWN:

@@ -1,6 +1,7 @@
 """The list of reports as a dense table: one row each, a click selects, Open goes to its first page."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -21,12 +22,21 @@ LINKED = "linked"
 _NAMED = ("Name", "Worst finding", "GPU")
 """Headings of columns whose cells are cut where they are long; the card shows them as a whole."""
 COLUMNS = {
-    "open": ("Open", 56), "name": ("Name", 200), "worst": ("Worst finding", 150), "kind": ("Kind", 112),
-    "gpu": ("GPU", 110), "captured": ("Captured (UTC)", 126), "duration": ("Duration", 74),
+    "open": ("Open", 56), "name": ("Name", 200), "worst": ("Worst finding", 146), "kind": ("Kind", 112),
+    "gpu": ("GPU", 130), "captured": ("Captured (UTC)", 126), "duration": ("Duration", 74),
     "kernels": ("Kernels", 70), "size": ("Size", 68), "labels": ("Labels", 106),
 }  # fmt: skip
 """Heading and pixels of each column."""
-_WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": tables.text}
+_GPU_LETTERS = 15
+_FAMILY = re.compile("^(NVIDIA )?((GeForce|Tesla) )?")
+
+
+def gpu(name: Any) -> str:
+    """A GPU as its column has room for: without maker and family, cut in the middle."""
+    return fmt.shortened(_FAMILY.sub("", tables.text(name)), _GPU_LETTERS)
+
+
+_WORDS: Any = {"duration": fmt.duration, "size": fmt.bytes_, "gpu": gpu}
 
 Texts = Mapping[str, Sequence[str]]
 """Texts by report id."""

@@ -9,6 +9,7 @@ from app.ui import class_bar, heads, tables
 from app.ui import format as fmt
 from profiledb.report.catalog import Manifest
 from profiledb.rules.classes import OTHER
+from profiledb.studies import headline
 
 TOP = 10
 CLASS_TABLE_PX = 620
@@ -37,30 +38,36 @@ def show(manifest: Manifest) -> None:
     if rows.empty:
         st.caption("No kernels run in this selection.")
         return
-    _by_class(rows)
-    _top(manifest)
+    kernels = session.run(manifest.id, "kernels")
+    _by_class(rows, kernels)
+    _top(manifest, kernels)
 
 
-def _by_class(rows: pd.DataFrame) -> None:
+def _by_class(rows: pd.DataFrame, kernels: pd.DataFrame) -> None:
     st.subheader("Time by kernel class", anchor=False)
     class_bar.bar(rows, key="classes-bar")
-    st.caption(other_share(rows))
+    st.caption(other_share(rows, kernels))
     with st.container(width=CLASS_TABLE_PX):
         tables.table(rows, CLASS_COLUMNS, key="classes", download="kernel_classes.csv")
 
 
-def other_share(rows: pd.DataFrame) -> str:
-    """How much of the kernel time no class covers, in words."""
+def other_share(rows: pd.DataFrame, kernels: pd.DataFrame) -> str:
+    """How much of the kernel time no class covers, and its largest kernels by name; Markdown.
+
+    Args:
+        rows: of ``class_split``.
+        kernels: of ``kernels``, the longest first.
+    """
     total = fmt.duration(rows["total_ns"].sum())
     other = rows.loc[rows["class"] == OTHER, "share_pct"]
     if other.empty:
         return f"{total} of kernel time, all classified."
-    return f"{total} of kernel time; {fmt.percent(other.iloc[0])} is in kernels without a class (Other)."
+    share, names = fmt.percent(other.iloc[0]), headline.without_class(kernels)
+    return f"{total} of kernel time; {share} is in kernels without a class (Other): {names}."
 
 
-def _top(manifest: Manifest) -> None:
+def _top(manifest: Manifest, rows: pd.DataFrame) -> None:
     st.subheader("Top kernels", anchor=False)
-    rows = session.run(manifest.id, "kernels")
     chosen = tables.table(
         rows.head(TOP), TOP_COLUMNS, key="top", download="top_kernels.csv", select=True, hidden=("demangled",)
     )

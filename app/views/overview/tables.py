@@ -45,7 +45,7 @@ def calls(report_id: str) -> None:
     if rows.empty:
         return
     st.subheader("CUDA API calls", anchor=False)
-    number = f"{fmt.count(rows['calls'].sum())} calls recorded"
+    number = f"{fmt.counted(rows['calls'].sum(), 'call')} recorded"
     st.caption(f"{number}. Top {TOP} of {fmt.count(len(rows))} functions." if len(rows) > TOP else f"{number}.")
     tables.table(rows.head(TOP), CALL_COLUMNS, key="calls", download="cuda_api_calls.csv", hidden=CALL_HIDDEN)
 

@@ -1,4 +1,4 @@
-"""Iterations that the kernels of a report without ranges tell, each with its stretch of time to choose."""
+"""Iterations that the kernels of a report tell, each with its stretch of time to choose."""
 
 import streamlit as st
 
@@ -15,17 +15,20 @@ COLUMNS = heads.of(
     "kernels",
 )
 
+NONE = "Iterations were looked for in the kernels: no period explains them."
+
 
 def show(report_id: str) -> None:
-    """Draws the iterations of the whole report, folded away; nothing where no kernel repeats so."""
+    """Draws the iterations of the whole report, folded away; says so where no period explains the kernels."""
     rows = settled.optional(report_id, "detected_iterations", [])
     if rows.empty:
+        st.caption(NONE)
         return
     one = rows.iloc[0]
     with st.expander(f"Iterations detected from kernels: {fmt.count(len(rows))}"):
         st.caption(
-            f"{fmt.plain(one['marker'])} repeats after about the same number of kernels (varies by"
-            f" {fmt.percent(one['kernels_cv_pct'])}) and time (varies by {fmt.percent(one['cv_pct'])}). Each"
+            f"{_every(int(one['every']))}{fmt.plain(one['marker'])} repeats after about the same number of kernels"
+            f" (varies by {fmt.percent(one['kernels_cv_pct'])}) and time (varies by {fmt.percent(one['cv_pct'])}). Each"
             " iteration lasts from one launch of it to the next. This is a guess; the starting point is"
             " arbitrary."
         )
@@ -36,3 +39,8 @@ def show(report_id: str) -> None:
             row = rows.iloc[picked]
             label = f"Phases of iteration {fmt.count(row['number'])} alone"
             settled.stretch_button(label, "detected-alone", int(row["start_ns"]), int(row["end_ns"]))
+
+
+def _every(launches: int) -> str:
+    """Which launches of the marker begin an iteration."""
+    return "" if launches == 1 else f"Every {fmt.count(launches)} launches "

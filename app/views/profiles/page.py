@@ -61,7 +61,7 @@ def _verdicts(rows: pd.DataFrame) -> None:
         st.caption(f"Share of time over all {fmt.counted(launches, 'launch')}: {shares}")
     if known < launches:
         whose = "" if launches == 1 else f" for {fmt.count(launches - known)} of {fmt.count(launches)} launches"
-        st.markdown(f"No speed of light{whose}, so there is no verdict. To record it, run:")
+        st.markdown(f"No speed of light{whose}, so there is no verdict. To record this, run:")
         st.code(FLAGS, language=None)
 
 

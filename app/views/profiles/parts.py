@@ -18,7 +18,7 @@ def of_launch(report_id: str, analysis: str, launch: int) -> pd.DataFrame:
 
 def lacking(what: str, *parts: str) -> None:
     """Says that the report does not have something, and the sections of ncu that collect it (keys of SECTIONS)."""
-    st.markdown(f"{what} To record it, run:")
+    st.markdown(f"{what} To record this, run:")
     sections = dict.fromkeys(ncu_words.SECTIONS[part] for part in parts)
     st.code(f"ncu {' '.join(f'--section {section}' for section in sections)} -o report", language=None, wrap_lines=True)
 

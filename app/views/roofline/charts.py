@@ -24,6 +24,8 @@ SAME = 0.04
 
 _STEPS = 24
 """Places along a roof at which its label is tried."""
+_HAIR = 1e-6
+"""Powers of ten inside of the axis: Plotly leaves out words at a place that is off it by as little as a rounding."""
 Spots = Sequence[tuple[float, float, Spot]]
 _LINE = {"light": "rgba(49, 51, 63, 0.75)", "dark": "rgba(250, 250, 250, 0.75)"}
 _FAINT = {"light": "rgba(49, 51, 63, 0.38)", "dark": "rgba(250, 250, 250, 0.40)"}
@@ -188,14 +190,14 @@ def _label(figure: go.Figure, roof: Roof, peak: str, wanted: Spots, room: Room, 
 
 def _below(begin: float, end: float, peak: float) -> Spots:
     """Places below and above a slanted roof, from its left end on."""
-    at = [math.log10(begin) + math.log10(end / begin) * step / _STEPS for step in range(_STEPS)]
+    at = [math.log10(begin) + _HAIR + math.log10(end / begin) * step / _STEPS for step in range(_STEPS)]
     spots = (Spot("right", 6, -9), Spot("right", 16, -9), Spot("left", -6, 9))
     return [(x, x + math.log10(peak), spot) for x in at for spot in spots]
 
 
 def _beside(begin: float, end: float, peak: float) -> Spots:
     """Places above and below a level roof, from its right end on."""
-    at = [math.log10(end) - math.log10(end / begin) * step / _STEPS for step in range(_STEPS)]
+    at = [math.log10(end) - _HAIR - math.log10(end / begin) * step / _STEPS for step in range(_STEPS)]
     return [(x, math.log10(peak), Spot("left", 0, up)) for x in at for up in (9, -9)]
 
 

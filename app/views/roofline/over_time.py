@@ -166,13 +166,13 @@ def _coverage(manifest: Manifest, compute: str, rows: pd.DataFrame) -> None:
     )  # fmt: skip
     st.caption(
         f"ncu covers {fmt.percent(row['covered_pct'])} of kernel time: {fmt.count(row['covered_kernels'])} of"
-        f" {fmt.count(row['kernels'])} kernels"
+        f" {fmt.counted(row['kernels'], 'kernel')}"
         + (f"; another {fmt.percent(row['name_only_pct'])} in other launch shapes" if row["name_only_pct"] else "")
         + ". Figures of ncu are those of the launch with the median duration; times are those of this report."
     )
     vague = rows.dropna(subset=["ambiguous"])
     if len(vague):
-        with st.expander(f"{fmt.count(len(vague))} kernels matched several ncu launches"):
+        with st.expander(f"{fmt.counted(len(vague), 'kernel')} matched several ncu launches"):
             for _, match in vague.head(20).iterrows():
                 st.markdown(
                     f"- {fmt.plain(match['name'])} ({fmt.percent(match['share_pct'])},"

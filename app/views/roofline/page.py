@@ -126,7 +126,8 @@ def _facts(kept: pd.DataFrame, everything: pd.DataFrame, launches: int) -> None:
     )  # fmt: skip
     lacking = launches - everything["launch_id"].nunique()
     if lacking > 0 and "inside" not in st.query_params:
-        st.markdown(f"{fmt.count(lacking)} launches lack work or traffic. Capture them with `{parts.FLAGS}`.")
+        lack = "lacks" if lacking == 1 else "lack"
+        st.markdown(f"{fmt.counted(lacking, 'launch')} {lack} work or traffic. Capture again with `{parts.FLAGS}`.")
 
 
 def _chart(report_id: str, everything: pd.DataFrame, shown: pd.DataFrame, choice: Choice, others: list[str]) -> None:

@@ -20,7 +20,7 @@
 -- column: RangeId | id | | row of the range in the export
 -- column: ParentId | id | | range around it
 -- column: RangeStack | text | | the numbers of the ranges around it, and its own
--- column: NameTree | text | | two dashes a level, and the name
+-- column: NameTree | text | | two dashes a level, and the name; nothing where it has none
 WITH RECURSIVE crossing AS (
     -- threads on which the tightest range around another is not always the one that nests with it
     SELECT DISTINCT one.global_tid FROM range AS one LEFT JOIN range AS around ON around.pre = one.outer_pre
@@ -38,8 +38,10 @@ WITH RECURSIVE crossing AS (
         AND (up.end_ns - up.start_ns > one.end_ns - one.start_ns OR up.range_id < one.range_id)
     WHERE one.style = 'PushPop' AND up.style = 'PushPop' GROUP BY one.range_id
 ), pushed AS (
-    SELECT range.*, name, around
-    FROM range JOIN nsys_range_name USING (name_id) LEFT JOIN tightest USING (range_id) WHERE style = 'PushPop'
+    SELECT range.*, CASE WHEN text = '' AND NOT is_recent THEN '' ELSE nsys_range_name.name END AS name,
+        around
+    FROM range JOIN nsys_range_name USING (name_id) JOIN range_name USING (name_id) LEFT JOIN tightest USING (range_id)
+    CROSS JOIN export_version WHERE style = 'PushPop'
 ), tree AS (
     SELECT range_id, 0 AS level, ':' || range_id AS stack FROM pushed WHERE around IS NULL
     UNION ALL
@@ -52,7 +54,7 @@ SELECT start_ns AS "Start (ns)", end_ns AS "End (ns)", end_ns - start_ns AS "Dur
     coalesce(ns, 0) AS "DurChild (ns)", end_ns - start_ns - coalesce(ns, 0) AS "DurNonChild (ns)", name AS "Name",
     pid_of(global_tid) AS "PID", tid_of(global_tid) AS "TID", tree.level AS "Lvl",
     coalesce(children, 0) AS "NumChild", range_id AS "RangeId", around AS "ParentId", stack AS "RangeStack",
-    repeat('--', tree.level) || name AS "NameTree"
+    CASE WHEN name <> '' THEN repeat('--', tree.level) || name ELSE '' END AS "NameTree"
 FROM pushed JOIN tree USING (range_id) LEFT JOIN child USING (range_id)
 WHERE pre IN (SELECT pre FROM selected_range)
 ORDER BY start_ns, "Duration (ns)", range_id;

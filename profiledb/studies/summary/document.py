@@ -61,9 +61,7 @@ def _about(answers: Answers) -> str:
         "Captured at": words.when(report.captured_at) if report.captured_at else None,
         "Length": words.duration(report.duration_ns) if report.duration_ns else None,
         "Command": facts["command"],
-        "GPUs": f"{words.count(facts['gpus'])} × {facts['gpu_names']}"
-        if isinstance(facts["gpu_names"], str)
-        else report.gpu,
+        "GPUs": facts["gpu_list"] if isinstance(facts["gpu_list"], str) else report.gpu,
         "Driver": facts["driver_version"],
         "CUDA": facts["cuda_version"],
         "System": facts["os"],
@@ -103,7 +101,7 @@ def _lacks(answers: Answers, errors: Sequence[NotCapturedError]) -> str:
     told = {table for error in errors for table in error.tables}
     reasons = list(dict.fromkeys(map(_reason, errors)))
     lines = [
-        f"- {one.title}, for {one.use}: {words.code(one.flag) if one.flag else captures.RECORDED_NONE}"
+        f"- {one.title}, for {one.use}: {words.code(one.flag) if one.flag else one.none}"
         for one in missing
         if one.table not in told
     ]

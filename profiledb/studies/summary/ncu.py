@@ -1,12 +1,19 @@
 """Sections of the summary of a report of Nsight Compute."""
 
+import re
 from typing import Any
+
+import pandas as pd
 
 from profiledb import words
 from profiledb.query.analysis import rows_or_none
+from profiledb.studies.summary import found
 from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
 
 TOP = 10
+RANDOM = "random"
+_PREPARES = re.compile(r"fill|memset|(^|[^a-z])init|arange", re.IGNORECASE)
+"""Kernels that prepare data: with those that draw random numbers what a program runs before what it is about."""
 
 
 def _verdict(value: Any) -> str:
@@ -18,25 +25,108 @@ _VERDICTS: Shown = {
 }  # fmt: skip
 _LAUNCHES: Shown = {
     "Launch": ("launch_id", words.code), "Kernel": "name", "Class": "class", "Duration": "duration_ns",
-    "Compute": "compute_pct", "Memory": "memory_pct", "Verdict": ("verdict", _verdict),
+    "Compute": "compute_pct", "Memory": "memory_pct", "Occupancy": "occupancy_pct",
+    "Possible": "theoretical_occupancy_pct", "Verdict": ("verdict", _verdict), "ncu's best advice": ("advice", str),
     "Roof efficiency": ("roof", words.percent),
 }  # fmt: skip
+
+
+def short(answers: Answers) -> str:
+    """What was measured and what limits it: the largest kernel, the verdict of most of the time, ncu's best advice."""
+    rows = answers.rows("ncu_speed_of_light")
+    told = [one for one in (_prepares(rows), _largest(rows), _limit(answers), _advice(answers, rows)) if one]
+    return "\n".join(["## In short", "", *(f"- {one}" for one in told)]) if told else ""
+
+
+def _prepares(rows: pd.DataFrame) -> str:
+    """That nothing but kernels that prepare data was measured, and how to skip them."""
+    if rows.empty or not all(
+        kind == RANDOM or _PREPARES.search(str(name)) for kind, name in zip(rows["class"], rows["name"], strict=True)
+    ):
+        return ""
+    return (
+        "**Only kernels that initialize data were measured.** Skip them (`--launch-skip`), or name the kernel that you"
+        " mean (`--kernel-name`)."
+    )
+
+
+def _largest(rows: pd.DataFrame) -> str:
+    """The kernel that took most of the measured time, with the verdict and the occupancy of its longest launch."""
+    times = rows.groupby("name")["duration_ns"].sum().astype(float).sort_values(ascending=False, kind="stable")
+    if times.empty or not times.iloc[0]:
+        return ""
+    of = rows[rows["name"] == times.index[0]].sort_values("duration_ns", ascending=False, kind="stable")
+    top, name = of.iloc[0], words.code(words.shortened(times.index[0], 60))
+    text = (
+        f"**{name} takes {words.percent(100 * times.iloc[0] / times.sum())} of the measured time**:"
+        f" {words.duration(times.iloc[0])} in {words.counted(len(of), 'launch')}"
+    )
+    if isinstance(top["verdict"], str):
+        text += f", {words.plain(top['verdict'])}"
+    if words.number(top["occupancy_pct"]) is not None:
+        text += f", occupancy {words.percent(top['occupancy_pct'])}"
+        if words.number(top["theoretical_occupancy_pct"]) is not None:
+            text += f" of {words.percent(top['theoretical_occupancy_pct'])} possible"
+    return f"{text}."
+
+
+def _limit(answers: Answers) -> str:
+    """What limits most of the measured time."""
+    rows = answers.rows("ncu_verdicts")
+    known = rows[rows["verdict"].notna() & rows["share_pct"].notna()]
+    if known.empty:
+        return "**Nothing tells what limits the launches**: speed of light was not collected (`ncu --set basic` does)."
+    top = known.sort_values("duration_ns", ascending=False, kind="stable").iloc[0]
+    share, launches = words.percent(top["share_pct"]), words.counted(top["launches"], "launch")
+    return f"**Verdict for {share} of the measured time: {words.plain(top['verdict'])}** ({launches})."
+
+
+def _advice(answers: Answers, rows: pd.DataFrame) -> str:
+    """The advice of ncu that saves most by its own estimate, in its words."""
+    best = _best(answers, rows)
+    if best.empty:
+        return ""
+    top = best.iloc[0]
+    message = words.plain(words.shortened(re.sub(r"@(url|source|sass|section)[^@]*@", "", str(top["message"])), 240))
+    return (
+        f"**ncu's own best advice saves up to {words.percent(top['speedup_pct'])} of launch {int(top['launch_id'])}**"
+        f" ({words.code(top['rule'])}): {message}"
+    )
+
+
+def _best(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rule of each launch that saves most of its time by ncu's estimate, with that in ns; the largest first."""
+    rules = rows_or_none(answers.rows, "ncu_rules")
+    if rules.empty:
+        return rules.assign(saving_ns=[])
+    rules = rules[(rules["speedup_type"] == "global") & rules["speedup_pct"].notna()]
+    times = rows.drop_duplicates("launch_id").set_index("launch_id")["duration_ns"].astype(float)
+    saving = rules["speedup_pct"].astype(float) / 100 * rules["launch_id"].map(times)
+    rules = rules.assign(saving_ns=saving).dropna(subset=["saving_ns"])
+    return rules.sort_values("saving_ns", ascending=False, kind="stable").drop_duplicates("launch_id")
 
 
 def verdicts(answers: Answers) -> str:
     """How many launches there are, and what limits them by time."""
     rows = answers.rows("ncu_verdicts")
-    launches = words.count(rows["launches"].sum())
-    return f"## What limits the launches\n\n{launches} launches.\n\n" + table("ncu_verdicts", rows, _VERDICTS)
+    launches = words.counted(rows["launches"].sum(), "launch")
+    return f"## What limits the launches\n\n{launches}.\n\n" + table("ncu_verdicts", rows, _VERDICTS)
 
 
 def top(answers: Answers) -> str:
-    """The longest launches: speed of light, verdict, and how near they come to the roof of the device memory."""
-    rows = answers.rows("ncu_speed_of_light").sort_values("duration_ns", ascending=False, kind="stable").head(TOP)
+    """The longest launches: speed of light, verdict, ncu's advice, and how near they come to the memory's roof."""
+    every = answers.rows("ncu_speed_of_light")
+    rows = every.sort_values("duration_ns", ascending=False, kind="stable").head(TOP)
+    best = _best(answers, every)
+    advice = {
+        row["launch_id"]: f"{words.code(row['rule'], cell=True)} {words.percent(row['speedup_pct'])}"
+        for _, row in best.iterrows()
+    }
     points = rows_or_none(answers.rows, "ncu_roofline", precision="main", level="dram")
     roofs = {} if points.empty else points.drop_duplicates("launch_id").set_index("launch_id")["pct_of_roof"].to_dict()
-    shown = f"## Top launches\n\nThe longest {TOP}, with times under ncu's clock control:\n\n" + table(
-        "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs)), _LAUNCHES
+    told = [advice.get(launch, words.MISSING) for launch in rows["launch_id"]]
+    shown = f"## Top launches\n\nThe longest {TOP}, with times as ncu measured them:\n\n" + table(
+        "ncu_speed_of_light", rows.assign(roof=rows["launch_id"].map(roofs), advice=told), _LAUNCHES
     )
     if points.empty:
         return shown
@@ -51,4 +141,4 @@ def roofline(answers: Answers) -> str:
     return ""
 
 
-SECTIONS: tuple[Section, ...] = (verdicts, top, roofline)
+SECTIONS: tuple[Section, ...] = (short, found.section, verdicts, top, roofline)

@@ -7,10 +7,12 @@ import pandas as pd
 from profiledb import words
 from profiledb.query.analysis import rows_or_none
 from profiledb.rules import phases
+from profiledb.rules.classes import OTHER
 from profiledb.rules.phases import ALL
 from profiledb.studies import headline
 from profiledb.studies import split as split_words
 from profiledb.studies.idle import code, place
+from profiledb.studies.summary import found
 from profiledb.studies.summary.answers import Answers, Section, Shown, contradictions, table
 
 TOP = 5
@@ -35,6 +37,14 @@ _CLASSES: Shown = {
 _KERNELS: Shown = {
     "Rank": "rank", "Without matmul": "rest_rank", "Kernel": "name", "Class": "class", "Share": "share_pct",
     "Total": "total_ns", "Launches": "calls", "Launches per step": ("pass_calls", _mean),
+}  # fmt: skip
+_CALLS: Shown = {
+    "Function": "function", "For": ("category", words.plain), "Share": "share_pct", "Total": "total_ns",
+    "Calls": "calls", "Max": "max_ns",
+}  # fmt: skip
+_OSRT: Shown = {
+    "Function": "function", "Share": "share_pct", "Total": "total_ns", "Calls": "calls",
+    "Threads": "threads", "Max": "max_ns",
 }  # fmt: skip
 _STEPS: Shown = {
     "Time": ("side", str), "Steps": "count", "Warm-up": "warmup", "First": "first_ns", "Median": "median_ns",
@@ -62,7 +72,15 @@ _TIMINGS: Shown = {
 def short(answers: Answers) -> str:
     """What matters most, as the dashboard's page says it."""
     told = headline.statements(answers.rows)
-    return "\n".join(["## In short", "", *headline.lines(told)]) if told else ""
+    if not told:
+        return (
+            "## In short\n\n- No work of a GPU and no CUDA calls are in this report: the program used the CPU alone, or"
+            " they were not traced."
+        )
+    lines = headline.lines(told)
+    if told[0].page == "idle":
+        lines[0] += found.idle_advice(answers)
+    return "\n".join(["## In short", "", *lines])
 
 
 def gpu(answers: Answers) -> str:
@@ -76,15 +94,20 @@ def gpu(answers: Answers) -> str:
 
 def split(answers: Answers) -> str:
     """Matmul against the rest, by phase and by class."""
-    rows = answers.rows("matmul_split").set_index("phase", drop=False)
+    rows, classes = answers.rows("matmul_split").set_index("phase", drop=False), answers.rows("class_split")
     if rows.empty:
         return ""
-    titles = phase_titles()
-    phase: Shown = {"Phase": ("phase", lambda value: words.plain(titles.get(value, value)))}
-    parts = ["## Matmul against the rest", split_words.alone(rows, titles)]
-    if len(rows) > 2:  # a single phase is everything
-        parts.append(table("matmul_split", rows, {**phase, **_PHASES}))
-    return "\n\n".join([*parts, table("class_split", answers.rows("class_split"), _CLASSES)])
+    parts = ["## Kernel classes"]
+    if headline.of_a_model(classes):
+        titles = phase_titles()
+        phase: Shown = {"Phase": ("phase", lambda value: words.plain(titles.get(value, value)))}
+        parts = ["## Matmul against the rest", split_words.alone(rows, titles)]
+        if len(rows) > 2:  # a single phase is everything
+            parts.append(table("matmul_split", rows, {**phase, **_PHASES}))
+    parts.append(table("class_split", classes, _CLASSES))
+    if (classes["class"] == OTHER).any():
+        parts.append(f"In Other: {headline.without_class(answers.rows('kernels'))}.")
+    return "\n\n".join(parts)
 
 
 def phase_titles() -> dict[str, str]:
@@ -100,10 +123,16 @@ def top(answers: Answers) -> str:
     present = dict.fromkeys(rows["phase"])
     parts = ["## Top kernels"]
     titles = phase_titles()
+    matmul = bool(rows["rest_rank"].isna().any())
+    without = f", and top {TOP} without matmul" if matmul else ""
+    lacks = {"Without matmul"} if not matmul else set()
+    lacks |= {"Launches per step"} if rows["pass_calls"].isna().all() else set()
+    shown = {head: one for head, one in _KERNELS.items() if head not in lacks}
     for phase in present if len(present) > 2 else [ALL]:  # a single phase is everything
         part = rows[rows["phase"] == phase]
-        parts.append(f"{words.plain(titles.get(phase, phase))}: top {TOP}, and top {TOP} without matmul:")
-        parts.append(table("top_kernels", part, _KERNELS))
+        part = part if matmul else part[part["rank"] <= TOP]
+        parts.append(f"{words.plain(titles.get(phase, phase))}: top {TOP}{without}:")
+        parts.append(table("top_kernels", part, shown))
     return "\n\n".join(parts)
 
 
@@ -122,13 +151,17 @@ def steps(answers: Answers) -> str:
 def _detected(answers: Answers) -> str:
     rows = rows_or_none(answers.rows, "detected_iterations")
     if rows.empty:
-        return ""
+        looked = "## Steps\n\nNo ranges show steps, and no period explains the kernels."
+        return looked if answers.report.rows.get("kernel") else ""
     one = rows.iloc[0]
+    marker = words.code(one["marker"])
+    every = int(one["every"])
+    which = f"The kernel {marker} repeats" if every == 1 else f"Every {every} launches of {marker} repeat"
     kernels, times = words.percent(one["kernels_cv_pct"]), words.percent(one["cv_pct"])
     return (
-        f"## Steps\n\nNo ranges show steps. The kernel {words.code(one['marker'])} repeats"
-        f" {words.count(one['iterations'])} times after about the same number of kernels (varies by {kernels},"
-        f" time by {times}): these may be iterations, see the analysis `detected_iterations`."
+        f"## Steps\n\nNo ranges show steps. {which} {words.count(one['iterations'])} times after about the same number"
+        f" of kernels (varies by {kernels}, time by {times}): these may be iterations, see the analysis"
+        " `detected_iterations`."
     )
 
 
@@ -154,6 +187,21 @@ def copies(answers: Answers) -> str:
     if rows.empty:
         return ""
     return "## Memcpy and memset\n\n" + table("copies", rows, _COPIES) + contradictions(rows, "direction")
+
+
+def calls(answers: Answers) -> str:
+    """The CUDA calls that took the most time on the CPU."""
+    rows = rows_or_none(answers.rows, "api_calls")
+    return "## CUDA API\n\n" + table("api_calls", rows.head(TOP), _CALLS) if len(rows) else ""
+
+
+def osrt(answers: Answers) -> str:
+    """The calls into the operating system that took the most time, summed over threads."""
+    rows = rows_or_none(answers.rows, "osrt_calls")
+    if rows.empty:
+        return ""
+    told = "Sums over threads: one that waits for work all the time counts in full."
+    return f"## OS runtime\n\n{told}\n\n" + table("osrt_calls", rows.head(TOP), _OSRT)
 
 
 def attention(answers: Answers) -> str:
@@ -196,4 +244,6 @@ def mfu(answers: Answers) -> str:
     )
 
 
-SECTIONS: tuple[Section, ...] = (short, gpu, split, top, steps, idle, copies, attention, timings, mfu)
+SECTIONS: tuple[Section, ...] = (
+    short, found.section, gpu, split, top, steps, idle, copies, calls, osrt, attention, timings, mfu,
+)  # fmt: skip

@@ -63,7 +63,7 @@ class Found:
     drifts: bool = False
 
 
-def find(values: Sequence[float]) -> Found:
+def find(values: Sequence[float] | Floats) -> Found:
     """Finds the change points of a series.
 
     Args:

@@ -11,9 +11,17 @@ from playwright.sync_api import Page, expect
 
 from profiledb.report.library import Library
 from tests.e2e.test_accessibility import broken
-from tests.e2e.timeline.timeline_page import NOTHING, TimelinePage, at, kernels, needed, saved
+from tests.e2e.timeline.timeline_page import LEVELS, NOTHING, TimelinePage, at, kernels, needed, saved
 
 pytestmark = needed
+
+
+LOOK = """([places, y]) => {
+  const timeline = window.__warpdeck_timeline;
+  return Promise.all(places.map(async x =>
+    [await timeline.under(x + 0.5, y), await timeline.pixel(x + 0.5, y - 7)]));  // above the names
+}"""
+"""What lies at places of a lane, px from the left, and the color there: a question each would take 5 ms."""
 
 
 def test_what_is_drawn_is_what_the_report_holds(training: TimelinePage, library: Library) -> None:
@@ -28,11 +36,10 @@ def test_what_is_drawn_is_what_the_report_holds(training: TimelinePage, library:
         per_px = (now["t1"] - now["t0"]) / now["width"]
         colors = {one["color"]: training.ask("color", one["color"]) for one in training.ask("items", lane["id"])}
         drawn = [[int(color[k : k + 2], 16) for k in (1, 3, 5)] for color in colors.values()]
-        for x in range(5, now["width"] - 5, 3):
+        places = range(5, now["width"] - 5, 3)
+        for x, (under, pixel) in zip(places, training.page.evaluate(LOOK, [list(places), y]), strict=True):
             low, high = now["t0"] + (x - 2.5) * per_px, now["t0"] + (x + 3.5) * per_px
             inside = [one for one in events if one[1] >= low and one[0] <= high]
-            under = training.ask("under", x + 0.5, y)
-            pixel = training.ask("pixel", x + 0.5, y - 7)  # above the names
             if not inside:
                 assert pixel not in drawn, (span, x)
                 assert under is None
@@ -82,6 +89,27 @@ def test_streams_that_overlap_are_lanes_of_their_own(page: Page, address: str, l
         drawn = [(one["start"], one["end"]) for one in timeline.ask("items", lane["id"]) if one["count"] == 1]
         assert set(drawn) <= set(events)
         assert sum(one["count"] for one in timeline.ask("items", lane["id"])) == len(events)
+
+
+def test_a_deep_lane_shows_some_levels_until_more_are_asked_for(page: Page, address: str, library: Library) -> None:
+    """Those of a search are brought into sight all the same, and a link keeps what was asked for."""
+    timeline = at(page, address, library, "deep").open()
+    lane = timeline.lane("range")["id"]
+    few = page.get_by_role("button", name=f"16 of {LEVELS} levels: show 64 (NVTX ranges)")
+    many = page.get_by_role("button", name=f"64 of {LEVELS} levels: show 16 (NVTX ranges)")
+    assert timeline.ask("place", lane)["h"] == 16 * 16 + 5
+    few.click()
+    expect(many).to_be_visible()
+    assert timeline.ask("place", lane)["h"] == 64 * 16 + 5
+    page.wait_for_function(f"() => new URLSearchParams(location.search).get('deep') === '{lane}'")
+    many.click()
+    expect(few).to_be_visible()
+    page.get_by_role("searchbox", name="Search names of events").fill("level_40")
+    page.keyboard.press("Enter")
+    timeline.until("s.chosen?.name === 'level_40'")
+    expect(many).to_be_visible()
+    place = timeline.ask("place", lane)
+    assert 0 <= place["y"] + timeline.state["chosen"]["row"] * place["row"] <= timeline.state["height"]
 
 
 def test_a_report_of_nothing_says_so(page: Page, address: str) -> None:

@@ -20,6 +20,8 @@ needed = [
 RANKS = ("ddp_weak_4_rank0", "ddp_weak_4_rank1")
 HOSTILE = "<img src=x onerror=window.ran=1>**b** & gemm"
 NOTHING = "0" * 16
+LEVELS = 80
+"""Ranges in ranges of the report that is called deep."""
 NOWHERE = "/timeline?report=none"
 
 

@@ -33,6 +33,20 @@ def test_names_of_ncu_get_a_short_form_and_a_class(tmp_path: Path) -> None:
     assert classes["f(int)"] == "other"
 
 
+def test_a_kernel_is_known_by_the_company_it_keeps(tmp_path: Path) -> None:
+    """cuDNN computes a convolution as transforms and complex matmuls; alone such a matmul is one."""
+    for names, wanted in (
+        (["volta_cgemm_32x64_tn"], ["matmul"]),
+        (["volta_cgemm_32x64_tn", "void fft2d_r2c_32x32<float>(float2 *)"], ["convolution", "convolution"]),
+    ):
+        with store.create(tmp_path / f"{len(names)}.duckdb", ready=empty()) as db:
+            for number, name in enumerate(names):
+                db.execute("INSERT INTO ncu_launch (launch_id, kernel) VALUES (?, ?)", [number, name])
+            enrich.classify(db)
+            rows = db.execute("SELECT class FROM kernel_name ORDER BY name_id").fetchall()
+        assert [kernel_class for (kernel_class,) in rows] == wanted
+
+
 def test_a_users_classes_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tmp_path / "classes.toml"
     own.write_text('[[class]]\nname = "ours"\ntitle = "Ours"\npatterns = ["nvjet"]\n')

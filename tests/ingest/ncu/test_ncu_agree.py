@@ -7,7 +7,6 @@ names several metrics, of which the two tools choose differently. Names of units
 is ``sector`` for one and ``sector/request`` for the other); the values in them do not.
 """
 
-import math
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from ingest.ncu import cli, container, wheel
 from ingest.ncu.tables import Capture
 from profiledb.errors import ConversionError
 from tests.support import sweep
+from tests.support.ncu_agree import close, details, instances, same, values
 from tests.support.ncu_fixtures import reports
 
 pytestmark = [
@@ -24,8 +24,6 @@ pytestmark = [
     pytest.mark.skipif(not wheel.available(), reason="the ncu-report wheel does not exist for this platform"),
 ]
 Roads = tuple[Capture, Capture]
-CHOSEN = ("L2 Compression", "Maximum Sampling Interval")
-LISTS = ("breakdown:", "group:", "regex:")
 
 
 @pytest.fixture(scope="module", params=sweep.part(reports(), 9, parts=3), ids=lambda path: path.stem)
@@ -41,29 +39,6 @@ def roads(request: pytest.FixtureRequest, ncu: tools.Tool, tmp_path_factory: pyt
             raise
         pytest.skip(f"{ncu.label} is older than the report and refuses it")
     return by_ncu, wheel.read_quick(path, frame, tmp_path_factory.mktemp("wheel"))
-
-
-def close(printed: float | None, exact: float | None) -> bool:
-    """Whether a number is the other one rounded to two decimals; floats end at about 15 digits."""
-    if printed is None or exact is None:
-        return printed is exact
-    return math.isclose(printed, exact, rel_tol=1e-12, abs_tol=0.005001)  # 4e7 has no digits for a half
-
-
-def values(capture: Capture) -> dict[tuple[int, str], tuple[float | None, str | None]]:
-    names = list(capture.metrics.ids)
-    rows = capture.metrics.table().to_pylist()
-    return {
-        (row["launch_id"], names[row["metric_id"]]): (row["value"], row["text"])
-        for row in rows
-        if not names[row["metric_id"]].startswith(LISTS)
-    }
-
-
-def instances(capture: Capture) -> dict[tuple[object, ...], float | None]:
-    names = list(capture.metrics.ids)
-    rows = [tuple(row.values()) for row in capture.metrics.instances.table().to_pylist()]
-    return {(launch_id, names[metric_id], *keys): value for launch_id, metric_id, *keys, value in rows}
 
 
 def test_launches_agree(roads: Roads) -> None:
@@ -109,13 +84,6 @@ def test_rules_agree_word_for_word(roads: Roads) -> None:
 
 
 def test_details_agree(roads: Roads) -> None:
-    by_ncu, by_wheel = (
-        {
-            (d.launch_id, d.section, d.label, d.metric): (d.value, d.text)
-            for d in capture.details
-            if (d.value is not None or d.text is not None) and not d.label.startswith(CHOSEN)
-        }
-        for capture in roads
-    )
+    by_ncu, by_wheel = map(details, roads)
     assert by_ncu.keys() == by_wheel.keys()
-    assert all(close(v, by_wheel[key][0]) and text == by_wheel[key][1] for key, (v, text) in by_ncu.items())
+    assert all(same(value, by_wheel[key]) for key, value in by_ncu.items())

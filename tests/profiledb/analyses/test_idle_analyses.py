@@ -159,7 +159,7 @@ def span_less_busy(library: Library, report_id: str) -> int:
     )
 
 
-@pytest.mark.sweep(parts=8)
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", FILES)
 def test_idle_time_of_every_report_adds_up(every_report: Library, name: str) -> None:
     manifest = every_report.find(name)

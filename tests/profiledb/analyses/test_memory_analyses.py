@@ -19,7 +19,7 @@ def gpu(bandwidth: int = 4_000_000_000_000, **more: Any) -> dict[str, Any]:
     return H100 | {"name": "NVIDIA H100", "chip": "GH100", "memory_bandwidth_bytes_per_s": bandwidth} | more
 
 
-@pytest.mark.sweep(parts=6)
+@pytest.mark.sweep(parts=12)
 @pytest.mark.parametrize("name", FILES)
 def test_calls_and_copies_of_every_report_add_up(every_report: Library, name: str) -> None:
     manifest = every_report.find(name)

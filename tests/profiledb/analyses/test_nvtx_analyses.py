@@ -150,7 +150,7 @@ def flat(*durations: int, name: str = "op", tid: int = MAIN, gap: int = 10) -> l
     return found
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.sweep(parts=5)
 @pytest.mark.parametrize(
     ("durations", "warmup"),
     [
@@ -254,7 +254,7 @@ def patterns(library: Library, report_id: str) -> list[tuple[str, int]]:
     return picked(found, "steps", "count")
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.sweep(parts=5)
 @pytest.mark.parametrize(
     ("names", "pattern"),
     [
@@ -274,7 +274,7 @@ def test_names_of_steps(library: Library, report: Report, names: list[str], patt
     assert patterns(library, report(ranges)) == [(pattern, len(names))]
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.sweep(parts=5)
 @pytest.mark.parametrize(
     "names",
     [
@@ -364,7 +364,7 @@ def test_ranges_in_numbers(library: Library, training: str) -> None:
     assert (inner["ranges"], inner["cpu_ns"], inner["operations"]) == (2, 3000, 2)
 
 
-@pytest.mark.sweep(parts=8)
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", FILES)
 def test_in_every_report_parts_add_up(every_report: Library, name: str) -> None:
     """By thread: by process a range of a thread and one of its driver may both hold an operation."""

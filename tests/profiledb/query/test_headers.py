@@ -1,6 +1,7 @@
 """The headers of analyses and of files of views, held against their SQL."""
 
 import re
+from collections.abc import Iterator
 
 import duckdb
 import pytest
@@ -29,14 +30,22 @@ def made_by(name: str) -> set[str]:
     return set(_MADE.findall(views.files()[name].sql))
 
 
-@pytest.fixture
-def empty() -> duckdb.DuckDBPyConnection:
-    """A connection with the tables of a report, and no views."""
+@pytest.fixture(scope="module")
+def tables() -> duckdb.DuckDBPyConnection:
+    """A connection with the tables of a report."""
     db = duckdb.connect()
     db.execute("CREATE SCHEMA report; USE report")
     schema.create(db)
     db.execute('ALTER TABLE gpu_metric ADD COLUMN "SM Active" SMALLINT')  # a column each that was captured
     return db
+
+
+@pytest.fixture
+def empty(tables: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The same without views: those that a test makes are taken back after it."""
+    tables.execute("BEGIN")
+    yield tables
+    tables.execute("ROLLBACK")
 
 
 @pytest.mark.parametrize("analysis", ANALYSES, ids=named)

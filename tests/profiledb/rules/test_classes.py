@@ -3,8 +3,11 @@
 import math
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import combinations, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import get_args
 
@@ -16,9 +19,12 @@ from profiledb.rules import classes as kernel_classes
 from profiledb.rules.classes import KernelClass
 
 NAMES = Path(__file__).parents[2] / "data" / "kernel_names.toml"
-EXPECTED = {
-    name: wanted for wanted, names in tomllib.loads(NAMES.read_text(encoding="utf-8")).items() for name in names
+SOURCES = {
+    source.pop("from"): {name: wanted for wanted, names in source.items() for name in names}
+    for source in tomllib.loads(NAMES.read_text(encoding="utf-8"))["source"]
 }
+"""By where they are from: names and the class of each. Names of one source stand beside each other."""
+EXPECTED = next(iter(SOURCES.values()))
 BUNDLED = kernel_classes.load()
 
 # What each kind of color blindness makes of linear RGB, at full strength (Machado, Oliveira, Fernandes 2009).
@@ -30,27 +36,38 @@ VISION = {
 }
 
 
-@pytest.fixture(scope="module")
-def answers() -> dict[str, str]:
-    return kernel_classes.classify(EXPECTED, BUNDLED)
+@pytest.mark.parametrize("source", SOURCES)
+def test_real_names_land_in_their_class(source: str) -> None:
+    wanted = SOURCES[source]
+    answers = kernel_classes.classify(wanted, BUNDLED)
+    assert {name: (answers[name], wanted[name]) for name in wanted if answers[name] != wanted[name]} == {}
 
 
-@pytest.mark.parametrize("wanted", [c.name for c in BUNDLED])
-def test_real_names_land_in_their_class(wanted: str, answers: dict[str, str]) -> None:
-    names = [name for name, expected in EXPECTED.items() if expected == wanted]
-    assert names
-    assert {name: answers[name] for name in names if answers[name] != wanted} == {}
+def test_there_are_names_of_every_class() -> None:
+    named = Counter(wanted for names in SOURCES.values() for wanted in names.values())
+    assert set(named) == {c.name for c in BUNDLED}
+    assert named.total() > 700
 
 
 def test_every_pattern_decides_for_a_real_name() -> None:
     """A pattern that never has the last word is dead: there is no such kernel, or an earlier pattern takes it."""
-    decided: dict[int, str] = {}
-    patterns = {rank: pattern for c in BUNDLED for rank, pattern in zip(c.ranks, c.patterns, strict=True)}
-    whens = " ".join(f"WHEN regexp_matches(name, '{patterns[rank]}', 'i') THEN {rank}" for rank in sorted(patterns))
+    each = [(rank, c, at) for c in BUNDLED for at, rank in enumerate(c.ranks)]
+    alone = [replace(c, name=str(rank), patterns=(c.patterns[at],), ranks=(rank,), besides=c.besides[at : at + 1])
+             for rank, c, at in each]  # fmt: skip
+    decided = {answer for names in SOURCES.values() for answer in kernel_classes.classify(names, alone).values()}
+    assert [c.patterns[at] for rank, c, at in sorted(each, key=itemgetter(0)) if str(rank) not in decided] == []
+
+
+def test_company_decides() -> None:
+    """A complex matmul is part of a convolution beside its transforms alone; no name is a matmul for a letter of it."""
+    transforms = "void fft2d_r2c_16x16<float>(float2*, float const*, int, int, int, int, int, int, int, int)"
+    names = ["volta_gcgemm_64x32_nt", "void vector_fft<1, 2, 3>", "ampere_sgemm_128x64_nn"]
+    alone, beside = kernel_classes.classify(names, BUNDLED), kernel_classes.classify([*names, transforms], BUNDLED)
+    assert list(alone.values()) == ["matmul", "fft", "matmul"]
+    assert list(beside.values()) == ["convolution", "convolution", "matmul", "convolution"]
     with duckdb.connect() as db:
-        rows = db.execute(f"SELECT CASE {whens} END, name FROM (SELECT unnest(?) AS name)", [list(EXPECTED)])
-        decided.update(row for row in rows.fetchall() if row[0] is not None)
-    assert [patterns[rank] for rank in sorted(patterns) if rank not in decided] == []
+        row = db.execute(f"SELECT {kernel_classes.case_sql('n', BUNDLED)} FROM (SELECT $name AS n)", {"name": names[0]})
+        assert row.fetchone() == ("matmul",), "where nobody says what else there is, there is no company"
 
 
 def test_bundled_patterns_are_what_a_user_could_write() -> None:
@@ -131,6 +148,8 @@ def test_own_file_comes_first(tmp_path: Path) -> None:
         ("[[class]]\nname = 'mine'\npatterns = ['fine', '(unclosed']", ["'mine'", "'(unclosed'", "not an RE2 pattern"]),
         ("[[class]]\nname = 'mine'\npatterns = ['no(?=lookahead)']", ["'mine'", "'no(?=lookahead)'"]),
         ("[[class]]\nname = 'mine'\npatterns = ['.*']", ["'mine'", "'.*'", "every name"]),
+        ("[[class]]\nname = 'mine'\nbeside = '(x'\npatterns = ['a']", ["'mine'", "'(x'", "not an RE2 pattern"]),
+        ("[[class]]\nname = 'mine'\nbeside = 1\npatterns = ['a']", ["'mine'", "beside"]),
         ("[[class]]\nname = 'mine'\npatterns = ['a', 1]", ["'mine'", "not text"]),
         ("[[class]]\nname = 'mine'\npatterns = 'a'", ["'mine'", "patterns"]),
         ("[[class]]\nname = 'mine'\ncolor = 'red'", ["'mine'", "color"]),

@@ -89,6 +89,58 @@ def test_the_class_that_takes_most_beside_matmul() -> None:
     assert not told(class_split=rows.head(1)), "one class is no split"
 
 
+def test_matmul_is_no_word_where_nothing_is_of_a_model() -> None:
+    rows = pd.DataFrame({"class": ["loop", "reduction"], "share_pct": [99.0, 1.0], "total_ns": [9.9e6, 1e5]})
+    (only,) = told(class_split=rows)
+    assert only.text == "**Compiler loop takes 99.0 % of kernel time**, then Reduction with 1.0 %."
+    assert not headline.of_a_model(rows)
+    assert "No kernel is a matmul" in told(class_split=rows.assign(**{"class": ["loop", "softmax"]}))[0].text
+
+
+BUSY = pd.DataFrame({"operations": [9, 0], "busy_ns": [4e6, None], "copy_ns": [3e6, None], "kernel_ns": [1e6, None],
+                     "active_ns": [4e6, None], "capture_ns": [5e6, 5e6]})  # fmt: skip
+DIRECTIONS = pd.DataFrame({"direction": ["Host-to-Device"], "bytes": [5_000_000], "total_ns": [2e6]})
+
+
+def test_copies_that_take_more_than_kernels() -> None:
+    (only,) = told(gpu_busy=BUSY, copies=DIRECTIONS)
+    assert only.text == ("**Copies take 3.00 ms, kernels 1.00 ms.** Most of it: `Host-to-Device`, 5.00 MB in 2.00 ms.")
+    assert (only.page, only.worth_ns) == ("memory", 3e6)
+    assert not told(gpu_busy=BUSY.assign(kernel_ns=[3e6, None]), copies=DIRECTIONS)
+    graphs = BUSY.assign(copy_ns=[1e6, None], kernel_ns=[0.0, None])
+    assert not told(gpu_busy=graphs, copies=DIRECTIONS), "the rest of the busy time is a CUDA graph"
+
+
+def test_a_gpu_that_hardly_works() -> None:
+    little = BUSY.assign(busy_ns=[4e5, None], active_ns=[2e6, None], copy_ns=[0.0, None])
+    first = told(gpu_busy=little, kernels=KERNELS)[0]
+    assert first.text == (
+        "**The GPU works for 400 µs of 5.00 ms** (8.0 %)."
+        " From its first operation to the end of its last it is 2.00 ms."
+    )
+    pages = [one.page for one in told(gpu_busy=little, kernels=KERNELS, idle_reasons=IDLE)]
+    assert pages == ["idle", "kernel"], "one of the two says it"
+    assert not told(gpu_busy=little.assign(active_ns=[3e6, None])), "then idle time says it, where there is any"
+
+
+def test_autotuning_comes_before_what_is_larger() -> None:
+    rows = pd.DataFrame({"class": ["convolution", "autotuning"], "share_pct": [60.0, 30.0], "total_ns": [6e6, 3e6]})
+    first, second = told(class_split=rows)
+    assert first.text.startswith("**Autotuning takes 30.0 % of kernel time**")
+    assert first.query == {"class": "autotuning"}
+    assert second.text.startswith("**Convolution takes 60.0 %")
+    assert len(told(class_split=rows.assign(share_pct=[95.1, 4.9]))) == 1
+
+
+def test_calls_are_told_where_there_is_no_gpu_work() -> None:
+    rows = pd.DataFrame({"function": ["cudaFree", "cudaMalloc"], "share_pct": [90.0, 10.0], "total_ns": [9e6, 1e6],
+                         "calls": [1, 2]})  # fmt: skip
+    assert [one.text for one in told(api_calls=rows)] == [
+        "**`cudaFree` takes 90.0 % of the time in CUDA calls**: 9.00 ms in 1 call."
+    ]
+    assert not told(api_calls=rows, gpu_busy=BUSY.assign(copy_ns=[0.0, None]))
+
+
 def test_kernels_without_a_class_are_named() -> None:
     rows = pd.DataFrame({"class": ["other", "matmul"], "share_pct": [60.0, 40.0], "total_ns": [6e6, 4e6]})
     kernels = (
@@ -99,7 +151,8 @@ def test_kernels_without_a_class_are_named() -> None:
     kernels["class"] = ["matmul", *["other"] * 4]
     first = told(class_split=rows, kernels=kernels)[0]
     assert first.text == (
-        "**60.0 % of kernel time is in kernels without a class.** Largest: `a` (30.0 %), `b` (15.0 %), `c` (10.0 %)."
+        "**60.0 % of kernel time is in kernels without a class.** Largest: `a` (30.0 %), `b` (15.0 %), `c` (10.0 %)"
+        " and 1 more."
     )
     assert (first.page, first.query) == ("kernels", {"class": "other"})
 

@@ -101,12 +101,61 @@ def test_the_selection_decides(nsys_samples: Library) -> None:
 @pytest.mark.skipif(not (CORPUS / "streams_4090.nsys-rep").is_file(), reason="the corpus is not here")
 def test_strangers(every_report: Library) -> None:
     streams = made(every_report, "streams_4090.nsys-rep")
-    assert "No kernel here is a matmul" in streams
-    assert "## Steps" not in streams
+    assert "matmul" not in streams
+    assert "## Kernel classes" in streams
+    assert "In Other: `kernel_1` (27.7 %)" in streams
+    assert "No ranges show steps. The kernel `kernel_1` repeats 3 times" in streams
     assert "- NVTX ranges, for time by range: The capture asked for it, but nothing was recorded." in streams
     without = made(every_report, "wsl2_no_kernels.nsys-rep")
-    assert without.count("## ") == 1
     assert without.count("No GPU activity was recorded") == 1
+    calls = rows(every_report, "wsl2_no_kernels.nsys-rep", "api_calls")
+    assert [row[3] for row in section(without, "CUDA API")[1:]] == [words.duration(c["total_ns"]) for c in calls[:5]]
+    (first,) = in_short(without)
+    share, total = words.percent(calls[0]["share_pct"]), words.duration(calls[0]["total_ns"])
+    assert first.startswith(f"**`{calls[0]['function']}` takes {share} of the time in CUDA calls**: {total} in ")
+    assert "the GPU's side was not recorded" in without.partition("## Findings")[2].partition("##")[0]
+
+
+def in_short(text: str) -> list[str]:
+    """The facts that a summary begins with."""
+    return [line[2:] for line in text.partition("## In short\n")[2].partition("\n## ")[0].splitlines() if line]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (CORPUS / "streams_4090.nsys-rep").is_file(), reason="the corpus is not here")
+def test_the_facts_that_dominate_come_first(every_report: Library) -> None:
+    """What nsys stats prints of these files: copies take 3.3 s and kernels 11 ms; redzone_checker takes 30.0 %."""
+    assert in_short(made(every_report, "copies_dominate.nsys-rep"))[0] == (
+        "**Copies take 3.30 s, kernels 11.2 ms.** Most of it: `Host-to-Device`, 40.4 GB in 2.12 s."
+    )
+    idle, autotuning, convolution = in_short(made(every_report, "keras_autotuning.qdrep"))
+    assert idle.startswith(
+        "**The GPU is idle 91.0 % of the time** (4.49 s). For 56.3 % of that the CPU is in `Forward:"
+    )
+    assert autotuning.startswith("**Autotuning takes 30.0 % of kernel time**")
+    assert "leave it out" in autotuning
+    assert convolution.startswith("**Convolution takes 60.0 % of kernel time**")
+    (little,) = in_short(made(every_report, "mpi_h100.nsys-rep"))
+    assert little.startswith("**The GPU works for 1.38 µs of 1.86 s** (<0.1 %).")
+    (nothing,) = in_short(made(every_report, "cpu_only_t4.nsys-rep"))
+    assert nothing.startswith("No work of a GPU and no CUDA calls")
+    assert "matmul" not in made(every_report, "openacc_v100.nsys-rep")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (CORPUS / "streams_4090.nsys-rep").is_file(), reason="the corpus is not here")
+def test_what_was_measured_of_kernels(every_report: Library) -> None:
+    only, largest, verdict = in_short(made(every_report, "rms_norm_triton_2025.ncu-rep"))
+    assert only.startswith("**Only kernels that initialize data were measured.**")
+    assert "549 µs in 1 launch, compute bound, occupancy 43.4 % of 50.0 % possible." in largest
+    assert verdict == "**Verdict for 100.0 % of the measured time: compute bound** (1 launch)."
+    assert "Nothing tells what limits the launches" in in_short(made(every_report, "own_metrics.ncu-rep"))[1]
+    rules = rows(every_report, "naive_gemm_1660s.ncu-rep", "ncu_rules")
+    (best,) = {one["speedup_pct"] for one in rules if one["rule"] == "CPIStall"}
+    advice = in_short(made(every_report, "naive_gemm_1660s.ncu-rep"))[2]
+    assert advice.startswith(
+        f"**ncu's own best advice saves up to {words.percent(best)} of launch 1** (`CPIStall`): On"
+    )
 
 
 @pytest.mark.slow

@@ -62,3 +62,26 @@ def test_the_command_writes_a_whole_trace_or_none(tmp_path: Path) -> None:
     assert sum(event.track_uuid in streams for event in begun) == kernels + copies
     launched = {flow for event in begun for flow in event.flow_ids}
     assert {flow for event in begun for flow in event.terminating_flow_ids} == launched
+
+
+def test_openmp_events_stand_below_their_threads(tmp_path: Path) -> None:
+    """In lanes by themselves, a lane a thread; nothing of a region's own thread lasts longer than the region."""
+    ingest_files(tmp_path, [SAMPLES / "openmp_regions.sqlite"])
+    library = Library(tmp_path / "library")
+    report = library.list()[0]
+    shelf = timelines(library)
+    opened = shelf.wait(report.id)
+    found = [lane for lane in opened.lanes if lane.kind == "openmp"]
+    assert sum(lane.events for lane in found) == report.rows["openmp_event"]
+    assert max(lane.rows for lane in found) <= 8, "what was never closed does not pile up"
+    sums = analysis.run(library, report.id, "openmp_sum").set_index("Name")
+    with shelf.cursor(report.id) as cursor:
+        told = area.area(cursor, opened, opened.begin_ns, opened.end_ns + 1, [lane.id for lane in found])
+        lanes = cursor.execute("""
+            SELECT up.kind, one.busy_ns FROM lane AS one JOIN lane AS up ON up.id = one.parent
+            WHERE one.kind = 'openmp'
+        """).fetchall()
+    assert told["total"]["count"] == sums["Count"].sum()
+    regions = analysis.run(library, report.id, "openmp_regions")
+    assert [kind for kind, _ in lanes] == ["thread"] * 4
+    assert 0.7 < sum(busy for _, busy in lanes) / (4 * regions["wall_ns"].sum()) < 1.2

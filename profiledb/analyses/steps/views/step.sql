@@ -1,54 +1,137 @@
 -- Time of a rank: its steps, and what runs in them.
 -- includes: selection, ranges
 
--- Iterations that the kernels tell (detected_iterations says how), in times of the report.
+-- Whether so few periods are unlike the rest that these are the rule; a few kernels more now and then count less.
+CREATE OR REPLACE MACRO is_regular(unlike, periods, cv_pct) AS unlike <= 0.05 * periods
+    OR unlike <= least(2, 0.2 * periods) OR cv_pct > 0 AND cv_pct <= 1 AND unlike <= 0.2 * periods;
+
+-- Whether a value is more than so many times that of either neighbor; one at an edge is not.
+CREATE OR REPLACE MACRO is_spike(value, before, after, times) AS before IS NOT NULL AND after IS NOT NULL
+    AND coalesce(value > times * greatest(before, after), false);
+
+CREATE OR REPLACE MACRO two_to_64() AS 18446744073709551616::HUGEINT;
+
+-- Iterations that the kernels tell (detected_iterations says how), in times of the report. A period begins with every
+-- so many launches of a name; what it runs is told by sums of hashes, so that no set of kernels is made for each.
 CREATE OR REPLACE VIEW selected_iteration AS
-WITH lane AS (
-    SELECT global_pid, device_id, stream_id FROM selected_kernel
-    GROUP BY ALL ORDER BY sum(end_ns - start_ns) DESC, global_pid, device_id, stream_id LIMIT 1
+WITH stream AS (
+    SELECT global_pid, device_id, stream_id, sum(end_ns - start_ns) AS ns, count(*) AS kernels
+    FROM selected_kernel GROUP BY ALL
+), lane AS ( -- the whole GPU where streams take turns
+    SELECT global_pid, device_id, stream_id, 2 * ns < sum(ns) OVER one OR 2 * kernels < sum(kernels) OVER one AS shared
+    FROM stream WINDOW one AS (PARTITION BY global_pid, device_id)
+    ORDER BY ns DESC, global_pid, device_id, stream_id LIMIT 1
 ), here AS MATERIALIZED (
-    SELECT name_id, start_ns, end_ns, row_number() OVER (ORDER BY start_ns, kernel_id) AS position
-    FROM selected_kernel AS kernel JOIN lane ON kernel.global_pid IS NOT DISTINCT FROM lane.global_pid
-        AND kernel.device_id IS NOT DISTINCT FROM lane.device_id
-        AND kernel.stream_id IS NOT DISTINCT FROM lane.stream_id
+    SELECT name_id, start_ns, row_number() OVER one AS position, sum((hash(name_id) >> 28)::HUGEINT
+            + (hash(name_id, grid_x, grid_y, grid_z, block_x) >> 28)::HUGEINT * two_to_64()) OVER one AS ran
+    FROM selected_kernel WHERE global_pid IS NOT DISTINCT FROM (SELECT global_pid FROM lane)
+        AND device_id IS NOT DISTINCT FROM (SELECT device_id FROM lane)
+        AND ((SELECT shared FROM lane) OR stream_id IS NOT DISTINCT FROM (SELECT stream_id FROM lane))
+    WINDOW one AS (ORDER BY start_ns, kernel_id)
 ), candidate AS (
     SELECT name_id FROM here GROUP BY name_id
     HAVING count(*) BETWEEN 3 AND 10000
-        AND max(start_ns) - min(start_ns) >= 0.5 * (SELECT max(end_ns) - min(start_ns) FROM here)
-), gap AS (
-    SELECT name_id, start_ns, position, lead(start_ns) OVER one - start_ns AS ns,
-        lead(position) OVER one - position AS steps
+        AND max(position) - min(position) >= 0.5 * (SELECT count(*) FROM here)
+), call AS MATERIALIZED (
+    SELECT name_id, start_ns, position, ran, row_number() OVER one - 1 AS nth,
+        lead(position) OVER one - position AS gap, lead(start_ns) OVER one - start_ns AS gap_ns
     FROM here SEMI JOIN candidate USING (name_id) WINDOW one AS (PARTITION BY name_id ORDER BY position)
+), alike AS ( -- names of one loop have as many launches each: the steadiest stands for all
+    SELECT name_id, count(*) AS calls, min(position) AS first, stddev_samp(gap) / avg(gap) AS cv,
+        avg(gap) < 10 AND stddev_samp(gap_ns) > avg(gap_ns) AS is_uneven
+    FROM call GROUP BY name_id
+    QUALIFY row_number() OVER (PARTITION BY calls ORDER BY cv, first) = 1
+    ORDER BY cv, first LIMIT 12
+), pause AS ( -- a few kernels over and over, and a pause after so many
+    SELECT name_id, nth, nth - lag(nth) OVER (PARTITION BY name_id ORDER BY nth) AS apart FROM (
+        SELECT name_id, nth + 1 AS nth, is_spike(gap_ns, lag(gap_ns) OVER one, lead(gap_ns) OVER one, 2) AS is_long
+        FROM call JOIN alike USING (name_id) WHERE is_uneven WINDOW one AS (PARTITION BY name_id ORDER BY nth)
+    ) WHERE is_long
+), paused AS (
+    SELECT name_id, mode(apart) AS every, mode(nth % usual) AS phase
+    FROM pause JOIN (SELECT name_id, mode(apart) AS usual FROM pause GROUP BY name_id) USING (name_id)
+    GROUP BY name_id HAVING count(apart) >= 2 AND count(*) FILTER (apart = usual) >= 0.8 * count(apart) AND every > 12
+), period AS MATERIALIZED (
+    SELECT name_id, first, every, (nth - phase) // every AS number, lead(start_ns) OVER one - start_ns AS ns,
+        lead(position) OVER one - position AS kernels, lead(ran) OVER one - ran AS ran
+    FROM call JOIN alike USING (name_id) JOIN (
+        SELECT name_id, unnest([1, 2, 3, 4, 5, 6, 8, 10, 12]) AS every, 0 AS phase FROM alike UNION ALL FROM paused
+    ) USING (name_id)
+    WHERE nth % every = phase
+    WINDOW one AS (PARTITION BY name_id, every ORDER BY nth)
+    QUALIFY ns IS NOT NULL
+), equal AS ( -- how many periods run what most run, by names and by names with their sizes
+    SELECT name_id, every, max(same) AS by_name, max(alike_too) AS by_shape, arg_max(kernels, same) AS usual_kernels
+    FROM (
+        SELECT name_id, every, names, any_value(kernels) AS kernels, sum(n) AS same, max(n) AS alike_too FROM (
+            SELECT name_id, every, ran % two_to_64() AS names, any_value(kernels) AS kernels, count(*) AS n
+            FROM period GROUP BY name_id, every, ran
+        ) GROUP BY name_id, every, names
+    ) GROUP BY name_id, every
 ), steady AS (
-    SELECT name_id, count(*) AS calls, min(position) AS first, 100 * stddev_samp(steps) / avg(steps) AS kernels_cv_pct,
-        100 * stddev_samp(ns) / nullif(avg(ns), 0) AS cv_pct
-    FROM gap GROUP BY name_id
+    SELECT name_id, every, any_value(first) AS first, count(*) AS periods, avg(kernels) AS kernels,
+        100 * stddev_samp(kernels) / avg(kernels) AS kernels_cv_pct,
+        (quantile_cont(ns, 0.9) - quantile_cont(ns, 0.1)) / nullif(median(ns), 0) AS deviation,
+        count(*) - any_value(by_name) AS unlike, count(*) - any_value(by_shape) AS unlike_shapes,
+        any_value(by_name * usual_kernels) / (SELECT count(*) FROM here) AS explained
+    FROM period JOIN equal USING (name_id, every) GROUP BY name_id, every
+), fit AS ( -- 0: nearly all periods run the same, 1: most do, 2: each runs about as many kernels
+    SELECT *, kernels_cv_pct * sqrt(every) AS spread_pct, kernels < 4 * every AS is_few,
+        is_regular(unlike_shapes, periods, kernels_cv_pct) AS same_shapes,
+        CASE
+            WHEN explained < 0.5 THEN 2
+            WHEN is_regular(unlike, periods, kernels_cv_pct) THEN 0
+            WHEN 2 * unlike <= periods AND periods >= 5 THEN 1
+            ELSE 2
+        END AS tier
+    FROM steady
+    WHERE kernels_cv_pct <= 25 AND periods >= 2
+        AND (tier < 2 OR every = 1 AND kernels >= 4 AND periods >= CASE kernels_cv_pct WHEN 0 THEN 3 ELSE 8 END)
+        AND (every = 1 OR kernels >= 2 * every OR deviation <= 0.2)
+), off AS ( -- those that last far longer or shorter than both neighbors
+    SELECT name_id, every, count(*) AS looked, count(*) FILTER (
+            is_spike(ns, before, after, 2) OR is_spike(1 / ns, 1 / before, 1 / after, 2)) AS off
+    FROM (
+        SELECT name_id, every, ns, lag(ns) OVER one AS before, lead(ns) OVER one AS after
+        FROM period SEMI JOIN fit USING (name_id, every) WINDOW one AS (PARTITION BY name_id, every ORDER BY number)
+    ) GROUP BY name_id, every
+), told AS (
+    SELECT fit.*, min(tier) OVER () AS best FROM fit JOIN off USING (name_id, every)
+    WHERE off <= greatest(1, looked * CASE WHEN is_few THEN 0.05 ELSE 0.25 END)
 ), marker AS (
-    SELECT name_id, kernels_cv_pct, cv_pct FROM steady
-    WHERE kernels_cv_pct <= least(25, (SELECT min(kernels_cv_pct) FROM steady) + 1)
-    ORDER BY calls DESC, first LIMIT 1
+    SELECT name_id, every, kernels_cv_pct FROM (
+        SELECT *, min(spread_pct) OVER () AS least_pct, min(unlike / periods) OVER () AS least_unlike
+        FROM told WHERE tier = best
+    ) WHERE spread_pct <= least_pct + 1 AND unlike / periods <= least_unlike + 0.1
+    ORDER BY every <= 12, NOT same_shapes, periods DESC, every, first LIMIT 1
 ), edge AS MATERIALIZED (
-    SELECT start_ns AS ns FROM gap SEMI JOIN marker USING (name_id)
-), begun AS ( -- no join with lane here: DuckDB would take 1 M rows for one, and loop
-    SELECT edge.ns, count(*) AS kernels FROM (
+    SELECT start_ns AS ns, position FROM call JOIN marker USING (name_id) LEFT JOIN paused USING (name_id, every)
+    WHERE nth % every = coalesce(phase, 0)
+), begun AS ( -- what else runs on the GPU; no join with lane here: DuckDB would take 1 M rows for one, and loop
+    SELECT edge.ns, count(*) AS others FROM (
         SELECT start_ns FROM selected_kernel WHERE device_id IS NOT DISTINCT FROM (SELECT device_id FROM lane)
+            AND (
+                global_pid IS DISTINCT FROM (SELECT global_pid FROM lane)
+                OR NOT (SELECT shared FROM lane) AND stream_id IS DISTINCT FROM (SELECT stream_id FROM lane)
+            )
     ) AS one ASOF JOIN edge ON one.start_ns >= edge.ns GROUP BY edge.ns
 ), worked AS ( -- by the edge before, where there is one
     SELECT edge.ns, sum(one.end_ns - one.start_ns) AS busy_ns, max(one.end_ns) AS until_ns FROM (
         SELECT start_ns, end_ns FROM selected_busy WHERE device_id IS NOT DISTINCT FROM (SELECT device_id FROM lane)
     ) AS one ASOF LEFT JOIN edge ON one.start_ns >= edge.ns GROUP BY edge.ns
 ), summed AS ( -- busy_ns is how long the GPU had worked until the edge
-    SELECT ns, coalesce(sum(busy_ns) OVER before, 0) - greatest(0, max(until_ns) OVER before - ns) AS busy_ns
+    SELECT ns, position, coalesce(sum(busy_ns) OVER before, 0) - greatest(0, max(until_ns) OVER before - ns) AS busy_ns
     FROM edge FULL JOIN worked USING (ns)
     WINDOW before AS (ORDER BY ns NULLS FIRST ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), iteration AS (
-    SELECT ns AS low, lead(ns) OVER (ORDER BY ns) AS high, coalesce(kernels, 0) AS kernels,
-        lead(busy_ns) OVER (ORDER BY ns) - busy_ns AS busy_ns
-    FROM summed LEFT JOIN begun USING (ns) WHERE ns IS NOT NULL
+    SELECT ns AS low, lead(ns) OVER one AS high, lead(position) OVER one - position + coalesce(others, 0) AS kernels,
+        lead(busy_ns) OVER one - busy_ns AS busy_ns
+    FROM summed LEFT JOIN begun USING (ns) WHERE ns IS NOT NULL WINDOW one AS (ORDER BY ns)
 )
 SELECT row_number() OVER (ORDER BY low) AS number, low AS start_ns, high AS end_ns, high - low AS duration_ns, kernels,
-    busy_ns::BIGINT AS busy_ns, count(*) OVER () AS iterations, kernels_cv_pct, cv_pct, device_id AS gpu_id,
-    stream_id AS stream, kernel, readable_name(short, demangled) AS marker
+    busy_ns::BIGINT AS busy_ns, count(*) OVER () AS iterations, every, kernels_cv_pct,
+    100 * stddev_samp(high - low) OVER () / nullif(avg(high - low) OVER (), 0) AS cv_pct, device_id AS gpu_id,
+    CASE WHEN NOT shared THEN stream_id END AS stream, kernel, readable_name(short, demangled) AS marker
 FROM iteration CROSS JOIN marker CROSS JOIN lane LEFT JOIN kernel_key USING (name_id)
 WHERE high IS NOT NULL;
 

@@ -10,7 +10,7 @@
 -- param: threshold = 1 share of the busy time from which on it is said
 -- column: outside_ns | ns | | busy time outside
 -- column: stated_ns | ns | | length that the report states
--- says: {value} of the busy time ({outside_ns}) lies outside of the {stated_ns} that the capture states: its clocks do not fit.
+-- says: {value} of the busy time ({outside_ns}) lies outside the {stated_ns} that the capture states: the clocks of GPU and CPU do not fit.
 -- clear: The operations lie within the time that the capture states.
 -- advice: Capture once more with one version of nsys on host and target; convert with the version that captured. Do not compare times of CPU and GPU in this report.
 -- source: own; `capture_window` tells how the time of a report is found

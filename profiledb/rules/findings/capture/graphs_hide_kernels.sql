@@ -11,7 +11,7 @@
 -- param: threshold = 1 share of the busy time from which on it is said
 -- column: graph_ns | ns | | time of whole graphs
 -- column: launches | count | | launches of graphs
--- says: {launches} CUDA graphs were traced as a whole: {value} of the busy time ({graph_ns}) shows no kernels.
+-- says: {launches} CUDA {launches|graph was|graphs were} traced as a whole: {value} of the busy time ({graph_ns}) shows no kernels.
 -- clear: Whole CUDA graphs take {value} of the busy time.
 -- advice: Capture once more with `nsys profile --cuda-graph-trace=node` to see the kernels; it adds overhead, so keep this report for times.
 -- source: nsys documentation (--cuda-graph-trace); pegainfer PR #163

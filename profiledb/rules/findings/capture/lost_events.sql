@@ -10,7 +10,9 @@
 -- column: errors | count | | errors
 -- column: rejected | count | | rows that were left out
 -- column: first_text | name | | first of the errors, or why rows were left out
--- says: The report has {errors} errors and {rejected} rows that could not be used. First: {first_text}
+-- says: The report has {errors} {errors|error|errors} and {rejected} {rejected|row|rows} that could not be used. The first: {first_text}
+-- says: The report has {errors} {errors|error|errors}. The first: {first_text}
+-- says: {rejected} {rejected|row|rows} of the export could not be used. The first: {first_text}
 -- clear: No errors and no unusable rows.
 -- advice: Capture a shorter stretch (`--capture-range`, `--duration`) or trace less; large buffers need free disk in the report's folder. Let the program end before nsys stops.
 -- source: nsys diagnostics; counts are ours
@@ -26,7 +28,7 @@ WITH error AS (
         UNION ALL SELECT reason, source, times, 2 FROM rejected
     ) ORDER BY place, times DESC, what LIMIT 10
 )
-SELECT errors + rejected AS value, errors, rejected,
+SELECT errors + rejected AS value, nullif(errors, 0) AS errors, nullif(rejected, 0) AS rejected,
     coalesce((SELECT text FROM error ORDER BY time_ns NULLS LAST, text LIMIT 1),
         (SELECT concat_ws(': ', source, reason) FROM rejected ORDER BY times DESC, source, reason LIMIT 1))
         AS first_text,

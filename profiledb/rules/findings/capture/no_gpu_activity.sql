@@ -12,9 +12,11 @@
 -- param: threshold = 50 share of calls without an operation from which on it is said
 -- column: calls | count | | calls that launch kernels, graphs or copies
 -- column: without | count | | those without an operation
--- says: {value} of the {calls} calls that launch work have no operation in the report: the GPU's side was not recorded.
--- clear: {value} of the calls that launch work have no operation in the report.
--- advice: Profile on native Linux: WSL2 drivers often do not report GPU activity. In containers allow profiling (`--cap-add=SYS_ADMIN`); end the program in order, so that buffers are flushed.
+-- says: For {value} of the launches and copies ({calls} {calls|call|calls}) the report has no operation: the GPU's side was not recorded.
+-- clear: For {value} of the launches and copies the report has no operation.
+-- advice: [WSL2] Profile on native Linux: WSL2 drivers often do not report GPU activity.
+-- advice: [other] In containers allow profiling (`--cap-add=SYS_ADMIN`).
+-- advice: Let the program end by itself, so that the profiler can write its buffers.
 -- source: own; NVIDIA documentation of nsys on WSL2
 WITH launching AS MATERIALIZED (  -- names are few and calls many
     SELECT name_id, function FROM api_function
@@ -32,5 +34,7 @@ WITH launching AS MATERIALIZED (  -- names are few and calls many
 )
 SELECT 100.0 * without / nullif(calls, 0) AS value, 'No CUDA call of the report launches work.' AS unjudged, calls,
     without,
+    CASE WHEN EXISTS (FROM system_info WHERE name = 'SoftwareReleaseVersion' AND value ILIKE '%microsoft%')
+        THEN 'WSL2' ELSE 'other' END AS cause,
     (SELECT list(piece ORDER BY piece.count DESC, piece.name) FROM shown) AS evidence
 FROM total;

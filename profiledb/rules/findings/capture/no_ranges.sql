@@ -11,8 +11,8 @@
 -- param: threshold = 10 share of the operations up to which it is said
 -- column: operations | count | | operations of the selection
 -- column: ranges | count | | NVTX ranges of the report
--- says: {value} of the {operations} operations lie in an NVTX range: which part of the program they belong to is unknown.
--- clear: {value} of the operations lie in an NVTX range.
+-- says: {value} of {operations} GPU {operations|operation was|operations were} launched in an NVTX range: which part of the program launched the others is unknown.
+-- clear: {value} of the GPU operations were launched in an NVTX range.
 -- advice: PyTorch: `with torch.cuda.nvtx.range(f"step_{i}"):` around steps, `forward`, `backward`, `optimizer` inside; or `torch.autograd.profiler.emit_nvtx()`.
 -- advice: C++: `nvtx3::scoped_range r{"step"};`. Capture with `nsys profile --trace=cuda,nvtx`.
 -- source: NVTX documentation; 10 % is ours

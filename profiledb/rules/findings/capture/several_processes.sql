@@ -10,7 +10,7 @@
 -- weight: note
 -- param: threshold = 2 processes from which on it is said
 -- column: gpus | count | | GPUs that they worked on
--- says: {value} processes work on {gpus} GPUs in this report: sums and shares are over all of them.
+-- says: {value} processes work on {gpus} {gpus|GPU|GPUs} in this report: sums and shares cover all of them.
 -- clear: One process works on the GPU.
 -- advice: Choose one GPU in the selection where each process has its own; profile each rank into its own report (`nsys profile -o report_%q{RANK}`) to compare ranks.
 -- source: own count

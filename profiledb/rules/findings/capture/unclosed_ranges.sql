@@ -13,7 +13,7 @@
 -- column: ranges | count | | ranges never closed
 -- column: share_pct | % | .1f | share of them in all ranges of the selection
 -- column: path | name | | path with the most of them
--- says: {ranges} NVTX ranges were never closed ({share_pct} of all), most of them {path}: their times mean nothing.
+-- says: {ranges} NVTX {ranges|range was|ranges were} never closed ({share_pct} of all), {ranges|namely|most of them} {path}: {ranges|its time means|their times mean} nothing.
 -- clear: All NVTX ranges were closed.
 -- advice: Close ranges also where code leaves early: `with torch.cuda.nvtx.range("name"):` or `nvtx.annotate`, not `range_push` without `range_pop`; C++: `nvtx3::scoped_range`.
 -- advice: End the capture between steps: `cudaProfilerStop` after the range is closed.

@@ -25,6 +25,6 @@ SELECT CASE WHEN taken.ns > 0 AND 100 * taken.ns >= $least_pct::DOUBLE * finding
         THEN 100.0 * (taken.ns - bare_ns) / taken.ns END AS value,
     CASE WHEN taken.ns > 0 THEN format('Communication takes {:.1f} % of the time: too little to judge its overlap.',
             100.0 * taken.ns / finding_window.ns)
-        ELSE 'The selection has no kernels of communication, such as those of NCCL.' END AS unjudged,
+        ELSE 'The selection has no communication kernels, such as those of NCCL.' END AS unjudged,
     taken.ns AS all_ns, taken.ns - bare_ns AS hidden_ns
 FROM finding_window CROSS JOIN taken;

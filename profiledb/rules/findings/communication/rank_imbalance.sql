@@ -16,7 +16,7 @@
 -- column: collectives | count | | collectives that several GPUs ran
 -- column: last_gpu | id | | the GPU that came last most often
 -- column: last_pct | % | .1f | share of the collectives at which it did
--- says: GPUs wait {wait_ns} for each other in {collectives} collectives, {value} of the time; GPU {last_gpu} comes last to {last_pct} of them.
+-- says: In {collectives} {collectives|collective|collectives} GPUs wait {wait_ns} for each other, {value} of the time; GPU {last_gpu} comes last to {last_pct} of them.
 -- clear: GPUs wait for each other for {value} of the time.
 -- advice: Give all ranks the same work: equal batches and sequence lengths, a sampler that balances them; look at input, host and clocks of the GPU that comes last.
 -- source: HTA straggler; TL NCCL analyzer (wait until the latest start); 5 % is ours
@@ -45,7 +45,7 @@ WITH numbered AS (
     FROM met ORDER BY wait_ns DESC, first_ns LIMIT 10
 )
 SELECT CASE WHEN collectives > 0 OR every = 0 THEN 100.0 * wait_ns / nullif(finding_window.ns, 0) END AS value,
-    'The report has collectives of one GPU only: warpdeck scaling compares the reports of several ranks.' AS unjudged,
+    'The report has collectives of one GPU only: `warpdeck scaling` compares the reports of several ranks.' AS unjudged,
     wait_ns AS saving_ns, wait_ns, collectives, last_gpu, 100.0 * times / nullif(collectives, 0) AS last_pct,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN (SELECT count(*) AS every FROM finding_communication)

@@ -15,7 +15,7 @@
 -- column: slow | count | | collectives that took so long
 -- column: beyond_ns | ns | | what they took beyond the median
 -- column: kernel | name | | kind with the largest part
--- says: {slow} collectives took far longer than the median of their kind: {beyond_ns} beyond it, {value} of the time.
+-- says: {slow} {slow|collective|collectives} took far longer than the median of {slow|its|their} kind: {beyond_ns} above it, {value} of the time.
 -- clear: Collectives that took far longer than others of their kind cost {value} of the time.
 -- advice: Compare the ranks (`warpdeck scaling`): the one that comes last to a collective holds all others; look at its input, its host and its clocks at that time.
 -- source: NAI nccl_anomaly (3 times the mean; the median here, which the outliers do not move)

@@ -16,7 +16,7 @@
 -- column: gap_ns | ns | | idle time after communication with the CPU waiting
 -- column: gaps | count | | such gaps
 -- column: function | name | | call in which the CPU waited longest
--- says: After {gaps} collectives the CPU waits in {function} and the GPU idles for {gap_ns}, {value} of the time.
+-- says: After {gaps} {gaps|collective|collectives} the CPU waits in {function} and the GPU idles for {gap_ns}, {value} of the time.
 -- clear: The GPU idles for {value} of the time after communication that the CPU waits for.
 -- advice: No `torch.cuda.synchronize()` and no `.item()` right after a collective: kernels of the same stream wait by themselves, others by `work.wait()` or an event.
 -- source: NAI (a synchronization up to 1 ms after NCCL, repeatedly); the idle time in place of the count is ours

@@ -15,7 +15,7 @@
 -- column: calls | count | | calls in the second half
 -- column: function | name | | function that took most of the time
 -- column: bare_ns | ns | | time in which they ran and the GPU computed nothing, in the second half
--- says: {calls} calls such as {function} hold the GPU up for {bare_ns}, {value} of the second half of the time.
+-- says: {calls} {calls|call|calls} such as {function} {calls|holds|hold} the GPU up for {bare_ns}, {value} of the second half of the time.
 -- clear: Allocation holds the GPU up for {value} of the second half of the time.
 -- advice: CUDA: allocate before the loop and reuse, or take it from a pool: `cudaMallocAsync` and `cudaFreeAsync`.
 -- advice: PyTorch: no `torch.cuda.empty_cache()` in the loop; fixed shapes, so that the caching allocator finds blocks again.

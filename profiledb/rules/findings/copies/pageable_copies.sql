@@ -15,8 +15,8 @@
 -- column: bytes | bytes | | what they copied
 -- column: bare_ns | ns | | time in which they or their calls ran and the GPU computed nothing
 -- column: rate | bytes/s | .0f | bytes over the time on the GPU
--- says: In {bare_ns} ({value} of the time) the GPU waits for {copies} async copies of pageable memory: {bytes} at {rate}.
--- says: In {bare_ns} ({value} of the time) the GPU waits for async copies of pageable memory.
+-- says: For {bare_ns} ({value} of the time) the GPU waits for {copies} async {copies|copy|copies} of pageable memory: {bytes} at {rate}.
+-- says: For {bare_ns} ({value} of the time) the GPU waits for async copies of pageable memory.
 -- clear: Async copies of pageable memory hold the GPU up for {value} of the time.
 -- advice: PyTorch: `DataLoader(pin_memory=True)` or `tensor.pin_memory()`, then `.to(device, non_blocking=True)`.
 -- advice: CUDA: allocate the host side with `cudaMallocHost`, or pin it with `cudaHostRegister`, and reuse it.

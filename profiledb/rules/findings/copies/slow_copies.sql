@@ -18,7 +18,7 @@
 -- column: rate | bytes/s | .0f | bytes over time of the slow copies
 -- column: peak | bytes/s | .0f | peak of the link
 -- column: rate_pct | % | .1f | rate as a share of the peak
--- says: {copies} large copies reach {rate}, {rate_pct} of the link's {peak}: that takes {lost_ns} more ({value} of the time).
+-- says: {copies} large {copies|copy reaches|copies reach} {rate}, {rate_pct} of the link's {peak}: that takes {lost_ns} more ({value} of the time).
 -- clear: Large copies between CPU and GPU lose {value} of the time against the link's peak.
 -- advice: Copy from pinned memory: `pin_memory=True`, `cudaMallocHost`; pageable memory is staged by the CPU.
 -- advice: Pinned already: check the link (`nvidia-smi -q -d PCIE`: generation and width under load) and the NUMA node of the process (`numactl`).

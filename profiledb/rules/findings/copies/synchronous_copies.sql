@@ -14,7 +14,7 @@
 -- column: copies | count | | synchronous copies
 -- column: bytes | bytes | | what they copied
 -- column: bare_ns | ns | | time in which they or their calls ran and the GPU computed nothing
--- says: In {bare_ns} ({value} of the time) the GPU waits for {copies} synchronous copies of {bytes}.
+-- says: For {bare_ns} ({value} of the time) the GPU waits for {copies} synchronous {copies|copy|copies} ({bytes}).
 -- clear: Synchronous copies hold the GPU up for {value} of the time.
 -- advice: CUDA: `cudaMemcpyAsync` on a stream of its own from pinned memory (`cudaMallocHost`), then an event where the data is needed.
 -- advice: PyTorch: `.to(device, non_blocking=True)` from `pin_memory()`; read results of the GPU every N steps, not in each.

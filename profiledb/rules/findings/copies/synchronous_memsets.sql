@@ -10,10 +10,10 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said
--- column: sets | count | | synchronous memory sets
--- column: bytes | bytes | | what they copied
+-- column: sets | count | | synchronous memsets
+-- column: bytes | bytes | | what they set
 -- column: bare_ns | ns | | time in which they or their calls ran and the GPU computed nothing
--- says: In {bare_ns} ({value} of the time) the GPU waits for {sets} memsets of pinned or managed memory ({bytes}).
+-- says: For {bare_ns} ({value} of the time) the GPU waits for {sets} {sets|memset|memsets} of pinned or managed memory ({bytes}).
 -- clear: Synchronous memsets hold the GPU up for {value} of the time.
 -- advice: CUDA: `cudaMemsetAsync` on the stream that needs it; host memory is set faster by the CPU (`memset`).
 -- source: NSYS cuda_memset_sync (destination pinned or managed); the share of the time is ours
@@ -29,7 +29,7 @@ WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'memset'
 ), untold AS (SELECT count(*) AS sets FROM selected_copy WHERE kind = 'memset' AND call_id IS NULL
 )
 SELECT CASE WHEN total.sets > 0 OR untold.sets = 0 THEN 100.0 * bare_ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN untold.sets > 0 THEN 'The report has no calls of its memory sets.' END AS unjudged,
+    CASE WHEN untold.sets > 0 THEN 'The report has no calls of its memsets.' END AS unjudged,
     bare_ns AS saving_ns, total.sets, bytes, bare_ns,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN lost CROSS JOIN untold;

@@ -12,7 +12,7 @@
 -- param: threshold = 5 share of the time from which on it is said
 -- column: faults | count | | page faults of GPUs
 -- column: fault_ns | ns | | time in which they were handled
--- says: GPUs handle {faults} page faults of unified memory for {fault_ns}, {value} of the time.
+-- says: GPUs handle {faults} page {faults|fault|faults} of unified memory for {fault_ns}, {value} of the time.
 -- clear: Page faults of unified memory take {value} of the time.
 -- advice: CUDA: `cudaMemPrefetchAsync` to the GPU before the first kernel, `cudaMemAdvise` for what is read only; else `cudaMalloc` and copies.
 -- advice: Touch a page on one side only within a step: results that the CPU reads each time belong into pinned memory.
@@ -35,7 +35,7 @@ WITH fault AS MATERIALIZED (
 )
 SELECT CASE WHEN told THEN 100.0 * taken.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN NOT told
-        THEN 'The program has managed memory, but its page faults were not traced (--cuda-um-gpu-page-faults=true).'
+        THEN 'The program has managed memory, but its page faults were not traced (`--cuda-um-gpu-page-faults=true`).'
     END AS unjudged,
     taken.ns AS saving_ns, (SELECT coalesce(sum(faults), 0)::BIGINT FROM fault) AS faults, taken.ns AS fault_ns,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.start_ns) FROM shown) AS evidence

@@ -18,7 +18,7 @@
 -- column: range | name | | range in which most of this time lies, with a star for the last number
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}.
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core).
--- clear: While the GPU waits, the threads that feed it run for {run_pct} of the time.
+-- clear: The GPU waits {value} of the time for threads that run without a break.
 -- advice: Give them less to do: `torch.compile`, CUDA graphs, fewer and larger operations, no Python in the inner loop.
 -- advice: Move data preparation, metrics and logging into other processes or threads that do not hold the GIL.
 -- source: NAI book (thread runs > 90 % of the window); limited to what the GPU waits, own
@@ -34,7 +34,8 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
     FROM total
 ), shown AS (
     SELECT core_ns, s, {
-            'name': coalesce(path, reason), 'note': reason, 'ns': core_ns, 'start_ns': s, 'end_ns': e,
+            'name': coalesce(path, 'Outside all ranges'), 'note': replace(reason, 'host code', 'non-CUDA code'),
+            'ns': core_ns, 'start_ns': s, 'end_ns': e,
             'device': device_id, 'range': path
         } AS piece
     FROM (

@@ -35,7 +35,8 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
     ORDER BY sum(ns - core_ns) DESC, pattern LIMIT 1
 ), shown AS (
     SELECT ns - core_ns AS off_ns, s, {
-            'name': coalesce(function, path, reason), 'note': reason, 'ns': ns - core_ns, 'start_ns': s, 'end_ns': e,
+            'name': coalesce(function, path, 'Outside all ranges'),
+            'note': replace(reason, 'host code', 'non-CUDA code'), 'ns': ns - core_ns, 'start_ns': s, 'end_ns': e,
             'device': device_id, 'range': path
         } AS piece
     FROM (

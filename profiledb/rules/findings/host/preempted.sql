@@ -20,8 +20,8 @@
 -- column: longest_ns | ns | | the longest of these times
 -- column: thread | text | | process and thread id of the thread
 -- column: range | name | | range in which most of this time lies, with a star for the last number
--- says: The GPU waits {value} of the time ({off_ns}) for a thread that has no core, {times} times, for at most {longest_ns}, most of it in {range}.
--- says: The GPU waits {value} of the time ({off_ns}) for a thread that has no core, {times} times, for at most {longest_ns}.
+-- says: The GPU waits {value} of the time ({off_ns}) for a thread that has no core, {times} {times|time|times}, for at most {longest_ns}, most of it in {range}.
+-- says: The GPU waits {value} of the time ({off_ns}) for a thread that has no core, {times} {times|time|times}, for at most {longest_ns}.
 -- clear: The GPU waits {value} of the time for a thread that has no core.
 -- advice: Give the process more cores: a larger CPU quota of the container, `taskset` or `numactl` for a set of its own, fewer programs on the machine.
 -- advice: Start fewer threads than there are cores: `OMP_NUM_THREADS`, `torch.set_num_threads`, `num_workers` of each rank.

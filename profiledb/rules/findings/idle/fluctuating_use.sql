@@ -17,8 +17,8 @@
 -- column: samples | count | | samples that were looked at
 -- column: high_pct | % | .1f | 95th percentile of the activity
 -- column: median_pct | % | .1f | half of the samples have at most this activity
--- says: In {value} of {samples} samples the GPU is next to idle, though 5 % of them reach {high_pct}: the work comes in bursts.
--- clear: In {value} of {samples} samples the GPU is next to idle while others show it busy; their 95th percentile is {high_pct}.
+-- says: In {value} of {samples} samples the GPU is almost idle, but 5 % of them reach {high_pct}: the work comes in bursts.
+-- clear: The activity of the GPU does not swing between idle and busy: median {median_pct}, P95 {high_pct} in {samples} samples.
 -- advice: See on Idle & launch what the CPU does in the gaps; load and prepare the next batch while the GPU works.
 -- source: SageMaker Debugger LowGPUUtilization (p95 >= 70 %, p5 < 10 %)
 WITH known AS (

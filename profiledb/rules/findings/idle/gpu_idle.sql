@@ -47,7 +47,8 @@ WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
     FROM piece WHERE gap_id <= 10 GROUP BY ALL
 ), shown AS (
     SELECT gap_id, {
-            'name': coalesce(path, reason), 'note': replace(reason, 'host code', 'non-CUDA code'), 'ns': duration_ns,
+            'name': coalesce(path, 'Outside all ranges'), 'note': replace(reason, 'host code', 'non-CUDA code'),
+            'ns': duration_ns,
             'start_ns': longest.start_ns,
             'end_ns': longest.start_ns + duration_ns, 'device': device_id, 'range': path
         } AS piece
@@ -57,7 +58,7 @@ SELECT CASE WHEN by_node AND main.reason = 'launch call' THEN NULL
         ELSE 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN by_node AND main.reason = 'launch call'
         THEN 'Most kernels are nodes of CUDA graphs, and tracing each node makes cudaGraphLaunch slow: capture without'
-            || ' --cuda-graph-trace=node to judge idle time.' END AS unjudged,
+            || ' `--cuda-graph-trace=node` to judge idle time.' END AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns,
     main.reason AS cause, replace(main.reason, 'host code', 'non-CUDA code') AS reason,
     100.0 * main.ns / nullif(total.ns, 0) AS reason_pct,

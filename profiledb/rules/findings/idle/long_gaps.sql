@@ -12,10 +12,11 @@
 -- param: threshold = 5 share of the time from which on long gaps count
 -- param: gap_ns = 500000000 from which duration on a gap is long
 -- column: gaps | count | | number of these gaps
--- column: longest_ns | ns | | the longest of them
+-- column: longest_ns | ns | | the longest of several
 -- column: reason | text | | what the launching thread did for most of this time
 -- column: idle_ns | ns | | time in them
 -- says: The GPU does nothing in {gaps} long gaps, {value} of the time ({idle_ns}); the longest takes {longest_ns}. CPU activity in most of it: {reason}.
+-- says: The GPU does nothing in one long gap, {value} of the time ({idle_ns}). CPU activity in most of it: {reason}.
 -- clear: Long gaps take {value} of the time.
 -- advice: See on the timeline what the CPU does in these gaps.
 -- advice: [no samples] Capture CPU samples, too (`--sample=process-tree --backtrace=dwarf`), to see its code.
@@ -31,10 +32,13 @@ WITH piece AS MATERIALIZED (
         any_value(duration_ns) AS duration_ns, arg_max(pre, ns) AS pre, arg_max(reason, ns) AS reason
     FROM piece GROUP BY gap_id
 ), total AS (
-    SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns, count(*) AS gaps, max(duration_ns) AS longest_ns FROM gap
+    SELECT coalesce(sum(duration_ns), 0)::BIGINT AS ns, count(*) AS gaps,
+        CASE WHEN count(*) > 1 THEN max(duration_ns) END AS longest_ns
+    FROM gap
 ), shown AS (
     SELECT gap_id, {
-            'name': coalesce(path, reason), 'note': replace(reason, 'host code', 'non-CUDA code'), 'ns': duration_ns,
+            'name': coalesce(path, 'Outside all ranges'), 'note': replace(reason, 'host code', 'non-CUDA code'),
+            'ns': duration_ns,
             'start_ns': gap.start_ns,
             'end_ns': gap.start_ns + duration_ns, 'device': device_id, 'range': path
         } AS piece

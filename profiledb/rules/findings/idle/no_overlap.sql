@@ -19,7 +19,7 @@
 -- column: copy_ns | ns | | time in which copies to or from the host ran
 -- column: kernel_ns | ns | | time in which kernels ran
 -- column: alone_ns | ns | | time in which copies and no kernel ran
--- says: Copies and kernels take turns: {overlap_pct} of {copy_ns} of copies run beside kernels ({kernel_ns}). Overlapping them would save up to {value} of the time.
+-- says: Copies and kernels take turns: {overlap_pct} of the copy time ({copy_ns}) lies beside kernels ({kernel_ns}). Overlapping them would save up to {value} of the time.
 -- clear: Overlapping copies and kernels would save up to {value} of the time; {overlap_pct} of the copy time runs beside kernels.
 -- clear: No copy to or from the host runs.
 -- advice: Copy on a stream of its own from pinned memory: `pin_memory=True`, `with torch.cuda.stream(copy_stream): x = x.to(device, non_blocking=True)`, then `compute_stream.wait_stream(copy_stream)`.

@@ -20,12 +20,13 @@
 -- param: steady = 25 how much the number of steps between two of them varies at most, percent
 -- column: gaps | count | | gaps that recur
 -- column: every_steps | ratio | .1f | steps from one to the next, on average
+-- column: every | text | | the same in words
 -- column: steps | count | | steps that count
 -- column: gap_ns | ns | .1f | mean duration of these gaps
 -- column: usual_ns | ns | .1f | median of the longest gaps of all steps
 -- column: range | name | | range in which most of this time lies, with a star for the last number
--- says: Every {every_steps} steps the GPU waits {gap_ns} while the CPU makes no CUDA call, {gaps} times in {steps} steps, most of it in {range}. That costs {value} of the time.
--- says: Every {every_steps} steps the GPU waits {gap_ns} while the CPU makes no CUDA call, {gaps} times in {steps} steps. That costs {value} of the time.
+-- says: Every {every} steps the GPU waits {gap_ns} while the CPU makes no CUDA call, {gaps} times in {steps} steps, most of it in {range}. That costs {value} of the time.
+-- says: Every {every} steps the GPU waits {gap_ns} while the CPU makes no CUDA call, {gaps} times in {steps} steps. That costs {value} of the time.
 -- clear: Gaps that recur every few steps cost {value} of the time.
 -- advice: If nothing in the program happens every N steps, it is Python's garbage collection: after warm-up call `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect at a moment of your choice.
 -- advice: Logs, metrics and checkpoints: write them in another thread or process, or less often.
@@ -75,6 +76,7 @@ WITH gap AS MATERIALIZED (
 )
 SELECT CASE WHEN EXISTS (FROM step) THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN NOT EXISTS (FROM step) THEN 'The selection has fewer than 12 steps.' END AS unjudged,
-    total.ns AS saving_ns, gaps, every_steps, steps, gap_ns, usual_ns, (SELECT pattern FROM place) AS range,
+    total.ns AS saving_ns, gaps, every_steps, format('{:g}', round(every_steps, 1)) AS every, steps, gap_ns, usual_ns,
+    (SELECT pattern FROM place) AS range,
     (SELECT list(piece ORDER BY ns DESC, gap_id) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total LEFT JOIN main ON true;

@@ -16,7 +16,7 @@
 -- column: stretches | count | | stretches of low use
 -- column: low_pct | % | .1f | how much the GPU is busy in them
 -- column: rest_pct | % | .1f | how much the GPU is busy in the rest of the time
--- says: In {stretches} stretches, {value} of the time, the GPU is only {low_pct} busy; in the rest it is {rest_pct} busy.
+-- says: In {stretches} {stretches|stretch|stretches}, {value} of the time, the GPU is only {low_pct} busy; in the rest it is {rest_pct} busy.
 -- clear: The use of the GPU does not change much: no stretches stand out.
 -- advice: Open the stretches on the timeline: often they are validation, checkpoints, logging, or the input of a new epoch.
 -- advice: Do such work beside the training: checkpoints in another thread (`torch.distributed.checkpoint.async_save`), validation with the same loader settings.

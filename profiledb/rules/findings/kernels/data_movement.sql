@@ -14,7 +14,7 @@
 -- column: move_ns | ns | | time in which they ran
 -- column: launches | count | | how often they ran
 -- column: kernel | name | | the one with the most time
--- says: Kernels that copy, cast, transpose, gather or sort take {value} of the kernel time: {move_ns} in {launches} launches, most of it {kernel}.
+-- says: Kernels that copy, cast, transpose, gather or sort take {value} of the kernel time: {move_ns} in {launches} {launches|launch|launches}, most of it {kernel}.
 -- clear: Kernels that only move data take {value} of the kernel time.
 -- advice: PyTorch: `torch.compile` fuses casts and copies into what follows; `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
 -- advice: Keep one precision through a block (autocast casts at each border), and write results where they are read: `out=`, views, preallocated buffers.

@@ -15,7 +15,7 @@
 -- column: launches | count | | launches with fewer blocks than SMs that ran alone
 -- column: kernel | name | | the one that loses most
 -- column: sms | count | | SMs of the GPU
--- says: {launches} launches have fewer blocks than the {sms} SMs: that loses {lost_ns}, {value} of the time, most in {kernel}.
+-- says: {launches} {launches|launch has|launches have} fewer blocks than the GPU has SMs ({sms}): that loses {lost_ns}, {value} of the time, most in {kernel}.
 -- clear: Grids with fewer blocks than SMs lose {value} of the time.
 -- advice: Give the kernel more blocks: a larger batch, smaller tiles, split-K (`cublasLt` heuristics do), several problems in one launch (batched or grouped GEMM).
 -- advice: Else run independent work beside it, on another stream: `torch.cuda.Stream()`, or a CUDA graph with branches.
@@ -41,7 +41,8 @@ WITH alone AS (
     FROM small JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY lost_ns DESC, kernel LIMIT 10
 ), shown AS (
     SELECT {
-            'name': name, 'note': blocks || ' blocks', 'ns': lost_ns, 'count': launches, 'start_ns': start_ns,
+            'name': name, 'note': blocks || IF(blocks = 1, ' block', ' blocks'), 'ns': lost_ns,
+            'count': launches, 'start_ns': start_ns,
             'end_ns': end_ns, 'kernel': kernel, 'device': device_id
         } AS piece
     FROM by_kernel

@@ -16,7 +16,7 @@
 -- column: between_ns | ns | | time of the kernels between the products of attention
 -- column: softmaxes | count | | softmaxes between two products
 -- column: kernels | count | | kernels between the products
--- says: Attention is not fused: {kernels} kernels of softmax, scaling, masking and casts between its products take {between_ns}, {value} of the time.
+-- says: Attention is not fused: {kernels} {kernels|kernel|kernels} of softmax, scaling, masking and casts between its products {kernels|takes|take} {between_ns}, {value} of the time.
 -- clear: Softmax, scaling and masking between products of attention take {value} of the time.
 -- advice: PyTorch: `torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)` with FP16 or BF16 inputs; `torch.nn.attention.sdpa_kernel` chooses the implementation.
 -- advice: Masks and biases: `torch.nn.attention.flex_attention`. CUDA: FlashAttention, cuDNN's fused attention (`cudnn_frontend` SDPA).
@@ -66,7 +66,8 @@ WITH kind AS MATERIALIZED (  -- names are few and kernels many
     FROM by_order CROSS JOIN by_range
 ), shown AS (
     SELECT {
-            'name': kernels || ' kernels between two products', 'ns': ns, 'count': kernels, 'start_ns': start_ns,
+            'name': kernels || IF(kernels = 1, ' kernel', ' kernels') || ' between two products', 'ns': ns,
+            'count': kernels, 'start_ns': start_ns,
             'end_ns': end_ns, 'device': device_id, 'stream': stream_id
         } AS piece
     FROM segment ORDER BY ns DESC, start_ns LIMIT 10

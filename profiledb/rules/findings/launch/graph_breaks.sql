@@ -16,9 +16,11 @@
 -- column: single | count | | kernels that were launched one by one
 -- column: idle_ns | ns | | idle time of all GPUs before single operations
 -- column: range | name | | range in which most of this time lies, with a star for the last number
--- says: Besides {graphs} CUDA graphs {single} kernels are launched one by one, for which the GPU waits {value} of the time ({idle_ns}), most of it in {range}.
--- says: Besides {graphs} CUDA graphs {single} kernels are launched one by one, for which the GPU waits {value} of the time ({idle_ns}).
--- clear: Besides {graphs} CUDA graphs {single} kernels are launched one by one; the GPU waits {value} of the time for them.
+-- says: Beside {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one: the GPU waits for them {value} of the time ({idle_ns}), most of it in {range}.
+-- says: Beside {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one: the GPU waits for them {value} of the time ({idle_ns}).
+-- says: Beside {graphs} CUDA {graphs|graph|graphs} the program launches copies and memsets one by one: the GPU waits for them {value} of the time ({idle_ns}).
+-- clear: Beside {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one; the GPU waits for them {value} of the time.
+-- clear: All kernels run in CUDA graphs ({graphs} {graphs|launch|launches}).
 -- advice: Capture these kernels, too: find graph breaks with `TORCH_LOGS="graph_breaks,recompiles"`, and remove `.item()`, prints and shapes that depend on data.
 -- advice: Pad inputs to a few shapes, and capture one graph for each.
 -- source: TRT (graph coverage; eager launches between graphs are breaks); idle time instead of a count of kernels own
@@ -50,6 +52,6 @@ WITH launched AS (
 )
 SELECT CASE WHEN graphs > 0 THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN graphs = 0 THEN 'The selection launches no CUDA graph.' END AS unjudged, total.ns AS saving_ns,
-    total.ns AS idle_ns, graphs, single, (SELECT pattern FROM main) AS range,
+    total.ns AS idle_ns, graphs, nullif(single, 0) AS single, (SELECT pattern FROM main) AS range,
     (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence
 FROM finding_window CROSS JOIN launched CROSS JOIN single CROSS JOIN total;

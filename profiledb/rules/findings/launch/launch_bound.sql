@@ -20,8 +20,8 @@
 -- column: kernel_ns | ns | .1f | median duration of a kernel
 -- column: call_ns | ns | .1f | median duration of a launch call
 -- column: range | name | | range in which most of this time lies, with a star for the last number
--- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short gaps, most of them in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
--- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short gaps. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}, most of them in {range}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
+-- says: The GPU waits {value} of the time ({idle_ns}) for kernels to be launched, in {gaps} short {gaps|gap|gaps}. A kernel takes {kernel_ns}, the call that launches it {call_ns} (medians).
 -- clear: The GPU waits {value} of the time for kernels to be launched one by one.
 -- advice: Launch the whole step at once: `torch.compile(mode="reduce-overhead")`, `torch.cuda.graph`, or in CUDA `cudaStreamBeginCapture` and `cudaGraphLaunch`.
 -- advice: Launch fewer and larger kernels: fuse elementwise work with `torch.compile`, use `foreach` and `fused=True` optimizers, raise the batch size.

@@ -18,8 +18,8 @@
 -- column: others | count | | kernels on other streams than the busiest one
 -- column: overlap_pct | % | .1f | time in which kernels of two streams run together, as a share of that in which any runs
 -- column: stream | id | | the busiest stream of the GPU with most kernel time
--- says: {streams} streams have kernels, and stream {stream} has {value} of the kernel time: {others} kernels run elsewhere, {overlap_pct} of the time beside others.
--- clear: The busiest of {streams} streams has {value} of the kernel time, where streams take turns; {overlap_pct} of the time kernels of two streams run together.
+-- says: {streams} streams have kernels, but stream {stream} takes {value} of the kernel time. {others} {others|kernel runs|kernels run} on other streams; kernels of two streams run together {overlap_pct} of the time.
+-- clear: {streams} streams have kernels; {overlap_pct} of the time kernels of two of them run together.
 -- advice: Work that does not depend on each other can go to streams of its own: `with torch.cuda.stream(torch.cuda.Stream()):`, and events where one needs the result of another.
 -- advice: Work on the default stream waits for all others: compile with `--default-stream per-thread`, or create streams with `cudaStreamNonBlocking`.
 -- source: NAI stream_concurrency (idea); figures own

@@ -17,8 +17,8 @@
 -- column: gaps | count | | gaps in which work was queued
 -- column: longest_ns | ns | | the longest such time
 -- column: range | name | | range in which most of this time lies, with a star for the last number
--- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} gaps, most of them in {range}.
--- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} gaps.
+-- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} {gaps|gap|gaps}, most of them in {range}.
+-- says: The GPU is idle {value} of the time ({idle_ns}) although its next operation is launched already, in {gaps} {gaps|gap|gaps}.
 -- clear: The GPU is idle {value} of the time with work in its queue.
 -- advice: [event] A stream waits for an event of another stream or GPU: see on the timeline what records it; record it earlier, or wait for it later (`stream.wait_event`, `cudaStreamWaitEvent`).
 -- advice: [graph] The first launch of a CUDA graph uploads it: call `cudaGraphUpload` before the loop, or launch the graph once while warming up.

@@ -15,7 +15,7 @@
 -- column: calls | count | | slow launch calls in which the GPU was idle
 -- column: idle_ns | ns | | idle time of all GPUs in them
 -- column: longest_ns | ns | | the longest of these times
--- says: The GPU waits {value} of the time ({idle_ns}) inside {calls} slow launch calls, at most {longest_ns} in one.
+-- says: The GPU waits {value} of the time ({idle_ns}) inside {calls} slow launch {calls|call|calls}, at most {longest_ns} in one.
 -- clear: The GPU waits {value} of the time inside slow launch calls.
 -- advice: They wait for a lock or a core: check the number of threads (`OMP_NUM_THREADS`), CPU quota and pinning, and that no second thread launches at the same time.
 -- source: HTA trace_analysis (launch call > 50 µs); share of the time own

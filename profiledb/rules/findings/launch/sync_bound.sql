@@ -21,9 +21,9 @@
 -- column: range | name | | range around these calls, with a star for the last number
 -- column: waited_ns | ns | .1f | mean time that the CPU waits in such a call
 -- column: gap_ns | ns | .1f | mean time that the GPU then waits
--- says: The CPU waits {waited_ns} in {function} in {range}, {calls} times in {steps} steps; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
--- says: The CPU waits {waited_ns} in {function} in {range}, {calls} times; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
--- says: The CPU waits {waited_ns} in {function}, {calls} times; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
+-- says: The CPU waits {waited_ns} in {function} in {range}, {calls} {calls|time|times} in {steps} {steps|step|steps}; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
+-- says: The CPU waits {waited_ns} in {function} in {range}, {calls} {calls|time|times}; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
+-- says: The CPU waits {waited_ns} in {function}, {calls} {calls|time|times}; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
 -- clear: Synchronization makes CPU and GPU wait for each other {value} of the time.
 -- advice: [few bytes] A copy of a few bytes right before the wait is what `.item()`, `print(loss)`, `if tensor:` and `.cpu()` of a scalar do: collect such values on the GPU and read them every N steps.
 -- advice: [copy] Copy results with `.to("cpu", non_blocking=True)` into pinned memory, and read them a step later, after `event.synchronize()`.

@@ -20,7 +20,7 @@
 -- column: calls | count | | synchronizations in the layers of a step
 -- column: function | name | | function of most of these calls
 -- column: idle_ns | ns | | what waiting for each other costs there
--- says: Each step synchronizes {calls} times in its {layers} layers {range}, by {function}: waiting for each other costs up to {value} of the time there.
+-- says: Each step synchronizes {calls} {calls|time|times} in its {layers} layers {range}, by {function}: waiting for each other costs up to {value} of the time there.
 -- clear: Synchronization in layers costs up to {value} of the time.
 -- advice: A call in the model's code waits: look in the layer for `.item()`, `.cpu()`, `.tolist()`, `nonzero()`, masks as indexes, `if tensor:` and shapes that depend on data; `torch.cuda.set_sync_debug_mode("warn")` names the line.
 -- advice: In CUDA order work by streams and events: `cudaStreamWaitEvent` instead of `cudaStreamSynchronize`.

@@ -12,8 +12,8 @@
 -- param: threshold = 5 share of the time from which on it is said
 -- column: spent_ns | ns | | time of the profiler
 -- column: name | name | | what took most of it
--- says: The profiler took {spent_ns} of the selected time itself ({value}), most of it: {name}. Times are longer than without it.
--- clear: The profiler took {value} of the selected time itself.
+-- says: The profiler itself took {spent_ns} of the selected time ({value}), most of it for {name}. Without it the program is faster.
+-- clear: The profiler itself took {value} of the selected time.
 -- advice: Trace less: `--trace=cuda,nvtx`, no `--cuda-memory-usage`, no back traces, a lower `--sampling-frequency`; let the program warm up under the profiler.
 -- advice: Capture a stretch: `--capture-range=cudaProfilerApi` or `--capture-range=nvtx`; a flush then falls outside of the steps.
 -- source: nsys PROFILER_OVERHEAD; 5 % is ours

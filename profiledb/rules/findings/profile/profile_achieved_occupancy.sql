@@ -19,7 +19,7 @@
 -- source: Nsight Compute, AchievedOccupancy: (theoretical - achieved) / theoretical, over 10 points; bounded by the speed of light
 WITH judged AS (
     SELECT launch_id, readable, ns, calls,
-        format('occupancy {:.1f} % of {:.1f} %', occupancy_pct, theoretical_occupancy_pct) AS note,
+        format('{:.1f} % of {:.1f} % possible occupancy', occupancy_pct, theoretical_occupancy_pct) AS note,
         CASE WHEN theoretical_occupancy_pct - occupancy_pct > 10
                 THEN least(1 - occupancy_pct / theoretical_occupancy_pct, greatest(headroom, 0))
             WHEN theoretical_occupancy_pct - occupancy_pct IS NOT NULL THEN 0 END AS gain
@@ -35,6 +35,6 @@ SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns
     arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
     count(*) FILTER (gain > 0) AS launches,
     CASE WHEN count(*) = 0
-        THEN 'Occupancy was not measured: profile with --section Occupancy.' END AS unjudged,
+        THEN 'Occupancy was not measured: profile with `--section Occupancy`.' END AS unjudged,
     (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
 FROM judged WHERE gain IS NOT NULL;

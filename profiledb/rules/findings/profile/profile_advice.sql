@@ -14,7 +14,7 @@
 -- column: kernel | name | | kernel that gains most
 -- column: rule | text | | the rule of Nsight Compute that promises it
 -- column: speedup_pct | % | .1f | its estimate for this kernel
--- says: By its own estimate, Nsight Compute's advice saves up to {value} of the measured kernel time; most in {kernel}: {rule}, {speedup_pct} of it.
+-- says: By its own estimate, Nsight Compute's advice saves up to {value} of the measured kernel time; most in {kernel}: rule {rule} promises {speedup_pct} of its time.
 -- clear: By its own estimate, Nsight Compute's advice saves up to {value} of the measured kernel time.
 -- advice: Open the launch on Kernel profiles: the rule says there, word for word, what to change.
 -- source: Nsight Compute's rules (speed-up type global), weighed by time

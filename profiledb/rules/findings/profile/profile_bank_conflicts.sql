@@ -40,6 +40,7 @@ SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns
     arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
     count(*) FILTER (gain > 0) AS launches,
     CASE WHEN count(*) = 0
-        THEN 'Bank conflicts were not measured: profile with --section MemoryWorkloadAnalysis_Tables.' END AS unjudged,
+        THEN 'Bank conflicts were not measured: profile with `--section MemoryWorkloadAnalysis_Tables`.' END
+        AS unjudged,
     (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
 FROM judged WHERE gain IS NOT NULL;

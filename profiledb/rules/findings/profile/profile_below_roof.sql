@@ -13,8 +13,8 @@
 -- column: kernel | name | | kernel that it costs most
 -- column: note | text | | what was measured of it
 -- column: launches | count | | measured launches for which it holds
--- says: Kernels run {value} of the measured kernel time above their roof; most in {kernel}: {note}.
--- clear: Kernels run {value} of the measured kernel time above their roof.
+-- says: {value} of the measured kernel time lies above the roof; most in {kernel}: {note}.
+-- clear: {value} of the measured kernel time lies above the roof.
 -- advice: Look at the kernels with the largest time above the roof first: stalls and occupancy tell why on Kernel profiles.
 -- source: Roofline as on the page Roofline (SpeedOfLight_RooflineChart); the threshold is our own
 WITH judged AS (
@@ -35,6 +35,6 @@ SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns
     arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
     count(*) FILTER (gain > 0) AS launches,
     CASE WHEN count(*) = 0
-        THEN 'Work and traffic were not measured: profile with --set roofline.' END AS unjudged,
+        THEN 'Work and traffic were not measured: profile with `--set roofline`.' END AS unjudged,
     (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
 FROM judged WHERE gain IS NOT NULL;

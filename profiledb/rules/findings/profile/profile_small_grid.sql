@@ -18,7 +18,8 @@
 -- advice: Run independent kernels on several streams, so that they share the GPU.
 -- source: Nsight Compute, LaunchStatistics: (SMs - grid) / SMs
 WITH judged AS (
-    SELECT launch_id, readable, ns, calls, format('{} blocks on {} SMs', grid_size, sm_count) AS note,
+    SELECT launch_id, readable, ns, calls,
+        format('{} {} on {} SMs', grid_size, IF(grid_size = 1, 'block', 'blocks'), sm_count) AS note,
         CASE WHEN grid_size < sm_count THEN (sm_count - grid_size) / sm_count::DOUBLE
             WHEN grid_size IS NOT NULL AND sm_count IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
@@ -33,6 +34,6 @@ SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns
     arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
     count(*) FILTER (gain > 0) AS launches,
     CASE WHEN count(*) = 0
-        THEN 'The reports do not tell grids or the number of SMs.' END AS unjudged,
+        THEN 'The report does not tell grids or the number of SMs.' END AS unjudged,
     (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
 FROM judged WHERE gain IS NOT NULL;

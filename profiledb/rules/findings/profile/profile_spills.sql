@@ -18,7 +18,8 @@
 -- advice: Allow more registers per thread, or make arrays of a thread indexable at compile time (unroll the loops over them).
 -- source: CUDA best practices guide, local memory; share of instructions is our own bound
 WITH judged AS (
-    SELECT launch_id, readable, ns, calls, format('{:.0f} % of memory instructions', 100 * spilled) AS note,
+    SELECT launch_id, readable, ns, calls,
+        format('{:.0f} % of memory instructions use local memory', 100 * spilled) AS note,
         CASE WHEN spilled > 0 THEN spilled * memory_throughput_pct / 100
             WHEN spilled IS NOT NULL AND memory_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
@@ -37,6 +38,6 @@ SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns
     arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS note,
     count(*) FILTER (gain > 0) AS launches,
     CASE WHEN count(*) = 0
-        THEN 'Memory instructions were not measured: profile with --section InstructionStats.' END AS unjudged,
+        THEN 'Memory instructions were not measured: profile with `--section InstructionStats`.' END AS unjudged,
     (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
 FROM judged WHERE gain IS NOT NULL;

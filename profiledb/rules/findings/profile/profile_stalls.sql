@@ -42,6 +42,6 @@ SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns
     count(*) FILTER (gain > 0) AS launches,
     arg_max(stall, gain * ns) FILTER (gain > 0) AS cause,
     CASE WHEN count(*) = 0
-        THEN 'Stalls were not measured: profile with --section WarpStateStats.' END AS unjudged,
+        THEN 'Stalls were not measured: profile with `--section WarpStateStats`.' END AS unjudged,
     (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
 FROM judged WHERE gain IS NOT NULL;

@@ -14,10 +14,11 @@
 -- param: times = 1.5 how many times the median a step takes to be an outlier
 -- column: outliers | count | | steps longer than that
 -- column: steps | count | | steps that count
+-- column: times | text | | how many times the median a step takes to be an outlier
 -- column: median_ns | ns | .1f | median of the steps
 -- column: longest_ns | ns | | the longest step
 -- column: range | name | | the longest step
--- says: {outliers} of {steps} steps take over 1.5 times the median of {median_ns}, the longest {longest_ns} ({range}). What they take above the median is {value} of the time of all steps.
+-- says: {outliers} of {steps} steps {outliers|takes|take} over {times} times the median of {median_ns}, the longest {longest_ns} ({range}). What they take above the median is {value} of the time of all steps.
 -- clear: What outlier steps take above the median is {value} of the time of all steps.
 -- advice: Look at the longest step on the timeline and compare it with the one before: validation, a checkpoint, a new shape (compilation, `cudnn.benchmark`), garbage collection, or a late batch.
 -- source: NAI iteration_timing (step > 1.5 times the median); share of the time own
@@ -38,6 +39,7 @@ WITH step AS MATERIALIZED (FROM finding_step
 )
 SELECT CASE WHEN steps >= 4 THEN 100.0 * above.ns / nullif(total.ns, 0) END AS value,
     CASE WHEN steps < 4 THEN 'The selection has fewer than 4 steps.' END AS unjudged,
-    above.ns AS saving_ns, outliers, steps, total.median_ns, longest_ns, path AS range,
+    above.ns AS saving_ns, outliers, steps, format('{:g}', $times::DOUBLE) AS times, total.median_ns, longest_ns,
+    path AS range,
     (SELECT list(piece ORDER BY ns DESC, start_ns) FROM shown) AS evidence
 FROM total CROSS JOIN above;

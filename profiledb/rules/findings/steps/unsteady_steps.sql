@@ -15,10 +15,11 @@
 -- param: cv = 15 standard deviation over the mean, percent, from which on a window is not steady
 -- column: steps | count | | steps that count
 -- column: cv_pct | % | .1f | standard deviation of all steps over their mean
+-- column: least_cv_pct | text | | variation from which on a window is not steady, percent
 -- column: shortest_ns | ns | | the shortest step
 -- column: longest_ns | ns | | the longest step
--- says: The first {value} windows of 5 steps vary by 15 % or more: of {steps} steps the shortest takes {shortest_ns}, the longest {longest_ns}. Means and totals of so few steps say little.
--- clear: Step times are steady: they vary by {cv_pct}.
+-- says: The first {value} windows of 5 steps vary by {least_cv_pct} % or more: of {steps} steps the shortest takes {shortest_ns}, the longest {longest_ns}. Means and totals of so few steps say little.
+-- clear: Step times settle; over all {steps} steps they vary by {cv_pct}.
 -- advice: Warm up for longer, and capture more steps: 20 or more.
 -- advice: Look first at what makes steps differ: the loader, input of different lengths, other work on the machine.
 -- source: OMNI nsys-analyze (CV >= 0.15 in windows of 5, 3 in a row)
@@ -42,5 +43,6 @@ WITH step AS MATERIALIZED (FROM finding_step
     FROM step WHERE pid IN (SELECT pid FROM worst) ORDER BY ns DESC, start_ns LIMIT 10
 )
 SELECT windows AS value, CASE WHEN steps IS NULL THEN 'The selection has fewer than 7 steps.' END AS unjudged,
-    steps, cv_pct, shortest_ns, longest_ns, (SELECT list(piece ORDER BY ns DESC, start_ns) FROM shown) AS evidence
+    steps, cv_pct, format('{:g}', $cv::DOUBLE) AS least_cv_pct, shortest_ns, longest_ns,
+    (SELECT list(piece ORDER BY ns DESC, start_ns) FROM shown) AS evidence
 FROM (SELECT 1 AS one) LEFT JOIN worst ON true;

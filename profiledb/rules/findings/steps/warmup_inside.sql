@@ -14,7 +14,9 @@
 -- column: named_ns | ns | | time of ranges called warm-up
 -- column: first_steps | count | | first steps that look like a warm-up
 -- column: above_ns | ns | | what these take above the median
--- says: {value} of the selected time is warm-up: {named_ns} in ranges called warm-up, {above_ns} in {first_steps} first steps above the median of the others.
+-- says: {value} of the selected time is warm-up: {named_ns} in ranges called warm-up, and {above_ns} by which {first_steps} first {first_steps|step exceeds|steps exceed} the median of the others.
+-- says: {value} of the selected time is warm-up: {first_steps} first {first_steps|step exceeds|steps exceed} the median of the others by {above_ns}.
+-- says: {value} of the selected time is warm-up: {named_ns} in ranges called warm-up.
 -- clear: Warm-up is {value} of the selected time.
 -- advice: Exclude it: check "Exclude warm-up" beside the report, or select the steps that count (`--param warmup=exclude`, `--param within=steps`).
 -- source: own; the warm-up is told as NVIDIA's timing guides advise, by steps that take longer than the later ones
@@ -38,6 +40,6 @@ WITH outermost AS (
     FROM step WHERE is_warmup ORDER BY start_ns LIMIT 10
 )
 SELECT 100.0 * (named.ns + first_steps.ns) / nullif(finding_window.ns / nullif(gpus, 0), 0) AS value,
-    named.ns AS named_ns, first_steps, first_steps.ns AS above_ns,
+    nullif(named.ns, 0) AS named_ns, nullif(first_steps, 0) AS first_steps, nullif(first_steps.ns, 0) AS above_ns,
     (SELECT list(piece ORDER BY start_ns) FROM shown) AS evidence
 FROM finding_window CROSS JOIN named CROSS JOIN first_steps;

@@ -1,0 +1,44 @@
+-- title: OpenMP regions
+-- Parallel regions of OpenMP by name and by the NVTX range around them, and how evenly their threads share the work.
+-- The time of a region is that from its begin to its end on the thread that opened it. A thread works where it runs a
+-- task of the region, the implicit one included, and waits neither in a barrier nor for a lock; the rest of the time
+-- in which it is in no task it came late. A region inside another one counts in both rows.
+-- needs: openmp_event
+-- includes: selection, idle, openmp
+-- selects: part
+-- param: limit = 200 at most this many rows
+-- column: region | text | | name of the region, as the runtime calls it
+-- column: range = NVTX range | text | | the innermost NVTX range around it, with a star for each number that counts
+-- column: regions | count | | times that the region ran
+-- column: wall_ns = Wall time | ns | | sum of the times of the regions
+-- column: mean_ns = Mean | ns | .1f | mean time of a region
+-- column: share_pct = of capture | % | .1f | wall time as a share of the capture
+-- column: threads | count | | most threads that a region had
+-- column: work_ns = Work | ns | | in tasks of the region, sum over its threads
+-- column: barrier_ns = In barriers | ns | | in barriers, task waits and task groups, sum over its threads
+-- column: lock_ns = For locks | ns | | waiting for a lock or critical section, sum over its threads
+-- column: late_ns = Late | ns | | before a thread began its part of the region or after it, sum over its threads
+-- column: work_pct = Working | % | .1f | work as a share of wall time times threads
+-- column: wait_pct = Waiting | % | .1f | barriers, locks and being late, as a share of wall time times threads
+-- column: imbalance | ratio | .2f | work of the thread that worked longest over the mean, weighted by the mean; 1 is even
+-- column: lost_ns = Lost to imbalance | ns | | by how much the longest work exceeds the mean, sum over the regions
+WITH shared AS (
+    SELECT one.*, string.value AS region, pattern AS range, wall_ns::HUGEINT * threads AS team_ns
+    FROM selected_openmp_shared AS one
+    LEFT JOIN string ON string_id = one.name_id
+    LEFT JOIN range AS around ON around.pre = one.thread_range
+    LEFT JOIN path_pattern USING (path_id)
+), summary AS (
+    SELECT region, range, count(*) AS regions, sum(wall_ns)::BIGINT AS wall_ns, max(threads) AS threads,
+        sum(work_ns)::BIGINT AS work_ns, sum(barrier_ns)::BIGINT AS barrier_ns, sum(lock_ns)::BIGINT AS lock_ns,
+        sum(team_ns) AS team_ns, sum(most_ns) / nullif(sum(work_ns / threads), 0) AS imbalance,
+        sum(lost_ns)::BIGINT AS lost_ns
+    FROM shared GROUP BY region, range
+)
+SELECT region, range, regions, wall_ns, wall_ns / regions AS mean_ns,
+    100.0 * wall_ns / nullif(capture_window.duration_ns, 0) AS share_pct, threads, work_ns, barrier_ns,
+    lock_ns, (team_ns - work_ns - barrier_ns - lock_ns)::BIGINT AS late_ns,
+    100.0 * work_ns / nullif(team_ns, 0) AS work_pct, 100.0 * (team_ns - work_ns) / nullif(team_ns, 0) AS wait_pct,
+    imbalance, lost_ns
+FROM summary CROSS JOIN capture_window
+ORDER BY wall_ns DESC, region, summary.range LIMIT $limit::BIGINT;

@@ -1,0 +1,41 @@
+"""The findings that cost most, as the dashboard begins its Summary with them, and the warnings.
+
+That the GPU is idle is said before them (headline.py), so that of its finding there is only the advice.
+"""
+
+from profiledb import config, words
+from profiledb.findings import judge, rulebook
+from profiledb.findings import words as sentences
+from profiledb.findings.judge import Finding
+from profiledb.studies.summary.answers import Answers
+
+MOST = 3
+IDLE = "gpu_idle"
+
+
+def judged(answers: Answers) -> list[Finding]:
+    """What the rules say of the report and its selection, the costliest first."""
+    rules = rulebook.load(config.load().rules)
+    return judge.judge(answers.library, answers.report, answers.params, rules.values())
+
+
+def section(answers: Answers) -> str:
+    """What costs most, with what mending it saves at most and the first advice; then why figures may mislead."""
+    findings = [one for one in judged(answers) if one.rule.name != IDLE]
+    told = [_line(one) for one in judge.costly(findings)[:MOST]]
+    told += [_line(one) for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
+    return "\n".join(["## Findings", "", *told]) if told else ""
+
+
+def idle_advice(answers: Answers) -> str:
+    """What to do about an idle GPU, with a space before it; nothing where that is no finding."""
+    fires = (one for one in judged(answers) if one.rule.name == IDLE and one.verdict == "fires")
+    return "".join(f" {advice}" for one in fires for advice in one.rule.advised(one.cause)[:1])
+
+
+def _line(finding: Finding) -> str:
+    bound = ""
+    if finding.saving_ns:
+        share = "" if finding.saving_pct is None else f", {words.percent(finding.saving_pct)} of the time"
+        bound = f"**At most {words.duration(finding.saving_ns)}{share}:** "
+    return " ".join([f"- {bound}{sentences.says(finding)}", *finding.rule.advised(finding.cause)[:1]])

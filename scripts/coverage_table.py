@@ -1,0 +1,254 @@
+"""Writes docs/coverage.md: how right Warpdeck is on the reports of folders, against what nsys and ncu print of them.
+
+python scripts/coverage_table.py [FOLDER ...]
+
+Without folders it takes ../shared/corpus and sample_reports. Each report is taken in by a worker of its own, whose
+processor time are its seconds; nsys and ncu have to be installed. Every difference is named: those that the header of
+an analysis tells count as deliberate (tests/support/deliberate.py).
+"""
+
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from ingest import tools  # noqa: E402
+from ingest.ncu import cli, container, wheel  # noqa: E402
+from profiledb import words  # noqa: E402
+from profiledb.errors import NotCapturedError, WarpdeckError  # noqa: E402
+from profiledb.query import analysis  # noqa: E402
+from profiledb.report.catalog import Manifest  # noqa: E402
+from profiledb.report.library import Library  # noqa: E402
+from tests.support import deliberate, ncu_agree, oracle, step_set  # noqa: E402
+
+TARGET = ROOT / "docs" / "coverage.md"
+FOLDERS = (ROOT.parent / "shared" / "corpus", ROOT / "sample_reports")
+ENDINGS = (".nsys-rep", ".qdrep", ".qdstrm", ".ncu-rep", ".sqlite", ".csv", ".json", ".gz")
+BESIDE = (".timings.csv", ".nvml.csv", ".tasks.csv", ".energy.csv", ".meta.json")
+"""What lies beside a report and is none."""
+HEAD = """\
+# What is right on everyone's reports
+
+Made by `{command}` in {seconds} of processor time: every report of these folders is taken in, and its figures are
+compared with those of {tools}, cell by cell and as text. A pair is a report of `nsys stats` or a rule of `nsys analyze`
+beside the analysis of its name, where either has rows; of samples that a newer nsys made, what that printed lies beside
+them. *Deliberate* differences are told in the header of the analysis. Values of ncu are metrics and rows of its details
+page. *Other* is the share of kernel time in kernels of no class. Steps are those that kernels alone tell, against the
+truth in `tests/data/steps.toml`.
+"""
+TABLE = "| Report | Captured with | Kernels | Pairs equal | Deliberate | ncu values equal | Other | Steps | Seconds |"
+
+
+@dataclass
+class Row:
+    """What is known of a report: counts of pairs and values, and differences that nothing explains, a line each."""
+
+    name: str
+    captured: str
+    kernels: int = 0
+    equal: int = 0
+    silent: int = 0
+    deliberate: dict[str, str] = field(default_factory=dict)
+    """Why, by pair."""
+    values: int = 0
+    kernel_ns: int = 0
+    other_ns: int = 0
+    steps: step_set.Told | None = None
+    seconds: float = 0
+    wrong: list[str] = field(default_factory=list)
+    refused: str = ""
+
+
+def main(folders: Sequence[Path]) -> None:
+    """Writes the page, and says on which differences it stumbled."""
+    nsys, ncu = tools.find_nsys(), tools.find_ncu()
+    if nsys is None or ncu is None:
+        raise SystemExit("nsys and ncu have to be installed: see scripts/install_nsight.sh")
+    rows = []
+    for path in (path for folder in folders for path in _reports(folder)):
+        with TemporaryDirectory() as work:
+            rows.append(_row(path, Path(work), nsys, ncu))
+        print(f"{time.process_time():5.0f} s  {_line(rows[-1])}", flush=True)
+    TARGET.write_text(_page(rows, (nsys, ncu)), encoding="utf-8")
+    for row in rows:
+        for line in row.wrong[:20]:
+            print(f"{row.name}: {line}", file=sys.stderr)
+    raise SystemExit(any(row.wrong for row in rows))
+
+
+def _reports(folder: Path) -> Iterator[Path]:
+    """The files of a folder, and of its runs on several GPUs, that a user might drop; no export beside its report."""
+    several = [path for part in (folder, folder / "ddp") for path in sorted(part.glob("*"))]
+    reports = {path.stem for path in several if path.suffix in (".nsys-rep", ".qdrep")}
+    for path in several:
+        beside = path.suffix == ".sqlite" and path.stem in reports
+        if path.suffix in ENDINGS and not beside and not path.name.endswith(BESIDE):
+            yield path
+
+
+def _row(path: Path, work: Path, nsys: tools.Tool, ncu: tools.Tool) -> Row:
+    library, seconds, said = _take_in(path, work)
+    found = library.list()
+    if not found:
+        return Row(path.name, "refused", seconds=seconds, refused=said)
+    report = found[0]
+    row = Row(path.name, _captured(report), seconds=seconds)
+    row.kernels = report.rows.get("kernel", 0) + report.rows.get("ncu_launch", 0)
+    if report.kind == "nsys":
+        _compare_nsys(row, path, library, nsys, work)
+        _look_at_steps(row, library, report)
+    elif path.suffix == ".ncu-rep":
+        _compare_ncu(row, path, ncu, work)
+    _look_at_classes(row, library, report)
+    return row
+
+
+def _take_in(path: Path, work: Path) -> tuple[Library, float, str]:
+    """A library of the file, the seconds of processor that a worker took for it, and why it is no report."""
+    inbox, library = work / "inbox", Library(work / "library")
+    inbox.mkdir()
+    for one in path.parent.glob(f"{path.stem}.*"):
+        if one == path or one.suffix == ".sqlite":
+            shutil.copy2(one, inbox)
+    argv = [sys.executable, "-m", "ingest", "--once", "--inbox", str(inbox), "--library", str(library.folder)]
+    before = _spent()
+    subprocess.run(argv, cwd=ROOT, capture_output=True, check=False)
+    jobs = [job.message or "" for job in library.catalog.jobs() if job.name == path.name]
+    return library, _spent() - before, (jobs or [""])[0]
+
+
+def _spent() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _captured(report: Manifest) -> str:
+    return f"{report.tool or report.kind} {report.tool_version or ''}".strip()
+
+
+def _compare_nsys(row: Row, path: Path, library: Library, nsys: tools.Tool, work: Path) -> None:
+    """Compares with what nsys prints, or a newer one has printed of a sample."""
+    paper = path.parent / "oracle" / path.stem
+    paper = paper if paper.exists() else path.parent.parent / "oracle" / path.stem
+    name = library.list()[0].name
+    if paper.exists():
+        printed = {case: oracle.on_paper(paper, case) for case in oracle.ON_SAMPLES}
+    else:
+        export = _export(path, nsys, work)
+        if export is None:
+            row.refused = "nsys cannot read it: nothing to compare with"
+            return
+        (work / "asked").mkdir()
+        oracle.ask(nsys.path, export, oracle.ON_CORPUS, work / "asked")
+        printed = {case: oracle.asked(work / "asked", case) for case in oracle.ON_CORPUS}
+    for case, expected in printed.items():
+        _compare(row, case, expected, oracle.ours(library, name, case))
+
+
+def _compare(row: Row, case: oracle.Case, expected: oracle.Table, ours: oracle.Table) -> None:
+    if not expected and not ours:
+        row.silent += 1
+    elif not (found := oracle.differences(expected, ours)):
+        row.equal += 1
+    elif why := deliberate.reason(row.name, case.analysis, silent=not expected):
+        row.deliberate[str(case)] = why
+    else:
+        row.wrong.append(f"{case}: {len(found)} differences, such as {found[0]}")
+
+
+def _export(path: Path, nsys: tools.Tool, work: Path) -> Path | None:
+    """An SQLite export of a report by nsys; None where it cannot read the file."""
+    target = work / "export.sqlite"
+    if path.suffix == ".sqlite":
+        return Path(shutil.copy(path, target))
+    argv = [str(nsys.path), "export", "-q", "true", "-t", "sqlite", "-o", str(target), str(path)]
+    done = subprocess.run(argv, capture_output=True, check=False)
+    return target if done.returncode == 0 and target.exists() else None
+
+
+def _compare_ncu(row: Row, path: Path, ncu: tools.Tool, work: Path) -> None:
+    for name in ("ncu", "wheel"):
+        (work / name).mkdir()
+    try:
+        by_ncu = cli.read(ncu, path, work / "ncu")
+    except WarpdeckError:
+        row.refused = "ncu cannot read it: nothing to compare with"
+        return
+    by_wheel = wheel.read_quick(path, container.read(path), work / "wheel")
+    row.values, row.wrong = ncu_agree.compared(by_ncu, by_wheel)
+
+
+def _look_at_steps(row: Row, library: Library, report: Manifest) -> None:
+    for part in ("samples", "ddp", "corpus"):
+        if true := step_set.truth(part).get(row.name):
+            row.steps = step_set.told(library, report.id, row.name, true)
+
+
+def _look_at_classes(row: Row, library: Library, report: Manifest) -> None:
+    try:
+        split = analysis.run(library, report.id, "class_split", {})
+    except (NotCapturedError, WarpdeckError):
+        return
+    row.kernel_ns = int(split["total_ns"].sum())
+    row.other_ns = int(split.loc[split["class"] == "other", "total_ns"].sum())
+
+
+def _line(row: Row) -> str:
+    compared = row.equal + len(row.deliberate) + sum("differences, such as" in one for one in row.wrong)
+    steps = "" if row.steps is None else ("right" if row.steps.is_right else "wrong") + f": {row.steps.found}"
+    cells = (
+        words.code(row.name, cell=True), words.plain(row.captured), words.count(row.kernels) if row.kernels else "",
+        f"{row.equal} of {compared}" if compared else "", words.count(len(row.deliberate)) if row.deliberate else "",
+        f"{words.count(row.values)} of {words.count(row.values + len(row.wrong))}" if row.values else "",
+        words.percent(100 * row.other_ns / row.kernel_ns) if row.kernel_ns else "", steps, f"{row.seconds:.1f}",
+    )  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def _page(rows: Sequence[Row], used: Iterable[tools.Tool]) -> str:
+    command = " ".join(["python scripts/coverage_table.py", *sys.argv[1:]])
+    seconds = words.duration(1e9 * (time.process_time() + _spent()))
+    head = HEAD.format(command=command, seconds=seconds, tools=" and ".join(tool.label for tool in used))
+    parts = [head, _totals(rows), "\n".join([TABLE, "|" + " --- |" * 9, *map(_line, rows)])]
+    if wrong := [f"- {words.code(row.name)}: {words.code(line)}" for row in rows for line in row.wrong[:20]]:
+        parts += ["## Differences that nothing explains", "\n".join(wrong)]
+    told = [f"- {words.code(row.name)}: {_reasons(row)}" for row in rows if row.deliberate]
+    refused = [f"- {words.code(row.name)}: {words.plain(row.refused)}" for row in rows if row.refused]
+    parts += ["## Deliberate differences", "\n".join(told), "## Not compared", "\n".join(refused)]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _reasons(row: Row) -> str:
+    """The pairs of a report that differ, by the reason."""
+    by_reason: dict[str, list[str]] = {}
+    for case, why in row.deliberate.items():
+        by_reason.setdefault(why, []).append(words.code(case))
+    return "; ".join(f"{', '.join(cases)}: {words.plain(why.rstrip('.;'))}" for why, cases in by_reason.items())
+
+
+def _totals(rows: Sequence[Row]) -> str:
+    taken = [row for row in rows if row.captured != "refused"]
+    steps = [row.steps for row in rows if row.steps]
+    precision, recall = step_set.precision_and_recall(steps)
+    kernel_ns = sum(row.kernel_ns for row in rows)
+    equal, told = sum(row.equal for row in rows), sum(len(row.deliberate) for row in rows)
+    wrong = sum(len(row.wrong) for row in rows)
+    return (
+        f"**{len(taken)} reports**, {len(rows) - len(taken)} files refused. Pairs: {words.count(equal)} equal,"
+        f" {told} deliberate; values of ncu: {words.count(sum(row.values for row in rows))} equal;"
+        f" {words.count(wrong)} differences unexplained. Other:"
+        f" {words.percent(100 * sum(row.other_ns for row in rows) / max(1, kernel_ns))} of kernel time. Steps:"
+        f" {sum(one.is_right for one in steps)} of {len(steps)} right (precision {precision:.2f}, recall {recall:.2f})."
+    )
+
+
+if __name__ == "__main__":
+    main([Path(one) for one in sys.argv[1:]] or FOLDERS)

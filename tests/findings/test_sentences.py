@@ -1,0 +1,69 @@
+"""Sentences of findings read aloud: one and many, shares too small for a digit, and what a report does not have."""
+
+import re
+
+import pytest
+
+from profiledb.findings import rule as rules
+from profiledb.findings import rulebook, words
+from profiledb.findings.judge import Finding
+from tests.findings.test_rulebook import HEADER, QUERY
+
+COUNTED = HEADER.replace("-- says: {value} in {range}.\n", "").replace(
+    "-- says: {value}.\n",
+    "-- column: gaps | count | | many\n-- says: {gaps} long {gaps|gap costs|gaps cost} up to {value}, or {value}.\n",
+)
+NEVER_ONE = {
+    ("fluctuating_use", "samples"), ("long_gaps", "gaps"), ("one_stream", "streams"), ("recurring_gaps", "gaps"),
+    ("recurring_gaps", "steps"), ("several_processes", "value"), ("short_kernels", "kernels"), ("step_growth", "steps"),
+    ("step_outliers", "steps"), ("step_tail", "steps"), ("sync_per_layer", "layers"), ("unsteady_steps", "steps"),
+    ("unsteady_steps", "value"), ("elementwise_chains", "kernels"),
+}  # fmt: skip
+"""Counts of which a rule fires, or is clear, for several only."""
+WARM = "12.0 % of the selected time is warm-up:"
+_PLURAL = re.compile(
+    r"\{(\w+)\} (?:(?:long|short|slow|large|async|synchronous|NVTX|CUDA|GPU|first|elementwise) )?(?!synchronous)\w+s\b"
+)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "value", "text"),
+    [
+        (1, 12.0, "1 long gap costs up to 12.0 %, or 12.0 %."),
+        (2, 12.0, "2 long gaps cost up to 12.0 %, or 12.0 %."),
+        (0, 0.0, "0 long gaps cost up to 0.0 %, or 0.0 %."),
+        (1234, 0.01, "1,234 long gaps cost up to 0.1 %, or <0.1 %."),
+    ],
+)
+def test_one_and_many_and_next_to_nothing(gaps: int, value: float, text: str) -> None:
+    rule = rules.parse("something", COUNTED + QUERY, "idle")
+    assert words.says(Finding(rule, "fires", value=value, facts={"gaps": gaps})) == text
+
+
+def test_no_rule_says_one_of_many() -> None:
+    """Every count that may be one has its words for one and for many."""
+    found = {
+        (rule.name, place[1])
+        for rule in rulebook.load().values()
+        for sentence in (*rule.says, *rule.clear)
+        for place in _PLURAL.finditer(sentence)
+        if {"value": rule.unit, **{one.name: one.unit for one in rule.analysis.columns}}[place[1]] == "count"
+    }
+    assert found == NEVER_ONE
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "text"),
+    [
+        ("graph_breaks", {"graphs": 6}, "All kernels run in CUDA graphs (6 launches)."),
+        ("graph_breaks", {"graphs": 6, "single": 1}, "Beside 6 CUDA graphs the program launches 1 kernel one by one; "),
+        ("lost_events", {"rejected": 1, "first_text": "x"}, "1 row of the export could not be used. "),
+        ("lost_events", {"errors": 2, "first_text": "x"}, "The report has 2 errors. The first: `x`"),
+        ("long_gaps", {"gaps": 1, "idle_ns": 10**9, "reason": "a lock"}, "The GPU does nothing in one long gap, "),
+        ("warmup_inside", {"first_steps": 1, "above_ns": 5_000}, f"{WARM} 1 first step exceeds the median of the othe"),
+        ("warmup_inside", {"named_ns": 5_000}, f"{WARM} 5.00 µs in ranges called warm-up."),
+    ],
+)
+def test_what_is_not_there_is_not_counted(name: str, facts: dict[str, object], text: str) -> None:
+    finding = Finding(rulebook.load()[name], "clear" if name == "graph_breaks" else "fires", value=12.0, facts=facts)
+    assert words.says(finding).startswith(text)

@@ -1,0 +1,91 @@
+"""Rows of an export that a report lacks are told: by a reader with a fault, and none on what is there."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.nsys import guard, load
+from ingest.nsys.attach import wanted
+from profiledb.query import analysis
+from profiledb.report.library import Library
+from profiledb.report.schema import read_sql
+from tests.support import exports
+from tests.support.exports import MAIN, PID, kernel, kernels
+
+COPY = ("start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes", "copyKind")
+MEMSET = (
+    "start",
+    "end",
+    "deviceId",
+    "contextId",
+    "streamId",
+    "correlationId",
+    "globalPid",
+    "bytes",
+    "memKind",
+    "value",
+)
+CALL = ("start", "end", "globalTid", "correlationId", "nameId", "eventClass", "returnValue")
+
+
+def made(path: Path) -> Path:
+    copies = [(n, n + 5, 0, 1, 7, n, PID, 100, kind) for n, kind in ((10, 1), (20, 2), (30, 77))]
+    sets = [(n, n + 5, 0, 1, 7, n, PID, 100, 2, 0) for n in (40, 50)]
+    return exports.write(
+        path,
+        {
+            **kernels(kernel(10, 20), kernel(30, 25)),
+            "CUPTI_ACTIVITY_KIND_MEMCPY": (COPY, copies),
+            "CUPTI_ACTIVITY_KIND_MEMSET": (MEMSET, sets),
+            "CUPTI_ACTIVITY_KIND_RUNTIME": (CALL, [(1, 2, MAIN, 1, 1, 0, 0)]),
+        },
+    )
+
+
+def told(tmp_path: Path) -> list[str]:
+    with exports.loaded(tmp_path / "made.duckdb", made(tmp_path / "made.sqlite")) as db:
+        return [text for (text,) in db.execute("SELECT text FROM diagnostic WHERE source = 'warpdeck'").fetchall()]
+
+
+def test_a_rejected_row_is_no_missing_one(tmp_path: Path) -> None:
+    assert told(tmp_path) == ["1 rows of kernel have impossible times and are excluded everywhere."]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        ("FROM src.CUPTI_ACTIVITY_KIND_MEMSET;", "FROM src.CUPTI_ACTIVITY_KIND_MEMSET WHERE bytes > 100;", "2 of them"),
+        ("LEFT JOIN enumeration AS e ON", "JOIN enumeration AS e ON", "1 of them"),
+    ],
+)
+def test_a_reader_that_loses_rows_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str, says: str
+) -> None:
+    def read(name: str, package: str) -> str:
+        text = read_sql(name, package)
+        assert name != "stage.sql" or right in text
+        return text.replace(right, wrong)
+
+    monkeypatch.setattr(load, "read_sql", read)
+    (missing,) = [text for text in told(tmp_path) if "fault of Warpdeck" in text]
+    assert missing.startswith("The export has 5 rows in CUPTI_ACTIVITY_KIND_MEMCPY and CUPTI_ACTIVITY_KIND_MEMSET")
+    assert f"{says} are missing" in missing
+
+
+def test_a_copy_of_an_unknown_kind_is_in_the_sums(tmp_path: Path) -> None:
+    with exports.loaded(tmp_path / "made.duckdb", made(tmp_path / "made.sqlite")) as db:
+        names = db.execute("SELECT operation FROM memop WHERE kind = 'memcpy' ORDER BY start_ns").fetchall()
+    assert [name for (name,) in names] == [
+        "[CUDA memcpy Host-to-Device]", "[CUDA memcpy Device-to-Host]", "[CUDA memcpy Unknown]"
+    ]  # fmt: skip
+
+
+def test_tables_of_operations_are_those_that_are_read() -> None:
+    assert {source for sources in guard.TABLES.values() for source in sources} <= wanted().keys()
+
+
+@pytest.mark.slow
+def test_no_report_lacks_a_row(every_report: Library) -> None:
+    for report in every_report.list():
+        texts = analysis.run(every_report, report.id, "diagnostics", {})["text"]
+        assert not [text for text in texts if "fault of Warpdeck" in str(text)], report.name

@@ -1,0 +1,43 @@
+"""What a report says of its machine: versions of drivers as people write them, and GPUs with how many there are."""
+
+import pytest
+
+from profiledb.report.library import Library
+from profiledb.studies.summary import document
+from tests.conftest import CORPUS
+from tests.support.page_reports import Publish, insert, make_library, make_publish, run
+
+__all__ = ["make_library", "make_publish"]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("45010204", "450.102.04"), ("4705702", "470.57.02"), ("535.104.05", "535.104.05"), ("550.54.14", "550.54.14"),
+        ("41887", "418.87"), ("4188", "4188"), (None, None), ("r450_1", "r450_1"),
+    ],
+)  # fmt: skip
+def test_versions_of_drivers(library: Library, publish: Publish, written: str | None, read: str | None) -> None:
+    report = publish(lambda db: insert(db, "report", [{"kind": "nsys", "driver_version": written}]))
+    (facts,) = run(library, report, "report_facts")
+    assert facts["driver_version"] == read
+
+
+def test_each_gpu_has_its_own_count(library: Library, publish: Publish) -> None:
+    gpus = ["T400", "A100", "A100", "A100", None]
+
+    def fill(db: object) -> None:
+        insert(db, "report", [{"kind": "nsys"}])  # type: ignore[arg-type]
+        insert(db, "gpu", [{"gpu_id": at, "name": gpu} for at, gpu in enumerate(gpus)])  # type: ignore[arg-type]
+
+    (facts,) = run(library, publish(fill), "report_facts")
+    assert (facts["gpus"], facts["gpu_names"], facts["gpu_list"]) == (5, "A100, T400", "3 × A100, 1 × T400")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CORPUS.exists(), reason="no ../shared/corpus here")
+def test_a_stranger(every_report: Library) -> None:
+    report = every_report.find("openmp_iterations.qdrep")
+    (facts,) = run(every_report, report.id, "report_facts")
+    assert str(facts["driver_version"]).count(".") >= 1
+    assert f"- GPUs: `{facts['gpu_list']}`" in document.text(every_report, report, {})

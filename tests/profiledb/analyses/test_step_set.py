@@ -1,0 +1,58 @@
+"""Iterations that kernels tell, on a set of reports of which the truth is written down: precision and recall."""
+
+from collections.abc import Callable
+
+import pytest
+
+from profiledb.report.library import Library
+from tests.conftest import CORPUS
+from tests.support import looping, step_set
+from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.step_set import Told, precision_and_recall
+
+__all__ = ["make_library", "make_publish"]
+
+Record = Callable[[str, object], None]
+UNSEEN = {"energy.nsys-rep", "launches_tiny.nsys-rep", "streams_serial.nsys-rep"}
+"""Equal kernels in equal distances, of which some hundreds or eight are a step: nothing in them tells that."""
+
+BEYOND = {"solver_that_converges", "strang_splitting"}
+"""Loops inside that take other numbers of turns each time; directions that change places from step to step."""
+
+
+def test_the_set_is_large_enough() -> None:
+    parts = {part: step_set.truth(part) for part in ("generated", "samples", "ddp", "corpus")}
+    assert sum(map(len, parts.values())) >= 60
+    assert parts["generated"].keys() == looping.PROGRAMS.keys()
+
+
+def test_generated_programs(library: Library, publish: Publish, record_property: Record) -> None:
+    told = [
+        step_set.told(library, publish(lambda db, name=name: looping.fill(db, name)), name, true)
+        for name, true in step_set.truth("generated").items()
+    ]
+    _hold(told, BEYOND, record_property)
+
+
+def test_samples(nsys_samples: Library, record_property: Record) -> None:
+    _hold(_of(nsys_samples, "samples"), UNSEEN, record_property)
+
+
+def test_strangers(every_report: Library, record_property: Record) -> None:
+    if not CORPUS.exists():
+        pytest.skip("no ../shared/corpus here")
+    _hold(_of(every_report, "corpus"), set(), record_property)
+
+
+def _of(library: Library, part: str) -> list[Told]:
+    return [step_set.told(library, library.find(name).id, name, true) for name, true in step_set.truth(part).items()]
+
+
+def _hold(told: list[Told], unseen: set[str], record_property: Record) -> None:
+    """Only what is known to be out of reach is wrong; what was measured goes into the report of the run."""
+    precision, recall = precision_and_recall(told)
+    record_property("precision", precision)
+    record_property("recall", recall)
+    print(f"precision {precision:.2f}, recall {recall:.2f} of {len(told)} reports")
+    assert {one.name for one in told if not one.is_right} == unseen, [one for one in told if not one.is_right]
+    assert recall >= 0.85

@@ -1,0 +1,73 @@
+"""Advice to capture again: no flag that was on, and no trace of what the program does not use."""
+
+from typing import Any
+
+import pytest
+
+from profiledb.errors import NotCapturedError
+from profiledb.query import analysis, captures, views
+from profiledb.report.library import Library
+from tests.conftest import CORPUS
+from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
+
+__all__ = ["make_library", "make_publish"]
+
+
+def report(publish: Publish, *kernels: str, **more: list[dict[str, Any]]) -> str:
+    """A report of these kernels and rows, without any setting: older versions of nsys write none."""
+
+    def fill(db: Any) -> None:
+        insert(db, "kernel_name", [name(number, one) for number, one in enumerate(kernels, 1)])
+        insert(db, "kernel", [kernel(at, at, 10 * at, 10 * at + 5) for at in range(1, len(kernels) + 1)])
+        for table, rows in more.items():
+            insert(db, table, rows)
+
+    return publish(fill)
+
+
+def missing(library: Library, report_id: str) -> dict[str, captures.Capture]:
+    with library.cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
+        return {one.table: one for one in captures.missing(cursor)}
+
+
+def test_copies_of_a_program_that_copies_nothing(library: Library, publish: Publish) -> None:
+    report_id = report(publish, "saxpy")
+    lacks = missing(library, report_id)
+    assert (lacks["memop"].flag, lacks["memop"].none) == ("", captures.NO_COPIES)
+    assert lacks["api_call"].flag == "", "kernels were traced, so calls were"
+    assert lacks["range"].flag, "whether ranges were traced nothing tells"
+    with pytest.raises(NotCapturedError) as told:
+        analysis.run(library, report_id, "copies", {})
+    assert (told.value.command, captures.NO_COPIES in told.value.hint) == ("", True)
+
+
+def test_calls_alone_do_not_tell_that_nothing_was_copied(library: Library, publish: Publish) -> None:
+    call = {"call_id": 1, "start_ns": 1, "end_ns": 2, "global_tid": 1, "correlation_id": 1, "name_id": 1}
+    lacks = missing(library, report(publish, api_call=[call]))
+    assert lacks["memop"].none == lacks["kernel"].none != captures.NO_COPIES
+    assert lacks["memop"].flag == lacks["kernel"].flag == ""
+
+
+@pytest.mark.parametrize(
+    ("kernels", "advised"),
+    [
+        (("nvkernel_solve_F1L210_2",), False),
+        (("__omp_offloading_10303_1_main_l12",), False),
+        (("vectorAdd",), False),
+        (("vectorAdd", "compute_tendencies_x_278_gpu"), True),
+        (("reductions_871_gpu__red",), True),
+    ],
+)
+def test_openacc_is_for_programs_of_openacc(
+    library: Library, publish: Publish, kernels: tuple[str, ...], advised: bool
+) -> None:
+    assert ("openacc_event" in missing(library, report(publish, *kernels))) is advised
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CORPUS.exists(), reason="no ../shared/corpus here")
+@pytest.mark.parametrize("one", ["openmp_iterations.qdrep", "openmp_offload_t4.nsys-rep", "streams_4090.nsys-rep"])
+def test_strangers(every_report: Library, one: str) -> None:
+    lacks = missing(every_report, every_report.find(one).id)
+    assert "openacc_event" not in lacks
+    assert "memop" not in lacks or not lacks["memop"].flag
