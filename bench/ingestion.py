@@ -166,6 +166,19 @@ def _stats(nsys: str, export: Path) -> Side:
     return Side(done.seconds, done.peak_bytes, "nsys stats of the SQLite")
 
 
+def json_load(trace: Path) -> Callable[[Path], Side]:
+    """Python's ``json.load`` of a trace: nothing but the objects, as tools that read it whole begin."""
+
+    def alternative(_: Path) -> Side:
+        program = "import json, sys; json.load(open(sys.argv[1], encoding='utf-8'))"
+        done = measure.run([sys.executable, "-c", program, trace])
+        if done.returncode != 0:
+            raise BenchError(f"json.load: {done.stderr.strip()[-300:]}")
+        return Side(done.seconds, done.peak_bytes, "json.load")
+
+    return alternative
+
+
 def ncu_pages(ncu: str, report: Path) -> Callable[[Path], Side]:
     """`ncu --import` to CSV, both pages."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench import ncu as ncu_reports
-from bench import results, timeline_bars
+from bench import results, timeline_bars, traces
 from bench.findings import FindingsTime, measure_findings
 from bench.fixed_tables import SESSION_EPOCH_NS
 from bench.generate import Options, generate
@@ -21,6 +21,7 @@ from bench.ingestion import (
     compare,
     export_and_stats,
     ingest,
+    json_load,
     ncu_pages,
     report_ids,
     stats_of_sqlite,
@@ -80,6 +81,14 @@ def compute_case(folder: Path) -> Case:
     return Case(f"{LAUNCHES:,} launches of 2,184 metrics", (path,), None)
 
 
+def trace_cases(folder: Path, megabytes: list[int]) -> Iterator[Case]:
+    """Make traces of the PyTorch profiler of each size and yield a case for each."""
+    for size in megabytes:
+        path = folder / f"trace_{size}.pt.trace.json"
+        traces.repeat(ROOT / "tests/data/torch/training.pt.trace.json.gz", path, size * 1_000_000)
+        yield Case(f"trace of PyTorch, {size:,} MB", (path,), json_load(path))
+
+
 def measure_cases(folder: Path, chosen: argparse.Namespace, tools: dict[str, str | None]) -> list[Comparison]:
     """Measure drop to ready for the samples and the synthetic reports, telling each as it is done."""
     comparisons = []
@@ -87,6 +96,7 @@ def measure_cases(folder: Path, chosen: argparse.Namespace, tools: dict[str, str
         sample_cases(ROOT / "sample_reports", tools["nsys"], tools["ncu"]),
         synthetic_cases(folder, chosen.kernels, tools["nsys"]),
         (compute_case(folder),),
+        trace_cases(folder, chosen.traces),
     ):
         for case in cases:
             comparisons.append(compare(case, chosen.repeat))
@@ -190,6 +200,7 @@ def _environment(inbox: Path, library: Path) -> dict[str, str]:
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
     parser.add_argument("--kernels", type=int, nargs="+", default=[100_000, 1_000_000], help="sizes to generate")
+    parser.add_argument("--traces", type=int, nargs="+", default=[100], help="sizes of traces in MB (default 100)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each side; the median counts (default 3)")
     parser.add_argument(
         "--only",

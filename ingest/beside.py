@@ -12,7 +12,7 @@ from ingest.sidecars.files import ENDINGS
 from ingest.state import look
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
-from profiledb.report.sidecar import DROPPED, Columns, stem
+from profiledb.report.sidecar import DROPPED, TRACES, Columns, stem
 
 ALONE = "alone"
 COLUMNS = "columns"
@@ -43,8 +43,8 @@ class Shelf:
         owners: dict[Place, set[str]] = {}
         for job in jobs:
             if job.report_id and job.state in ("ready", "duplicate") and not is_sidecar(job):
-                folder, name = os.path.split(job.path)  # thousands of them at every look: faster than a Path
-                owners.setdefault((folder, name.rpartition(".")[0] or name), set()).add(job.report_id)
+                folder, name = os.path.split(job.path)
+                owners.setdefault((folder, stem(name)), set()).add(job.report_id)
         return cls(library, owners)
 
     def owners_of(self, path: Path) -> list[str]:
@@ -81,10 +81,10 @@ def is_sidecar(job: Job) -> bool:
 
 def apart(paths: Sequence[Path], known: Mapping[str, Job], shelf: Shelf) -> set[Path]:
     """Those files that by their names lie beside a report, or will, and are not known to be one themselves."""
-    chosen = [path for path in paths if path.suffix.lower() in ENDINGS]
+    chosen = {path for path in paths if path.suffix.lower() in ENDINGS and not path.name.lower().endswith(TRACES)}
     if not chosen:
         return set()
-    there = set(shelf.owners) | {(str(path.parent), path.stem) for path in paths if path.suffix not in ENDINGS}
+    there = set(shelf.owners) | {place(path) for path in paths if path not in chosen}
     return {
         path
         for path in chosen

@@ -55,7 +55,7 @@ def beside(path: Path) -> list[Path]:
     if not os.path.isfile(path) or path.name.lower().endswith(sidecar.DROPPED):  # noqa: PTH113
         return []
     endings = [*sidecar.DROPPED, ".csv", *([EXPORT_SUFFIX] if path.suffix in NSYS_SUFFIXES else [])]
-    found = [path.with_name(path.stem + ending) for ending in endings]
+    found = [path.with_name(sidecar.stem(path.name) + ending) for ending in endings]
     return [one for one in found if one != path and os.path.isfile(one)]  # noqa: PTH113 (False for a name that is too long)
 
 
@@ -120,7 +120,7 @@ def _copy(source: Path, extra: Iterable[Path], inbox: Path, report_id: str) -> P
     try:
         _copy_one(source, half / name)
         for one in extra:
-            _copy_one(one, half / (Path(name).stem + one.name[len(source.stem) :]))
+            _copy_one(one, half / (sidecar.stem(name) + one.name[len(sidecar.stem(source.name)) :]))
         half.chmod(0o755)
         _publish(half, folder)
     finally:

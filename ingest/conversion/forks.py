@@ -23,7 +23,7 @@ CONVERSION = (sys.executable, "-m", "ingest.conversion.job")
 SERVER = (sys.executable, "-m", "ingest.conversion.server")
 PATIENCE_S = 60.0
 """Seconds for the server to import everything and to fork once: a limit for when it hangs."""
-_OF_ARRAYS = (".ncu-rep", ".ncu-repz")
+_OF_ARRAYS = (".ncu-rep", ".ncu-repz", ".trace.json", ".json.gz", ".zip")
 
 
 @dataclass

@@ -24,7 +24,7 @@ FREE_SHARE = 0.9
 """Of the free space, what a single file may fill: the library and its catalog need the rest."""
 SMALL_BYTES = 8 << 20
 """Up to this size a file is worked on by one thread, and others beside it: a second thread would wait for the first."""
-PACKED = {".nsys-rep": 4, ".qdrep": 4}
+PACKED = {".nsys-rep": 4, ".qdrep": 4, ".gz": 15, ".zip": 15}
 """How many times larger files are when they are unpacked, by their endings."""
 _MB = 1 << 20
 

@@ -4,20 +4,20 @@ from pathlib import Path
 
 from ingest.conversion.child import Request
 from ingest.fingerprints import EXPORT_SUFFIX, NSYS_SUFFIXES
-from ingest.formats import ncu_csv, nsys_report
+from ingest.formats import ncu_csv, nsys_report, torch_trace
 from ingest.sidecars import files
 from ingest.sidecars.files import Sidecar
 from profiledb.report.sidecar import Columns
 
 
 def sidecar(request: Request) -> Sidecar | None:
-    """The text of a file that by its name lies beside a report; None for a table that ncu printed.
+    """The text of a file that by its name lies beside a report; None for a table that ncu printed, and for a trace.
 
     Raises:
         ColumnsNeededError: a table whose columns nobody has named.
         ConversionError: it is neither.
     """
-    if ncu_csv.matches(request.source):
+    if ncu_csv.matches(request.source) or torch_trace.matches(request.source):
         return None
     return files.read(request.source, Columns(**request.columns) if request.columns else None)
 

@@ -23,8 +23,10 @@ PLAIN, ARRAYS, PREPARE = b"plain", b"arrays", b"prepare"
 """Orders: a process; one that will need numpy and pyarrow; what is to be ready for those to come."""
 
 _MODULES = ("ingest.conversion.job", "ingest.formats.nsys_report", "ingest.formats.nsys_sqlite",
-            "ingest.formats.nsys_parquet", "ingest.formats.ncu_csv", "psutil", "sqlite3")  # fmt: skip
-_ARRAYS = ("pyarrow.parquet", "ingest.formats.ncu_report", "ingest.ncu.pages", "ingest.ncu.tables", "ncu_report")
+            "ingest.formats.nsys_parquet", "ingest.formats.torch_trace", "ingest.formats.ncu_csv", "psutil",
+            "sqlite3")  # fmt: skip
+_ARRAYS = ("pandas", "pyarrow.parquet", "ingest.torch.load", "ingest.formats.ncu_report", "ingest.ncu.pages",
+           "ingest.ncu.tables", "ncu_report")  # fmt: skip
 
 
 def main() -> int:

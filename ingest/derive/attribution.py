@@ -21,6 +21,7 @@ _OTHERS = (
     ("osrt_call", "call_id", "start_ns", "end_ns"),
     ("mpi_call", "call_id", "start_ns", "end_ns"),
     ("openmp_event", "event_id", "start_ns", "start_ns"),  # nsys has some end with the session, out of all ranges
+    ("tensor_event", "event_id", "time_ns", "time_ns"),
 )
 """Tables of what belongs to ranges of its own thread: key, begin and end."""
 
@@ -61,7 +62,7 @@ def calls(db: duckdb.DuckDBPyConnection) -> None:
 
 
 def others(db: duckdb.DuckDBPyConnection) -> None:
-    """Sets ``thread_range`` of calls into the operating system and MPI, and of OpenMP events: by their own thread."""
+    """Sets ``thread_range`` of calls into the OS and MPI, OpenMP events, tensors' memory: by their own thread."""
     for table, key, start, end in _OTHERS:
         if not count_rows(db, table):
             continue

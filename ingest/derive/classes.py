@@ -14,7 +14,7 @@ def classify(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(f"""
         INSERT INTO kernel_name (name_id, demangled, short, mangled)
         SELECT (SELECT coalesce(max(name_id), 0) FROM kernel_name) + row_number() OVER (ORDER BY min(launch_id)),
-            kernel, {_short("kernel")}, any_value(mangled)
+            kernel, {short("kernel")}, any_value(mangled)
         FROM ncu_launch
         WHERE kernel IS NOT NULL GROUP BY kernel
     """)
@@ -22,7 +22,7 @@ def classify(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(f"UPDATE kernel_name SET class = {rule}")
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
     """SQL for a kernel's name without namespaces, templates and arguments, where only the full name is known."""
     bare = f"regexp_replace({name}, '{_ANONYMOUS}', '', 'g')"
     return f"coalesce(nullif(regexp_extract({bare}, '{_FUNCTION}', 1), ''), {name})"

@@ -7,14 +7,15 @@ from profiledb.report.schema import quote
 
 INTERVALS = (
     *("kernel", "memop", "api_call", "range", "sync", "osrt_call", "mpi_call", "graph_launch"),
-    *("openacc_event", "openmp_event", "um_gpu_page_fault", "profiler_overhead"),
+    *("openacc_event", "openmp_event", "um_gpu_page_fault", "profiler_overhead", "python_call"),
 )
 """Tables of things that last: none may end before it begins."""
 
 ENDLESS = ("mpi_call",)
 """Those of which the export may know no end: what hung when the capture ended is worth seeing."""
 
-MOMENTS = ("mark", "memory_event", "um_cpu_page_fault", "sched_event", "cpu_sample", "python_sample")
+MOMENTS = ("mark", "memory_event", "um_cpu_page_fault", "sched_event", "cpu_sample", "python_sample",
+           "tensor_event")  # fmt: skip
 """Tables of things that happen at a time."""
 
 TOTAL = 1 << 61

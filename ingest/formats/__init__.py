@@ -34,7 +34,10 @@ class Format(Protocol):
 
 FORMATS = tuple(
     f"{__name__}.{module}"
-    for module in ("nsys_report", "nsys_sqlite", "nsys_parquet", "nsys_stream", "ncu_report", "ncu_csv")
+    for module in (
+        *("nsys_report", "nsys_sqlite", "nsys_parquet", "nsys_stream"),
+        *("torch_trace", "ncu_report", "ncu_csv"),
+    )
 )
 """Modules by their full names, imported when their turn comes: those that build tables in Python take 0.2 s."""
 

@@ -108,6 +108,18 @@ CAPTURES = (
 )
 
 
+_PROFILE = "torch.profiler.profile"
+_BOTH = f"{_PROFILE}(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"
+OF_TORCH = (
+    Capture("kernel", TIMELINE, "CUDA kernels", _BOTH, "kernel times and classes"),
+    Capture("memop", TIMELINE, "Memcpy and memset", _BOTH, "memcpy and memset by direction and size"),
+    Capture("api_call", TIMELINE, "CUDA API calls", _BOTH, "launch overhead and CPU waits"),
+    Capture("range", TIMELINE, "Operators and annotations", _BOTH, "time by range"),
+    Capture("tensor_event", TIMELINE, "Memory of tensors", f"{_PROFILE}(profile_memory=True)", "memory by operator"),
+    Capture("python_call", TIMELINE, "Python functions", f"{_PROFILE}(with_stack=True)", "time by source line"),
+)
+"""What the PyTorch profiler records; the rest needs Nsight Systems."""
+
 INCLUDES = ("ncu",)
 """The files of views that ``missing`` looks at (views.py)."""
 
@@ -127,6 +139,11 @@ def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
     return cursor.execute(asked).fetchone() is not None
 
 
+def is_of_torch(cursor: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the PyTorch profiler wrote this report: advice on how to record more is its own."""
+    return cursor.execute("SELECT 1 FROM report WHERE kind = 'torch'").fetchone() is not None
+
+
 def is_wsl(cursor: duckdb.DuckDBPyConnection) -> bool:
     """Whether the report was captured under WSL2, whose drivers often do not report what runs on a GPU."""
     found = "SELECT 1 FROM system_info WHERE name = 'SoftwareReleaseVersion' AND value ILIKE '%microsoft%' LIMIT 1"
@@ -135,6 +152,8 @@ def is_wsl(cursor: duckdb.DuckDBPyConnection) -> bool:
 
 def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
     """What a report lacks of what reports about the same have, in the order of importance."""
+    if is_of_torch(cursor):
+        return [one for one in OF_TORCH if not has_rows(cursor, one.table)]
     subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
     found = [one for one in CAPTURES if one.subject == subject and not has_rows(cursor, one.table)]
     found = [one for one in found if one.table != "openmp_event" or _tells_openmp(cursor)]
@@ -230,3 +249,14 @@ def how_to_capture(
         if capture.table == table:
             return NotCapturedError(capture.lack, command=capture.flag, use=capture.use, tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
+
+
+def how_to_capture_with_torch(table: str) -> NotCapturedError:
+    """The same for a report of the PyTorch profiler: the option that records it, or that none does, and what does."""
+    if table in OF_SIDECARS:
+        return copy(OF_SIDECARS[table])
+    for one in (*OF_TORCH, *CAPTURES):
+        if one.table == table:
+            why = "" if one in OF_TORCH else "The PyTorch profiler does not record this."
+            return NotCapturedError(one.lack, why=why, command=one.flag, use=one.use, tables=(table,))
+    return NotCapturedError(f"This report has no rows in {table}.", why="The PyTorch profiler does not record this.")

@@ -19,6 +19,8 @@ def check(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, *, alone: bool 
                 hint="Link one on the Library page, or: warpdeck link REPORT COMPUTE_REPORT",
             )
         if not any(captures.has_rows(cursor, table) for table in tables):
+            if captures.is_of_torch(cursor):
+                raise captures.how_to_capture_with_torch(tables[0])
             work = any(captures.has_rows(cursor, table) for table in captures.GPU_SIDE)
             raise captures.how_to_capture(
                 tables[0],

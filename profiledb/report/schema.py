@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Raised when a change of the tables or of what fills them makes older report files unreadable."""
 
-FILES = ("schema.sql", "schema_nvtx.sql", "schema_ncu.sql")
+FILES = ("schema.sql", "schema_nvtx.sql", "schema_ncu.sql", "schema_torch.sql")
 _TABLE = re.compile(
     r"^-- (?P<comment>[^\n]+)\nCREATE TABLE (?P<name>\w+) \(\n(?P<body>.*?)^\);", re.MULTILINE | re.DOTALL
 )

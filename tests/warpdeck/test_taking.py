@@ -41,6 +41,14 @@ def test_a_file_comes_whole_with_what_lies_beside_it(tmp_path: Path, empty_libra
     assert source.exists()
 
 
+def test_what_lies_beside_a_trace_comes_with_it(tmp_path: Path, empty_library: Library, inbox: Path) -> None:
+    source = written(tmp_path / "my.pt.trace.json.gz")
+    for name in ("my.meta.json", "my.timings.csv", "my.pt.meta.json", "other.meta.json"):
+        written(tmp_path / name)
+    job = take(source, empty_library, inbox)
+    assert names(job.parent) == ["my.meta.json", "my.pt.trace.json.gz", "my.timings.csv"]
+
+
 def test_the_original_may_change_afterward(tmp_path: Path, empty_library: Library, inbox: Path) -> None:
     source = written(tmp_path / "my.nsys-rep", "before")
     job = take(source, empty_library, inbox)

@@ -1,7 +1,5 @@
 """Crossover: the same work on CPU and GPU by size, and from which size on the GPU is worth its transfers."""
 
-from pathlib import Path
-
 import pandas as pd
 import streamlit as st
 
@@ -11,6 +9,7 @@ from app.ui import theme
 from app.views.cpu_gpu import parts as crossover_parts
 from app.views.cpu_gpu.charts import Panel
 from profiledb.report.catalog import Manifest
+from profiledb.report.sidecar import stem
 from profiledb.studies.crossover import crossing
 
 PANELS = 3  # tasks that have room beside each other
@@ -55,7 +54,7 @@ def page() -> None:
 
 def _how(manifest: Manifest) -> None:
     """What to drop, how to make one, and what it would be good for."""
-    name = f"{Path(fmt.visible(manifest.name)).stem}.tasks.csv"
+    name = f"{stem(fmt.visible(manifest.name))}.tasks.csv"
     with st.container(border=True):
         st.markdown("**This report has no times of the same work on CPU and GPU.**")
         st.markdown(

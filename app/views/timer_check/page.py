@@ -1,6 +1,5 @@
 """Timings: what a timer of the program measured, beside the NVTX ranges of the same name."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,6 +10,7 @@ from app.ui import draw, heads, size_charts, tables, theme
 from app.ui import format as fmt
 from app.ui import page as ui
 from profiledb.report.catalog import Manifest
+from profiledb.report.sidecar import stem
 
 EXAMPLE = "label,step,seconds\nforward,0,0.01234\nforward,1,0.01198"
 COLUMNS = heads.of(
@@ -45,7 +45,7 @@ def page() -> None:
 
 def _how(manifest: Manifest) -> None:
     """What to drop, and what it would be good for."""
-    name = f"{Path(fmt.visible(manifest.name)).stem}.timings.csv"
+    name = f"{stem(fmt.visible(manifest.name))}.timings.csv"
     with st.container(border=True):
         st.markdown("**This report has no timings from the program.**")
         st.markdown(

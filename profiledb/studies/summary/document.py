@@ -18,7 +18,7 @@ from profiledb.studies.summary import ncu, nsys
 from profiledb.studies.summary.answers import Answers
 
 _SECTIONS = {TIMELINE: nsys.SECTIONS, LAUNCHES: ncu.SECTIONS}
-_KINDS = {"nsys": "Nsight Systems", "ncu": "Nsight Compute"}
+_KINDS = {"nsys": "Nsight Systems", "ncu": "Nsight Compute", "torch": "PyTorch profiler"}
 
 
 def text(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:

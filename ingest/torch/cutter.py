@@ -1,0 +1,211 @@
+"""Cuts the bytes of a trace into its events, with a few passes of numpy over each block: nothing is parsed here.
+
+A string of JSON holds no line break, so whether a byte lies in a string is told from the begin of its line: a damaged
+quotation mark spoils its own line. An event begins with a bracket outside of all others of the list, and ends where
+that one is closed. Where brackets do not fit, one event is given up and the next one is looked for.
+"""
+
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiledb.errors import ConversionError
+
+HEAD_MOST, TAIL_MOST = 8 << 20, 4 << 20
+"""Bytes before the list of events, and after it, that are looked at."""
+EVENT_MOST = 4 << 20
+"""Bytes of an event; a longer one is given up."""
+LOST_MOST = 1000
+"""Times that an event is given up: each costs another look at the rest of a block. What follows is not read."""
+
+_OVERLAP = 64
+_BOM = 256
+_QUOTE, _BACKSLASH, _NEWLINE = 0x22, 0x5C, 0x0A
+_OPEN, _CLOSE = (0x7B, 0x5B), (0x7D, 0x5D)
+_END_OF_LIST = 0x5D
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+_LIST = re.compile(rb"\s*:\s*\[")
+_EVENT = re.compile(rb'\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args)"\s*:')
+_AFTER = re.compile(rb'\s*(?:,\s*(?:"|$)|\}|$)')
+
+Numbers = NDArray[np.int64]
+
+
+def _marked() -> NDArray[np.bool_]:
+    table = np.zeros(256, dtype=np.bool_)
+    table[[_QUOTE, _BACKSLASH, _NEWLINE, *_OPEN, *_CLOSE]] = True
+    return table
+
+
+_MARKED = _marked()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some events: bytes, and where in them each begins and ends (the byte after it)."""
+
+    data: bytes
+    starts: Numbers
+    ends: Numbers
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """What stands in a part of the list: whole events; where one begins that does not end, or is spoiled because a
+    bracket of another kind ends it; a bracket that closes none.
+
+    Either place is -1 where there is none.
+    """
+
+    starts: Numbers
+    ends: Numbers
+    begun: int
+    spoiled: bool
+    stray: int
+
+
+class Cutter:
+    """Cuts a trace into events.
+
+    After ``batches``: ``head`` and ``tail`` have what stands before and after the list, ``closed`` says whether the
+    list came to its end, ``lost`` counts how often an event was given up.
+    """
+
+    def __init__(self) -> None:
+        self.head = self.tail = b""
+        self.closed = False
+        self.lost = 0
+        self._searches = False
+
+    def batches(self, blocks: Iterator[bytes]) -> Iterator[Batch]:
+        """The events in the order of the trace.
+
+        Raises:
+            ConversionError: there is no list of events.
+        """
+        rest = self._find_list(blocks)
+        for block in blocks:
+            rest = yield from self._cut(rest + block)
+            if self.closed or self.lost > LOST_MOST:
+                break
+        else:
+            rest = yield from self._cut(rest, last=True)
+        if self.closed:
+            self._read_tail(rest, blocks)
+
+    def _find_list(self, blocks: Iterator[bytes]) -> bytes:
+        """Reads up to the list and returns what follows its opening bracket."""
+        text = b""
+        for block in blocks:
+            text += block
+            if (at := list_in(text)) is not None:
+                self.head = text[:at]
+                return text[at:]
+            if len(text) > HEAD_MOST:
+                break
+        raise ConversionError(
+            "The trace has no list of events (traceEvents).", hint="Copy it again from its source, or capture again."
+        )
+
+    def _read_tail(self, rest: bytes, blocks: Iterator[bytes]) -> None:
+        while len(rest) < TAIL_MOST and (block := next(blocks, None)):
+            rest += block
+        self.tail = rest[:TAIL_MOST]
+
+    def _cut(self, data: bytes, *, last: bool = False) -> Generator[Batch, None, bytes]:
+        """Yields the events of a part of the list and returns what may belong to the next part.
+
+        Args:
+            data: from the end of an event on, or from anywhere while one is looked for.
+            last: nothing follows.
+        """
+        at = self._search(data, 0) if self._searches else 0
+        while at is not None:
+            found = _scan(data, at)
+            if len(found.starts):
+                yield Batch(data, found.starts, found.ends)
+            if found.stray >= 0:
+                if data[found.stray] == _END_OF_LIST and _AFTER.match(data, found.stray + 1):
+                    self.closed = True
+                    return data[found.stray + 1 :]
+                self.lost += 1
+                at = found.stray + 1
+            elif found.begun < 0:
+                return b""
+            elif not (last or found.spoiled) and len(data) - found.begun <= EVENT_MOST:
+                return data[found.begun :]
+            else:
+                self.lost += 1
+                at = self._search(data, found.begun + 1)
+            if self.lost > LOST_MOST:
+                return b""
+        return data[-_OVERLAP:]
+
+    def _search(self, data: bytes, at: int) -> int | None:
+        """Where the next event seems to begin; None where none does, and the search goes on in what follows."""
+        begin = _EVENT.search(data, at)
+        self._searches = begin is None
+        return begin.start() if begin else None
+
+
+def list_in(text: bytes) -> int | None:
+    """Where the list of events begins, behind its bracket; None where it is not in this part of the trace."""
+    if text[:_BOM].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        return text.index(b"[") + 1
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        first = text[token.start()]
+        if first == _QUOTE:
+            if depth == 1 and token[0] == b'"traceEvents"' and (opening := _LIST.match(text, token.end())):
+                return opening.end()
+        else:
+            depth += 1 if first in _OPEN else -1
+    return None
+
+
+def _scan(data: bytes, at: int) -> _Scan:
+    """Finds the events of a part of the list from ``at`` on, which lies in none."""
+    part = np.frombuffer(data, dtype=np.uint8)[at:]
+    places = np.flatnonzero(_MARKED[part])
+    marks = part[places]
+    places, marks = _without_escapes(places, marks)
+    quotes = np.cumsum(marks == _QUOTE, dtype=np.int32)
+    before_line = np.maximum.accumulate(np.where(marks == _NEWLINE, quotes, 0)) if len(quotes) else quotes
+    opens = (marks == _OPEN[0]) | (marks == _OPEN[1])
+    brackets = ((quotes - before_line) & 1 == 0) & (marks != _QUOTE) & (marks != _NEWLINE)
+    places, opens, marks = places[brackets], opens[brackets], marks[brackets]
+    depth = np.cumsum(np.where(opens, 1, -1), dtype=np.int32)
+    strays = np.flatnonzero(depth < 0)
+    stray = -1
+    if len(strays):
+        before = int(strays[0])
+        stray = int(places[before]) + at
+        places, opens, marks, depth = places[:before], opens[:before], marks[:before], depth[:before]
+    first, last = opens & (depth == 1), ~opens & (depth == 0)
+    starts, ends = places[first] + at, places[last] + at + 1
+    spoiled = np.flatnonzero(marks[last] - marks[first][: len(ends)] != _CLOSE[0] - _OPEN[0])
+    if len(spoiled):
+        whole = spoiled[0]
+        return _Scan(starts[:whole], ends[:whole], int(starts[whole]), spoiled=True, stray=-1)
+    begun = int(starts[-1]) if len(starts) > len(ends) else -1
+    return _Scan(starts[: len(ends)], ends, begun, spoiled=False, stray=stray)
+
+
+def _without_escapes(places: Numbers, marks: NDArray[np.uint8]) -> tuple[Numbers, NDArray[np.uint8]]:
+    """The same without backslashes and the quotation marks that follow an odd number of them."""
+    slashes = marks == _BACKSLASH
+    if not slashes.any():
+        return places, marks
+    at = places[slashes]
+    number = np.arange(len(at))
+    first = np.maximum.accumulate(np.where(np.diff(at, prepend=-2) != 1, number, 0))
+    escaped = at[(number - first) % 2 == 0] + 1
+    found = np.searchsorted(places, escaped)
+    found = found[found < len(places)]
+    hits = found[np.isin(places[found], escaped) & (marks[found] == _QUOTE)]
+    kept = ~slashes
+    kept[hits] = False
+    return places[kept], marks[kept]

@@ -1,0 +1,66 @@
+"""What is remarkable in a trace: what was cut or left out, and which figures mean something else than with nsys."""
+
+import duckdb
+
+from ingest import remarks
+from ingest.torch.cutter import LOST_MOST, Cutter
+from ingest.torch.events import Events
+from ingest.torch.exact import Text
+from ingest.torch.source import Source
+from profiledb.words import counted
+
+_CUT = "The rest is missing in this report."
+_PHASES = {"ph B": "begin", "ph E": "end", "ph C": "counter", "ph b": "asynchronous", "ph e": "asynchronous"}
+
+
+def damage(db: duckdb.DuckDBPyConnection, source: Source, text: Text, cutter: Cutter, events: Events) -> None:
+    """Says how much of a damaged trace could be read."""
+    if cutter.lost > LOST_MOST:
+        _warn(db, f"The trace is damaged in more than {LOST_MOST:,} places. {_after(events)} {_CUT}")
+    elif source.damage or not cutter.closed:
+        _warn(db, f"The trace is {source.damage or 'cut off'}. {_after(events)} {_CUT}")
+    if spoiled := events.unreadable + (cutter.lost if cutter.closed else 0):
+        _warn(db, f"{_are(spoiled, 'event')} damaged and excluded.")
+    if text.repaired:
+        _warn(db, "The trace has bytes that are no UTF-8; names show a mark in their place.")
+
+
+def kinds(db: duckdb.DuckDBPyConnection) -> None:
+    """Says which events were left out, and what figures of a trace mean."""
+    counts = dict(db.execute("SELECT kind, sum(n)::BIGINT FROM trace_other GROUP BY kind").fetchall())
+    for phase, title in _PHASES.items():
+        if count := counts.get(phase):
+            _info(db, f"{_are(count, f'{title} event')} not read (ph {phase[3:]}).")
+    if count := counts.get("gpu_user_annotation"):
+        text = f"{_are(count, 'GPU annotation')} not read: the ranges on the host say what they ran."
+        _info(db, text)
+    (whole_us,) = db.execute("SELECT whole_us FROM session").fetchone() or (None,)
+    if whole_us:
+        _info(db, "Times in this trace are whole microseconds: short kernels and calls last 0 or 1 µs.")
+    if counts.keys() & {"kernel", "operator"}:
+        text = "CPU times include the PyTorch profiler's own work, more of it with stacks and shapes."
+        _info(db, f"{text} Compare them with another trace, not with a report of Nsight Systems.")
+    _unlaunched(db)
+
+
+def _unlaunched(db: duckdb.DuckDBPyConnection) -> None:
+    kernels, without = db.execute("SELECT count(*), count(*) FILTER (call_id IS NULL) FROM kernel").fetchone() or (0, 0)
+    if without:
+        text = f"The trace has no launch of {without:,} of {counted(kernels, 'kernel')}: no range counts them."
+        _info(db, text)
+
+
+def _after(events: Events) -> str:
+    return f"{counted(events.count, 'event')} could be read."
+
+
+def _are(count: int, noun: str) -> str:
+    return f"{counted(count, noun)} {'is' if count == 1 else 'are'}"
+
+
+def _warn(db: duckdb.DuckDBPyConnection, text: str) -> None:
+    remarks.note(db, "warning", text)
+
+
+def _info(db: duckdb.DuckDBPyConnection, text: str) -> None:
+    remarks.note(db, "info", text)

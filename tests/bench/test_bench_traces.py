@@ -1,0 +1,30 @@
+"""Large traces of the benchmarks repeat a real one: each copy later, with ids of its own."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from bench.traces import repeat
+from tests.support import traces
+
+SOURCE = Path(__file__).parents[1] / "data/torch/training.pt.trace.json.gz"
+
+
+def test_copies_follow_each_other_and_share_no_ids(tmp_path: Path) -> None:
+    once = traces.read(SOURCE)
+    copies = repeat(SOURCE, tmp_path / "twice.json", 5_000_000)
+    twice = traces.read(tmp_path / "twice.json")
+    assert copies == 2
+    assert {key: value for key, value in twice.items() if key != "traceEvents"} == {
+        key: value for key, value in once.items() if key != "traceEvents"
+    }
+    events, half = twice["traceEvents"], len(once["traceEvents"])
+    assert events[:half] == once["traceEvents"]
+    assert len(events) == 2 * half
+    correlations = Counter(event["args"]["correlation"] for event in traces.of_kind(twice, "kernel"))
+    assert max(correlations.values()) == 1
+    first, second = events[:half], events[half:]
+    timed = [event for event in first if event.get("ph") == "X"]
+    end = max(event["ts"] + event["dur"] for event in timed)
+    assert min(event["ts"] for event in second if event.get("ph") == "X") > end
+    assert json.dumps(Counter(e["name"] for e in first)) == json.dumps(Counter(e["name"] for e in second))

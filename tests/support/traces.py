@@ -1,0 +1,58 @@
+"""What a trace holds, told by Python's own json and nothing of ours, to compare reports with. Times are in ns."""
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+KINDS = {
+    "cpu_op": "operator", "operator": "operator", "user_annotation": "annotation", "kernel": "kernel",
+    "gpu_memcpy": "memcpy", "memcpy": "memcpy", "gpu_memset": "memset", "memset": "memset", "cuda_runtime": "call",
+    "runtime": "call", "cuda_driver": "call", "python_function": "python", "cuda_sync": "sync",
+}  # fmt: skip
+"""Kinds of complete events by their categories, in small letters."""
+Event = dict[str, Any]
+
+
+def read(path: Path) -> Event:
+    """A trace with every decimal number as a Decimal."""
+    raw = path.read_bytes()
+    text = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
+    return dict(json.loads(text, parse_float=Decimal))
+
+
+def ns(value: Any) -> int:
+    """Microseconds of a trace in ns."""
+    return int(Decimal(value) * 1000)
+
+
+def of_kind(trace: Event, *kinds: str) -> Iterator[Event]:
+    """Complete events of some kinds, in the order of the trace."""
+    for event in trace["traceEvents"]:
+        if event.get("ph") == "X" and KINDS.get(str(event.get("cat")).lower()) in kinds:
+            yield event
+
+
+def begin(trace: Event) -> int:
+    """The zero of the report's clock: the earliest begin of what is traced, or of the trace's own frame."""
+    timed = (*KINDS, "trace")
+    times = [ns(e["ts"]) for e in trace["traceEvents"] if e.get("ph") == "X" and str(e.get("cat")).lower() in timed]
+    return min(times)
+
+
+def spans(trace: Event, *kinds: str) -> Counter[tuple[str, int, int]]:
+    """Name, begin and end of the events of some kinds."""
+    zero = begin(trace)
+    return Counter((e["name"], ns(e["ts"]) - zero, ns(e["ts"]) - zero + ns(e["dur"])) for e in of_kind(trace, *kinds))
+
+
+def launched_by(trace: Event, pid: object = None) -> dict[int, Event]:
+    """The first call of each correlation id, of a process where one is given."""
+    calls: dict[int, Event] = {}
+    for event in of_kind(trace, "call"):
+        if pid in (None, event["pid"]):
+            calls.setdefault(event["args"].get("correlation"), event)
+    return calls
