@@ -20,7 +20,7 @@
 -- advice: Loops whose iterations differ: `schedule(dynamic)` or `schedule(guided)`, with chunks of some microseconds; for nested loops `collapse(2)`.
 -- advice: Work that one thread makes for others: `taskloop` or more and smaller tasks.
 -- advice: More threads than free cores come late by themselves: set `OMP_NUM_THREADS` to the cores of the process, and `OMP_PROC_BIND=close`.
--- source: POP Center of Excellence (load balance: mean over longest work, below 80 % is poor); 10 % of the time is ours
+-- source: POP methodology (load balance: mean over longest work, below 80 % is poor); 10 % of the time is ours
 WITH shared AS MATERIALIZED (
     SELECT one.*, coalesce(pattern, string.value) AS place
     FROM selected_openmp_shared AS one
