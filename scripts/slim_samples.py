@@ -5,7 +5,8 @@
 - ``.ncu-rep``: without values by code address, of which a launch has thousands and which mean nothing without the code
   (``--import-sass no``), and without what draws the chart of the tensor rooflines, half a MB a launch. Every metric
   with its value, all other lists, sections, rules, details and NVTX ranges stay, byte for byte.
-- ``.sqlite``: the same rows in smaller pages: some thirty tables of a few rows take a page each.
+- ``.sqlite``: the same rows in smaller pages: some thirty tables of a few rows take a page each. Definitions of GPU
+  metrics are left out.
 
 A file that was written so already stays as it is. Captures of one's own need none of this.
 """
@@ -24,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 from ingest.ncu import container  # noqa: E402 (the root has to be on the path first)
 from ingest.ncu.names import is_instanced  # noqa: E402
 
+ENVIRONMENT, METRICS = "TARGET_INFO_SYSTEM_ENV", "GpuMetricsConfig"
 PAGE_BYTES = 1024
 FIRST_ADDRESS = 1 << 32
 """Other keys of lists that no page shows count from 0; code lies above, where the driver puts it."""
@@ -124,8 +126,15 @@ def slim_section(section: bytes) -> bytes:
 
 
 def repack(export: Path) -> None:
-    """Writes an export of nsys again in small pages; SQLite keeps the rows and their order."""
+    """Writes an export of nsys again in small pages; SQLite keeps the rows and their order.
+
+    The definitions of all GPU metrics of all GPUs, 389 kB of text that nsys writes where it sampled some, are left out.
+    """
     with closing(sqlite3.connect(export)) as database:
+        known = database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (ENVIRONMENT,)).fetchone()
+        if known and database.execute(f"DELETE FROM {ENVIRONMENT} WHERE name = ?", (METRICS,)).rowcount:
+            database.commit()
+            database.execute("VACUUM")
         if database.execute("PRAGMA page_size").fetchone() != (PAGE_BYTES,):
             database.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             database.execute("VACUUM")

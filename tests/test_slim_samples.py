@@ -84,3 +84,16 @@ def test_exports_keep_their_rows(tmp_path: Path) -> None:
     assert export.stat().st_size < size
     with closing(sqlite3.connect(export)) as database:
         assert list(database.iterdump()) == before
+
+
+def test_definitions_of_gpu_metrics_are_left_out(tmp_path: Path) -> None:
+    export = tmp_path / "export.sqlite"
+    with closing(sqlite3.connect(export)) as database:
+        database.execute("CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT)")
+        rows = [("GpuMetricsConfig", "x" * 50_000), ("GpuInfo", "one")]
+        database.executemany("INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (?, ?)", rows)
+        database.commit()
+    slim_samples.main([str(export)])
+    assert export.stat().st_size < 10_000
+    with closing(sqlite3.connect(export)) as database:
+        assert database.execute("SELECT * FROM TARGET_INFO_SYSTEM_ENV").fetchall() == rows[1:]

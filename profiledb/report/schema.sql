@@ -261,7 +261,7 @@ CREATE TABLE openacc_event (
     kernel_name_id BIGINT              -- string: kernel, launches only
 );
 
--- OpenMP events of the host, as the runtime reports them; what it did not close, nsys ends with the session at times
+-- OpenMP events of the host, as the runtime reports them; nsys ends some of those that were not closed
 CREATE TABLE openmp_event (
     event_id BIGINT,                   -- running number: kind after kind by name, each as exported
     kind VARCHAR,                      -- table of the export: parallel, task, sync_region, mutex_wait, workshare ...

@@ -15,8 +15,8 @@
 -- column: region | name | | NVTX range around the regions that lose most, else their name
 -- column: imbalance | ratio | .2f | there: work of the thread that worked longest over the mean
 -- column: lock_pct | % | .1f | waiting for locks as a share of the work of all threads
--- says: OpenMP threads wait for each other {value} of the time of their {regions} regions ({lost_ns}), most in {region}: the longest works {imbalance} times as long as the mean.
--- clear: OpenMP threads lose {value} of the time of their {regions} regions to uneven work.
+-- says: OpenMP threads wait for each other {value} of the time of their {regions} {regions|region|regions} ({lost_ns}), most in {region}: the longest works {imbalance} times as long as the mean.
+-- clear: OpenMP threads lose {value} of the time of their {regions} {regions|region|regions} to uneven work.
 -- advice: Loops whose iterations differ: `schedule(dynamic)` or `schedule(guided)`, with chunks of some microseconds; for nested loops `collapse(2)`.
 -- advice: Work that one thread makes for others: `taskloop` or more and smaller tasks.
 -- advice: More threads than free cores come late by themselves: set `OMP_NUM_THREADS` to the cores of the process, and `OMP_PROC_BIND=close`.
