@@ -43,7 +43,7 @@ SELECT NULL::INTEGER AS device, NULL::BIGINT AS pid, NULL::BIGINT AS stream, glo
     end_ns, coalesce(4 * name_id + 1, 3) AS name, event_id AS ref
 FROM openacc_event;
 
--- On the thread of a region nothing lasts longer than it: what nsys never saw end it draws up to the session's end.
+-- On the thread of a parallel region nothing lasts longer than it: what nsys never saw end, it draws to the session's.
 CREATE OR REPLACE VIEW raw_openmp AS
 SELECT NULL::INTEGER AS device, NULL::BIGINT AS pid, NULL::BIGINT AS stream, one.global_tid AS tid, 0 AS depth,
     one.start_ns, greatest(one.start_ns, coalesce(least(one.end_ns, region.end_ns), one.end_ns)) AS end_ns,

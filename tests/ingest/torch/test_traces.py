@@ -1,7 +1,7 @@
 """Real traces, as reports, against what Python's own json says of them: to the ns, event for event.
 
 training.pt.trace.json.gz is a cut of a capture of the sample transformer (PyTorch 2.11, H200): two training steps with
-shapes, memory and modules, without arrows of launches and built-in functions.
+shapes, memory and modules, without arrows of launches and the Python functions of libraries.
 """
 
 from collections import Counter, defaultdict
