@@ -136,8 +136,12 @@ class Worker:
                     jobs = [left for left in jobs if left is not job]
         return jobs
 
-    def _take(self, job: Job, known: Job | None) -> int:
-        """Converts one file; whatever happens, it is that file's own."""
+    def _take(self, job: Job, known: Job | None, beside_as: str = "") -> int:
+        """Converts one file; whatever happens, it is that file's own.
+
+        One that lies beside a report, and turns out to be none itself, is remembered by ``beside_as``: by that it is
+        known at the next look, which would take it up for ever.
+        """
         if self.runner.stopped.is_set():
             return 0
         try:
@@ -145,6 +149,8 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - one file must not stop the others
             traceback.print_exc()
             outcome = deferral.of_error(job, error)
+        if beside_as and not outcome.report_id:
+            outcome = replace(outcome, fingerprint=beside_as)
         with self._lock:
             return self._record(outcome)
 
@@ -165,7 +171,7 @@ class Worker:
             for job, request, outcome in zip(fresh, requests, outcomes, strict=False):
                 if outcome["state"] == "report":
                     plain = replace(job, fingerprint=fingerprints.of(Path(job.path)) or "", tools=tools_at_hand())
-                    taken += self._take(plain, jobs.get(job.path))
+                    taken += self._take(plain, jobs.get(job.path), job.fingerprint)
                 else:
                     taken += self._lay(shelf, job, request.work, outcome)
         return taken

@@ -59,13 +59,15 @@ def _compare(current: Manifest) -> None:
     if not others:
         return
     labels = titles(others)
+    # A field that was used is replaced by another one: the browser would send its value again with the next page.
+    used = st.session_state.get(_WITH, 0)
     with st.popover("Compare with", icon=":material/compare_arrows:", key="top-compare"):
         chosen = st.selectbox(
-            "Compare this report with", list(others), index=None, key=f"{_WITH}-{current.id}", width=520,
+            "Compare this report with", list(others), index=None, key=f"{_WITH}-{current.id}-{used}", width=520,
             format_func=labels.__getitem__, placeholder="Type a part of a name, GPU or date",
         )  # fmt: skip
     if chosen:
-        del st.session_state[f"{_WITH}-{current.id}"]
+        st.session_state[_WITH] = used + 1
         navigate.to(COMPARE, settled.link(current.id) | {compared.OTHER: chosen})
 
 

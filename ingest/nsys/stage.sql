@@ -37,7 +37,7 @@ JOIN name_key ON demangled_id = coalesce("demangledName", -1) AND short_id = coa
 
 DROP TABLE temp.staged_memop;
 CREATE TEMP VIEW staged_memop AS
-SELECT row_id AS memop_id, 'memcpy' AS kind, '[CUDA memcpy ' || coalesce(e.label, 'Unknown') || ']' AS operation,
+SELECT row_id AS memop_id, 'memcpy' AS kind, '[CUDA memcpy ' || e.label || ']' AS operation,
     start AS start_ns, "end" AS end_ns, "deviceId" AS device_id, "contextId" AS context_id,
     "greenContextId" AS green_context_id, "streamId" AS stream_id, "correlationId" AS correlation_id,
     "globalPid" AS global_pid, bytes, "copyKind" AS copy_kind, "srcKind" AS src_kind, "dstKind" AS dst_kind,

@@ -90,6 +90,11 @@ def test_training_against_inference_in_two_clicks(visitor: Page, address: str, l
     at_rest(page, "Two reports")
     expect(page).to_have_url(re.compile(f"other={library.find(house.INFERENCE).id}"))
     expect(page.get_by_text(re.compile("B is (faster|slower)")).first).to_be_visible()
+    page.get_by_role("link", name="Summary", exact=True).click()  # what was chosen is not chosen again
+    at_rest(page, "Summary")
+    page.get_by_role("button", name="Compare with").click()
+    expect(page.get_by_role("combobox", name="Compare this report with")).to_have_value("")
+    expect(page).to_have_url(re.compile("/overview"))
 
 
 def test_a_link_shows_what_its_sender_saw(page: Page, address: str) -> None:

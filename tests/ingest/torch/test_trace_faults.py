@@ -32,7 +32,15 @@ def test_cut_and_flipped_traces(ingest: Ingest, inbox: Path, empty_library: Libr
     jobs = empty_library.catalog.jobs()
     assert {job.state for job in jobs} <= {"ready", "failed", "duplicate"}
     failed = {job.message for job in jobs if job.state == "failed"}
-    known = ("not a known report format", "no list of events", "no events", "none that begins", "cut off", "is empty")
+    known = (
+        "not a known report format",
+        "no list of events",
+        "no events",
+        "none that begins",
+        "cut off",
+        "is empty",
+        "is not JSON",
+    )
     assert [message for message in failed if not any(one in message for one in known)] == []
     ready = [job for job in jobs if job.state == "ready"]
     assert len(ready) > 20
@@ -43,6 +51,19 @@ def test_cut_and_flipped_traces(ingest: Ingest, inbox: Path, empty_library: Libr
                 told = cursor.execute("SELECT text FROM diagnostic WHERE severity = 'warning'").fetchall()
             assert any("The rest is missing" in note for (note,) in told), job.name
     assert done.cpu_s < 60 * CPU_S
+
+
+def test_two_that_are_no_reports_beside_each_other_are_looked_at_once(
+    ingest: Ingest, inbox: Path, empty_library: Library
+) -> None:
+    (inbox / "a.json").write_text('{"traceEvents": []}')
+    (inbox / "a.json.gz").write_bytes(gzip.compress(WHOLE.encode())[:200])
+    for _ in range(2):
+        ingest(inbox, empty_library.folder)
+        assert {job.state for job in empty_library.catalog.jobs()} <= {"failed", "ready"}
+    (inbox / "a.json").write_text(WHOLE)
+    ingest(inbox, empty_library.folder)
+    assert job_of(empty_library, inbox / "a.json").state == "ready"
 
 
 def odd(cat: str, name: str, rest: str) -> str:

@@ -54,6 +54,13 @@ def test_copies_reach_a_share_of_what_limits_them(library: Library, publish: Pub
     assert [row["contradiction"] for row in rows] == [None] * 3
 
 
+def test_a_copy_of_an_unknown_kind_counts(library: Library, publish: Publish) -> None:
+    copies = [copy(0, 0, 1_000, 500, (0, 2)), copy(1, 2_000, 5_000, 700, (0, 2), copy_kind=99, operation=None)]
+    rows = run(library, publish(lambda db: fill(db, gpu=[gpu()], memop=copies)), "copies")
+    found = {row["direction"]: row["bytes"] for row in rows}
+    assert found == {"Host-to-Device": 500, "Unknown": 700}
+
+
 def test_a_copy_faster_than_its_link_is_a_contradiction(library: Library, publish: Publish) -> None:
     copies = [copy(0, 0, 1_000, 630_150_000, (0, 2))]  # 630.15 TB/s over a link of 512 Gbit/s · 128 / 130
     (row,) = run(library, publish(lambda db: fill(db, gpu=[gpu()], memop=copies)), "copies")

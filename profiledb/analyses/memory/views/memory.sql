@@ -50,7 +50,8 @@ SELECT memop.*, regexp_replace(operation, '^\[CUDA (?:memcpy )?(.*)\]$', '\1') A
     CASE limited_by WHEN 'host link' THEN link WHEN 'memory' THEN memory_bandwidth_bytes_per_s END AS peak_bytes_per_s,
     bytes * CASE WHEN limited_by = 'memory' AND kind = 'memcpy' THEN 2 ELSE 1 END AS traffic_bytes
 FROM (
-    SELECT *, CASE WHEN kind = 'memset' THEN CASE WHEN dst_kind IN (2, 3, 5) THEN 'memory' END
+    SELECT * REPLACE (coalesce(operation, '[CUDA memcpy Unknown]') AS operation),
+        CASE WHEN kind = 'memset' THEN CASE WHEN dst_kind IN (2, 3, 5) THEN 'memory' END
         WHEN copy_kind IN (1, 2, 3, 4, 11, 12) THEN 'host link'
         WHEN copy_kind IN (5, 6, 7, 8)
             AND (src_device_id IS NOT DISTINCT FROM dst_device_id) THEN 'memory' END AS limited_by
@@ -60,8 +61,7 @@ LEFT JOIN (
     SELECT gpu_id, nullif(memory_bandwidth_bytes_per_s, 0) AS memory_bandwidth_bytes_per_s,
         host_link_bytes_per_s(gpu.name, chip, cpu) AS link
     FROM gpu CROSS JOIN report
-) ON gpu_id = device_id
-WHERE operation IS NOT NULL;
+) ON gpu_id = device_id;
 
 -- Copies and memory sets of the selection added up, a row an operation: `kind` tells copies (memcpy) from memsets.
 CREATE OR REPLACE VIEW selected_copy_sum AS
