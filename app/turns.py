@@ -1,7 +1,7 @@
 """Pages take turns: of the scripts of all sessions one at a time runs, in the order in which they began.
 
 Python runs one thread at a time anyway. Where many share it, each page waits for all others, and each takes twice the
-processor's time: fifty sessions got 5.5 views a second, and 7.4 one after the other (``make bench``, load).
+processor's time: fifty sessions got 4.6 views a second, and 7.1 one after the other (``make bench``, load).
 """
 
 import threading
