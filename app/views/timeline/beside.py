@@ -8,7 +8,6 @@ from app import session
 from app.selection import links
 from app.ui import format as fmt
 from profiledb.report.catalog import TIMELINE, Manifest
-from profiledb.words import counted
 
 _KEY = "timeline-with"
 
@@ -34,7 +33,7 @@ def _field(known: Mapping[str, Manifest], chosen: list[str]) -> None:
 
 
 def _title(number: int) -> str:
-    return f"{counted(number, 'report')} below" if number else "Put a report below"
+    return f"{fmt.counted(number, 'report')} below" if number else "Put a report below"
 
 
 def _write() -> None:
