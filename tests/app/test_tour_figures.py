@@ -122,7 +122,7 @@ def kernels(library: Library) -> list[str]:
     return [*(words.percent(by_range[name]["pct_of_roof"]) for name in names), f"{times:.1f}"]
 
 
-@pytest.mark.sweep(parts=5, of="more of pages")
+@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize(
     "figures", [dataloader_starved, streams_serial, launches_tiny, idle_host_bound, transformer_inference]
 )
@@ -130,7 +130,7 @@ def test_figures_of_nsys(nsys_samples: Library, figures: Callable[[Library], lis
     assert FIGURE.findall(text(figures.__name__)) == figures(nsys_samples)
 
 
-@pytest.mark.sweep(parts=5, of="more of pages")
+@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize("figures", [attention, kernels])
 def test_figures_of_ncu(every_report: Library, figures: Callable[[Library], list[str]]) -> None:
     assert FIGURE.findall(text(figures.__name__)) == figures(every_report)

@@ -78,7 +78,6 @@ def expect_overview(page: Page, report: Manifest, after_library: bool = False) -
     expect(page.get_by_test_id("stMain")).to_contain_text(report.name)
 
 
-@pytest.mark.sweep(parts=2, of="module")
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_open_shows_the_report_of_its_row_on_a_busy_machine(
@@ -96,7 +95,6 @@ def test_open_shows_the_report_of_its_row_on_a_busy_machine(
         expect_overview(page, wanted, after_library=True)
 
 
-@pytest.mark.sweep(parts=2, of="module")
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_library_goes_on_where_the_report_of_the_picker_is_deleted(
