@@ -138,9 +138,10 @@ def test_a_link_to_no_report_says_so_and_leaves_the_menu(
     expect(menu.get_by_role("link", name="Kernels", exact=True)).to_be_visible()
 
 
-def test_back_and_forward_show_what_was_there(visitor: Page, address: str, library: Library) -> None:
-    page, first, second = visitor, library.find(house.TRAINING), library.find(house.STARVED)
-    house.show(page, address, f"/overview?report={first.id}")
+def test_back_and_forward_show_what_was_there(page: Page, address: str, library: Library) -> None:
+    """In a document of its own: in one that others had open the steps are theirs, too."""
+    first, second = library.find(house.TRAINING), library.find(house.STARVED)
+    page.goto(f"{address}/overview?report={first.id}")
     expect_overview(page, first)
     choose(page, second)
     expect_overview(page, second)

@@ -2,7 +2,8 @@
 
 -- Whether it ran under WSL2, whose drivers often do not report what runs on a GPU.
 CREATE OR REPLACE VIEW machine AS
-SELECT EXISTS (FROM system_info WHERE name = 'SoftwareReleaseVersion' AND value ILIKE '%microsoft%') AS wsl;
+SELECT count(*) > 0 AS wsl FROM system_info
+WHERE name = 'SoftwareReleaseVersion' AND value ILIKE '%microsoft%';
 
 -- Whether it uses PyTorch: by its kernels and those that its compiler makes, by its operators as ranges, by the names of
 -- its threads, and by its libraries in call chains.
