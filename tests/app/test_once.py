@@ -55,7 +55,11 @@ def test_those_that_were_asked_for_last_stay() -> None:
     made: list[str] = []
 
     def work(key: str) -> Callable[[], int]:
-        return lambda: made.append(key) or len(made)  # type: ignore[func-returns-value]
+        def make() -> int:
+            made.append(key)
+            return len(made)
+
+        return make
 
     for key in "abacaba":
         once.get(key, work(key))
