@@ -67,7 +67,8 @@ def test_advice_goes_by_the_cause() -> None:
 def test_nobody_is_told_of_pytorch_who_does_not_use_it() -> None:
     """Every rule has advice all the same."""
     for rule in rulebook.load().values():
-        for cause in sorted(rule.causes) or [None]:
+        causes: list[str | None] = [*sorted(rule.causes)] or [None]
+        for cause in causes:
             advice = rule.advised(cause, torch=False)
             assert advice, (rule.name, cause)
             assert not re.search(r"(?i)torch|DataLoader|pin_memory|FSDP|\.item\(\)|\.to\(", " ".join(advice)), rule.name
