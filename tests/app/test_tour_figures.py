@@ -139,7 +139,7 @@ def test_figures_of_ncu(every_report: Library, figures: Callable[[Library], list
     assert FIGURE.findall(text(figures.__name__)) == figures(every_report)
 
 
-@pytest.mark.sweep(parts=5, of="more of pages")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_figures_of_torch(torch_samples: Library) -> None:
     both = (TRAINING, NSYS[TRAINING])
     kernels_, of_matmul = (
