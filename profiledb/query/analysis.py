@@ -64,7 +64,7 @@ def _rows(library: Library, asked: Request) -> "pa.Table":
 
 def check(library: Library, asked: Request) -> None:
     """Raises NotCapturedError where the report lacks what a request needs; cheap, unlike the answer."""
-    with library.cursor(asked.report_id) as cursor:
+    with library.cursor(asked.report_id, views=views.needed(needs.INCLUDES)) as cursor:
         needs.check(cursor, asked.analysis, alone=asked.partner is None)
 
 
@@ -73,7 +73,7 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
     """A cursor on which a request can run, the SQL that answers it, and the values that this takes; raises as run."""
     analysis = asked.analysis
     partner = _compute(library, asked.partner) if asked.partner else None
-    with library.cursor(asked.report_id, partner, views.needed(asked.includes)) as cursor:
+    with library.cursor(asked.report_id, partner, views.needed((*needs.INCLUDES, *asked.includes))) as cursor:
         needs.check(cursor, analysis, alone=partner is None)
         apply.apply(cursor, asked.selection)
         if analysis.by_phases:

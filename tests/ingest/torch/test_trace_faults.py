@@ -11,6 +11,7 @@ import pytest
 from profiledb.report.library import Library
 from tests.conftest import Ingest
 from tests.ingest.torch.test_trace_load import EVENTS, event, text
+from tests.support import sweep
 from tests.support.bounded import CPU_S, converted, notes
 from tests.support.dropped import job_of, made
 
@@ -18,10 +19,11 @@ WHOLE = text(EVENTS)
 
 
 def test_cut_and_flipped_traces(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """Each becomes a report with a note, or is refused with a reason; none of them crashes or hangs."""
-    chance = random.Random(20)
+    """Each becomes a report with a note, or is refused with a reason; none of them crashes or hangs. A sweep."""
+    numbers = sweep.part(range(20), parts=5)
     raw, packed = WHOLE.encode(), gzip.compress(WHOLE.encode())
-    for n in range(20):
+    for n in numbers:
+        chance = random.Random(n)
         (inbox / f"cut{n}.json").write_bytes(raw[: chance.randrange(len(raw))])
         (inbox / f"cut{n}.json.gz").write_bytes(packed[: chance.randrange(20, len(packed))])
         flipped = bytearray(raw if n % 2 else packed)
@@ -43,7 +45,7 @@ def test_cut_and_flipped_traces(ingest: Ingest, inbox: Path, empty_library: Libr
     )
     assert [message for message in failed if not any(one in message for one in known)] == []
     ready = [job for job in jobs if job.state == "ready"]
-    assert len(ready) > 20
+    assert len(ready) > len(numbers)
     for job in ready:
         assert job.report_id
         if job.name.startswith("cut"):

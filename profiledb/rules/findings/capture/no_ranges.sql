@@ -13,7 +13,7 @@
 -- column: ranges | count | | NVTX ranges of the report
 -- says: {value} of {operations} GPU {operations|operation was|operations were} launched in an NVTX range: which part of the program launched the others is unknown.
 -- clear: {value} of the GPU operations were launched in an NVTX range.
--- advice: PyTorch: `with torch.cuda.nvtx.range(f"step_{i}"):` around steps, `forward`, `backward`, `optimizer` inside; or `torch.autograd.profiler.emit_nvtx()`.
+-- advice: [PyTorch] PyTorch: `with torch.cuda.nvtx.range(f"step_{i}"):` around steps, `forward`, `backward`, `optimizer` inside; or `torch.autograd.profiler.emit_nvtx()`.
 -- advice: C++: `nvtx3::scoped_range r{"step"};`. Capture with `nsys profile --trace=cuda,nvtx`.
 -- source: NVTX documentation; 10 % is ours
 WITH operation AS (
