@@ -9,10 +9,10 @@
 -- param: limit =  at most this many rows
 -- column: line | text | | file, line and function, as the trace has them; empty where no function of the program is known
 -- column: calls | count | | operators that the line called, of those that lie in no other
--- column: device_ns = Device | ns | | GPU time of the forward and the backward pass
+-- column: device_ns = GPU time | ns | | GPU time of the forward and the backward pass
 -- column: share_pct | % | .2f | share of the GPU time of all operators
--- column: forward_device_ns = Device forward | ns | | GPU time of what these operators launched
--- column: backward_device_ns = Device backward | ns | | GPU time of what their backward operators launched
+-- column: forward_device_ns = GPU forward | ns | | GPU time of what these operators launched
+-- column: backward_device_ns = GPU backward | ns | | GPU time of what their backward operators launched
 -- column: host_ns = CPU forward | ns | | CPU time of these operators, from start to end
 -- column: backward_host_ns = CPU backward | ns | | CPU time of their backward operators
 -- column: operators | text | | the operators with the most time
@@ -49,7 +49,8 @@ WITH RECURSIVE top AS MATERIALIZED (
     FROM place JOIN selected_operator USING (range_id) LEFT JOIN called ON called.range_id = called_id
     JOIN range_name USING (name_id)
 ), by_name AS (
-    SELECT line, text, sum(device_ns) AS device_ns, sum(host_ns) AS host_ns FROM timed WHERE NOT is_backward GROUP BY ALL
+    SELECT line, text, sum(device_ns) AS device_ns, sum(host_ns) AS host_ns FROM timed WHERE NOT is_backward
+    GROUP BY line, text
 ), named AS (
     SELECT line, string_agg(text, ', ' ORDER BY device_ns DESC, host_ns DESC, text) AS operators FROM (
         FROM by_name QUALIFY row_number() OVER (PARTITION BY line ORDER BY device_ns DESC, host_ns DESC, text) <= 3
@@ -62,7 +63,8 @@ WITH RECURSIVE top AS MATERIALIZED (
         sum(host_ns) FILTER (is_kept AND is_backward) AS backward_host_ns, sum(sum(device_ns)) OVER () AS all_ns
     FROM timed GROUP BY line
 )
-SELECT left(total.line, 400) AS line, calls, device_ns::BIGINT AS device_ns, 100.0 * device_ns / nullif(all_ns, 0) AS share_pct,
+SELECT left(total.line, 400) AS line, calls, device_ns::BIGINT AS device_ns,
+    100.0 * device_ns / nullif(all_ns, 0) AS share_pct,
     coalesce(forward_device_ns, 0)::BIGINT AS forward_device_ns,
     coalesce(backward_device_ns, 0)::BIGINT AS backward_device_ns, coalesce(host_ns, 0)::BIGINT AS host_ns,
     coalesce(backward_host_ns, 0)::BIGINT AS backward_host_ns, operators

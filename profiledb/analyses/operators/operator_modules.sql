@@ -12,11 +12,11 @@
 -- column: name = Module | text | | class, and number among those of the class
 -- column: level | count | | modules around it
 -- column: calls | count | | forward calls that began in the selection
--- column: device_ns = Device | ns | | GPU time of the forward and the backward pass
+-- column: device_ns = GPU time | ns | | GPU time of the forward and the backward pass
 -- column: share_pct | % | .2f | share of all GPU time of the selection
--- column: device_self_ns = Device self | ns | | the same, without that of the modules inside
--- column: forward_device_ns = Device forward | ns | | GPU time of the forward pass
--- column: backward_device_ns = Device backward | ns | | GPU time of the backward pass
+-- column: device_self_ns = GPU self | ns | | the same, without that of the modules inside
+-- column: forward_device_ns = GPU forward | ns | | GPU time of the forward pass
+-- column: backward_device_ns = GPU backward | ns | | GPU time of the backward pass
 -- column: forward_host_ns = CPU forward | ns | | CPU time of its forward calls, from start to end
 -- column: backward_host_ns = CPU backward | ns | | CPU time of the backward operators of its forward ones
 -- column: flops = FLOPs | FLOP | .0f | floating-point operations of both passes, of the trace or of the model
@@ -51,16 +51,17 @@ WITH RECURSIVE place AS (
     SELECT * FROM (SELECT *, max(post) OVER (ORDER BY pre ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
         FROM link) WHERE reached IS NULL OR pre > reached
 ), part AS (
-    SELECT CASE WHEN is_backward THEN forward_module ELSE module END AS module, 0 AS calls,
+    SELECT CASE WHEN is_backward THEN forward_module ELSE module END AS module,
         CASE WHEN NOT is_backward THEN ns END AS forward_device, CASE WHEN is_backward THEN ns END AS backward_device,
-        NULL AS forward_host, NULL AS backward_host, flops
+        NULL AS backward_host, flops
     FROM (
         SELECT point.*, spot.module, forward_module,
-            linked.pre IS NOT NULL AND linked.around IS NOT DISTINCT FROM spot.module AS is_backward
-        FROM point JOIN spot USING (pre) LEFT JOIN linked USING (pre)
+            linked.pre IS NOT NULL AS is_backward
+        FROM point JOIN spot ON spot.pre = point.pre
+        LEFT JOIN linked ON linked.pre = point.pre AND linked.around IS NOT DISTINCT FROM spot.module
     )
     UNION ALL
-    SELECT forward_module, 0, NULL, NULL, NULL, end_ns - start_ns, NULL
+    SELECT forward_module, NULL, NULL, end_ns - start_ns, NULL
     FROM outer_link SEMI JOIN selected_range USING (range_id)
 ), own AS MATERIALIZED (
     SELECT module, sum(forward_device) AS forward_device, sum(backward_device) AS backward_device,
@@ -70,9 +71,12 @@ WITH RECURSIVE place AS (
     SELECT module, count(*) AS calls, sum(end_ns - start_ns) AS forward_host
     FROM spot SEMI JOIN module_call USING (range_id) SEMI JOIN selected_range USING (range_id) GROUP BY module
 ), known AS (
-    SELECT module, string_split(module, '/') AS steps FROM (SELECT module FROM own UNION SELECT module FROM called)
+    SELECT module AS inner_module, string_split(module, '/') AS steps
+    FROM (SELECT module FROM own UNION SELECT module FROM called)
+), numbered AS (
+    SELECT inner_module, steps, unnest(generate_series(1, len(steps))) AS deep FROM known
 ), held AS (
-    SELECT array_to_string(steps[:unnest(range(1, len(steps) + 1))], '/') AS module, module AS inner_module FROM known
+    SELECT array_to_string(list_slice(steps, 1, deep), '/') AS module, inner_module FROM numbered
 ), total AS (
     SELECT held.module, coalesce(sum(forward_device), 0) AS forward_device,
         coalesce(sum(backward_device), 0) AS backward_device, coalesce(sum(backward_host), 0) AS backward_host,

@@ -11,16 +11,16 @@
 -- column: shape | text | | sizes of the inputs that are tensors, cut where they are many
 -- column: types | text | | types of the inputs that are tensors
 -- column: calls | count | | operators that began in the selection
--- column: device_self_ns = Device self | ns | | GPU time of what it launched itself: kernels, memcpy and memset
--- column: device_ns = Device total | ns | | GPU time of what it and all operators in it launched
--- column: share_pct | % | .2f | device self as a share of that of all operators
+-- column: device_self_ns = GPU self | ns | | GPU time of what it launched itself: kernels, memcpy and memset
+-- column: device_ns = GPU total | ns | | GPU time of what it and all operators in it launched
+-- column: share_pct | % | .2f | GPU self as a share of that of all operators
 -- column: host_self_ns = CPU self | ns | | CPU time without what lies in it: operators, annotations, CUDA calls, Python functions
 -- column: host_ns = CPU total | ns | | CPU time from start to end
 -- column: flops = FLOPs | FLOP | .0f | floating-point operations of all calls; an FMA counts as two
 -- column: flops_from = FLOPs from | text | | trace, or model: a formula of the shapes
--- column: flops_per_s = Achieved | FLOP/s | .0f | FLOPs over device total, of calls that have both
--- column: least_bytes | bytes | .0f | model: inputs and outputs, each moved once; the traffic can be more
--- column: least_bytes_per_s = Least traffic | bytes/s | .0f | least bytes over device total where there are FLOPs, else over device self
+-- column: flops_per_s = Achieved | FLOP/s | .0f | FLOPs over GPU total, of calls that have both
+-- column: least_bytes = Least bytes | bytes | .0f | model: inputs and outputs, each moved once; the traffic can be more
+-- column: least_bytes_per_s = Least traffic | bytes/s | .0f | least bytes over GPU total where there are FLOPs, else over GPU self
 -- column: dims | text | | sizes of all inputs, as the trace has them
 WITH kept AS (
     SELECT shape.*, text, sum(device_self_ns) OVER () AS all_ns

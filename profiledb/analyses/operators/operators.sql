@@ -1,7 +1,7 @@
 -- title: Operators
 -- One row per operator of a PyTorch trace, as torch.profiler's key_averages counts them: an operator that does nothing
 -- but call one of the same name is one with it, and bookkeeping of the profiler is left out. CPU times are those of
--- operators that began in the selection, device times those of selected operations. FLOPs are those that the trace has,
+-- operators that began in the selection, GPU times those of selected operations. FLOPs are those that the trace has,
 -- else those of a model of the shapes, and count only at the innermost operator that has any: aten::linear has none,
 -- the aten::addmm in it has.
 -- needs: operator
@@ -11,17 +11,17 @@
 -- param: limit =  at most this many rows
 -- column: operator | text | | name as the trace has it
 -- column: calls | count | | operators that began in the selection
--- column: device_self_ns = Device self | ns | | GPU time of what it launched itself: kernels, memcpy and memset
--- column: device_ns = Device total | ns | | GPU time of what it and all operators in it launched
--- column: share_pct | % | .2f | device self as a share of that of all operators
+-- column: device_self_ns = GPU self | ns | | GPU time of what it launched itself: kernels, memcpy and memset
+-- column: device_ns = GPU total | ns | | GPU time of what it and all operators in it launched
+-- column: share_pct | % | .2f | GPU self as a share of that of all operators
 -- column: host_self_ns = CPU self | ns | | CPU time without what lies in it: operators, annotations, CUDA calls, Python functions
 -- column: host_ns = CPU total | ns | | CPU time from start to end
 -- column: shapes | count | | different sizes and types of inputs
 -- column: flops = FLOPs | FLOP | .0f | floating-point operations; an FMA counts as two
 -- column: flops_from = FLOPs from | text | | trace, or model: a formula of the shapes
--- column: flops_per_s = Achieved | FLOP/s | .0f | FLOPs over device total, of calls that have both
--- column: least_bytes | bytes | .0f | model: inputs and outputs, each moved once; the traffic can be more
--- column: least_bytes_per_s = Least traffic | bytes/s | .0f | least bytes over device total where there are FLOPs, else over device self
+-- column: flops_per_s = Achieved | FLOP/s | .0f | FLOPs over GPU total, of calls that have both
+-- column: least_bytes = Least bytes | bytes | .0f | model: inputs and outputs, each moved once; the traffic can be more
+-- column: least_bytes_per_s = Least traffic | bytes/s | .0f | least bytes over GPU total where there are FLOPs, else over GPU self
 -- column: longest_start_ns | ns | | start of the call with the most device time, from the start of the capture
 -- column: longest_end_ns | ns | | its end on the CPU
 WITH total AS (

@@ -21,10 +21,11 @@ SELECT range_id, pre, post, start_ns, end_ns, global_tid, path_id FROM (
 ) WHERE reached IS NULL OR pre > reached;
 
 -- Which event a range inside of an operator belongs to that is none itself, such as a module: the next one around it.
-CREATE OR REPLACE VIEW operator_passed AS
+-- Annotations are events of the host alone: what ran on a GPU belongs to operators, also where one lies between.
+CREATE OR REPLACE MACRO operator_passed(annotations) AS TABLE
 WITH RECURSIVE passed AS MATERIALIZED (
     SELECT other.range_id, other.parent_id
-    FROM (FROM range ANTI JOIN operator_event USING (range_id)) AS other
+    FROM (FROM range ANTI JOIN (FROM operator_event WHERE annotations OR is_operator) USING (range_id)) AS other
     ASOF JOIN operator_outermost AS top ON other.pre > top.pre WHERE other.pre <= top.post
 ), climbed AS (
     SELECT range_id, parent_id AS around_id FROM passed
@@ -52,18 +53,18 @@ WITH RECURSIVE inside AS MATERIALIZED (
     WHERE climbed.end_ns > reached
 )
 SELECT start_ns, end_ns, coalesce(around_id, range_id) AS around_id
-FROM climbed LEFT JOIN operator_passed USING (range_id) WHERE end_ns <= reached;
+FROM climbed LEFT JOIN operator_passed(true) USING (range_id) WHERE end_ns <= reached;
 
 -- What lies directly in an event, and takes of its own time: events, CUDA calls and Python functions, each unless it
 -- lies in another one of these.
 CREATE OR REPLACE VIEW operator_child AS
 WITH child AS (
     SELECT range_id, coalesce(around_id, parent_id) AS around_id, start_ns, end_ns
-    FROM operator_event LEFT JOIN (SELECT range_id AS parent_id, around_id FROM operator_passed) USING (parent_id)
+    FROM operator_event LEFT JOIN (SELECT range_id AS parent_id, around_id FROM operator_passed(true)) USING (parent_id)
     UNION ALL
     SELECT NULL, coalesce(around_id, range.range_id), call.start_ns, call.end_ns
     FROM api_call AS call JOIN range ON range.pre = call.thread_range
-    LEFT JOIN operator_passed ON operator_passed.range_id = range.range_id
+    LEFT JOIN operator_passed(true) AS passed ON passed.range_id = range.range_id
     UNION ALL
     SELECT NULL, around_id, start_ns, end_ns FROM operator_python
 ), swept AS (
@@ -81,12 +82,14 @@ CREATE OR REPLACE VIEW operator_own AS
 WITH RECURSIVE child AS MATERIALIZED (FROM operator_child), held AS (
     SELECT around_id, sum(ns) AS ns, count(*) AS children FROM child GROUP BY around_id
 ), event AS MATERIALIZED (
-    SELECT event.*, host_ns - coalesce(held.ns, 0) AS self_ns, held.children
+    SELECT event.*, host_ns - coalesce(held.ns, 0) AS self_ns
     FROM operator_event AS event LEFT JOIN held ON held.around_id = event.range_id
+), lonely AS MATERIALIZED (  -- a join by name would come first otherwise, and be large
+    SELECT event.range_id, child.around_id, text, is_operator FROM child JOIN event USING (range_id)
+    JOIN held USING (around_id) WHERE held.children = 1
 ), same AS MATERIALIZED (
-    SELECT event.range_id, child.around_id
-    FROM event JOIN child USING (range_id) JOIN event AS around ON around.range_id = child.around_id
-    WHERE around.children = 1 AND around.text = event.text AND around.is_operator = event.is_operator
+    SELECT lonely.range_id, around_id FROM lonely JOIN event AS around
+        ON around.range_id = around_id AND around.text = lonely.text AND around.is_operator = lonely.is_operator
 ), climbed AS (
     SELECT range_id, around_id FROM same
     UNION ALL
@@ -101,10 +104,10 @@ FROM event LEFT JOIN top USING (range_id);
 
 -- What the selection ran on GPUs, by the innermost range around its launch on the launching thread.
 CREATE OR REPLACE VIEW selected_launched AS
-SELECT pre, sum(ns) AS ns, count(*) AS operations, sum(ns) FILTER (is_kernel) AS kernel_ns FROM (
-    SELECT thread_range AS pre, end_ns - start_ns AS ns, true AS is_kernel FROM selected_kernel
-    UNION ALL SELECT thread_range, end_ns - start_ns, false FROM selected_memop
-    UNION ALL SELECT thread_range, end_ns - start_ns, false FROM selected_graph_launch
+SELECT pre, sum(ns) AS ns FROM (
+    SELECT thread_range AS pre, end_ns - start_ns AS ns FROM selected_kernel
+    UNION ALL SELECT thread_range, end_ns - start_ns FROM selected_memop
+    UNION ALL SELECT thread_range, end_ns - start_ns FROM selected_graph_launch
 ) WHERE pre IS NOT NULL GROUP BY pre;
 
 -- Paths of ranges whose last range is a module, by what the trace calls modules; a slash in a name is another sign.
@@ -116,5 +119,6 @@ FROM range_path;
 -- Whether a Python function is of the program: none of PyTorch, of a compiler of kernels or of Python's library.
 CREATE OR REPLACE MACRO is_program_frame(name) AS regexp_matches(name, '\.py\(\d+\)') AND NOT regexp_matches(
     name, '^\s*(torch/|triton/|(contextlib|functools|threading|runpy|queue|inspect|copy|typing|enum|weakref)\.py'
-    || '|(importlib|asyncio|concurrent|multiprocessing|collections|logging)/)|^\s*<|(site|dist)-packages/torch/|/lib/python3'
+    || '|(importlib|asyncio|concurrent|multiprocessing|collections|logging)/)|^\s*<|(site|dist)-packages/torch/'
+    || '|/lib/python3'
 );

@@ -5,8 +5,8 @@
 -- of operators that do little arithmetic; each as it would be if the operator were the innermost one with a formula.
 CREATE OR REPLACE VIEW operator_model AS
 WITH signature AS MATERIALIZED (FROM operator_signature), matmul AS (
-    SELECT signature.*, sizes[a] AS x, CASE family WHEN 'linear' THEN list_reverse(sizes[b]) ELSE sizes[b] END AS y, a, b,
-        operator_matmul_flops(x, y) AS flops, operator_element_bytes(types[a]) AS size
+    SELECT signature.*, sizes[a] AS x, CASE family WHEN 'linear' THEN list_reverse(sizes[b]) ELSE sizes[b] END AS y, a,
+        b, operator_matmul_flops(x, y) AS flops, operator_element_bytes(types[a]) AS size
     FROM signature JOIN operator_formula USING (name)
 ), conv AS (
     SELECT signature.*, sizes[1] AS x, sizes[2] AS w, is_transposed OR lower("values"[transposed]) = 'true' AS back,
@@ -63,11 +63,13 @@ WITH signature AS MATERIALIZED (FROM operator_signature), matmul AS (
     FROM traffic
 )
 SELECT name_id, dims_id, types_id, strides_id, values_id, precision,
-    CASE WHEN flops BETWEEN 0 AND 1e18 THEN flops END AS flops, CASE WHEN bytes BETWEEN 0 AND 1e15 THEN bytes END AS bytes
+    CASE WHEN flops BETWEEN 0 AND 1e18 THEN flops END AS flops,
+    CASE WHEN bytes BETWEEN 0 AND 1e15 THEN bytes END AS bytes
 FROM modeled;
 
 -- FLOPs and bytes of each operator that ran: FLOPs as the trace has them, else by the model, and only of the innermost
 -- operator that has any, so that nothing counts twice; bytes of that operator, or of one that does little arithmetic.
+-- Copies between host and GPU have no bytes here: their roof is the link.
 CREATE OR REPLACE VIEW operator_instance_work AS
 WITH instance AS MATERIALIZED (
     SELECT range_id, pre, post, coalesce(CASE WHEN operator.flops > 0 THEN operator.flops::DOUBLE END, model.flops)
@@ -77,7 +79,8 @@ WITH instance AS MATERIALIZED (
         AND model.types_id IS NOT DISTINCT FROM operator.types_id
         AND model.strides_id IS NOT DISTINCT FROM operator.strides_id
         AND model.values_id IS NOT DISTINCT FROM operator.values_id
-    WHERE operator.flops > 0 OR model.flops > 0 OR bytes > 0
+    WHERE operator.flops > 0 OR model.flops > 0
+        OR (bytes > 0 AND pre NOT IN (SELECT thread_range FROM memop WHERE copy_kind IN (1, 2) AND thread_range >= 0))
 ), inner_one AS (
     SELECT range_id FROM (
         SELECT range_id, post, lead(pre) OVER (ORDER BY pre) AS next_pre FROM instance WHERE flops > 0

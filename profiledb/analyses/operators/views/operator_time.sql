@@ -2,13 +2,13 @@
 -- includes: operator, operator_model
 
 -- What ran on GPUs of operators: a row an operator that lies in no other of its name alone. `device_ns` counts all that
--- it or what lies in it launched, `device_self_ns` what no operator or annotation in it did.
+-- it or what lies in it launched, `device_self_ns` what no operator in it did.
 CREATE OR REPLACE VIEW selected_operator AS
 WITH own AS MATERIALIZED (FROM operator_own), launched AS MATERIALIZED (
     SELECT pre, ns, sum(ns) OVER (ORDER BY pre) AS until_here FROM selected_launched
 ), self AS (
     SELECT top_id AS range_id, sum(launched.ns) AS device_self_ns
-    FROM launched JOIN range USING (pre) LEFT JOIN operator_passed USING (range_id)
+    FROM launched JOIN range USING (pre) LEFT JOIN operator_passed(false) USING (range_id)
     JOIN own ON own.range_id = coalesce(around_id, range.range_id)
     GROUP BY top_id
 ), host AS (

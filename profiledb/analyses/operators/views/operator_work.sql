@@ -91,9 +91,10 @@ SELECT * FROM (VALUES
 -- read and as much written (same).
 CREATE OR REPLACE VIEW operator_traffic AS
 SELECT 'aten::' || unnest(names) AS name, way FROM (VALUES
-    ('map', ['add', 'sub', 'mul', 'div', 'gelu', 'relu', 'silu', 'sigmoid', 'tanh', 'exp', 'log', 'sqrt', 'rsqrt', 'neg',
-        'abs', 'pow', 'clamp', 'where', 'maximum', 'minimum', 'gelu_backward', 'silu_backward', 'threshold_backward',
-        'sigmoid_backward', 'tanh_backward', '_softmax_backward_data', '_log_softmax_backward_data', 'addcmul',
+    ('map', ['add', 'sub', 'mul', 'div', 'gelu', 'relu', 'silu', 'sigmoid', 'tanh', 'exp', 'log', 'sqrt', 'rsqrt',
+        'neg', 'abs', 'pow', 'clamp', 'where', 'maximum', 'minimum', 'gelu_backward', 'silu_backward',
+        'threshold_backward', 'sigmoid_backward', 'tanh_backward',
+        '_softmax_backward_data', '_log_softmax_backward_data', 'addcmul',
         'addcdiv', 'lerp']),
     ('inplace', ['add_', 'sub_', 'mul_', 'div_', 'relu_', 'silu_', 'exp_', 'sqrt_', 'neg_', 'clamp_', 'masked_fill_',
         'addcmul_', 'addcdiv_', 'lerp_']),
