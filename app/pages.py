@@ -98,6 +98,10 @@ VIEWS = (
         tables=("range",), lack="no NVTX ranges",
     ),
     View(
+        "operators", "Operators", PROGRAM, TIMELINE, ":material/schema:", "operators/page.py",
+        tables=("operator",), lack="no operators of the PyTorch profiler",
+    ),
+    View(
         "phases", "Phases", PROGRAM, TIMELINE, ":material/stacked_bar_chart:", "phases/page.py",
         tables=_KERNELS, lack="no GPU kernels", was=("split",),
     ),

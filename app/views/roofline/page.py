@@ -9,11 +9,11 @@ from app import session
 from app.ui import bound, draw, heads, profile_links, tables, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
-from app.views.roofline import charts as charts_roofline
+from app.ui.roofline import charts as charts_roofline
+from app.ui.roofline.charts import Roofline
+from app.ui.roofline.points import Point
 from app.views.roofline import parts
-from app.views.roofline.charts import Roofline
 from app.views.roofline.parts import Choice
-from app.views.roofline.points import Point
 from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import LAUNCHES
 
