@@ -107,7 +107,7 @@ VIEWS = (
     ),
     View(
         "memory", "Memory & copies", PROGRAM, TIMELINE, ":material/swap_horiz:", "memory/page.py",
-        tables=(*_GPU, "memory_event"), lack="no GPU activity and no memory use",
+        tables=(*_GPU, "memory_event", "tensor_event"), lack="no GPU activity and no memory use",
     ),
     View(
         "api", "CUDA API", PROGRAM, TIMELINE, ":material/terminal:", "api/page.py",

@@ -43,8 +43,9 @@ PHASE_TOP = 12
 Asked = tuple[str, dict[str, Any]]
 WHOLE: tuple[Asked, ...] = (
     ("devices", {}), ("attention_parts", {}), ("selection_summary", {}), ("gpu_busy", {}), ("detected_iterations", {}),
+    ("tensor_growth", {"warmup": "exclude"}), ("tensor_steps", {"warmup": "exclude"}),
 )  # fmt: skip
-"""Asked of the whole report, the warm-up included."""
+"""Asked of the whole report, the warm-up included where nothing else is said."""
 PART: tuple[Asked, ...] = (
     ("attribution", {}), ("selection_summary", {}), ("idle_reasons", {}), ("idle_code", {}), ("class_split", {}),
     ("kernels", {"limit": 1}), ("copy_kinds", {}), ("iterations", {"rank": 1}), ("diagnostics", {}), ("gpu_busy", {}),
@@ -53,6 +54,8 @@ PART: tuple[Asked, ...] = (
     ("matmul_split", {}), ("phase_split", {}), ("top_kernels", {"limit": PHASE_TOP}),
     ("top_kernels", {"limit": PHASE_TOP, "phase": "forward,backward"}), ("mfu", {}),
     ("copies", {}), ("copy_sizes", {}), ("memory_use", {}), ("memory_over_time", {}),
+    ("tensor_memory", {}), ("tensor_over_time", {}), ("tensor_peak", {}), ("tensor_allocations", {}),
+    ("tensor_lifetimes", {}),
     ("api_categories", {}), ("osrt_calls", {}),
     ("host_threads", {}), ("osrt_threads", {}), ("launch_sites", {}), ("openmp_regions", {}),
     ("cpu_tree", {}), ("cpu_functions", {}), ("cpu_functions", {"moments": "idle"}), ("cpu_modules", {}),
