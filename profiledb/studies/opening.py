@@ -56,7 +56,7 @@ PART: tuple[Asked, ...] = (
     ("cpu_tree", {}), ("cpu_functions", {}), ("cpu_functions", {"moments": "idle"}), ("cpu_modules", {}),
     ("cpu_tree", {"source": "python"}), ("cpu_functions", {"source": "python"}), ("cpu_modules", {"source": "python"}),
     ("cpu_functions", {"source": "python", "moments": "idle"}),
-    ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
+    ("kernel_operators", {}), ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
 )  # fmt: skip
 """Asked of what pages show by default: without the warm-up, where the report has one."""
 
