@@ -12,7 +12,7 @@ from app import session
 from profiledb.errors import AnalysisError
 from profiledb.timeline import area, event, events, moments, names, near, operators, search, tiles, trace
 from profiledb.timeline.lanes import pid_of, tid_of
-from profiledb.timeline.store import Opened
+from profiledb.timeline.opened import Opened
 
 LONGEST_NUMBER = 20
 """Characters of a number."""
