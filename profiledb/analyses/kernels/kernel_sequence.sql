@@ -6,9 +6,9 @@
 -- selects: part
 -- column: kernel_id | count | | row of the kernel
 -- column: kernel | text | | number of the kernel in this report
--- column: pid = Process | count | | process
--- column: gpu_id = GPU | count | | GPU
--- column: stream | count | | CUDA stream
+-- column: pid = Process | count | | process id of the operating system
+-- column: gpu_id = GPU | count | | number of the GPU
+-- column: stream | count | | number of the CUDA stream
 -- column: step | text | | name of the step around the launch; empty outside of steps
 -- column: start_ns = Start | ns | | start on the GPU, on the clock of the report
 WITH step AS MATERIALIZED (
