@@ -62,7 +62,7 @@ PART: tuple[Asked, ...] = (
     ("cpu_tree", {"source": "python"}), ("cpu_functions", {"source": "python"}), ("cpu_modules", {"source": "python"}),
     ("cpu_functions", {"source": "python", "moments": "idle"}),
     ("operator_facts", {}), ("operators", {"limit": OPERATOR_ROWS}),
-    ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
+    ("kernel_operators", {}), ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
 )  # fmt: skip
 """Asked of what pages show by default: without the warm-up, where the report has one."""
 

@@ -10,7 +10,7 @@ from app.selection import drag, links, settled
 from app.ui import charts, columns, draw, profile_links, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
-from app.views.kernels import tables
+from app.views.kernels import operators, tables
 from profiledb.errors import WarpdeckError
 from profiledb.report.catalog import Manifest
 
@@ -26,6 +26,7 @@ def page() -> None:
     _facts(summary)
     _limits(manifest.id, int(summary["kernel"]))
     _charts(manifest.id, summary)
+    operators.section(manifest, int(summary["kernel"]))
     tables.shapes(manifest.id, int(summary["kernel"]))
     tables.longest(manifest.id, int(summary["kernel"]), int(summary["calls"]))
 

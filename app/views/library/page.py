@@ -36,7 +36,7 @@ def page() -> None:
 
 def _list() -> None:
     reports, labels = session.reports(), session.labels()
-    partners = report_links.partners(reports, session.links())
+    partners = report_links.partners(reports, session.links(), session.links("trace"))
     known = found.known(reports)
     filters = library_filters.choose(reports, labels, known)
     matches = library_filters.matching(reports, labels, filters, known)
