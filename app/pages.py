@@ -95,7 +95,7 @@ VIEWS = (
     ),
     View(
         "nvtx", "Ranges & steps", PROGRAM, TIMELINE, ":material/account_tree:", "ranges/page.py",
-        tables=("range",), lack="no NVTX ranges",
+        tables=("range",), lack="no ranges (NVTX or annotations)",
     ),
     View(
         "operators", "Operators", PROGRAM, TIMELINE, ":material/schema:", "operators/page.py",

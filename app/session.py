@@ -203,6 +203,11 @@ def missing(report_id: str) -> list[Capture]:
     return list(_missing(library().folder, report_id, stamp(report_id)))
 
 
+def to_record(report_id: str, table: str) -> str:
+    """The command or option that fills a table which a report lacks; none where it was used, or where nothing does."""
+    return next((one.flag for one in missing(report_id) if one.table == table), "")
+
+
 @lru_cache(maxsize=512)
 def _missing(folder: Path, report_id: str, stamp: int) -> tuple[Capture, ...]:  # noqa: ARG001 (part of the key)
     with _library(folder).cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:

@@ -267,12 +267,11 @@ def how_to_capture(
     if table in OF_SIDECARS:
         return copy(OF_SIDECARS[table])
     for capture in CAPTURES:
-        if capture.table == table and asked_for:
-            why = NO_COPIES if table == "memop" else capture.none
-            return NotCapturedError(capture.lack, why=why, use=capture.use, tables=(table,))
         if capture.table == table:
-            return NotCapturedError(capture.lack, command=capture.flag, use=capture.use, tables=(table,))
-    for capture in OF_TORCH:
+            why = (NO_COPIES if table == "memop" else capture.none) if asked_for else ""
+            flag = "" if asked_for else capture.flag
+            return NotCapturedError(capture.lack, why=why, command=flag, use=capture.use, tables=(table,))
+    for capture in _OF_TORCH:
         if capture.table == table:
             return NotCapturedError(capture.lack, why="Traces of the PyTorch profiler hold them.", tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
