@@ -25,10 +25,10 @@ from profiledb.errors import ConfigError
 from profiledb.report import catalog
 from profiledb.report.catalog import Job, Manifest
 from profiledb.report.library import Library
-from profiledb.report.sidecar import DROPPED
+from profiledb.report.sidecar import DROPPED, TRACES
 from profiledb.words import visible
 
-SAMPLES = (*NSYS_SUFFIXES, ".sqlite", ".ncu-rep", ".ncu-repz")
+SAMPLES = (*NSYS_SUFFIXES, ".sqlite", ".ncu-rep", ".ncu-repz", *TRACES)
 """Endings of samples; other things lie beside them, too."""
 
 

@@ -11,7 +11,7 @@ import duckdb
 from profiledb.errors import AnalysisError
 from profiledb.timeline import area, event, events, moments, names, near, search, tiles, trace
 from profiledb.timeline.lanes import pid_of, tid_of
-from profiledb.timeline.store import Opened
+from profiledb.timeline.opened import Opened
 
 LONGEST_NUMBER = 20
 """Characters of a number."""

@@ -18,6 +18,9 @@ from profiledb.query import analysis, header
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 from tests.support.page_reports import records
+from tests.support.torch_samples import NSYS, TRAINING, make_torch_samples
+
+__all__ = ["make_torch_samples"]  # fixture
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
 
@@ -134,6 +137,20 @@ def test_figures_of_nsys(nsys_samples: Library, figures: Callable[[Library], lis
 @pytest.mark.parametrize("figures", [attention, kernels])
 def test_figures_of_ncu(every_report: Library, figures: Callable[[Library], list[str]]) -> None:
     assert FIGURE.findall(text(figures.__name__)) == figures(every_report)
+
+
+@pytest.mark.sweep(parts=5, of="more of pages")
+def test_figures_of_torch(torch_samples: Library) -> None:
+    both = (TRAINING, NSYS[TRAINING])
+    kernels_, of_matmul = (
+        {tell(rows(torch_samples, name, analysis_)[0]) for name in both}
+        for analysis_, tell in (
+            ("gpu_busy", lambda row: words.duration(row["kernel_ns"])),
+            ("matmul_split", lambda row: words.percent(row["matmul_pct"])),
+        )
+    )
+    steps_ = [words.duration(rows(torch_samples, name, "iteration_summary")[0]["median_ns"]) for name in both]
+    assert FIGURE.findall(text("torch_training")) == [*kernels_, *of_matmul, *steps_]
 
 
 def test_figures_of_tasks() -> None:
