@@ -124,6 +124,8 @@ _OF_TORCH = (
     Capture("api_call", TIMELINE, "CUDA API calls", _BOTH, "launch overhead and CPU waits"),
     Capture("range", TIMELINE, "Operators and annotations", _BOTH, "time by range"),
     Capture("tensor_event", TIMELINE, "Memory of tensors", f"{_PROFILE}(profile_memory=True)", "memory by operator"),
+    Capture("operator", TIMELINE, "Operators", _BOTH, "time by operator"),
+    Capture("module_call", TIMELINE, "Modules", f"{_PROFILE}(with_stack=True, with_modules=True)", "time by module"),
     Capture("python_call", TIMELINE, "Python functions", f"{_PROFILE}(with_stack=True)", "time by source line"),
 )
 BY_KIND = {"torch": Advice(_OF_TORCH, "The PyTorch profiler does not record this.")}
@@ -265,11 +267,13 @@ def how_to_capture(
     if table in OF_SIDECARS:
         return copy(OF_SIDECARS[table])
     for capture in CAPTURES:
-        if capture.table == table and asked_for:
-            why = NO_COPIES if table == "memop" else capture.none
-            return NotCapturedError(capture.lack, why=why, use=capture.use, tables=(table,))
         if capture.table == table:
-            return NotCapturedError(capture.lack, command=capture.flag, use=capture.use, tables=(table,))
+            why = (NO_COPIES if table == "memop" else capture.none) if asked_for else ""
+            flag = "" if asked_for else capture.flag
+            return NotCapturedError(capture.lack, why=why, command=flag, use=capture.use, tables=(table,))
+    for capture in _OF_TORCH:
+        if capture.table == table:
+            return NotCapturedError(capture.lack, why="Traces of the PyTorch profiler hold them.", tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
 
 

@@ -151,8 +151,8 @@ def test_timings_and_what_did_not_match(dashboard: Dashboard, data: Path) -> Non
     assert not at.exception
     assert metrics(at)["Matched"] == "5 of 7"
     assert metrics(at)["Labels matched"] == "1 of 3"
-    assert "<b>nowhere</b>: no range in the selection has this name." in texts(at)
-    assert "attention: 1 measurements and 20 ranges that cannot be paired" in texts(at)
+    assert "No range in the selection is called <b>nowhere</b>." in texts(at)
+    assert "attention: 1 measurement and 20 ranges that cannot be paired" in texts(at)
     assert dict(zip(at.dataframe[0].value["label"], at.dataframe[0].value["pairs"], strict=True))["step"] == 5
 
 

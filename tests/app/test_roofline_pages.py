@@ -8,9 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.ui import format as fmt
-from app.views.roofline.charts import NARROWEST_PX, Roof, Roofline, roofline
-from app.views.roofline.labels import Room, Spot
-from app.views.roofline.points import Point
+from app.ui.roofline.charts import NARROWEST_PX, Roof, Roofline, roofline
+from app.ui.roofline.labels import Room, Spot
+from app.ui.roofline.points import Point
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from tests.app.conftest import CORPUS, SAMPLES, Dashboard

@@ -85,7 +85,7 @@ def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> No
 @pytest.mark.sweep(parts=12, of="pages")
 def test_without_ranges(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "streams_4090.nsys-rep"), other="nothing")
-    assert "This report has no NVTX ranges" in said(at)
+    assert "This report has no ranges" in said(at)
     assert "No other report nothing" in at.warning[0].value
     assert "No steps were found" in said(at)
     assert "The report shows no steps." in said(at)
@@ -188,7 +188,9 @@ def test_names_that_tell_reports_apart() -> None:
         "inference",
         "training",
     )
-    assert side.labels("a.sqlite", "a.nsys-rep") == ("this", "other")
+    assert side.labels("a.sqlite", "a.nsys-rep") == ("sqlite", "nsys-rep")
+    assert side.labels("run_1.nsys-rep", "run_1.pt.trace.json.gz") == ("nsys-rep", "pt.trace.json.gz")
+    assert side.labels("a.sqlite", "a.sqlite") == ("this", "other")
     assert side.labels("run", "run_2.sqlite") == ("run", "run_2")
 
 

@@ -142,13 +142,8 @@ def test_figures_of_ncu(every_report: Library, figures: Callable[[Library], list
 @pytest.mark.sweep(parts=12, of="pages")
 def test_figures_of_torch(torch_samples: Library) -> None:
     both = (TRAINING, NSYS[TRAINING])
-    kernels_, of_matmul = (
-        {tell(rows(torch_samples, name, analysis_)[0]) for name in both}
-        for analysis_, tell in (
-            ("gpu_busy", lambda row: words.duration(row["kernel_ns"])),
-            ("matmul_split", lambda row: words.percent(row["matmul_pct"])),
-        )
-    )
+    kernels_ = {words.duration(rows(torch_samples, name, "gpu_busy")[0]["kernel_ns"]) for name in both}
+    of_matmul = {words.percent(rows(torch_samples, name, "matmul_split")[0]["matmul_pct"]) for name in both}
     steps_ = [words.duration(rows(torch_samples, name, "iteration_summary")[0]["median_ns"]) for name in both]
     assert FIGURE.findall(text("torch_training")) == [*kernels_, *of_matmul, *steps_]
 

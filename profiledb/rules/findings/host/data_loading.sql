@@ -51,7 +51,7 @@ WITH loading AS MATERIALIZED (
 )
 SELECT CASE WHEN named OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
         THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN NOT named THEN 'No NVTX range of the selection is called like data loading, for example next_batch.' END
+    CASE WHEN NOT named THEN 'No range of the selection is called like data loading, for example next_batch.' END
         AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns, (SELECT pattern FROM main) AS range, step.steps,
     CASE WHEN finding_window.gpus = 1 THEN total.ns / step.steps END::BIGINT AS step_ns,

@@ -15,7 +15,7 @@
 -- column: idle_ns | ns | | idle time of all GPUs
 -- column: reason | text | | what the launching thread did for most of it
 -- column: reason_pct | % | .1f | share of that in the idle time
--- column: range | name | | innermost NVTX range that was open for most of it, where that is at least half
+-- column: range | name | | innermost range that was open for most of it, where that is at least half
 -- column: range_pct | % | .1f | share of that in the idle time
 -- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}; main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
