@@ -64,7 +64,7 @@ def _rows(library: Library, asked: Request) -> "pa.Table":
 
 def check(library: Library, asked: Request) -> None:
     """Raises NotCapturedError where the report lacks what a request needs; cheap, unlike the answer."""
-    with library.cursor(asked.report_id) as cursor:
+    with library.cursor(asked.report_id, views=views.needed(needs.INCLUDES)) as cursor:
         needs.check(cursor, asked.analysis, alone=asked.partner is None)
 
 
@@ -74,7 +74,7 @@ def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyCon
     analysis = asked.analysis
     joins = analysis.joins or "ncu"
     partner = _compute(library, asked.partner) if asked.partner and joins == "ncu" else asked.partner
-    with library.cursor(asked.report_id, partner, views.needed(asked.includes), joins) as cursor:
+    with library.cursor(asked.report_id, partner, views.needed((*needs.INCLUDES, *asked.includes)), joins) as cursor:
         needs.check(cursor, analysis, alone=partner is None)
         apply.apply(cursor, asked.selection)
         if analysis.by_phases:

@@ -135,7 +135,7 @@ def _charts(report_id: str, summary: "pd.Series[Any]") -> None:
     bins = session.run(report_id, "kernel_histogram", kernel=kernel)
     points = session.run(report_id, "kernel_over_time", kernel=kernel)
     marks = [("median", float(summary["median_ns"])), ("P95", float(summary["p95_ns"]))]
-    left, right = columns.pair()
+    left, right = columns.pair("reading")
     with left:
         st.subheader("Distribution", anchor=False)
         draw.chart(charts.histogram(bins, marks, theme.theme()), "histogram")

@@ -10,6 +10,10 @@ from app.views.library import filters as library_filters
 TOOLS = (
     ("Nsight Systems", "nsys profile --trace=cuda,nvtx,osrt -o report python train.py"),
     ("Nsight Compute", "ncu --set full -o report python train.py"),
+    (
+        "PyTorch profiler, within the program",
+        'with torch.profiler.profile() as prof:\n    train_step()\nprof.export_chrome_trace("train.pt.trace.json")',
+    ),
 )
 
 
