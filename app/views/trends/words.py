@@ -37,10 +37,8 @@ def labels(points: Sequence[Point]) -> tuple[str, ...]:
     commits = [point.commit[:7] if point.commit else "" for point in points]
     if 2 * len({*commits} - {""}) > len(points):
         return tuple(commits)
-    days = {point.at.date() for point in points}
-    return tuple(
-        f"{point.at:%Y-%m-%d}" if 2 * len(days) > len(points) else f"{point.at:%m-%d %H:%M}" for point in points
-    )
+    apart = 2 * len({point.at.date() for point in points}) > len(points)
+    return tuple(f"{point.at:%Y-%m-%d}" if apart else f"{point.at:%m-%d %H:%M}" for point in points)
 
 
 def sentence(shift: Shift, measure: Measure) -> str:
