@@ -22,6 +22,9 @@ SIZES = (
     " ranges: capture with --trace=cuda,nvtx, and export with nsys 2024 or newer and --include-blobs=true. If"
     " this machine has such an nsys, drop the .nsys-rep again."
 )
+SIZES_OF_TRACES = (
+    "These traces do not have NCCL message sizes, so there are no bandwidths. Newer versions of PyTorch record them."
+)
 
 
 def efficiency(rows: pd.DataFrame) -> str:
@@ -80,11 +83,21 @@ def skew(run: Run, rows: pd.DataFrame) -> str:
     share = f"{words.duration(mean)} per step on average ({_percent(100 * mean / run.step_ns)})"
     slow = nccl.straggler(run, rows)
     if slow is None:
-        return f"Ranks of {run.name} wait {share}; no rank is a clear straggler."
+        return f"Ranks of {run.name} wait {share}; no rank is a clear straggler.{_error(run)}"
     own = rows[rows["rank"] == slow].iloc[0]
     return (
         f"Rank {slow} is the straggler in {run.name}: last to arrive at {int(own['last'])} of"
-        f" {int(own['matched'])} NCCL operations. Ranks wait {share}."
+        f" {int(own['matched'])} NCCL operations. Ranks wait {share}.{_error(run)}"
+    )
+
+
+def _error(run: Run) -> str:
+    """How sure a single wait is, a sentence with a space in front; "" where too few operations tell."""
+    apart = nccl.uncertainty(run)
+    if apart is None:
+        return ""
+    return (
+        f" Each wait is uncertain by up to {words.duration(apart)}: so far apart operations end on the aligned ranks."
     )
 
 
