@@ -95,7 +95,11 @@ VIEWS = (
     ),
     View(
         "nvtx", "Ranges & steps", PROGRAM, TIMELINE, ":material/account_tree:", "ranges/page.py",
-        tables=("range",), lack="no NVTX ranges",
+        tables=("range",), lack="no ranges (NVTX or annotations)",
+    ),
+    View(
+        "operators", "Operators", PROGRAM, TIMELINE, ":material/schema:", "operators/page.py",
+        tables=("operator",), lack="no operators of the PyTorch profiler",
     ),
     View(
         "phases", "Phases", PROGRAM, TIMELINE, ":material/stacked_bar_chart:", "phases/page.py",

@@ -18,7 +18,7 @@ from profiledb.query import captures, header, request, views
 from profiledb.query.captures import Capture
 from profiledb.query.shared import Answers
 from profiledb.report import sidecar
-from profiledb.report.catalog import Job, Manifest, Subject
+from profiledb.report.catalog import Job, Manifest, Partner, Subject
 from profiledb.report.library import Library, find
 
 PARAMETER = "report"
@@ -91,20 +91,20 @@ def _labels(folder: Path, version: tuple[int, int]) -> dict[str, list[str]]:  # 
     return _library(folder).catalog.labels()
 
 
-def links() -> dict[str, str]:
-    """The id of the Compute report of each Systems report that is linked to one."""
+def links(to: Partner = "ncu") -> dict[str, str]:
+    """The id of the Compute report, or of the trace, of each Systems report that is linked to one."""
     shelf = library()
-    return dict(_links(shelf.folder, shelf.catalog.version()))
+    return dict(_links(shelf.folder, shelf.catalog.version(), to))
 
 
-@lru_cache(maxsize=4)
-def _links(folder: Path, version: tuple[int, int]) -> dict[str, str]:  # noqa: ARG001 (part of the key)
-    return _library(folder).catalog.links()
+@lru_cache(maxsize=8)
+def _links(folder: Path, version: tuple[int, int], to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
+    return _library(folder).catalog.links(to)
 
 
-def systems_of(report_id: str) -> list[Manifest]:
-    """The Systems reports that are linked to this Compute report, the newest first."""
-    linked = links()
+def systems_of(report_id: str, to: Partner = "ncu") -> list[Manifest]:
+    """The Systems reports that are linked to this Compute report or trace, the newest first."""
+    linked = links(to)
     return [one for one in reports() if linked.get(one.id) == report_id]
 
 
@@ -201,6 +201,11 @@ def stamp(report_id: str) -> int:
 def missing(report_id: str) -> list[Capture]:
     """What a report does not have, and how it would be captured."""
     return list(_missing(library().folder, report_id, stamp(report_id)))
+
+
+def to_record(report_id: str, table: str) -> str:
+    """The command or option that fills a table which a report lacks; none where it was used, or where nothing does."""
+    return next((one.flag for one in missing(report_id) if one.table == table), "")
 
 
 @lru_cache(maxsize=512)

@@ -40,6 +40,10 @@ CREATE TABLE IF NOT EXISTS link (
     nsys_id TEXT PRIMARY KEY,       -- report of Nsight Systems
     ncu_id TEXT NOT NULL            -- report of Nsight Compute that profiles kernels of the same program
 ) STRICT;
+CREATE TABLE IF NOT EXISTS trace_link (
+    nsys_id TEXT PRIMARY KEY,       -- report of Nsight Systems
+    trace_id TEXT NOT NULL          -- trace of the PyTorch profiler of the same program
+) STRICT;
 CREATE TABLE IF NOT EXISTS sidecar_columns (
     path TEXT PRIMARY KEY,          -- the table that was dropped beside a report
     columns TEXT NOT NULL           -- what its columns mean (sidecar.Columns), JSON

@@ -33,6 +33,8 @@ TREE_BOXES = 500
 """Paths of ranges that the icicle draws at most."""
 TREE_ROWS = 300
 """Rows of the tree of ranges that a reader may still scroll."""
+OPERATOR_ROWS = 1000
+"""Operators, or shapes of them, of a table."""
 TREE_FEW = 60
 """The tree opens at the deepest level at which it has no more rows than this."""
 PHASE_TOP = 12
@@ -59,7 +61,8 @@ PART: tuple[Asked, ...] = (
     ("cpu_tree", {}), ("cpu_functions", {}), ("cpu_functions", {"moments": "idle"}), ("cpu_modules", {}),
     ("cpu_tree", {"source": "python"}), ("cpu_functions", {"source": "python"}), ("cpu_modules", {"source": "python"}),
     ("cpu_functions", {"source": "python", "moments": "idle"}),
-    ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
+    ("operator_facts", {}), ("operators", {"limit": OPERATOR_ROWS}),
+    ("kernel_operators", {}), ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
 )  # fmt: skip
 """Asked of what pages show by default: without the warm-up, where the report has one."""
 

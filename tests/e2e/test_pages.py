@@ -80,10 +80,10 @@ def walk(context: BrowserContext, address: str) -> Iterator[Walk]:
 
 
 def turns() -> Iterator[tuple[Theme, str]]:
-    """A sweep: a run has two of three pages, each in one theme, ``make test-all`` all in both."""
+    """A sweep: a run has a third of the pages, each in one theme, ``make test-all`` all in both."""
     themes: tuple[Theme, ...] = ("light", "dark")
     for number, theme in enumerate(themes):
-        yield from ((theme, url) for url in sweep.part(EVERY, 4 + number, parts=3))
+        yield from ((theme, url) for url in sweep.part(EVERY, 4 + number, parts=6))
 
 
 def shown(url: str) -> str:

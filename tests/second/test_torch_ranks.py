@@ -34,7 +34,7 @@ def run(torch_samples: Library) -> Run:
         return lambda name, **params: analysis.run(torch_samples, report_id, name, params)
 
     named = [family.named(torch_samples, torch_samples.find(name)) for name in RANKS]
-    assert [(one.run, one.rank, one.size) for one in named] == [("torch_ddp_2", 0, 2), ("torch_ddp_2", 1, 2)]
+    assert [(one.run, one.rank, one.size) for one in named] == [("torch_ddp_2 (trace)", n, 2) for n in (0, 1)]
     ((found,), left) = scaling.gather(family.together(named), answers)
     assert (left, found.whole, found.told_by) == ([], True, "ranges")
     return found

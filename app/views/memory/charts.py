@@ -49,12 +49,13 @@ def copy_sizes(
         )
     for number, (title, rate) in enumerate(peaks):
         _peak(figure, title, rate, theme, left=number % 2 == 0)
-    frame(figure, theme, height=340, left=64, top=34, bottom=40)
+    frame(figure, theme, height=340, left=84, top=34, bottom=40)
     legend_above(figure, itemsizing="constant")
     highest = max([float(cells["bytes_per_s"].max()), *(rate for _, rate in peaks)])
     _logarithmic(figure.update_xaxes, float(cells["bytes"].min()), float(cells["bytes"].max()), "B")
     _logarithmic(figure.update_yaxes, float(cells["bytes_per_s"].min()), highest, "B/s")
     figure.update_xaxes(title_text="Size of a copy")
+    figure.update_yaxes(title_text="Bandwidth")
     return figure
 
 

@@ -15,7 +15,7 @@ from profiledb.report import sidecar
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 
-_ENDING = re.compile(r"\.(nsys-rep|qdrep|sqlite|(pt\.trace\.)?json(\.gz)?|zip)$", re.IGNORECASE)
+_ENDING = re.compile(r"\.(nsys-rep|qdrep|sqlite)$", re.IGNORECASE)
 _RANK = re.compile(r"[._-]+rank[._-]?(\d{1,6})$", re.IGNORECASE)
 _COUNT = re.compile(r"[._-]*x?(\d{1,6})(gpus?|ranks?|nodes?)?$", re.IGNORECASE)
 
@@ -73,9 +73,9 @@ def of_name(report_id: str, name: str, told: Mapping[str, Any], said: Mapping[st
     """The same of a name and facts; facts that make no sense tell nothing. The program's own go before the report's."""
     said = said or {}
     told = {key: said[key] for key in ("rank", "ranks") if key in said} | dict(told)
-    stem = _ENDING.sub("", name)
+    stem, kind = _stem(name)
     match = _RANK.search(stem)
-    run = stem[: match.start()] if match else stem
+    run = (stem[: match.start()] if match else stem) or stem
     rank = _whole(told.get("rank"))
     if rank is None and match:
         rank = int(match[1])
@@ -85,15 +85,17 @@ def of_name(report_id: str, name: str, told: Mapping[str, Any], said: Mapping[st
         name=name,
         rank=rank if match or (_whole(told.get("ranks")) or 0) > 1 else None,
         size=_whole(told.get("ranks")) or _whole(told.get("world_size")),
-        run=run or stem,
-        curve=_COUNT.sub("", run) or run or stem,
+        run=run + kind,
+        curve=(_COUNT.sub("", run) or run) + kind,
         workload=str(told.get("workload", "")),
         scaling=scaling if scaling in ("strong", "weak") else "",
         items=_items(told),
-        during=(int(said["begin_ns"]), int(said["end_ns"]))
-        if not match and {"begin_ns", "end_ns"} <= set(said)
-        else None,
+        during=None if match else _during(said),
     )
+
+
+def _during(said: Mapping[str, Any]) -> tuple[int, int] | None:
+    return (int(said["begin_ns"]), int(said["end_ns"])) if {"begin_ns", "end_ns"} <= set(said) else None
 
 
 def together(every: Sequence[Named]) -> list[Named]:
@@ -101,18 +103,16 @@ def together(every: Sequence[Named]) -> list[Named]:
 
     Only ranks of as many, each once: where two reports of one rank overlap, nothing tells which run they are of.
     """
-    alone = [one for one in every if one.during and one.rank is not None and one.size]
+    timed = [(one.size, one.during, one) for one in every if one.during and one.rank is not None and one.size]
     groups: list[list[Named]] = []
-    for one in sorted(alone, key=lambda one: (one.size or 0, one.during)):
-        last = groups[-1] if groups else []
-        if (
-            last
-            and last[0].size == one.size
-            and _begin(one) < max(end for _, end in (o.during or (0, 0) for o in last))
-        ):
-            last.append(one)
+    until = 0
+    for size, (begin, end), one in sorted(timed, key=lambda told: told[:2]):
+        if groups and groups[-1][0].size == size and begin < until:
+            groups[-1].append(one)
+            until = max(until, end)
         else:
             groups.append([one])
+            until = end
     runs = {
         one.id: min(group, key=lambda one: one.rank or 0)
         for group in groups
@@ -122,8 +122,12 @@ def together(every: Sequence[Named]) -> list[Named]:
     return [replace(one, run=runs[one.id].run, curve=runs[one.id].curve) if one.id in runs else one for one in every]
 
 
-def _begin(one: Named) -> int:
-    return one.during[0] if one.during else 0
+def _stem(name: str) -> tuple[str, str]:
+    """The name without its ending, and what tells a trace from a report of the same run by another profiler."""
+    for ending in sidecar.TRACES:
+        if name.lower().endswith(ending):
+            return name[: -len(ending)], " (trace)"
+    return _ENDING.sub("", name), ""
 
 
 def _items(told: Mapping[str, Any]) -> tuple[float, str] | None:

@@ -62,6 +62,7 @@ def gather(*reports: dict[str, Any], meta: dict[str, dict[str, Any]] | None = No
         ("bert_x8gpus.nsys-rep", "bert_x8gpus", None, "bert"),
         ("frank1.nsys-rep", "frank1", None, "frank"),
         ("rank1.nsys-rep", "rank1", None, "rank"),
+        ("ddp_2_rank1.pt.trace.json.gz", "ddp_2 (trace)", 1, "ddp (trace)"),
         ("8", "8", None, "8"),
     ],
 )
@@ -297,8 +298,15 @@ def test_traces_of_ranks_that_overlap_are_one_run() -> None:
         trace("host_31.2", 0, 1000),
         trace("host_32.2", 1, 1090),
     ]
-    assert [one.run for one in together(every)] == ["host_11.1", "host_11.1", "host_31.2", "host_31.2"]
+    assert [one.run.removesuffix(" (trace)") for one in together(every)] == [
+        "host_11.1",
+        "host_11.1",
+        "host_31.2",
+        "host_31.2",
+    ]
     assert [one.id for one in family(together(every)[0], together(every))] == ["host_12.1", "host_11.1"]
     twice = [trace("a", 0, 0), trace("b", 0, 50), trace("c", 1, 50)]
-    assert [one.run for one in together(twice)] == ["a", "b", "c"], "nothing tells which of both rank 1 ran with"
-    assert together([trace("a", 0, 0), trace("b", 1, 50, ranks=4)])[1].run == "b"
+    assert [one.run.removesuffix(" (trace)") for one in together(twice)] == ["a", "b", "c"], (
+        "nothing tells which of both rank 1 ran with"
+    )
+    assert together([trace("a", 0, 0), trace("b", 1, 50, ranks=4)])[1].run == "b (trace)"
