@@ -14,9 +14,11 @@ from profiledb.cli import (
     export_trace,
     features,
     findings,
+    html,
     link,
     run,
     scaling,
+    sql,
     summary,
 )
 from profiledb.cli import list as listing
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from profiledb.report.library import Library
 
 COMMANDS = (
-    listing, run, summary, findings, export_stats, export_speedscope, export_trace, link, compare, crossover, features,
-    scaling, analyses,
+    listing, run, sql, summary, html, findings, export_stats, export_speedscope, export_trace, link, compare,
+    crossover, features, scaling, analyses,
 )  # fmt: skip
 """In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 
