@@ -150,7 +150,7 @@ def state(*folders: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*")}
 
 
-@pytest.mark.sweep(parts=6)
+@pytest.mark.sweep(parts=8)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_ends_in_a_sentence(place: tuple[Library, Manifest], words: dict[str, str], attack: str) -> None:
     library, report = place
