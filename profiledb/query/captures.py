@@ -250,10 +250,9 @@ def how_to_capture(
             return NotCapturedError(capture.lack, why=why, use=capture.use, tables=(table,))
         if capture.table == table:
             return NotCapturedError(capture.lack, command=capture.flag, use=capture.use, tables=(table,))
-    for capture in OF_TORCH:
-        if capture.table == table:
-            return NotCapturedError(capture.lack, why="Traces of the PyTorch profiler hold them.", tables=(table,))
-    return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
+    lack = next((one.lack for one in OF_TORCH if one.table == table), None)
+    why = "Traces of the PyTorch profiler hold them." if lack else "Capture with the trace that records it."
+    return NotCapturedError(lack or f"This report has no rows in {table}.", why=why, tables=(table,) if lack else ())
 
 
 def how_to_capture_with_torch(table: str) -> NotCapturedError:

@@ -13,7 +13,7 @@ from profiledb.query.analysis import run
 from profiledb.report.library import Library
 from tests.conftest import CORPUS, ROOT, SAMPLES, Once, ingest_files
 from tests.support import made_traces, operator_oracle, traces
-from tests.support.made_traces import AUTOGRAD, event, launch, operator, python
+from tests.support.made_traces import operator
 
 CONVOLUTIONS = ROOT / "tests/data/torch/convolutions.pt.trace.json.gz"
 AVERAGES = CONVOLUTIONS.with_name("convolutions.key_averages.json.gz")
@@ -120,36 +120,10 @@ def test_a_live_profile_on_the_cpu(tmp_path: Path) -> None:
     assert any("test_a_live_profile_on_the_cpu" in str(line) for line in lines["line"])
 
 
-SIZES = {"Input_Dims": [[64], [128, 32], [32, 64], [], []], "Input_type": ["c10::BFloat16"] * 3 + ["Scalar"] * 2}
-PRODUCT = {"Input_Dims": [[128, 64], [64, 32]], "Input_type": ["c10::BFloat16"] * 2}
-
-
 @pytest.fixture(scope="module")
 def by_hand(tmp_path_factory: pytest.TempPathFactory) -> tuple[Library, str]:
     """A linear layer forward and backward, an operator that calls itself, a kernel of no operator."""
-    backward = {"Sequence_number": 7, "Fwd_thread_id": 1}
-    return made_traces.taken_in(
-        tmp_path_factory.mktemp("by hand"),
-        [
-            event("user_annotation", "step", 0, 100),
-            python("train.py(5): main", 1, None, 0, 100),
-            python("nn.Module: Linear_0", 2, 1, 9, 61, Python_module_id=0),
-            operator("aten::linear", 10, 60, External_id=1),
-            operator("aten::addmm", 20, 50, External_id=2, Sequence_number=7, Fwd_thread_id=0, **SIZES),
-            *launch(1, 25, (200, 240)),
-            operator("aten::add", 62, 70, External_id=3),
-            operator("aten::add", 63, 69, External_id=4),
-            *launch(2, 64, (240, 245)),
-            operator("profiler::_record_function_enter_new", 71, 72, External_id=5),
-            *launch(9, 80, (245, 255)),
-            operator("autograd::engine::evaluate_function: AddmmBackward0", 110, 150, AUTOGRAD, **backward),
-            operator("AddmmBackward0", 112, 148, AUTOGRAD, **backward),
-            operator("aten::mm", 115, 125, AUTOGRAD, External_id=8, **PRODUCT),
-            *launch(3, 116, (260, 290), AUTOGRAD),
-            operator("aten::mm", 130, 140, AUTOGRAD, External_id=9, **PRODUCT),
-            *launch(4, 131, (290, 310), AUTOGRAD),
-        ],
-    )
+    return made_traces.taken_in(tmp_path_factory.mktemp("by hand"), made_traces.linear_layer())
 
 
 def test_times_by_hand(by_hand: tuple[Library, str]) -> None:

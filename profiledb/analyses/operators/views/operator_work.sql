@@ -1,6 +1,5 @@
 -- FLOPs and bytes of operators from the shapes of their inputs: a model, not a measurement. docs/operators.md has the
 -- formulas with their sources.
--- includes: operator
 
 -- Bytes of an element, by the type as a trace writes it; NULL of what is no tensor.
 CREATE OR REPLACE MACRO operator_element_bytes(type) AS CASE
