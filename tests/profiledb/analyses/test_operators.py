@@ -25,14 +25,10 @@ FILES = [
 FIGURES = ["calls", "host_ns", "host_self_ns", "device_ns", "device_self_ns"]
 
 
-@pytest.fixture(scope="module")
-def library(once: Once) -> Library:
-    """All of these traces."""
-    return Library(once("traces of operators", lambda folder: ingest_files(folder, FILES)) / "library")
-
-
-def of(library: Library, path: Path) -> str:
-    return next(report.id for report in library.list() if report.name == path.name)
+def taken_in(once: Once, path: Path) -> tuple[Library, str]:
+    """A library of a trace, and the id of its report."""
+    library = Library(once(f"operators of {path.name}", lambda folder: ingest_files(folder, [path])) / "library")
+    return library, library.list()[0].id
 
 
 def by_name(library: Library, report: str) -> dict[str, tuple[int, ...]]:
@@ -50,11 +46,11 @@ def by_shape(library: Library, report: str) -> dict[tuple[str, str | None], tupl
     return {key: tuple(map(int, figures)) for key, figures in found.items()}
 
 
-@pytest.mark.sweep(parts=3, of="traces of operators")
+@pytest.mark.sweep(parts=3)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_times_are_those_of_the_second_computation(library: Library, path: Path) -> None:
+def test_times_are_those_of_the_second_computation(once: Once, path: Path) -> None:
     names, shapes = operator_oracle.averages(traces.read(path))
-    report = of(library, path)
+    library, report = taken_in(once, path)
     if not names:
         assert not library.find(report).rows.get("operator")
         return
@@ -62,10 +58,10 @@ def test_times_are_those_of_the_second_computation(library: Library, path: Path)
     assert by_shape(library, report) == shapes
 
 
-def test_times_are_those_of_key_averages(library: Library) -> None:
+def test_times_are_those_of_key_averages(once: Once) -> None:
     """On a GPU, equal to the ns but where torch counts its own overhead, of which no trace tells the thread."""
     told = json.loads(gzip.decompress(AVERAGES.read_bytes()))
-    report = of(library, CONVOLUTIONS)
+    library, report = taken_in(once, CONVOLUTIONS)
     overhead = {row["key"]: row for row in told["by_operator"] if row["key"] in ("Activity Buffer Request",
                                                                                 "Lazy Function Loading")}  # fmt: skip
     found, other = by_name(library, report), {}
@@ -106,12 +102,12 @@ def test_a_live_profile_on_the_cpu(tmp_path: Path) -> None:
     ingest_files(tmp_path / "data", [path])
     library = Library(tmp_path / "data" / "library")
     report = library.list()[0].id
-    averages = {one.key: one for one in profiler.key_averages() if one.key in by_name(library, report)}
-    wanted = {
-        name: (one.count, round(one.cpu_time_total * 1000), round(one.self_cpu_time_total * 1000), 0, 0)
-        for name, one in averages.items()
+    mine = by_name(library, report)
+    assert mine == {
+        one.key: (one.count, round(one.cpu_time_total * 1000), round(one.self_cpu_time_total * 1000), 0, 0)
+        for one in profiler.key_averages()
+        if one.key in mine
     }
-    assert by_name(library, report) == wanted
     modules = run(library, report, "operator_modules").set_index("path")
     assert list(modules.index) == [f"Sequential_0{rest}" for rest in ("", "/Conv2d_0", "/Flatten_0", "/Linear_0")]
     assert list(modules["calls"]) == [2, 2, 2, 2]
@@ -189,7 +185,7 @@ def test_nothing_of_it_is_trusted(tmp_path: Path) -> None:
         ["x", [4, 4]],
         [[4, 4]],
         "no list",
-        [[1] * 400] * 9,
+        [[2] * 400] * 9,
     ]
     events = [
         operator(
@@ -198,7 +194,15 @@ def test_nothing_of_it_is_trusted(tmp_path: Path) -> None:
         )
         for place, dims in enumerate(odd)
     ]  # fmt: skip
-    events += [operator("aten::convolution", 100, 110, Input_Dims=[[1, 2, 3, 4], [5, 6, 7, 8]], Concrete_Inputs=["x"])]
+    events += [
+        operator(
+            "aten::convolution",
+            100,
+            110,
+            Input_Dims=[[1, 2, 3, 4], [5, 6, 7, 8]],
+            Concrete_Inputs=["", "", "", "[9999999999999]", "[[1]]", "x"],
+        )
+    ]
     events += [operator("<b>nn.Module: x_1</b>'\"" + "y" * 9000, 120, 130, Input_Dims=[[2, 2]], Input_type=5)]
     library, report = made_traces.taken_in(tmp_path, events)
     rows = run(library, report, "operator_shapes")
