@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from ingest.conversion import limits
-from profiledb import config
+from profiledb import config, confinement
 from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped import SAMPLE, job_of, made, stand_in
@@ -32,7 +32,7 @@ def zstd(path: Path, chunk: bytes, times: int) -> Path:
 BOMBS = {"zeros": (bytes(1 << 20), 1500), "small headers": (b"\x02\0\0\0\x08\x01" * (1 << 17), 1000)}
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="faults")
 @pytest.mark.parametrize("kind", BOMBS)
 def test_a_bomb_holds_nothing_up(ingest: Ingest, inbox: Path, empty_library: Library, kind: str) -> None:
     path = zstd(inbox / "bomb.ncu-repz", *BOMBS[kind])
@@ -46,7 +46,7 @@ def test_a_bomb_holds_nothing_up(ingest: Ingest, inbox: Path, empty_library: Lib
     assert after.ru_utime - before.ru_utime < 30
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="faults")
 def test_a_converter_that_prints_without_end(inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     """It is stopped in its time, and what it printed is in nobody's memory."""
     tool = stand_in(tmp_path, "cat /dev/zero & exec cat /dev/zero >&2")
@@ -120,9 +120,7 @@ def test_a_converter_writes_nowhere_but_in_its_folder(
 
 
 def _landlock() -> bool:
-    from ingest.conversion import sandbox
-
-    return sandbox._version() >= 1
+    return confinement.version() >= 1
 
 
 def test_a_closed_process_reads_only_what_it_needs(tmp_path: Path) -> None:
@@ -180,7 +178,7 @@ LOOK_S = 0.25
 """Seconds between two looks of the idle worker: eight times as many as without the setting."""
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=6, of="faults")
 @pytest.mark.slow
 def test_an_idle_worker_is_idle(inbox: Path, empty_library: Library) -> None:
     """A look takes under 10 ms, 0.5 % of the 2 s between two, with finished files of every kind in its inbox."""

@@ -84,7 +84,7 @@ def test_a_token_changes_no_prediction_before_it() -> None:
     assert not torch.allclose(before[5], after[5])
 
 
-@pytest.mark.sweep(parts=5, of="workloads")
+@pytest.mark.sweep(parts=10, of="workloads")
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.slow
 def test_training_learns_the_successor_of_each_token(precision: str) -> None:

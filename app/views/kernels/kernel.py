@@ -10,7 +10,7 @@ from app.selection import drag, links, settled
 from app.ui import charts, columns, draw, profile_links, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
-from app.views.kernels import tables
+from app.views.kernels import operators, tables
 from profiledb.errors import WarpdeckError
 from profiledb.report.catalog import Manifest
 
@@ -26,6 +26,7 @@ def page() -> None:
     _facts(summary)
     _limits(manifest.id, int(summary["kernel"]))
     _charts(manifest.id, summary)
+    operators.section(manifest, int(summary["kernel"]))
     tables.shapes(manifest.id, int(summary["kernel"]))
     tables.longest(manifest.id, int(summary["kernel"]), int(summary["calls"]))
 
@@ -112,6 +113,7 @@ def _limits(report_id: str, kernel: int) -> None:
         rows = session.run(report_id, "time_weighted_roofline", ncu=linked)
         matched = rows[(rows["kernel"] == kernel) & rows["launch_id"].notna()]
         if matched.empty:
+            st.caption("The linked Compute report did not measure this kernel.")
             return
         profile_links.to_launch(linked, matched.sort_values("match", kind="stable").iloc[0])
         same = matched[matched["match"] == "exact"]
@@ -134,7 +136,7 @@ def _charts(report_id: str, summary: "pd.Series[Any]") -> None:
     bins = session.run(report_id, "kernel_histogram", kernel=kernel)
     points = session.run(report_id, "kernel_over_time", kernel=kernel)
     marks = [("median", float(summary["median_ns"])), ("P95", float(summary["p95_ns"]))]
-    left, right = columns.pair()
+    left, right = columns.pair("distribution")
     with left:
         st.subheader("Distribution", anchor=False)
         draw.chart(charts.histogram(bins, marks, theme.theme()), "histogram")

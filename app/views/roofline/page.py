@@ -75,7 +75,7 @@ def _of(everything: pd.DataFrame, choice: Choice) -> pd.DataFrame:
 
 
 def _inside(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows in the NVTX range that the reader chose."""
+    """The rows in the range that the reader chose."""
     paths = rows["nvtx"].dropna().unique()
     known = sorted({"/".join(path.split("/")[: depth + 1]) for path in paths for depth in range(path.count("/") + 1)})
     if not known:

@@ -3,12 +3,12 @@
 import pandas as pd
 
 from app.ui import heads, tables
-from profiledb.studies.scaling.nccl import OPERATIONS
+from profiledb.studies.scaling.nccl import OPERATIONS, SIZES
 from profiledb.studies.scaling.rows import RUNS
 
 RUN_COLUMNS = heads.of(
     RUNS,
-    heads.use("run", width=150),
+    heads.use("run", width=200),
     heads.use("scaling", width=80),
     heads.use("ranks", width=60),
     "efficiency_pct",
@@ -38,6 +38,17 @@ OPERATION_COLUMNS = heads.of(
     "algbw_gb_per_s",
     "busbw_gb_per_s",
 )
+SIZE_COLUMNS = heads.of(
+    SIZES,
+    heads.use("operation", width=130),
+    heads.use("ranks", width=70),
+    "size_bytes",
+    "matched",
+    "transfer_ns",
+    "wait_ns",
+    "algbw_gb_per_s",
+    "busbw_gb_per_s",
+)
 ONE_RANK_COLUMNS = heads.of(
     "nccl_sum",
     heads.use("operation", width=130),
@@ -53,4 +64,5 @@ ONE_RANK_COLUMNS = heads.of(
 
 def runs(rows: pd.DataFrame) -> None:
     """A row a run."""
-    tables.table(rows, heads.filled(rows, RUN_COLUMNS), key="runs", download="scaling.csv", hidden=RUN_HIDDEN)
+    told = rows.assign(scaling=rows["scaling"].replace("", None))
+    tables.table(told, heads.filled(told, RUN_COLUMNS), key="runs", download="scaling.csv", hidden=RUN_HIDDEN)
