@@ -18,6 +18,8 @@ _OVER_TIME = (
 
 GPU, PROGRAM, COMPARE, SPECIAL, DATA = "GPU", "Program", "Compare", "Special", "Data"
 """Groups of the menu; what has none stands above them."""
+GROUPS = ("", GPU, PROGRAM, COMPARE, SPECIAL, DATA)
+"""In the order of the menu."""
 
 
 class Shelf(Protocol):
@@ -39,6 +41,7 @@ class View:
     ``tables``: what it shows comes from these; where none of them has a row the page holds nothing, and the menu
     grays it with ``lack``, the end of a sentence. A page of the group SPECIAL is in the menu only where its data is: a
     file ``beside`` the report, or a row of the analysis ``answer``. ``was``: addresses that it had before.
+    ``across``: it shows all reports of the library, and needs none at hand.
     """
 
     url: str
@@ -54,6 +57,7 @@ class View:
     beside: Kind | None = None
     answer: str = ""
     was: tuple[str, ...] = ()
+    across: bool = False
 
     def fits(self, manifest: Manifest) -> bool:
         """Whether the report has what the page shows."""
@@ -95,7 +99,11 @@ VIEWS = (
     ),
     View(
         "nvtx", "Ranges & steps", PROGRAM, TIMELINE, ":material/account_tree:", "ranges/page.py",
-        tables=("range",), lack="no NVTX ranges",
+        tables=("range",), lack="no ranges (NVTX or annotations)",
+    ),
+    View(
+        "operators", "Operators", PROGRAM, TIMELINE, ":material/schema:", "operators/page.py",
+        tables=("operator",), lack="no operators of the PyTorch profiler",
     ),
     View(
         "phases", "Phases", PROGRAM, TIMELINE, ":material/stacked_bar_chart:", "phases/page.py",
@@ -103,7 +111,7 @@ VIEWS = (
     ),
     View(
         "memory", "Memory & copies", PROGRAM, TIMELINE, ":material/swap_horiz:", "memory/page.py",
-        tables=(*_GPU, "memory_event"), lack="no GPU activity and no memory use",
+        tables=(*_GPU, "memory_event", "tensor_event"), lack="no GPU activity and no memory use",
     ),
     View(
         "api", "CUDA API", PROGRAM, TIMELINE, ":material/terminal:", "api/page.py",
@@ -122,6 +130,7 @@ VIEWS = (
         "scaling", "Scaling", COMPARE, TIMELINE, ":material/hub:", "scaling/page.py",
         selects=False, tables=_KERNELS, lack="no GPU kernels",
     ),
+    View("trends", "Trends", COMPARE, None, ":material/trending_up:", "trends/page.py", selects=False, across=True),
     View(
         "attention", "Attention", SPECIAL, TIMELINE, ":material/grid_view:", "attention/page.py",
         tables=(*_KERNELS, "range"), answer="attention_parts",

@@ -18,8 +18,10 @@ from profiledb.query import captures, header, request, views
 from profiledb.query.captures import Capture
 from profiledb.query.shared import Answers
 from profiledb.report import sidecar
-from profiledb.report.catalog import Job, Manifest, Subject
+from profiledb.report.catalog import Job, Manifest, Partner, Subject
 from profiledb.report.library import Library, find
+from profiledb.studies.trends.board import Board
+from profiledb.studies.trends.store import Summaries
 
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
@@ -91,20 +93,36 @@ def _labels(folder: Path, version: tuple[int, int]) -> dict[str, list[str]]:  # 
     return _library(folder).catalog.labels()
 
 
-def links() -> dict[str, str]:
-    """The id of the Compute report of each Systems report that is linked to one."""
+def links(to: Partner = "ncu") -> dict[str, str]:
+    """The id of the Compute report, or of the trace, of each Systems report that is linked to one."""
     shelf = library()
-    return dict(_links(shelf.folder, shelf.catalog.version()))
+    return dict(_links(shelf.folder, shelf.catalog.version(), to))
 
 
-@lru_cache(maxsize=4)
-def _links(folder: Path, version: tuple[int, int]) -> dict[str, str]:  # noqa: ARG001 (part of the key)
-    return _library(folder).catalog.links()
+@lru_cache(maxsize=8)
+def _links(folder: Path, version: tuple[int, int], to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
+    return _library(folder).catalog.links(to)
 
 
-def systems_of(report_id: str) -> list[Manifest]:
-    """The Systems reports that are linked to this Compute report, the newest first."""
-    linked = links()
+def board() -> Board:
+    """The series of the library; read again only when a report, a summary, a rule or what people said has changed."""
+    shelf = library()
+    rules = settings().series
+    versions = (shelf.catalog.version(), Summaries(shelf.folder).version(), request.stamp(rules) if rules else 0)
+    with turns.of_pages.aside():
+        return _board(shelf.folder, versions)
+
+
+@lru_cache(maxsize=2)
+def _board(folder: Path, versions: tuple[Any, ...]) -> Board:  # noqa: ARG001 (part of the key)
+    found = Board(_library(folder))
+    _ = found.listed
+    return found
+
+
+def systems_of(report_id: str, to: Partner = "ncu") -> list[Manifest]:
+    """The Systems reports that are linked to this Compute report or trace, the newest first."""
+    linked = links(to)
     return [one for one in reports() if linked.get(one.id) == report_id]
 
 
@@ -201,6 +219,11 @@ def stamp(report_id: str) -> int:
 def missing(report_id: str) -> list[Capture]:
     """What a report does not have, and how it would be captured."""
     return list(_missing(library().folder, report_id, stamp(report_id)))
+
+
+def to_record(report_id: str, table: str) -> str:
+    """The command or option that fills a table which a report lacks; none where it was used, or where nothing does."""
+    return next((one.flag for one in missing(report_id) if one.table == table), "")
 
 
 @lru_cache(maxsize=512)

@@ -179,6 +179,22 @@ def json_load(trace: Path) -> Callable[[Path], Side]:
     return alternative
 
 
+def holistic(python: str, trace: Path) -> Callable[[Path], Side]:
+    """HolisticTraceAnalysis: reads the trace and answers how its time divides."""
+
+    def alternative(_: Path) -> Side:
+        program = (
+            "import sys; from hta.trace_analysis import TraceAnalysis;"
+            " TraceAnalysis({0: sys.argv[1]}, '/').get_temporal_breakdown(visualize=False)"
+        )
+        done = measure.run([python, "-c", program, trace])
+        if done.returncode != 0:
+            raise BenchError(f"HTA: {done.stderr.strip()[-300:]}")
+        return Side(done.seconds, done.peak_bytes, "HTA")
+
+    return alternative
+
+
 def ncu_pages(ncu: str, report: Path) -> Callable[[Path], Side]:
     """`ncu --import` to CSV, both pages."""
 

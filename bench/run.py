@@ -20,6 +20,7 @@ from bench.ingestion import (
     Comparison,
     compare,
     export_and_stats,
+    holistic,
     ingest,
     json_load,
     ncu_pages,
@@ -81,23 +82,26 @@ def compute_case(folder: Path) -> Case:
     return Case(f"{LAUNCHES:,} launches of 2,184 metrics", (path,), None)
 
 
-def trace_cases(folder: Path, megabytes: list[int]) -> Iterator[Case]:
-    """Make traces of the PyTorch profiler of each size and yield a case for each."""
+def trace_cases(folder: Path, megabytes: list[int], hta: str | None) -> Iterator[Case]:
+    """Make traces of the PyTorch profiler of each size; beside json.load and, where a Python has it, HTA."""
     for size in megabytes:
         path = folder / f"trace_{size}.pt.trace.json"
         traces.repeat(ROOT / "tests/data/torch/training.pt.trace.json.gz", path, size * 1_000_000)
         yield Case(f"trace of PyTorch, {size:,} MB", (path,), json_load(path))
+        if hta:
+            yield Case(f"trace of PyTorch, {size:,} MB", (path,), holistic(hta, path))
+        path.unlink()
 
 
 def measure_cases(folder: Path, chosen: argparse.Namespace, tools: dict[str, str | None]) -> list[Comparison]:
     """Measure drop to ready for the samples and the synthetic reports, telling each as it is done."""
     comparisons = []
-    for cases in (
+    others = (
         sample_cases(ROOT / "sample_reports", tools["nsys"], tools["ncu"]),
         synthetic_cases(folder, chosen.kernels, tools["nsys"]),
         (compute_case(folder),),
-        trace_cases(folder, chosen.traces),
-    ):
+    )
+    for cases in (*(others if chosen.only != "traces" else ()), trace_cases(folder, chosen.traces, chosen.hta)):
         for case in cases:
             comparisons.append(compare(case, chosen.repeat))
             print(results.comparison_table(comparisons[-1:])[-1], flush=True)
@@ -201,10 +205,13 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
     parser.add_argument("--kernels", type=int, nargs="+", default=[100_000, 1_000_000], help="sizes to generate")
     parser.add_argument("--traces", type=int, nargs="+", default=[100], help="sizes of traces in MB (default 100)")
+    parser.add_argument(
+        "--hta", metavar="PYTHON", help="a Python that has HolisticTraceAnalysis: measured beside traces"
+    )
     parser.add_argument("--repeat", type=int, default=3, help="runs of each side; the median counts (default 3)")
     parser.add_argument(
         "--only",
-        choices=("ingest", "analyses", "pages", "load", "timeline"),
+        choices=("ingest", "traces", "analyses", "pages", "load", "timeline"),
         help="one part: print it, write no file",
     )
     parser.add_argument(
@@ -220,7 +227,9 @@ def main(arguments: list[str] | None = None) -> int:
     tools = {name: results.find_tool(name) for name in ("nsys", "ncu")}
     try:
         with TemporaryDirectory(prefix="warpdeck-bench-") as folder:
-            comparisons = measure_cases(Path(folder), chosen, tools) if chosen.only in (None, "ingest") else []
+            comparisons = (
+                measure_cases(Path(folder), chosen, tools) if chosen.only in (None, "ingest", "traces") else []
+            )
             queries, findings = (
                 measure_analyses(Path(folder), chosen, tools["nsys"]) if chosen.only in (None, "analyses") else ([], [])
             )

@@ -21,7 +21,8 @@ from bench.pages import browser_page, server
 from profiledb.report.library import Library
 from profiledb.rules import classes
 from profiledb.timeline import build, tiles
-from profiledb.timeline.store import Opened, Timelines
+from profiledb.timeline.opened import Opened
+from profiledb.timeline.store import Timelines
 
 LEVELS = 10
 PEOPLE = 20

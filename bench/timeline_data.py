@@ -15,7 +15,8 @@ from pathlib import Path
 from profiledb.report.library import Library
 from profiledb.rules import classes
 from profiledb.timeline import area, build, search, tiles
-from profiledb.timeline.store import Opened, Timelines
+from profiledb.timeline.opened import Opened
+from profiledb.timeline.store import Timelines
 
 ZOOMS = 10
 

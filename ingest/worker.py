@@ -25,10 +25,10 @@ from profiledb.errors import ConfigError
 from profiledb.report import catalog
 from profiledb.report.catalog import Job, Manifest
 from profiledb.report.library import Library
-from profiledb.report.sidecar import DROPPED
+from profiledb.report.sidecar import DROPPED, TRACES
 from profiledb.words import visible
 
-SAMPLES = (*NSYS_SUFFIXES, ".sqlite", ".ncu-rep", ".ncu-repz")
+SAMPLES = (*NSYS_SUFFIXES, ".sqlite", ".ncu-rep", ".ncu-repz", *TRACES)
 """Endings of samples; other things lie beside them, too."""
 
 
@@ -113,7 +113,7 @@ class Worker:
             )
             jobs = self.library.catalog.jobs()
             known, shelf = {job.path: job for job in jobs}, Shelf.of(self.library, jobs)
-        return taken + self._take_beside(sorted(apart), known, shelf)
+        return taken + self._take_beside(sorted(apart), known, shelf, at_hand)
 
     def forget_removed(self) -> None:
         """Drops the failures of files that are gone, and what waits for its report, but only where their folder is
@@ -154,12 +154,13 @@ class Worker:
         with self._lock:
             return self._record(outcome)
 
-    def _take_beside(self, paths: list[Path], jobs: Mapping[str, Job], shelf: Shelf) -> int:
+    def _take_beside(self, paths: list[Path], jobs: Mapping[str, Job], shelf: Shelf, at_hand: str) -> int:
         """Reads what lies beside reports, all by one process as long as none of them is its end."""
         fresh = [
             Job(str(path), path.name, mark, "converting")
             for path in paths
-            if (mark := shelf.mark(path)) and self._is_due(jobs.get(str(path)), mark)
+            if (mark := shelf.mark(path))
+            and (self._is_due(known := jobs.get(str(path)), mark) or _failed_with_others(known, at_hand))
         ]
         if not fresh:  # so it is at nearly every look
             return 0
@@ -170,7 +171,7 @@ class Worker:
             outcomes = list(self.runner.run(requests))
             for job, request, outcome in zip(fresh, requests, outcomes, strict=False):
                 if outcome["state"] == "report":
-                    plain = replace(job, fingerprint=fingerprints.of(Path(job.path)) or "", tools=tools_at_hand())
+                    plain = replace(job, fingerprint=fingerprints.of(Path(job.path)) or "", tools=at_hand)
                     taken += self._take(plain, jobs.get(job.path), job.fingerprint)
                 else:
                     taken += self._lay(shelf, job, request.work, outcome)
@@ -192,8 +193,7 @@ class Worker:
         if mark is None or known is None or self._is_due(known, mark):
             return mark
         lost = known.state in ("ready", "duplicate") and not self.library.intact(known.report_id or "")
-        other_tools = known.state == "failed" and known.tools != at_hand
-        return mark if lost or other_tools else None
+        return mark if lost or _failed_with_others(known, at_hand) else None
 
     def _convert(self, job: Job, known: Job | None) -> Job:
         started = time.monotonic()
@@ -257,6 +257,11 @@ def _done(job: Job, outcome: dict[str, Any]) -> Job:
         print(f"{visible(job.name)}: {outcome['trace']}", file=sys.stderr, flush=True)
     state, message, hint, detail = (str(outcome.get(key) or "") for key in ("state", "message", "hint", "detail"))
     return replace(job, report_id=outcome.get("report_id"), state=state, message=message, hint=hint, detail=detail)
+
+
+def _failed_with_others(known: Job | None, at_hand: str) -> bool:
+    """Whether a conversion failed with other tools than those at hand; what was read as no report asked for none."""
+    return known is not None and known.state == "failed" and known.tools not in ("", at_hand)
 
 
 def _is_gone(path: Path) -> bool:

@@ -53,6 +53,9 @@ SETTINGS = (
     Setting(
         "rules", "WARPDECK_RULES", "", "a folder of rules of findings that add to the built-in ones or override them"
     ),
+    Setting(
+        "series", "WARPDECK_SERIES", "", "a TOML file of rules which reports make a series, over the built-in ones"
+    ),
     Setting("scan_s", "WARPDECK_SCAN_S", "2", "seconds between two scans of the inbox"),
     Setting(
         "convert_timeout_s",
@@ -93,6 +96,7 @@ class Settings:
     classes: Path | None
     phases: Path | None
     rules: Path | None
+    series: Path | None
     scan_s: float
     convert_timeout_s: float
     convert_memory_mb: int
@@ -132,6 +136,7 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "classes": _folder(text["classes"]),
         "phases": _folder(text["phases"]),
         "rules": _folder(text["rules"]),
+        "series": _folder(text["series"]),
         "scan_s": _number(text, "scan_s"),
         "convert_timeout_s": _number(text, "convert_timeout_s"),
         "convert_memory_mb": int(_number(text, "convert_memory_mb")),

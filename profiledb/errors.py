@@ -50,7 +50,7 @@ class AnalysisError(WarpdeckError):
 
 
 class NotLinkedError(AnalysisError):
-    """An analysis needs a Compute report beside this one, and none is linked or named."""
+    """An analysis needs another report beside this one, and none is linked or named."""
 
 
 class NotCapturedError(WarpdeckError):

@@ -13,6 +13,9 @@ DURATION_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 FLOP_UNITS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3), ("FLOP", 1.0))
 BYTE_UNITS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3), ("B", 1.0))
 
+KIND_TITLES = {"nsys": "Nsight Systems", "ncu": "Nsight Compute", "torch": "PyTorch profiler"}
+"""What people call the kinds of reports; another one by its name."""
+
 _MOST_DIGITS = 6
 """Digits behind the point from which on a plain number is told as a power of ten."""
 _JOINER = "\u2060"  # invisible, takes no room and allows no line break

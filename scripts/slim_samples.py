@@ -1,17 +1,20 @@
 """Takes out of sample reports what no page shows, so that the repository stays small; no number is changed.
 
-``python scripts/slim_samples.py FILE...`` writes the files again in place:
+``python scripts/slim_samples.py [--without TABLE] [--own] FILE...`` writes the files again in place:
 
 - ``.ncu-rep``: without values by code address, of which a launch has thousands and which mean nothing without the code
   (``--import-sass no``), and without what draws the chart of the tensor rooflines, half a MB a launch. Every metric
   with its value, all other lists, sections, rules, details and NVTX ranges stay, byte for byte.
 - ``.sqlite``: the same rows in smaller pages: some thirty tables of a few rows take a page each. Definitions of GPU
-  metrics are left out.
+  metrics are left out; with ``--without`` so is that table, with ``--own`` what nsys wrote about other processes than
+  those that called CUDA, and about where it was started.
 
 A file that was written so already stays as it is. Captures of one's own need none of this.
 """
 
+import argparse
 import mmap
+import re
 import sqlite3
 import struct
 import sys
@@ -27,6 +30,8 @@ from ingest.ncu.names import is_instanced  # noqa: E402
 
 ENVIRONMENT, METRICS = "TARGET_INFO_SYSTEM_ENV", "GpuMetricsConfig"
 PAGE_BYTES = 1024
+OF_CUDA = "SELECT globalTid >> 24 FROM CUPTI_ACTIVITY_KIND_RUNTIME"
+_REFERENCE = re.compile(r"^ +(\w+) .*-- REFERENCES StringIds\(id\)", re.MULTILINE)
 FIRST_ADDRESS = 1 << 32
 """Other keys of lists that no page shows count from 0; code lies above, where the driver puts it."""
 CHARTS = (b"SpeedOfLight_HierarchicalTensorRooflineChart",)
@@ -130,21 +135,47 @@ def repack(export: Path) -> None:
 
     The definitions of all GPU metrics of all GPUs, 389 kB of text that nsys writes where it sampled some, are left out.
     """
-    with closing(sqlite3.connect(export)) as database:
+    with closing(sqlite3.connect(export, isolation_level=None)) as database:
         known = database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (ENVIRONMENT,)).fetchone()
         if known and database.execute(f"DELETE FROM {ENVIRONMENT} WHERE name = ?", (METRICS,)).rowcount:
-            database.commit()
             database.execute("VACUUM")
         if database.execute("PRAGMA page_size").fetchone() != (PAGE_BYTES,):
             database.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             database.execute("VACUUM")
 
 
-def main(paths: Sequence[str]) -> None:
+def take_out(export: Path, tables: Sequence[str], *, own: bool) -> None:
+    """Removes tables of an export and, with ``own``, what names other processes or a folder of the machine."""
+    with closing(sqlite3.connect(export, isolation_level=None)) as database:
+        for table in tables:
+            database.execute(f'DROP TABLE IF EXISTS "{table}"')
+        if own:
+            database.execute(f"DELETE FROM PROCESSES WHERE globalPid >> 24 NOT IN ({OF_CUDA})")
+            database.execute(f"DELETE FROM ThreadNames WHERE globalTid >> 24 NOT IN ({OF_CUDA})")
+            database.execute("DELETE FROM META_DATA_CAPTURE WHERE name LIKE '%:WORKING_DIR' OR name LIKE '%:ENVIRON%'")
+            database.execute(f"DELETE FROM {ENVIRONMENT} WHERE name = 'DeviceEnvironment'")
+            database.execute(f"DELETE FROM StringIds WHERE id NOT IN ({_texts_in_use(database)})")
+        database.execute("VACUUM")
+
+
+def _texts_in_use(database: sqlite3.Connection) -> str:
+    """A query for the numbers of texts that rows refer to; nsys says in a comment which columns do."""
+    tables = database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+    columns = [(column, name) for name, sql in tables for column in _REFERENCE.findall(sql)]
+    return " UNION ".join(f'SELECT "{column}" FROM "{name}" WHERE "{column}" NOTNULL' for column, name in columns)
+
+
+def main(words: Sequence[str]) -> None:
     """Writes the files again and says what each had and has."""
-    for path in map(Path, paths):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--without", action="append", default=[], metavar="TABLE")
+    parser.add_argument("--own", action="store_true")
+    parser.add_argument("paths", nargs="+", type=Path)
+    chosen = parser.parse_args(words)
+    for path in chosen.paths:
         before = path.stat().st_size
         if path.suffix == ".sqlite":
+            take_out(path, chosen.without, own=chosen.own)
             repack(path)
         else:
             with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

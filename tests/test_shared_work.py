@@ -15,6 +15,7 @@ from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import ROOT, Ingest, Ingested
+from tests.support import changed as changes
 from tests.support import kept, page_reports, pooled, sweep
 from tests.support.dropped import made
 
@@ -54,10 +55,11 @@ def test_cases(case): pass
 """
 
 
-def collected(folder: Path, day: str, *argv: str) -> set[str]:
-    """The tests that a run of that day takes."""
+def collected(folder: Path, day: str, *argv: str, changed: str = "") -> set[str]:
+    """The tests that a run of that day takes, where these files were changed."""
     command = [sys.executable, "-m", "pytest", "-p", "tests.support.sweep", "--collect-only", "-q", *argv]
-    environment = os.environ | {sweep.VARIABLE: day, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    settings = {sweep.VARIABLE: day, changes.VARIABLE: changed}
+    environment = os.environ | settings | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return set(re.findall(r"::(\S+)", done.stdout))
 
@@ -71,6 +73,51 @@ def test_tests_of_a_module_have_their_turn_together(tmp_path: Path) -> None:
     assert len(first) == len(second) == 3
     assert (first | second, first & second) == (every, {"test_always"})
     assert collected(tmp_path, "738000", "test_made.py") == every, "a module that is asked for by its name"
+
+
+IN_TURN_BY_NAME = """
+import pytest
+
+@pytest.mark.sweep(parts=4)
+@pytest.mark.parametrize("name", ["kernels", "ranges.sqlite", "copies", "marks"])
+def test_answers(name): pass
+"""
+
+
+def test_what_was_changed_never_waits(tmp_path: Path) -> None:
+    (tmp_path / "test_memory_page.py").write_text(IN_TURN_BY_NAME)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = sweep: x\n")
+
+    def ran(*paths: str) -> set[str]:
+        return collected(tmp_path, "738000", changed="\n".join(paths))
+
+    every = {f"test_answers[{name}]" for name in ("kernels", "ranges.sqlite", "copies", "marks")}
+    (turn,) = ran("app/views/memoryless/page.py", "docs/page.md")
+    assert ran("profiledb/analyses/kernels/kernels.sql", "sample_reports/ranges.sqlite") == {
+        turn,
+        "test_answers[kernels]",
+        "test_answers[ranges.sqlite]",
+    }
+    assert ran("app/views/memory/charts.py") == ran("ingest/memory.py") == ran("test_memory_page.py") == every
+
+
+def test_git_says_what_was_changed(tmp_path: Path) -> None:
+    def git(*argv: str) -> None:
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.com")
+        subprocess.run(["git", *who, *argv], cwd=tmp_path, check=True, capture_output=True)
+
+    assert changes.ask(tmp_path) == "", "no checkout"
+    git("init", "-b", "main")
+    for name in ("old", "committed", "last"):
+        (tmp_path / name).write_text("1")
+        git("add", ".")
+        git("commit", "-m", name)
+    (tmp_path / "old").write_text("2")
+    (tmp_path / "new").write_text("1")
+    assert changes.ask(tmp_path).splitlines() == ["last", "new", "old"]
+    for number in range(changes.MOST):
+        (tmp_path / str(number)).touch()
+    assert changes.ask(tmp_path) == "", "everything was changed"
 
 
 def test_the_list_names_tests_that_there_are() -> None:

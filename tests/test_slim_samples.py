@@ -97,3 +97,41 @@ def test_definitions_of_gpu_metrics_are_left_out(tmp_path: Path) -> None:
     assert export.stat().st_size < 10_000
     with closing(sqlite3.connect(export)) as database:
         assert database.execute("SELECT * FROM TARGET_INFO_SYSTEM_ENV").fetchall() == rows[1:]
+
+
+def test_tables_and_other_processes_are_left_out_where_asked(tmp_path: Path) -> None:
+    export = tmp_path / "export.sqlite"
+    with closing(sqlite3.connect(export)) as database:
+        database.executescript("""
+            CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (
+                globalTid INTEGER, -- Serialized GlobalId.
+                nameId INTEGER -- REFERENCES StringIds(id) -- Function
+            );
+            CREATE TABLE ThreadNames (
+                nameId INTEGER, -- REFERENCES StringIds(id) -- Thread name
+                globalTid INTEGER -- Serialized GlobalId.
+            );
+            CREATE TABLE PROCESSES (globalPid INTEGER, name TEXT);
+            CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);
+            CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);
+            CREATE TABLE StringIds (id INTEGER, value TEXT);
+            CREATE TABLE LARGE (x INTEGER);
+            INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ((7 << 24) + 7, 1);
+            INSERT INTO ThreadNames VALUES (2, (7 << 24) + 8), (3, (9 << 24) + 9);
+            INSERT INTO PROCESSES VALUES (7 << 24, 'python'), (9 << 24, 'other');
+            INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:WORKING_DIR', '/x'), ('PROCESS_0:COMMAND', 'python');
+            INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('DeviceEnvironment', 'A=1'), ('GpuInfo', 'one');
+            INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel'), (2, 'main'), (3, 'secret');
+        """)
+    slim_samples.main(["--without", "LARGE", "--own", str(export)])
+    with closing(sqlite3.connect(export)) as database:
+        left = {table: database.execute(f"SELECT * FROM {table}").fetchall() for (table,) in database.execute(
+            "SELECT name FROM sqlite_master").fetchall()}  # fmt: skip
+    assert left == {
+        "CUPTI_ACTIVITY_KIND_RUNTIME": [((7 << 24) + 7, 1)],
+        "ThreadNames": [(2, (7 << 24) + 8)],
+        "PROCESSES": [(7 << 24, "python")],
+        "META_DATA_CAPTURE": [("PROCESS_0:COMMAND", "python")],
+        "TARGET_INFO_SYSTEM_ENV": [("GpuInfo", "one")],
+        "StringIds": [(1, "cudaLaunchKernel"), (2, "main")],
+    }

@@ -1,7 +1,8 @@
 """A decoder-only transformer with attention written out as three operations, each in a range of its own.
 
 Attention is naive on purpose: the matrix of scores (batch, heads, tokens, tokens) is written to memory and read back
-by every step, and that is what a profile should show.
+by every step, and that is what a profile should show. Fused attention, one kernel that keeps the scores on the chip, is
+there to compare with.
 
 Letters in shapes: B sequences, T tokens in each, H heads, K = d_model / H, D = d_model, V = vocabulary.
 """
@@ -57,19 +58,29 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, mask
             return weights @ value
 
 
-class SelfAttention(nn.Module):
-    """Causal self-attention over (B, T, D)."""
+def fused_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Return what `scaled_dot_product_attention` returns for a causal mask, by PyTorch's fused kernels."""
+    with annotate("scaled_dot_product_attention"):
+        return functional.scaled_dot_product_attention(query, key, value, is_causal=True)
 
-    def __init__(self, size: ModelSize) -> None:
+
+class SelfAttention(nn.Module):
+    """Causal self-attention over (B, T, D), naive or `fused`."""
+
+    def __init__(self, size: ModelSize, *, fused: bool = False) -> None:
         super().__init__()
         self.heads = size.heads
+        self.fused = fused
         self.project_in = nn.Linear(size.d_model, 3 * size.d_model, bias=False)
         self.project_out = nn.Linear(size.d_model, size.d_model, bias=False)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Map (B, T, D) to (B, T, D)."""
         query, key, value = (self._split_heads(part) for part in self.project_in(hidden).chunk(3, dim=-1))
-        attended = scaled_dot_product_attention(query, key, value, mask)
+        if self.fused:
+            attended = fused_attention(query, key, value)
+        else:
+            attended = scaled_dot_product_attention(query, key, value, mask)
         merged: Tensor = self.project_out(attended.transpose(1, 2).flatten(2))
         return merged
 
@@ -81,10 +92,10 @@ class SelfAttention(nn.Module):
 class Block(nn.Module):
     """One layer: attention, then a feed-forward network four times as wide, each added to its input."""
 
-    def __init__(self, size: ModelSize) -> None:
+    def __init__(self, size: ModelSize, *, fused: bool = False) -> None:
         super().__init__()
         self.norm_attention = nn.LayerNorm(size.d_model)
-        self.attention = SelfAttention(size)
+        self.attention = SelfAttention(size, fused=fused)
         self.norm_feed_forward = nn.LayerNorm(size.d_model)
         self.feed_forward = nn.Sequential(
             nn.Linear(size.d_model, 4 * size.d_model), nn.GELU(), nn.Linear(4 * size.d_model, size.d_model)
@@ -100,13 +111,13 @@ class Block(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """Predicts the next token at every position."""
+    """Predicts the next token at every position, with naive or `fused` attention."""
 
-    def __init__(self, size: ModelSize) -> None:
+    def __init__(self, size: ModelSize, *, fused: bool = False) -> None:
         super().__init__()
         self.token_embedding = nn.Embedding(size.vocabulary, size.d_model)
         self.position_embedding = nn.Embedding(size.context, size.d_model)
-        self.blocks = nn.ModuleList(Block(size) for _ in range(size.layers))
+        self.blocks = nn.ModuleList(Block(size, fused=fused) for _ in range(size.layers))
         self.norm = nn.LayerNorm(size.d_model)
         self.head = nn.Linear(size.d_model, size.vocabulary, bias=False)
 

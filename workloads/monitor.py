@@ -1,10 +1,19 @@
-"""A log of power, clocks, temperature and memory beside a report, and timings of iterations.
+"""A log of power, clocks, temperature and memory beside a report, timings of iterations, and captures in code.
 
     with GPUMonitor("run/training"):            # writes run/training.nvml.csv
         train()
 
     @auto_profile(warmup=3, iterations=10)      # also writes training_step.timings.csv
     def training_step(): ...
+
+    with profiled("run/training", stacks=True, memory=True) as capture:     # writes run/training.pt.trace.json.gz, too
+        for batch in loader:
+            with capture.step(), capture.range("forward"):                  # step_0, step_1, ...
+                loss = model(batch)
+
+`profiled` leaves what `python -m workloads profile --tool torch` does. With tool="nsys" the same program opens the
+window of `nsys profile --capture-range=cudaProfilerApi` instead: its ranges are the same, so that Warpdeck can link the
+two reports.
 
 NAME.nvml.csv has a row a reading and GPU: `time_ns` (CLOCK_REALTIME, nanoseconds since 1970, as in a report's session
 start), `elapsed_s` (seconds since the monitor started), `device` (index), `uuid` (its identity), and
@@ -18,14 +27,24 @@ import functools
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from workloads import nvml
-from workloads.iterations import time_iterations
-from workloads.record import TIMINGS_HEADER, prefix_from_environment, write_csv
+from workloads.iterations import capture_window, time_iterations, torch_with_gpu
+from workloads.ranges import COMPUTE, OVERHEAD, STRUCTURE, RangeSink, Sinks, annotate, default_sink, send_to
+from workloads.record import (
+    TIMINGS_HEADER,
+    TRACE_SUFFIX,
+    note,
+    prefix_from_environment,
+    recording,
+    window,
+    write_csv,
+)
 
 HEADER = ("time_ns", "elapsed_s", "device", "uuid", *nvml.READINGS)
 COLUMN = {name: index for index, name in enumerate(HEADER)}
@@ -130,3 +149,72 @@ def auto_profile(
         return profiled
 
     return decorate
+
+
+class Capture:
+    """What goes on in the body of `profiled`; its methods go around parts of it, on the same thread."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        """Steps begun so far."""
+
+    def step(self) -> AbstractContextManager[None]:
+        """Go around one step: `step_0`, `step_1`, ..., which the pages find."""
+        self.steps += 1
+        return annotate(f"step_{self.steps - 1}", STRUCTURE)
+
+    def warmup(self) -> AbstractContextManager[None]:
+        """Go around what comes before the measured steps; the pages leave it out."""
+        return annotate("warmup", OVERHEAD)
+
+    def range(self, name: str) -> AbstractContextManager[None]:
+        """Go around a part of a step."""
+        return annotate(name, COMPUTE)
+
+    def note(self, **facts: object) -> None:
+        """Add facts to the meta.json, such as flops_per_step=... or precision="bf16"."""
+        note(**facts)
+
+
+@contextmanager
+def profiled(
+    name: str | Path,
+    tool: Literal["torch", "nsys"] = "torch",
+    *,
+    shapes: bool = True,
+    stacks: bool = False,
+    modules: bool = False,
+    memory: bool = False,
+    flops: bool = False,
+    nvtx: bool = True,
+) -> Iterator[Capture]:
+    """Capture the body, and leave files called `name` with a suffix each; steps are what `Capture.step` goes around.
+
+    Args:
+        name: path without suffix; under `python -m workloads profile` that of its report.
+        tool: `torch` writes a trace of the PyTorch profiler; `nsys` opens and closes the window that nsys records.
+        shapes: input shapes of operators, of the PyTorch profiler as all that follows.
+        stacks: Python stacks, which cost much time.
+        modules: modules by name; part of `stacks` in PyTorch since 2.0.
+        memory: allocations of tensors.
+        flops: FLOPs of matrix products and convolutions.
+        nvtx: besides the trace's own ranges, the same as NVTX.
+    """
+    prefix = prefix_from_environment() or Path(name)
+    with recording(prefix, command=sys.argv, tool=tool), GPUMonitor(prefix), ExitStack() as stack:
+        if tool == "torch":
+            asked = {"record_shapes": shapes, "with_stack": stacks, "with_modules": modules, "profile_memory": memory}
+            stack.enter_context(_traced(prefix, asked | {"with_flops": flops}, nvtx=nvtx))
+            stack.enter_context(window())
+        else:
+            stack.enter_context(capture_window(torch_with_gpu()))
+        yield Capture()
+
+
+@contextmanager
+def _traced(prefix: Path, extras: dict[str, Any], *, nvtx: bool) -> Iterator[None]:
+    from workloads.torch_trace import TorchSink, traced  # here: it imports torch
+
+    sinks: list[RangeSink] = [TorchSink(), *([default_sink()] if nvtx else [])]
+    with traced(prefix.with_name(prefix.name + TRACE_SUFFIX), extras), send_to(Sinks(sinks)):
+        yield

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import ModuleType
@@ -56,6 +56,23 @@ class NvtxSink:
     def pop(self) -> None:
         """End the innermost NVTX range of the default domain."""
         self._nvtx.pop_range()
+
+
+class Sinks:
+    """Passes every range on to several places."""
+
+    def __init__(self, sinks: Sequence[RangeSink]) -> None:
+        self._sinks = sinks
+
+    def push(self, name: str, color: int) -> None:
+        """Open the range in each."""
+        for sink in self._sinks:
+            sink.push(name, color)
+
+    def pop(self) -> None:
+        """End the innermost range of each."""
+        for sink in reversed(self._sinks):
+            sink.pop()
 
 
 class Stopwatch:

@@ -79,7 +79,7 @@ WORKLOADS: dict[str, Entry] = {
     ),
     "transformer": Entry(
         "workloads.transformer",
-        "decoder-only language model with naive attention: inference, or training with AdamW",
+        "decoder-only language model with naive or fused attention: inference, or training with AdamW",
         "--size small --mode training",
     ),
 }

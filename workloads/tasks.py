@@ -1,6 +1,6 @@
-"""The workload `tasks`: vector addition, matrix multiplication and reduction on CPU and GPU, over several sizes.
+"""The workload `tasks`: the same work on CPU and GPU, over several sizes (kinds of work: task_kinds.py).
 
-A size is the rows and columns of a matrix; additions and reductions work on as many numbers as such a matrix has.
+A size is the rows and columns of a matrix; what works on plain numbers has as many as such a matrix.
 
 Ranges (the step in `warmup` looks the same, with the smallest size only; colors say what the time goes to):
 
@@ -17,67 +17,92 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from workloads.errors import WorkloadError
 from workloads.ranges import ALLOCATION, COMPUTE, HOST, OVERHEAD, STRUCTURE, TRANSFER, annotate
 from workloads.record import beside, note, write_csv
-from workloads.tasks_cpu import CPU_BACKENDS, Array, CpuBackend, make_cpu
+from workloads.task_kinds import BASIC, KINDS, Array, Kind
+from workloads.tasks_cpu import CPU_BACKENDS, CpuBackend, make_cpu
 from workloads.tasks_gpu import GPU_BACKENDS, GpuBackend, choose_gpu
 
-TASKS = ("vector_add", "matmul", "reduction")
 HEADER = ("task", "size", "device", "part", "seconds")
-TOLERANCE = 1e-4
+PRECISIONS: dict[str, tuple[np.dtype[Any], float]] = {
+    "fp32": (np.dtype(np.float32), 1e-4),
+    "fp64": (np.dtype(np.float64), 1e-10),
+}
+"""Type of the numbers, and how far results may differ from what NumPy computes, relatively."""
 
 
 class Bench:
-    """Two matrices of each size, who works on them, and the times so far."""
+    """Inputs of each task and size, who works on them, and the times so far."""
 
-    def __init__(self, sizes: list[int], cpu: CpuBackend, gpu: GpuBackend | None) -> None:
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        cpu: CpuBackend,
+        gpu: GpuBackend | None,
+        tasks: Sequence[str] = BASIC,
+        precision: str = "fp32",
+    ) -> None:
         random = np.random.default_rng(0)
-        self.inputs = {size: (draw(random, size), draw(random, size)) for size in sizes}
-        self.references = {(task, size): reference(task, *self.inputs[size]) for task in TASKS for size in sizes}
+        self.dtype, self.tolerance = PRECISIONS[precision]
+        self.kinds = [KINDS[task] for task in tasks]
+        matrices = {size: (draw(random, size, self.dtype), draw(random, size, self.dtype)) for size in sizes}
+        self.inputs = {(kind.name, size): kind.inputs(*matrices[size]) for kind in self.kinds for size in sizes}
+        self.references = {
+            (kind.name, size): reference(kind, self.inputs[kind.name, size], self.out(kind, size))
+            for kind in self.kinds
+            for size in sizes
+        }
         self.cpu = cpu
         self.gpu = gpu
         self.rows: list[tuple[str, int, str, str, float]] = []
 
-    def step(self, sizes: list[int]) -> None:
-        """Run every task on every device, at each of `sizes`."""
-        for task in TASKS:
-            for size in sizes:
-                self.check(task, size, self.on_cpu(task, size))
-                if self.gpu:
-                    self.check(task, size, self.on_gpu(self.gpu, task, size))
-
-    def on_cpu(self, task: str, size: int) -> Array:
-        """Run a task on the CPU; returns its result."""
-        a, b = self.inputs[size]
-        with annotate(f"{task}_{size}/cpu", HOST):
-            with self.part(task, size, "cpu", "allocate", ALLOCATION):
-                out = np.zeros(() if task == "reduction" else (size, size), np.float32)
-            with self.part(task, size, "cpu", "compute", HOST):
-                self.cpu(task, a, b, out)
+    def out(self, kind: Kind, size: int) -> Array:
+        """Return zeros of the shape of a result."""
+        out: Array = np.zeros(kind.result(size), kind.dtype(self.dtype))
         return out
 
-    def on_gpu(self, gpu: GpuBackend, task: str, size: int) -> Array:
+    def step(self, sizes: Sequence[int]) -> None:
+        """Run every task on every device, at each of `sizes`."""
+        for kind in self.kinds:
+            for size in sizes:
+                self.check(kind.name, size, self.on_cpu(kind, size))
+                if self.gpu:
+                    self.check(kind.name, size, self.on_gpu(self.gpu, kind, size))
+
+    def on_cpu(self, kind: Kind, size: int) -> Array:
+        """Run a task on the CPU; returns its result."""
+        task = kind.name
+        with annotate(f"{task}_{size}/cpu", HOST):
+            with self.part(task, size, "cpu", "allocate", ALLOCATION):
+                out = self.out(kind, size)
+            with self.part(task, size, "cpu", "compute", HOST):
+                self.cpu(kind, self.inputs[task, size], out)
+        return out
+
+    def on_gpu(self, gpu: GpuBackend, kind: Kind, size: int) -> Array:
         """Run a task on the GPU; returns its result on the host."""
+        task = kind.name
+        inputs, result = self.inputs[task, size], self.references[task, size]
         with annotate(f"{task}_{size}/gpu"):
             with self.part(task, size, "gpu", "allocate", ALLOCATION):
-                a, b, out = gpu.allocate(size)
+                held, out = [gpu.allocate(array) for array in inputs], gpu.allocate(result)
             with self.part(task, size, "gpu", "to_device", TRANSFER):
-                gpu.to_device(self.inputs[size][0], a)
-                if task != "reduction":
-                    gpu.to_device(self.inputs[size][1], b)
+                for array, device in zip(inputs, held, strict=True):
+                    gpu.to_device(array, device)
                 gpu.wait()
             with self.part(task, size, "gpu", "compute", COMPUTE):
-                result = gpu.compute(task, a, b, out)
+                computed = gpu.compute(kind, held, out)
                 gpu.wait()
             with self.part(task, size, "gpu", "to_host", TRANSFER):
-                return gpu.to_host(result)
+                return gpu.to_host(computed)
 
     @contextmanager
     def part(self, task: str, size: int, device: str, part: str, color: int) -> Iterator[None]:
@@ -92,20 +117,21 @@ class Bench:
         with annotate("check_result", OVERHEAD):
             expected = self.references[task, size]
             error = float(np.linalg.norm(result - expected) / np.linalg.norm(expected))
-        if not error <= TOLERANCE:  # NaN is wrong, too
+        if not error <= self.tolerance:  # NaN is wrong, too
             raise WorkloadError(f"{task}_{size} computed something wrong: relative error {error:.1e}.")
 
 
-def draw(random: np.random.Generator, size: int) -> Array:
-    """Return numbers from 0 to 1, (size, size) of float32."""
-    return random.random((size, size), dtype=np.float32)
+def draw(random: np.random.Generator, size: int, dtype: np.dtype[Any]) -> Array:
+    """Return numbers from 0 to 1, (size, size)."""
+    return random.random((size, size), dtype=dtype)
 
 
-def reference(task: str, a: Array, b: Array) -> Array:
-    """Compute a task with NumPy; sums in float64."""
-    if task == "vector_add":
-        return a + b
-    return a @ b if task == "matmul" else np.asarray(a.sum(dtype=np.float64))
+def reference(kind: Kind, inputs: Sequence[Array], out: Array) -> Array:
+    """Compute a task with NumPy into `out`; a sum in float64."""
+    if kind.name == "reduction":
+        return np.asarray(inputs[0].sum(dtype=np.float64))
+    kind.arrays(np, inputs, out)
+    return out
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -116,6 +142,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes", metavar="N,...", help="sizes of the tasks (default: 256,1024,4096 with a GPU, 64,256 without)"
     )
+    parser.add_argument(
+        "--tasks", metavar="NAME,...", help=f"kinds of work: {', '.join(KINDS)} or all (default: {','.join(BASIC)})"
+    )
+    parser.add_argument("--precision", choices=tuple(PRECISIONS), default="fp32", help="data type (default: fp32)")
     parser.add_argument("--cpu", choices=CPU_BACKENDS, default="numpy", help="library on the CPU (default: numpy)")
     parser.add_argument("--gpu", choices=GPU_BACKENDS, default="torch", help="library on the GPU (default: torch)")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="file for the times (default: beside the report)")
@@ -127,12 +157,13 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     """Run the tasks once for nothing, then in the capture window; say the median of each and write the CSV."""
     gpu = choose_gpu(options.gpu, options.device)
     sizes = chosen_sizes(options.sizes or ("256,1024,4096" if gpu else "64,256"))
-    bench = Bench(sizes, make_cpu(options.cpu), gpu)
+    tasks = chosen_tasks(options)
+    bench = Bench(sizes, make_cpu(options.cpu), gpu, tasks, options.precision)
     note(
-        precision="fp32",
+        precision=options.precision,
         shapes={"sizes": sizes},
         backends={"cpu": options.cpu, "gpu": options.gpu if gpu else None},
-        flops_by_task={f"{task}_{size}": flops(task, size) for task in TASKS for size in sizes},
+        flops_by_task=flops_by_task(tasks, sizes),
     )
     who = f"{options.cpu} and {options.gpu}" if gpu else f"{options.cpu} without a GPU"
     yield f"tasks, {who}: sizes {', '.join(map(str, sizes))}"
@@ -159,13 +190,15 @@ def summary(rows: list[tuple[str, int, str, str, float]]) -> Iterator[str]:
         if part == "compute":
             best[task, size, device] = min(seconds, best.get((task, size, device), seconds))
     for (task, size, device), seconds in best.items():
-        speed = flops(task, size) / seconds / 1e9
-        yield f"{task}_{size}/{device}: {seconds * 1e3:.3f} ms, {speed:,.1f} GFLOP/s"
+        flops = KINDS[task].flops(size)
+        speed = f", {flops / seconds / 1e9:,.1f} GFLOP/s" if flops else ""
+        yield f"{task}_{size}/{device}: {seconds * 1e3:.3f} ms{speed}"
 
 
-def flops(task: str, size: int) -> int:
-    """Return the floating-point operations of a task; a multiply-add is two."""
-    return 2 * size**3 if task == "matmul" else size**2
+def flops_by_task(tasks: Sequence[str], sizes: Sequence[int]) -> dict[str, int]:
+    """Return the operations of each task and size that counts some."""
+    found = {f"{task}_{size}": KINDS[task].flops(size) for task in tasks for size in sizes}
+    return {name: flops for name, flops in found.items() if flops is not None}
 
 
 @contextmanager
@@ -183,3 +216,15 @@ def chosen_sizes(sizes: str) -> list[int]:
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise WorkloadError(f"--sizes must be numbers with commas between them, as in 256,1024, and {sizes!r} is not.")
     return sorted({int(part) for part in parts})
+
+
+def chosen_tasks(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the names of `--tasks`, in the order of KINDS."""
+    if options.tasks is None:
+        return BASIC
+    names = set(KINDS) if options.tasks == "all" else set(options.tasks.split(","))
+    if unknown := names - set(KINDS):
+        raise WorkloadError(f"--tasks must be of {', '.join(KINDS)}, and {min(unknown)!r} is not.")
+    if (options.cpu == "numba" or options.gpu == "triton") and (more := names - set(BASIC)):
+        raise WorkloadError(f"numba and triton have {', '.join(BASIC)} here, and not {min(more)}.")
+    return tuple(name for name in KINDS if name in names)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workloads.errors import WorkloadError
+from workloads.task_kinds import Array, Kind
 
-Array = NDArray[Any]
-CpuBackend = Callable[[str, Array, Array, Array], None]
-"""Computes a task of two matrices into the last argument."""
+CpuBackend = Callable[[Kind, Sequence[Array], Array], None]
+"""Computes a task of its inputs into the last argument."""
 CPU_BACKENDS = ("numpy", "numba")
 
 
@@ -27,11 +25,6 @@ def make_cpu(name: str) -> CpuBackend:
     return by_numba
 
 
-def by_numpy(task: str, a: Array, b: Array, out: Array) -> None:
+def by_numpy(kind: Kind, inputs: Sequence[Array], out: Array) -> None:
     """Compute a task with NumPy."""
-    if task == "vector_add":
-        np.add(a, b, out=out)
-    elif task == "matmul":
-        np.matmul(a, b, out=out)
-    else:
-        np.sum(a, out=out)
+    kind.arrays(np, inputs, out)

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
-import numpy as np
-
 from workloads.errors import WorkloadError
 from workloads.record import window
-from workloads.tasks_cpu import Array
+from workloads.task_kinds import Array, Kind
 
 GPU_BACKENDS = ("torch", "triton", "cupy")
 
 
 class GpuBackend(Protocol):
-    """Moves matrices to a device and back, and computes there. Only `wait` and `to_host` wait for the device."""
+    """Moves arrays to a device and back, and computes there. Only `wait` and `to_host` wait for the device."""
 
-    def allocate(self, size: int) -> tuple[Any, Any, Any]:
-        """Return three matrices (size, size) of float32 on the device."""
+    def allocate(self, like: Array) -> Any:
+        """Return an array of this shape and type on the device."""
 
     def to_device(self, host: Array, device: Any) -> None:
-        """Copy a matrix to the device."""
+        """Copy an array to the device."""
 
-    def compute(self, task: str, a: Any, b: Any, out: Any) -> Any:
-        """Launch a task; returns where its result will be: `out`, or a single number."""
+    def compute(self, kind: Kind, inputs: Sequence[Any], out: Any) -> Any:
+        """Launch a task; returns where its result will be: `out`, or an array of its own."""
 
     def to_host(self, device: Any) -> Array:
         """Copy a result to the host."""
@@ -44,25 +43,22 @@ class TorchBackend:
     def __init__(self, device: str = "cuda") -> None:
         import torch
 
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
         torch.set_float32_matmul_precision("highest")  # float32 stays float32, not TF32
         self.torch = torch
         self.device = torch.device(device)
 
-    def allocate(self, size: int) -> tuple[Any, Any, Any]:
-        """Return three matrices (size, size) of float32 on the device."""
-        empty = self.torch.empty
-        a, b, out = (empty((size, size), device=self.device) for _ in range(3))
-        return a, b, out
+    def allocate(self, like: Array) -> Any:
+        """Return a tensor of this shape and type on the device."""
+        return self.torch.empty(like.shape, dtype=getattr(self.torch, like.dtype.name), device=self.device)
 
     def to_device(self, host: Array, device: Any) -> None:
-        """Copy a matrix to the device."""
+        """Copy an array to the device."""
         device.copy_(self.torch.from_numpy(host))
 
-    def compute(self, task: str, a: Any, b: Any, out: Any) -> Any:
+    def compute(self, kind: Kind, inputs: Sequence[Any], out: Any) -> Any:
         """Launch a task."""
-        if task == "vector_add":
-            return self.torch.add(a, b, out=out)
-        return self.torch.matmul(a, b, out=out) if task == "matmul" else a.sum()
+        return kind.torch(self.torch, inputs, out)
 
     def to_host(self, device: Any) -> Array:
         """Copy a result to the host."""
@@ -84,13 +80,14 @@ class TorchBackend:
 class TritonBackend(TorchBackend):
     """Kernels of our own in Triton, on PyTorch's memory."""
 
-    def compute(self, task: str, a: Any, b: Any, out: Any) -> Any:
+    def compute(self, kind: Kind, inputs: Sequence[Any], out: Any) -> Any:
         """Launch a task."""
         from workloads import tasks_triton
 
-        if task == "vector_add":
-            return tasks_triton.add(a, b, out)
-        return tasks_triton.multiply(a, b, out) if task == "matmul" else tasks_triton.total(a)
+        if kind.name == "reduction":
+            return tasks_triton.total(*inputs)
+        a, b = inputs
+        return tasks_triton.add(a, b, out) if kind.name == "vector_add" else tasks_triton.multiply(a, b, out)
 
 
 class CupyBackend:
@@ -99,20 +96,18 @@ class CupyBackend:
     def __init__(self) -> None:
         self.cupy = importlib.import_module("cupy")
 
-    def allocate(self, size: int) -> tuple[Any, Any, Any]:
-        """Return three matrices (size, size) of float32 on the device."""
-        a, b, out = (self.cupy.empty((size, size), dtype=np.float32) for _ in range(3))
-        return a, b, out
+    def allocate(self, like: Array) -> Any:
+        """Return an array of this shape and type on the device."""
+        return self.cupy.empty(like.shape, dtype=like.dtype)
 
     def to_device(self, host: Array, device: Any) -> None:
-        """Copy a matrix to the device."""
+        """Copy an array to the device."""
         device.set(host)
 
-    def compute(self, task: str, a: Any, b: Any, out: Any) -> Any:
+    def compute(self, kind: Kind, inputs: Sequence[Any], out: Any) -> Any:
         """Launch a task."""
-        if task == "vector_add":
-            return self.cupy.add(a, b, out=out)
-        return self.cupy.matmul(a, b, out=out) if task == "matmul" else a.sum()
+        kind.arrays(self.cupy, inputs, out)
+        return out
 
     def to_host(self, device: Any) -> Array:
         """Copy a result to the host."""

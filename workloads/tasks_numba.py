@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numba  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import numpy as np
 from numba import prange
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from workloads.task_kinds import Array, Kind
 
 
 @numba.njit(parallel=True)
@@ -42,11 +41,11 @@ def total(a: Array) -> float:
     return result
 
 
-def by_numba(task: str, a: Array, b: Array, out: Array) -> None:
+def by_numba(kind: Kind, inputs: Sequence[Array], out: Array) -> None:
     """Compute a task into `out`, which holds zeros."""
-    if task == "vector_add":
-        add(a, b, out)
-    elif task == "matmul":
-        multiply(a, b, out)
+    if kind.name == "vector_add":
+        add(*inputs, out)
+    elif kind.name == "matmul":
+        multiply(*inputs, out)
     else:
-        out[...] = total(a)
+        out[...] = total(*inputs)

@@ -44,12 +44,12 @@ class TorchSink:
 def traced(path: Path, extras: dict[str, Any]) -> Iterator[None]:
     """Trace the body and write it to `path`, a Chrome trace that is compressed where the name ends in .gz.
 
-    Shapes are always recorded; `extras` are further arguments of torch.profiler.profile.
+    Shapes are recorded unless `extras`, further arguments of torch.profiler.profile, say otherwise.
     """
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
-    profiler = torch.profiler.profile(activities=activities, record_shapes=True, **extras)
+    profiler = torch.profiler.profile(activities=activities, **({"record_shapes": True} | extras))
     try:
         with profiler:
             yield

@@ -18,8 +18,8 @@ Ranges, as a tree (one `step_N` a measured step; the iterations in `warmup` look
                                      optimizer_step                    (training)
                                      read_loss or read_tokens
 
-With --compile the layers are one with `forward`; with --cuda-graph `replay_graph` is in place of zero_grad to
-optimizer_step.
+With --attention fused the three parts of attention are one kernel, without ranges of their own. With --compile the
+layers are one with `forward`; with --cuda-graph `replay_graph` is in place of zero_grad to optimizer_step.
 """
 
 from __future__ import annotations
@@ -204,6 +204,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layers", type=int, help="number of layers (default: by size)")
     parser.add_argument("--batch", type=int, help="sequences per batch (default: by size)")
     add_plan_options(parser)
+    parser.add_argument(
+        "--attention",
+        choices=("naive", "fused"),
+        default="naive",
+        help="naive: three operations; fused: PyTorch's kernel (default: naive)",
+    )
     parser.add_argument("--pin-memory", action="store_true", help="keep batches in pinned memory")
     parser.add_argument("--compile", action="store_true", help="compile the model; its layers then have no ranges")
     parser.add_argument("--cuda-graph", action="store_true", help="replay each step as one CUDA graph")
@@ -233,7 +239,7 @@ def make_worker(options: argparse.Namespace, size: Size, device: torch.device) -
     """Build the model, the same for the same options, and who runs it."""
     torch.manual_seed(0)
     batches = make_batches(size, device, pinned=options.pin_memory)
-    model = LanguageModel(size.model)
+    model = LanguageModel(size.model, fused=options.attention == "fused")
     if options.compile:
         model.compile()
     if options.mode == "training":

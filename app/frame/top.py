@@ -43,6 +43,10 @@ def _partner(current: Manifest, known: Mapping[str, Manifest]) -> None:
         return
     if (linked := known.get(session.links().get(current.id, ""))) is not None:
         _go(linked, "Compute report")
+    if (trace := known.get(session.links("trace").get(current.id, ""))) is not None:
+        _go(trace, "PyTorch trace")
+    for report in session.systems_of(current.id, "trace")[:1]:
+        _go(report, "Systems report")
     if access.may_edit():
         report_links.action(current)
 

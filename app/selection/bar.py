@@ -181,7 +181,7 @@ def _facts(settled: Settled) -> None:
     try:
         row = session.whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
     except NotCapturedError:
-        st.caption("This report has no GPU activity. The selection still applies to CUDA calls and NVTX ranges.")
+        st.caption("This report has no GPU activity. The selection still applies to CUDA calls and ranges.")
         return
     part = int(row["operations"]) < int(row["report_operations"])
     whole = f" of {fmt.count(row['report_operations'])}" if part else ""
@@ -199,7 +199,7 @@ def _facts(settled: Settled) -> None:
 
 
 def _attribution(settled: Settled) -> None:
-    """The shares of GPU time by what tells its range; nothing without NVTX, or where there is no time."""
+    """The shares of GPU time by what tells its range; nothing without ranges, or where there is no time."""
     if settled.paths.empty:
         return
     rows = selecting.optional(settled.report_id, "attribution", ["operations", "share_pct"], **settled.params)
@@ -207,7 +207,7 @@ def _attribution(settled: Settled) -> None:
     if told.empty:
         return
     with st.popover("Details", type="tertiary", key=f"{settled.key}details"):
-        st.markdown("**How GPU time is matched to NVTX ranges**")
+        st.markdown("**How GPU time is matched to ranges**")
         for row in told.itertuples():
             st.markdown(f"{fmt.percent(row.share_pct)} **{row.category}**: {ATTRIBUTION.get(str(row.category), '')}")
 

@@ -24,8 +24,9 @@ ALIGN = "align"
 def to_list(report_id: str, label: str) -> None:
     """A link to the table of all kernels; ``label`` is our own words."""
     st.page_link(
-        KERNELS, label=label, icon=":material/table_rows:", query_params=settled.link(report_id), width="content"
-    )
+        KERNELS, label=f":primary[{label}]", icon=":material/table_rows:", query_params=settled.link(report_id),
+        width="content",
+    )  # fmt: skip
 
 
 def open_kernel(report_id: str, kernel: int) -> None:

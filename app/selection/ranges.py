@@ -1,4 +1,4 @@
-"""The picker of NVTX ranges in the selection bar: a tree to search and tick, and the instances of what is chosen."""
+"""The picker of ranges in the selection bar: a tree to search and tick, and the instances of what is chosen."""
 
 from typing import Any
 

@@ -41,7 +41,7 @@ class Settled:
         chosen: what the pages show.
         default: what they show where the address says nothing.
         problems: what the address asks for and the report does not have, in words (Markdown, escaped).
-        paths: what a range can be (analysis ``range_paths``); no row without NVTX.
+        paths: what a range can be (analysis ``range_paths``); no row without ranges.
         places: GPUs and streams (analysis ``devices``); no row where nothing ran on a GPU.
         prefix: what stands in front of its parameters in the address.
     """

@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 
 import duckdb
 
+from app import session
 from profiledb.errors import AnalysisError
-from profiledb.timeline import area, event, events, moments, names, near, search, tiles, trace
+from profiledb.timeline import area, event, events, moments, names, near, operators, search, tiles, trace
 from profiledb.timeline.lanes import pid_of, tid_of
-from profiledb.timeline.store import Opened
+from profiledb.timeline.opened import Opened
 
 LONGEST_NUMBER = 20
 """Characters of a number."""
@@ -98,6 +99,8 @@ def told(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> byt
     """Everything of one event."""
     found = event.event(cursor, opened, asked.number("lane"), asked.number("ref"))
     about = found.pop("about")
+    if about["table"] == "kernel":
+        found["rows"] += operators.rows(session.library(), opened.report_id, about["id"])
     report = {"report": opened.report_id}
     links = {}
     if about["kernel"] is not None:

@@ -21,7 +21,8 @@ from profiledb import config
 from profiledb.errors import DamagedError, ReportNotFoundError, WarpdeckError
 from profiledb.report.library import Library
 from profiledb.rules import classes
-from profiledb.timeline.store import BuildingError, Opened, Timelines
+from profiledb.timeline.opened import Opened
+from profiledb.timeline.store import BuildingError, Timelines
 
 PREFIX = "/_warpdeck/timeline"
 QUERIES = 4

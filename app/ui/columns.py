@@ -3,10 +3,11 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-LEAST_PX = 535
 
+def pair(key: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The two containers, each as wide as a narrow screen (style.css); ``key`` is unique on the page.
 
-def pair() -> tuple[DeltaGenerator, DeltaGenerator]:
-    """The two containers; ``st.columns`` would squeeze them on a narrow screen."""
-    with st.container(horizontal=True, gap="medium"):
-        return st.container(width=LEAST_PX), st.container(width=LEAST_PX)
+    ``st.columns`` would squeeze them there.
+    """
+    with st.container(key=f"pair-{key}"):
+        return st.container(), st.container()

@@ -1,12 +1,13 @@
 """The findings of a report for pages: judged once for each selection, and their words."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from app import session, turns
+from app import session
+from app.once import Once
 from app.ui import format as fmt
 from profiledb.findings import digest, judge, rulebook, words
 from profiledb.findings.digest import Found
@@ -18,9 +19,7 @@ TITLES = {"high": "High", "medium": "Medium", "low": "Low", "warning": "Warning"
 """What people read for each severity."""
 _BADGES = {"high": "red", "medium": "orange", "low": "gray", "warning": "orange", "note": "gray"}
 
-_MOST_JUDGED = 256
-_judged: set[Hashable] = set()
-"""What was judged before, so that it is in the cache."""
+_judged: Once[tuple[Finding, ...]] = Once(most=256)
 
 
 def rules() -> dict[str, Rule]:
@@ -33,16 +32,12 @@ def findings(manifest: Manifest, params: Mapping[str, Any] | None = None) -> lis
     """The findings of the selected part of a report, or of another one, as ``judge.order`` has them; judged once."""
     params = session.selected(manifest.id) if params is None else params
     chosen = tuple(sorted((name, value if isinstance(value, str) else tuple(value)) for name, value in params.items()))
-    versions = tuple(f"{rule.version}{rule.analysis.params}" for rule in rules().values())
+    every = rules().values()
+    versions = tuple(f"{rule.version}{rule.analysis.params}" for rule in every)
     linked = session.links().get(manifest.id)
     key = (manifest.id, session.stamp(manifest.id), linked, chosen, versions)
-    if key not in _judged:
-        with turns.of_pages.aside():  # others are not to wait while a report is judged
-            _findings(key, manifest, dict(params))
-        if len(_judged) >= _MOST_JUDGED:
-            _judged.clear()
-        _judged.add(key)
-    return list(_findings(key, manifest, dict(params)))
+    library = session.library()
+    return list(_judged.get(key, lambda: tuple(judge.judge(library, manifest, params, every))))
 
 
 def fires(manifest: Manifest) -> list[Finding]:
@@ -86,8 +81,3 @@ def _stamp(folder: Path | None) -> int:
     if folder is None:
         return 0
     return hash(tuple((str(file), file.stat().st_mtime_ns) for file in sorted(folder.rglob("*")) if file.is_file()))
-
-
-@st.cache_resource(show_spinner=False, max_entries=_MOST_JUDGED)
-def _findings(key: tuple[Any, ...], _manifest: Manifest, _params: dict[str, Any]) -> tuple[Finding, ...]:  # noqa: ARG001
-    return tuple(judge.judge(session.library(), _manifest, _params, rules().values()))

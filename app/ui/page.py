@@ -19,9 +19,7 @@ from app.ui import format as fmt
 from app.ui import navigate
 from profiledb.errors import NotCapturedError, WarpdeckError
 from profiledb.report.catalog import Manifest
-
-KIND_TITLES = {"nsys": "Nsight Systems", "ncu": "Nsight Compute", "torch": "PyTorch profiler"}
-"""What people call the kinds of reports."""
+from profiledb.words import KIND_TITLES
 
 STYLE = Path(__file__).parents[1] / "static" / "style.css"
 

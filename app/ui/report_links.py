@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import page
+from app.ui import page, trace_links
 from profiledb.report.catalog import LAUNCHES, Manifest
 
 CANDIDATES = 30
@@ -29,14 +29,14 @@ class Candidate:
     other_pct: float
 
 
-def partners(reports: Sequence[Manifest], links: Mapping[str, str]) -> dict[str, list[str]]:
+def partners(reports: Sequence[Manifest], *links: Mapping[str, str]) -> dict[str, list[str]]:
     """Names of the reports that each report is linked to, in either direction, by its id."""
     names = {r.id: fmt.visible(r.name) for r in reports}
     linked: dict[str, list[str]] = {}
-    for nsys_id, ncu_id in links.items():
-        if nsys_id in names and ncu_id in names:
-            linked.setdefault(nsys_id, []).append(names[ncu_id])
-            linked.setdefault(ncu_id, []).append(names[nsys_id])
+    for nsys_id, other_id in (pair for kind in links for pair in kind.items()):
+        if nsys_id in names and other_id in names:
+            linked.setdefault(nsys_id, []).append(names[other_id])
+            linked.setdefault(other_id, []).append(names[nsys_id])
     return linked
 
 
@@ -99,6 +99,8 @@ def _choose(report: Manifest) -> None:
         total = sum(LAUNCHES in r.subjects for r in session.reports())
         if total > CANDIDATES:
             st.caption(f"Compared with the newest {CANDIDATES} of {total:,} Compute reports.")
+        if trace_links.offer(report):
+            _done()
 
 
 def _row(report: Manifest, candidate: Candidate, *, linked: bool) -> None:

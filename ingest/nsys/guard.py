@@ -5,6 +5,7 @@ from collections.abc import Collection
 import duckdb
 
 from ingest import remarks
+from ingest.nsys import openmp
 from profiledb.report.schema import quote
 
 TABLES = {
@@ -16,6 +17,7 @@ TABLES = {
     "osrt_call": ("OSRT_API",),
     "mpi_call": ("MPI_P2P_EVENTS", "MPI_START_WAIT_EVENTS", "MPI_OTHER_EVENTS", "MPI_COLLECTIVES_EVENTS"),
     "openacc_event": tuple(f"CUPTI_ACTIVITY_KIND_OPENACC_{kind}" for kind in ("DATA", "LAUNCH", "OTHER")),
+    "openmp_event": tuple(openmp.TABLES),
     "um_gpu_page_fault": ("CUDA_UM_GPU_PAGE_FAULT_EVENTS",),
     "um_cpu_page_fault": ("CUDA_UM_CPU_PAGE_FAULT_EVENTS",),
     "memory_event": ("CUDA_GPU_MEMORY_USAGE_EVENTS",),

@@ -13,7 +13,7 @@ from profiledb.report.schema import quote, read_sql
 
 _TABLE = "trace_batch"
 """What take.sql reads."""
-_ROWS = 1 << 14
+_ROWS = 1 << 12
 """Rows of a part of a batch: DuckDB reads parts in parallel."""
 _KEYS = {"ph": "VARCHAR", "cat": "VARCHAR", "name": "VARCHAR", "pid": "VARCHAR", "tid": "VARCHAR", "ts": "DOUBLE",
          "dur": "DOUBLE", "id": "VARCHAR"}  # fmt: skip

@@ -1,4 +1,4 @@
-"""``warpdeck link NSYS NCU``: links reports of the same program."""
+"""``warpdeck link NSYS OTHER``: links reports of the same program."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -14,29 +14,38 @@ if TYPE_CHECKING:
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
     command = terminal.add(
-        commands, "link", "link a Systems report to a Compute report of the same program",
+        commands, "link", "link a Systems report to a Compute report or a PyTorch trace of the same program",
         "my.nsys-rep my.ncu-rep", parents=[common],
     )  # fmt: skip
     command.add_argument("nsys", metavar="NSYS", help=f"report of Nsight Systems: {REPORT}")
-    command.add_argument("ncu", metavar="NCU", nargs="?", help="report of Nsight Compute, of the same program")
-    command.add_argument("--remove", action="store_true", help="remove the link of NSYS instead")
+    command.add_argument(
+        "other", metavar="OTHER", nargs="?",
+        help="report of Nsight Compute, or trace of the PyTorch profiler with operators, of the same program",
+    )  # fmt: skip
+    command.add_argument("--remove", action="store_true", help="remove the links of NSYS instead")
     command.set_defaults(command=run)
 
 
 def run(library: "Library", arguments: argparse.Namespace) -> None:
-    """Links, or removes the link, and says what the Compute report covers."""
+    """Links, or removes the links, and says what the other report covers."""
     from profiledb.query import analysis
+    from profiledb.studies.traced import links
 
     nsys = library.find(arguments.nsys)
     if arguments.remove:
         library.unlink(nsys.id)
+        library.unlink(nsys.id, "trace")
         terminal.say(f"{nsys.name} is no longer linked.")
         return
-    if arguments.ncu is None:
+    if arguments.other is None:
         raise AnalysisError(
-            "No Compute report is named.", hint="Name one after the Systems report, or --remove its link."
+            "No report to link to is named.", hint="Name one after the Systems report, or --remove its links."
         )
-    ncu = library.find(arguments.ncu)
+    ncu = library.find(arguments.other)
+    if ncu.rows.get("operator"):
+        told = links.link(library, nsys.id, ncu.id).told
+        terminal.say(f"{nsys.name} is linked to {ncu.name}: {told}.")
+        return
     covered = analysis.run(library, nsys.id, "ncu_coverage", {"ncu": ncu.id})["covered_pct"].iloc[0]
     library.link(nsys.id, ncu.id)
     terminal.say(f"{nsys.name} is linked to {ncu.name}, which covers {covered:.1f} % of the GPU time.")

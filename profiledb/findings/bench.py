@@ -35,20 +35,23 @@ ERROR = "error"
 """The column with the words of the database where the query of a rule failed."""
 
 _WINDOW = {
-    True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns FROM ncu_launch",
+    True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns, (SELECT torch FROM program) AS torch"
+    " FROM ncu_launch",
     False: "SELECT CASE WHEN EXISTS (FROM busy) THEN (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_active)"
-    " ELSE duration_ns END AS ns, start_ns AS begin_ns FROM capture_window",
+    " ELSE duration_ns END AS ns, start_ns AS begin_ns, (SELECT torch FROM program) AS torch FROM capture_window",
 }
 """The time of which savings are a share, and the begin of the capture, ns, in a Compute report and in a timeline; where
-no GPU worked that time is the capture."""
+no GPU worked that time is the capture. Besides, whether the program uses PyTorch."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """The time of which savings are a share, and the begin of the capture on the report's clock, ns."""
+    """The time of which savings are a share, and the begin of the capture on the report's clock, ns; ``torch``: the
+    program uses PyTorch."""
 
     ns: int | None
     begin_ns: int
+    torch: bool
 
 
 def answers(
@@ -73,12 +76,14 @@ def answers(
         found |= _answers(library, missing, once, compute=compute)
     window = found.pop("window")
     ns = window.get("ns")
-    return Window(None if ns is None else int(ns), int(window.get("begin_ns") or 0)), found
+    return Window(None if ns is None else int(ns), int(window.get("begin_ns") or 0), bool(window.get("torch"))), found
 
 
 @cache
 def _window(compute: bool) -> Analysis:
-    return Analysis("window", "", "", (), (), (), _WINDOW[compute], includes=("selection",), selects=("part",))
+    return Analysis(
+        "window", "", "", (), (), (), _WINDOW[compute], includes=("selection", "program"), selects=("part",)
+    )
 
 
 @cache
@@ -94,7 +99,9 @@ def _answers(
     if not asked:
         return {}
     first = asked[0]
-    includes = {name: None for one in asked for name in ("selection", "ranges", *one.analysis.includes)}
+    includes = {
+        name: None for one in asked for name in ("selection", "ranges", *needs.INCLUDES, *one.analysis.includes)
+    }
     built_on = views.needed(includes)
     with library.cursor(first.report_id, first.partner, built_on) as cursor:
         if not compute:

@@ -27,7 +27,8 @@ class Finding:
     ``value`` and ``threshold`` are in the unit of the rule; ``saving_ns`` is an upper bound, ``saving_pct`` its share
     of the time from the first to the last operation, over all GPUs; of the capture where no GPU worked. Savings
     overlap: nobody adds them up.
-    ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it.
+    ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it. ``torch``: the program
+    uses PyTorch, so that advice may speak of it.
     """
 
     rule: Rule
@@ -41,6 +42,12 @@ class Finding:
     evidence: tuple[Mapping[str, Any], ...] = ()
     why: str = ""
     command: str = ""
+    torch: bool = True
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What to do."""
+        return self.rule.advised(self.cause, torch=self.torch)
 
     @property
     def severity(self) -> str:
@@ -93,7 +100,7 @@ def _finding(rule: Rule, row: Row, window: Window) -> Finding:
     fires = value >= threshold if rule.fires == "above" else value <= threshold
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
-        tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]),
+        tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), torch=window.torch,
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "saving_pct": finding.saving_pct,
         "cause": finding.cause,
         "evidence": [dict(one) for one in finding.evidence],
-        "advice": list(rule.advised(finding.cause)) if finding.verdict == "fires" else [],
+        "advice": list(finding.advice) if finding.verdict == "fires" else [],
         "why": finding.why or None,
         "command": finding.command or None,
         "source": rule.source,
@@ -82,7 +82,7 @@ def _fires(finding: Finding) -> list[str]:
     if finding.saving_ns:
         share = f" ({words.percent(finding.saving_pct)})" if finding.saving_pct is not None else ""
         bound = f" Mending it saves at most {words.duration(finding.saving_ns)}{share}."
-    advice = [f"- {one}" for one in finding.rule.advised(finding.cause)]
+    advice = [f"- {one}" for one in finding.advice]
     return [f"## {finding.rule.title} ({finding.severity})", "", f"{sentences.says(finding)}{bound}", "", *advice, ""]
 
 

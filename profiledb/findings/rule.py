@@ -14,7 +14,8 @@ The header is that of an analysis (profiledb.query.header), with these lines bes
                                            figures are worth (warning); without this line the saving tells
     -- says: The GPU is idle {value} of the time; for {share_pct} of that the CPU is in {range}.
     -- clear: The GPU is idle {value} of the time.
-    -- advice: Launch more work at once.   [data loading] in front: only where the column `cause` says so
+    -- advice: Launch more work at once.   [data loading] in front: only where the column `cause` says so; [PyTorch],
+                                           [not PyTorch]: only where the program uses it, or not; both: [copy, PyTorch]
     -- source: where formula and threshold come from
 
 The query answers one row. ``value`` is compared with the threshold; it is NULL, or there is no row, where there is
@@ -70,7 +71,9 @@ _KEYS = (
 )  # fmt: skip
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _MUST = ("title", "question", "unit", "fires", "says", "clear", "advice", "source", "param")
-_CAUSE = re.compile(r"^\[(?P<cause>[^\]]+)\] (?P<text>.+)$")
+_MARKED = re.compile(r"^\[(?P<marks>[^\]]+)\] (?P<text>.+)$")
+TORCH = {"PyTorch": True, "not PyTorch": False}
+"""Marks of advice by whether the program uses PyTorch (the view ``program``)."""
 PLACE = re.compile(r"\{(?P<column>\w+)(?:\|(?P<one>[^{}|]+)\|(?P<many>[^{}|]+))?\}")
 """A column in a sentence, or the word that goes with one of what it counts, and the word that goes with many."""
 
@@ -113,12 +116,15 @@ class Rule:
         text = f"{views.sql(self.analysis.includes)}{self.analysis.sql}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
-    def advised(self, cause: str | None) -> tuple[str, ...]:
-        """What to do, where the cause is this one."""
-        pairs = [
-            (match["cause"], match["text"]) if (match := _CAUSE.match(line)) else ("", line) for line in self.advice
-        ]
-        return tuple(text for of, text in pairs if of in ("", cause))
+    @property
+    def causes(self) -> frozenset[str]:
+        """Those for which there is advice."""
+        return frozenset(mark for marks, _ in map(_marked, self.advice) for mark in marks) - TORCH.keys()
+
+    def advised(self, cause: str | None, *, torch: bool = True) -> tuple[str, ...]:
+        """What to do, where the cause is this one, in a program that uses PyTorch or in another one."""
+        holds = {cause, "PyTorch" if torch else "not PyTorch"}
+        return tuple(text for marks, text in map(_marked, self.advice) if holds.issuperset(marks))
 
 
 def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
@@ -146,6 +152,12 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
     )
     _check(rule)
     return rule
+
+
+def _marked(line: str) -> tuple[tuple[str, ...], str]:
+    """What has to be so for a line of advice, and its text."""
+    match = _MARKED.match(line)
+    return (tuple(match["marks"].split(", ")), match["text"]) if match else ((), line)
 
 
 def wrong(name: str, what: str, detail: str = "") -> AnalysisError:

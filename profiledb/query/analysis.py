@@ -28,7 +28,7 @@ def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] |
     Raises:
         AnalysisError: the analysis or a parameter does not exist, or a value is not one of its choices.
         NotCapturedError: the report lacks the tables that the analysis needs.
-        NotLinkedError: it joins a Compute report, and none is linked or given.
+        NotLinkedError: it joins another report, and none is linked or given.
         ReportNotFoundError: the report is gone.
     """
     return answer(library, request.build(library, report_id, name, params))
@@ -64,7 +64,7 @@ def _rows(library: Library, asked: Request) -> "pa.Table":
 
 def check(library: Library, asked: Request) -> None:
     """Raises NotCapturedError where the report lacks what a request needs; cheap, unlike the answer."""
-    with library.cursor(asked.report_id) as cursor:
+    with library.cursor(asked.report_id, views=views.needed(needs.INCLUDES)) as cursor:
         needs.check(cursor, asked.analysis, alone=asked.partner is None)
 
 
@@ -72,8 +72,9 @@ def check(library: Library, asked: Request) -> None:
 def ready(library: Library, asked: Request) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
     """A cursor on which a request can run, the SQL that answers it, and the values that this takes; raises as run."""
     analysis = asked.analysis
-    partner = _compute(library, asked.partner) if asked.partner else None
-    with library.cursor(asked.report_id, partner, views.needed(asked.includes)) as cursor:
+    joins = analysis.joins or "ncu"
+    partner = _compute(library, asked.partner) if asked.partner and joins == "ncu" else asked.partner
+    with library.cursor(asked.report_id, partner, views.needed((*needs.INCLUDES, *asked.includes)), joins) as cursor:
         needs.check(cursor, analysis, alone=partner is None)
         apply.apply(cursor, asked.selection)
         if analysis.by_phases:

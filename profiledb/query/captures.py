@@ -108,17 +108,28 @@ CAPTURES = (
 )
 
 
+@dataclass(frozen=True)
+class Advice:
+    """How those of another tool than Nsight record more: what it records, and a sentence for all that it does not."""
+
+    captures: tuple[Capture, ...]
+    rest: str
+
+
 _PROFILE = "torch.profiler.profile"
 _BOTH = f"{_PROFILE}(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])"
-OF_TORCH = (
+_OF_TORCH = (
     Capture("kernel", TIMELINE, "CUDA kernels", _BOTH, "kernel times and classes"),
     Capture("memop", TIMELINE, "Memcpy and memset", _BOTH, "memcpy and memset by direction and size"),
     Capture("api_call", TIMELINE, "CUDA API calls", _BOTH, "launch overhead and CPU waits"),
     Capture("range", TIMELINE, "Operators and annotations", _BOTH, "time by range"),
     Capture("tensor_event", TIMELINE, "Memory of tensors", f"{_PROFILE}(profile_memory=True)", "memory by operator"),
+    Capture("operator", TIMELINE, "Operators", _BOTH, "time by operator"),
+    Capture("module_call", TIMELINE, "Modules", f"{_PROFILE}(with_stack=True, with_modules=True)", "time by module"),
     Capture("python_call", TIMELINE, "Python functions", f"{_PROFILE}(with_stack=True)", "time by source line"),
 )
-"""What the PyTorch profiler records; the rest needs Nsight Systems."""
+BY_KIND = {"torch": Advice(_OF_TORCH, "The PyTorch profiler does not record this.")}
+"""By the KIND that a format registers (ingest/formats); of all others the advice is Nsight's, ``CAPTURES``."""
 
 INCLUDES = ("ncu",)
 """The files of views that ``missing`` looks at (views.py)."""
@@ -139,21 +150,20 @@ def was_asked_for(cursor: duckdb.DuckDBPyConnection, table: str) -> bool:
     return cursor.execute(asked).fetchone() is not None
 
 
-def is_of_torch(cursor: duckdb.DuckDBPyConnection) -> bool:
-    """Whether the PyTorch profiler wrote this report: advice on how to record more is its own."""
-    return cursor.execute("SELECT 1 FROM report WHERE kind = 'torch'").fetchone() is not None
+def _own(cursor: duckdb.DuckDBPyConnection) -> Advice | None:
+    """The advice of the tool that wrote this report, where it has its own."""
+    kinds = cursor.execute("SELECT kind FROM report").fetchall()
+    return next((BY_KIND[kind] for (kind,) in kinds if kind in BY_KIND), None)
 
 
-def is_wsl(cursor: duckdb.DuckDBPyConnection) -> bool:
-    """Whether the report was captured under WSL2, whose drivers often do not report what runs on a GPU."""
-    found = "SELECT 1 FROM system_info WHERE name = 'SoftwareReleaseVersion' AND value ILIKE '%microsoft%' LIMIT 1"
-    return cursor.execute(found).fetchone() is not None
+def _is_wsl(cursor: duckdb.DuckDBPyConnection) -> bool:
+    return cursor.execute("SELECT 1 FROM machine WHERE wsl").fetchone() is not None
 
 
 def missing(cursor: duckdb.DuckDBPyConnection) -> list[Capture]:
     """What a report lacks of what reports about the same have, in the order of importance."""
-    if is_of_torch(cursor):
-        return [one for one in OF_TORCH if not has_rows(cursor, one.table)]
+    if own := _own(cursor):
+        return [one for one in own.captures if not has_rows(cursor, one.table)]
     subject = LAUNCHES if has_rows(cursor, "ncu_launch") else TIMELINE
     found = [one for one in CAPTURES if one.subject == subject and not has_rows(cursor, one.table)]
     found = [one for one in found if one.table != "openmp_event" or _tells_openmp(cursor)]
@@ -212,6 +222,20 @@ OF_SIDECARS = {
 """What a report lacks that no profiler writes (sidecar.py)."""
 
 
+def lacking(cursor: duckdb.DuckDBPyConnection, table: str) -> NotCapturedError:
+    """The answer to a question that needs a table without rows; looks at the view ``machine``."""
+    if own := _own(cursor):
+        return _how_with(own, table)
+    work = any(has_rows(cursor, one) for one in GPU_SIDE)
+    return how_to_capture(
+        table,
+        calls_traced=not work and has_rows(cursor, "api_call"),
+        graphs_traced=not work and has_rows(cursor, "graph_launch"),
+        asked_for=was_asked_for(cursor, table),
+        wsl=_is_wsl(cursor),
+    )
+
+
 def how_to_capture(
     table: str,
     *,
@@ -243,20 +267,22 @@ def how_to_capture(
     if table in OF_SIDECARS:
         return copy(OF_SIDECARS[table])
     for capture in CAPTURES:
-        if capture.table == table and asked_for:
-            why = NO_COPIES if table == "memop" else capture.none
-            return NotCapturedError(capture.lack, why=why, use=capture.use, tables=(table,))
         if capture.table == table:
-            return NotCapturedError(capture.lack, command=capture.flag, use=capture.use, tables=(table,))
+            why = (NO_COPIES if table == "memop" else capture.none) if asked_for else ""
+            flag = "" if asked_for else capture.flag
+            return NotCapturedError(capture.lack, why=why, command=flag, use=capture.use, tables=(table,))
+    for capture in _OF_TORCH:
+        if capture.table == table:
+            return NotCapturedError(capture.lack, why="Traces of the PyTorch profiler hold them.", tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
 
 
-def how_to_capture_with_torch(table: str) -> NotCapturedError:
-    """The same for a report of the PyTorch profiler: the option that records it, or that none does, and what does."""
+def _how_with(own: Advice, table: str) -> NotCapturedError:
+    """The same for another tool: what records it, or that this one does not, and what does."""
     if table in OF_SIDECARS:
         return copy(OF_SIDECARS[table])
-    for one in (*OF_TORCH, *CAPTURES):
+    for one in (*own.captures, *CAPTURES):
         if one.table == table:
-            why = "" if one in OF_TORCH else "The PyTorch profiler does not record this."
+            why = "" if one in own.captures else own.rest
             return NotCapturedError(one.lack, why=why, command=one.flag, use=one.use, tables=(table,))
-    return NotCapturedError(f"This report has no rows in {table}.", why="The PyTorch profiler does not record this.")
+    return NotCapturedError(f"This report has no rows in {table}.", why=own.rest)

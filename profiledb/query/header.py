@@ -9,7 +9,8 @@ The header of a file, up to its first line of SQL, is what people read and what 
     -- selects: part, mode                 what of a selection changes its answer, see SELECTS
     -- param: by = demangled (demangled, short) which name to group by
     -- stored: yes                        its answer is worked out when a report is taken in (stored.py)
-    -- joins: ncu                         it runs on a Systems report together with a Compute report (pair.py)
+    -- joins: ncu                         it runs on a Systems report together with a Compute report (pair.py), or with
+                                          a linked trace (trace)
     -- column: avg_ns = Average | ns | .1f | mean duration of an execution
 
 A column line has the name, the unit, a number format for text output (or nothing) and the meaning. Behind the name may
@@ -24,6 +25,7 @@ from importlib import resources
 from typing import Any
 
 from profiledb.errors import AnalysisError
+from profiledb.report.catalog import Partner
 from profiledb.selection import model
 
 SELECTS = ("part", "mode", "phases")
@@ -75,7 +77,8 @@ class Column:
 class Analysis:
     """An analysis as its file describes it; ``needs`` holds alternatives of tables, ``includes`` files of views.
 
-    Where ``joins`` is set, its parameter ``ncu`` names a Compute report that answers what begins with ``ncu_``.
+    Where ``joins`` is ``ncu``, its parameter of that name names a Compute report that answers what begins with
+    ``ncu_``; where it is ``trace``, a linked trace answers what begins with ``trace_``.
     """
 
     name: str
@@ -86,7 +89,7 @@ class Analysis:
     columns: tuple[Column, ...]
     sql: str
     stored: bool = False
-    joins: bool = False
+    joins: Partner | None = None
     includes: tuple[str, ...] = ()
     selects: tuple[str, ...] = ()
     topic: str = ""
@@ -160,7 +163,7 @@ def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") ->
         columns=tuple(_column(line) for line in lines.get("column", [])),
         sql=text,
         stored=bool(lines.get("stored")),
-        joins=bool(lines.get("joins")),
+        joins="trace" if lines.get("joins") == ["trace"] else "ncu" if lines.get("joins") else None,
         includes=listed(lines.get("includes", [])),
         selects=listed(lines.get("selects", [])),
         topic=topic,

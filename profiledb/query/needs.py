@@ -6,26 +6,28 @@ from profiledb.errors import NotLinkedError
 from profiledb.query import captures
 from profiledb.query.header import Analysis
 
+INCLUDES = ("program",)
+"""The files of views that ``check`` looks at (views.py)."""
+
+OF_TRACE = "trace_operator"
+"""What an analysis needs of a trace: its own operators, or those of the one that a Systems report is linked to."""
+
 
 def check(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, *, alone: bool = True) -> None:
     """Raises NotCapturedError where none of the alternatives of a need has rows.
 
-    ``alone`` says that no Compute report stands beside this one: NotLinkedError where the analysis joins one.
+    ``alone`` says that no report stands beside this one: NotLinkedError where the analysis joins one.
     """
     for tables in analysis.needs:
-        if analysis.joins and alone and tables[0].startswith("ncu_"):
+        if analysis.joins == "trace" and alone and tables == (OF_TRACE,) and not captures.has_rows(cursor, OF_TRACE):
+            raise NotLinkedError(
+                "This report has no linked trace of the PyTorch profiler.",
+                hint="Link one on the Library page, or: warpdeck link REPORT TRACE",
+            )
+        if analysis.joins == "ncu" and alone and tables[0].startswith("ncu_"):
             raise NotLinkedError(
                 "This report has no linked Compute report.",
                 hint="Link one on the Library page, or: warpdeck link REPORT COMPUTE_REPORT",
             )
         if not any(captures.has_rows(cursor, table) for table in tables):
-            if captures.is_of_torch(cursor):
-                raise captures.how_to_capture_with_torch(tables[0])
-            work = any(captures.has_rows(cursor, table) for table in captures.GPU_SIDE)
-            raise captures.how_to_capture(
-                tables[0],
-                calls_traced=not work and captures.has_rows(cursor, "api_call"),
-                graphs_traced=not work and captures.has_rows(cursor, "graph_launch"),
-                asked_for=captures.was_asked_for(cursor, tables[0]),
-                wsl=captures.is_wsl(cursor),
-            )
+            raise captures.lacking(cursor, tables[0])

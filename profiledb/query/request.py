@@ -19,8 +19,8 @@ from profiledb.selection.model import Selection
 class Request:
     """An analysis of a part of a report.
 
-    ``values`` are what its SQL takes, the defaults included; ``partner`` names the Compute report that it joins, None
-    where it joins none, or none is linked.
+    ``values`` are what its SQL takes, the defaults included; ``partner`` names the report that it joins, None where it
+    joins none, or none is linked.
     """
 
     report_id: str
@@ -48,6 +48,8 @@ class Request:
         reports = [library.path(one) for one in (self.report_id, self.partner) if one]
         phases = config.load().phases if self.analysis.by_phases else None
         files = [*reports, *library.sidecars(self.report_id), *([phases] if phases else [])]
+        if self.partner and self.analysis.joins == "trace":
+            files.append(library.pairs(self.report_id, self.partner))
         asked = (self.report_id, self.partner, self.selection, tuple(sorted(self.values.items())))
         return library.folder, fingerprint(self.analysis), asked, tuple(map(stamp, files))
 
@@ -66,7 +68,9 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
     if not selection.ranges and selection.within == "all" and not analysis.by_mode:
         selection = replace(selection, mode=analysis.mode)
     values = header.bind(analysis, given)
-    partner = (values.pop("ncu") or library.linked(report_id)) if analysis.joins else None
+    partner = values.pop("ncu") if analysis.joins == "ncu" else None
+    if analysis.joins and not partner:
+        partner = library.linked(report_id, analysis.joins)
     return Request(report_id, analysis, values, selection, partner)
 
 

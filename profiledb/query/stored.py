@@ -28,7 +28,7 @@ def write(db: duckdb.DuckDBPyConnection) -> None:
     if not wanted:
         return
     db.execute(f"SET preserve_insertion_order = true; SET search_path = 'memory,{CATALOG}'")
-    db.execute(views.sql(name for analysis in wanted for name in analysis.includes))
+    db.execute(views.sql((*needs.INCLUDES, *(name for analysis in wanted for name in analysis.includes))))
     db.execute(f"SET search_path = '{CATALOG},memory'; CREATE SCHEMA {CATALOG}.result")
     for analysis in wanted:
         try:

@@ -87,7 +87,7 @@ def rows(library: Library, asked: tuple[Request, ...]) -> "list[pa.Table | None]
 
 def _rows(library: Library, asked: tuple[Request, ...]) -> "list[pa.Table | None]":
     first = asked[0]
-    built_on = views.needed(name for one in asked for name in one.includes)
+    built_on = views.needed((*needs.INCLUDES, *(name for one in asked for name in one.includes)))
     with library.cursor(first.report_id, None, built_on) as cursor:
         present = [_has_all(cursor, one) for one in asked]
         if not any(present):

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair, schema
+from profiledb.report.decided import Decided
 from profiledb.report.marks import Marks
 from profiledb.report.schema import read_sql
 from profiledb.report.sidecar import Columns
@@ -34,6 +35,9 @@ TIMELINE: Subject = "timeline"
 """What happened when: kernels, copies, calls, ranges."""
 LAUNCHES: Subject = "launches"
 """What hardware counters say of single launches."""
+Partner = Literal["ncu", "trace"]
+LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("trace_link", "trace_id")}
+"""What a Systems report is linked to: a Compute report, a trace of its operators. Table and column of each."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,7 @@ class Catalog:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.marks = Marks(self._connect)
+        self.decided = Decided(self._connect)
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(CatalogError):  # whoever asks it something hears of that
             self._prepare()
@@ -200,18 +205,21 @@ class Catalog:
         """Forgets a report, its labels, marks and links; the files that it came from are remembered as deleted."""
         with self._connect() as db:
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
-            for table in ("label", "mark"):
+            for table in ("label", "mark", "series_choice", "change_note"):
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
-            db.execute("DELETE FROM link WHERE ? IN (nsys_id, ncu_id)", [report_id])
+            for table, column in LINKS.values():
+                db.execute(f"DELETE FROM {table} WHERE ? IN (nsys_id, {column})", [report_id])
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
 
     def hand_over(self, before: str, after: str) -> None:
         """Gives the labels, the marks and the links of one report to another one that takes its place."""
         with self._connect() as db:
             db.execute("INSERT OR IGNORE INTO label SELECT ?, label FROM label WHERE report_id = ?", [after, before])
-            db.execute("UPDATE OR IGNORE mark SET report_id = ? WHERE report_id = ?", [after, before])
+            for table in ("mark", "series_choice", "change_note"):
+                db.execute(f"UPDATE OR IGNORE {table} SET report_id = ? WHERE report_id = ?", [after, before])
             db.execute("UPDATE OR IGNORE link SET nsys_id = ? WHERE nsys_id = ?", [after, before])
             db.execute("UPDATE link SET ncu_id = ? WHERE ncu_id = ?", [after, before])
+            db.execute("DELETE FROM trace_link WHERE ? IN (nsys_id, trace_id)", [before])  # it has other kernels
 
     def unlist_report(self, report_id: str) -> None:
         """Takes a report off the list until its files are converted again; its labels and links stay."""
@@ -261,24 +269,22 @@ class Catalog:
             db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
             db.executemany("INSERT INTO label VALUES (?, ?)", [(report_id, label) for label in cleaned])
 
-    def links(self) -> dict[str, str]:
-        """The Compute report of each Systems report that is linked to one; only pairs of which both are listed."""
+    def links(self, to: Partner = "ncu") -> dict[str, str]:
+        """The partner of each Systems report that is linked to one; only pairs of which both are listed."""
+        table, column = LINKS[to]
+        listed = f"nsys_id IN (SELECT id FROM report) AND {column} IN (SELECT id FROM report)"
         with self._connect() as db:
-            rows = db.execute(
-                "SELECT nsys_id, ncu_id FROM link"
-                " WHERE nsys_id IN (SELECT id FROM report) AND ncu_id IN (SELECT id FROM report)"
-            )
-            return {row["nsys_id"]: row["ncu_id"] for row in rows}
+            return dict(map(tuple, db.execute(f"SELECT nsys_id, {column} FROM {table} WHERE {listed}")))
 
-    def link(self, nsys_id: str, ncu_id: str) -> None:
-        """Links a Systems report to a Compute report, in place of the one that it was linked to."""
+    def link(self, nsys_id: str, partner: str, to: Partner = "ncu") -> None:
+        """Links a Systems report to another one, in place of the one of that kind that it was linked to."""
         with self._connect() as db:
-            db.execute("INSERT OR REPLACE INTO link VALUES (?, ?)", [nsys_id, ncu_id])
+            db.execute(f"INSERT OR REPLACE INTO {LINKS[to][0]} VALUES (?, ?)", [nsys_id, partner])
 
-    def unlink(self, nsys_id: str) -> None:
+    def unlink(self, nsys_id: str, to: Partner = "ncu") -> None:
         """Takes the link of a Systems report away, where it has one."""
         with self._connect() as db:
-            db.execute("DELETE FROM link WHERE nsys_id = ?", [nsys_id])
+            db.execute(f"DELETE FROM {LINKS[to][0]} WHERE nsys_id = ?", [nsys_id])
 
     def columns(self, path: str) -> Columns | None:
         """What a reader said of the columns of a table beside a report."""

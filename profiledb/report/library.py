@@ -12,7 +12,7 @@ from profiledb import words
 from profiledb.errors import AnalysisError, DamagedError, ReportNotFoundError
 from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
-from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
+from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest, Partner
 from profiledb.report.schema import SCHEMA_VERSION
 
 __all__ = ["BROKEN", "Library"]
@@ -110,7 +110,8 @@ class Library:
         self.catalog.remove_report(report_id)
         for path in (self.path(report_id), self.manifest_path(report_id), self._verdict(report_id)):
             path.unlink(missing_ok=True)
-        for path in (*self.sidecars(report_id), *self.reports.glob(f"{report_id}.timeline*")):
+        beside = (f"{report_id}.timeline*", f"*{report_id}*{pair.SUFFIX}")
+        for path in (*self.sidecars(report_id), *(path for name in beside for path in self.reports.glob(name))):
             path.unlink(missing_ok=True)
         shutil.rmtree(self.answers / report_id, ignore_errors=True)
 
@@ -159,13 +160,26 @@ class Library:
                 )
         self.catalog.link(systems.id, compute.id)
 
-    def unlink(self, nsys_id: str) -> None:
-        """Takes the link of a Systems report away, where it has one."""
-        self.catalog.unlink(nsys_id)
+    def link_trace(self, nsys_id: str, trace_id: str, pairs: Path) -> None:
+        """Links a Systems report to a trace of the same program.
 
-    def linked(self, nsys_id: str) -> str | None:
-        """The id of the Compute report that a Systems report is linked to; None where it is not in the library."""
-        return self.catalog.links().get(nsys_id)
+        ``pairs``, a file in ``work/``, says which kernels are which (studies/traced.py); it is moved.
+        """
+        durable.move(pairs, self.pairs(nsys_id, trace_id))
+        self.catalog.link(nsys_id, trace_id, "trace")
+
+    def pairs(self, nsys_id: str, trace_id: str) -> Path:
+        """Where it stands which kernels of a Systems report are which of a trace."""
+        return self.reports / f"{nsys_id}.{trace_id}{pair.SUFFIX}"
+
+    def unlink(self, nsys_id: str, to: Partner = "ncu") -> None:
+        """Takes the link of a Systems report away, where it has one."""
+        self.catalog.unlink(nsys_id, to)
+
+    def linked(self, nsys_id: str, to: Partner = "ncu") -> str | None:
+        """The id of the report that a Systems report is linked to; None where it is not in the library."""
+        partner = self.catalog.links(to).get(nsys_id)
+        return partner if partner is None or to == "ncu" or self.pairs(nsys_id, partner).exists() else None
 
     def recover(self) -> None:
         """Brings folder and catalog together (recovery.py); only the worker that holds the library may call it."""
@@ -178,27 +192,28 @@ class Library:
 
     @contextmanager
     def cursor(
-        self, report_id: str, ncu: str | None = None, views: Sequence[Views] = ()
+        self, report_id: str, partner: str | None = None, views: Sequence[Views] = (), joins: Partner = "ncu"
     ) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor on which the tables of a report, and these views, answer to their plain names; read only.
 
         Args:
             report_id: the report.
-            ncu: id of a Compute report from which everything of Nsight Compute (``ncu_*``) answers instead.
+            partner: id of a report of the same program, from which everything answers that begins as ``joins`` says.
             views: what the query builds on, each after those that it needs (query/views.py).
+            joins: what the partner is: a Compute report, or a trace that the report is linked to.
 
         Raises:
             ReportNotFoundError: the file of one of them is gone.
             DamagedError: the file of one of them, or a file beside the report, is damaged.
         """
-        held = [report_id] if ncu is None else [report_id, ncu]
+        held = [report_id] if partner is None else [report_id, partner]
         for key in held:
             self._refuse(key)
         try:
             with self._attached.cursor(held, views) as (cursor, catalogs):
                 cursor.execute(f"SET search_path = '{catalogs[0]},memory'")
-                if ncu is not None:
-                    pair.join(cursor, catalogs[1])
+                if partner is not None:
+                    pair.join(cursor, catalogs[1], self.pairs(report_id, partner) if joins == "trace" else None)
                 sidecar.join(cursor, self.reports, report_id)
                 yield cursor
         except (duckdb.Error, AnalysisError) as error:

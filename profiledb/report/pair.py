@@ -1,18 +1,36 @@
-"""A Systems report and a Compute report of the same program, side by side on one cursor."""
+"""A Systems report and another report of the same program, side by side on one cursor."""
+
+from pathlib import Path
 
 import duckdb
 
+from profiledb.errors import DamagedError
 from profiledb.report import schema
+from profiledb.report.schema import quote
 
+SUFFIX = ".pairs.parquet"
+"""Behind the ids of a Systems report and a trace: the file that says which kernels are which."""
 OF_COMPUTE = {"ncu_gpu": "gpu", "ncu_kernel_name": "kernel_name"}
 """Views (ncu.sql, pair.sql) that stand for tables which both reports have: those of the Compute report."""
+OF_TRACE = {
+    f"trace_{name}": name
+    for name in ("kernel", "range", "range_name", "range_path", "operator", "python_call", "string")
+}
+"""Views (traced.sql) that stand for tables of a trace."""
 
 
-def join(cursor: duckdb.DuckDBPyConnection, catalog: str) -> None:
+def join(cursor: duckdb.DuckDBPyConnection, catalog: str, pairs: Path | None = None) -> None:
     """Makes everything of Nsight Compute on this cursor answer from another attached report.
 
-    A temporary view hides what the search path has under its name, also from the shared views.
+    With ``pairs`` that is a trace, of which everything answers that begins with ``trace_``. A temporary view hides what
+    the search path has under its name, also from the shared views.
     """
-    names = {name: name for name in schema.tables() if name.startswith("ncu_")} | OF_COMPUTE
-    views = (f"CREATE OR REPLACE TEMP VIEW {view} AS FROM {catalog}.{table}" for view, table in names.items())
+    of_compute = {name: name for name in schema.tables() if name.startswith("ncu_")} | OF_COMPUTE
+    named = OF_TRACE if pairs else of_compute
+    views = [f"CREATE OR REPLACE TEMP VIEW {view} AS FROM {catalog}.{table}" for view, table in named.items()]
     cursor.execute(";".join(views))
+    if pairs:
+        try:
+            cursor.execute(f"CREATE OR REPLACE TEMP VIEW trace_pair AS FROM read_parquet({quote(str(pairs))})")
+        except (duckdb.IOException, duckdb.InvalidInputException) as error:
+            raise DamagedError("The link to the trace is damaged.", hint="Link the trace again.") from error

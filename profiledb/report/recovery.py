@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from profiledb.report import rebuilt, sidecar
+from profiledb.report import pair, rebuilt, sidecar
 from profiledb.report.catalog import Manifest
 from profiledb.report.durable import write_text
 from profiledb.report.schema import SCHEMA_VERSION
@@ -95,7 +95,7 @@ def _sweep(library: "Library") -> None:
             report_id = path.name.removesuffix(suffix)
             if "." not in report_id and not any(library.reports.glob(f"{report_id}.v*")):
                 path.unlink(missing_ok=True)
-    for path in library.reports.glob("*.timeline*"):
+    for path in (*library.reports.glob("*.timeline*"), *library.reports.glob(f"*{pair.SUFFIX}")):
         if not any(library.reports.glob(f"{path.name.partition('.')[0]}.v*")):
             path.unlink(missing_ok=True)
     for folder in library.answers.glob("*"):

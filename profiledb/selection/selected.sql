@@ -20,6 +20,7 @@ CREATE OR REPLACE VIEW selected_osrt_call AS FROM osrt_call;
 CREATE OR REPLACE VIEW selected_mpi_call AS FROM mpi_call;
 CREATE OR REPLACE VIEW selected_openmp_event AS FROM openmp_event;
 CREATE OR REPLACE VIEW selected_sync AS FROM sync;
+CREATE OR REPLACE VIEW selected_tensor_event AS FROM tensor_event;
 CREATE OR REPLACE VIEW selected_range AS FROM range;
 CREATE OR REPLACE VIEW selected_busy AS FROM busy;
 

@@ -86,6 +86,7 @@ def create_views(
     for table in CALLS:
         mode = selection.mode if table == "api_call" else "thread"
         _view(cursor, table, [*times, *([] if table == "sync" else _ranges(table, mode, kept, skipped))])
+    _view(cursor, "tensor_event", _of_tensors(selection, kept, skipped))
     inside = [f"range_id IN (FROM {name}_id)" for name in kept]
     inside += ["range_id NOT IN (FROM skipped_range_id)"] * skipped
     _view(cursor, "range", [*times, *inside])
@@ -99,9 +100,9 @@ def _view(cursor: duckdb.DuckDBPyConnection, table: str, conditions: list[str]) 
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW selected_{table} AS SELECT * FROM {table} {where}")
 
 
-def _times(selection: Selection) -> list[str]:
-    conditions = [f"start_ns >= {selection.from_ns} + {_BEGIN}"] if selection.from_ns is not None else []
-    return conditions + ([f"start_ns < {selection.to_ns} + {_BEGIN}"] if selection.to_ns is not None else [])
+def _times(selection: Selection, column: str = "start_ns") -> list[str]:
+    conditions = [f"{column} >= {selection.from_ns} + {_BEGIN}"] if selection.from_ns is not None else []
+    return conditions + ([f"{column} < {selection.to_ns} + {_BEGIN}"] if selection.to_ns is not None else [])
 
 
 def _hardware(selection: Selection) -> list[str]:
@@ -125,6 +126,33 @@ def _ranges(table: str, mode: str, kept: Sequence[str], skipped: bool) -> list[s
         return f"({own} OR coalesce({further}, false))"
 
     return [inside(name, column) for name in kept] + [f"NOT {inside('skipped_range', left_out)}"] * skipped
+
+
+def _of_tensors(selection: Selection, kept: Sequence[str], skipped: bool) -> list[str]:
+    """Conditions on allocations: moments on the host, of a GPU or the CPU; streams do not restrict them.
+
+    By process, those of a driven thread belong to the ranges that its driver had open, as calls do.
+    """
+    device = [f"(device_type = 0 OR device_id = {selection.device})"] if selection.device is not None else []
+    inside = [
+        f"(coalesce(thread_range IN (FROM {name}), false) OR event_id IN ({_driven(name)}))"
+        if selection.mode == "process"
+        else f"coalesce(thread_range IN (FROM {name}), false)"
+        for name in kept
+    ]
+    gone = ["NOT coalesce(thread_range IN (FROM skipped_range), false)"] * skipped
+    return [*_times(selection, "time_ns"), *device, *inside, *gone]
+
+
+def _driven(inside: str) -> str:
+    """SQL of the allocations on driven threads while their driver was in one of the outermost ranges of ``inside``."""
+    return f"""
+        SELECT event_id
+        FROM (SELECT event_id, time_ns, driver_tid FROM tensor_event JOIN thread_driver USING (global_tid))
+        ASOF JOIN (
+            SELECT start_ns, end_ns, global_tid FROM range SEMI JOIN {inside}_outermost USING (pre)
+        ) AS top ON top.global_tid = driver_tid AND time_ns >= start_ns WHERE time_ns <= end_ns
+    """
 
 
 def _window(selection: Selection, *, chosen: bool, skipped: bool, within: bool) -> str:

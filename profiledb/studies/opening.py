@@ -1,7 +1,8 @@
 """What pages ask of a report before anybody has chosen anything, worked out before anybody asks.
 
 ``python -m profiledb.studies.opening LIBRARY ID...`` has these answers kept (query/kept.py), with what the machine has
-left over. A test holds the list: the pages of a report that was prepared work out nothing.
+left over, and then the summaries of all reports that have none (trends/keeping.py). A test holds the list: the pages
+of a report that was prepared work out nothing.
 """
 
 import logging
@@ -26,6 +27,8 @@ from profiledb.report.catalog import TIMELINE
 from profiledb.report.library import Library
 from profiledb.rules import classes
 from profiledb.selection import model
+from profiledb.studies.trends import keeping
+from profiledb.studies.trends.board import Board
 from profiledb.timeline.store import BuildingError, Timelines
 
 _log = logging.getLogger("warpdeck")
@@ -33,6 +36,8 @@ TREE_BOXES = 500
 """Paths of ranges that the icicle draws at most."""
 TREE_ROWS = 300
 """Rows of the tree of ranges that a reader may still scroll."""
+OPERATOR_ROWS = 1000
+"""Operators, or shapes of them, of a table."""
 TREE_FEW = 60
 """The tree opens at the deepest level at which it has no more rows than this."""
 PHASE_TOP = 12
@@ -41,8 +46,9 @@ PHASE_TOP = 12
 Asked = tuple[str, dict[str, Any]]
 WHOLE: tuple[Asked, ...] = (
     ("devices", {}), ("attention_parts", {}), ("selection_summary", {}), ("gpu_busy", {}), ("detected_iterations", {}),
+    ("tensor_growth", {"warmup": "exclude"}), ("tensor_steps", {"warmup": "exclude"}),
 )  # fmt: skip
-"""Asked of the whole report, the warm-up included."""
+"""Asked of the whole report, the warm-up included where nothing else is said."""
 PART: tuple[Asked, ...] = (
     ("attribution", {}), ("selection_summary", {}), ("idle_reasons", {}), ("idle_code", {}), ("class_split", {}),
     ("kernels", {"limit": 1}), ("copy_kinds", {}), ("iterations", {"rank": 1}), ("diagnostics", {}), ("gpu_busy", {}),
@@ -51,12 +57,15 @@ PART: tuple[Asked, ...] = (
     ("matmul_split", {}), ("phase_split", {}), ("top_kernels", {"limit": PHASE_TOP}),
     ("top_kernels", {"limit": PHASE_TOP, "phase": "forward,backward"}), ("mfu", {}),
     ("copies", {}), ("copy_sizes", {}), ("memory_use", {}), ("memory_over_time", {}),
+    ("tensor_memory", {}), ("tensor_over_time", {}), ("tensor_peak", {}), ("tensor_allocations", {}),
+    ("tensor_lifetimes", {}),
     ("api_categories", {}), ("osrt_calls", {}),
     ("host_threads", {}), ("osrt_threads", {}), ("launch_sites", {}), ("openmp_regions", {}),
     ("cpu_tree", {}), ("cpu_functions", {}), ("cpu_functions", {"moments": "idle"}), ("cpu_modules", {}),
     ("cpu_tree", {"source": "python"}), ("cpu_functions", {"source": "python"}), ("cpu_modules", {"source": "python"}),
     ("cpu_functions", {"source": "python", "moments": "idle"}),
-    ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
+    ("operator_facts", {}), ("operators", {"limit": OPERATOR_ROWS}),
+    ("kernel_operators", {}), ("range_facts", {}), ("iteration_summary", {}), ("iteration_summary", {"by": "gpu"}),
 )  # fmt: skip
 """Asked of what pages show by default: without the warm-up, where the report has one."""
 
@@ -149,11 +158,15 @@ def main(arguments: Sequence[str]) -> int:
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     threading.Thread(target=_end_with_starter, daemon=True).start()
     library = Library(Path(arguments[0]))
-    for report_id in arguments[1:]:
+    for report_id in arguments[1:] if config.load().answers_mb else ():
         with suppress(WarpdeckError):
             prepare(library, report_id)
         with suppress(WarpdeckError):
+            keeping.ensure(library, [library.find(report_id)])
+        with suppress(WarpdeckError):
             timeline(library, report_id)
+    keeping.refresh(library)
+    _ = Board(library).listed  # what changed is remembered
     return 0
 
 

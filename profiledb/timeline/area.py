@@ -14,7 +14,7 @@ from profiledb.errors import AnalysisError
 from profiledb.timeline import events, gaps, sums
 from profiledb.timeline.counted import Counted, count
 from profiledb.timeline.medians import medians
-from profiledb.timeline.store import LaneInfo, Opened
+from profiledb.timeline.opened import LaneInfo, Opened
 from profiledb.timeline.unions import Numbers
 
 LANES = 20_000
@@ -35,8 +35,8 @@ def area(
         raise AnalysisError("The area has no length.")
     if len(lane_ids) > LANES:
         raise AnalysisError(f"An area has at most {LANES} lanes.")
-    lanes = [events.lane(opened, one) for one in dict.fromkeys(lane_ids)]
-    lanes = [lane for lane in lanes or opened.lanes if lane.kind != "line" and lane.group is not None]
+    asked = {events.lane(opened, one).id for one in lane_ids}
+    lanes = [lane for lane in opened.with_events if not lane_ids or lane.id in asked]
     counted = count(cursor, opened, lanes, low, high)
     middle, of_all = medians(cursor, opened, lanes, low, high, counted)
     buckets = counted.buckets()

@@ -2,10 +2,9 @@
 
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -13,23 +12,19 @@ import numpy as np
 from profiledb.query import views
 from profiledb.report import durable
 from profiledb.report.schema import quote, read_sql
-from profiledb.timeline import binned, bins, gaps, lines, power, scan, steps, sums
+from profiledb.timeline import binned, bins, gaps, lines, medians, power, scan, steps, sums
 from profiledb.timeline.lanes import Lane, Names, tree
+from profiledb.timeline.opened import Lanes, read_lanes
+from profiledb.timeline.reading import KEYS, read_direct
 from profiledb.timeline.rows import ROWS, FirstFit
 
-VERSION = 4
+VERSION = 5
 """Raised when what a file holds changes; a file of another version is made anew."""
 
 FINEST = 20
 """Bins of 2^20 ns are the finest that are kept; below, a tile is answered from the events."""
 STEP = 2
 
-KEYS = {
-    "stream": ("device", "pid", "stream"), "api": ("tid",), "osrt": ("tid",), "range": ("tid",), "mpi": ("tid",),
-    "openacc": ("tid",), "openmp": ("tid",), "nccl_call": ("tid",), "sync": ("tid",), "sched": ("tid",),
-    "sample": ("tid",), "nccl": ("device",), "projection": ("device", "tid"), "idle": ("device",), "overhead": (),
-}  # fmt: skip
-"""The columns that tell the lanes of each kind apart."""
 DIRECT = ("stream", "api", "osrt", "range")
 """Kinds whose events the report's tables answer as fast as a copy of them would, where none overlap."""
 
@@ -103,13 +98,14 @@ def _fill(db: duckdb.DuckDBPyConnection, made_of: Sequence[int]) -> None:
     begin = min([0, *(lane.first_ns - origin for lane in lanes if lane.events)])
     end = max([end - origin, *(lane.last_ns - origin for lane in lanes if lane.events)])
     report_bytes, report_time, log_bytes, log_time = made_of
-    made = (origin, begin, end, report_bytes, report_time, left_out, log_bytes, log_time)
+    made = (origin, begin, end, report_bytes, report_time, left_out, log_bytes, log_time, "NULL")
     db.execute(f"INSERT INTO t.made VALUES ({', '.join(map(str, made))})")
     _write_events(db, lanes, origin)
     sums.write(db, lanes)
     gaps.write(db, origin)
     _write_levels(db, lanes, origin, begin, levels(begin, end))
     lines.write(db, [lane for lane in lanes if lane.kind == "line"], origin, levels(begin, end))
+    medians.write(db, Lanes(origin, begin, end, *read_lanes(db), median_ns=None))
 
 
 def _found(db: duckdb.DuckDBPyConnection, origin: int) -> list[Lane]:
@@ -146,7 +142,7 @@ def _write_lanes(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: i
         (
             lane.id, lane.parent, lane.kind, lane.title, lane.detail or _levels(lane), min(lane.rows, ROWS),
             lane.events, lane.busy_ns, lane.grp, lane.device, lane.pid, lane.stream, lane.tid, lane.unit, lane.max,
-            lane.direct, lane.leveled, lane.sum_z, lane.first_ns - origin, lane.last_ns - origin, lane.source,
+            lane.direct, lane.leveled, lane.sum_z, lane.first_ns - origin, lane.last_ns - origin, lane.source, None,
         )
         for lane in lanes
     ]  # fmt: skip
@@ -162,43 +158,6 @@ def _literal(value: object) -> str:
 def levels(begin: int, end: int) -> Sequence[int]:
     """The levels of a capture, each the logarithm of its bins' width in ns: as long as there are many bins."""
     return [z for z in range(FINEST, 53, STEP) if z == FINEST or (end - begin) >> z > 2048]
-
-
-def read_direct(
-    kind: str, lanes: str, origin: int, low: int | None = None, high: int | None = None, table: str = ""
-) -> str:
-    """A query of the events of lanes of a kind from the report's tables; times in ns from the begin of the capture.
-
-    Args:
-        kind: one of ``KEYS``.
-        lanes: a condition on the lanes.
-        origin: begin of the capture on the clock of the report.
-        low, high: events that end at or after, and begin before; none where they are None.
-        table: where the events are, if not in the report.
-    """
-    keys = " AND ".join(f"lane.{key} IS NOT DISTINCT FROM raw.{key}" for key in KEYS[kind]) or "true"
-    window = f"WHERE {_within(origin, low, high)}" if low is not None and high is not None else ""
-    return f"""
-        SELECT lane.id AS lane, {_event(origin)}
-        FROM {table or f"raw_{kind}"} AS raw
-        JOIN (FROM lane WHERE kind = '{kind}' AND {lanes}) AS lane ON {keys} {window}
-    """
-
-
-def read_lane(lane: Mapping[str, Any], origin: int, low: int | None = None, high: int | None = None) -> str:
-    """The same of one lane, a row of the table of lanes."""
-    keys = [f"{key} IS NULL" if lane[key] is None else f"{key} = {int(lane[key])}" for key in KEYS[str(lane["kind"])]]
-    window = [_within(origin, low, high)] if low is not None and high is not None else []
-    conditions = " AND ".join([*keys, *window]) or "true"
-    return f"SELECT {int(lane['id'])} AS lane, {_event(origin)} FROM raw_{lane['kind']} AS raw WHERE {conditions}"
-
-
-def _event(origin: int) -> str:
-    return f"depth::SMALLINT AS row, start_ns - {origin} AS s, end_ns - {origin} AS e, name::UINTEGER AS name, ref"
-
-
-def _within(origin: int, low: int, high: int) -> str:
-    return f"raw.end_ns >= {low + origin} AND raw.start_ns < {high + origin}"
 
 
 def _write_events(db: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], origin: int) -> None:

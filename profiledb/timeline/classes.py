@@ -27,7 +27,7 @@ FIXED = (
     Class("copy-other", "Other copy", "#9AA1AB", "#6B7480"),
     Class("memset", "Memset", "#9AA1AB", "#6B7480"),
     Class("graph", "CUDA graph", "#656D78", "#A9B0BB"),
-    Class("range", "NVTX range", "#7F93B8", "#5E7299"),
+    Class("range", "Range", "#7F93B8", "#5E7299"),
     Class("nccl", "NCCL", "#0E6A2D", "#22B252"),
     Class("api-launch", "Launch", "#004C97", "#3B82F6"),
     Class("api-synchronization", "Synchronization", "#B3261E", "#E4574C"),
@@ -64,5 +64,5 @@ def listed(kernel_classes: Sequence[KernelClass], used: Collection[str]) -> list
     kernels.sort(key=lambda one: one.name != "other")
     plain = {one.name for one in (*kernels, *FIXED)}
     colors = sorted(name for name in used if name not in plain and name.startswith("nvtx-"))[:MOST_NVTX]
-    brought = [Class(name, "NVTX range", f"#{name[5:]}", f"#{name[5:]}") for name in colors]
+    brought = [Class(name, "Range", f"#{name[5:]}", f"#{name[5:]}") for name in colors]
     return [*kernels, *FIXED, *brought]

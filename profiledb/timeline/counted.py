@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 
 from profiledb.timeline import events, sums, unions
-from profiledb.timeline.store import LaneInfo, Opened
+from profiledb.timeline.opened import LaneInfo, Lanes
 from profiledb.timeline.unions import Numbers
 
 
@@ -62,7 +62,7 @@ class Counted:
         return _merged(rows[np.lexsort((rows[:, 1], rows[:, 0]))])
 
 
-def count(cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], low: int, high: int) -> Counted:
+def count(cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int) -> Counted:
     """Adds up the events of lanes that begin from ``low`` to ``high`` (ns), and the time in it that is busy."""
     nothing = np.empty(0, dtype=np.int64)
     found = Counted(nothing, nothing, nothing, {}, np.empty((0, 5), dtype=np.int64), np.empty((0, 4), dtype=np.int64))
@@ -110,7 +110,7 @@ def _from_sums(cursor: duckdb.DuckDBPyConnection, part: Part, found: Counted) ->
 
 
 def _read(
-    cursor: duckdb.DuckDBPyConnection, opened: Opened, lanes: Sequence[LaneInfo], low: int, high: int, found: Counted
+    cursor: duckdb.DuckDBPyConnection, opened: Lanes, lanes: Sequence[LaneInfo], low: int, high: int, found: Counted
 ) -> None:
     rows = cursor.execute(
         f"SELECT lane::BIGINT AS lane, name::BIGINT AS name, s, e FROM ({events.sql(opened, lanes, low, high)})"

@@ -9,7 +9,7 @@ from profiledb import words
 from profiledb.timeline import events
 from profiledb.timeline.arrows import arrows
 from profiledb.timeline.names import texts
-from profiledb.timeline.store import Opened
+from profiledb.timeline.opened import Opened
 
 Rows = list[tuple[str, str]]
 
@@ -90,7 +90,7 @@ _LABELS = {
     "dynamic_shared": "Dynamic shared memory", "local": "Local memory per thread", "bytes": "Size",
     "received_bytes": "Received", "rate": "Throughput", "source": "From", "target": "To", "copy_count": "Copies",
     "delay": "Launch delay", "launch": "Launched by", "tid": "Thread", "stream_id": "Stream",
-    "correlation_id": "Correlation", "path": "NVTX range", "graph_node_id": "Graph node", "graph_id": "Graph",
+    "correlation_id": "Correlation", "path": "Range", "graph_node_id": "Graph node", "graph_id": "Graph",
     "graph_exec_id": "Graph instance", "return_value": "Returned", "category": "Kind", "closed": "Closed",
     "style": "Style", "payload": "Payload", "operations": "GPU operations", "launches": "Launches",
     "busy_ns": "GPU busy", "kernel_ns": "Kernels", "projected_ns": "On the GPU, first to last",

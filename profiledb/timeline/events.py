@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import duckdb
 
 from profiledb.errors import AnalysisError
-from profiledb.timeline import build
-from profiledb.timeline.store import LaneInfo, Opened
+from profiledb.timeline import reading
+from profiledb.timeline.opened import LaneInfo, Lanes, Opened
 
 Event = tuple[int, int, int, int, int, int]
 """An event: lane, row, begin and end in ns from the begin of the capture, number of its name, number in its lane."""
@@ -16,7 +16,7 @@ FEW = 4
 COLUMNS = "lane, row, s, e, name, ref"
 
 
-def sql(opened: Opened, lanes: Sequence[LaneInfo], low: int | None = None, high: int | None = None) -> str:
+def sql(opened: Lanes, lanes: Sequence[LaneInfo], low: int | None = None, high: int | None = None) -> str:
     """A query of the events of lanes that end at or after ``low`` and begin before ``high`` (ns)."""
     window = "" if low is None or high is None else f" AND e >= {low} AND s < {high}"
     kept = [lane.id for lane in lanes if not lane.direct and lane.kind != "line"]
@@ -24,9 +24,9 @@ def sql(opened: Opened, lanes: Sequence[LaneInfo], low: int | None = None, high:
     for kind in sorted({lane.kind for lane in lanes if lane.direct}):
         mine = [lane.id for lane in lanes if lane.direct and lane.kind == kind]
         if len(mine) > FEW:
-            parts.append(build.read_direct(kind, among("id", mine), opened.origin_ns, low, high))
+            parts.append(reading.read_direct(kind, among("id", mine), opened.origin_ns, low, high))
         else:  # compared with constants, a third of the work of a join
-            parts += [build.read_lane(opened.listed[one], opened.origin_ns, low, high) for one in mine]
+            parts += [reading.read_lane(opened.listed[one], opened.origin_ns, low, high) for one in mine]
     return " UNION ALL ".join(parts) or f"SELECT {COLUMNS} FROM event LIMIT 0"
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 TITLES = {
-    "projection": "NVTX on the GPU", "idle": "Idle time", "nccl": "NCCL", "range": "NVTX ranges", "api": "CUDA API",
+    "projection": "Ranges on the GPU", "idle": "Idle time", "nccl": "NCCL", "range": "Ranges", "api": "CUDA API",
     "sync": "Synchronization", "osrt": "OS runtime", "mpi": "MPI", "openacc": "OpenACC", "openmp": "OpenMP",
     "nccl_call": "NCCL calls", "sched": "On a core", "sample": "CPU samples", "overhead": "Profiler overhead",
 }  # fmt: skip
@@ -104,7 +104,7 @@ def _gpus(found: Sequence[Lane], names: Names) -> Iterator[Lane]:
                 owner = f" · {_process(lane.pid or 0, names)}"
                 lane.title = f"Stream {lane.stream if lane.stream is not None else '–'}{owner if several else ''}"
             elif lane.kind == "projection" and projected:
-                lane.title = f"{lane.title} · {_thread(lane.tid or 0, names)}"
+                lane.title = f"{TITLES['range']} · {_thread(lane.tid or 0, names)}"
         title = f"GPU {device}" if device is not None else "GPU"
         yield Lane("gpu", title, names.gpus.get(device or 0, ""), device=device, inside=inside)
 

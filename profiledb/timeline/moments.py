@@ -4,7 +4,7 @@ from typing import Any
 
 import duckdb
 
-from profiledb.timeline.store import Opened
+from profiledb.timeline.opened import Opened
 
 MOST = 2_000
 """Collectives that are told, the first of the capture."""

@@ -4,7 +4,7 @@ import duckdb
 
 from profiledb.errors import AnalysisError
 from profiledb.timeline import events
-from profiledb.timeline.store import Opened
+from profiledb.timeline.opened import Opened
 
 _REACHES = (20, 26, 32, 38, 62)
 """How far to look for the next event, log2 of ns: most are near, and a short look reads little."""

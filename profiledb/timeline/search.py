@@ -9,7 +9,7 @@ from profiledb.report.schema import quote
 from profiledb.timeline import events
 from profiledb.timeline.names import TEXTS
 from profiledb.timeline.near import SEARCHED
-from profiledb.timeline.store import Opened
+from profiledb.timeline.opened import Opened
 
 LONGEST = 256
 """Characters of what is searched for."""

@@ -8,13 +8,10 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import duckdb
 import numpy as np
-from numpy.typing import NDArray
 
 from profiledb.errors import ReportNotFoundError
 from profiledb.query import views
@@ -24,7 +21,7 @@ from profiledb.report.attached import Attachments
 from profiledb.report.library import Library, report_path
 from profiledb.rules.classes import KernelClass
 from profiledb.timeline import build, classes
-from profiledb.timeline.classes import Class
+from profiledb.timeline.opened import Opened, read_lanes
 
 _log = logging.getLogger("warpdeck")
 _TRIES = 3
@@ -34,58 +31,8 @@ _FILE = "t_"
 """What stands before the id of a report where the file of its timeline is meant."""
 
 
-@dataclass(frozen=True)
-class LaneInfo:
-    """What tiles need to know of a lane."""
-
-    id: int
-    kind: str
-    rows: int
-    events: int
-    group: int | None
-    direct: bool
-    leveled: bool
-    sum_z: int | None = None
-
-
 class BuildingError(Exception):
     """The file of a timeline is being made; ask again."""
-
-
-@dataclass
-class Opened:
-    """The timeline of a report that is ready, as long as its files stay the same. May be shared by threads."""
-
-    report_id: str
-    version: str
-    origin_ns: int
-    begin_ns: int
-    end_ns: int
-    left_out: int
-    lanes: Sequence[LaneInfo]
-    listed: Sequence[dict[str, object]]
-    classes: Sequence[Class]
-    zooms: Sequence[int]
-    point_zooms: Sequence[int]
-    codes: NDArray[np.int64]
-    code_classes: NDArray[np.uint16]
-    steps: Sequence[tuple[int, int, str, bool]] = ()
-
-    @cached_property
-    def groups(self) -> dict[int, list[LaneInfo]]:
-        """The lanes that are asked for together, by number."""
-        groups: dict[int, list[LaneInfo]] = {}
-        for lane in self.lanes:
-            if lane.group is not None:
-                groups.setdefault(lane.group, []).append(lane)
-        return groups
-
-    def colors(self, names: NDArray[np.uint32]) -> NDArray[np.uint16]:
-        """The place in ``classes`` of each name."""
-        if not len(self.codes):
-            return np.zeros(len(names), dtype=np.uint16)
-        at = np.minimum(np.searchsorted(self.codes, names), len(self.codes) - 1)
-        return np.where(self.codes[at] == names, self.code_classes[at], 0).astype(np.uint16)
 
 
 class Timelines:
@@ -178,10 +125,8 @@ class Timelines:
 
     def _read(self, report_id: str, stamp: str) -> Opened:
         with self.cursor(report_id) as cursor:
-            made = cursor.execute("SELECT origin_ns, begin_ns, end_ns, left_out FROM made").fetchall()
-            rows = cursor.execute("FROM lane ORDER BY id")
-            columns = [column[0] for column in rows.description or []]
-            listed = [dict(zip(columns, row, strict=True)) for row in rows.fetchall()]
+            made = cursor.execute("SELECT origin_ns, begin_ns, end_ns, left_out, median_ns FROM made").fetchall()
+            lanes, listed = read_lanes(cursor)
             named = cursor.execute("SELECT code, class FROM name ORDER BY code").fetchnumpy()
             zooms = [z for (z,) in cursor.execute("SELECT DISTINCT z FROM level ORDER BY z").fetchall()]
             steps = cursor.execute("SELECT s, e, name, is_warmup FROM step ORDER BY s, e").fetchall()
@@ -189,18 +134,11 @@ class Timelines:
         known = classes.listed(self._kernel_classes, set(named["class"]))
         places = {one.name: place for place, one in enumerate(known)}
         code_classes = np.array([places.get(name, 0) for name in named["class"]], dtype=np.uint16)
-        lanes = [
-            LaneInfo(
-                lane["id"], lane["kind"], lane["rows"], lane["events"], lane["grp"], lane["direct"], lane["leveled"],
-                lane["sum_z"],
-            )
-            for lane in listed
-        ]  # fmt: skip
-        origin, begin, end, left_out = made[0]
+        origin, begin, end, left_out, median = made[0]
         codes = np.asarray(named["code"])
         return Opened(
-            report_id, stamp, origin, begin, end, left_out, lanes, listed, known, zooms, points, codes, code_classes,
-            steps,
+            origin, begin, end, lanes, listed, median, report_id, stamp, left_out, known, zooms, points, codes,
+            code_classes, steps,
         )  # fmt: skip
 
     def _build(self, report_id: str) -> None:

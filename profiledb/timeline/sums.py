@@ -2,7 +2,7 @@
 
 Per bin of 2^z ns, z a matter of the kind of lanes: events that begin in it and the sum of their durations by name; how
 many have a duration in which bucket, with the shortest and the longest; and the union of the time in the bin. Buckets
-are those of a floating-point number's exponent with three more bits, so a bucket is 12.5 % wide at most, and each lies
+are those of a floating-point number's exponent with five more bits, so a bucket is 3.2 % wide at most, and each lies
 between two powers of two.
 """
 
@@ -20,7 +20,7 @@ BINS = 64
 """Bins that the events of a kind fall into, about."""
 SHARE = 8
 """A lane is kept in sums only where these have so much fewer rows than it has events."""
-_MANTISSA = 3
+_MANTISSA = 5
 
 PARTS = """
 CREATE OR REPLACE TEMP TABLE name_part (kind VARCHAR, code BIGINT, bin BIGINT, name UINTEGER, n BIGINT, ns BIGINT);

@@ -1,9 +1,9 @@
 -- The file of a timeline. Times are nanoseconds from the begin of the capture.
 
--- One row: what this was made from
+-- One row: what this was made from, and the median duration of the events of all lanes
 CREATE TABLE t.made (
     origin_ns BIGINT, begin_ns BIGINT, end_ns BIGINT, report_bytes BIGINT, report_time_ns BIGINT, left_out BIGINT,
-    log_bytes BIGINT, log_time_ns BIGINT
+    log_bytes BIGINT, log_time_ns BIGINT, median_ns DOUBLE
 );
 
 -- Steps of the program, in the order of time
@@ -14,7 +14,7 @@ CREATE TABLE t.lane (
     id INTEGER, parent INTEGER, kind VARCHAR, title VARCHAR, detail VARCHAR, rows INTEGER, events BIGINT,
     busy_ns BIGINT, grp INTEGER, device INTEGER, pid BIGINT, stream BIGINT, tid BIGINT, unit VARCHAR, max DOUBLE,
     direct BOOLEAN, leveled BOOLEAN, sum_z TINYINT,
-    first_ns BIGINT, last_ns BIGINT, source VARCHAR
+    first_ns BIGINT, last_ns BIGINT, source VARCHAR, median_ns DOUBLE
 );
 
 -- Names that no table of the report has, and the class of every name

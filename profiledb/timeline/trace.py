@@ -1,7 +1,7 @@
 """A timeline as a trace for Perfetto: https://perfetto.dev/docs/reference/synthetic-track-event.
 
 Every folder and every row of a lane is a track; ranges, calls and operations are slices with their class as category,
-and with the NVTX range around their launch; an arrow (flow) leads from a call to each operation that it launched;
+and with the range around their launch; an arrow (flow) leads from a call to each operation that it launched;
 values over time are counters. Packets are written as they are made: of a report of any size little is in memory.
 """
 
@@ -16,7 +16,7 @@ from profiledb.errors import AnalysisError
 from profiledb.timeline import events
 from profiledb.timeline.lanes import pid_of, tid_of
 from profiledb.timeline.names import TEXTS
-from profiledb.timeline.store import LaneInfo, Opened
+from profiledb.timeline.opened import LaneInfo, Opened
 
 Span = tuple[int, int]
 """A stretch of time, ns from the begin of the capture; its end is not in it."""
@@ -24,7 +24,7 @@ Span = tuple[int, int]
 _TABLE = {"kernel": ("kernel_id", 0), "memop": ("memop_id", 1), "graph_launch": ("launch_id", 2)}
 _FETCHED = 20_000
 _SEQUENCE = 1
-_NESTED_KEY = "NVTX range"
+_NESTED_KEY = "Range"
 _COUNTERS = ("line",)
 
 

@@ -2,12 +2,14 @@
 
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import streamlit as st
 from streamlit import config
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 from streamlit.util import calc_hash
@@ -26,6 +28,8 @@ Dashboard = Callable[..., AppTest]
 
 # As app/.streamlit/config.toml has it, which only a server reads: Streamlit would collect garbage after each script.
 config.set_option("runner.postScriptGC", False)
+# Each AppTest would look for components of Streamlit among all installed packages, as a server does when it starts.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def at_page(at: AppTest, url: str) -> AppTest:

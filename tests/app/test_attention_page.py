@@ -34,7 +34,7 @@ def stored(data: Path) -> Library:
     return Library(data / "library")
 
 
-@pytest.mark.sweep(parts=5, of="more of pages")
+@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_the_sample_in_all_lengths(dashboard: Dashboard, data: Path) -> None:
     report = stored(data).find("attention.nsys-rep").id
@@ -55,7 +55,7 @@ def test_the_sample_in_all_lengths(dashboard: Dashboard, data: Path) -> None:
     assert "one kernel of the class Attention" in texts(at)
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_causal_and_sizes_beside_the_report(dashboard: Dashboard, data: Path) -> None:
     library = stored(data)
@@ -75,7 +75,7 @@ def test_causal_and_sizes_beside_the_report(dashboard: Dashboard, data: Path) ->
     assert "useful_flops" not in at.dataframe[1].value
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_another_report_adds_its_length(dashboard: Dashboard, data: Path) -> None:
     library = stored(data)
@@ -91,7 +91,7 @@ def test_another_report_adds_its_length(dashboard: Dashboard, data: Path) -> Non
     assert at.dataframe[2].value["exponent"].isna().all(), "two lengths are too few"
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_without_such_ranges_they_are_chosen(dashboard: Dashboard, data: Path) -> None:
     report = stored(data).find("kernels.nsys-rep").id
@@ -107,7 +107,7 @@ def test_without_such_ranges_they_are_chosen(dashboard: Dashboard, data: Path) -
     assert "No range found for the scores and the output" in texts(at)
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 @needs_corpus
 @pytest.mark.nsight
 @pytest.mark.parametrize("page", ["attention", "timer_check"])
@@ -119,7 +119,7 @@ def test_a_report_without_ranges(dashboard: Dashboard, data: Path, page: str) ->
     assert ("streams_4090.timings.csv" in texts(at)) == (page == "timer_check")
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_ranges_without_kernels_tell_the_host(
     dashboard: Dashboard, data: Path, capture: Capture, library: Library
 ) -> None:
@@ -139,7 +139,7 @@ def publish_into(data: Path, library: Library, report_id: str) -> None:
     shelf.publish(copy, library.find(report_id))
 
 
-@pytest.mark.sweep(parts=4, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 @needs_samples
 def test_timings_and_what_did_not_match(dashboard: Dashboard, data: Path) -> None:
     library = stored(data)
@@ -151,8 +151,8 @@ def test_timings_and_what_did_not_match(dashboard: Dashboard, data: Path) -> Non
     assert not at.exception
     assert metrics(at)["Matched"] == "5 of 7"
     assert metrics(at)["Labels matched"] == "1 of 3"
-    assert "<b>nowhere</b>: no range in the selection has this name." in texts(at)
-    assert "attention: 1 measurements and 20 ranges that cannot be paired" in texts(at)
+    assert "No range in the selection is called <b>nowhere</b>." in texts(at)
+    assert "attention: 1 measurement and 20 ranges that cannot be paired" in texts(at)
     assert dict(zip(at.dataframe[0].value["label"], at.dataframe[0].value["pairs"], strict=True))["step"] == 5
 
 

@@ -30,7 +30,7 @@ def sample(library: Library) -> str:
     return report_id
 
 
-@pytest.mark.sweep(parts=2, of="a real report on its page")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_the_sample(dashboard: Dashboard, sample: str) -> None:
     at = dashboard("cpu_gpu", report=sample)
     assert not at.exception
@@ -54,7 +54,7 @@ def test_without_times_it_says_how_to_get_some(dashboard: Dashboard, library: Li
     assert not at.dataframe
 
 
-@pytest.mark.sweep(parts=5, of="more of pages")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_many_odd_tasks(dashboard: Dashboard, library: Library) -> None:
     """More than have room: one is drawn, all are listed; a name is only ever a name."""
     report_id = of(library, "tasks.nsys-rep")

@@ -53,10 +53,10 @@ def test_pages_without_data_are_gray_with_the_reason(dashboard: Dashboard, libra
 
 def test_a_compute_report_has_its_own_pages(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ncu", report=next(report.id for report in library.list() if report.kind == "ncu"))
-    assert list(links(at)) == ["Library", "Findings", "Kernel profiles", "Roofline"]
+    assert list(links(at)) == ["Library", "Findings", "Kernel profiles", "Roofline", "Trends"]
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize(
     ("old", "title"), [("split", "Phases"), ("timings", "Timer check"), ("crossover", "CPU vs GPU")]
 )
@@ -66,7 +66,7 @@ def test_old_addresses_lead_to_the_page(dashboard: Dashboard, library: Library, 
     assert [one.value for one in at.header] == [title]
 
 
-@pytest.mark.sweep(parts=5, of="more of pages")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_reports_pinned_and_seen_stand_first(dashboard: Dashboard, library: Library) -> None:
     assert switcher.ordered("abcd", ["c"], ["d", "x", "c"]) == ["c", "d", "a", "b"]
     first, second, *_, last = [report for report in library.list() if report.kind == "nsys"]

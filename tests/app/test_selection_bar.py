@@ -192,7 +192,7 @@ WRONG: list[dict[str, str | list[str]]] = [
 ]
 
 
-@pytest.mark.sweep(parts=4)
+@pytest.mark.sweep(parts=8)
 @pytest.mark.parametrize("query", WRONG, ids=str)
 def test_what_the_report_does_not_have_is_said_and_breaks_nothing(page: Open, library: Library, query: Any) -> None:
     at = page("kernels", of(library, TRAINING), **query)
@@ -204,7 +204,7 @@ def test_what_the_report_does_not_have_is_said_and_breaks_nothing(page: Open, li
     assert "without it" not in said(at)
 
 
-@pytest.mark.sweep(parts=12)
+@pytest.mark.sweep(parts=24)
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize(
     "query",

@@ -19,7 +19,7 @@ from tests.app.test_nvtx_page import metric, of, said
 TITLES = {"forward": "Forward", "backward": "Backward", "optimizer": "Optimizer"}
 
 
-@pytest.mark.sweep(parts=2, of="a real report on its page")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_one_report(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "transformer_training.nsys-rep"), flops="1e12")
     assert not at.exception
@@ -38,14 +38,14 @@ def test_one_report(dashboard: Dashboard, library: Library) -> None:
     assert metric(at, "Steps") == ["5"]
 
 
-@pytest.mark.sweep(parts=6, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_by_thread(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "transformer_training.nsys-rep"), mode="thread", top="optimizer")
     assert "Launches count from this thread only" in said(at)
     assert "No phase" in list(at.dataframe[0].value["title"])
 
 
-@pytest.mark.sweep(parts=6, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_two_reports(dashboard: Dashboard, library: Library) -> None:
     first, second = (of(library, f"transformer_{name}.nsys-rep") for name in ("inference", "training"))
     at = dashboard("phases", report=first, other=second)
@@ -60,7 +60,7 @@ def test_two_reports(dashboard: Dashboard, library: Library) -> None:
     assert kernels["change_ns"].abs().is_monotonic_decreasing
 
 
-@pytest.mark.sweep(parts=6, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize("name", [lambda report: report.name, lambda report: report.id[:8]], ids=["file", "prefix"])
 def test_the_address_names_the_other_report_as_it_names_the_first(
     dashboard: Dashboard, library: Library, name: Callable[[Manifest], str]
@@ -72,7 +72,7 @@ def test_the_address_names_the_other_report_as_it_names_the_first(
     assert "(inference) to **" in said(at)
 
 
-@pytest.mark.sweep(parts=6, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> None:
     first, second = of(library, "transformer_training.nsys-rep"), of(library, "streams_4090.nsys-rep")
     at = dashboard("phases", report=first, other=second)
@@ -82,10 +82,10 @@ def test_reports_of_different_gpus(dashboard: Dashboard, library: Library) -> No
     assert not {"change_ns", "a_pass_ns"} & set(at.dataframe[2].value.columns)
 
 
-@pytest.mark.sweep(parts=6, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_without_ranges(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("phases", report=of(library, "streams_4090.nsys-rep"), other="nothing")
-    assert "This report has no NVTX ranges" in said(at)
+    assert "This report has no ranges" in said(at)
     assert "No other report nothing" in at.warning[0].value
     assert "No steps were found" in said(at)
     assert "The report shows no steps." in said(at)
@@ -172,7 +172,7 @@ def test_why_kernels_change() -> None:
     assert dict(shares["why"]) == dict(rows["why"]) | {"a": "same"}
 
 
-@pytest.mark.sweep(parts=6, of="module")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_kernels_are_those_of_compare(dashboard: Dashboard, library: Library) -> None:
     pair = [of(library, f"transformer_{name}.nsys-rep") for name in ("inference", "training")]
     split = dashboard("phases", report=pair[0], other=pair[1])
@@ -188,11 +188,13 @@ def test_names_that_tell_reports_apart() -> None:
         "inference",
         "training",
     )
-    assert side.labels("a.sqlite", "a.nsys-rep") == ("this", "other")
+    assert side.labels("a.sqlite", "a.nsys-rep") == ("sqlite", "nsys-rep")
+    assert side.labels("run_1.nsys-rep", "run_1.pt.trace.json.gz") == ("nsys-rep", "pt.trace.json.gz")
+    assert side.labels("a.sqlite", "a.sqlite") == ("this", "other")
     assert side.labels("run", "run_2.sqlite") == ("run", "run_2")
 
 
-@pytest.mark.sweep(parts=2, of="hostile names on pages")
+@pytest.mark.sweep(parts=12, of="pages")
 def test_hostile_names(dashboard: Dashboard, library: Library) -> None:
     at: AppTest = dashboard("phases", report=of(library, "kernels.nsys-rep"), other="<b>$x$ [c](http://d)")
     assert not at.exception

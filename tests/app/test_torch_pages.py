@@ -1,32 +1,30 @@
 """Every page that fits opens on a trace of the PyTorch profiler; analyses answer or say what would record it."""
 
-import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from app.pages import VIEWS
+from app.views.memory.tensors import trend
 from profiledb.errors import NotCapturedError, NotLinkedError
 from profiledb.query import analysis, header
 from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.report.library import Library
 from tests.app.conftest import Dashboard
 from tests.app.test_nvtx_page import said
-from tests.conftest import ROOT, run_ingest
+from tests.conftest import ROOT, Once, copy_data, ingest_files
 
 TRACE = ROOT / "tests/data/torch/training.pt.trace.json.gz"
-NEVER = ("--trace=cuda", "nsys profile --cuda-graph", "--trace=cuda,nvtx")
-"""Advice for nsys where the PyTorch profiler has options of its own."""
+NEVER = ("--trace=cuda", "nsys profile --cuda-graph", "--trace=cuda,nvtx", "NVTX")
+"""Advice for nsys where the PyTorch profiler has options of its own, and what the ranges of a trace are not."""
 
 
 @pytest.fixture
-def report(empty: Path) -> tuple[Library, Manifest]:
+def report(empty: Path, once: Once) -> tuple[Library, Manifest]:
     """The trace, in the library of the dashboard, through the real worker."""
-    inbox = empty / "inbox"
-    inbox.mkdir(parents=True)
-    shutil.copy(TRACE, inbox)
+    copy_data(once("training_trace", lambda folder: ingest_files(folder, [TRACE])), empty)
     library = Library(empty / "library")
-    run_ingest(inbox, library.folder)
     return library, library.list()[0]
 
 
@@ -53,3 +51,27 @@ def test_every_analysis_answers(report: tuple[Library, Manifest]) -> None:
         answered.add(one.name)
     assert [name for name, hint in missing.items() if hint.endswith(("--trace=cuda`", "--trace=cuda,nvtx`"))] == []
     assert {"kernels", "nvtx_tree", "api_calls", "iterations", "idle_reasons", "phase_split", "copies"} <= answered
+
+
+def test_the_memory_of_tensors(dashboard: Dashboard, report: tuple[Library, Manifest]) -> None:
+    at = dashboard("memory", report=report[1].id, tensors_by="Module", device_of="GPU 0")
+    assert [element.value for element in at.subheader][:2] == ["Tensor memory", "Memcpy and memset"]
+    assert {metric.label: metric.value for metric in at.metric}["Peak"] == r"1\.32 GB"
+    peak = next(table.value for table in at.dataframe if "tensors" in table.value)
+    assert "Allocated before the capture" in list(peak["name"])
+    assert any("SelfAttention_0" in name for name in peak["name"])
+    cpu = dashboard("memory", report=report[1].id, device_of="CPU")
+    assert {metric.label: metric.value for metric in cpu.metric}["Peak"] == "16 B"
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "slope", "grows", "words"),
+    [
+        (5e8, 5e8, 0.0, False, "is steady from step to step: 500 MB when each of the 4 steps begins"),
+        (5e8, 8e8, 1e8, True, "grows by 100 MB per step (95 % interval 100 MB to 100 MB): from 500 MB"),
+        (5e8, 4e8, -3e7, False, "does not grow steadily: 500 MB"), (5e8, 5e8, pd.NA, pd.NA, "needs three steps"),
+    ],
+)  # fmt: skip
+def test_growth_in_words(first: float, last: float, slope: float, grows: bool, words: str) -> None:
+    row = {"steps": 4, "first_bytes": first, "last_bytes": last, "slope_bytes": slope, "grows": grows}
+    assert words in trend(pd.Series(row | {"low_bytes": slope, "high_bytes": slope}))

@@ -18,6 +18,9 @@ from profiledb.query import analysis, header
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 from tests.support.page_reports import records
+from tests.support.torch_samples import NSYS, TRAINING, make_torch_samples
+
+__all__ = ["make_torch_samples"]  # fixture
 
 pytestmark = pytest.mark.skipif(not list(SAMPLES.glob("*.nsys-rep")), reason="no sample reports here")
 
@@ -122,7 +125,7 @@ def kernels(library: Library) -> list[str]:
     return [*(words.percent(by_range[name]["pct_of_roof"]) for name in names), f"{times:.1f}"]
 
 
-@pytest.mark.sweep(parts=5, of="more of pages")
+@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize(
     "figures", [dataloader_starved, streams_serial, launches_tiny, idle_host_bound, transformer_inference]
 )
@@ -130,10 +133,19 @@ def test_figures_of_nsys(nsys_samples: Library, figures: Callable[[Library], lis
     assert FIGURE.findall(text(figures.__name__)) == figures(nsys_samples)
 
 
-@pytest.mark.sweep(parts=5, of="more of pages")
+@pytest.mark.sweep(parts=12, of="pages")
 @pytest.mark.parametrize("figures", [attention, kernels])
 def test_figures_of_ncu(every_report: Library, figures: Callable[[Library], list[str]]) -> None:
     assert FIGURE.findall(text(figures.__name__)) == figures(every_report)
+
+
+@pytest.mark.sweep(parts=12, of="pages")
+def test_figures_of_torch(torch_samples: Library) -> None:
+    both = (TRAINING, NSYS[TRAINING])
+    kernels_ = {words.duration(rows(torch_samples, name, "gpu_busy")[0]["kernel_ns"]) for name in both}
+    of_matmul = {words.percent(rows(torch_samples, name, "matmul_split")[0]["matmul_pct"]) for name in both}
+    steps_ = [words.duration(rows(torch_samples, name, "iteration_summary")[0]["median_ns"]) for name in both]
+    assert FIGURE.findall(text("torch_training")) == [*kernels_, *of_matmul, *steps_]
 
 
 def test_figures_of_tasks() -> None:

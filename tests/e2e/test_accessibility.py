@@ -51,7 +51,6 @@ def broken(page: Page) -> list[str]:
     return list(found["broken"])
 
 
-@pytest.mark.sweep(parts=2)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_what_is_wrong(page: Page, address: str, theme: Theme) -> None:
     """On a page with next to nothing, whose menu is gray for the most part."""

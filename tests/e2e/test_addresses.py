@@ -78,7 +78,6 @@ def expect_overview(page: Page, report: Manifest, after_library: bool = False) -
     expect(page.get_by_test_id("stMain")).to_contain_text(report.name)
 
 
-@pytest.mark.sweep(parts=2, of="module")
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_open_shows_the_report_of_its_row_on_a_busy_machine(
@@ -96,7 +95,6 @@ def test_open_shows_the_report_of_its_row_on_a_busy_machine(
         expect_overview(page, wanted, after_library=True)
 
 
-@pytest.mark.sweep(parts=2, of="module")
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_library_goes_on_where_the_report_of_the_picker_is_deleted(
@@ -140,9 +138,10 @@ def test_a_link_to_no_report_says_so_and_leaves_the_menu(
     expect(menu.get_by_role("link", name="Kernels", exact=True)).to_be_visible()
 
 
-def test_back_and_forward_show_what_was_there(visitor: Page, address: str, library: Library) -> None:
-    page, first, second = visitor, library.find(house.TRAINING), library.find(house.STARVED)
-    house.show(page, address, f"/overview?report={first.id}")
+def test_back_and_forward_show_what_was_there(page: Page, address: str, library: Library) -> None:
+    """In a document of its own: in one that others had open the steps are theirs, too."""
+    first, second = library.find(house.TRAINING), library.find(house.STARVED)
+    page.goto(f"{address}/overview?report={first.id}")
     expect_overview(page, first)
     choose(page, second)
     expect_overview(page, second)

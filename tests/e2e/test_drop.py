@@ -100,11 +100,12 @@ ALWAYS = ("dataloader_starved", "dataloader_fixed", "kernels", "ddp_1")
 
 def test_the_samples_are_there_after_the_first_start_without_any_tool(page: Page, tmp_path: Path) -> None:
     """A sweep: a run takes some of the samples, ``make test-all`` all that there are."""
-    every = sorted({path.name.partition(".")[0] for path in SAMPLES.rglob("*.sqlite")} - set(ALWAYS))
+    reports = [*SAMPLES.rglob("*.sqlite"), *SAMPLES.rglob("*.trace.json.gz")]
+    every = sorted({path.name.partition(".")[0] for path in reports} - set(ALWAYS))
     names = {*ALWAYS, *sweep.part(every, 3)}
     folder = tmp_path / "samples"
     for path in SAMPLES.rglob("*"):
-        if path.name.partition(".")[0] in names and path.parent in (SAMPLES, SAMPLES / "ddp"):
+        if path.name.partition(".")[0] in names and path.parent in (SAMPLES, SAMPLES / "ddp", SAMPLES / "torch"):
             target = folder / path.relative_to(SAMPLES)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
@@ -116,7 +117,8 @@ def test_the_samples_are_there_after_the_first_start_without_any_tool(page: Page
     }
     with dashboard(settings) as address:
         page.goto(address)
-        samples = {path.name for path in (*folder.glob("*-rep"), *folder.glob("*/*.sqlite"))}
+        found = (*folder.glob("*-rep"), *folder.glob("*/*.sqlite"), *folder.glob("*/*.trace.json.gz"))
+        samples = {path.name for path in found}
         expect(page.get_by_text(f"{len(samples)} reports")).to_be_visible(timeout=200_000)
         expect(page.get_by_text("failed to import")).not_to_be_attached()
         assert {report.name for report in Library(tmp_path / "data" / "library").list()} == samples

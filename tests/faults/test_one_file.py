@@ -134,7 +134,7 @@ def test_a_name_that_the_terminal_cannot_show(ingest: Ingest, inbox: Path, empty
 SEEDS = range(12)
 
 
-@pytest.mark.sweep(parts=4)
+@pytest.mark.sweep(parts=8)
 @needs_corpus
 @pytest.mark.slow
 @pytest.mark.nsight

@@ -134,7 +134,7 @@ def test_of_sqlite_exports(ingest: Ingest, inbox: Path, empty_library: Library) 
         assert not texts & {SECRET, TOKEN}, place
 
 
-@pytest.mark.sweep(parts=2, of="module")
+@pytest.mark.sweep(parts=6, of="faults")
 def test_of_parquet_exports(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     """All of them at once, but the one that Parquet cannot hold."""
     places = [place for place in PLACES if "numbers" not in place]
@@ -187,7 +187,7 @@ def test_a_byte_that_is_no_text_in_a_real_report(
         assert not places_that_hold(empty_library.folder, rest)
 
 
-@pytest.mark.sweep(parts=2, of="module")
+@pytest.mark.sweep(parts=6, of="faults")
 @pytest.mark.slow
 def test_of_what_leaves_the_library(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
     place = "what a program printed, and a name repeats"

@@ -20,7 +20,7 @@ from tests.support.dropped import SAMPLE, job_of, made, stand_in
 from tests.support.processes import processes_in, start_worker
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=6, of="faults")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_conversion_at_hand(
     inbox: Path, empty_library: Library, tmp_path: Path, number: signal.Signals, ingest: Ingest
@@ -72,7 +72,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=6, of="faults")
 @pytest.mark.slow
 def test_a_full_disk_is_waited_for(inbox: Path, small_disk: Path) -> None:
     library = Library(small_disk / "library")
@@ -92,7 +92,7 @@ def test_a_full_disk_is_waited_for(inbox: Path, small_disk: Path) -> None:
         assert worker.wait(timeout=30) == 0
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=6, of="faults")
 @pytest.mark.slow
 def test_a_worker_starts_on_a_full_disk_and_goes_on_when_there_is_room(inbox: Path, small_disk: Path) -> None:
     filler = small_disk / "filler"
@@ -151,7 +151,7 @@ def parquet(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=6, of="faults")
 def test_a_folder_that_came_in_parts_is_one_report(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:
@@ -176,7 +176,7 @@ def test_a_folder_that_came_in_parts_is_one_report(
     assert not part.rows.get("range")
 
 
-@pytest.mark.sweep(parts=3, of="module")
+@pytest.mark.sweep(parts=6, of="faults")
 def test_another_capture_in_the_same_folder_is_another_report(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """Files of rules: what a header must say, and what a user's own folder may hold."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ HEADER = """\
 -- clear: {value}.
 -- advice: Do this.
 -- advice: [loading] Load less.
+-- advice: [loading, PyTorch] Load with a DataLoader.
+-- advice: [not PyTorch] Do it in C.
 -- source: own
 """
 QUERY = "SELECT 12.0 AS value, NULL AS range;\n"
@@ -33,7 +36,13 @@ def test_every_built_in_rule_says_all_that_people_read() -> None:
     for rule in found.values():
         assert rule.analysis.prose, rule.name
         assert rule.question.endswith("?"), rule.name
-        for sentence in (*rule.says, *rule.clear, *rule.advised(None)):
+        advice = [
+            line
+            for torch in (True, False)
+            for cause in (None, *rule.causes)
+            for line in rule.advised(cause, torch=torch)
+        ]
+        for sentence in (*rule.says, *rule.clear, *advice):
             assert sentence.rstrip("`").endswith((".", ")", "}")), (rule.name, sentence)
         rulebook.one_query(rule, Path(rule.name))
     groups = [rule.group for rule in found.values()]
@@ -42,15 +51,27 @@ def test_every_built_in_rule_says_all_that_people_read() -> None:
 
 def test_every_cause_with_advice_is_one_that_the_rule_answers() -> None:
     for rule in rulebook.load().values():
-        if any(line.startswith("[") for line in rule.advice):
+        if rule.causes:
             assert "cause" in rule.analysis.sql.partition("-- source:")[2], rule.name
 
 
 def test_advice_goes_by_the_cause() -> None:
     rule = rules.parse("something", HEADER + QUERY, "idle")
+    assert rule.causes == {"loading"}
     assert rule.advised(None) == ("Do this.",)
-    assert rule.advised("loading") == ("Do this.", "Load less.")
+    assert rule.advised("loading") == ("Do this.", "Load less.", "Load with a DataLoader.")
+    assert rule.advised("loading", torch=False) == ("Do this.", "Load less.", "Do it in C.")
     assert [place["column"] for place in PLACE.finditer(rule.says[0])] == ["value", "range"]
+
+
+def test_nobody_is_told_of_pytorch_who_does_not_use_it() -> None:
+    """Every rule has advice all the same."""
+    for rule in rulebook.load().values():
+        causes: list[str | None] = [*sorted(rule.causes)] or [None]
+        for cause in causes:
+            advice = rule.advised(cause, torch=False)
+            assert advice, (rule.name, cause)
+            assert not re.search(r"(?i)torch|DataLoader|pin_memory|FSDP|\.item\(\)|\.to\(", " ".join(advice)), rule.name
 
 
 @pytest.mark.parametrize(

@@ -38,14 +38,16 @@ def log(sample: str, busy: list[Span]) -> list[dict[str, float]]:
 def small(publish: Publish) -> Callable[..., str]:
     """Publishes a capture of 100 µs with one kernel of them, and rows of other tables."""
 
-    def small_(begin: int = 0, end: int = 100_000, gpu: int = 0, stop: int = 100_000, **tables: Any) -> str:
+    def small_(
+        begin: int = 0, end: int = 100_000, gpu: int = 0, stop: int = 100_000, kind: str = "nsys", **tables: Any
+    ) -> str:
         def fill(db: duckdb.DuckDBPyConnection) -> None:
             insert(db, "gpu", [{"gpu_id": gpu, "name": "H100", "clock_hz": 2_000_000_000}])
             work = tables.pop("kernel", [kernel(1, 1, begin, end, device_id=gpu, global_pid=PID, call_id=1)])
             made.fill(db, stop=stop, busy=((begin, end),) if begin < end else (), kernel=work, **tables)
             db.execute(
-                "UPDATE report SET captured_at = ?",
-                [datetime.fromtimestamp(CAPTURED_NS / 1e9, UTC).replace(tzinfo=None)],
+                "UPDATE report SET captured_at = ?, kind = ?",
+                [datetime.fromtimestamp(CAPTURED_NS / 1e9, UTC).replace(tzinfo=None), kind],
             )
 
         return str(publish(fill))
@@ -161,6 +163,8 @@ def test_unclosed_ranges(nsys_samples: Library, library: Library, small: Any) ->
     found = judged(library, small(range_path=paths, range=ranges), "unclosed_ranges")
     assert (found.verdict, found.severity, found.value) == ("fires", "warning", 2)
     assert [piece["range"] for piece in found.evidence] == ["a", "b"]
+    traced = judged(library, small(kind="torch", range_path=paths, range=ranges), "unclosed_ranges")
+    assert traced.value == 1, "events of a trace are whole, and the last one ends it"
     (open_,) = rows(TINY, 'SELECT count(*) FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND "end" IS NULL')[0]
     assert (judged(nsys_samples, TINY, "unclosed_ranges").value, open_) == (0, 0)
     assert judged(library, small(), "unclosed_ranges").verdict == "cannot_judge"

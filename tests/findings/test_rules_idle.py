@@ -67,7 +67,9 @@ def test_long_gaps(nsys_samples: Library, library: Library, publish: Publish) ->
     assert (finding.verdict, finding.saving_ns, finding.facts["gaps"]) == ("fires", sum(long), len(long))
     assert finding.value == pytest.approx(share(tasks, sum(long)))
     assert finding.facts["longest_ns"] == finding.evidence[0]["ns"] == max(long)
-    assert sampled(nsys_samples, "launches_tiny", "long_gaps").verdict == "clear"
+    of_pytorch = sampled(nsys_samples, "launches_tiny", "long_gaps")
+    assert of_pytorch.verdict == "clear"
+    assert "torch" in " ".join(of_pytorch.advice)
     calls = publish(lambda db: made.fill(db, api_call=[made.call(1, 1, 5, 9)]))
     assert judged(library, calls, "long_gaps").verdict == "cannot_judge"
 
@@ -86,6 +88,8 @@ def test_long_gaps_advise_to_capture_what_is_missing(
     advice = " ".join(found.rule.advised(found.cause))
     assert found.verdict == "fires"
     assert ("--sample=" in advice, "osrt" in advice) == (not sampled, not traced)
+    told = " ".join(found.advice)
+    assert ("torch" in told, "nvtxRangePush" in told) == (False, True), "nothing says that it uses PyTorch"
 
 
 def test_module_loading(nsys_samples: Library, library: Library, publish: Publish) -> None:

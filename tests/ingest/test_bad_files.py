@@ -121,7 +121,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.sweep(parts=5)
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_a_converter_that_misbehaves(
     ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path, fault: str
@@ -140,12 +140,23 @@ def test_a_converter_that_misbehaves(
 
 @pytest.mark.nsight
 def test_a_failure_is_tried_again_with_another_converter(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    """Also a trace without events that lies beside a report; a file of facts that is none asks for no converter."""
     (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
+    made(inbox / "b.sqlite")
+    (inbox / "b.json").write_text('{"traceEvents": []}')
+    (inbox / "b.meta.json").write_text("{")
     ingest(inbox, empty_library.folder, WARPDECK_NSYS="off")
     assert ingest(inbox, empty_library.folder, WARPDECK_NSYS="off").lines == []
     assert job_of(empty_library, inbox / "a.nsys-rep").message.startswith("This machine has no nsys")
-    ingest(inbox, empty_library.folder)
+    lines = ingest(inbox, empty_library.folder).lines
     assert "needs a newer nsys" in job_of(empty_library, inbox / "a.nsys-rep").message
+    assert {name for name in ("a.nsys-rep", "b.json", "b.meta.json") if name in "".join(lines)} == {
+        "a.nsys-rep",
+        "b.json",
+    }
+    assert len(lines) == 2
+    assert {job.state for job in empty_library.catalog.jobs() if job.name in ("b.json", "b.meta.json")} == {"failed"}
+    assert ingest(inbox, empty_library.folder).lines == []
 
 
 def test_list_names_what_failed(ingest: Ingest, inbox: Path, empty_library: Library) -> None:

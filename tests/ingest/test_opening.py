@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import psutil
-import pytest
 
 from ingest.opening import Opening
 from profiledb.query import kept, request
@@ -17,7 +16,6 @@ from tests.conftest import ROOT, SAMPLES, wait_until
 REPORT = "transformer_inference.sqlite"
 
 
-@pytest.mark.sweep(parts=3, of="preparing")
 def test_the_worker_prepares_a_report_after_it_is_ready(tmp_path: Path) -> None:
     inbox, library = tmp_path / "inbox", Library(tmp_path / "library")
     inbox.mkdir()

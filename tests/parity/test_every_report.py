@@ -51,7 +51,7 @@ def test_all_of_them_are_in_the_library(every_report: Library) -> None:
     )
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize("name", FILES)
 def test_invariants(every_report: Library, name: str) -> None:
     manifest = every_report.find(name)
@@ -139,7 +139,7 @@ OF_RANGES = {
 """What no report may have."""
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize("name", FILES)
 def test_ranges_and_what_they_hold(every_report: Library, name: str) -> None:
     with every_report.cursor(every_report.find(name).id, views=views.everything()) as db:
@@ -161,7 +161,7 @@ def test_ranges_and_what_they_hold(every_report: Library, name: str) -> None:
             assert (attributed + inferred + unattributed, inferred >= 0, astray) == (total, True, 0), table
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize("name", FILES)
 def test_class_split_is_the_whole_of_the_kernels(every_report: Library, answers: Answers, name: str) -> None:
     manifest = every_report.find(name)

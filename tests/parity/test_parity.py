@@ -45,7 +45,7 @@ def asked(nsys: Path, once: Once) -> Asked:
 
 @needs_corpus
 @pytest.mark.parametrize("case", ON_CORPUS, ids=str)
-@pytest.mark.parametrize("report", sweep.part(READABLE, 1, parts=6))
+@pytest.mark.parametrize("report", sweep.part(READABLE, 1, parts=12))
 def test_corpus(
     every_report: Library, asked: Asked, sqlite_export: Callable[[str], Path], report: str, case: Case
 ) -> None:

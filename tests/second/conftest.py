@@ -25,7 +25,7 @@ EXPORTS = {
 WITHOUT_GPU = {"openmp_regions"}
 ON_A_GPU = [name for name in EXPORTS if name not in WITHOUT_GPU]
 
-PARTS = 12
+PARTS = 24
 """Days after which every sample has had its turn (support/sweep.py): tests of one share what it was asked."""
 EVERY = pytest.mark.parametrize("sample", sweep.part(ON_A_GPU, 2, PARTS), indirect=True)
 """Marks tests that hold for each of them."""

@@ -60,7 +60,7 @@ def pair(request: pytest.FixtureRequest, pair_of: Callable[[tuple[str, str]], Pa
     return pair_of(request.param)
 
 
-EVERY_PAIR = pytest.mark.parametrize("pair", sweep.part(PAIRS, 3, parts=4), indirect=True, ids="-".join)
+EVERY_PAIR = pytest.mark.parametrize("pair", sweep.part(PAIRS, 3, parts=8), indirect=True, ids="-".join)
 """A sweep: one or two of the pairs in a run, all tests of each."""
 
 

@@ -9,7 +9,7 @@ from profiledb.errors import NotCapturedError
 from profiledb.query import analysis, header
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
-from tests.support import sweep
+from tests.support import changed, sweep
 
 
 class Answers:
@@ -54,13 +54,14 @@ def turns(library: Library, name: str) -> Iterator[tuple[int, header.Analysis]]:
     """The analyses whose turn it is in a sweep over the reports of a library, for the report of this name.
 
     Of each it is the turn of a part of the reports that have what it needs, of one at least, and of a part of the
-    others. The number of an analysis is different for neighbors among its reports.
+    others; of one whose file was changed, of all. The number of an analysis is different for neighbors among its
+    reports.
     """
     reports = sorted(library.list(), key=lambda report: report.name)
     for key, asking in enumerate(header.analyses().values()):
         having = {has: [one.name for one in reports if has_needs(one, asking) == has] for has in (True, False)}
         for names in having.values():
-            if name in sweep.part(names, key):
+            if name in (names if changed.case(asking.name) else sweep.part(names, key)):
                 yield key + names.index(name), asking
 
 

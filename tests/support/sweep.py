@@ -6,8 +6,9 @@ a day as pytest prints it first, which has that day's parts again.
 
 ``sweep(parts=3)`` marks a test of many cases, which are counted by themselves. ``sweep(parts=4, of="module")`` marks
 several tests of a module that take seconds each: of them together a run takes a fourth; with any other name for ``of``,
-of all that say the same one. ``tests/turns.toml`` names tests of many modules that take turns in the same way. Whatever
-bears no mark and stands in no list always runs. In a module that is asked for by its name all do.
+of all that say the same one. ``tests/turns.toml`` names tests of many modules that take turns in the same way, those of
+a folder together. Whatever bears no mark and stands in no list always runs. In a module that is asked for by its name
+all do, and so do the tests and cases of a file that was changed (changed.py).
 """
 
 import os
@@ -21,6 +22,8 @@ from typing import TypeVar
 
 import pytest
 
+from tests.support import changed
+
 Case = TypeVar("Case")
 
 VARIABLE = "WARPDECK_TEST_SWEEPS"
@@ -28,13 +31,11 @@ VARIABLE = "WARPDECK_TEST_SWEEPS"
 # processes of pytest-xdist inherit it.
 os.environ.setdefault(VARIABLE, str(datetime.now(UTC).date().toordinal()))
 
-PARTS = 16
+PARTS = 32
 """Days after which every case has been checked."""
 
 
 LIST = Path(__file__).resolve().parents[1] / "turns.toml"
-TURNS = "turns"
-"""What a test of the list is counted in, of its module."""
 
 
 def whole() -> bool:
@@ -45,14 +46,16 @@ def whole() -> bool:
 def part(cases: Iterable[Case], key: int = 0, parts: int = PARTS) -> list[Case]:
     """Those of the cases that it is the turn of: of ``parts`` one, and never none where there are any.
 
-    ``key`` is a number of what they are cases of, so that not everything has the same turn.
+    ``key`` is a number of what they are cases of, so that not everything has the same turn. A case that is called like
+    a changed file is always among them.
     """
     assert parts % 7, "where tests run on working days alone, some parts would never have their turn"
     every = list(cases)
     if whole() or not every:
         return every
     turn = (int(os.environ[VARIABLE]) + key) % parts
-    return every[turn::parts] or [every[turn % len(every)]]
+    taken = set(range(turn, len(every), parts)) or {turn % len(every)}
+    return [case for number, case in enumerate(every) if number in taken or changed.case(case)]
 
 
 def pytest_report_header() -> str:
@@ -78,17 +81,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _sweep_of(item: pytest.Item, named: Collection[str]) -> str:
     """What a case is counted in: the id of its function, its module, or what its mark says; none where it runs."""
     marker, module = item.get_closest_marker("sweep"), item.nodeid.partition("::")[0]
-    of = marker.kwargs.get("of", "function") if marker else TURNS if _parts(item.nodeid) else ""
+    days = _parts(item.nodeid)
+    of = marker.kwargs.get("of", "function") if marker else f"{module.rpartition('/')[0]} {days}" if days else ""
     if not of or (of != "function" and module in named):
         return ""
-    own = {"function": item.nodeid.partition("[")[0], "module": module, TURNS: f"{module} {TURNS}"}
-    return own.get(of, of)
+    return {"function": item.nodeid.partition("[")[0], "module": module}.get(of, of)
 
 
 def left_out(cases: Sequence[pytest.Item], key: int) -> set[pytest.Item]:
     marker = cases[0].get_closest_marker("sweep")
     parts = marker.kwargs.get("parts", PARTS) if marker else _parts(cases[0].nodeid)
-    return set(cases) - set(part(cases, key, parts))
+    out = set(cases) - set(part(cases, key, parts))
+    return {item for item in out if not changed.item(item)}
 
 
 @cache

@@ -57,6 +57,22 @@ def test_naive_attention_is_torchs_attention(tokens: int) -> None:
     torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
+def test_fused_attention_predicts_what_naive_attention_predicts() -> None:
+    """The same seed gives the same weights, and the parts of attention have no ranges: they are one kernel."""
+    naive = tiny_model().eval()
+    torch.manual_seed(0)
+    fused = LanguageModel(TINY.model, fused=True).eval()
+    tokens = torch.randint(TINY.model.vocabulary, (2, TINY.model.context))
+    recorder = Recorder()
+    with torch.inference_mode():
+        expected = naive(tokens)
+        with send_to(recorder):
+            torch.testing.assert_close(fused(tokens), expected)
+    names = {path[-1] for path in recorder.paths}
+    assert ATTENTION in names
+    assert names.isdisjoint(ATTENTION_PARTS)
+
+
 def test_a_token_changes_no_prediction_before_it() -> None:
     model = tiny_model().eval()
     tokens = torch.randint(TINY.model.vocabulary, (1, TINY.model.context))
@@ -68,7 +84,7 @@ def test_a_token_changes_no_prediction_before_it() -> None:
     assert not torch.allclose(before[5], after[5])
 
 
-@pytest.mark.sweep(parts=5, of="workloads")
+@pytest.mark.sweep(parts=10, of="workloads")
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.slow
 def test_training_learns_the_successor_of_each_token(precision: str) -> None:

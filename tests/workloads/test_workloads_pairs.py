@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +24,8 @@ from workloads.images import Images  # noqa: E402
 from workloads.launches import expected, tiny_kernels  # noqa: E402
 from workloads.ranges import ALLOCATION, COMPUTE, HOST, OVERHEAD, TRANSFER, send_to  # noqa: E402
 from workloads.streams import Pipeline, Shape  # noqa: E402
-from workloads.tasks import TASKS, Bench  # noqa: E402
+from workloads.task_kinds import BASIC, KINDS  # noqa: E402
+from workloads.tasks import PRECISIONS, Bench  # noqa: E402
 from workloads.tasks_cpu import by_numpy, make_cpu  # noqa: E402
 from workloads.tasks_gpu import TorchBackend  # noqa: E402
 
@@ -128,7 +132,7 @@ def test_both_loops_learn_the_same() -> None:
 
 def test_ranges_of_tasks_name_task_size_and_device() -> None:
     recorder = ranges_of("tasks", "--sizes", "32,16", "--steps", "1")
-    names = [f"{task}_{size}/cpu" for task in TASKS for size in (16, 32)]
+    names = [f"{task}_{size}/cpu" for task in BASIC for size in (16, 32)]
     assert [name for name in inside(recorder, "step_0") if name != "check_result"] == names
     assert inside(recorder, "step_0", "matmul_32/cpu") == ["allocate", "compute"]
     assert recorder.colors["matmul_32/cpu"] == HOST
@@ -150,6 +154,38 @@ def test_tasks_on_a_device_have_copies_and_colors() -> None:
     ]
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_pytorch_computes_of_every_kind_what_numpy_does(precision: str) -> None:
+    Bench([8, 67], by_numpy, TorchBackend("cpu"), list(KINDS), precision).step([8, 67])  # checks itself
+
+
+@pytest.mark.parametrize(
+    ("task", "expected"),
+    [
+        ("convolution", lambda a, b: sum(a[i : i + 28, j : j + 28] * b[i, j] for i in range(5) for j in range(5))),
+        ("sort", lambda a, _: sorted(a.ravel().tolist())),
+        ("fft", lambda a, _: np.fft.fft2(a)[:, :17]),
+        ("elementwise", lambda a, _: [[0.5 * x * (1 + math.erf(x / math.sqrt(2))) for x in row] for row in a]),
+    ],
+)
+def test_numpy_computes_what_a_kind_says(task: str, expected: Callable[..., Any]) -> None:
+    """Against other ways to compute it; GELU by tanh is within 5e-4 of the exact one."""
+    bench = Bench([32], by_numpy, None, [task], "fp64")
+    found = bench.on_cpu(KINDS[task], 32)
+    random = np.random.default_rng(0)
+    np.testing.assert_allclose(found, expected(random.random((32, 32)), random.random((32, 32))), atol=1e-3)
+
+
+def test_the_sparse_kind_is_a_matrix_times_a_vector() -> None:
+    bench = Bench([40], by_numpy, None, ["sparse"], "fp64")
+    values, columns, rows, vector = bench.inputs["sparse", 40]
+    matrix = np.zeros((40, 40))
+    for row in range(40):
+        assert len(set(columns[row])) == len(columns[row]) == rows[row + 1] - rows[row]
+        matrix[row, columns[row]] = values[row]
+    np.testing.assert_allclose(bench.on_cpu(KINDS["sparse"], 40), matrix @ vector)
+
+
 def test_a_wrong_task_ends_the_run() -> None:
     bench = Bench([16], by_numpy, None)
     with pytest.raises(WorkloadError, match=r"^matmul_16 computed something wrong"):
@@ -168,7 +204,7 @@ def test_times_of_tasks_are_a_csv(tmp_path: Path) -> None:
     with file.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
     assert list(rows[0]) == ["task", "size", "device", "part", "seconds"]
-    assert len(rows) == 2 * len(TASKS) * 2
+    assert len(rows) == 2 * len(BASIC) * 2
     assert all(float(row["seconds"]) >= 0 for row in rows)
 
 

@@ -168,7 +168,7 @@ def test_the_path_of_a_range_is_kept_without_its_step() -> None:
     assert [row[:2] for row in watch.rows] == [*expected, ("step_1", "1"), ("other", "")]
 
 
-@pytest.mark.sweep(parts=5, of="workloads")
+@pytest.mark.sweep(parts=10, of="workloads")
 @pytest.mark.slow
 def test_a_workload_leaves_trace_times_and_facts(tmp_path: Path) -> None:
     pytest.importorskip("torch")
@@ -191,7 +191,7 @@ def test_a_workload_leaves_trace_times_and_facts(tmp_path: Path) -> None:
     assert names.count("forward_mlp") == 3
 
 
-@pytest.mark.sweep(parts=5, of="workloads")
+@pytest.mark.sweep(parts=10, of="workloads")
 @pytest.mark.slow
 def test_an_own_program_leaves_a_trace_and_its_command(tmp_path: Path) -> None:
     pytest.importorskip("torch")

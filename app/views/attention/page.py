@@ -9,8 +9,6 @@ from app.ui import format as fmt
 from app.views.attention import length, sizes, tables
 from profiledb.errors import NotCapturedError
 
-_CAPTURE = "nsys profile --trace=cuda,nvtx"
-
 
 def page() -> None:
     """Draws the page; raises NotCapturedError where the report has neither ranges nor kernels."""
@@ -32,12 +30,12 @@ def page() -> None:
 def _nothing(report_id: str, ranges: pd.DataFrame) -> None:
     """Says what was looked for, and offers what there is."""
     if ranges.empty:
-        none = "This report has no NVTX ranges and no fused attention kernel. Put ranges around the parts of"
-        if any(one.table == "range" and not one.flag for one in session.missing(report_id)):
-            st.info(f"{none} attention and capture again with the same flags.")
-            return
-        st.info(f"{none} attention and capture with:")
-        st.code(_CAPTURE, language=None)
+        none = "This report has no ranges and no fused attention kernel. Put ranges around the parts of attention"
+        if flag := session.to_record(report_id, "range"):
+            st.info(f"{none} and capture with:")
+            st.code(flag, language=None)
+        else:
+            st.info(f"{none} and capture again with the same flags.")
         return
     looked = "; ".join(f"{title}: {fmt.plain(names)}" for title, names in sizes.looked_for())
     st.info(

@@ -185,7 +185,7 @@ def phases(found: compared.Compared) -> None:
     """The ranges at the top levels."""
     st.subheader("Phases", anchor=False)
     if found.phases.empty:
-        st.caption("Neither report has NVTX ranges in its selection.")
+        st.caption("Neither report has ranges in its selection.")
         return
     st.caption("Ranges at the two outermost levels of each selection, by name. A star stands for a changing number.")
     shown = found.phases.assign(status=found.phases["status"].map(IN))

@@ -57,13 +57,18 @@ _DOWNLOADED = (
 
 def cards(panels: Sequence[Panel]) -> None:
     """What to do, task by task, on both bases."""
-    for panel, column in zip(panels, st.columns(len(panels), gap="medium"), strict=True):
-        with column, st.container(border=True, height="stretch"):
-            st.markdown(f"**{fmt.plain(fmt.shortened(panel.task, 60))}**")
-            for crossover in panel.crossovers:
-                st.markdown(f"{_BASIS[crossover.basis]}: **{words.advice(crossover)}**")
-                if crossover.state not in ("one device", "nothing in common"):
-                    st.caption(words.why(crossover))
+    with st.container(key="crossover-cards"):
+        for panel in panels:
+            with st.container(border=True):
+                _card(panel)
+
+
+def _card(panel: Panel) -> None:
+    st.markdown(f"**{fmt.plain(fmt.shortened(panel.task, 60))}**")
+    for crossover in panel.crossovers:
+        st.markdown(f"{_BASIS[crossover.basis]}: **{words.advice(crossover)}**")
+        if crossover.state not in ("one device", "nothing in common"):
+            st.caption(words.why(crossover))
 
 
 def charts_of(panels: Sequence[Panel], colors: Colors, theme: charts.Theme) -> None:
@@ -111,7 +116,7 @@ def times(report_id: str, rows: pd.DataFrame) -> None:
     paths = settled.optional(report_id, "range_paths", ["name"])
     if picked is None:
         if paths["name"].astype(str).str.endswith("/gpu").any():
-            st.caption("Click a row to see its NVTX ranges.")
+            st.caption("Click a row to see its ranges.")
         return
     name = f"{rows['task'].iloc[picked]}_{int(rows['size'].iloc[picked])}/gpu"
     if (paths["name"] == name).any():
@@ -120,7 +125,7 @@ def times(report_id: str, rows: pd.DataFrame) -> None:
             query_params=settled.link(report_id, path=name), width="content",
         )  # fmt: skip
     else:
-        st.caption(f"This report has no NVTX range {fmt.plain(fmt.shortened(name, 60))}.")
+        st.caption(f"This report has no range {fmt.plain(fmt.shortened(name, 60))}.")
 
 
 def downloads(manifest: Manifest) -> None:

@@ -122,7 +122,7 @@ def _ratio(value: Any) -> str:
 def _step_words(step: "pd.Series[Any] | None") -> str:
     """What is missing of a step (Markdown, escaped)."""
     if step is None:
-        return "Without NVTX ranges there are no steps and no energy of ranges."
+        return "Without ranges there are no steps and no energy of ranges."
     if step.empty:
         return "The ranges in this selection show no steps."
     sentences = []

@@ -20,7 +20,7 @@ _OFF = heads.Col("off_j", "±", unit="J", kind="number", help="Distance to the f
 _NOTE = heads.Col("note", "Note", help="Why there is no number, or which part it covers", width=170)
 RANGES = heads.of(
     "energy_ranges",
-    heads.use("range", width=240),
+    heads.use("range", width=280),
     heads.use("instances", width=76),
     heads.use("seconds", name="time_ns", kind="duration", unit=""),
     heads.use("joules", name="energy_j"),
@@ -57,8 +57,9 @@ GPUS = heads.of(
 def shown(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows with what the tables show: numbers only where they can be told, and why not elsewhere."""
     rows = rows.copy()
-    rows["note"] = [words.note(row) for _, row in rows.iterrows()]
-    told = ~rows["note"].isin([words.SHORT, words.OUTSIDE])
+    notes = pd.Series([words.note(row) for _, row in rows.iterrows()], index=rows.index, dtype=object)
+    told = ~notes.isin([words.SHORT, words.OUTSIDE])
+    rows["note"] = notes.replace("", None)
     rows["energy_j"] = rows["joules"].where(told)
     off = [
         words.either_side(row.joules, row.low_j, row.high_j) if fine else None
@@ -87,7 +88,7 @@ def ranges(report_id: str) -> None:
     whole["each_j"] = rows["joules_each"].where(whole["energy_j"].notna())
     whole["each_off_j"] = (whole["off_j"] / rows["instances"]).where(whole["each_j"].notna())
     raw = ("seconds", "covered_pct", "joules", "low_j", "high_j", "measurable")
-    tables.table(whole, RANGES, key="energy-ranges", download="energy_ranges.csv", hidden=raw)
+    tables.table(whole, heads.filled(whole, RANGES), key="energy-ranges", download="energy_ranges.csv", hidden=raw)
     total = int(rows["total"].iloc[0])
     if total > len(rows):
         st.caption(f"The longest {fmt.count(len(rows))} of {fmt.count(total)}.")
@@ -106,7 +107,7 @@ def classes(report_id: str) -> None:
     whole["what"] = rows["class"].map(lambda name: "" if name in titles else _KINDS.get(name, name))
     whole["class"] = rows["class"].where(rows["class"].isin(list(titles)))
     raw = ("seconds", "joules", "low_j", "high_j", "measurable")
-    tables.table(whole, CLASSES, key="energy-classes", download="energy_classes.csv", hidden=raw)
+    tables.table(whole, heads.filled(whole, CLASSES), key="energy-classes", download="energy_classes.csv", hidden=raw)
     st.caption(
         "Overlapping work shares its energy, so all rows add up to the energy of the selection. Within one"
         " interval of the log, work is told apart by its time alone: a class that draws more power is not seen"

@@ -24,7 +24,7 @@ def show(report_id: str, finding: Finding) -> None:
             if bound := found.bound(finding):
                 st.caption(fmt.plain(bound), width="content")
         st.markdown(found.sentence(finding))
-        if advice := finding.rule.advised(finding.cause):
+        if advice := finding.advice:
             st.markdown("\n".join(f"- {fmt.sentence(line)}" for line in advice))
         _evidence(report_id, finding)
 

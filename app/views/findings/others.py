@@ -43,10 +43,10 @@ def unjudged(findings: Sequence[Finding]) -> None:
     said = sorted(lacks.items(), key=lambda item: -len(item[1]))
     captured = [(why, command, titles) for (why, command), titles in said if command]
     if captured:
-        st.subheader("Not judged", anchor=False)
-    for why, command, titles in captured:
-        st.markdown(f"**{fmt.sentence(why)}** Rules that need this: {fmt.plain(', '.join(titles))}.")
-        st.code(command, language=None)
+        with st.expander(f"Not captured ({sum(len(titles) for _, _, titles in captured)})"):
+            for why, command, titles in captured:
+                st.markdown(f"**{fmt.sentence(why)}** Rules that need this: {fmt.plain(', '.join(titles))}.")
+                st.code(command, language=None)
     rest = [f"- {fmt.sentence(why)} ({fmt.plain(', '.join(titles))})" for (why, command), titles in said if not command]
     if rest:
         with st.expander(f"Nothing to judge ({sum(len(titles) for (_, command), titles in said if not command)})"):

@@ -45,7 +45,7 @@ GAP_COLUMNS = heads.of(
     "range_pct",
     heads.use("function", width=150),
     heads.use("next", width=230),
-    heads.use("next_range", label="In NVTX range", width=200),
+    heads.use("next_range", label="In range", width=200),
     "launched_ns",
     heads.use("launch", width=160),
     "thread",
@@ -77,7 +77,7 @@ def show(report_id: str) -> None:
     st.markdown(_why(reasons, gaps, ranges, rows_or_none(session.run, report_id, "idle_code")))
     tables.table(_worded(reasons), REASON_COLUMNS, key="idle-reasons", download="idle_reasons.csv", hidden=("reason",))
     if len(ranges):
-        st.markdown("**Idle time by NVTX range**")
+        st.markdown("**Idle time by range**")
         tables.table(
             _worded(ranges.assign(range=ranges["range"].fillna("outside all ranges"))),
             RANGE_COLUMNS,

@@ -10,7 +10,7 @@ from app.selection import drag, links, settled
 from app.ui import charts, columns, draw, profile_links, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
-from app.views.kernels import tables
+from app.views.kernels import operators, tables
 from profiledb.errors import WarpdeckError
 from profiledb.report.catalog import Manifest
 
@@ -26,6 +26,7 @@ def page() -> None:
     _facts(summary)
     _limits(manifest.id, int(summary["kernel"]))
     _charts(manifest.id, summary)
+    operators.section(manifest, int(summary["kernel"]))
     tables.shapes(manifest.id, int(summary["kernel"]))
     tables.longest(manifest.id, int(summary["kernel"]), int(summary["calls"]))
 
@@ -134,7 +135,7 @@ def _charts(report_id: str, summary: "pd.Series[Any]") -> None:
     bins = session.run(report_id, "kernel_histogram", kernel=kernel)
     points = session.run(report_id, "kernel_over_time", kernel=kernel)
     marks = [("median", float(summary["median_ns"])), ("P95", float(summary["p95_ns"]))]
-    left, right = columns.pair()
+    left, right = columns.pair("reading")
     with left:
         st.subheader("Distribution", anchor=False)
         draw.chart(charts.histogram(bins, marks, theme.theme()), "histogram")

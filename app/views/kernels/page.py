@@ -6,6 +6,7 @@ from app import session
 from app.selection import links, settled
 from app.ui import bound, heads, tables, theme
 from app.ui import format as fmt
+from app.views.kernels import operators
 
 ALL = "All classes"
 COLUMNS = heads.of(
@@ -14,6 +15,7 @@ COLUMNS = heads.of(
     heads.bar("share_pct", width=110),
     "total_ns",
     heads.use("class", width=184),
+    *operators.IN_LIST,
     "calls",
     "avg_ns",
     "median_ns",
@@ -46,7 +48,12 @@ def page() -> None:
         st.info("No kernels match these filters.")
         return
     chosen = tables.table(
-        kept, COLUMNS, key="kernels", download="kernels.csv", select=True, hidden=("shapes", "demangled")
+        operators.beside(manifest, kept),
+        COLUMNS,
+        key="kernels",
+        download="kernels.csv",
+        select=True,
+        hidden=("shapes", "demangled"),
     )
     if chosen is not None:
         links.open_kernel(manifest.id, int(kept["kernel"].iloc[chosen]))

@@ -10,6 +10,10 @@ from app.views.library import filters as library_filters
 TOOLS = (
     ("Nsight Systems", "nsys profile --trace=cuda,nvtx,osrt -o report python train.py"),
     ("Nsight Compute", "ncu --set full -o report python train.py"),
+    (
+        "PyTorch profiler, within the program",
+        'with torch.profiler.profile() as prof:\n    train_step()\nprof.export_chrome_trace("train.pt.trace.json")',
+    ),
 )
 
 
@@ -36,7 +40,7 @@ def page() -> None:
 
 def _list() -> None:
     reports, labels = session.reports(), session.labels()
-    partners = report_links.partners(reports, session.links())
+    partners = report_links.partners(reports, session.links(), session.links("trace"))
     known = found.known(reports)
     filters = library_filters.choose(reports, labels, known)
     matches = library_filters.matching(reports, labels, filters, known)

@@ -28,7 +28,7 @@ COLUMNS = {
 }  # fmt: skip
 """Heading and pixels of each column."""
 _GPU_LETTERS = 15
-_FAMILY = re.compile("^(NVIDIA )?((GeForce|Tesla) )?")
+_FAMILY = re.compile(r"(^|(?<=\d x ))(NVIDIA )?((GeForce|Tesla) )?")
 
 
 def gpu(name: Any) -> str:

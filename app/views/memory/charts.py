@@ -1,4 +1,4 @@
-"""Rows to Plotly figures of the page "Memory and API": copies by size, memory over time, GPU metrics."""
+"""Rows to Plotly figures of the page "Memory & copies": copies by size, memory over time."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
-from app.ui.charts import ACCENT, FONT_PX, MARK, NS_PER_X, Theme, faded, frame, legend_above
+from app.ui.charts import ACCENT, FONT_PX, MARK, NEUTRAL, NS_PER_X, Theme, faded, frame, legend_above
 from app.ui.kept import kept
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star")
@@ -49,12 +49,13 @@ def copy_sizes(
         )
     for number, (title, rate) in enumerate(peaks):
         _peak(figure, title, rate, theme, left=number % 2 == 0)
-    frame(figure, theme, height=340, left=64, top=34, bottom=40)
+    frame(figure, theme, height=340, left=84, top=34, bottom=40)
     legend_above(figure, itemsizing="constant")
     highest = max([float(cells["bytes_per_s"].max()), *(rate for _, rate in peaks)])
     _logarithmic(figure.update_xaxes, float(cells["bytes"].min()), float(cells["bytes"].max()), "B")
     _logarithmic(figure.update_yaxes, float(cells["bytes_per_s"].min()), highest, "B/s")
     figure.update_xaxes(title_text="Size of a copy")
+    figure.update_yaxes(title_text="Bandwidth")
     return figure
 
 
@@ -121,3 +122,53 @@ def memory_steps(rows: pd.DataFrame, end_ns: float, theme: Theme) -> go.Figure:
     figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
     figure.update_yaxes(rangemode="tozero", ticksuffix=f" {y_unit}", nticks=5)
     return figure
+
+
+@kept
+def tensor_levels(
+    rows: pd.DataFrame, peak: tuple[float | None, float | None], end_ns: float, theme: Theme
+) -> go.Figure:
+    """What tensors of one device hold (``tensor_over_time``) as an area, what is reserved as a line above it.
+
+    Args:
+        rows: those of the device, at least one.
+        peak: moment in ns and bytes of what is marked.
+        end_ns: end of the capture.
+        theme: light or dark.
+    """
+    x_unit, x_size = fmt.unit_for(end_ns, fmt.DURATION_UNITS)
+    top = max(float(rows[name].astype("Float64").max(skipna=True)) for name in _levels(rows))
+    y_unit, y_size = fmt.unit_for(top, fmt.BYTE_UNITS)
+    times = [*rows["time_ns"].astype(float), end_ns]
+    figure = go.Figure()
+    for name, title in _levels(rows).items():
+        held = [*rows[name].astype("Float64").ffill().fillna(0.0), float(rows[name].ffill().fillna(0).iloc[-1])]
+        area = name == "allocated_bytes"
+        figure.add_scatter(
+            x=[time / x_size for time in times],
+            y=[float(amount) / y_size for amount in held],
+            mode="lines",
+            name=title,
+            line={"shape": "hv", "width": 1.5, "color": ACCENT[theme] if area else NEUTRAL[theme]},
+            fill="tozeroy" if area else None,
+            fillcolor=faded(ACCENT[theme], 0.18) if area else None,
+            text=[f"{title} <b>{fmt.bytes_(b)}</b><br>at {fmt.duration(t)}" for t, b in zip(times, held, strict=True)],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    if peak[0] is not None and peak[1] is not None:
+        figure.add_scatter(
+            x=[peak[0] / x_size], y=[peak[1] / y_size], mode="markers", name="Peak", hoverinfo="skip",
+            marker={"color": MARK[theme], "size": 8},
+        )  # fmt: skip
+    frame(figure, theme, height=240, left=60, top=34, bottom=24)
+    legend_above(figure)
+    figure.update_layout(hovermode="x", meta={NS_PER_X: x_size})
+    figure.update_xaxes(range=[0, end_ns / x_size], ticksuffix=f" {x_unit}", nticks=8)
+    figure.update_yaxes(rangemode="tozero", ticksuffix=f" {y_unit}", nticks=5)
+    return figure
+
+
+def _levels(rows: pd.DataFrame) -> dict[str, str]:
+    """The columns that are drawn, and what they are called."""
+    reserved = {"reserved_bytes": "Reserved"} if rows["reserved_bytes"].notna().any() else {}
+    return {"allocated_bytes": "Tensors"} | reserved

@@ -59,7 +59,8 @@ def show(report_id: str) -> None:
     tables.table(rows, heads.filled(rows, COLUMNS), key="copies", download="copies.csv", hidden=("contradiction",))
     for _, row in rows.dropna(subset=["contradiction"]).iterrows():
         st.warning(fmt.plain(f"{row['direction']}: {row['contradiction']}"), icon=":material/warning:")
-    if rows["peak_bytes_per_s"].isna().any():
+    known = rows["peak_bytes_per_s"].notna()
+    if known.any() and not known.all():
         st.caption("Peak is empty where neither the report nor the GPU's data sheet states the link.")
     if int(rows["count"].sum()) >= DRAWN:
         _sizes(report_id, rows)

@@ -1,9 +1,9 @@
-"""Memory & copies: what copies reached of their link, which ones blocked the CPU, and GPU memory over time."""
+"""Memory & copies: memory of tensors, what copies reached of their link, and GPU memory over time."""
 
 from app import session
 from app.ui import sections
 from app.ui.sections import Section
-from app.views.memory import copies, use
+from app.views.memory import copies, tensors, use
 from profiledb.errors import NotCapturedError
 
 
@@ -18,9 +18,12 @@ def _copies(report_id: str) -> None:
 
 
 def page() -> None:
-    """Draws the page; what several sections lack is said once."""
-    shown = (Section("Memcpy and memset", _copies), Section("GPU memory", use.show, loud=False))
-    sections.show(session.report().id, shown)
+    """Draws the page; what several sections lack is said once. Operators are whose tensors hold memory."""
+    report = session.report()
+    of_operators = any(map(report.rows.get, ("operator", "tensor_event")))
+    held = [] if of_operators and not report.rows.get("memory_event") else [Section("GPU memory", use.show, loud=False)]
+    of_tensors = [Section(tensors.TITLE, tensors.show, loud=False)] if of_operators else []
+    sections.show(report.id, (*of_tensors, Section("Memcpy and memset", _copies), *held))
 
 
 page()

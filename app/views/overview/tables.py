@@ -1,4 +1,4 @@
-"""Memory copies and NVTX ranges on the overview, where the report has them."""
+"""Memory copies and ranges on the overview, where the report has them."""
 
 import streamlit as st
 
@@ -60,13 +60,15 @@ def copies(report_id: str) -> None:
 
 
 def ranges(report_id: str) -> None:
-    """Draws the NVTX ranges that took the longest; nothing where there are none."""
+    """Draws the ranges that took the longest; nothing where there are none."""
     rows = rows_or_none(session.run, report_id, "range_summary")
     if rows.empty:
         return
-    st.subheader("NVTX ranges", anchor=False)
+    st.subheader("Ranges", anchor=False)
     st.caption(
         "CPU wall time, nested ranges included."
         + (f" Top {TOP} of {fmt.count(len(rows))} names." if len(rows) > TOP else "")
     )
-    tables.table(rows.head(TOP), RANGE_COLUMNS, key="ranges", download="nvtx_ranges.csv")
+    told = rows["style"].nunique() > 1
+    columns = [column for column in RANGE_COLUMNS if told or column.name != "style"]
+    tables.table(rows.head(TOP), columns, key="ranges", download="ranges.csv", hidden=("style",))

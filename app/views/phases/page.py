@@ -17,7 +17,6 @@ from profiledb.rules.phases import ALL, NONE
 
 OTHER = "other"  # the parameter of the address that names the report to compare with
 _PICKER = "split-other"
-_CAPTURE = "nsys profile --trace=cuda,nvtx"
 
 
 def page() -> None:
@@ -87,14 +86,14 @@ def _phases_missing(side: Side) -> None:
     if set(side.phases["phase"]) - {ALL, NONE}:
         return
     if settled.optional(side.report.id, "range_paths", []).empty:
-        traced = any(one.table == "range" and not one.flag for one in session.missing(side.report.id))
+        flag = session.to_record(side.report.id, "range")
         st.info(
-            "This report has no NVTX ranges, so there are no phases and no steps; the figures cover the whole"
+            "This report has no ranges, so there are no phases and no steps; the figures cover the whole"
             " selection. Choose a time window, or mark phases with ranges in the program and capture again"
-            + (": NVTX was traced already." if traced else " with:")
+            + (" with:" if flag else ": they were traced already.")
         )
-        if not traced:
-            st.code(_CAPTURE, language=None)
+        if flag:
+            st.code(flag, language=None)
     else:
         st.info(
             "No range around these kernels is named like a phase, so the figures cover the whole selection."

@@ -12,6 +12,7 @@ from app.selection import settled
 from app.ui import format as fmt
 from profiledb.errors import AnalysisError
 from profiledb.report.catalog import Manifest
+from profiledb.report.sidecar import stem
 from profiledb.rules.phases import ALL
 from profiledb.selection import model
 
@@ -86,9 +87,14 @@ def other(manifest: Manifest, label: str, chosen: Mapping[str, Any]) -> Side:
 
 
 def labels(first: str, second: str) -> tuple[str, str]:
-    """Short names of two files: without endings and the words that both begin with, each unlike the other."""
-    stems = [name.rpartition(".")[0] or name for name in (first, second)]
-    words = [stem.split("_") for stem in stems]
+    """Short names of two files: without endings and the words that both begin with, each unlike the other.
+
+    Files of one name, as two profilers leave them, differ by their endings.
+    """
+    stems = [stem(name) for name in (first, second)]
+    if stems[0] == stems[1]:
+        stems = [name[len(stems[0]) :].lstrip(".") or name for name in (first, second)]
+    words = [one.split("_") for one in stems]
     same = 0
     while same < min(map(len, words)) - 1 and words[0][same] == words[1][same]:
         same += 1

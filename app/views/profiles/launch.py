@@ -93,7 +93,7 @@ def _sections(report_id: str, launch: int) -> None:
     )
     groups = list(shown.groupby("section", sort=False, dropna=False))
     lengths = [len(group) + 3 for _, group in groups]
-    left, right = columns.pair()
+    left, right = columns.pair("sections")
     for place, (section, group) in enumerate(groups):
         with left if 2 * sum(lengths[:place]) < sum(lengths) else right:
             st.markdown(f"**{fmt.plain(section)}**")

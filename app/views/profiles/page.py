@@ -55,7 +55,7 @@ def _verdicts(rows: pd.DataFrame) -> None:
     launches, known = int(rows["launches"].sum()), int(rows.loc[rows["verdict"].notna(), "launches"].sum())
     if launches > 1 and known:
         st.subheader("What limits the launches", anchor=False)
-        parts = [_part(row) for _, row in rows.iterrows()]
+        parts = [_part(row) for _, row in rows[rows["duration_ns"].notna()].iterrows()]
         draw.chart(charts.share_bar(parts, theme.theme()), "verdicts-bar")
         shares = "  ·  ".join(f"{fmt.plain(part.title)} {fmt.percent(part.share_pct)}" for part in parts)
         st.caption(f"Share of time over all {fmt.counted(launches, 'launch')}: {shares}")

@@ -24,13 +24,13 @@ def show(report_id: str, launch: "pd.Series[Any]") -> None:
     limits = ncu_parts.of_launch(report_id, "ncu_limits", number).iloc[0]
     if told := verdicts.sentence(limits.to_dict()):
         st.markdown(f"**{fmt.plain(told)}**")
-    left, right = columns.pair()
+    left, right = columns.pair("limits")
     with left:
         _light(report_id, launch)
     with right:
         _stalls(ncu_parts.of_launch(report_id, "ncu_stalls", number))
     occupancy.show(report_id, number)
-    left, right = columns.pair()
+    left, right = columns.pair("memory")
     with left:
         _memory(ncu_parts.of_launch(report_id, "ncu_memory", number))
     with right:
@@ -109,10 +109,10 @@ def _latency(rows: pd.DataFrame, *, sampled: bool) -> str:
 def _memory(rows: pd.DataFrame) -> None:
     st.markdown("**Memory**")
     known = rows[rows["value"].notna()]
-    if len(known):
+    with st.container(key="ncu-memory"):
         ncu_parts.words(
             [
-                ("" if again else row["part"], row["figure"], words.quantity(row["value"], row["unit"]))
+                ("" if again else row["part"], row["figure"], _figure(row))
                 for (_, row), again in zip(known.iterrows(), known["part"].duplicated(), strict=True)
             ]
         )
@@ -127,6 +127,11 @@ def _memory(rows: pd.DataFrame) -> None:
     if lacks:
         what = {"memory": "hit rates and traffic", "tables": "global, shared and local accesses"}
         ncu_parts.lacking(f"Not in this report: {'; '.join(what[part] for part in lacks)}.", *lacks)
+
+
+def _figure(row: "pd.Series[Any]") -> str:
+    """A figure with as many digits as the bars have; those that ncu prints stand under Sections."""
+    return fmt.percent(row["value"]) if row["unit"] == "%" else words.quantity(row["value"], row["unit"])
 
 
 def _shape(shape: "pd.Series[Any]") -> None:
@@ -196,7 +201,7 @@ def _opcodes(rows: pd.DataFrame) -> None:
     if rows.empty:
         return
     parts = [
-        charts.Bar(row["name"], row["share_pct"], f"{fmt.percent(row['share_pct'])}, {fmt.count(row['instructions'])}")
+        charts.Bar(row["name"], row["share_pct"], f"{fmt.percent(row['share_pct'])}, {words.many(row['instructions'])}")
         for _, row in rows.head(OPCODES).iterrows()
     ]
     draw.chart(charts.bars(parts, theme.theme(), whole=False), "opcodes")

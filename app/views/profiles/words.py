@@ -5,6 +5,7 @@ They are our own, after NVIDIA's public documentation (Kernel Profiling Guide); 
 
 from app.ui import format as fmt
 
+COUNTS = (("G", 1e9), ("M", 1e6), ("", 1.0))
 HERTZ = (("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0))
 
 VERDICTS = {
@@ -153,6 +154,13 @@ def pipe(name: str) -> str:
 def unit_of(metric: str) -> str:
     """A metric of a breakdown without what says how it is counted: ``sm pipe alu``."""
     return metric.partition(".")[0].removesuffix("_cycles_active").replace("__", " ").replace("_", " ")
+
+
+def many(value: object) -> str:
+    """A count of what there may be billions of: ``131,072``, ``25.6 G``."""
+    amount = fmt.number(value) or 0.0
+    name, size = fmt.unit_for(amount, COUNTS)
+    return f"{fmt.significant(amount / size)} {name}" if name else fmt.count(amount)
 
 
 def quantity(value: object, unit: object, text: object = None) -> str:

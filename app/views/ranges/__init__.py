@@ -1,1 +1,1 @@
-"""Ranges: the tree of NVTX ranges, one range, steps."""
+"""Ranges: the tree of ranges, one range, steps."""

@@ -48,7 +48,8 @@ def _where(rows: pd.DataFrame) -> str:
     threads = f"opened by {fmt.count(row['threads'])} threads" if int(row["threads"]) > 1 else "opened by one thread"
     looks = "looks like warm-up by name, or lies in a range that does" if bool(row["warmup"]) else ""
     parts = [fmt.plain(row["path"]) if int(row["level"]) else "", threads, f"first at {fmt.duration(row['first_ns'])}"]
-    return "  ·  ".join(part for part in [*parts, looks] if part)
+    told = "  ·  ".join(part for part in [*parts, looks] if part)
+    return told if parts[0] else told[:1].upper() + told[1:]
 
 
 def _facts(rows: pd.DataFrame, kernels: pd.DataFrame) -> list[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""NVTX ranges of a report: the tree, where its time is, one range in detail, and the steps of its loop."""
+"""Ranges of a report: the tree, where its time is, one range in detail, and the steps of its loop."""
 
 from typing import Any
 
@@ -11,6 +11,7 @@ from app.ui import format as fmt
 from app.ui import page as ui
 from app.views.ranges import details, icicle, steps, tree
 from profiledb.errors import NotCapturedError
+from profiledb.report.catalog import Manifest
 
 
 def page() -> None:
@@ -18,11 +19,11 @@ def page() -> None:
     manifest = session.report()
     facts = session.run(manifest.id, "range_facts").iloc[0]
     if not int(facts["ranges"]):
-        st.info("No NVTX ranges are in this selection.")
+        st.info("No ranges are in this selection.")
         settled.clear_button("nvtx-clear")
         return
     top = session.run(manifest.id, "nvtx_tree", limit=icicle.MOST)
-    _facts(manifest.id, facts)
+    _facts(manifest, facts)
     icicle.show(top, facts)
     clicked = tree.show(manifest.id, top, facts)
     path = tree.choose(manifest.id, top, clicked)
@@ -30,16 +31,17 @@ def page() -> None:
     steps.show(manifest.id, path)
 
 
-def _facts(report_id: str, facts: "pd.Series[Any]") -> None:
+def _facts(manifest: Manifest, facts: "pd.Series[Any]") -> None:
     """How many ranges there are, and why there is nothing of the GPU where there is not."""
+    whose = "operators, modules and annotations" if manifest.rows.get("operator") else "parts that the program marks"
     shown = [
-        ("Ranges", fmt.count(facts["ranges"]), "Range instances in this selection."),
+        ("Ranges", fmt.count(facts["ranges"]), f"Instances in this selection: {whose}."),
         ("Paths", fmt.count(facts["paths"]), "Different stacks of names; the tree has one row for each."),
         ("Threads", fmt.count(facts["threads"]), "Threads that opened these ranges."),
         ("CPU time", fmt.duration(facts["cpu_ns"]), "Sum of the CPU durations of the outermost ranges."),
     ]
     ui.facts(shown)
-    if notes := " ".join(_notes(report_id, facts)):
+    if notes := " ".join(_notes(manifest.id, facts)):
         st.caption(notes)
 
 
@@ -47,7 +49,7 @@ def _notes(report_id: str, facts: "pd.Series[Any]") -> list[str]:
     notes = []
     if unclosed := int(facts["unclosed"]):
         was, ends = ("range was", "it ends") if unclosed == 1 else ("ranges were", "they end")
-        notes.append(f"{fmt.count(unclosed)} {was} never closed; {ends} where the NVTX data ends.")
+        notes.append(f"{fmt.count(unclosed)} {was} never closed; {ends} where the data ends.")
     try:
         work = session.run(report_id, "attribution").set_index("category")["operations"]
     except NotCapturedError as error:

@@ -11,8 +11,8 @@ from app.ui import format as fmt
 from app.ui import heads, report_links, tables
 from app.ui import page as ui
 from app.ui.report_links import Candidate
+from app.ui.roofline.charts import Roofline
 from app.views.roofline import parts
-from app.views.roofline.charts import Roofline
 from app.views.roofline.parts import Choice
 from app.web import access
 from profiledb.errors import NotCapturedError

@@ -9,11 +9,11 @@ from app import session
 from app.ui import bound, draw, heads, profile_links, tables, theme, verdicts
 from app.ui import format as fmt
 from app.ui import page as ui
-from app.views.roofline import charts as charts_roofline
+from app.ui.roofline import charts as charts_roofline
+from app.ui.roofline.charts import Roofline
+from app.ui.roofline.points import Point
 from app.views.roofline import parts
-from app.views.roofline.charts import Roofline
 from app.views.roofline.parts import Choice
-from app.views.roofline.points import Point
 from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import LAUNCHES
 
@@ -75,7 +75,7 @@ def _of(everything: pd.DataFrame, choice: Choice) -> pd.DataFrame:
 
 
 def _inside(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows in the NVTX range that the reader chose."""
+    """The rows in the range that the reader chose."""
     paths = rows["nvtx"].dropna().unique()
     known = sorted({"/".join(path.split("/")[: depth + 1]) for path in paths for depth in range(path.count("/") + 1)})
     if not known:

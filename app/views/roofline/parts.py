@@ -11,9 +11,9 @@ import streamlit as st
 from app.ui import bound, draw, heads, theme, verdicts
 from app.ui import format as fmt
 from app.ui.charts import NEUTRAL
-from app.views.roofline import charts as charts_roofline
-from app.views.roofline.charts import Roof
-from app.views.roofline.points import Point
+from app.ui.roofline import charts as charts_roofline
+from app.ui.roofline.charts import Roof
+from app.ui.roofline.points import Point
 
 LEVELS = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
 PRECISIONS = {

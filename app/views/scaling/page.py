@@ -92,7 +92,13 @@ def _facts(own: Run, row: "pd.Series[float]") -> None:
             ("Efficiency", fmt.percent(row["efficiency_pct"]), f"Relative to {row['base']}, {row['scaling']}.")
         )
     if pd.notna(row["items_per_s"]):
-        facts.append((f"{row['items']}/s", f"{row['items_per_s']:,.0f}", "Over all ranks, as the program counts them."))
+        facts.append(
+            (
+                f"{str(row['items']).capitalize()}/s",
+                f"{row['items_per_s']:,.0f}",
+                "Over all ranks, as the program counts them.",
+            )
+        )
     ui.facts(facts)
 
 
@@ -119,9 +125,13 @@ def _charts(runs: Sequence[Run], rows: pd.DataFrame) -> None:
 
 
 def _notes(said: Sequence[str], rows: pd.DataFrame, cut: int) -> None:
-    more = [f"{cut} more reports of this family are not shown. Choose them above."] if cut else []
+    more = (
+        [f"{fmt.counted(cut, 'more report')} of this family {'is' if cut == 1 else 'are'} not shown. Choose above."]
+        if cut
+        else []
+    )
     notes = [*said, *more]
-    cut_off = [f"{len(notes) - 8} more such notes."] if len(notes) > 8 else []
+    cut_off = [f"{fmt.counted(len(notes) - 8, 'more such note')}."] if len(notes) > 8 else []
     if notes:
         st.caption("  \n".join(fmt.plain(note) for note in [*notes[:8], *cut_off]))
     st.caption(_HOW if rows["efficiency_pct"].notna().any() else _HOW.split(" Strong scaling", maxsplit=1)[0])

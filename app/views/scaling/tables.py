@@ -8,7 +8,7 @@ from profiledb.studies.scaling.rows import RUNS
 
 RUN_COLUMNS = heads.of(
     RUNS,
-    heads.use("run", width=150),
+    heads.use("run", width=200),
     heads.use("scaling", width=80),
     heads.use("ranks", width=60),
     "efficiency_pct",
@@ -53,4 +53,5 @@ ONE_RANK_COLUMNS = heads.of(
 
 def runs(rows: pd.DataFrame) -> None:
     """A row a run."""
-    tables.table(rows, heads.filled(rows, RUN_COLUMNS), key="runs", download="scaling.csv", hidden=RUN_HIDDEN)
+    told = rows.assign(scaling=rows["scaling"].replace("", None))
+    tables.table(told, heads.filled(told, RUN_COLUMNS), key="runs", download="scaling.csv", hidden=RUN_HIDDEN)

@@ -1,4 +1,4 @@
-"""Timings: what a timer of the program measured, beside the NVTX ranges of the same name."""
+"""Timings: what a timer of the program measured, beside the ranges of the same name."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from profiledb.report.sidecar import stem
 EXAMPLE = "label,step,seconds\nforward,0,0.01234\nforward,1,0.01198"
 COLUMNS = heads.of(
     "timing_compare",
-    heads.use("label", width=190),
+    heads.use("label", width=240),
     heads.use("timings", width=84),
     heads.use("ranges", width=72),
     heads.use("pairs", width=64),
@@ -49,7 +49,7 @@ def _how(manifest: Manifest) -> None:
     with st.container(border=True):
         st.markdown("**This report has no timings from the program.**")
         st.markdown(
-            "Labels and steps of such timings are compared with the NVTX ranges of the same name: mean, spread,"
+            "Labels and steps of such timings are compared with the ranges of the same name: mean, spread,"
             " and the difference between timer and range."
         )
         st.markdown(f"Drop {fmt.plain(name)} into the Library:")
@@ -70,12 +70,21 @@ def _facts(rows: pd.DataFrame) -> None:
 
 def _words(rows: pd.DataFrame) -> str:
     """What did not match, label by label."""
-    lacks = [_lacks(row) for _, row in rows.iterrows()]
-    left = [words for words in lacks if words]
-    if not left:
-        return f"All {fmt.count(rows['timings'].sum())} measurements matched an NVTX range."
-    more = f" And {len(left) - 4} more labels." if len(left) > 4 else ""
-    return " ".join(left[:4]) + more
+    lone = rows.loc[rows["ranges"] == 0, "label"]
+    left = [words for _, row in rows[rows["ranges"] > 0].iterrows() if (words := _lacks(row))]
+    if not left and lone.empty:
+        return f"All {fmt.count(rows['timings'].sum())} measurements matched a range."
+    more = f"And {len(left) - 4} more labels." if len(left) > 4 else ""
+    return " ".join(words for words in (_lone(list(lone)), *left[:4], more) if words)
+
+
+def _lone(labels: list[str]) -> str:
+    """The labels that no range has; nothing where each has one."""
+    if not labels:
+        return ""
+    named = ", ".join(fmt.plain(fmt.shortened(label, 60)) for label in labels[:4])
+    more = f" and {len(labels) - 4} more" if len(labels) > 4 else ""
+    return f"No range in the selection is called {named}{more}."
 
 
 def _lacks(row: "pd.Series[Any]") -> str:
@@ -84,14 +93,13 @@ def _lacks(row: "pd.Series[Any]") -> str:
     timings, ranges, pairs = int(row["timings"]), int(row["ranges"]), int(row["pairs"])
     if timings == ranges == pairs:
         return ""
-    if not ranges:
-        return f"{label}: no range in the selection has this name."
     if not pairs:
         return (
-            f"{label}: {fmt.count(timings)} measurements and {fmt.count(ranges)} ranges that cannot be paired;"
+            f"{label}: {fmt.counted(timings, 'measurement')} and {fmt.counted(ranges, 'range')} that cannot be paired;"
             " figures cover all of both."
         )
-    return f"{label}: {fmt.count(pairs)} pairs from {fmt.count(timings)} measurements and {fmt.count(ranges)} ranges."
+    of = f"{fmt.counted(timings, 'measurement')} and {fmt.counted(ranges, 'range')}"
+    return f"{label}: {fmt.counted(pairs, 'pair')} from {of}."
 
 
 def _chart(report_id: str, rows: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
--- title: Energy of NVTX ranges
+-- title: Energy of ranges
 -- The energy that the GPUs drew in the time of the ranges of the selection, one row per path, loop or name, in the
 -- order of time covered. A loop is one row for all of its numbers: step_* for step_0, step_1, step_2 ... The time of a
 -- range is that on the GPU, from its first operation to the end of its last; of one that launched nothing that on the

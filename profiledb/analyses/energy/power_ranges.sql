@@ -1,5 +1,5 @@
 -- title: Ranges beside the power
--- Instances of the NVTX ranges of the selection on one level, the longest ones: to be drawn under `power_over_time`.
+-- Instances of the ranges of the selection on one level, the longest ones: to be drawn under `power_over_time`.
 -- The time of a range is that on the GPU, from its first operation to the end of its last; of one that launched nothing
 -- that on the CPU.
 -- needs: range

@@ -1,5 +1,5 @@
 -- title: OpenMP regions
--- Parallel regions of OpenMP by name and by the NVTX range around them, and how evenly their threads share the work.
+-- Parallel regions of OpenMP by name and by the range around them, and how evenly their threads share the work.
 -- The time of a region is that from its begin to its end on the thread that opened it. A thread works where it runs a
 -- task of the region, the implicit one included, and waits neither in a barrier nor for a lock; the rest of the time
 -- in which it is in no task it came late. A region inside another one counts in both rows.
@@ -8,11 +8,11 @@
 -- selects: part
 -- param: limit = 200 at most this many rows
 -- column: region | text | | name of the region, as the runtime calls it
--- column: range = NVTX range | text | | the innermost NVTX range around it, with a star for each number that counts
+-- column: range | text | | the innermost range around it, with a star for each number that counts
 -- column: regions | count | | times that the region ran
 -- column: wall_ns = Wall time | ns | | sum of the times of the regions
 -- column: mean_ns = Mean | ns | .1f | mean time of a region
--- column: share_pct = of capture | % | .1f | wall time as a share of the capture
+-- column: share_pct = Of capture | % | .1f | wall time as a share of the capture
 -- column: threads | count | | most threads that a region had
 -- column: work_ns = Work | ns | | in tasks of the region, sum over its threads
 -- column: barrier_ns = In barriers | ns | | in barriers, task waits and task groups, sum over its threads

@@ -11,7 +11,7 @@
 -- column: function | text | | name of the function
 -- column: waits | bool | | it is there to wait
 -- column: total_ns | ns | | sum of durations
--- column: thread_pct = of thread | % | .1f | share of the sum over all functions of the thread
+-- column: thread_pct = Of thread | % | .1f | share of the sum over all functions of the thread
 -- column: calls | count | | number of calls
 -- column: max_ns | ns | | longest duration
 WITH summary AS (

@@ -13,7 +13,7 @@
 -- column: count = Operations | count | | number of operations
 -- column: bytes = Size | bytes | | sum of sizes
 -- column: avg_bytes = Average size | bytes | .1f | mean size of an operation
--- column: bytes_per_s = Copied | bytes/s | .0f | sum of sizes over sum of durations: each byte counts once
+-- column: bytes_per_s = Bandwidth | bytes/s | .0f | sum of sizes over sum of durations: each byte counts once
 -- column: traffic_bytes_per_s = Traffic, read + write | bytes/s | .0f | what the limiting memory or link moved: a copy inside a GPU reads and writes each byte, so twice what was copied; else what was copied
 -- column: peak_bytes_per_s = Peak | bytes/s | .0f | peak of the GPU memory, from the report; or of the link to the host, from the GPU's data sheet, because no nsys report has it; a slot or machine may be slower
 -- column: peak_pct = Traffic of peak | % | .1f | traffic as a share of the peak; for copies inside a GPU, reads and writes both count; empty above 105 %, which is impossible

@@ -1,7 +1,7 @@
 -- title: Longest gaps
 -- Times in which a GPU ran nothing of the selection, the longest first, and what the CPU did meanwhile: `reason` is
 -- what took most of the gap, of the thread that launched the operation after it (`idle_reasons` says what each means),
--- `range` the NVTX range that this thread had open, which is not always that of the operation.
+-- `range` the range that this thread had open, which is not always that of the operation.
 -- needs: kernel or memop or graph_launch
 -- includes: selection, memory, idle
 -- selects: part
@@ -13,10 +13,10 @@
 -- column: reason = CPU activity during gap | text | | what took most of the gap
 -- column: covered_pct = Share of gap | % | .1f | share of the gap that this took
 -- column: function | text | | function that the CPU was in for most of this
--- column: range = NVTX range during gap | text | | path of the innermost range that the thread had open for most of the gap
+-- column: range = Range during gap | text | | path of the innermost range that the thread had open for most of the gap
 -- column: range_pct = Range share of gap | % | .1f | share of the gap in which it was open
 -- column: next = Next operation | text | | what ended the gap
--- column: next_range = NVTX range of the next operation | text | | path of the NVTX range of this operation, or of the thread that drives its thread
+-- column: next_range = Range of the next operation | text | | path of the range of this operation, or of the thread that drives its thread
 -- column: launched_ns = Launched after | ns | | start of the call that launched it, from the start of the gap; negative: before the gap
 -- column: launch = Launched by | text | | function of this call
 -- column: thread | text | | thread of this call: process and thread id

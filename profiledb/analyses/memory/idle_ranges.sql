@@ -1,4 +1,4 @@
--- title: GPU idle time by NVTX range
+-- title: GPU idle time by range
 -- Where the program was while a GPU was idle: for each gap (`idle_gaps`) the ranges that were open meanwhile on the
 -- thread that launched the operation after it, or on the thread that drives this one. A range counts what the ranges
 -- inside it count; `self_ns` is what lies in it and in none of them. Ranges whose paths differ only in the last number
@@ -8,7 +8,7 @@
 -- includes: idle
 -- selects: part
 -- param: min_ns = 2000 leaves out shorter gaps
--- column: range = NVTX range | text | | path of the range, with a star for the last number of a name; empty: outside all ranges
+-- column: range | text | | path of the range, with a star for the last number of a name; empty: outside all ranges
 -- column: level | count | | ranges around it
 -- column: idle_ns | ns | | idle time while the range was open
 -- column: share_pct | % | .1f | share of the idle time of all gaps

@@ -1,6 +1,6 @@
 -- title: GPU idle time by reason
 -- What the host did while a GPU was idle: the time in which the GPU ran nothing of the selection, split by what the
--- thread did that launched the operation after each gap (`idle_gaps` lists them, `idle_ranges` tells its NVTX ranges).
+-- thread did that launched the operation after each gap (`idle_gaps` lists them, `idle_ranges` tells its ranges).
 -- It counts from the first to the last operation of each GPU in the selection: the edges of the capture and a warm-up
 -- that is left out are no idle time. The rows add up to that span less the busy time, over all GPUs.
 -- Time inside nested calls counts with the outermost.
@@ -20,7 +20,7 @@
 -- column: gaps | count | | gaps in which this took longest
 -- column: longest_ns = Longest gap | ns | | the longest of these gaps
 -- column: function = Mostly in function | text | | function that took most of the time
--- column: range = Mostly in the NVTX range | text | | path of the innermost range that the thread had open for most of this time, with a star for its last numbers; empty outside all ranges
+-- column: range = Mostly in range | text | | path of the innermost range that the thread had open for most of this time, with a star for its last numbers; empty outside all ranges
 WITH idle AS MATERIALIZED (FROM selected_idle($min_ns::BIGINT, NULL)
 ), short AS (
     SELECT 'between operations' AS reason, sum(b - a)::BIGINT AS ns, count(*) AS gaps, max(b - a) AS longest_ns

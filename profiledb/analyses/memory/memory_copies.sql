@@ -9,7 +9,7 @@
 -- column: count = Operations | count | | number of operations
 -- column: bytes = Size | bytes | | sum of sizes
 -- column: avg_bytes = Average size | bytes | .1f | mean size of an operation
--- column: bytes_per_s = Rate | bytes/s | .0f | sum of sizes over sum of durations
+-- column: bytes_per_s = Bandwidth | bytes/s | .0f | sum of sizes over sum of durations
 SELECT regexp_replace(operation, '^\[CUDA (.*)\]$', '\1') AS operation, total_ns, count, bytes, avg_bytes, bytes_per_s
 FROM selected_copy_sum
 ORDER BY total_ns DESC, operation;

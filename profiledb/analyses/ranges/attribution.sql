@@ -1,5 +1,5 @@
--- title: GPU time by NVTX match
--- How much of the work on the GPUs NVTX ranges account for. attributed: launched by a thread that had a range open;
+-- title: GPU time by range match
+-- How much of the work on the GPUs ranges account for. attributed: launched by a thread that had a range open;
 -- inferred: only the thread that drives the launching one had, as in a backward pass of PyTorch, so that the mode
 -- `process` counts it; unattributed: in no range. The three rows add up to the selection.
 -- needs: kernel or memop or graph_launch

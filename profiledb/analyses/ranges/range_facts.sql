@@ -1,4 +1,4 @@
--- title: NVTX ranges in numbers
+-- title: Ranges in numbers
 -- A single row: how many ranges there are, and what the outermost ones took together. Those of several threads may lie
 -- beside each other, so that the sums can be longer than the capture.
 -- needs: range
@@ -7,7 +7,7 @@
 -- column: ranges | count | | instances
 -- column: paths | count | | stacks of names
 -- column: threads | count | | threads that opened them
--- column: unclosed | count | | ranges that were never closed: their end is that of the NVTX data
+-- column: unclosed | count | | ranges that were never closed: their end is that of the data
 -- column: cpu_ns | ns | | durations of the outermost ranges on the CPU
 -- column: gpu_ns | ns | | from their first operation on the GPU to the end of the last, summed; empty where none ran any
 -- column: busy_ns | ns | | times in which their operations ran, summed

@@ -1,4 +1,4 @@
--- title: Instances of an NVTX range
+-- title: Instances of a range
 -- One row per instance in the order of time: how long the range took on the CPU, and what it ran on the GPU in the mode
 -- of the selection. The first instances on a thread look like a warm-up where they lead, one after the other, by more
 -- than three median absolute deviations and more than a tenth above the median of the later two thirds, in their time

@@ -1,4 +1,4 @@
--- title: Paths of NVTX ranges
+-- title: Paths of ranges
 -- What a selection can name, of the whole report: one row per path with how many instances of it there are to pick
 -- from. `nvtx_tree` has the same paths with their times.
 -- needs: range

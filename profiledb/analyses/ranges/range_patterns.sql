@@ -1,4 +1,4 @@
--- title: NVTX ranges at the top levels by name
+-- title: Ranges at the top levels by name
 -- One row per name of the outermost ranges of the selection and of those right inside them, with a star for the last
 -- number of a name, so that step_0 and step_1 are one. Times are sums over the instances; a range counts what the
 -- ranges inside it ran. In the order of time.

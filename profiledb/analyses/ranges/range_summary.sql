@@ -1,5 +1,5 @@
--- title: NVTX ranges by name
--- Durations of NVTX ranges on the CPU by name and style, with the names as the program gave them. A range counts in
+-- title: Ranges by name
+-- Durations of ranges on the CPU by name and style, with the names as the program gave them. A range counts in
 -- full, whatever ranges it encloses.
 -- needs: range
 -- includes: selection, nsys

@@ -1,5 +1,5 @@
 -- title: Iterations detected from kernels
--- Iterations of a program without NVTX ranges, from its kernels alone, in the order of their starts: those of the
+-- Iterations of a program without ranges, from its kernels alone, in the order of their starts: those of the
 -- stream with the most kernel time, or of all streams of its GPU and process where it has less than half of their time
 -- or launches. A kernel that comes back is the marker, with 3 to 10,000 launches, from first to last at least half of
 -- the kernels; an iteration lasts from the start of a launch to that of the next, or of every second, third and so on

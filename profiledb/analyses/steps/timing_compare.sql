@@ -1,4 +1,4 @@
--- title: Timers against NVTX ranges
+-- title: Timers against ranges
 -- One row per label of the timings that lie beside the report: what a timer of the program measured, beside the ranges
 -- of that label. A label means the ranges of that path, with or without the name of their step, else those whose path
 -- ends so, else of that name with a number behind it. They are paired by step, where a range around them or the range
@@ -28,9 +28,9 @@
 -- column: gpu_p50_ns = GPU P50 | ns | .0f | median of the time on the GPU
 -- column: gpu_p95_ns = GPU P95 | ns | .0f | 95th percentile of the time on the GPU
 -- column: over_cpu_ns = Timer − CPU | ns | .0f | mean of timer minus range
--- column: over_cpu_pct = of CPU | % | .2f | the same as a share of the mean range on the CPU
+-- column: over_cpu_pct = Of CPU | % | .2f | the same as a share of the mean range on the CPU
 -- column: over_gpu_ns = Timer − GPU | ns | .0f | mean of timer minus time on the GPU; below 0: the GPU went on after the timer stopped
--- column: over_gpu_pct = of GPU | % | .2f | the same as a share of the mean time on the GPU
+-- column: over_gpu_pct = Of GPU | % | .2f | the same as a share of the mean time on the GPU
 -- column: gpu_pairs | count | | pairs that ran anything on the GPU
 WITH pair AS (
     FROM selected_timing_pair(selected_mode())

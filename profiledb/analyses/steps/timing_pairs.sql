@@ -1,4 +1,4 @@
--- title: Measurements of a timer with their NVTX ranges
+-- title: Measurements of a timer with their ranges
 -- One row per measurement of the timings that lie beside the report, with the range of its label and step, as
 -- `timing_compare` pairs them, and one row per range without one. Where there are more than `points` rows of a label,
 -- every so many is kept.

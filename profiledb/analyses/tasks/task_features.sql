@@ -1,6 +1,6 @@
 -- title: Features of tasks for machine learning
 -- One row per task and size of the times that lie beside the report: the times, the GPU, and what the profile says of
--- the NVTX ranges TASK_SIZE/gpu, such as matmul_1024/gpu, outside of what looks like a warm-up. A selection changes
+-- the ranges TASK_SIZE/gpu, such as matmul_1024/gpu, outside of what looks like a warm-up. A selection changes
 -- nothing. Counts, bytes and sums of durations of the profile are means per repetition, except for what is called
 -- median. What the report does not tell is empty: without such ranges all that comes from the profile.
 -- needs: task_time

@@ -56,9 +56,9 @@ def facts(library: Library, report_id: str) -> dict[str, Any]:
 
 def of_name(report_id: str, name: str, told: dict[str, Any]) -> Named:
     """The same of a name and facts; facts that make no sense tell nothing."""
-    stem = _ENDING.sub("", name)
+    stem, kind = _stem(name)
     match = _RANK.search(stem)
-    run = stem[: match.start()] if match else stem
+    run = (stem[: match.start()] if match else stem) or stem
     rank = _whole(told.get("rank"))
     if rank is None and match:
         rank = int(match[1])
@@ -68,12 +68,20 @@ def of_name(report_id: str, name: str, told: dict[str, Any]) -> Named:
         name=name,
         rank=rank if match or (_whole(told.get("ranks")) or 0) > 1 else None,
         size=_whole(told.get("ranks")) or _whole(told.get("world_size")),
-        run=run or stem,
-        curve=_COUNT.sub("", run) or run or stem,
+        run=run + kind,
+        curve=(_COUNT.sub("", run) or run) + kind,
         workload=str(told.get("workload", "")),
         scaling=scaling if scaling in ("strong", "weak") else "",
         items=_items(told),
     )
+
+
+def _stem(name: str) -> tuple[str, str]:
+    """The name without its ending, and what tells a trace from a report of the same run by another profiler."""
+    for ending in sidecar.TRACES:
+        if name.lower().endswith(ending):
+            return name[: -len(ending)], " (trace)"
+    return _ENDING.sub("", name), ""
 
 
 def _items(told: dict[str, Any]) -> tuple[float, str] | None:

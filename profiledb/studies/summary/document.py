@@ -18,7 +18,6 @@ from profiledb.studies.summary import ncu, nsys
 from profiledb.studies.summary.answers import Answers
 
 _SECTIONS = {TIMELINE: nsys.SECTIONS, LAUNCHES: ncu.SECTIONS}
-_KINDS = {"nsys": "Nsight Systems", "ncu": "Nsight Compute", "torch": "PyTorch profiler"}
 
 
 def text(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
@@ -56,7 +55,7 @@ def _about(answers: Answers) -> str:
     report, facts = answers.report, answers.rows("report_facts").iloc[0]
     told = {
         "Captured with": " ".join(
-            part for part in (report.tool or _KINDS.get(report.kind), report.tool_version) if part
+            part for part in (report.tool or words.KIND_TITLES.get(report.kind), report.tool_version) if part
         ),
         "Captured at": words.when(report.captured_at) if report.captured_at else None,
         "Length": words.duration(report.duration_ns) if report.duration_ns else None,

@@ -30,7 +30,7 @@ def section(answers: Answers) -> str:
 def idle_advice(answers: Answers) -> str:
     """What to do about an idle GPU, with a space before it; nothing where that is no finding."""
     fires = (one for one in judged(answers) if one.rule.name == IDLE and one.verdict == "fires")
-    return "".join(f" {advice}" for one in fires for advice in one.rule.advised(one.cause)[:1])
+    return "".join(f" {advice}" for one in fires for advice in one.advice[:1])
 
 
 def _line(finding: Finding) -> str:
@@ -38,4 +38,4 @@ def _line(finding: Finding) -> str:
     if finding.saving_ns:
         share = "" if finding.saving_pct is None else f", {words.percent(finding.saving_pct)} of the time"
         bound = f"**At most {words.duration(finding.saving_ns)}{share}:** "
-    return " ".join([f"- {bound}{sentences.says(finding)}", *finding.rule.advised(finding.cause)[:1]])
+    return " ".join([f"- {bound}{sentences.says(finding)}", *finding.advice[:1]])

@@ -52,10 +52,10 @@ _STEPS: Shown = {
 }  # fmt: skip
 _IDLE: Shown = {
     "Reason": ("reason", words.plain), "Idle": "idle_ns", "Share of idle time": "share_pct",
-    "Share of the time": "window_pct", "Function": "function", "NVTX range": "range",
+    "Share of the time": "window_pct", "Function": "function", "Range": "range",
 }  # fmt: skip
 _COPIES: Shown = {
-    "Direction": "direction", "Total": "total_ns", "Operations": "count", "Size": "bytes", "Copied": "bytes_per_s",
+    "Direction": "direction", "Total": "total_ns", "Operations": "count", "Size": "bytes", "Bandwidth": "bytes_per_s",
     "Traffic, read + write": "traffic_bytes_per_s", "Traffic of peak": "peak_pct",
 }  # fmt: skip
 _ATTENTION: Shown = {

@@ -100,7 +100,7 @@ def download(page: Session) -> str:
     return "/media/" + page.text().split("/media/")[1].split('"')[0]
 
 
-@pytest.mark.sweep(parts=4)
+@pytest.mark.sweep(parts=8)
 @pytest.mark.parametrize("view", ["", *(one.url for one in VIEWS)])
 def test_nobody_sees_nothing_of_any_report(address: str, data: Path, view: str) -> None:
     report = Library(data / "library").list()[0]
@@ -308,7 +308,7 @@ server_metadata_url = "http://127.0.0.1:1/"
 """
 
 
-@pytest.mark.sweep(parts=5)
+@pytest.mark.sweep(parts=10)
 @pytest.mark.parametrize(
     ("secrets", "settings", "words"),
     [

@@ -95,8 +95,8 @@ def test_a_deep_lane_shows_some_levels_until_more_are_asked_for(page: Page, addr
     """Those of a search are brought into sight all the same, and a link keeps what was asked for."""
     timeline = at(page, address, library, "deep").open()
     lane = timeline.lane("range")["id"]
-    few = page.get_by_role("button", name=f"16 of {LEVELS} levels: show 64 (NVTX ranges)")
-    many = page.get_by_role("button", name=f"64 of {LEVELS} levels: show 16 (NVTX ranges)")
+    few = page.get_by_role("button", name=f"16 of {LEVELS} levels: show 64 (Ranges)")
+    many = page.get_by_role("button", name=f"64 of {LEVELS} levels: show 16 (Ranges)")
     assert timeline.ask("place", lane)["h"] == 16 * 16 + 5
     few.click()
     expect(many).to_be_visible()

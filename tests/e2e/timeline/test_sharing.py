@@ -18,7 +18,7 @@ def test_an_address_shows_the_same_to_a_colleague(training: TimelinePage) -> Non
     stream = training.lane("stream")
     page.get_by_role("button", name=f"Pin to the top: {stream['title']}").click()
     page.get_by_role("button", name="Hide Idle time").click()
-    page.get_by_role("button", name="Fold NVTX ranges").first.click()
+    page.get_by_role("button", name="Fold Ranges", exact=True).first.click()
     training.settled().choose(stream["id"], training.longest(stream["id"]))
     page.wait_for_url(re.compile("ev="))
     keys = ("t0", "t1", "pinned", "hidden", "folded")

@@ -36,7 +36,7 @@ def load_export(export: Export, folder: Path) -> Library:
     return library
 
 
-@pytest.mark.sweep(parts=5)
+@pytest.mark.sweep(parts=10)
 @pytest.mark.parametrize("batch", BATCHES)
 def test_ranges_calls_and_operations(batch: int, tmp_path: Path) -> None:
     export = Export(range(batch * SEEDS, (batch + 1) * SEEDS))
@@ -179,7 +179,7 @@ def test_an_operation_counts_once_whatever_its_row_number(tmp_path: Path) -> Non
         assert db.execute("SELECT start_ns, call_id FROM kernel").fetchall() == [(4, 1)]
 
 
-@pytest.mark.sweep(parts=5)
+@pytest.mark.sweep(parts=10)
 @pytest.mark.parametrize("batch", BATCHES)
 def test_selections(batch: int, tmp_path: Path) -> None:
     first = 10_000 + batch * SEEDS

@@ -58,7 +58,7 @@ class Drawn(Export):
 
 
 @given(st.lists(CAPTURE, min_size=1, max_size=8))
-@settings(max_examples=25 if sweep.whole() else 5, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25 if sweep.whole() else 3, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_ranges_hold_is_what_the_oracle_says(drawn: list[tuple[list, list, list]]) -> None:  # type: ignore[type-arg]
     export = Drawn(drawn)
     with (

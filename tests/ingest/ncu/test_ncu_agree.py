@@ -25,7 +25,7 @@ pytestmark = [
 Roads = tuple[Capture, Capture]
 
 
-@pytest.fixture(scope="module", params=sweep.part(reports(), 9, parts=3), ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=sweep.part(reports(), 9, parts=6), ids=lambda path: path.stem)
 def roads(request: pytest.FixtureRequest, ncu: tools.Tool, tmp_path_factory: pytest.TempPathFactory) -> Roads:
     """A report by ncu and by the wheel."""
     path: Path = request.param

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.nsys import guard, load
+from ingest.nsys import guard, load, openmp
 from ingest.nsys.attach import wanted
 from profiledb.query import analysis
 from profiledb.report.library import Library
@@ -70,6 +70,26 @@ def test_a_reader_that_loses_rows_is_told(
     (missing,) = [text for text in told(tmp_path) if "fault of Warpdeck" in text]
     assert missing.startswith("The export has 5 rows in CUPTI_ACTIVITY_KIND_MEMCPY and CUPTI_ACTIVITY_KIND_MEMSET")
     assert f"{says} are missing" in missing
+
+
+def test_openmp_events_that_are_lost_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = ("start", "end", "eventClass", "globalTid", "nameId", "eventKind")
+    events = {
+        f"OPENMP_EVENT_KIND_{kind}": (columns, [(10, 90, 78, MAIN, 1, 1), (at, 95, 78, MAIN, 1, 1)])
+        for kind, at in (("TASK", 20), ("PARALLEL", 97))  # the last one has an impossible time
+    }
+    export = exports.write(tmp_path / "made.sqlite", {**kernels(kernel(10, 20)), **events})
+
+    def faults(name: str) -> list[str]:
+        with exports.loaded(tmp_path / name, export) as db:
+            found = db.execute("SELECT text FROM diagnostic WHERE source = 'warpdeck'").fetchall()
+        return [text for (text,) in found if "fault of Warpdeck" in text]
+
+    assert faults("whole.duckdb") == []
+    monkeypatch.setattr(openmp, "TABLES", {"OPENMP_EVENT_KIND_PARALLEL": openmp.TABLES["OPENMP_EVENT_KIND_PARALLEL"]})
+    (told,) = faults("half.duckdb")
+    assert told.startswith("The export has 4 rows in OPENMP_EVENT_KIND_PARALLEL and OPENMP_EVENT_KIND_TASK")
+    assert "2 of them are missing" in told
 
 
 def test_a_copy_of_an_unknown_kind_is_there_without_a_name(tmp_path: Path) -> None:

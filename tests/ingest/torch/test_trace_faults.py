@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import random
 import zipfile
 from pathlib import Path
 
@@ -11,46 +10,10 @@ import pytest
 from profiledb.report.library import Library
 from tests.conftest import Ingest
 from tests.ingest.torch.test_trace_load import EVENTS, event, text
-from tests.support.bounded import CPU_S, converted, notes
+from tests.support.bounded import converted, notes
 from tests.support.dropped import job_of, made
 
 WHOLE = text(EVENTS)
-
-
-def test_cut_and_flipped_traces(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
-    """Each becomes a report with a note, or is refused with a reason; none of them crashes or hangs."""
-    chance = random.Random(20)
-    raw, packed = WHOLE.encode(), gzip.compress(WHOLE.encode())
-    for n in range(20):
-        (inbox / f"cut{n}.json").write_bytes(raw[: chance.randrange(len(raw))])
-        (inbox / f"cut{n}.json.gz").write_bytes(packed[: chance.randrange(20, len(packed))])
-        flipped = bytearray(raw if n % 2 else packed)
-        for _ in range(1 + n // 4):
-            flipped[chance.randrange(len(flipped))] ^= 1 << chance.randrange(8)
-        (inbox / f"flip{n}.data").write_bytes(bytes(flipped))
-    done = ingest(inbox, empty_library.folder)
-    jobs = empty_library.catalog.jobs()
-    assert {job.state for job in jobs} <= {"ready", "failed", "duplicate"}
-    failed = {job.message for job in jobs if job.state == "failed"}
-    known = (
-        "not a known report format",
-        "no list of events",
-        "no events",
-        "none that begins",
-        "cut off",
-        "is empty",
-        "is not JSON",
-    )
-    assert [message for message in failed if not any(one in message for one in known)] == []
-    ready = [job for job in jobs if job.state == "ready"]
-    assert len(ready) > 20
-    for job in ready:
-        assert job.report_id
-        if job.name.startswith("cut"):
-            with empty_library.cursor(job.report_id) as cursor:
-                told = cursor.execute("SELECT text FROM diagnostic WHERE severity = 'warning'").fetchall()
-            assert any("The rest is missing" in note for (note,) in told), job.name
-    assert done.cpu_s < 60 * CPU_S
 
 
 def test_two_that_are_no_reports_beside_each_other_are_looked_at_once(

@@ -253,7 +253,7 @@ def test_a_file_for_speedscope_is_written(library: Library, publish: Publish, tm
     assert command.main([*argv[:3], str(tmp_path / "no" / "one.json"), *argv[4:]]) == 1
 
 
-@pytest.mark.sweep(parts=12)
+@pytest.mark.sweep(parts=24)
 @pytest.mark.parametrize("name", FILES)
 def test_it_holds_for_every_report(every_report: Library, name: str) -> None:
     """Samples in themselves add up to all, and every function has its own and those of what it called."""

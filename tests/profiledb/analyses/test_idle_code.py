@@ -176,7 +176,7 @@ def test_only_a_clear_function_is_named(library: Library, publish: Publish) -> N
     assert sentence(30, 31) == "50.8 % of the CPU samples in these gaps are in `train`, called from `main`."
 
 
-@pytest.mark.sweep(parts=12)
+@pytest.mark.sweep(parts=24)
 @pytest.mark.parametrize("name", FILES)
 def test_it_holds_for_every_report(every_report: Library, name: str) -> None:
     """Shares add up to all, and what the samples are worth is part of the time in host code."""

@@ -19,7 +19,7 @@ def gpu(bandwidth: int = 4_000_000_000_000, **more: Any) -> dict[str, Any]:
     return H100 | {"name": "NVIDIA H100", "chip": "GH100", "memory_bandwidth_bytes_per_s": bandwidth} | more
 
 
-@pytest.mark.sweep(parts=12)
+@pytest.mark.sweep(parts=24)
 @pytest.mark.parametrize("name", FILES)
 def test_calls_and_copies_of_every_report_add_up(every_report: Library, name: str) -> None:
     manifest = every_report.find(name)
@@ -68,7 +68,7 @@ def test_a_copy_faster_than_its_link_is_a_contradiction(library: Library, publis
     assert "999,994 % of the peak, 630.1 TB/s against 63.02 GB/s" in row["contradiction"]
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize(
     ("board", "chip", "cpu", "gb_per_s"),
     [

@@ -96,7 +96,7 @@ def publish_calls(
 START, END = ("ncclGroupStart", None), ("ncclGroupEnd", None)
 
 
-@pytest.mark.sweep(parts=3)
+@pytest.mark.sweep(parts=6)
 @pytest.mark.parametrize(
     ("calls", "launches", "expected"),
     [

@@ -150,7 +150,7 @@ def flat(*durations: int, name: str = "op", tid: int = MAIN, gap: int = 10) -> l
     return found
 
 
-@pytest.mark.sweep(parts=5)
+@pytest.mark.sweep(parts=10)
 @pytest.mark.parametrize(
     ("durations", "warmup"),
     [
@@ -254,7 +254,7 @@ def patterns(library: Library, report_id: str) -> list[tuple[str, int]]:
     return picked(found, "steps", "count")
 
 
-@pytest.mark.sweep(parts=5)
+@pytest.mark.sweep(parts=10)
 @pytest.mark.parametrize(
     ("names", "pattern"),
     [
@@ -274,7 +274,7 @@ def test_names_of_steps(library: Library, report: Report, names: list[str], patt
     assert patterns(library, report(ranges)) == [(pattern, len(names))]
 
 
-@pytest.mark.sweep(parts=5)
+@pytest.mark.sweep(parts=10)
 @pytest.mark.parametrize(
     "names",
     [

@@ -6,6 +6,7 @@ import pytest
 
 from profiledb.errors import NotCapturedError
 from profiledb.query import analysis, captures, views
+from profiledb.report.catalog import TIMELINE
 from profiledb.report.library import Library
 from tests.conftest import CORPUS
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
@@ -71,3 +72,38 @@ def test_strangers(every_report: Library, one: str) -> None:
     lacks = missing(every_report, every_report.find(one).id)
     assert "openacc_event" not in lacks
     assert "memop" not in lacks or not lacks["memop"].flag
+
+
+def test_a_format_brings_advice_of_its_own(library: Library, publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = captures.Capture("api_call", TIMELINE, "CUDA API calls", "made-up --calls", "launches")
+    monkeypatch.setitem(captures.BY_KIND, "made-up", captures.Advice((calls,), "Made up does not record this."))
+    report_id = report(publish, "saxpy", report=[{"kind": "made-up"}])
+    assert missing(library, report_id) == {"api_call": calls}
+    told: dict[str, NotCapturedError] = {}
+    for asked in ("api_calls", "copies"):
+        with pytest.raises(NotCapturedError) as error:
+            analysis.run(library, report_id, asked, {})
+        told[asked] = error.value
+    assert told["api_calls"].command == "made-up --calls"
+    assert "Made up does not record this." in told["copies"].hint
+    other = report(publish, "saxpy", report=[{"kind": "another"}])
+    assert missing(library, other)["range"].flag.startswith("nsys profile")
+
+
+@pytest.mark.parametrize(
+    ("kernels", "more", "torch"),
+    [
+        ((), {}, False),
+        (("saxpy", "format::at_once"), {"string": [{"string_id": 1, "value": "/usr/lib/libtorque.so"}]}, False),
+        (("void at::native::vectorized_elementwise_kernel<4>",), {}, True),
+        (("triton_poi_fused_add_0",), {}, True),
+        (("saxpy",), {"range_name": [{"name_id": 1, "text": "aten::mm", "name": "aten::mm"}]}, True),
+        (("saxpy",), {"thread": [{"global_tid": 1, "name": "pt_autograd_0"}]}, True),
+        (("saxpy",), {"string": [{"string_id": 1, "value": "/opt/torch/lib/libtorch_cuda.so"}]}, True),
+    ],
+)
+def test_whether_a_program_uses_pytorch(
+    library: Library, publish: Publish, kernels: tuple[str, ...], more: dict[str, Any], torch: bool
+) -> None:
+    report_id = report(publish, *kernels, **more)
+    assert analysis.query(library, report_id, "FROM program")["torch"].tolist() == [torch]

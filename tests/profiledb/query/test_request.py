@@ -78,7 +78,7 @@ def test_the_key_changes_with_what_is_asked_and_with_every_file(
 def test_the_mode_changes_nothing_where_it_is_left_out(nsys_samples: Library) -> None:
     report_id, compared = nsys_samples.find(TRAINING).id, []
     others = [one for one in WITHOUT_MODE if one.name not in ALWAYS]
-    for one in [*map(header.get, ALWAYS), *sweep.part(others, 8, parts=6)]:
+    for one in [*map(header.get, ALWAYS), *sweep.part(others, 8, parts=12)]:
         asked = request.build(nsys_samples, report_id, one.name, {"warmup": "exclude"})
         by_process = replace(asked, selection=replace(asked.selection, mode="process"))
         with suppress(NotCapturedError, NotLinkedError):

@@ -108,7 +108,7 @@ def test_everything_of_nsight_compute_answers_from_the_compute_report(library: L
             db.execute(f'INSERT INTO "{name}" ({table.columns[0].name}) VALUES (NULL)')
 
     ours, theirs = publish(systems((GEMM, 8, 300))), publish(fill, "ncu")
-    with library.cursor(ours, ncu=theirs, views=views.everything()) as cursor:
+    with library.cursor(ours, partner=theirs, views=views.everything()) as cursor:
         for name in schema.tables():
             (rows,) = cursor.execute(f'SELECT count(*) FROM "{name}"').fetchone() or ()
             expected = 1 if name.startswith("ncu_") else len(analysis.query(library, ours, f'FROM "{name}"'))
@@ -126,14 +126,14 @@ def test_both_reports_stay_while_they_are_in_use(
     third = publish(systems(("g()", 8, 5)))
     monkeypatch.setattr("profiledb.report.attached.OPEN_REPORTS", 1)
     count = "SELECT (SELECT count(*) FROM kernel), (SELECT count(*) FROM ncu_launch), (SELECT count(*) FROM ncu_gpu)"
-    with library.cursor(nsys, ncu=ncu, views=views.everything()) as cursor:
+    with library.cursor(nsys, partner=ncu, views=views.everything()) as cursor:
         run(library, third, "class_split")
         assert cursor.execute(count).fetchone() == (1, 1, 1)
         library.delete(ncu)
         assert cursor.execute(count).fetchone() == (1, 1, 1), "a reader keeps its snapshot"
     run(library, third, "class_split")
     assert library._attached._in_use.total() == 0
-    with pytest.raises(ReportNotFoundError), library.cursor(nsys, ncu="f" * 16, views=views.everything()):
+    with pytest.raises(ReportNotFoundError), library.cursor(nsys, partner="f" * 16, views=views.everything()):
         pass
     assert library._attached._in_use.total() == 0, "a report that could not be opened holds no other"
 

@@ -3,6 +3,7 @@
 import csv
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from tests.conftest import CORPUS, ROOT
 TRAINING = "transformer_training.nsys-rep"
 
 
+@cache
 def made(library: Library, name: str, **params: str) -> str:
+    """The summary of a report; most tests ask for that of the training."""
     report = library.find(name)
     return document.text(library, report, document.page_params(library, report, params))
 

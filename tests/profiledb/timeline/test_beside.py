@@ -9,7 +9,8 @@ import pytest
 from profiledb.report import sidecar
 from profiledb.report.library import Library
 from profiledb.timeline import moments, tiles
-from profiledb.timeline.store import Opened, Timelines
+from profiledb.timeline.opened import Opened
+from profiledb.timeline.store import Timelines
 from tests.support.timelines import NAMES, REPORT, TIDS, kernels, library, report_row, timelines
 
 EPOCH = 1_700_000_000_000_000_000

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from profiledb.errors import AnalysisError
 from profiledb.timeline import area, build, event, events, gaps, near, search, tiles
-from profiledb.timeline.store import BuildingError, Opened, Timelines
+from profiledb.timeline.opened import Opened
+from profiledb.timeline.store import BuildingError, Timelines
 from tests.support.timelines import NAMES, PID, REPORT, TIDS, calls, joined, kernels, library, report_row, timelines
 
 ORIGINS = (0, 1_000, (1 << 62) - (1 << 40))

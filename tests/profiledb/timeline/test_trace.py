@@ -123,7 +123,7 @@ def test_every_event_is_a_slice_at_its_own_times(shelf: Timelines) -> None:
     assert {one["class"] for one in read.under("Stream 7")} == {"Matmul", "Softmax"} or read.under("Stream 7")[0][
         "class"
     ]
-    (outer,) = read.under("NVTX ranges")
+    (outer,) = read.under("Ranges")
     assert outer["name"] == words.visible(EVIL)
     assert "\x1b" not in outer["name"]
     assert [one["name"] for one in read.under("Level 2")] == ["inner"]
@@ -141,7 +141,7 @@ def test_arrows_lead_from_a_call_to_what_it_launched(shelf: Timelines) -> None:
 
 def test_operations_say_which_range_launched_them(shelf: Timelines) -> None:
     read, _ = written(shelf)
-    notes = [one["notes"].get("NVTX range") for one in read.under("Stream 7")]
+    notes = [one["notes"].get("Range") for one in read.under("Stream 7")]
     assert notes == [f"{words.visible(EVIL)}/inner"] * 100 + [None] * (COUNT - 99)
 
 

@@ -32,7 +32,7 @@ UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY title), title FROM loo
 UNION ALL SELECT path_id, min(path_id) OVER (PARTITION BY name), name FROM range_path WHERE what = 'name';
 
 -- Energy by what it is asked for: 'window' (the selection), 'class' (kernel classes, copies, graphs, idle), 'path',
--- 'loop' and 'name' (NVTX ranges), 'step' (loops by rank). A row a key and GPU; `label` is the class, or says nothing.
+-- 'loop' and 'name' (ranges), 'step' (loops by rank). A row a key and GPU; `label` is the class, or says nothing.
 -- `asked_ns` is the time that counts, without overlap, `known_ns` what the log covers of it; without any there is no
 -- energy. Of ranges and steps those keys are told that have the most time, as many as `most`.
 --

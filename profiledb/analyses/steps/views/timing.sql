@@ -1,4 +1,4 @@
--- NVTX ranges against what a timer of the program measured (sidecar.sql).
+-- Ranges against what a timer of the program measured (sidecar.sql).
 -- includes: selection, sidecar, ranges
 
 -- The number at the end of a name, and what stands before it: step_12, "iter 12", batch#12.

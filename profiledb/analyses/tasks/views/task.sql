@@ -70,7 +70,7 @@ SELECT figure.* EXCLUDE (first_row, transfer_ns, gpu_sum_ns), min(first_row) OVE
     1e9 * flops / nullif(gpu_compute_median_ns, 0) AS gpu_flops_per_s
 FROM figure LEFT JOIN task_flop ON key = concat('flops_by_task.', task, '_', size);
 
--- NVTX ranges that hold a repetition on the GPU: called TASK_SIZE/gpu, closed, in no warm-up and in no other of them.
+-- Ranges that hold a repetition on the GPU: called TASK_SIZE/gpu, closed, in no warm-up and in no other of them.
 CREATE OR REPLACE VIEW task_range AS
 WITH RECURSIVE walked AS (
     SELECT path_id, name, is_warmup(name) AS warmup FROM range_path WHERE parent_id IS NULL

@@ -4,7 +4,7 @@
 -- the share of launches and copies for which nothing was: 100 where the driver does not report it, as under WSL2.
 -- Calls that launch at the edges of a capture have their operations outside of it.
 -- needs: api_call
--- includes: finding, memory
+-- includes: finding, memory, program
 -- once: functions
 -- unit: %
 -- fires: above
@@ -34,7 +34,6 @@ WITH launching AS MATERIALIZED (  -- names are few and calls many
 )
 SELECT 100.0 * without / nullif(calls, 0) AS value, 'No CUDA call of the report launches work.' AS unjudged, calls,
     without,
-    CASE WHEN EXISTS (FROM system_info WHERE name = 'SoftwareReleaseVersion' AND value ILIKE '%microsoft%')
-        THEN 'WSL2' ELSE 'other' END AS cause,
+    CASE WHEN (SELECT wsl FROM machine) THEN 'WSL2' ELSE 'other' END AS cause,
     (SELECT list(piece ORDER BY piece.count DESC, piece.name) FROM shown) AS evidence
 FROM total;

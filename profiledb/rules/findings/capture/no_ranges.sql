@@ -1,6 +1,6 @@
--- title: No NVTX ranges
--- question: Does the program mark its parts with NVTX ranges?
--- The share of the operations of the selection that were launched inside an NVTX range. Without ranges no rule can say
+-- title: No ranges
+-- question: Does the program mark its parts with ranges?
+-- The share of the operations of the selection that were launched inside a range. Without ranges no rule can say
 -- in which part of the program time is lost, and what a step is must be guessed.
 -- needs: kernel or memop or graph_launch
 -- includes: finding
@@ -10,11 +10,12 @@
 -- weight: note
 -- param: threshold = 10 share of the operations up to which it is said
 -- column: operations | count | | operations of the selection
--- column: ranges | count | | NVTX ranges of the report
--- says: {value} of {operations} GPU {operations|operation was|operations were} launched in an NVTX range: which part of the program launched the others is unknown.
--- clear: {value} of the GPU operations were launched in an NVTX range.
--- advice: PyTorch: `with torch.cuda.nvtx.range(f"step_{i}"):` around steps, `forward`, `backward`, `optimizer` inside; or `torch.autograd.profiler.emit_nvtx()`.
+-- column: ranges | count | | ranges of the report
+-- says: {value} of {operations} GPU {operations|operation was|operations were} launched in a range: which part of the program launched the others is unknown.
+-- clear: {value} of the GPU operations were launched in a range.
+-- advice: [PyTorch] PyTorch: `with torch.cuda.nvtx.range(f"step_{i}"):` around steps, `forward`, `backward`, `optimizer` inside; or `torch.autograd.profiler.emit_nvtx()`.
 -- advice: C++: `nvtx3::scoped_range r{"step"};`. Capture with `nsys profile --trace=cuda,nvtx`.
+-- advice: For the PyTorch profiler: `with torch.profiler.record_function(f"step_{i}"):`.
 -- source: NVTX documentation; 10 % is ours
 WITH operation AS (
     SELECT process_range FROM selected_kernel UNION ALL SELECT process_range FROM selected_memop

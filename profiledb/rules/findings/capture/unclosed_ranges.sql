@@ -1,8 +1,8 @@
--- title: NVTX ranges never closed
--- question: Were NVTX ranges opened and never closed?
+-- title: Ranges never closed
+-- question: Were ranges opened and never closed?
 -- Ranges of the selection that the capture saw open and never close: their end is taken as that of the data, as nsys
 -- itself ends push/pop ranges with the session, so their times mean nothing, and steps among them do not count. One a
--- thread is no wonder where the capture ends inside a range.
+-- thread is no wonder where the capture ends inside a range. A trace holds whole events, the last of which ends it.
 -- needs: range
 -- includes: selection, finding
 -- selects: part
@@ -13,15 +13,16 @@
 -- column: ranges | count | | ranges never closed
 -- column: share_pct | % | .1f | share of them in all ranges of the selection
 -- column: path | name | | path with the most of them
--- says: {ranges} NVTX {ranges|range was|ranges were} never closed ({share_pct} of all), {ranges|namely|most of them} {path}: {ranges|its time means|their times mean} nothing.
--- clear: All NVTX ranges were closed.
--- advice: Close ranges also where code leaves early: `with torch.cuda.nvtx.range("name"):` or `nvtx.annotate`, not `range_push` without `range_pop`; C++: `nvtx3::scoped_range`.
+-- says: {ranges} {ranges|range was|ranges were} never closed ({share_pct} of all), {ranges|namely|most of them} {path}: {ranges|its time means|their times mean} nothing.
+-- clear: All ranges were closed.
+-- advice: [PyTorch] Close ranges also where code leaves early: `with torch.cuda.nvtx.range("name"):` or `nvtx.annotate`, not `range_push` without `range_pop`; C++: `nvtx3::scoped_range`.
+-- advice: [not PyTorch] Close ranges also where code leaves early: `nvtx3::scoped_range`, not `nvtxRangePush` without `nvtxRangePop`.
 -- advice: End the capture between steps: `cudaProfilerStop` after the range is closed.
 -- source: own count; nsys leaves such ranges without an end
 WITH open AS (
     SELECT path, selected_range.start_ns, selected_range.end_ns
     FROM selected_range JOIN range_path USING (path_id) CROSS JOIN report
-    WHERE NOT closed OR style = 'PushPop' AND selected_range.end_ns = report.duration_ns
+    WHERE NOT closed OR style = 'PushPop' AND report.kind <> 'torch' AND selected_range.end_ns = report.duration_ns
         AND selected_range.end_ns > selected_range.start_ns
 ), total AS (SELECT (SELECT count(*) FROM open) AS ranges, (SELECT count(*) FROM selected_range) AS every
 ), by_path AS (

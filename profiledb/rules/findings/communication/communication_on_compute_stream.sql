@@ -17,7 +17,7 @@
 -- says: Compute and communication share a stream and follow each other: for {bare_ns} ({value} of the time) the GPU only communicates.
 -- clear: Communication on streams that also compute takes {value} of the time.
 -- advice: Give NCCL a stream of its own (`cudaStreamCreateWithFlags(.., cudaStreamNonBlocking)`), order both with events (`cudaStreamWaitEvent`).
--- advice: PyTorch: `async_op=True` and `work.wait()` where the result is needed; DDP and FSDP do so by themselves.
+-- advice: [PyTorch] PyTorch: `async_op=True` and `work.wait()` where the result is needed; DDP and FSDP do so by themselves.
 -- source: NAI (both 5 % of a stream's time); the share of the time is ours
 WITH mark AS (SELECT name_id FROM kernel_name WHERE is_communication(short, class)
 ), by_stream AS (

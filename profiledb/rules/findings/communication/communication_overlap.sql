@@ -16,7 +16,8 @@
 -- column: hidden_ns | ns | | of it beside compute
 -- says: {value} of the communication ({hidden_ns} of {all_ns}) runs beside compute.
 -- clear: {value} of the communication runs beside compute.
--- advice: Start communication while there is work left: gradients of the last layers first (DDP does, in buckets), prefetch of parameters (FSDP `backward_prefetch`).
+-- advice: [PyTorch] Start communication while there is work left: gradients of the last layers first (DDP does, in buckets), prefetch of parameters (FSDP `backward_prefetch`).
+-- advice: [not PyTorch] Start communication while there is work left.
 -- advice: CUDA: a stream of its own for NCCL, of high priority, and events instead of waits of the CPU.
 -- source: TL (0.7; its 100 µs are a share of the time here); NAI (0.3)
 WITH taken AS (FROM finding_exposed

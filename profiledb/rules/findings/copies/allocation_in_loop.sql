@@ -18,7 +18,7 @@
 -- says: {calls} {calls|call|calls} such as {function} {calls|holds|hold} the GPU up for {bare_ns}, {value} of the second half of the time.
 -- clear: Allocation holds the GPU up for {value} of the second half of the time.
 -- advice: CUDA: allocate before the loop and reuse, or take it from a pool: `cudaMallocAsync` and `cudaFreeAsync`.
--- advice: PyTorch: no `torch.cuda.empty_cache()` in the loop; fixed shapes, so that the caching allocator finds blocks again.
+-- advice: [PyTorch] PyTorch: no `torch.cuda.empty_cache()` in the loop; fixed shapes, so that the caching allocator finds blocks again.
 -- source: CUDA C++ Best Practices (allocation synchronizes); 2 % and the second half are ours
 WITH lane AS (
     SELECT DISTINCT device_id, global_pid FROM selected_kernel

@@ -18,7 +18,7 @@
 -- says: For {bare_ns} ({value} of the time) the GPU waits for {copies} async {copies|copy|copies} of pageable memory: {bytes} at {rate}.
 -- says: For {bare_ns} ({value} of the time) the GPU waits for async copies of pageable memory.
 -- clear: Async copies of pageable memory hold the GPU up for {value} of the time.
--- advice: PyTorch: `DataLoader(pin_memory=True)` or `tensor.pin_memory()`, then `.to(device, non_blocking=True)`.
+-- advice: [PyTorch] PyTorch: `DataLoader(pin_memory=True)` or `tensor.pin_memory()`, then `.to(device, non_blocking=True)`.
 -- advice: CUDA: allocate the host side with `cudaMallocHost`, or pin it with `cudaHostRegister`, and reuse it.
 -- source: NSYS cuda_memcpy_async (srcKind or dstKind 0 is pageable); the share of the time is ours
 WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'pageable'

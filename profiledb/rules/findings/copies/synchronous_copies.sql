@@ -17,7 +17,7 @@
 -- says: For {bare_ns} ({value} of the time) the GPU waits for {copies} synchronous {copies|copy|copies} ({bytes}).
 -- clear: Synchronous copies hold the GPU up for {value} of the time.
 -- advice: CUDA: `cudaMemcpyAsync` on a stream of its own from pinned memory (`cudaMallocHost`), then an event where the data is needed.
--- advice: PyTorch: `.to(device, non_blocking=True)` from `pin_memory()`; read results of the GPU every N steps, not in each.
+-- advice: [PyTorch] PyTorch: `.to(device, non_blocking=True)` from `pin_memory()`; read results of the GPU every N steps, not in each.
 -- source: NSYS cuda_memcpy_sync (64,000 bytes, copies inside a GPU left out); the share of the time is ours
 WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'synchronous'
 ), total AS (SELECT count(*) AS copies, sum(bytes)::BIGINT AS bytes FROM held

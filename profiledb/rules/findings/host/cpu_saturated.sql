@@ -19,7 +19,8 @@
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}.
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core).
 -- clear: The GPU waits {value} of the time for threads that run without a break.
--- advice: Give them less to do: `torch.compile`, CUDA graphs, fewer and larger operations, no Python in the inner loop.
+-- advice: [PyTorch] Give them less to do: `torch.compile`, CUDA graphs, fewer and larger operations, no Python in the inner loop.
+-- advice: [not PyTorch] Give them less to do: CUDA graphs, fewer and larger operations.
 -- advice: Move data preparation, metrics and logging into other processes or threads that do not hold the GIL.
 -- source: NAI book (thread runs > 90 % of the window); limited to what the GPU waits, own
 WITH piece AS MATERIALIZED (FROM finding_idle_core()

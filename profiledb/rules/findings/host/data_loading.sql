@@ -20,9 +20,12 @@
 -- says: The GPU waits for input {value} of the time ({idle_ns}, {step_ns} per step): meanwhile the CPU is in {range}.
 -- says: The GPU waits for input {value} of the time ({idle_ns}): meanwhile the CPU is in {range}.
 -- clear: The GPU waits for input {value} of the time.
--- advice: Load ahead in other processes: `DataLoader(..., num_workers=4, prefetch_factor=4, persistent_workers=True)`.
--- advice: Use pinned memory and copy while the GPU works: `pin_memory=True` and `.to(device, non_blocking=True)`.
--- advice: Make the input cheaper: decode and transform on the GPU (NVIDIA DALI, `torchvision.transforms.v2`), or cache what is decoded.
+-- advice: [PyTorch] Load ahead in other processes: `DataLoader(..., num_workers=4, prefetch_factor=4, persistent_workers=True)`.
+-- advice: [not PyTorch] Load ahead in other threads or processes.
+-- advice: [PyTorch] Use pinned memory and copy while the GPU works: `pin_memory=True` and `.to(device, non_blocking=True)`.
+-- advice: [not PyTorch] Use pinned memory and copy while the GPU works: `cudaMallocHost` and `cudaMemcpyAsync`.
+-- advice: [PyTorch] Make the input cheaper: decode and transform on the GPU (NVIDIA DALI, `torchvision.transforms.v2`), or cache what is decoded.
+-- advice: [not PyTorch] Make the input cheaper: decode and transform on the GPU, or cache what is decoded.
 -- source: TensorBoard torch plugin (DataLoader > 5 % of the step); XPROF input pipeline (5 % moderate, 20 % high)
 WITH loading AS MATERIALIZED (
     SELECT path_id, pattern FROM path_pattern WHERE is_loading(pattern)
@@ -48,7 +51,7 @@ WITH loading AS MATERIALIZED (
 )
 SELECT CASE WHEN named OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
         THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN NOT named THEN 'No NVTX range of the selection is called like data loading, for example next_batch.' END
+    CASE WHEN NOT named THEN 'No range of the selection is called like data loading, for example next_batch.' END
         AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns, (SELECT pattern FROM main) AS range, step.steps,
     CASE WHEN finding_window.gpus = 1 THEN total.ns / step.steps END::BIGINT AS step_ns,

@@ -12,7 +12,7 @@
 -- param: least = 5 share of the capture that regions take at least to be looked at, percent
 -- column: lost_ns | ns | | by how much the longest work exceeds the mean, sum over the regions
 -- column: regions | count | | regions of the selection
--- column: region | name | | NVTX range around the regions that lose most, else their name
+-- column: region | name | | range around the regions that lose most, else their name
 -- column: imbalance | ratio | .2f | there: work of the thread that worked longest over the mean
 -- column: lock_pct | % | .1f | waiting for locks as a share of the work of all threads
 -- says: OpenMP threads wait for each other {value} of the time of their {regions} {regions|region|regions} ({lost_ns}), most in {region}: the longest works {imbalance} times as long as the mean.

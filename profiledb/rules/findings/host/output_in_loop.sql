@@ -15,7 +15,8 @@
 -- column: place | name | | range or function of most of this time
 -- says: The GPU waits {value} of the time ({idle_ns}) while the program writes output, most of it in {place}.
 -- clear: The GPU waits {value} of the time for output.
--- advice: Print and log every N steps only, and keep values on the GPU until then: `print(loss)` waits for the GPU as `.item()` does.
+-- advice: [PyTorch] Print and log every N steps only, and keep values on the GPU until then: `print(loss)` waits for the GPU as `.item()` does.
+-- advice: [not PyTorch] Print and log every N steps only, and keep values on the GPU until then.
 -- advice: Write in another thread: `logging.handlers.QueueHandler`, asynchronous writers of TensorBoard or wandb.
 -- source: XPROF smart suggestions (debug print >= 5 % of the step)
 WITH named AS MATERIALIZED (

@@ -24,7 +24,8 @@
 -- says: The GPU waits {value} of the time ({off_ns}) for a thread that has no core, {times} {times|time|times}, for at most {longest_ns}.
 -- clear: The GPU waits {value} of the time for a thread that has no core.
 -- advice: Give the process more cores: a larger CPU quota of the container, `taskset` or `numactl` for a set of its own, fewer programs on the machine.
--- advice: Start fewer threads than there are cores: `OMP_NUM_THREADS`, `torch.set_num_threads`, `num_workers` of each rank.
+-- advice: [PyTorch] Start fewer threads than there are cores: `OMP_NUM_THREADS`, `torch.set_num_threads`, `num_workers` of each rank.
+-- advice: [not PyTorch] Start fewer threads than there are cores: `OMP_NUM_THREADS`.
 -- source: NAI book (a thread that could run waits over 1 ms for a core); told by calls instead of states, and threshold own
 WITH piece AS MATERIALIZED (
     SELECT row_number() OVER () AS piece_id, device_id, tid, s, e, pre FROM selected_idle(2000, NULL)

@@ -15,18 +15,23 @@
 -- column: idle_ns | ns | | idle time of all GPUs
 -- column: reason | text | | what the launching thread did for most of it
 -- column: reason_pct | % | .1f | share of that in the idle time
--- column: range | name | | innermost NVTX range that was open for most of it, where that is at least half
+-- column: range | name | | innermost range that was open for most of it, where that is at least half
 -- column: range_pct | % | .1f | share of that in the idle time
 -- says: The GPU is idle {value} of the time ({idle_ns}). For {range_pct} of that the CPU is in {range}; main reason: {reason} ({reason_pct}).
 -- says: The GPU is idle {value} of the time ({idle_ns}). Main reason: {reason} ({reason_pct}).
 -- clear: The GPU is idle {value} of the time.
 -- advice: [host code] Move this work off the launching thread, or do it while the GPU runs: launch the next step first, read results later.
--- advice: [synchronization] Do not wait for the GPU inside a step: collect `.item()`, `.cpu()` and prints, and read them every N steps.
--- advice: [launch call] Launch less often: `torch.compile(mode="reduce-overhead")`, CUDA graphs, fused kernels.
--- advice: [launch latency] Launch less often: `torch.compile(mode="reduce-overhead")`, CUDA graphs, fused kernels.
+-- advice: [synchronization, PyTorch] Do not wait for the GPU inside a step: collect `.item()`, `.cpu()` and prints, and read them every N steps.
+-- advice: [synchronization, not PyTorch] Do not wait for the GPU inside a step: collect results, and read them every N steps.
+-- advice: [launch call, PyTorch] Launch less often: `torch.compile(mode="reduce-overhead")`, CUDA graphs, fused kernels.
+-- advice: [launch call, not PyTorch] Launch less often: CUDA graphs, fused kernels.
+-- advice: [launch latency, PyTorch] Launch less often: `torch.compile(mode="reduce-overhead")`, CUDA graphs, fused kernels.
+-- advice: [launch latency, not PyTorch] Launch less often: CUDA graphs, fused kernels.
 -- advice: [between operations] Many short gaps: fuse small kernels or put them into a CUDA graph.
--- advice: [copy call] Copy asynchronously from pinned memory: `pin_memory=True` and `.to(device, non_blocking=True)`.
--- advice: [allocation] Allocate before the loop, or from a pool: `cudaMallocAsync`, PyTorch's caching allocator.
+-- advice: [copy call, PyTorch] Copy asynchronously from pinned memory: `pin_memory=True` and `.to(device, non_blocking=True)`.
+-- advice: [copy call, not PyTorch] Copy asynchronously from pinned memory: `cudaMallocHost` and `cudaMemcpyAsync`.
+-- advice: [allocation, PyTorch] Allocate before the loop, or from a pool: `cudaMallocAsync`, PyTorch's caching allocator.
+-- advice: [allocation, not PyTorch] Allocate before the loop, or from a pool: `cudaMallocAsync`.
 -- advice: [module loading] Warm up before measuring; `CUDA_MODULE_LOADING=EAGER` loads all kernels at the start.
 -- advice: [other CUDA call] Look at the calls on the CUDA API page: create events, streams and handles once, before the loop.
 -- advice: [OS runtime call] The launching thread waits in the operating system: look for locks, file reads and prints in the loop.

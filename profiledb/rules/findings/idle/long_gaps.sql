@@ -22,7 +22,8 @@
 -- advice: [no samples] Capture CPU samples, too (`--sample=process-tree --backtrace=dwarf`), to see its code.
 -- advice: [no calls] Capture OS runtime calls, too (`--trace=cuda,nvtx,osrt`), to see where it waits.
 -- advice: [neither] Capture CPU samples and OS runtime calls, too (`--sample=process-tree --backtrace=dwarf --trace=cuda,nvtx,osrt`), to see its code and where it waits.
--- advice: Mark what the program does there with `torch.cuda.nvtx.range_push` and `range_pop`, so that the gap has a name.
+-- advice: [PyTorch] Mark what the program does there with `torch.cuda.nvtx.range_push` and `range_pop`, so that the gap has a name.
+-- advice: [not PyTorch] Mark what the program does there with `nvtxRangePush` and `nvtxRangePop`, so that the gap has a name.
 -- source: Nsight Systems rule gpu_gaps (500 ms); share of the time own
 WITH piece AS MATERIALIZED (
     SELECT gap_id, device_id, start_ns, duration_ns, pre, reason, ns FROM selected_idle(2000, NULL)

@@ -18,7 +18,8 @@
 -- column: function | name | | the function of most of this time
 -- says: The GPU waits {value} of the time ({idle_ns}) for CUDA to start up or to load kernels, most of it in {function}.
 -- clear: The GPU waits {value} of the time for CUDA to start up or to load kernels.
--- advice: Leave the start out of what you measure: warm up, then capture from `torch.cuda.profiler.start()` with `nsys profile --capture-range=cudaProfilerApi`.
+-- advice: [PyTorch] Leave the start out of what you measure: warm up, then capture from `torch.cuda.profiler.start()` with `nsys profile --capture-range=cudaProfilerApi`.
+-- advice: [not PyTorch] Leave the start out of what you measure: warm up, then capture from `cudaProfilerStart` with `nsys profile --capture-range=cudaProfilerApi`.
 -- advice: Load less: `CUDA_MODULE_LOADING=LAZY` loads a kernel when it is first launched, `EAGER` all at the start, outside the loop.
 -- source: NAI book and module_loading (first step 10 to 100 times the median); share of 5 % own
 WITH piece AS MATERIALIZED (

@@ -22,7 +22,7 @@
 -- says: Copies and kernels take turns: {overlap_pct} of the copy time ({copy_ns}) lies beside kernels ({kernel_ns}). Overlapping them would save up to {value} of the time.
 -- clear: Overlapping copies and kernels would save up to {value} of the time; {overlap_pct} of the copy time runs beside kernels.
 -- clear: No copy to or from the host runs.
--- advice: Copy on a stream of its own from pinned memory: `pin_memory=True`, `with torch.cuda.stream(copy_stream): x = x.to(device, non_blocking=True)`, then `compute_stream.wait_stream(copy_stream)`.
+-- advice: [PyTorch] Copy on a stream of its own from pinned memory: `pin_memory=True`, `with torch.cuda.stream(copy_stream): x = x.to(device, non_blocking=True)`, then `compute_stream.wait_stream(copy_stream)`.
 -- advice: In CUDA: split the work into chunks, one stream each: `cudaMemcpyAsync(..., stream)` from `cudaHostAlloc` memory, kernel, copy back.
 -- source: TL gpu timeline (exposed_memcpy > 5 %); NAI overlap analysis; bound and turns own
 WITH copy AS MATERIALIZED (

@@ -19,7 +19,8 @@
 -- says: In {stretches} {stretches|stretch|stretches}, {value} of the time, the GPU is only {low_pct} busy; in the rest it is {rest_pct} busy.
 -- clear: The use of the GPU does not change much: no stretches stand out.
 -- advice: Open the stretches on the timeline: often they are validation, checkpoints, logging, or the input of a new epoch.
--- advice: Do such work beside the training: checkpoints in another thread (`torch.distributed.checkpoint.async_save`), validation with the same loader settings.
+-- advice: [PyTorch] Do such work beside the training: checkpoints in another thread (`torch.distributed.checkpoint.async_save`), validation with the same loader settings.
+-- advice: [not PyTorch] Do such work beside the loop, in another thread or process.
 -- source: Nsight Systems rule gpu_time_util (30 chunks, 50 %), by the union instead of the sum; comparison with the rest own
 WITH active AS (
     SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM selected_active GROUP BY device_id

@@ -16,7 +16,8 @@
 -- column: kernel | name | | the one with the most time
 -- says: Kernels that copy, cast, transpose, gather or sort take {value} of the kernel time: {move_ns} in {launches} {launches|launch|launches}, most of it {kernel}.
 -- clear: Kernels that only move data take {value} of the kernel time.
--- advice: PyTorch: `torch.compile` fuses casts and copies into what follows; `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
+-- advice: [PyTorch] PyTorch: `torch.compile` fuses casts and copies into what follows; `channels_last` for convolutions; no `.contiguous()`, `.float()` or `permute` around each layer.
+-- advice: [not PyTorch] Fuse casts and copies into the kernels that follow.
 -- advice: Keep one precision through a block (autocast casts at each border), and write results where they are read: `out=`, views, preallocated buffers.
 -- source: XPROF (data shuffle operations 30 % of the time)
 WITH by_kernel AS (

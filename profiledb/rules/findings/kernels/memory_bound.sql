@@ -19,7 +19,8 @@
 -- column: samples | count | | samples
 -- says: The memory runs at {value} of its peak, SMs issue in {issue_pct} of the cycles: bytes limit this part, not arithmetic.
 -- clear: The memory runs at {dram_pct} of its peak while kernels run, SMs issue in {issue_pct} of the cycles.
--- advice: Move fewer bytes: fuse kernels (`torch.compile`), keep activations in BF16, recompute instead of storing, larger tiles in own kernels.
+-- advice: [PyTorch] Move fewer bytes: fuse kernels (`torch.compile`), keep activations in BF16, recompute instead of storing, larger tiles in own kernels.
+-- advice: [not PyTorch] Move fewer bytes: fuse kernels, keep data in smaller types, recompute instead of storing, larger tiles in own kernels.
 -- source: XPROF smart suggestion (memory over 70 %, compute under 50 %)
 WITH wanted AS (
     SELECT name, CASE WHEN regexp_matches(name, '^DRAM (Read|Write)') THEN 'dram'

@@ -18,8 +18,9 @@
 -- column: kernels | count | | kernels between the products
 -- says: Attention is not fused: {kernels} {kernels|kernel|kernels} of softmax, scaling, masking and casts between its products {kernels|takes|take} {between_ns}, {value} of the time.
 -- clear: Softmax, scaling and masking between products of attention take {value} of the time.
--- advice: PyTorch: `torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)` with FP16 or BF16 inputs; `torch.nn.attention.sdpa_kernel` chooses the implementation.
--- advice: Masks and biases: `torch.nn.attention.flex_attention`. CUDA: FlashAttention, cuDNN's fused attention (`cudnn_frontend` SDPA).
+-- advice: [PyTorch] PyTorch: `torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)` with FP16 or BF16 inputs; `torch.nn.attention.sdpa_kernel` chooses the implementation.
+-- advice: [PyTorch] Masks and biases: `torch.nn.attention.flex_attention`. CUDA: FlashAttention, cuDNN's fused attention (`cudnn_frontend` SDPA).
+-- advice: [not PyTorch] CUDA: FlashAttention, cuDNN's fused attention (`cudnn_frontend` SDPA).
 -- source: FlashAttention (Dao 2022): the scores need not be written; the pattern and 5 % are ours
 WITH kind AS MATERIALIZED (  -- names are few and kernels many
     SELECT name_id, class = 'matmul' AND NOT regexp_matches(short, 'reduce', 'i') AS product,

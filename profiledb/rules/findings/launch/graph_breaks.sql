@@ -21,7 +21,8 @@
 -- says: Beside {graphs} CUDA {graphs|graph|graphs} the program launches copies and memsets one by one: the GPU waits for them {value} of the time ({idle_ns}).
 -- clear: Beside {graphs} CUDA {graphs|graph|graphs} the program launches {single} {single|kernel|kernels} one by one; the GPU waits for them {value} of the time.
 -- clear: All kernels run in CUDA graphs ({graphs} {graphs|launch|launches}).
--- advice: Capture these kernels, too: find graph breaks with `TORCH_LOGS="graph_breaks,recompiles"`, and remove `.item()`, prints and shapes that depend on data.
+-- advice: [PyTorch] Capture these kernels, too: find graph breaks with `TORCH_LOGS="graph_breaks,recompiles"`, and remove `.item()`, prints and shapes that depend on data.
+-- advice: [not PyTorch] Capture these kernels, too.
 -- advice: Pad inputs to a few shapes, and capture one graph for each.
 -- source: TRT (graph coverage; eager launches between graphs are breaks); idle time instead of a count of kernels own
 WITH launched AS (

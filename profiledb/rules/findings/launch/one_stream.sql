@@ -20,7 +20,8 @@
 -- column: stream | id | | the busiest stream of the GPU with most kernel time
 -- says: {streams} streams have kernels, but stream {stream} takes {value} of the kernel time. {others} {others|kernel runs|kernels run} on other streams; kernels of two streams run together {overlap_pct} of the time.
 -- clear: {streams} streams have kernels; {overlap_pct} of the time kernels of two of them run together.
--- advice: Work that does not depend on each other can go to streams of its own: `with torch.cuda.stream(torch.cuda.Stream()):`, and events where one needs the result of another.
+-- advice: [PyTorch] Work that does not depend on each other can go to streams of its own: `with torch.cuda.stream(torch.cuda.Stream()):`, and events where one needs the result of another.
+-- advice: [not PyTorch] Work that does not depend on each other can go to streams of its own (`cudaStreamCreate`), and events where one needs the result of another.
 -- advice: Work on the default stream waits for all others: compile with `--default-stream per-thread`, or create streams with `cudaStreamNonBlocking`.
 -- source: NAI stream_concurrency (idea); figures own
 WITH worked AS (

@@ -25,9 +25,12 @@
 -- says: The CPU waits {waited_ns} in {function} in {range}, {calls} {calls|time|times}; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
 -- says: The CPU waits {waited_ns} in {function}, {calls} {calls|time|times}; each time the GPU then waits {gap_ns} for the CPU. Waiting for each other costs up to {value} of the time.
 -- clear: Synchronization makes CPU and GPU wait for each other {value} of the time.
--- advice: [few bytes] A copy of a few bytes right before the wait is what `.item()`, `print(loss)`, `if tensor:` and `.cpu()` of a scalar do: collect such values on the GPU and read them every N steps.
--- advice: [copy] Copy results with `.to("cpu", non_blocking=True)` into pinned memory, and read them a step later, after `event.synchronize()`.
--- advice: [synchronization] Remove `torch.cuda.synchronize()` and `cudaDeviceSynchronize` from the loop; where order matters, use `stream.wait_event` (`cudaStreamWaitEvent`).
+-- advice: [few bytes, PyTorch] A copy of a few bytes right before the wait is what `.item()`, `print(loss)`, `if tensor:` and `.cpu()` of a scalar do: collect such values on the GPU and read them every N steps.
+-- advice: [few bytes, not PyTorch] A copy of a few bytes right before the wait reads a single value: collect such values on the GPU and read them every N steps.
+-- advice: [copy, PyTorch] Copy results with `.to("cpu", non_blocking=True)` into pinned memory, and read them a step later, after `event.synchronize()`.
+-- advice: [copy, not PyTorch] Copy results with `cudaMemcpyAsync` into pinned memory, and read them a step later, after `cudaEventSynchronize`.
+-- advice: [synchronization, PyTorch] Remove `torch.cuda.synchronize()` and `cudaDeviceSynchronize` from the loop; where order matters, use `stream.wait_event` (`cudaStreamWaitEvent`).
+-- advice: [synchronization, not PyTorch] Remove `cudaDeviceSynchronize` from the loop; where order matters, use `cudaStreamWaitEvent`.
 -- advice: Do the work of the CPU before the wait: launch the next step first.
 -- source: NAI root_cause_matcher, sync_cost_analysis (synchronization >= 2 % of the time); bound by the shorter of both waits and threshold own: a short wait between steps is the price of reading a result
 WITH held AS MATERIALIZED (FROM finding_synced_gap($least_ns::BIGINT)

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from app.ui import format as fmt
 from app.ui.charts import GROUND, MARK, Theme, faded
-from app.views.roofline.labels import SIZE_PX, Room, Spot, around
+from app.ui.roofline.labels import SIZE_PX, Room, Spot, around
 
 SMALLEST_PX, LARGEST_PX = 8, 46
 LABELS = 7

@@ -1,0 +1,53 @@
+"""Links a Systems report to a trace of the same program, so that its kernels have operators, shapes and modules."""
+
+import streamlit as st
+
+from app import session, turns
+from app.ui import format as fmt
+from profiledb.errors import WarpdeckError
+from profiledb.report.catalog import Manifest
+from profiledb.studies.traced import links
+
+CANDIDATES = 10
+"""So many traces are offered, the newest."""
+
+
+def has_operators(report: Manifest) -> bool:
+    """Whether operators of its kernels are known: its own, or those of a linked trace."""
+    return bool(report.rows.get("operator")) or session.library().linked(report.id, "trace") is not None
+
+
+def offer(report: Manifest) -> bool:
+    """Draws the traces that a report may be linked to; returns whether a link was made or taken away."""
+    traces = [one for one in session.reports() if one.rows.get("operator") and one.rows.get("kernel")]
+    if not traces or report.rows.get("operator"):
+        return False
+    linked = session.links("trace").get(report.id)
+    st.markdown("**Traces of the PyTorch profiler**")
+    st.caption("A trace of the same program gives the kernels their operators, shapes and modules.")
+    newest = traces[:CANDIDATES] + [one for one in traces[CANDIDATES:] if one.id == linked]
+    changed = [_row(report, one, linked=one.id == linked) for one in newest]
+    return any(changed)
+
+
+def _row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
+    text, button = st.columns([4, 1], vertical_alignment="center")
+    with text.container(gap="xxsmall"):
+        st.markdown(f"{':material/link: ' * linked}**{fmt.plain(trace.name)}**")
+        when = fmt.when(trace.captured_at) if trace.captured_at else None
+        kernels = fmt.counted(trace.rows["kernel"], "kernel")
+        st.caption(fmt.plain("  ·  ".join(part for part in (trace.gpu, when, kernels) if part)))
+    with button.container(horizontal=True, horizontal_alignment="right"):
+        if linked and st.button("Unlink", key=f"unlink-{trace.id}"):
+            session.editing().unlink(report.id, "trace")
+            return True
+        if linked or not st.button("Link", key=f"link-{trace.id}"):
+            return False
+    library = session.editing()
+    try:
+        with st.spinner("Comparing kernels…"), turns.of_pages.aside():
+            links.link(library, report.id, trace.id)
+    except WarpdeckError as error:
+        st.error(fmt.plain(f"{error.message} {error.hint}"))
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Operators of a PyTorch trace: times, shapes, modules, source lines, roofline."""

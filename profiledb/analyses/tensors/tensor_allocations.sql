@@ -1,0 +1,31 @@
+-- title: Allocations of tensors
+-- The allocations of the selection by the operator that made them, or the module around it (`tensor_peak` says which).
+-- Net is what of them is not released in the capture. With `innermost` count, bytes and net are "Allocation Count",
+-- "Allocation Size" and "Size Increase" (self) of TensorBoard's plugin, where a release belongs to who allocated.
+-- needs: tensor_event
+-- includes: selection, tensors
+-- selects: part
+-- param: by = operator (operator, module, innermost) what to group by
+-- param: limit = 500 rows per device
+-- column: device | text | | CPU, or GPU with its number
+-- column: name | text | | operator or module; empty outside of all of them
+-- column: allocations | count | | in the selection
+-- column: bytes | bytes | | sum of their sizes
+-- column: share_pct | % | .1f | share of the sizes of all allocations of the device
+-- column: avg_bytes = Average | bytes | .1f | mean size
+-- column: largest_bytes = Largest | bytes | | the largest of them
+-- column: median_ns = Median lifetime | ns | .1f | median time until they are released; empty where none is
+-- column: net_bytes = Net | bytes | | not released in the capture
+WITH made AS (
+    SELECT device, bytes, gone IS NULL AS is_kept, end_ns - start_ns AS life_ns,
+        CASE $by WHEN 'operator' THEN operator WHEN 'module' THEN module ELSE innermost END AS name
+    FROM tensor_life SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)
+    LEFT JOIN tensor_place USING (event_id)
+)
+SELECT device, name, count(*) AS allocations, TRY_CAST(sum(bytes) AS BIGINT) AS bytes,
+    100.0 * sum(bytes) / nullif(sum(sum(bytes)) OVER (PARTITION BY device), 0) AS share_pct, avg(bytes) AS avg_bytes,
+    max(bytes) AS largest_bytes, median(life_ns) AS median_ns,
+    TRY_CAST(coalesce(sum(bytes) FILTER (is_kept), 0) AS BIGINT) AS net_bytes
+FROM made GROUP BY device, name
+QUALIFY row_number() OVER (PARTITION BY device ORDER BY sum(bytes) DESC, name) <= $limit::BIGINT
+ORDER BY starts_with(device, 'CPU'), device, sum(made.bytes) DESC, name;

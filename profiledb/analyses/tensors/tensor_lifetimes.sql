@@ -1,0 +1,28 @@
+-- title: Lifetimes of the largest tensors
+-- The largest allocations of the selection, and those before the capture that it sees released: who made them, when
+-- they were released and by which operator. A block of memory that is allocated again is another allocation.
+-- needs: tensor_event
+-- includes: selection, tensors
+-- selects: part
+-- param: limit = 100 rows per device, the largest first
+-- column: device | text | | CPU, or GPU with its number
+-- column: bytes = Size | bytes | | as the allocator rounds it
+-- column: start_ns = Allocated | ns | | when, from the start of the capture; empty: before the capture
+-- column: end_ns = Released | ns | | when; empty: it lives past the end of the capture
+-- column: duration_ns = Lifetime | ns | | from one to the other
+-- column: operator | text | | operator that allocated it; empty outside of operators, and before the capture
+-- column: module | text | | module around it; of a backward operator that of its forward one
+-- column: freed_by = Released in | text | | operator in which it was released; empty outside of operators
+WITH life AS (
+    SELECT life.* FROM tensor_life AS life SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept
+        ON kept.event_id = coalesce(life.event_id, life.freed_by)
+    QUALIFY row_number() OVER (
+        PARTITION BY device ORDER BY bytes DESC, coalesce(gone, 1e18) - coalesce(born, 0) DESC, born, gone
+    ) <= $limit::BIGINT
+)
+SELECT device, bytes, life.start_ns - capture_window.start_ns AS start_ns,
+    life.end_ns - capture_window.start_ns AS end_ns, life.end_ns - life.start_ns AS duration_ns, made.operator,
+    made.module, coalesce(freed.operator, freed.innermost) AS freed_by
+FROM life LEFT JOIN tensor_place AS made USING (event_id)
+LEFT JOIN tensor_place AS freed ON freed.event_id = life.freed_by CROSS JOIN capture_window
+ORDER BY starts_with(device, 'CPU'), device, bytes DESC, duration_ns DESC NULLS FIRST, start_ns, end_ns;

@@ -1,0 +1,61 @@
+-- title: Memory of tensors
+-- What the framework's allocator gave to tensors, by device (`profile_memory=True` of torch.profiler). Peak, reserved
+-- and unused memory are the largest of the selection. Reserved is what the allocator took from the device and
+-- keeps; what of it no tensor holds is unused: cached for later, or too fragmented to be used. The start and
+-- the end are those of the capture. Where the trace does not state what is allocated, it is allocations less releases.
+-- As in TensorBoard's plugin the peak is the most that "Total Allocated" says; it counts CPU and GPUs apart, too.
+-- needs: tensor_event
+-- includes: selection, tensors
+-- selects: part
+-- column: device | text | | CPU, or GPU with its number
+-- column: peak_bytes | bytes | | most that tensors held at once in the selection
+-- column: peak_ns | ns | | when they first did, from the start of the capture
+-- column: capture_peak_bytes | bytes | | most in the whole capture
+-- column: gpu_bytes | bytes | | memory of the GPU, where the report tells
+-- column: peak_pct | % | .1f | peak as a share of the memory of the GPU
+-- column: before_bytes | bytes | | held when the capture began
+-- column: end_bytes | bytes | | held when it ended
+-- column: allocations | count | | in the selection
+-- column: allocated_bytes | bytes | | sum of their sizes
+-- column: releases | count | | in the selection
+-- column: unseen | count | | releases of what was allocated before the capture
+-- column: reserved_bytes | bytes | | most that the allocator held of the device; empty where it keeps nothing
+-- column: unused_bytes | bytes | | most of it that no tensor held
+-- column: unused_pct | % | .1f | that as a share of what was reserved then
+-- column: unused_ns | ns | | when that was first so, from the start of the capture
+-- column: out_of_memory | count | | allocations that failed
+-- column: is_stated | bool | | whether the trace states what is allocated
+-- column: capture_ns | ns | | length of the capture
+WITH level AS (
+    SELECT level.*,
+        CASE WHEN reserved_bytes IS NOT NULL THEN greatest(0, reserved_bytes - allocated_bytes) END AS unused_bytes,
+        kept.event_id IS NOT NULL AS is_kept
+    FROM tensor_level AS level LEFT JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)
+    WHERE selected_tensor_device(device_type, device_id)
+), unseen AS (
+    SELECT device, count(*) AS unseen FROM tensor_life WHERE born IS NULL GROUP BY device
+), failed AS (
+    SELECT tensor_device(device_type, device_id) AS device, count(*) AS failed
+    FROM selected_tensor_event WHERE kind = 'out_of_memory' GROUP BY ALL
+), summed AS (
+    SELECT device, device_type, device_id, bool_and(is_stated) AS is_stated,
+        max(allocated_bytes) AS capture_peak_bytes, arg_min(allocated_bytes - bytes, nth) AS before_bytes,
+        arg_max(allocated_bytes, nth) AS end_bytes, count(*) FILTER (is_kept AND bytes > 0) AS allocations,
+        TRY_CAST(sum(bytes) FILTER (is_kept AND bytes > 0) AS BIGINT) AS allocated_bytes,
+        count(*) FILTER (is_kept AND bytes < 0) AS releases,
+        max(reserved_bytes) FILTER (is_kept) AS reserved_bytes, max(unused_bytes) FILTER (is_kept) AS unused_bytes,
+        arg_max({reserved: reserved_bytes, time_ns: time_ns}, (unused_bytes, -nth))
+            FILTER (is_kept AND unused_bytes IS NOT NULL) AS most
+    FROM level GROUP BY device, device_type, device_id
+)
+SELECT device, peak_bytes, CASE WHEN time_ns IS NOT NULL THEN greatest(0, time_ns - start_ns) END AS peak_ns,
+    capture_peak_bytes, nullif(memory_bytes, 0) AS gpu_bytes, 100.0 * peak_bytes / nullif(memory_bytes, 0) AS peak_pct,
+    greatest(0, before_bytes) AS before_bytes, end_bytes, allocations, allocated_bytes, releases,
+    coalesce(unseen, 0) AS unseen, reserved_bytes, unused_bytes,
+    100.0 * unused_bytes / nullif(most.reserved, 0) AS unused_pct,
+    CASE WHEN unused_bytes IS NOT NULL THEN greatest(0, most.time_ns - start_ns) END AS unused_ns,
+    coalesce(failed, 0) AS out_of_memory, is_stated,
+    duration_ns AS capture_ns
+FROM summed LEFT JOIN selected_tensor_peak USING (device) LEFT JOIN unseen USING (device)
+LEFT JOIN failed USING (device) LEFT JOIN gpu ON device_type <> 0 AND gpu_id = device_id CROSS JOIN capture_window
+ORDER BY device_type = 0, device_type, device_id;

@@ -1,0 +1,43 @@
+-- title: What holds memory at the peak
+-- The allocations that live when tensors hold most in the selection (`tensor_memory`), by the operator that made them,
+-- or the module around it. What was allocated before the capture, or was not seen, is a part of its own: the peak less
+-- all that was seen. Operators that only allocate for others (`aten::empty`) count as the operator around
+-- them, unlike in TensorBoard's plugin; `innermost` counts as there. Backward operators belong to the module of their
+-- forward ones.
+-- needs: tensor_event
+-- includes: tensors
+-- selects: part
+-- param: by = operator (operator, module, innermost) what to group by
+-- param: limit = 200 rows per device; what is left is one row
+-- column: device | text | | CPU, or GPU with its number
+-- column: part | text | | named; none: outside of all of them; before: allocated before the capture; rest: further names
+-- column: name | text | | operator or module
+-- column: tensors | count | | allocations that live at the peak; empty for those before the capture
+-- column: bytes | bytes | | what they hold
+-- column: share_pct | % | .1f | share of the peak
+-- column: largest_bytes = Largest | bytes | | the largest of them
+WITH live AS (
+    SELECT life.device, bytes,
+        CASE $by WHEN 'operator' THEN operator WHEN 'module' THEN module ELSE innermost END AS name
+    FROM tensor_life AS life JOIN selected_tensor_peak AS peak USING (device) LEFT JOIN tensor_place USING (event_id)
+    WHERE born <= nth AND (gone IS NULL OR gone > nth)
+), summed AS (
+    SELECT device, name, count(*) AS tensors, sum(bytes) AS bytes, max(bytes) AS largest_bytes,
+        row_number() OVER (PARTITION BY device ORDER BY sum(bytes) DESC, name) > $limit::BIGINT AS is_rest
+    FROM live GROUP BY device, name
+), part AS (
+    SELECT device, CASE WHEN is_rest THEN 'rest' WHEN name IS NULL THEN 'none' ELSE 'named' END AS part,
+        CASE WHEN NOT is_rest THEN name END AS name, sum(tensors)::BIGINT AS tensors, sum(bytes) AS bytes,
+        max(largest_bytes) AS largest_bytes
+    FROM summed GROUP BY ALL
+    UNION ALL
+    SELECT device, 'before', NULL, NULL, peak_bytes - coalesce(seen, 0), NULL
+    FROM selected_tensor_peak LEFT JOIN (SELECT device, sum(bytes) AS seen FROM live GROUP BY device) USING (device)
+    WHERE peak_bytes > coalesce(seen, 0)
+)
+SELECT part.device, part, name, tensors, TRY_CAST(part.bytes AS BIGINT) AS bytes,
+    100.0 * part.bytes / nullif(peak_bytes, 0) AS share_pct, largest_bytes
+FROM part JOIN selected_tensor_peak USING (device)
+JOIN (SELECT DISTINCT device, device_type, device_id FROM tensor_level) AS of USING (device)
+WHERE selected_tensor_device(device_type, device_id)
+ORDER BY device_type = 0, device_type, device_id, part.bytes DESC, part, name;

@@ -1,0 +1,27 @@
+-- title: Memory of tensors from step to step
+-- What tensors hold when each step begins, and at most within it. Steps are those of `iterations` without what looks
+-- like a warm-up, of the best loop. `tensor_growth` says whether it grows.
+-- needs: tensor_event
+-- needs: range
+-- includes: selection, tensors, tensor_step
+-- selects: part
+-- column: device | text | | CPU, or GPU with its number
+-- column: step | count | | number of the step
+-- column: name | text | | name of its range
+-- column: start_ns | ns | | start, from the start of the capture
+-- column: start_bytes = At its start | bytes | | held when it begins
+-- column: change_bytes = Change | bytes | | that less what was held when the step before began
+-- column: peak_bytes = Peak | bytes | | most held within it, its start included
+-- column: kept_bytes = Kept | bytes | | allocated within it and not released in the capture
+WITH step AS MATERIALIZED (FROM selected_tensor_step
+), kept AS (
+    SELECT life.device, number, TRY_CAST(sum(bytes) AS BIGINT) AS kept_bytes
+    FROM (FROM tensor_life WHERE gone IS NULL) AS life
+    ASOF JOIN step ON life.device = step.device AND life.start_ns >= step.start_ns
+    WHERE life.start_ns < step.end_ns GROUP BY ALL
+)
+SELECT device, number AS step, name, step.start_ns - capture_window.start_ns AS start_ns, start_bytes,
+    start_bytes - lag(start_bytes) OVER (PARTITION BY device ORDER BY number) AS change_bytes, peak_bytes,
+    coalesce(kept_bytes, 0) AS kept_bytes
+FROM step LEFT JOIN kept USING (device, number) CROSS JOIN capture_window
+ORDER BY device_type = 0, device_type, device_id, number;

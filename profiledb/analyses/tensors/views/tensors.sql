@@ -1,0 +1,99 @@
+-- Memory of tensors: what each device holds after each event, the life of each allocation, and which code made it.
+-- includes: selection
+
+-- A device as people call it, by the numbers of c10::DeviceType.
+CREATE OR REPLACE MACRO tensor_device(device_type, device_id) AS concat_ws(' ', CASE device_type
+    WHEN 0 THEN 'CPU' WHEN 1 THEN 'GPU' WHEN 6 THEN 'HIP' WHEN 12 THEN 'XPU' WHEN 13 THEN 'MPS' WHEN 15 THEN 'HPU'
+    WHEN 19 THEN 'MTIA' ELSE concat('Device type ', coalesce(device_type::VARCHAR, '?')) END, device_id);
+
+-- What a device holds after each event, in the order `nth`. Where the trace does not say it of every event (old ones),
+-- it is allocations less releases, with what was released but never seen allocated held from the start. `reserved_bytes`
+-- is empty where no allocator keeps memory back, as on a CPU.
+CREATE OR REPLACE VIEW tensor_level AS
+WITH counted AS (
+    SELECT *, tensor_device(device_type, device_id) AS device, row_number() OVER ordered AS nth,
+        sum(bytes) OVER ordered AS running
+    FROM tensor_event WHERE kind = 'memory' AND bytes <> 0
+    WINDOW ordered AS (
+        PARTITION BY device_type, device_id ORDER BY time_ns, event_id ROWS UNBOUNDED PRECEDING
+    )
+), told AS (
+    SELECT device, count(allocated_bytes) = count(*) AND max(allocated_bytes) > 0 AS is_stated,
+        least(0, min(running)) AS least, coalesce(max(reserved_bytes), 0) > 0 AS reserves
+    FROM counted GROUP BY device
+)
+SELECT event_id, time_ns, device, device_type, device_id, thread_range, address, bytes, nth, is_stated,
+    CASE WHEN is_stated THEN allocated_bytes ELSE TRY_CAST(running - least AS BIGINT) END AS allocated_bytes,
+    CASE WHEN reserves THEN reserved_bytes END AS reserved_bytes
+FROM counted JOIN told USING (device);
+
+-- The life of each allocation: from its event (`born`) to the one (`gone`) at its address that follows, both in the
+-- order of the device. Empty are the first where memory was allocated before the capture, and the second where it
+-- lives past its end. Of a release that follows another one at its address the allocation was not seen: it has no life.
+CREATE OR REPLACE VIEW tensor_life AS
+WITH paired AS (
+    SELECT *, lag(bytes) OVER one AS last_bytes,
+        lead({nth: nth, time_ns: time_ns, event_id: event_id, bytes: bytes}) OVER one AS next
+    FROM tensor_level WHERE address IS NOT NULL
+    WINDOW one AS (PARTITION BY device, address ORDER BY nth)
+)
+SELECT device, event_id, nth AS born, next.nth AS gone, time_ns AS start_ns, next.time_ns AS end_ns, bytes,
+    CASE WHEN next.bytes < 0 THEN next.event_id END AS freed_by
+FROM paired WHERE bytes > 0
+UNION ALL
+SELECT device, NULL, NULL, nth, NULL, time_ns, -bytes, event_id FROM paired WHERE bytes < 0 AND last_bytes IS NULL;
+
+-- Functions that only allocate, which other operators call for their results.
+CREATE OR REPLACE MACRO only_allocates(name) AS regexp_full_match(name,
+    'aten::(_?(new_)?empty(_like|_strided|_permuted|_quantized)?|_?resize_(output_?)?|_resize_output_?)');
+
+-- Of each path of ranges: the innermost operator; the innermost that does more than allocate for another operator;
+-- and its modules, outermost first.
+CREATE OR REPLACE VIEW tensor_path AS
+WITH RECURSIVE kind AS (
+    SELECT path_id, bool_or(domain = 'operator') AS is_operator, bool_or(domain = 'module') AS is_module
+    FROM range JOIN range_name USING (name_id) GROUP BY path_id
+), own AS (
+    SELECT path_id, parent_id, name, coalesce(is_operator, false) AS is_operator,
+        CASE WHEN is_module THEN regexp_replace(name, '^(module:)?nn\.Module: ', '') END AS module
+    FROM range_path LEFT JOIN kind USING (path_id)
+), down AS (
+    SELECT path_id, is_operator, CASE WHEN is_operator THEN name END AS innermost, innermost AS operator, module
+    FROM own WHERE parent_id IS NULL
+    UNION ALL
+    SELECT own.path_id, own.is_operator, CASE WHEN own.is_operator THEN own.name ELSE up.innermost END,
+        CASE WHEN own.is_operator AND NOT (up.is_operator AND only_allocates(own.name)) THEN own.name
+            ELSE up.operator END,
+        CASE WHEN own.module IS NULL THEN up.module ELSE concat_ws('/', up.module, own.module) END
+    FROM down AS up JOIN own ON own.parent_id = up.path_id
+)
+SELECT path_id, innermost, operator, module FROM down;
+
+-- Which code an event belongs to: operators and modules around it on its thread. What a backward operator does belongs
+-- to the module of its forward one.
+CREATE OR REPLACE VIEW tensor_place AS
+WITH backward AS (
+    SELECT pre, post, forward_range_id, max(post) OVER (
+            ORDER BY pre, post ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
+    FROM operator JOIN range USING (range_id) WHERE forward_range_id IS NOT NULL
+), outermost AS (
+    SELECT backward.pre, backward.post, module AS forward_module
+    FROM backward JOIN range ON range_id = forward_range_id JOIN tensor_path USING (path_id)
+    WHERE reached IS NULL OR backward.pre > reached
+), placed AS (
+    SELECT event_id, thread_range, innermost, operator, module
+    FROM tensor_event LEFT JOIN range ON pre = thread_range LEFT JOIN tensor_path USING (path_id)
+)
+SELECT event_id, innermost, operator,
+    coalesce(module, CASE WHEN thread_range <= post THEN forward_module END) AS module
+FROM placed ASOF LEFT JOIN outermost ON thread_range >= pre;
+
+-- The devices that a selection keeps: one of its GPU, and the CPU.
+CREATE OR REPLACE MACRO selected_tensor_device(device_type, device_id) AS
+    selected_device() IS NULL OR device_type = 0 OR device_id = selected_device();
+
+-- The moment of each device at which tensors held most, of those that a selection holds.
+CREATE OR REPLACE VIEW selected_tensor_peak AS
+SELECT device, arg_max(nth, (allocated_bytes, -nth)) AS nth, max(allocated_bytes) AS peak_bytes,
+    arg_max(level.time_ns, (allocated_bytes, -nth)) AS time_ns
+FROM tensor_level AS level SEMI JOIN (SELECT event_id FROM selected_tensor_event) USING (event_id) GROUP BY device;

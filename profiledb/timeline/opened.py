@@ -1,0 +1,94 @@
+"""What is in memory of a timeline: its lanes, names and zooms."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from profiledb.timeline.classes import Class
+
+
+@dataclass(frozen=True)
+class LaneInfo:
+    """What tiles need to know of a lane."""
+
+    id: int
+    kind: str
+    rows: int
+    events: int
+    group: int | None
+    direct: bool
+    leveled: bool
+    sum_z: int | None = None
+
+
+@dataclass
+class Lanes:
+    """The lanes of a report with its time, ns: its begin on the clock of the report, begin and end of what it holds."""
+
+    origin_ns: int
+    begin_ns: int
+    end_ns: int
+    lanes: Sequence[LaneInfo]
+    listed: Sequence[dict[str, Any]]
+    median_ns: float | None
+    """The median duration of the events of all lanes; that of each lane stands in ``listed``."""
+
+    @cached_property
+    def with_events(self) -> Sequence[LaneInfo]:
+        """The lanes that an area can be asked of: folders and lines have no events."""
+        return [lane for lane in self.lanes if lane.kind != "line" and lane.group is not None]
+
+    def covered(self, low: int, high: int) -> bool:
+        """Whether all events begin and end from ``low`` to ``high`` (excluded)."""
+        return low <= self.begin_ns and self.end_ns < high
+
+
+@dataclass
+class Opened(Lanes):
+    """The timeline of a report that is ready, as long as its files stay the same. May be shared by threads."""
+
+    report_id: str
+    version: str
+    left_out: int
+    classes: Sequence[Class]
+    zooms: Sequence[int]
+    point_zooms: Sequence[int]
+    codes: NDArray[np.int64]
+    code_classes: NDArray[np.uint16]
+    steps: Sequence[tuple[int, int, str, bool]] = ()
+
+    @cached_property
+    def groups(self) -> dict[int, list[LaneInfo]]:
+        """The lanes that are asked for together, by number."""
+        groups: dict[int, list[LaneInfo]] = {}
+        for lane in self.lanes:
+            if lane.group is not None:
+                groups.setdefault(lane.group, []).append(lane)
+        return groups
+
+    def colors(self, names: NDArray[np.uint32]) -> NDArray[np.uint16]:
+        """The place in ``classes`` of each name."""
+        if not len(self.codes):
+            return np.zeros(len(names), dtype=np.uint16)
+        at = np.minimum(np.searchsorted(self.codes, names), len(self.codes) - 1)
+        return np.where(self.codes[at] == names, self.code_classes[at], 0).astype(np.uint16)
+
+
+def read_lanes(cursor: duckdb.DuckDBPyConnection) -> tuple[list[LaneInfo], list[dict[str, Any]]]:
+    """The lanes in the file of a timeline, and the rows that they are of."""
+    rows = cursor.execute("FROM lane ORDER BY id")
+    columns = [column[0] for column in rows.description or []]
+    listed = [dict(zip(columns, row, strict=True)) for row in rows.fetchall()]
+    lanes = [
+        LaneInfo(
+            lane["id"], lane["kind"], lane["rows"], lane["events"], lane["grp"], lane["direct"], lane["leveled"],
+            lane["sum_z"],
+        )
+        for lane in listed
+    ]  # fmt: skip
+    return lanes, listed

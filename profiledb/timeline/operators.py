@@ -1,0 +1,21 @@
+"""The PyTorch operator that launched a kernel, where the report or a linked trace knows it, in words."""
+
+from profiledb import words
+from profiledb.errors import NotCapturedError, NotLinkedError
+from profiledb.query import analysis
+from profiledb.report.library import Library
+
+_LABELS = {
+    "operator": "Operator", "shapes": "Input shapes", "types": "Input types", "modules": "Module",
+    "stack": "Python stack",
+}  # fmt: skip
+
+
+def rows(library: Library, report_id: str, kernel_id: int) -> list[tuple[str, str]]:
+    """Label and text of what is known of the operator of one kernel; none where nothing is."""
+    try:
+        found = analysis.run(library, report_id, "kernel_operators", {"launch": kernel_id})
+    except (NotCapturedError, NotLinkedError):
+        return []
+    told = found.iloc[0].to_dict() if len(found) else {}
+    return [(label, words.visible(told[name])) for name, label in _LABELS.items() if isinstance(told.get(name), str)]

@@ -1,0 +1,60 @@
+"""Operators of PyTorch on the kernels of a report: its own, and those of a trace that a visitor links it to."""
+
+from pathlib import Path
+
+import pytest
+
+from profiledb.report.library import Library
+from profiledb.studies.traced import links
+from tests.app.conftest import Dashboard
+from tests.app.test_library_links import button
+from tests.app.test_library_page import select, table, texts
+from tests.conftest import copy_data
+from tests.support.torch_samples import INFERENCE, NSYS, TRAINING, make_torch_samples, needs_torch_samples
+
+__all__ = ["make_torch_samples"]  # fixture
+pytestmark = needs_torch_samples
+
+
+@pytest.fixture
+def shelf(torch_samples: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    """A copy of the samples as the library of the dashboard."""
+    folder = tmp_path / "data"
+    copy_data(torch_samples.folder, folder / "library")
+    monkeypatch.setenv("WARPDECK_DATA", str(folder))
+    return Library(folder / "library")
+
+
+def test_a_linked_report_shows_operators_of_its_kernels(dashboard: Dashboard, shelf: Library) -> None:
+    report = shelf.find(NSYS[TRAINING]).id
+    at = dashboard("kernels", report=report)
+    assert "operator" not in at.dataframe[0].value.columns
+    links.link(shelf, report, shelf.find(TRAINING).id)
+    at = dashboard("kernels", report=report)
+    assert not at.exception
+    named = at.dataframe[0].value["operator"]
+    assert named.notna().all()
+    assert "aten::masked_fill_" in set(named)
+    at = dashboard("kernel", report=report)
+    assert not at.exception
+    assert f"from {TRAINING}" in texts(at).replace("\\", "")
+    shown = at.dataframe[0].value
+    assert shown["operator"].str.startswith("aten::").all()
+    assert shown["modules"].str.contains("SelfAttention").any()
+
+
+@pytest.mark.sweep(parts=5, of="more of pages")
+def test_a_visitor_links_a_trace_and_is_told_why_another_does_not_fit(dashboard: Dashboard, shelf: Library) -> None:
+    nsys, fits, other = (shelf.find(name).id for name in (NSYS[TRAINING], TRAINING, INFERENCE))
+    at = dashboard()
+    at = button(select(at, table(at).index(NSYS[TRAINING])), "Link a Compute report").click().run()
+    at = at.button(key=f"link-{other}").click().run()
+    assert not at.exception
+    assert "0 of 828 kernels match" in at.error[0].value
+    assert shelf.linked(nsys, "trace") is None
+    at = at.button(key=f"link-{fits}").click().run()
+    assert not at.exception
+    assert shelf.linked(nsys, "trace") == fits
+    at = button(select(at, table(at).index(NSYS[TRAINING])), "Link a Compute report").click().run()
+    at.button(key=f"unlink-{fits}").click().run()
+    assert shelf.linked(nsys, "trace") is None

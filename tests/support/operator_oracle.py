@@ -1,0 +1,122 @@
+"""Operators of a trace by torch.profiler's own rules, in plain Python and whole ns: no SQL and nothing of ours.
+
+The rules are those of EventList in torch/autograd/profiler_util.py: what lies in an event on its thread is its child,
+an event takes its children's time off its own, one that is the only child of an event of the same name is one with it,
+and what ran on the GPU belongs to the operator that its "External id" names.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.support.traces import Event, ns, of_kind
+
+LEFT_OUT = (
+    "profiler::_record_function_enter", "profiler::_record_function_enter_new", "profiler::_record_function_exit",
+    "aten::is_leaf", "aten::output_nr", "aten::_version",
+)  # fmt: skip
+RANKS = {"annotation": 0, "python": 1, "operator": 2, "call": 3}
+"""Of events with the same edges, those of a smaller rank are around the others."""
+Figures = tuple[int, int, int, int, int]
+"""Calls, CPU total, CPU self, GPU total, GPU self."""
+
+
+@dataclass
+class Node:
+    """An event with what lies in it."""
+
+    name: str
+    kind: str
+    start: int
+    end: int
+    order: int
+    dims: str | None = None
+    external: int | None = None
+    own_device: int = 0
+    parent: "Node | None" = None
+    children: list["Node"] = field(default_factory=list)
+
+    @property
+    def host_self(self) -> int:
+        return self.end - self.start - sum(child.end - child.start for child in self.children)
+
+    @property
+    def device(self) -> int:
+        return self.own_device + sum(child.device for child in self.children)
+
+
+def nodes(trace: Event) -> list[Node]:
+    """All events that nest, with their parents and children, and what each launched."""
+    lanes: dict[Any, list[Node]] = defaultdict(list)
+    for kind in RANKS:
+        for event in of_kind(trace, kind):
+            args = event.get("args", {})
+            name = event["name"]
+            if kind == "operator" and name in LEFT_OUT:
+                continue
+            external = args.get("External id", args.get("external id", 0))
+            dims = args.get("Input Dims", args.get("Input dims"))
+            start = ns(event["ts"])
+            node = Node(name, kind, start, start + ns(event["dur"]), int(external or 0))
+            if kind in ("operator", "annotation"):
+                node.external = int(external) if external else None
+                node.dims = None if dims is None else json.dumps(dims, default=int)
+            lanes[event["pid"], event["tid"]].append(node)
+    for lane in lanes.values():
+        _nest(lane)
+    found = [node for lane in lanes.values() for node in lane]
+    _launch(trace, found)
+    return found
+
+
+def _nest(lane: list[Node]) -> None:
+    around: list[Node] = []
+    for node in sorted(lane, key=lambda node: (node.start, -node.end, RANKS[node.kind], node.order)):
+        while around and not (node.start < around[-1].end and node.end <= around[-1].end):
+            around.pop()
+        if around:
+            node.parent = around[-1]
+            around[-1].children.append(node)
+        around.append(node)
+
+
+def _launch(trace: Event, found: Iterable[Node]) -> None:
+    by_id = {node.external: node for node in found if node.external}
+    for event in of_kind(trace, "kernel", "memcpy", "memset"):
+        args = event["args"]
+        node = by_id.get(int(args.get("External id", args.get("external id", 0)) or 0))
+        if node is not None:
+            node.own_device += ns(event["dur"])
+
+
+def merge(found: list[Node]) -> list[Node]:
+    """The operators that are left once each that is alone in one of its own name is one with it."""
+    kept = []
+    for node in sorted(found, key=lambda node: (node.start, -node.end, RANKS[node.kind], node.order)):
+        parent = node.parent
+        same = parent is not None and (parent.name, parent.kind) == (node.name, node.kind)
+        if parent is not None and same and len(parent.children) == 1:
+            parent.children, parent.own_device = node.children, parent.own_device + node.own_device
+            for child in node.children:
+                child.parent = parent
+        elif node.kind == "operator":
+            kept.append(node)
+    return kept
+
+
+def averages(trace: Event) -> tuple[dict[str, Figures], dict[tuple[str, str | None], Figures]]:
+    """Figures of operators by name, and by name and sizes of the inputs."""
+    by_name: dict[str, list[int]] = defaultdict(lambda: [0] * 5)
+    by_shape: dict[tuple[str, str | None], list[int]] = defaultdict(lambda: [0] * 5)
+    for node in merge(nodes(trace)):
+        figures = (1, node.end - node.start, node.host_self, node.device, node.own_device)
+        for total in (by_name[node.name], by_shape[node.name, node.dims]):
+            for place, figure in enumerate(figures):
+                total[place] += figure
+    return _fixed(by_name), _fixed(by_shape)
+
+
+def _fixed(totals: Mapping[Any, list[int]]) -> dict[Any, Figures]:
+    return {key: (total[0], total[1], total[2], total[3], total[4]) for key, total in totals.items()}

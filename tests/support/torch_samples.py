@@ -1,0 +1,20 @@
+"""The samples of the PyTorch profiler, and the exports of nsys of the same programs, as a library."""
+
+import pytest
+
+from profiledb.report.library import Library
+from tests.conftest import SAMPLES, Once, ingest_files
+
+FOLDER = SAMPLES / "torch"
+TRACE = ".pt.trace.json.gz"
+TRAINING, INFERENCE = f"torch_training{TRACE}", f"torch_inference{TRACE}"
+RANKS = [f"torch_ddp_2_rank{rank}{TRACE}" for rank in (0, 1)]
+NSYS = {TRAINING: "torch_training_nsys.sqlite", INFERENCE: "torch_inference_nsys.sqlite"}
+"""The Systems report of the same program, by trace."""
+needs_torch_samples = pytest.mark.skipif(not list(FOLDER.glob("*")), reason="no samples of the PyTorch profiler here")
+
+
+@pytest.fixture(scope="session", name="torch_samples")
+def make_torch_samples(once: Once) -> Library:
+    """A library of them, with what lies beside each."""
+    return Library(once("torch_samples", lambda folder: ingest_files(folder, sorted(FOLDER.glob("*")))) / "library")

@@ -1,0 +1,176 @@
+"""The kinds of work that CPU and GPU are compared on: what each reads, computes and writes.
+
+A size n is the rows and columns of a matrix. Each kind is written once for NumPy and CuPy, which share an interface,
+and once for PyTorch; all read parts of the same two matrices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+HEAD = 64
+"""Numbers in a head of attention, at most."""
+TAPS = 5
+"""Rows and columns of the kernel of the convolution."""
+NONZEROS = 32
+"""Nonzeros in a row of the sparse matrix, at most."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of work on matrices of n rows and columns."""
+
+    name: str
+    inputs: Callable[[Array, Array], tuple[Array, ...]]
+    """What it reads, contiguous, of two (n, n) matrices of numbers from 0 to 1."""
+    result: Callable[[int], tuple[int, ...]]
+    """Shape of what it writes."""
+    arrays: Callable[..., None]
+    """(numpy or cupy, inputs, out): computes into ``out``."""
+    torch: Callable[..., Any]
+    """(torch, inputs, out): launches, and returns where the result will be."""
+    flops: Callable[[int], int | None]
+    """Floating-point operations, a multiply-add is two; None for work that counts none."""
+    is_complex: bool = False
+
+    def dtype(self, of: np.dtype[Any]) -> np.dtype[Any]:
+        """The type of what it writes, from that of what it reads."""
+        return np.result_type(of, np.complex64) if self.is_complex else of
+
+
+def _both(a: Array, b: Array) -> tuple[Array, ...]:
+    return a, b
+
+
+def _first(a: Array, _: Array) -> tuple[Array, ...]:
+    return (a,)
+
+
+def _square(n: int) -> tuple[int, ...]:
+    return n, n
+
+
+def _add(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+    xp.add(*inputs, out=out)
+
+
+def _multiply(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+    xp.matmul(*inputs, out=out)
+
+
+def _total(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+    xp.sum(inputs[0], out=out)
+
+
+def _gelu(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+    """The approximation by tanh, nine operations a number."""
+    (x,) = inputs
+    scale = math.sqrt(2 / math.pi)
+    xp.multiply(x, 0.5 * (1 + xp.tanh(scale * (x + 0.044715 * x * x * x))), out=out)
+
+
+def _convolve(_: Any, inputs: Sequence[Any], out: Any) -> None:
+    """Each tap adds the image, shifted; no library of signals is needed."""
+    image, taps = inputs
+    rows, columns = out.shape
+    out[...] = 0
+    for row in range(taps.shape[0]):
+        for column in range(taps.shape[1]):
+            out += image[row : row + rows, column : column + columns] * taps[row, column]
+
+
+def _sort(_: Any, inputs: Sequence[Any], out: Any) -> None:
+    out[...] = inputs[0]
+    out.sort()
+
+
+def _transform(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+    out[...] = xp.fft.rfft2(inputs[0])
+
+
+def _attend(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+    query, key, value = inputs
+    scores = query @ key.T / math.sqrt(query.shape[1])
+    weights = xp.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    xp.matmul(weights, value, out=out)
+
+
+def _sparse(xp: Any, inputs: Sequence[Any], out: Any) -> None:
+    values, columns, _, vector = inputs
+    xp.sum(values * vector[columns], axis=1, out=out)
+
+
+def _sparse_torch(torch: Any, inputs: Sequence[Any], out: Any) -> Any:
+    values, columns, rows, vector = inputs
+    matrix = torch.sparse_csr_tensor(
+        rows, columns.reshape(-1), values.reshape(-1), size=(len(vector), len(vector)), check_invariants=False
+    )
+    return torch.mv(matrix, vector, out=out)
+
+
+def _sparse_inputs(a: Array, b: Array) -> tuple[Array, ...]:
+    """Values and columns of the nonzeros of each row, where each row begins, and a vector."""
+    n = len(a)
+    many = min(NONZEROS, n)
+    columns = np.sort(np.argpartition(b[:, : 4 * many], many - 1, axis=1)[:, :many], axis=1) * max(1, n // (4 * many))
+    return np.ascontiguousarray(a[:, :many]), columns, np.arange(n + 1) * many, np.ascontiguousarray(b[0])
+
+
+def _heads(a: Array, b: Array) -> tuple[Array, ...]:
+    head = min(HEAD, len(a))
+    return tuple(np.ascontiguousarray(part[:, :head]) for part in (a, b, a[::-1]))
+
+
+def _image(a: Array, b: Array) -> tuple[Array, ...]:
+    taps = min(TAPS, len(a))
+    return a, np.ascontiguousarray(b[:taps, :taps])
+
+
+def _valid(n: int) -> tuple[int, ...]:
+    return _square(n - min(TAPS, n) + 1)
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("vector_add", _both, _square, _add, lambda t, x, out: t.add(*x, out=out), lambda n: n * n),
+        Kind("matmul", _both, _square, _multiply, lambda t, x, out: t.matmul(*x, out=out), lambda n: 2 * n**3),
+        Kind("reduction", _first, lambda _: (), _total, lambda _, x, __: x[0].sum(), lambda n: n * n),
+        Kind(
+            "elementwise", _first, _square, _gelu,
+            lambda t, x, _: t.nn.functional.gelu(x[0], approximate="tanh"), lambda n: 9 * n * n,
+        ),
+        Kind(
+            "convolution", _image, _valid, _convolve,
+            lambda t, x, _: t.nn.functional.conv2d(x[0][None, None], x[1][None, None])[0, 0],
+            lambda n: 2 * math.prod(_valid(n)) * min(TAPS, n) ** 2,
+        ),
+        Kind(
+            "sort", lambda a, _: (a.reshape(-1),), lambda n: (n * n,), _sort,
+            lambda t, x, _: t.sort(x[0]).values, lambda _: None,
+        ),
+        Kind(
+            "fft", _first, lambda n: (n, n // 2 + 1), _transform, lambda t, x, _: t.fft.rfft2(x[0]),
+            lambda n: int(2.5 * n * n * math.log2(n * n)), is_complex=True,
+        ),
+        Kind(
+            "attention", _heads, lambda n: (n, min(HEAD, n)), _attend,
+            lambda t, x, _: t.nn.functional.scaled_dot_product_attention(*(part[None, None] for part in x))[0, 0],
+            lambda n: 4 * n * n * min(HEAD, n),
+        ),
+        Kind(
+            "sparse", _sparse_inputs, lambda n: (n,), _sparse, _sparse_torch, lambda n: 2 * n * min(NONZEROS, n),
+        ),
+    )
+}  # fmt: skip
+"""Every kind by its name. The FFT counts 2.5 N log2 N of N real numbers, as FFTW's benchmark does."""
+BASIC = ("vector_add", "matmul", "reduction")
+"""Kinds that every library has here."""
