@@ -46,13 +46,13 @@ def fill(library: Library, count: int) -> None:
         times = {f"kernel_{at}_of_a_long_name": float(1e5 * random.normal(1, 0.02)) for at in range(KERNELS)}
         facts = serial.facts(number, meta={"workload": f"program {number % SERIES}", "versions.torch": "2.11.0"})
         serial.put(library, facts, [*serial.rows(5e6, times), Row("memory_bytes", 1e9)])
+    ids = [
+        (f"{1 + (n - 1) % MADE:016x}", f"{n:016x}", n > count // 2 and n % SERIES % 5 == 0)
+        for n in range(MADE + 1, count + 1)
+    ]
     for path, copy in ((library.folder / CATALOG, _copy_manifests), (library.folder / FILE, _copy_summaries)):
         with closing(sqlite3.connect(path)) as db, db:
             db.execute("CREATE TEMP TABLE copy (old TEXT, new TEXT, late BOOLEAN)")
-            ids = [
-                (f"{1 + (n - 1) % MADE:016x}", f"{n:016x}", n > count // 2 and n % SERIES % 5 == 0)
-                for n in range(MADE + 1, count + 1)
-            ]
             db.executemany("INSERT INTO copy VALUES (?, ?, ?)", ids)
             copy(db)
     with closing(sqlite3.connect(library.folder / FILE)) as db, db:

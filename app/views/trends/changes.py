@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import bound, tables
+from app.ui import bound, tables, theme
 from app.ui import format as fmt
 from app.ui.heads import Col
 from app.views.trends import sides, words
@@ -138,6 +138,8 @@ def _kernels(told: Explained, whole: Part) -> None:
 
 def _table(whole: Part, parts: Sequence[Part], key: str, title: str) -> None:
     rows = frame(whole, parts, title)
+    if key == "class":
+        rows["title"] = rows["title"].replace(theme.class_titles())
     tables.table(rows, _COLUMNS, key=f"trends-{key}", download=f"change_{key}.csv", hidden=("demangled",))
 
 

@@ -11,14 +11,14 @@ from app.ui import format as fmt
 from app.ui.charts import ACCENT, FONT_PX, GRAY, MARK, Theme
 from app.ui.kept import kept
 from app.views.trends import sides
-from app.views.trends.words import signed_share, value, when
+from app.views.trends.words import labels, signed_share, value, when
 from profiledb.studies.trends.found import Shift, Trend
 
 BETTER = {"light": "#1B7A4B", "dark": "#5BE7A9"}
 COLORS = {"regression": MARK, "improvement": BETTER, "surroundings": GRAY}
 _UNITS = {"ns": fmt.DURATION_UNITS, "bytes": fmt.BYTE_UNITS}
 _USED = "trends-chart-used"
-_LABELS = 8
+_LABELS = 5
 """Reports whose commits or dates stand below the axis."""
 
 
@@ -56,10 +56,10 @@ class Level:
 def show(trend: Trend, axis: str) -> None:
     """Draws the chart; a click on a point compares it with the report before, one on a change its two sides."""
     places: list[str | int] = [p.at.isoformat() if axis == "date" else at for at, p in enumerate(trend.points)]
-    labels = tuple(when(point) for point in trend.points)
     used = st.session_state.get(_USED, 0)  # a chart that was clicked is replaced: Back would click it again
     figure = drawn(
-        _dots(trend, places), _marks(trend, places), _levels(trend, places), labels if axis == "order" else (),
+        _dots(trend, places), _marks(trend, places), _levels(trend, places),
+        labels(trend.points) if axis == "order" else (),
         (trend.measure.title, trend.measure.unit), theme.theme(),
     )  # fmt: skip
     clicked = draw.clicked(figure, f"trends-chart-{used}")
@@ -115,10 +115,10 @@ def _levels(trend: Trend, places: Sequence[str | int]) -> tuple[Level, ...]:
 
 @kept
 def drawn(
-    dots: Sequence[Dot], marks: Sequence[Mark], levels: Sequence[Level], labels: Sequence[str],
+    dots: Sequence[Dot], marks: Sequence[Mark], levels: Sequence[Level], below: Sequence[str],
     measure: tuple[str, str], shade: Theme,
 ) -> go.Figure:  # fmt: skip
-    """The figure. ``measure`` is its title and its unit; ``labels`` stand below the reports where they are counted."""
+    """The figure. ``measure`` is its title and its unit; ``below`` stands below the reports where they are counted."""
     title, unit = measure
     top = max(max(dot.y, dot.high or 0.0) for dot in dots)
     name, size = fmt.unit_for(top, _UNITS[unit]) if unit in _UNITS else ({"count": ""}.get(unit, unit), 1.0)
@@ -147,10 +147,9 @@ def drawn(
     _add_marks(figure, dots, marks, size, shade)
     charts.frame(figure, shade, height=360, left=56, top=30, bottom=64)
     figure.update_yaxes(title_text=f"{title} ({name})" if name else title)
-    if labels:
-        step = max(1, -(-len(labels) // _LABELS))
-        shown = range(0, len(labels), step)
-        figure.update_xaxes(tickvals=list(shown), ticktext=[fmt.plotly_text(labels[at]) for at in shown])
+    if below:
+        shown = range(0, len(below), max(1, -(-len(below) // _LABELS)))
+        figure.update_xaxes(tickvals=list(shown), ticktext=[fmt.plotly_text(below[at]) for at in shown])
     return figure
 
 

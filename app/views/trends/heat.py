@@ -10,7 +10,7 @@ from app.ui import format as fmt
 from app.ui import page as ui
 from app.ui.charts import ACCENT, GROUND, Theme
 from app.ui.kept import kept
-from app.views.trends.words import when
+from app.views.trends.words import labels
 from profiledb.studies.trends.series import Series
 from profiledb.studies.trends.store import Row
 
@@ -19,6 +19,7 @@ TOP = 20
 REPORTS = 200
 """Reports that are drawn, the last ones."""
 _ROW_PX = 22
+_LABELS = 5
 
 
 def show(series: Series) -> None:
@@ -40,8 +41,8 @@ def _map(name: str) -> None:
             st.caption("No report of this series has kernels.")
             return
         names, times = grid([rows[point.id] for point in points])
-        labels = tuple(when(point) for point in points)
-        draw.chart(drawn(tuple(names), tuple(map(tuple, times)), labels, theme.theme()), "trends-heat")
+        below = labels(points)
+        draw.chart(drawn(tuple(names), tuple(map(tuple, times)), below, theme.theme()), "trends-heat")
         st.caption("Time per step, the darker the longer beside other reports of the same row. Empty: not among the 40"
                    " kernels kept of that report.")  # fmt: skip
 
@@ -61,7 +62,7 @@ def grid(every: list[list[Row]]) -> tuple[list[str], list[list[float | None]]]:
 
 @kept
 def drawn(
-    names: tuple[str, ...], times: tuple[tuple[float | None, ...], ...], labels: tuple[str, ...], shade: Theme
+    names: tuple[str, ...], times: tuple[tuple[float | None, ...], ...], below: tuple[str, ...], shade: Theme
 ) -> go.Figure:
     """The figure: a row a kernel, the longest on top, each colored beside its own longest time."""
     values = np.array(times, dtype=np.float64)
@@ -69,7 +70,7 @@ def drawn(
     shares = values / np.where(tops > 0, tops, 1)
     text = [
         [f"{fmt.plotly_text(fmt.shortened(name, 60))}<br><b>{fmt.duration(ns)}</b><br>{fmt.plotly_text(label)}"
-         for ns, label in zip(row, labels, strict=True)]
+         for ns, label in zip(row, below, strict=True)]
         for name, row in zip(names, times, strict=True)
     ]  # fmt: skip
     figure = go.Figure(
@@ -80,8 +81,8 @@ def drawn(
         )
     )  # fmt: skip
     charts.frame(figure, shade, height=70 + _ROW_PX * len(names), left=250, bottom=44)
-    shown = range(0, len(labels), max(1, -(-len(labels) // 8)))
-    figure.update_xaxes(tickvals=list(shown), ticktext=[fmt.plotly_text(labels[at]) for at in shown])
+    shown = range(0, len(below), max(1, -(-len(below) // _LABELS)))
+    figure.update_xaxes(tickvals=list(shown), ticktext=[fmt.plotly_text(below[at]) for at in shown])
     figure.update_yaxes(
         tickvals=list(range(len(names))), autorange="reversed", showgrid=False,
         ticktext=[fmt.plotly_text(fmt.shortened(name, 34)) for name in names],

@@ -1,6 +1,6 @@
 """How changes of a series are told."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from app.ui import format as fmt
@@ -30,6 +30,15 @@ def signed_share(share: float | None) -> str:
 def when(point: Point) -> str:
     """A report by its commit, else by its date."""
     return point.commit[:10] if point.commit else f"{point.at:%Y-%m-%d %H:%M}"
+
+
+def labels(points: Sequence[Point]) -> tuple[str, ...]:
+    """What stands below reports in a chart: commits where they tell most of them apart, else dates, else times."""
+    commits = [point.commit[:7] if point.commit else "" for point in points]
+    if 2 * len({*commits} - {""}) > len(points):
+        return tuple(commits)
+    apart = 2 * len({point.at.date() for point in points}) > len(points)
+    return tuple(f"{point.at:%Y-%m-%d}" if apart else f"{point.at:%m-%d %H:%M}" for point in points)
 
 
 def sentence(shift: Shift, measure: Measure) -> str:
