@@ -18,7 +18,7 @@ _OVER_TIME = (
 
 GPU, PROGRAM, COMPARE, SPECIAL, DATA = "GPU", "Program", "Compare", "Special", "Data"
 """Groups of the menu; what has none stands above them."""
-GROUPS = ("", GPU, PROGRAM, COMPARE, SPECIAL)
+GROUPS = ("", GPU, PROGRAM, COMPARE, SPECIAL, DATA)
 """In the order of the menu."""
 
 

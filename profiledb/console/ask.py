@@ -25,6 +25,8 @@ START_S = 20.0
 """Seconds that a process may take beside its question, to start and to write: its own alarm (child.py) comes first."""
 _FRAME = 1 << 20
 """Bytes of an answer beside its rows."""
+SUMMARIES = "summaries.sqlite"
+"""What is kept of all reports, for Trends."""
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "profiledb.console.child")
 _KEPT = ("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
@@ -71,6 +73,7 @@ def _question(library: Library, report_id: str, sql: str, bounds: Bounds) -> byt
     asked = bounds.plain() | {
         "database": str(library.path(report_id).resolve()),
         "sidecars": {kind: str(path.resolve()) for kind, path in beside.items() if path.exists()},
+        "summaries": str((library.folder / SUMMARIES).resolve()),
         "sql": sql,
     }
     return json.dumps(asked).encode()

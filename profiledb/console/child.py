@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from profiledb import confinement
-from profiledb.console import rules
+from profiledb.console import everywhere, rules
 from profiledb.errors import AnalysisError
 from profiledb.query import views
 from profiledb.report import sidecar
@@ -48,9 +48,12 @@ def main() -> None:
     """
     asked = json.load(sys.stdin)
     macros = views.sql(views.files())
+    others = everywhere.tables(Path(asked["summaries"])) if everywhere.PREFIX in asked["sql"].lower() else {}
     _limit(asked)
     files = [Path(asked["database"]), *(Path(path) for path in asked["sidecars"].values())]
     db = _connected(asked)
+    for name, table in others.items():
+        db.from_arrow(table).create(name)
     rights = confinement.READ | confinement.writes()
     confinement.confine(rights, confinement.network(), files)
     try:

@@ -21,6 +21,15 @@ class View:
     comment: str
 
 
+LIBRARY = (
+    View("library_summary", "Every report of the library: name, GPU, command, time of capture, driver, profiler."),
+    View(
+        "library_measure", "Figures of every report, by report_id and measure (wall_ns, kernel_ns ...; docs/trends.md)."
+    ),
+)
+"""Tables about all reports, as far as Trends has summarized them."""
+
+
 @dataclass(frozen=True)
 class Example:
     """A question to begin with: what it asks, its SQL, and the tables that it needs."""

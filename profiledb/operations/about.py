@@ -14,7 +14,7 @@ from profiledb.report.library import Library
 PAGES = {
     "kernels": "kernels", "ranges": "nvtx", "steps": "nvtx", "memory": "memory", "report": "", "ncu": "ncu",
     "nsys_stats": "", "attention": "attention", "energy": "energy", "host": "host", "nccl": "scaling",
-    "tasks": "cpu_gpu",
+    "tasks": "cpu_gpu", "operators": "operators", "tensors": "memory",
 }  # fmt: skip
 """The page that shows the answers of a topic; empty for the first one of a report."""
 _ADDRESSED = ("range", "warmup", "mode", "device", "stream")
@@ -39,10 +39,10 @@ def columns(listed: Sequence[Column]) -> list[dict[str, str]]:
     return [{"name": one.name, "title": one.title, "unit": one.unit, "meaning": one.help} for one in listed]
 
 
-def page(one: Manifest, topic: str = "", params: Mapping[str, Any] | None = None, **more: str) -> str:
-    """The address of the page that shows a topic of a report and a selection, below that of the dashboard."""
+def page(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, **more: str) -> str:
+    """The address of a page with a report and a selection, below that of the dashboard; without a page the first."""
     first = "overview" if TIMELINE in one.subjects else "ncu"
-    url = PAGES.get(topic, topic) or first
+    url = url or first
     if LAUNCHES not in one.subjects and url == "ncu":
         url = first
     query = {"report": one.id} | more
@@ -84,5 +84,5 @@ def of_analysis(library: Library, one: Manifest, asked: Analysis, params: Mappin
         "parameters": dict(params),
         "columns": columns(asked.columns),
         "coverage": coverage(library, one, params),
-        "page": page(one, asked.topic, params),
+        "page": page(one, PAGES.get(asked.topic, ""), params),
     }

@@ -6,16 +6,18 @@ from pathlib import Path
 
 from app import session, turns
 from profiledb.console import bounds
-from profiledb.console.ask import Answer
+from profiledb.console.ask import SUMMARIES, Answer
 from profiledb.console.ask import ask as ask_process
 from profiledb.errors import AnalysisError
+from profiledb.query import request
 from profiledb.report.catalog import Manifest
 
 
 def ask(manifest: Manifest, sql: str) -> Answer:
     """The answer as far as a page shows it; raises as ``profiledb.console.ask``."""
     shelf = session.library()
-    stamps = (session.stamp(manifest.id), *(path.exists() for path in shelf.sidecars(manifest.id)))
+    files = (shelf.path(manifest.id), *shelf.sidecars(manifest.id), shelf.folder / SUMMARIES)
+    stamps = tuple(map(request.stamp, files))
     with turns.of_pages.aside():
         found = _asked(shelf.folder, manifest.id, sql, stamps)
     if isinstance(found, AnalysisError):

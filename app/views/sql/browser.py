@@ -29,8 +29,7 @@ def show(manifest: Manifest) -> None:
         pd.DataFrame([vars(column) for column in table.columns]), _COLUMNS, key="sql-columns",
         download=f"{table.name}.columns.csv",
     )  # fmt: skip
-    with st.expander(f"Views ({len(listing.known_views())})"):
+    views = [*listing.LIBRARY, *listing.known_views()]
+    with st.expander(f"Views ({len(views)})"):
         st.markdown("Each answers like a table. `DESCRIBE selected_named_kernel` tells the columns of one.")
-        tables.table(
-            pd.DataFrame([vars(view) for view in listing.known_views()]), _VIEWS, key="sql-views", download="views.csv"
-        )
+        tables.table(pd.DataFrame([vars(view) for view in views]), _VIEWS, key="sql-views", download="views.csv")

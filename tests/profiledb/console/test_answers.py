@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -12,8 +14,10 @@ from profiledb.console import listing, written
 from profiledb.console.ask import Answer, ask
 from profiledb.errors import AnalysisError, DamagedError
 from profiledb.query import analysis
+from profiledb.report import schema
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
+from profiledb.studies.trends.store import FILE
 from tests.conftest import ROOT
 from tests.support import asked
 
@@ -72,6 +76,18 @@ def test_a_question_sees_views_macros_and_what_lies_beside_the_report(place: tup
     assert shown[:2] == ["kernel_id", "start_ns"]
 
 
+def test_a_question_sees_the_summaries_of_all_reports(place: tuple[Library, Manifest]) -> None:
+    library, report = place
+    asking = "SELECT name, value FROM library_summary JOIN library_measure USING (report_id, name) ORDER BY ALL"
+    assert ask(library, report.id, asking, asked.limits()).rows.num_rows == 0, "nothing was summarized yet"
+    with closing(sqlite3.connect(library.folder / FILE)) as db, db:
+        db.executescript(schema.read_sql("summaries.sql", "profiledb.studies.trends"))
+        texts = "x", 1, "", "one", "nsys", "", 1, "", "", "", "", "", "", "", "{}"
+        db.execute(f"INSERT INTO summary VALUES ({', '.join('?' * len(texts))})", texts)
+        db.execute("INSERT INTO measure VALUES ('x', 'wall_ns', 'one', 1.5, NULL, NULL, NULL)")
+    assert ask(library, report.id, asking, asked.limits()).rows.to_pylist() == [{"name": "one", "value": 1.5}]
+
+
 def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(place: tuple[Library, Manifest]) -> None:
     late = "SELECT 1 // 0, ('x' || range)::INT FROM range(100000) WHERE range > 90000"
     for asking, said in (("SELECT nothing FROM kernel", 'column "nothing" not found'), (late, "Could not convert")):
@@ -82,7 +98,7 @@ def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(place: t
 def test_whole_numbers_stay_whole_beside_missing_ones(place: tuple[Library, Manifest]) -> None:
     asking = "SELECT unnest([1, NULL, 9007199254740993]) AS n"
     rows = ask(place[0], place[1].id, asking, asked.limits()).rows
-    assert written.text(rows, "csv") == b"n\n1\n\n9007199254740993\n"
+    assert written.text(rows, "csv") == b'n\n1\n""\n9007199254740993\n'
     assert analysis.frame_of(rows)["n"].tolist()[2] == 9007199254740993
 
 
