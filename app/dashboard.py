@@ -73,8 +73,10 @@ def _page(current: Manifest | None, offered: Manifest | None) -> None:
     navigate.arrived(chosen.url_path)
     ui.say_escaped()
     view = next((view for view, page in scripts.items() if page is chosen), None)
-    if view is None:
+    if view is None or view.across:
         _around(library, scripts, offered, current, None)
+        if view:
+            st.set_page_config(page_title=f"{view.title} · Warpdeck")
         chosen.run()
     elif _offer(view, library, scripts):
         chosen.run()

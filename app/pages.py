@@ -16,8 +16,10 @@ _OVER_TIME = (
     "sched_event", "cpu_sample",
 )  # fmt: skip
 
-GPU, PROGRAM, COMPARE, SPECIAL = "GPU", "Program", "Compare", "Special"
+GPU, PROGRAM, COMPARE, SPECIAL, DATA = "GPU", "Program", "Compare", "Special", "Data"
 """Groups of the menu; what has none stands above them."""
+GROUPS = ("", GPU, PROGRAM, COMPARE, SPECIAL, DATA)
+"""In the order of the menu."""
 
 
 class Shelf(Protocol):
@@ -39,6 +41,7 @@ class View:
     ``tables``: what it shows comes from these; where none of them has a row the page holds nothing, and the menu
     grays it with ``lack``, the end of a sentence. A page of the group SPECIAL is in the menu only where its data is: a
     file ``beside`` the report, or a row of the analysis ``answer``. ``was``: addresses that it had before.
+    ``across``: it shows all reports of the library, and needs none at hand.
     """
 
     url: str
@@ -54,6 +57,7 @@ class View:
     beside: Kind | None = None
     answer: str = ""
     was: tuple[str, ...] = ()
+    across: bool = False
 
     def fits(self, manifest: Manifest) -> bool:
         """Whether the report has what the page shows."""
@@ -126,6 +130,7 @@ VIEWS = (
         "scaling", "Scaling", COMPARE, TIMELINE, ":material/hub:", "scaling/page.py",
         selects=False, tables=_KERNELS, lack="no GPU kernels",
     ),
+    View("trends", "Trends", COMPARE, None, ":material/trending_up:", "trends/page.py", selects=False, across=True),
     View(
         "attention", "Attention", SPECIAL, TIMELINE, ":material/grid_view:", "attention/page.py",
         tables=(*_KERNELS, "range"), answer="attention_parts",
@@ -142,6 +147,7 @@ VIEWS = (
     View("kernel", "Kernel", GPU, TIMELINE, ":material/memory:", "kernels/kernel.py", listed=False),
     View("ncu", "Kernel profiles", GPU, LAUNCHES, ":material/speed:", "profiles/page.py"),
     View("roofline", "Roofline", GPU, LAUNCHES, ":material/show_chart:", "roofline/page.py"),
+    View("sql", "SQL", DATA, None, ":material/database:", "sql/page.py", selects=False),
 )  # fmt: skip
 """Every page of a report; the first that fits is the one that opens."""
 

@@ -18,8 +18,11 @@ from profiledb.query import captures, header, request, views
 from profiledb.query.captures import Capture
 from profiledb.query.shared import Answers
 from profiledb.report import sidecar
-from profiledb.report.catalog import Job, Manifest, Partner, Subject
+from profiledb.report.catalog import Job, Manifest, Subject
 from profiledb.report.library import Library, find
+from profiledb.report.pair import Partner
+from profiledb.studies.trends.board import Board
+from profiledb.studies.trends.store import Summaries
 
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
@@ -100,6 +103,22 @@ def links(to: Partner = "ncu") -> dict[str, str]:
 @lru_cache(maxsize=8)
 def _links(folder: Path, version: tuple[int, int], to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
     return _library(folder).catalog.links(to)
+
+
+def board() -> Board:
+    """The series of the library; read again only when a report, a summary, a rule or what people said has changed."""
+    shelf = library()
+    rules = settings().series
+    versions = (shelf.catalog.version(), Summaries(shelf.folder).version(), request.stamp(rules) if rules else 0)
+    with turns.of_pages.aside():
+        return _board(shelf.folder, versions)
+
+
+@lru_cache(maxsize=2)
+def _board(folder: Path, versions: tuple[Any, ...]) -> Board:  # noqa: ARG001 (part of the key)
+    found = Board(_library(folder))
+    _ = found.listed
+    return found
 
 
 def systems_of(report_id: str, to: Partner = "ncu") -> list[Manifest]:

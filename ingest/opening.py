@@ -1,5 +1,7 @@
 """Has the first look at a new report prepared (profiledb.studies.opening) while the worker has nothing else to do.
 
+So are the summaries of all reports, where any are missing: at the start, and when their file is gone.
+
 A process of its own does it, with what the machine has left over. A conversion that begins ends it, as it ends all that
 runs beside it (conversion.processes); it then starts anew when that is done.
 """
@@ -8,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from profiledb import config
 from profiledb.report.catalog import Job
+from profiledb.studies.trends import store
 
 ROOT = Path(__file__).resolve().parents[1]
 TRIES = 5
@@ -24,10 +26,13 @@ class Opening:
         self._waiting: dict[str, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
+        self._summaries = library / store.FILE
+        self._tries = 0
+        self._looked = False
 
     def add(self, job: Job) -> None:
-        """Takes up the report that a file became, or that a file was laid beside, where answers are kept at all."""
-        if job.state == "ready" and job.report_id and config.load().answers_mb:
+        """Takes up the report that a file became, or that a file was laid beside."""
+        if job.state == "ready" and job.report_id:
             self._waiting[job.report_id] = 0
 
     def look(self) -> None:
@@ -37,15 +42,24 @@ class Opening:
             if status is None:
                 return
             self._close()
+            if status == 0:
+                self._looked, self._tries = True, 0
             self._waiting = {
                 one: tries for one, tries in self._waiting.items() if not tries or (status and tries < TRIES)
             }
-        if not self._waiting or self._stopped:
+        if self._stopped or not (self._waiting or self._is_due()):
             return
+        self._tries += 1
         self._waiting = {one: tries + 1 for one, tries in self._waiting.items()}
         argv = [sys.executable, "-m", "profiledb.studies.opening", str(self._library), *self._waiting]
         quiet = subprocess.DEVNULL
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd=ROOT)
+
+    def _is_due(self) -> bool:
+        """Whether summaries may be missing: at the start, and where their file is gone."""
+        if self._tries >= TRIES or (self._looked and self._summaries.exists()):
+            return False
+        return any((self._library / "reports").glob("*.duckdb"))
 
     def stop(self) -> None:
         """Ends it, with what it has in hand; none starts any more."""

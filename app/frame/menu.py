@@ -15,13 +15,17 @@ Scripts = Mapping[pages.View, StreamlitPage]
 
 
 def show(library: StreamlitPage, scripts: Scripts, report: Manifest | None) -> None:
-    """Draws it for a report; without one it has the Library alone."""
+    """Draws it for a report; without one it has the Library and what shows all reports."""
     with st.sidebar.container(key="menu", gap="xxsmall"):
         st.page_link(library, icon=":material/folder_open:")
         if report is None:
+            for view, script in scripts.items():
+                if view.across:
+                    st.page_link(script, icon=view.icon)
             return
         query = settled.link(report.id)
         fitting = [view for view in scripts if view.listed and view.fits(report)]
+        fitting.sort(key=lambda view: pages.GROUPS.index(view.group))
         for group, views in groupby(fitting, lambda view: view.group):
             _group(group, list(views), scripts, report, query)
 

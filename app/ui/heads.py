@@ -13,7 +13,7 @@ from profiledb.query import header
 from profiledb.query.header import Column
 
 Kind = Literal[
-    "duration", "moment", "count", "bytes", "rate", "work", "flops", "percent", "number", "text", "class", "bar"
+    "duration", "moment", "count", "bytes", "rate", "work", "flops", "percent", "number", "text", "class", "bar", "line"
 ]
 Width = int | Literal["small", "medium", "large"] | None
 
@@ -38,7 +38,8 @@ class Col:
         unit: shown behind the heading; cells of a ``duration`` (given in ns), of bytes and FLOP carry their own.
         help: what it means, on hovering over the heading.
         kind: how it is shown. A ``moment`` is a time on the report's clock, in one unit for all cells. ``percent`` and
-            ``bar`` hold percent, 0 to 100; ``class`` the name of a kernel class.
+            ``bar`` hold percent, 0 to 100; ``class`` the name of a kernel class; ``line`` a list of numbers, which is
+            drawn.
         signed: whether what is above 0 carries a plus, as changes do.
         width: pixels, or small, medium, large.
         click: whether a click on a cell of it selects its row; where no column says so, any cell does.

@@ -88,7 +88,7 @@ def table(
         selection_mode=BY_NAME if leading else SELECTION,
         placeholder="–",
     )
-    raw = [c.name for c in present] + [name for name in hidden if name in frame.columns]
+    raw = [c.name for c in present if c.kind != "line"] + [name for name in hidden if name in frame.columns]
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(f"{len(frame):,} row" + ("" if len(frame) == 1 else "s"), width="content")
         counts = _names(whole, present, config, key, opens=select)
@@ -250,4 +250,6 @@ def _config(column: Col, values: "pd.Series[Any]") -> Any:
         )
     if column.kind == "bar":
         return st.column_config.ProgressColumn(**common, format="%.1f", min_value=0, max_value=100)
+    if column.kind == "line":
+        return st.column_config.LineChartColumn(**common)
     return st.column_config.NumberColumn(**common, format=_FORMATS.get(column.kind))

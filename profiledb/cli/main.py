@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from profiledb import config, terminal
 from profiledb.cli import (
     analyses,
+    check,
     compare,
     crossover,
     export_speedscope,
@@ -14,9 +15,12 @@ from profiledb.cli import (
     export_trace,
     features,
     findings,
+    html,
     link,
     run,
     scaling,
+    series,
+    sql,
     summary,
 )
 from profiledb.cli import list as listing
@@ -26,14 +30,14 @@ if TYPE_CHECKING:
     from profiledb.report.library import Library
 
 COMMANDS = (
-    listing, run, summary, findings, export_stats, export_speedscope, export_trace, link, compare, crossover, features,
-    scaling, analyses,
+    listing, run, sql, summary, html, findings, export_stats, export_speedscope, export_trace, link, compare,
+    crossover, features, scaling, series, check, analyses,
 )  # fmt: skip
 """In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command and returns its exit status, see ``terminal.guarded``; 2 after any error of ``compare``."""
+    """Runs a command and returns its exit status, see ``terminal.guarded``; a gate's after any error is 2."""
     parser = terminal.Parser(
         prog="python -m profiledb",
         description="Ask the reports of the library.",

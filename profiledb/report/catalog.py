@@ -12,7 +12,9 @@ from typing import Any, Literal
 
 from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair, schema
+from profiledb.report.decided import Decided
 from profiledb.report.marks import Marks
+from profiledb.report.pair import LINKS, Partner
 from profiledb.report.schema import read_sql
 from profiledb.report.sidecar import Columns
 
@@ -34,9 +36,6 @@ TIMELINE: Subject = "timeline"
 """What happened when: kernels, copies, calls, ranges."""
 LAUNCHES: Subject = "launches"
 """What hardware counters say of single launches."""
-Partner = Literal["ncu", "trace"]
-LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("trace_link", "trace_id")}
-"""What a Systems report is linked to: a Compute report, a trace of its operators. Table and column of each."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +126,7 @@ class Catalog:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.marks = Marks(self._connect)
+        self.decided = Decided(self._connect)
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(CatalogError):  # whoever asks it something hears of that
             self._prepare()
@@ -203,7 +203,7 @@ class Catalog:
         """Forgets a report, its labels, marks and links; the files that it came from are remembered as deleted."""
         with self._connect() as db:
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
-            for table in ("label", "mark"):
+            for table in ("label", "mark", "series_choice", "change_note"):
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
             for table, column in LINKS.values():
                 db.execute(f"DELETE FROM {table} WHERE ? IN (nsys_id, {column})", [report_id])
@@ -213,10 +213,10 @@ class Catalog:
         """Gives the labels, the marks and the links of one report to another one that takes its place."""
         with self._connect() as db:
             db.execute("INSERT OR IGNORE INTO label SELECT ?, label FROM label WHERE report_id = ?", [after, before])
-            db.execute("UPDATE OR IGNORE mark SET report_id = ? WHERE report_id = ?", [after, before])
+            for table in ("mark", "series_choice", "change_note"):
+                db.execute(f"UPDATE OR IGNORE {table} SET report_id = ? WHERE report_id = ?", [after, before])
             db.execute("UPDATE OR IGNORE link SET nsys_id = ? WHERE nsys_id = ?", [after, before])
             db.execute("UPDATE link SET ncu_id = ? WHERE ncu_id = ?", [after, before])
-            db.execute("DELETE FROM trace_link WHERE ? IN (nsys_id, trace_id)", [before])  # it has other kernels
 
     def unlist_report(self, report_id: str) -> None:
         """Takes a report off the list until its files are converted again; its labels and links stay."""

@@ -1,5 +1,6 @@
 -- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the marks,
--- the links, the names of columns and the memory of deleted files can be rebuilt from the manifests beside the reports.
+-- the links, the names of columns, what people say of series and the memory of deleted files can be rebuilt from the
+-- manifests beside the reports.
 CREATE TABLE IF NOT EXISTS report (
     id TEXT PRIMARY KEY,            -- first 16 hex digits of the source's SHA-256
     name TEXT NOT NULL,             -- file name as it was dropped
@@ -47,4 +48,16 @@ CREATE TABLE IF NOT EXISTS trace_link (
 CREATE TABLE IF NOT EXISTS sidecar_columns (
     path TEXT PRIMARY KEY,          -- the table that was dropped beside a report
     columns TEXT NOT NULL           -- what its columns mean (sidecar.Columns), JSON
+) STRICT;
+CREATE TABLE IF NOT EXISTS series_choice (
+    report_id TEXT PRIMARY KEY,
+    series TEXT NOT NULL            -- the series that somebody moved it to; empty: it is left out of all
+) STRICT;
+CREATE TABLE IF NOT EXISTS change_note (
+    report_id TEXT NOT NULL,        -- the first report after the change
+    measure TEXT NOT NULL,          -- of which it is a change
+    state TEXT NOT NULL,            -- accepted, dismissed, or open
+    note TEXT NOT NULL,             -- what somebody wrote about it
+    changed_at TEXT NOT NULL,       -- ISO 8601, UTC
+    PRIMARY KEY (report_id, measure)
 ) STRICT;

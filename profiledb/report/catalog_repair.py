@@ -42,6 +42,11 @@ def told(error: sqlite3.Error, path: Path) -> Exception:
     return error
 
 
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether an error says that the file is not what was written there."""
+    return _code(error) in _DAMAGED
+
+
 def is_damaged(path: Path) -> bool:
     """Whether a catalog has to be set aside: one that SQLite cannot read, or that lacks what every catalog has.
 

@@ -1,7 +1,8 @@
 """What pages ask of a report before anybody has chosen anything, worked out before anybody asks.
 
 ``python -m profiledb.studies.opening LIBRARY ID...`` has these answers kept (query/kept.py), with what the machine has
-left over. A test holds the list: the pages of a report that was prepared work out nothing.
+left over, and then the summaries of all reports that have none (trends/keeping.py). A test holds the list: the pages
+of a report that was prepared work out nothing.
 """
 
 import logging
@@ -26,6 +27,8 @@ from profiledb.report.catalog import TIMELINE
 from profiledb.report.library import Library
 from profiledb.rules import classes
 from profiledb.selection import model
+from profiledb.studies.trends import keeping
+from profiledb.studies.trends.board import Board
 from profiledb.timeline.store import BuildingError, Timelines
 
 _log = logging.getLogger("warpdeck")
@@ -155,11 +158,15 @@ def main(arguments: Sequence[str]) -> int:
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     threading.Thread(target=_end_with_starter, daemon=True).start()
     library = Library(Path(arguments[0]))
-    for report_id in arguments[1:]:
+    for report_id in arguments[1:] if config.load().answers_mb else ():
         with suppress(WarpdeckError):
             prepare(library, report_id)
         with suppress(WarpdeckError):
+            keeping.ensure(library, [library.find(report_id)])
+        with suppress(WarpdeckError):
             timeline(library, report_id)
+    keeping.refresh(library)
+    _ = Board(library).listed  # what changed is remembered
     return 0
 
 

@@ -53,7 +53,7 @@ def test_pages_without_data_are_gray_with_the_reason(dashboard: Dashboard, libra
 
 def test_a_compute_report_has_its_own_pages(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ncu", report=next(report.id for report in library.list() if report.kind == "ncu"))
-    assert list(links(at)) == ["Library", "Findings", "Kernel profiles", "Roofline"]
+    assert list(links(at)) == ["Library", "Findings", "Kernel profiles", "Roofline", "Trends"]
 
 
 @pytest.mark.sweep(parts=6)

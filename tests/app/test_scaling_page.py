@@ -43,7 +43,7 @@ def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> No
     assert [tuple(row) for row in at.dataframe[0].value[["run", "ranks"]].itertuples(index=False)] == [
         ("ddp_1", 1), ("ddp_strong_2", 2), ("ddp_overlap_4", 4), ("ddp_strong_4", 4), ("ddp_weak_4", 4)
     ]  # fmt: skip
-    assert metrics(at)["tokens/s"].replace(",", "").startswith("1177")
+    assert metrics(at)["Tokens/s"].replace(",", "").startswith("1177")
     assert "busbw_gb_per_s" in at.dataframe[1].value
     box = next(one for one in at.selectbox if one.key == "scaling-run")
     assert box.value == "ddp_weak_4"

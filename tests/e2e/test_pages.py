@@ -105,10 +105,13 @@ def test_a_page_opens_under_the_policy_and_breaks_no_rule(walk: Walk, library: L
     expect(page.get_by_test_id("stException")).to_have_count(0)
     expect(page.get_by_text("Something went wrong")).to_have_count(0)
     expect(page).to_have_url(re.compile(re.escape(f"/{url}{query}") + "(&|$)"))
-    expect(page.get_by_test_id("stMain")).to_contain_text(name)
+    across = bool(url) and at(url).across  # it shows series, of which this library has none
+    if not across:
+        expect(page.get_by_test_id("stMain")).to_contain_text(name)
     if url == "findings":
         page.get_by_text(re.compile(r"^Evidence \(\d+\)$")).first.click()
-    expect(page.locator(DRAWN).first).to_be_attached()
+    if not across:
+        expect(page.locator(DRAWN).first).to_be_attached()
     expect(page.get_by_test_id("stLogo").or_(page.get_by_test_id("stSidebarLogo")).first).to_be_attached()
     assert "error" not in page.evaluate(FONTS)
     assert page.evaluate(EMPTY) == []

@@ -85,17 +85,17 @@ class Side(Part):
 
 def gather(run: Run) -> Side:
     """One side of a comparison; ``run`` answers an analysis by its name, under the selection of that side."""
-    answers, lacks = _answers(run)
+    found, lacks = answers(run)
     steps, _ = _answer(run, STEPS)
-    whole = Side(**answers, iteration_summary=steps, inside=None, lacks=lacks)
+    whole = Side(**found, iteration_summary=steps, inside=None, lacks=lacks)
     if whole.unit is None:
         return whole
     within = "ranges" if whole.steps is None else "steps"
-    inside, _ = _answers(lambda name: run(name, within=within))
+    inside, _ = answers(lambda name: run(name, within=within))
     return replace(whole, inside=Part(**inside))
 
 
-def _answers(run: Run) -> tuple[dict[str, pd.DataFrame], NotCapturedError | None]:
+def answers(run: Run) -> tuple[dict[str, pd.DataFrame], NotCapturedError | None]:
     """The results of ``ANALYSES``, and why there are no kernels where they were not captured."""
     found = {name: _answer(run, name) for name in ANALYSES}
     return {name: rows for name, (rows, _) in found.items()}, found["kernel_totals"][1]

@@ -169,13 +169,13 @@ def _room(before: Floats, after: Floats) -> float:
     """By how much a change is larger than it must be, in units of that. Noise grows with the level, as in times."""
     level, now = float(np.median(before)), float(np.median(after))
     scale = level / now if level and now else 1.0
-    noise = _deviation(np.concatenate([before - level, scale * (after - now)]))
+    noise = deviation(np.concatenate([before - level, scale * (after - now)]))
     least = max(LEAST_SHARE * abs(level), MADS * noise)
     size = abs(float(np.median(_differences(before, after))))
     return size / least - 1 if least else 1.0
 
 
-def _deviation(rest: Floats) -> float:
+def deviation(rest: Floats) -> float:
     """The median absolute deviation of normal noise, by the quartile of distances (Rousseeuw and Croux 1993, Qn).
 
     As robust as the median of the deviations, and twice as exact with as many values.

@@ -1,0 +1,104 @@
+"""Lists of series and the gate over 10,000 reports: `python -m bench.trends [REPORTS]`.
+
+The reports are copies of summaries that are made up; there are no files of reports. Each figure is seconds of processor
+(user and system) of this process.
+"""
+
+from __future__ import annotations
+
+import resource
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from app.views.library import filters
+from app.views.trends import listing
+from profiledb.report.catalog import FILE as CATALOG
+from profiledb.report.library import Library
+from profiledb.studies.trends import gate, keeping, printed
+from profiledb.studies.trends.board import Board
+from profiledb.studies.trends.budget import Budget
+from profiledb.studies.trends.store import FILE, Row
+from tests.support import serial
+
+SERIES, KERNELS, MADE = 100, 40, 500
+"""Programs; kernels of each report; reports that are made, of which the others are copies."""
+_SUMMARY = "name, kind, gpu, gpus, command, captured_at, driver, tool, machine, capture, basis"
+
+
+def spent(action: Callable[[], object]) -> float:
+    """Seconds of processor that a call takes."""
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    action()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def fill(library: Library, count: int) -> None:
+    """Lists reports of 100 programs; each fifth program is slower in the second half."""
+    random = np.random.default_rng(1)
+    for number in range(1, MADE + 1):
+        times = {f"kernel_{at}_of_a_long_name": float(1e5 * random.normal(1, 0.02)) for at in range(KERNELS)}
+        facts = serial.facts(number, meta={"workload": f"program {number % SERIES}", "versions.torch": "2.11.0"})
+        serial.put(library, facts, [*serial.rows(5e6, times), Row("memory_bytes", 1e9)])
+    ids = [
+        (f"{1 + (n - 1) % MADE:016x}", f"{n:016x}", n > count // 2 and n % SERIES % 5 == 0)
+        for n in range(MADE + 1, count + 1)
+    ]
+    for path, copy in ((library.folder / CATALOG, _copy_manifests), (library.folder / FILE, _copy_summaries)):
+        with closing(sqlite3.connect(path)) as db, db:
+            db.execute("CREATE TEMP TABLE copy (old TEXT, new TEXT, late BOOLEAN)")
+            db.executemany("INSERT INTO copy VALUES (?, ?, ?)", ids)
+            copy(db)
+    with closing(sqlite3.connect(library.folder / FILE)) as db, db:
+        stamps = [(keeping.stamp(library, new), new) for _, new, _ in ids]
+        db.executemany("UPDATE summary SET stamp = ? WHERE report_id = ?", stamps)
+
+
+def _copy_manifests(db: sqlite3.Connection) -> None:
+    db.execute(
+        "INSERT INTO report SELECT new, name, kind, new, captured_at, ingested_at, gpu, replace(manifest, old, new)"
+        " FROM report JOIN copy ON old = id"
+    )
+
+
+def _copy_summaries(db: sqlite3.Connection) -> None:
+    db.execute(
+        f"INSERT INTO summary (report_id, version, stamp, {_SUMMARY}, meta)"
+        f" SELECT new, version, '', {_SUMMARY}, meta FROM summary JOIN copy ON old = report_id"
+    )
+    db.execute(
+        "INSERT INTO measure SELECT new, measure, name, value * (1 + 0.1 * late) * (1 + abs(random() % 1000) / 1e5),"
+        " low, high, title FROM measure JOIN copy ON old = report_id"
+    )
+
+
+def main(count: int) -> int:
+    """Prints what each question takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Library(Path(folder))
+        fill(library, count)
+        size = (library.folder / FILE).stat().st_size
+        print(f"{count:,} reports, {size / 1e6:.0f} MB of summaries")
+        reports = library.list()
+        print(f"Library, list of reports: {spent(library.list):.2f} s")
+        wanted = filters.Filters(text="train_77 h200")
+        print(f"search: {spent(lambda: filters.matching(reports, {}, wanted, {})):.2f} s")
+        print(f"Trends, changes never looked for: {spent(lambda: listing.frame(Board(library).listed)):.2f} s")
+        board = Board(library)
+        print(f"Trends, first look of a process: {spent(lambda: listing.frame(board.listed)):.2f} s")
+        print(f"Trends, again: {spent(lambda: listing.frame(board.listed)):.2f} s")
+        one = board.listed[0].series
+        print(f"a series of {len(one.points)}: {spent(lambda: (board.one(one), board.measures(one))):.2f} s")
+        checked = spent(lambda: printed.text(gate.check(library, reports[0], "series", Budget()), "md"))
+        print(f"check of a new report: {checked:.2f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000))

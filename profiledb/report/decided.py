@@ -1,0 +1,75 @@
+"""What people decided about series: where a report belongs, and what they say of a change; kept in the catalog."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, get_args
+
+from profiledb.errors import AnalysisError
+from profiledb.words import visible
+
+State = Literal["open", "accepted", "dismissed"]
+LONGEST = 500
+"""Characters of a note."""
+LONGEST_SERIES = 400
+"""Characters of the name of a series."""
+LEFT_OUT = ""
+"""What stands for a series in the choice for a report that is left out of all."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """What somebody said of a change; ``changed_at`` is ISO 8601 in UTC."""
+
+    state: State
+    note: str
+    changed_at: str = ""
+
+
+class Decided:
+    """Choices and notes of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
+
+    def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+        self._connect = connect
+
+    def choices(self) -> dict[str, str]:
+        """The series that somebody chose for a report, by its id; ``LEFT_OUT`` for none."""
+        with self._connect() as db:
+            return {row["report_id"]: row["series"] for row in db.execute("SELECT * FROM series_choice")}
+
+    def choose(self, report_id: str, series: str | None) -> None:
+        """Moves a report to a series, or out of all (``LEFT_OUT``); None goes by the rules again."""
+        with self._connect() as db:
+            db.execute("DELETE FROM series_choice WHERE report_id = ?", [report_id])
+            if series is not None:
+                name = " ".join(visible(series).split())[:LONGEST_SERIES]
+                db.execute("INSERT INTO series_choice VALUES (?, ?)", [report_id, name])
+
+    def notes(self) -> dict[tuple[str, str], Note]:
+        """What was said of changes, by the first report after each, and its measure."""
+        with self._connect() as db:
+            rows = db.execute("SELECT * FROM change_note").fetchall()
+        states = get_args(State)
+        return {
+            (row["report_id"], row["measure"]): Note(row["state"], row["note"], row["changed_at"])
+            for row in rows
+            if row["state"] in states
+        }
+
+    def say(self, report_id: str, measure: str, note: Note) -> None:
+        """Writes what is said of a change, in place of what was said before; nothing of one that is open again.
+
+        Raises:
+            AnalysisError: the state is none.
+        """
+        if note.state not in get_args(State):
+            raise AnalysisError(f"A change cannot be {note.state!r}.", hint=f"It is {', '.join(get_args(State))}.")
+        text = " ".join(visible(note.note[: 4 * LONGEST]).split())[:LONGEST]
+        with self._connect() as db:
+            db.execute("DELETE FROM change_note WHERE report_id = ? AND measure = ?", [report_id, measure])
+            if note.state != "open" or text:
+                moment = datetime.now(UTC).isoformat(timespec="seconds")
+                values = [report_id, measure, note.state, text, moment]
+                db.execute("INSERT INTO change_note VALUES (?, ?, ?, ?, ?)", values)

@@ -1,0 +1,89 @@
+"""Which reports belong together, and where commit, date and versions are told: the rules of series.toml."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from profiledb import config
+from profiledb.errors import ConfigError
+
+BUNDLED = Path(__file__).with_name("series.toml")
+FACTS = ("gpu", "kind", "command", "name")
+"""Facts beside those of ``meta.`` and ``label.``."""
+MOST_BYTES = 100_000
+_FACT = re.compile(rf"(?:{'|'.join(FACTS)})|(?:meta|label)\.\S+")
+_HINT = "Fix the file, or start without it; profiledb/rules/series.toml shows the format."
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules; see series.toml for each."""
+
+    program: tuple[str, ...]
+    apart: tuple[str, ...]
+    ignore: tuple[str, ...]
+    commit: tuple[str, ...]
+    branch: tuple[str, ...]
+    date: tuple[str, ...]
+    versions: tuple[str, ...]
+
+
+def current() -> Rules:
+    """The rules by this process's settings."""
+    own = config.load().series
+    return load(own)
+
+
+def load(override: Path | None = None) -> Rules:
+    """The rules; those of a user's own file take the place of the bundled ones.
+
+    Raises:
+        ConfigError: the file cannot be read, or an entry of it is wrong; the message names both.
+    """
+    try:
+        stamp = override.stat().st_mtime_ns if override else 0
+    except OSError as error:
+        raise ConfigError(f"{override} cannot be read as rules of series.", hint=_HINT) from error
+    return _load(override, stamp)
+
+
+@cache
+def _load(override: Path | None, stamp: int) -> Rules:  # noqa: ARG001 (part of the key)
+    bundled = Rules(**{key: tuple(values) for key, values in tomllib.loads(BUNDLED.read_text("utf-8")).items()})
+    return replace(bundled, **_own(override)) if override else bundled
+
+
+def _own(path: Path) -> dict[str, tuple[str, ...]]:
+    try:
+        with path.open("rb") as file:
+            told: Mapping[str, Any] = tomllib.loads(file.read(MOST_BYTES).decode())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read as rules of series.", hint=_HINT, detail=str(error)) from error
+    return {key: _checked(path, key, values) for key, values in told.items()}
+
+
+def _checked(path: Path, key: str, values: object) -> tuple[str, ...]:
+    if key not in Rules.__dataclass_fields__:
+        known = ", ".join(Rules.__dataclass_fields__)
+        raise ConfigError(f"{path}: {key!r} is no rule of series.", hint=f"It has {known}.")
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ConfigError(f"{path}: {key} is not a list of texts.", hint=_HINT)
+    for value in values:
+        if key == "ignore":
+            _pattern(path, value)
+        elif not _FACT.fullmatch(value):
+            raise ConfigError(
+                f"{path}: {key}: {value!r} is no fact.", hint=f"It is one of {', '.join(FACTS)}, meta.KEY or label.KEY."
+            )
+    return tuple(values)
+
+
+def _pattern(path: Path, value: str) -> None:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ConfigError(f"{path}: ignore: {value!r} is not a regular expression.", detail=str(error)) from error

@@ -1,0 +1,142 @@
+"""Budgets: what a report may take at most, in a TOML file that stands beside the code it is about.
+
+``[most]`` has figures of a step with their unit in the name, ``[most.range_ms]`` the kernel time of ranges, and
+``never`` lists findings that must not fire. ``[growth_pct]`` says by how much a measure may exceed what it is held
+against. docs/ci.md shows one.
+"""
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from profiledb.errors import AnalysisError, ConfigError
+from profiledb.studies.trends.measures import FINDING, MEASURES, kept_name
+from profiledb.studies.trends.store import Row
+
+MOST_BYTES = 64_000
+MOST_RANGES = 100
+KEYS = {
+    "step_ms": ("wall_ns", 1e6), "busy_ms": ("busy_ns", 1e6), "kernels_ms": ("kernel_ns", 1e6),
+    "idle_ms": ("idle_ns", 1e6), "copies_ms": ("copy_ns", 1e6), "launches": ("launches", 1.0),
+    "copied_mb": ("copy_bytes", 1e6), "memory_gb": ("memory_bytes", 1e9), "energy_j": ("energy_j", 1.0),
+    "findings": ("findings", 1.0),
+}  # fmt: skip
+"""What may be bounded: the measure, and how much of its unit one of the budget is."""
+RANGES = "range_ms"
+_HINT = "docs/ci.md shows a file of budgets."
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What is allowed: of measures and of ranges at most so much, and how much more than before, percent."""
+
+    most: Mapping[str, float] = field(default_factory=dict)
+    ranges: Mapping[str, float] = field(default_factory=dict)
+    growth_pct: Mapping[str, float] = field(default_factory=dict)
+    never: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Held:
+    """A budget and what the report takes of it, in the unit of the budget; of a finding that fires 1 of 0."""
+
+    name: str
+    value: float
+    most: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the report stays within it."""
+        return self.value <= self.most
+
+
+def read(path: Path, rules: Sequence[str]) -> Budget:
+    """Reads a file of budgets; ``rules`` are the names of all findings.
+
+    Raises:
+        ConfigError: it cannot be read, or an entry of it is none; the message names the entry.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise ConfigError(f"{path} is larger than {MOST_BYTES // 1000} KB.", hint=_HINT)
+        told = tomllib.loads(content.decode())
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}.", hint=_HINT) from error
+    _known(path, "", told, ("most", "growth_pct", "never"))
+    most = dict(_table(path, "most", told))
+    ranges = _numbers(path, f"most.{RANGES}", _table(path, RANGES, most, f"most.{RANGES}"))
+    most.pop(RANGES, None)
+    _known(path, "most", most, KEYS)
+    growth = _table(path, "growth_pct", told)
+    _known(path, "growth_pct", growth, MEASURES)
+    if len(ranges) > MOST_RANGES:
+        raise ConfigError(f"{path}: most.{RANGES} has more than {MOST_RANGES} ranges.", hint=_HINT)
+    never = told.get("never", [])
+    if not isinstance(never, list) or not all(isinstance(name, str) for name in never):
+        raise ConfigError(f"{path}: never is not a list of findings.", hint=_HINT)
+    if unknown := [name for name in never if name not in rules]:
+        raise ConfigError(
+            f"{path}: never: there is no finding {unknown[0][:80]!r}.", hint="warpdeck findings --rules lists all."
+        )
+    return Budget(_numbers(path, "most", most), ranges, _numbers(path, "growth_pct", growth), tuple(never))
+
+
+def check(budget: Budget, rows: Sequence[Row]) -> list[Held]:
+    """Each budget with what a report takes of it.
+
+    Raises:
+        AnalysisError: the report does not tell it: what was not measured must not pass.
+    """
+    known = {(row.measure, row.name): row.value for row in rows}
+    held = []
+    for name, most in budget.most.items():
+        measure, unit = KEYS[name]
+        if (value := known.get((measure, ""))) is None:
+            raise AnalysisError(f"{MEASURES[measure].title} is not in this report, so {name} cannot be checked.")
+        held.append(Held(name, value / unit, most))
+    for pattern, most in budget.ranges.items():
+        held.append(Held(f"{RANGES} {pattern}", _range(known, pattern) / 1e6, most))
+    if budget.never and ("findings", "") not in known:
+        raise AnalysisError("The report was not judged, so its findings cannot be checked.")
+    return held + [Held(name, float((FINDING, name) in known), 0.0) for name in budget.never]
+
+
+def _range(known: Mapping[tuple[str, str], float], pattern: str) -> float:
+    """Kernel time of a range: by its whole path, or by its last name."""
+    name = kept_name(pattern)
+    times = {path: value for (measure, path), value in known.items() if measure == "range"}
+    found = [value for path, value in times.items() if path == name or path.rpartition("/")[2] == name]
+    if not found:
+        raise AnalysisError(
+            f"No range {pattern[:80]!r} is in this report, so its time cannot be checked.",
+            hint=f"It has {', '.join(sorted(times)[:8])}." if times else "",
+        )
+    return sum(found)
+
+
+def _table(path: Path, name: str, told: Mapping[str, Any], title: str = "") -> Mapping[str, Any]:
+    table = told.get(name, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: {title or name} is not a table.", hint=_HINT)
+    return table
+
+
+def _known(path: Path, table: str, told: Mapping[str, Any], known: Mapping[str, Any] | Sequence[str]) -> None:
+    if unknown := [name for name in told if name not in known]:
+        where = f"{table}." if table else ""
+        raise ConfigError(f"{path}: {where}{unknown[0][:80]} is no budget.", hint=f"There are {', '.join(known)}.")
+
+
+def _numbers(path: Path, table: str, told: Mapping[str, Any]) -> dict[str, float]:
+    for name, value in told.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and math.isfinite(value) and value >= 0):
+            raise ConfigError(f"{path}: {table}.{name[:80]} is not a number from 0 up.", hint=_HINT)
+    return {name: float(value) for name, value in told.items()}

@@ -1,0 +1,102 @@
+"""What a change is made up of: each part of a step before and after, adding up as in Compare.
+
+Wall time is kernels, copies, memsets and idle time of a GPU, less what ran beside other work; kernel time is the sum of
+its classes, of its kernels, and of what ranges ran with what ran outside them. Of several GPUs all but the wall time
+are means.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from profiledb.studies.trends.found import Trend
+from profiledb.studies.trends.measures import PARTS
+from profiledb.studies.trends.series import Point
+from profiledb.studies.trends.store import Row
+
+WORK = {"kernel_ns": "Kernels", "copy_ns": "Copies", "memset_ns": "Memsets", "idle_ns": "Idle GPU"}
+"""What wall time is made up of, beside overlap."""
+OVERLAP = "Overlap and other GPU work"
+REST = {"class": "other classes", "kernel": "all other kernels", "range": "outside these ranges"}
+FEW = 0.005
+"""A part below this share of the largest change is told together with the others."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a change: ns of a step before and after, and what name it has in its report where that is another."""
+
+    title: str
+    before: float
+    after: float
+    name: str = ""
+
+    @property
+    def change(self) -> float:
+        """What it adds to the change, ns."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The parts of a change of the wall time, and of the kernel time in it by class, range and kernel.
+
+    Each list adds up to what it divides; the largest change comes first, what is left over last.
+    """
+
+    wall: Part
+    work: tuple[Part, ...]
+    kernels: Part | None
+    by: Mapping[str, tuple[Part, ...]]
+
+
+def explain(before: Sequence[Row], after: Sequence[Row], gpus: tuple[int | None, int | None]) -> Explained | None:
+    """What changed between two reports; None where one of them has no wall time, or they ran on other numbers of GPUs.
+
+    Args:
+        before: all figures of the report on the side before.
+        after: of that after.
+        gpus: how many GPUs worked in each.
+    """
+    sides = [{(row.measure, row.name): row for row in rows} for rows in (before, after)]
+    if any(("wall_ns", "") not in side for side in sides) or gpus[0] != gpus[1]:
+        return None
+    share = gpus[0] or 1
+    wall = _part("Step time", sides, ("wall_ns", ""), 1)
+    work = [_part(title, sides, (measure, ""), share) for measure, title in WORK.items()]
+    rest = Part(OVERLAP, wall.before - sum(p.before for p in work), wall.after - sum(p.after for p in work))
+    kernels = work[0] if any(("kernel_ns", "") in side for side in sides) else None
+    by = {kind: _divided(kind, sides, kernels, share) for kind in PARTS} if kernels else {}
+    told = sorted((part for part in (*work, rest) if part.before or part.after), key=lambda part: -abs(part.change))
+    return Explained(wall, tuple(told), kernels, {kind: parts for kind, parts in by.items() if parts})
+
+
+def sides(trend: Trend, index: int) -> tuple[Point, Point]:
+    """The reports that stand for the levels before and after a change: of each level the nearest to its middle.
+
+    Of those as near the one next to the change counts.
+    """
+    bounds = [0, *(shift.change.index for shift in trend.shifts), len(trend.points)]
+    at = bounds.index(index)
+    shift = trend.shifts[at - 1].change
+    first = min(range(bounds[at - 1], index), key=lambda i: (abs(trend.values[i] - shift.before), -i))
+    second = min(range(index, bounds[at + 1]), key=lambda i: (abs(trend.values[i] - shift.after), i))
+    return trend.points[first], trend.points[second]
+
+
+def _part(title: str, sides: Sequence[Mapping[tuple[str, str], Row]], key: tuple[str, str], share: int) -> Part:
+    first, second = (side[key].value / share if key in side else 0.0 for side in sides)
+    return Part(title, first, second, key[1])
+
+
+def _divided(kind: str, sides: Sequence[Mapping[tuple[str, str], Row]], whole: Part, share: int) -> tuple[Part, ...]:
+    """The parts of one kind that changed most, and all else together, so that they add up to the whole."""
+    keys = dict.fromkeys(key for side in sides for key in side if key[0] == kind)
+    if not keys:
+        return ()
+    titles = {key: row.title or key[1] for side in sides for key, row in side.items()}
+    parts = [_part(titles[key], sides, key, share) for key in keys]
+    least = FEW * max((abs(part.change) for part in parts), default=0.0)
+    told = sorted((part for part in parts if abs(part.change) > least), key=lambda part: -abs(part.change))[:12]
+    before, after = (sum(getattr(part, side) for part in told) for side in ("before", "after"))
+    rest = Part(REST[kind], whole.before - before, whole.after - after)
+    return (*told, rest) if abs(rest.change) > 0.5 or rest.before > 0.5 else tuple(told)

@@ -1,0 +1,80 @@
+"""Keeps the summaries of a library's reports up to date: by the worker, and by whoever needs one that is missing."""
+
+import hashlib
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+import duckdb
+
+from profiledb.errors import WarpdeckError
+from profiledb.query import request
+from profiledb.report.catalog import TIMELINE, Manifest
+from profiledb.report.library import Library
+from profiledb.studies.trends import measures
+from profiledb.studies.trends.store import VERSION, Facts, Row, Summaries
+
+_log = logging.getLogger("warpdeck")
+
+
+def refresh(library: Library) -> int:
+    """Makes the summaries that are missing or out of date, forgets those of reports that are gone; how many it made.
+
+    A report that cannot be asked is left out, and tried again at the next time.
+    """
+    kept, reports = Summaries(library.folder), _summarized(library.list())
+    known = kept.stamps()
+    kept.make()
+    if gone := known.keys() - {report.id for report in reports}:
+        kept.forget(gone)
+    return sum(_made(library, kept, report) for report in reports if _due(library, report, known))
+
+
+def ensure(library: Library, reports: Iterable[Manifest]) -> None:
+    """Makes the summaries of some reports where they are missing or out of date.
+
+    Raises:
+        WarpdeckError: one of them cannot be asked.
+    """
+    kept = Summaries(library.folder)
+    known = kept.stamps()
+    for report in _summarized(reports):
+        if _due(library, report, known):
+            kept.put(*_summary(library, report))
+
+
+def waiting(library: Library, reports: Iterable[Manifest]) -> int:
+    """How many of some reports have no summary yet."""
+    known = Summaries(library.folder).stamps()
+    return sum(known.get(report.id, (0, ""))[0] != VERSION for report in _summarized(reports))
+
+
+def _summarized(reports: Iterable[Manifest]) -> list[Manifest]:
+    return [report for report in reports if TIMELINE in report.subjects]
+
+
+def _due(library: Library, report: Manifest, known: dict[str, tuple[int, str]]) -> bool:
+    return known.get(report.id) != (VERSION, stamp(library, report.id))
+
+
+def _made(library: Library, kept: Summaries, report: Manifest) -> bool:
+    try:
+        kept.put(*_summary(library, report))
+    except (WarpdeckError, duckdb.Error, OSError):
+        _log.warning("No summary of %s could be made", report.name, exc_info=True)
+        return False
+    return True
+
+
+def _summary(library: Library, report: Manifest) -> tuple[Facts, str, list[Row]]:
+    before = stamp(library, report.id)  # what changes meanwhile is looked at again
+    facts, rows = measures.summarize(library, report)
+    return facts, before, rows
+
+
+def stamp(library: Library, report_id: str) -> str:
+    """What changes with the files that a summary is made from."""
+    findings = library.answers / report_id / "findings.json"
+    files: list[Path] = [library.path(report_id), *library.sidecars(report_id), findings]
+    text = repr([(path.name, request.stamp(path)) for path in files])
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

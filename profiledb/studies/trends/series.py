@@ -1,0 +1,208 @@
+"""Series: reports that belong together by rules/series.toml, in the order of their commits or captures."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from profiledb.errors import AnalysisError
+from profiledb.report.catalog import Catalog, Manifest
+from profiledb.rules.series import Rules
+from profiledb.studies.trends.measures import kept_name
+from profiledb.studies.trends.store import Facts
+from profiledb.words import visible
+
+LEFT_OUT = "left out"
+"""What is said of reports that somebody left out of all series."""
+_NUMBER = re.compile(r"[-_. ]?(?:\d{4}-?\d\d-?\d\d(?:[-_T]?[\d:.-]+)?|\d+)$")
+_ENDINGS = re.compile(
+    r"(?:\.pt\.trace\.json(?:\.gz)?|\.nsys-rep|\.qdrep|\.sqlite|\.json(?:\.gz)?|\.zip)$", re.IGNORECASE
+)
+_COMMIT = re.compile(r"[0-9A-Za-z._/-]{4,80}")
+_FOLDERS = re.compile(r"^\S*/(?=\S)")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A report in its series.
+
+    Args:
+        facts: what is known of it.
+        at: when the code was committed, else when the report was captured; UTC.
+        commit: the commit, as far as it is told.
+        branch: the branch of that.
+        versions: versions of libraries by name.
+        around: machine, driver, tool, capture and basis: a change of one of these is no change of the code.
+        moved: whether somebody put it into this series.
+    """
+
+    facts: Facts
+    at: datetime
+    commit: str | None
+    branch: str | None
+    versions: tuple[tuple[str, str], ...]
+    around: tuple[tuple[str, str], ...]
+    moved: bool = False
+
+    @property
+    def id(self) -> str:
+        """The id of its report."""
+        return self.facts.report_id
+
+
+@dataclass(frozen=True)
+class Series:
+    """Reports that belong together, in the order of time."""
+
+    name: str
+    points: tuple[Point, ...]
+
+    @property
+    def key(self) -> str:
+        """What addresses call it."""
+        return key(self.name)
+
+
+def key(name: str) -> str:
+    """What addresses call the series of a name."""
+    return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:12]
+
+
+def every(
+    facts: Mapping[str, Facts],
+    rules: Rules,
+    labels: Mapping[str, Sequence[str]],
+    choices: Mapping[str, str],
+    reports: Iterable[Manifest],
+) -> dict[str, Series]:
+    """All series by name, of the reports that are listed and have a summary."""
+    found: dict[str, list[Point]] = {}
+    for report in reports:
+        known = facts.get(report.id)
+        chosen = choices.get(report.id)
+        if known is None or chosen == "":
+            continue
+        told = _told(known, rules, labels.get(report.id, ()))
+        found.setdefault(chosen or name(known, rules, told), []).append(point(known, rules, told, moved=bool(chosen)))
+    return {one: Series(one, tuple(sorted(points, key=order))) for one, points in sorted(found.items())}
+
+
+def order(point: Point) -> tuple[datetime, str, str]:
+    """By what points are sorted: the commit, and captures of one commit among themselves."""
+    return point.at, point.facts.captured_at, point.id
+
+
+def of_facts(facts: Facts, rules: Rules, labels: Sequence[str]) -> Point:
+    """A report as a point, whatever series it is in."""
+    return point(facts, rules, _told(facts, rules, labels), moved=False)
+
+
+def find(known: Mapping[str, Series], asked: str) -> Series:
+    """The series of that name or key, or whose name alone has this text in it.
+
+    Raises:
+        AnalysisError: none is, or several are.
+    """
+    exact = [one for one in known.values() if asked in (one.name, one.key)]
+    fitting = exact or [one for one in known.values() if asked and asked.casefold() in one.name.casefold()]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        told = ", ".join(f"{one.key} ({one.name})" for one in fitting[:5])
+        raise AnalysisError(f"{len(fitting)} series are called like {asked!r}: {told}.", hint="Name one by its key.")
+    raise AnalysisError(f"No series is called {asked!r}.", hint="warpdeck series lists all.")
+
+
+def of_report(known: Mapping[str, Series], report_id: str) -> Series | None:
+    """The series that a report belongs to."""
+    return next((one for one in known.values() if any(point.id == report_id for point in one.points)), None)
+
+
+Tell = Callable[[str], str | None]
+
+
+def _told(facts: Facts, rules: Rules, labels: Sequence[str]) -> Tell:
+    """Answers a fact by the name that it has in the rules."""
+    of_labels = dict(reversed([label.partition("=")[::2] for label in labels if "=" in label]))
+    plain = {
+        "gpu": facts.gpu,
+        "kind": facts.kind,
+        "command": _command(facts.command, rules.ignore) if facts.command else None,
+        "name": _stem(facts.name),
+    }
+
+    def tell(fact: str) -> str | None:
+        if fact.startswith("meta."):
+            return facts.meta.get(fact[len("meta.") :]) or None
+        if fact.startswith("label."):
+            return of_labels.get(fact[len("label.") :]) or None
+        return plain[fact]
+
+    return tell
+
+
+def name(facts: Facts, rules: Rules, tell: Tell) -> str:
+    """The name of the series of a report: what program it is, then what keeps it apart."""
+    program = _first(tell, rules.program) or _stem(facts.name)
+    apart = [f"{_word(fact)}{value}" for fact in rules.apart if (value := tell(fact))]
+    return kept_name(" · ".join([program, *apart]))
+
+
+def _word(fact: str) -> str:
+    """What stands before a fact in the name of a series: nothing where the value says by itself what it is."""
+    return f"{fact.rpartition('.')[2]} " if "." in fact else ""
+
+
+def point(facts: Facts, rules: Rules, tell: Tell, *, moved: bool) -> Point:
+    """A report as a point of its series."""
+    commit = _first(tell, rules.commit)
+    around = {
+        "machine": facts.machine, "driver": facts.driver, "profiler": facts.tool, "recorded data": facts.capture,
+        "steps": facts.basis, "GPU": facts.gpu, "GPUs": str(facts.gpus or ""),
+    }  # fmt: skip
+    versions = {fact.rpartition(".")[2]: value for fact in rules.versions if (value := tell(fact))}
+    return Point(
+        facts,
+        _moment(_first(tell, rules.date)) or _moment(facts.captured_at) or datetime.fromtimestamp(0, UTC),
+        visible(commit) if commit and _COMMIT.fullmatch(commit) else None,
+        _first(tell, rules.branch),
+        tuple(versions.items()),
+        tuple((what, value or "") for what, value in around.items()),
+        moved,
+    )
+
+
+def _first(tell: Tell, facts: Iterable[str]) -> str | None:
+    return next((value for fact in facts if (value := tell(fact))), None)
+
+
+def _command(command: str, ignore: Iterable[str]) -> str:
+    """A command without the folder of its program and without the arguments that do not count."""
+    for pattern in ignore:
+        command = re.sub(pattern, "", command)
+    return " ".join(_FOLDERS.sub("", command).split())
+
+
+def _stem(file: str) -> str:
+    """The name of a file without its ending and its last number or date."""
+    stem = _ENDINGS.sub("", file)
+    return _NUMBER.sub("", stem) or stem
+
+
+def _moment(text: str | None) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat((text or "").strip())
+    except ValueError:
+        return None
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:  # a year that no zone of UTC has
+        return None
+
+
+def of_library(library: Any, facts: Mapping[str, Facts], rules: Rules) -> dict[str, Series]:
+    """All series of a library, of whose reports these facts are known."""
+    catalog: Catalog = library.catalog
+    return every(facts, rules, catalog.labels(), catalog.decided.choices(), library.list())

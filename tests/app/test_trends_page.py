@@ -1,0 +1,89 @@
+"""The page "Trends": all series, one of them, what people say of its changes, and moving reports; nothing at hand."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.views.trends import heat
+from profiledb.report.library import Library
+from profiledb.studies.trends.board import Board
+from tests.app.conftest import Dashboard
+from tests.app.test_compare_page import said
+from tests.profiledb.studies.trends.test_series import SERIES, SLOW, filled
+from tests.support import serial
+
+
+@pytest.fixture
+def series(empty: Path) -> Library:
+    return filled(Library(empty / "library"))
+
+
+def open_(dashboard: Dashboard, **query: str) -> AppTest:
+    at = dashboard("trends", **query)
+    assert not at.exception
+    assert "Something went wrong" not in said(at)
+    return at
+
+
+def test_without_any_series_it_says_so(dashboard: Dashboard, empty: Path) -> None:
+    at = open_(dashboard)
+    assert [one.value for one in at.header] == ["Trends"]
+    assert "No series yet" in said(at)
+
+
+def test_all_series_are_listed_with_their_newest_change(dashboard: Dashboard, series: Library) -> None:
+    serial.put(series, serial.facts(90, gpu="<b>GPU</b>\x1b"), serial.rows(1e6, {"k": 1e5}))
+    at = open_(dashboard)
+    rows = at.dataframe[0].value
+    assert list(rows["series"]) == [SERIES, "train · nsys · <b>GPU</b> "]
+    assert (rows["kind"][0], rows["state"][0], rows["reports"][0]) == ("Worse", "Open", 40)
+    assert rows["change"][0].startswith("+1")
+    assert len(rows["spark"][0]) == 40
+    assert "No series matches" in said(open_(dashboard, q="nothing"))
+    assert "There is no series" in said(open_(dashboard, series="<script>"))
+
+
+def test_one_series_says_what_accounts_for_its_change(dashboard: Dashboard, series: Library) -> None:
+    key = Board(series).series[SERIES].key
+    at = open_(dashboard, series=key)
+    text = said(at)
+    assert f"First report: train_{SLOW}.nsys-rep" in text
+    assert "95 % interval" in text
+    work, kernels = (one.value for one in at.dataframe[:2])
+    for table in (work, kernels):
+        assert table["change"][1:].sum() == pytest.approx(table["change"][0])
+    assert kernels["title"][1] == "softmax"
+    assert "Kernels by report" in text
+    with_axis = open_(dashboard, series=key, measure="launches", axis="date")
+    assert "No change found" in said(with_axis)
+
+
+def test_a_change_is_accepted_with_a_note_and_opened_again(dashboard: Dashboard, series: Library) -> None:
+    at = open_(dashboard, series=Board(series).series[SERIES].key)
+    box = next(one for one in at.text_input if str(one.key).startswith("trends-note"))
+    box.set_value("slower *on purpose*")
+    at = next(one for one in at.button if one.label == "Accept").click().run()
+    assert not at.exception
+    (note,) = series.catalog.decided.notes().values()
+    assert (note.state, note.note) == ("accepted", "slower *on purpose*")
+    assert "Accepted" in said(at)
+    assert "on purpose" in said(at)
+    at = next(one for one in at.button if one.label == "Reopen").click().run()
+    assert [one.state for one in series.catalog.decided.notes().values()] == ["open"]
+
+
+def test_a_report_is_moved_and_left_out(dashboard: Dashboard, series: Library) -> None:
+    at = open_(dashboard, series=Board(series).series[SERIES].key)
+    at.multiselect(key="trends-moved").set_value([f"{1:016x}"])
+    at.selectbox(key="trends-to").set_value("– in no series –")
+    at = next(one for one in at.button if one.label == "Move").click().run()
+    assert not at.exception
+    assert series.catalog.decided.choices() == {f"{1:016x}": ""}
+    assert "39 reports" in said(at)
+
+
+def test_the_heat_map_has_what_takes_most_in_any_report() -> None:
+    every = [serial.rows(9e6, {"a": 3e6, "b": 1e6}), serial.rows(9e6, {"a": 1e6, "c": 2e6})]
+    kernels = [[row for row in rows if row.measure == "kernel"] for rows in every]
+    assert heat.grid(kernels) == (["a", "c", "b"], [[3e6, 1e6], [None, 2e6], [1e6, None]])

@@ -1,0 +1,263 @@
+"""Series: what belongs together, what people decide, summaries, and changes with what they are made of."""
+
+import gzip
+import json
+import sqlite3
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from profiledb.errors import AnalysisError, ConfigError
+from profiledb.report.decided import LEFT_OUT, Note
+from profiledb.report.library import Library
+from profiledb.rules import series as rules
+from profiledb.studies.trends import explain, keeping, series
+from profiledb.studies.trends.board import Board
+from profiledb.studies.trends.store import Facts, Row, Summaries
+from tests.support import serial
+
+SERIES = "train · nsys · NVIDIA H200"
+SLOW = 21
+"""Report from which on one kernel takes longer."""
+
+
+def filled(library: Library, count: int = 40, slow: int = SLOW) -> Library:
+    random = np.random.default_rng(4)
+    for number in range(1, count + 1):
+        gemm = 5e6 * float(random.normal(1, 0.01))
+        softmax = (2e6 if number >= slow else 1e6) * float(random.normal(1, 0.01))
+        figures = serial.rows(gemm + softmax + 3e6, {"gemm": gemm, "softmax": softmax})
+        serial.put(library, serial.facts(number), figures)
+    return library
+
+
+def test_the_same_program_on_the_same_gpu_is_a_series(empty_library: Library) -> None:
+    changes: tuple[dict[str, object], ...] = (
+        {},
+        {"gpu": "NVIDIA A100"},
+        {"meta": {"series": "nightly"}},
+        {"meta": {}, "command": "/opt/bin/python train.py --output /tmp/run1 --seed=3"},
+        {"meta": {}, "command": "/usr/bin/python train.py --output /tmp/run2 --seed=4"},
+        {"meta": {}, "command": None, "name": "train-2026-03-04.nsys-rep"},
+        {"meta": {}, "command": None, "name": "train-2026-03-05.nsys-rep"},
+        {"meta": {"workload": "train", "options.mode": "inference"}},
+    )
+    known = {number: serial.facts(number, **changed) for number, changed in enumerate(changes, 1)}
+    for one in known.values():
+        serial.put(empty_library, one, serial.rows(1e6, {"k": 1e5}))
+    empty_library.catalog.set_labels(known[8].report_id, ["series=by label"])
+    found = Board(empty_library).series
+    assert {name: [int(point.id, 16) for point in one.points] for name, one in found.items()} == {
+        SERIES: [1, 6, 7],
+        "train · nsys · NVIDIA A100": [2],
+        "nightly · nsys · NVIDIA H200": [3],
+        "python train.py · nsys · NVIDIA H200": [4, 5],
+        "by label · mode inference · nsys · NVIDIA H200": [8],
+    }
+
+
+def test_commit_and_date_order_the_points(empty_library: Library) -> None:
+    late = serial.facts(
+        1, meta={"workload": "train", "GITHUB_SHA": "beef" * 10, "commit_date": "2027-01-01T10:00:00+02:00"}
+    )
+    serial.put(empty_library, late, serial.rows(1e6, {}))
+    odd = serial.facts(2, meta={"workload": "train", "commit": "<b>x</b> `", "commit_date": "9999-99-99"})
+    serial.put(empty_library, odd, serial.rows(1e6, {}))
+    (one,) = Board(empty_library).series.values()
+    assert [point.id for point in one.points] == [odd.report_id, late.report_id]
+    assert (one.points[0].commit, one.points[1].commit) == (None, "beef" * 10), "what is no commit is none"
+    assert one.points[1].at.isoformat() == "2027-01-01T08:00:00+00:00"
+
+
+def test_people_move_a_report_and_leave_one_out(empty_library: Library) -> None:
+    library = filled(empty_library, 3)
+    decided = library.catalog.decided
+    decided.choose(f"{1:016x}", "  mine\nis\x1b[31m  ")
+    decided.choose(f"{2:016x}", LEFT_OUT)
+    found = Board(library).series
+    assert {name: [int(point.id, 16) for point in one.points] for name, one in found.items()} == {
+        "mine is [31m": [1],
+        SERIES: [3],
+    }
+    assert series.find(found, "mine").points[0].moved
+    assert series.find(found, found[SERIES].key).name == SERIES
+    with pytest.raises(AnalysisError, match="No series"):
+        series.find(found, "other")
+    decided.choose(f"{1:016x}", None)
+    decided.choose(f"{2:016x}", None)
+    assert len(Board(library).series[SERIES].points) == 3
+    library.catalog.remove_report(f"{1:016x}")
+    assert f"{1:016x}" not in decided.choices()
+    assert len(Board(library).series[SERIES].points) == 2, "a summary of what is not listed counts for nothing"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("program = 3", "program is not a list of texts"),
+        ("programs = []", "'programs' is no rule"),
+        ("apart = ['color']", "'color' is no fact"),
+        ("ignore = ['(']", "is not a regular expression"),
+        ("program = [", "cannot be read"),
+    ],
+)
+def test_wrong_rules_say_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        rules.load(path)
+
+
+def test_own_rules_change_what_belongs_together(
+    empty_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.toml").write_text("program = ['name']\napart = []")
+    monkeypatch.setenv("WARPDECK_SERIES", str(tmp_path / "own.toml"))
+    filled(empty_library, 2)
+    assert list(Board(empty_library).series) == ["train"]
+
+
+def test_a_change_is_found_where_it_is_and_made_up_of_its_kernel(empty_library: Library) -> None:
+    board = Board(filled(empty_library))
+    (trend,) = board.listed
+    (shift,) = trend.shifts
+    assert int(shift.point.id, 16) == SLOW
+    assert shift.kind == "regression"
+    assert shift.change.share == pytest.approx(1 / 9, abs=0.02)
+    told = board.explained(shift.before, shift.point)
+    assert told
+    assert sum(part.change for part in told.work) == pytest.approx(told.wall.change)
+    assert told.kernels
+    for parts in told.by.values():
+        assert sum(part.change for part in parts) == pytest.approx(told.kernels.change)
+    assert told.by["kernel"][0].title == "softmax"
+    assert Board(empty_library).listed == [trend], "as remembered"
+    assert trend.level == tuple(range(SLOW - 1, 40))
+
+
+def test_a_change_of_the_driver_is_no_regression(empty_library: Library) -> None:
+    library = filled(empty_library)
+    kept = Summaries(library.folder)
+    every = kept.of([f"{n:016x}" for n in range(SLOW, 41)])
+    for number in range(SLOW, 41):
+        serial.put(library, serial.facts(number, driver="590.2"), every[f"{number:016x}"])
+    (trend,) = Board(library).listed
+    (shift,) = trend.shifts
+    assert (shift.kind, shift.around) == ("surroundings", ("driver: 580.1 → 590.2",))
+
+
+def test_what_people_say_of_a_change_stays(empty_library: Library) -> None:
+    library = filled(empty_library)
+    decided = library.catalog.decided
+    first = f"{SLOW:016x}"
+    decided.say(first, "wall_ns", Note("dismissed", " noise\n\x1b" + 900 * "x"))
+    board = Board(library)
+    trend = board.one(board.series[SERIES])
+    assert trend
+    (note,) = [shift.note for shift in trend.shifts]
+    assert note
+    assert (note.state, len(note.note), note.note[:7]) == ("dismissed", 500, "noise x")
+    assert trend.level == tuple(range(40)), "the levels on both sides are one"
+    with pytest.raises(AnalysisError, match="cannot be"):
+        decided.say(first, "wall_ns", Note("gone", ""))  # type: ignore[arg-type]
+    decided.say(first, "wall_ns", Note("open", ""))
+    assert decided.notes() == {}
+
+
+def test_a_damaged_file_is_set_aside(empty_library: Library) -> None:
+    library = filled(empty_library, 3)
+    kept = Summaries(library.folder)
+    for content in (b"no database" * 500, None):
+        if content:
+            for path in library.folder.glob("summaries.sqlite*"):
+                path.unlink()
+            kept.path.write_bytes(content)
+        else:
+            with sqlite3.connect(kept.path) as db:
+                db.execute("DROP TABLE measure")
+        assert kept.values("wall_ns") == {}
+        assert not kept.path.exists(), "the worker makes a new one where there is none"
+        assert len(list(library.folder.glob("summaries.damaged-*"))) == 1
+        kept.put(serial.facts(1), "x", serial.rows(1e6, {}))
+        assert list(kept.values("wall_ns")) == [f"{1:016x}"]
+
+
+def test_summaries_of_another_version_are_made_again(empty_library: Library) -> None:
+    library = filled(empty_library, 2)
+    kept = Summaries(library.folder)
+    with sqlite3.connect(kept.path) as db:
+        db.execute("UPDATE summary SET version = 0 WHERE report_id = ?", [f"{1:016x}"])
+    assert list(kept.facts()) == [f"{2:016x}"]
+    assert keeping.waiting(library, library.list()) == 1
+    library.catalog.remove_report(f"{2:016x}")
+    keeping.refresh(library)  # the other one has no file: it cannot be made
+    assert set(kept.stamps()) == {f"{1:016x}"}
+    assert not kept.of([f"{2:016x}"])[f"{2:016x}"]
+
+
+def _write_many(folder: str, begin: int) -> None:
+    kept = Summaries(Path(folder))
+    for number in range(begin, begin + 40):
+        kept.put(serial.facts(number), "x", serial.rows(1e6, {"k": 1e5}))
+
+
+def test_several_processes_write_at_once(tmp_path: Path) -> None:
+    context = get_context("spawn")
+    writers = [context.Process(target=_write_many, args=(str(tmp_path), 1000 * n)) for n in (1, 2)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+        assert writer.exitcode == 0
+    assert len(Summaries(tmp_path).values("wall_ns")) == 80
+    assert not list(tmp_path.glob("summaries.damaged-*"))
+
+
+def test_hostile_values_do_nothing(empty_library: Library) -> None:
+    nasty = "'; DROP TABLE measure; --<script>\x1b"
+    one = serial.facts(1, meta={"workload": nasty, "commit": nasty})
+    serial.put(empty_library, one, [*serial.rows(1e6, {}), Row("kernel", 1.0, nasty, title=nasty)])
+    (found,) = Board(empty_library).series.values()
+    assert "\x1b" not in found.name
+    kept = Summaries(empty_library.folder)
+    with sqlite3.connect(kept.path) as db:
+        db.execute("UPDATE summary SET meta = '[1, 2]'")
+        db.execute("INSERT INTO detected VALUES ('k', '{\"changes\": 3}')")
+    assert dict(kept.facts()[one.report_id].meta) == {}
+    assert json.loads(kept.detected(["k"])["k"])
+    assert replace(one, meta={}) == kept.facts()[one.report_id]
+
+
+def test_attention_that_is_no_longer_fused_is_found_and_explained(empty_library: Library) -> None:
+    """24 captures of a training on an H100, of whose program fused attention was switched off from the 13th on.
+
+    Made of their summaries. The host scatters so much there that step time tells nothing; the GPU's time does.
+    """
+    told = json.loads(gzip.decompress(Path(__file__).with_name("attention_switched_off.json.gz").read_bytes()))
+    for report in told["reports"]:
+        named = [(told["kernels"][at], ns) for at, ns in report["kernels"]]
+        kernels = [Row("kernel", ns, name, title=title) for (name, title), ns in named]
+        rows = [Row(measure, value, name, low, high) for measure, value, name, low, high in report["rows"]]
+        of = Facts(**{key: value for key, value in report.items() if key not in ("rows", "kernels")})
+        serial.put(empty_library, of, rows + kernels)
+    board = Board(empty_library)
+    (trend,) = board.listed
+    (shift,) = trend.shifts
+    assert trend.measure.name == "kernel_ns", "step time alone tells nothing"
+    assert (shift.point.facts.name, shift.before.facts.name) == ("train_13.sqlite", "train_12.sqlite")
+    assert shift.kind == "regression"
+    assert shift.change.share == pytest.approx(0.75, abs=0.03)
+    found = board.explained(*explain.sides(trend, shift.change.index))
+    assert found
+    assert found.kernels
+    assert sum(part.change for part in found.by["kernel"]) == pytest.approx(found.kernels.change)
+    parts = {part.title: part for part in found.by["kernel"]}
+    gone = [title for title, part in parts.items() if part.before and not part.after]
+    new = [title for title, part in parts.items() if part.after and not part.before]
+    assert any("flash" in title for title in gone), "the fused kernel is gone"
+    assert any("softmax" in title for title in new), "and its parts are there"
+    classes = {part.title: part.change for part in found.by["class"]}
+    assert classes["attention"] < 0 < classes["softmax"]

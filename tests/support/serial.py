@@ -1,0 +1,50 @@
+"""Series of reports by their summaries alone, without files of reports."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.studies.trends import keeping
+from profiledb.studies.trends.store import Facts, Row, Summaries
+
+BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def facts(number: int, **changed: object) -> Facts:
+    """A report of a training program, captured on the day of its number."""
+    report_id = f"{number:016x}"
+    at = (BEGIN + timedelta(days=number)).isoformat()
+    meta = {"workload": "train", "commit": f"{number:040x}", "commit_date": at}
+    values: dict[str, object] = {
+        "report_id": report_id, "name": f"train_{number}.nsys-rep", "kind": "nsys", "gpu": "NVIDIA H200", "gpus": 1,
+        "command": "python train.py", "captured_at": at, "driver": "580.1", "tool": "Nsight Systems 2026.1",
+        "machine": "Xeon, Ubuntu", "capture": "kernels, NVTX ranges", "basis": "step_*", "meta": meta,
+    }  # fmt: skip
+    return Facts(**(values | changed))  # type: ignore[arg-type]
+
+
+def rows(wall: float, kernels: Mapping[str, float], idle: float | None = None) -> list[Row]:
+    """The figures of a step of one GPU: its kernels, each a class of its own, and idle time up to the step time."""
+    busy = sum(kernels.values())
+    found = [
+        Row("wall_ns", wall, low=0.95 * wall, high=1.1 * wall),
+        Row("kernel_ns", busy),
+        Row("idle_ns", wall - busy if idle is None else idle),
+        Row("launches", float(len(kernels))),
+    ]
+    for name, ns in kernels.items():
+        found += [Row("kernel", ns, f"void {name}<float>(args)", title=name), Row("class", ns, f"class of {name}")]
+    return [*found, Row("range", busy, "step_*/forward")]
+
+
+def put(library: Library, of: Facts, figures: Sequence[Row]) -> Manifest:
+    """Lists a report of which there is a summary alone."""
+    manifest = Manifest(
+        of.report_id, SCHEMA_VERSION, of.name, of.kind, of.report_id, 1, captured_at=of.captured_at,
+        ingested_at=of.captured_at, gpu=of.gpu, command=of.command, rows={"kernel": 1},
+    )  # fmt: skip
+    library.catalog.add_report(manifest)
+    Summaries(library.folder).put(of, keeping.stamp(library, of.report_id), figures)
+    return manifest
