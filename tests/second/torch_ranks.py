@@ -60,6 +60,21 @@ def split(events: Sequence[dict[str, Any]]) -> dict[str, int]:
     }  # fmt: skip
 
 
+def as_hta(events: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Compute and overlap as HolisticTraceAnalysis counts them: in whole microseconds, begins up and ends down.
+
+    In its compute time a kernel of less than one may count -1.
+    """
+    spans: dict[bool, list[Span]] = {False: [], True: []}
+    for event in events:
+        if event.get("cat") == "kernel":
+            begin, end = span(event)
+            spans[event["name"].startswith("nccl")].append((-(-begin // 1000), end // 1000))
+    compute, comm = ([one for one in spans[kind] if one[1] > one[0]] for kind in (False, True))
+    both = length(compute) + length(comm) - length(compute + comm)
+    return {"compute_us": length(spans[False]), "overlap_pct": 100 * both / length(comm)}
+
+
 def collectives(events: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, int]]:
     """Kernels of collectives that a step launched, by group, step and place in it: duration and bytes."""
     calls = {e["args"]["correlation"]: ns(e["ts"]) for e in events if e.get("cat") in ("cuda_runtime", "cuda_driver")}

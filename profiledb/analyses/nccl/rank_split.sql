@@ -6,7 +6,8 @@
 -- Steps are those of `iterations` without what looks like a warm-up: from the start of the range, or later, when the
 -- GPU was done with the steps before, to the end of the range, or later, of its last operation. Told by `kernels` they
 -- are those of `detected_iterations`, a guess; by `nothing` the time from the first to the last kernel of the process
--- is one.
+-- is one. Of that, hidden over hidden and exposed is the overlap of HolisticTraceAnalysis, which rounds every kernel to
+-- whole microseconds within it; its temporal breakdown takes exposed communication and copies as one.
 -- needs: kernel
 -- includes: selection, step, nccl
 -- selects: part
