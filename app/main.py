@@ -16,6 +16,8 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from app import web, worker
+from app.api import routes as api
+from app.api.assistant import Assistant
 from app.timeline import assets, routes
 from app.ui import page
 from app.web import headers, serving, start
@@ -30,7 +32,8 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     announced.begin()
     tasks = [asyncio.create_task(worker.keep()), asyncio.create_task(announced.keep())]
     try:
-        yield {}
+        async with assistant.running():
+            yield {}
     finally:
         for task in tasks:
             task.cancel()
@@ -44,10 +47,11 @@ except ConfigError as error:
     sys.exit(f"Warpdeck does not start: {error}")
 
 announced = serving.Announced()
+assistant = Assistant()
 app = st.App(
     Path(__file__).with_name("dashboard.py"),
     lifespan=lifespan,
-    routes=[announced.route(), assets.route(), *routes.routes()],
+    routes=[announced.route(), assets.route(), *routes.routes(), *api.routes(), assistant.route()],
     middleware=web.stack(),
     exception_handlers={Exception: headers.server_error},
     on_script_error=page.escaped,

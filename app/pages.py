@@ -16,9 +16,9 @@ _OVER_TIME = (
     "sched_event", "cpu_sample",
 )  # fmt: skip
 
-GPU, PROGRAM, COMPARE, SPECIAL = "GPU", "Program", "Compare", "Special"
+GPU, PROGRAM, COMPARE, SPECIAL, DATA = "GPU", "Program", "Compare", "Special", "Data"
 """Groups of the menu; what has none stands above them."""
-GROUPS = ("", GPU, PROGRAM, COMPARE, SPECIAL)
+GROUPS = ("", GPU, PROGRAM, COMPARE, SPECIAL, DATA)
 """In the order of the menu."""
 
 
@@ -147,6 +147,7 @@ VIEWS = (
     View("kernel", "Kernel", GPU, TIMELINE, ":material/memory:", "kernels/kernel.py", listed=False),
     View("ncu", "Kernel profiles", GPU, LAUNCHES, ":material/speed:", "profiles/page.py"),
     View("roofline", "Roofline", GPU, LAUNCHES, ":material/show_chart:", "roofline/page.py"),
+    View("sql", "SQL", DATA, None, ":material/database:", "sql/page.py", selects=False),
 )  # fmt: skip
 """Every page of a report; the first that fits is the one that opens."""
 

@@ -67,6 +67,8 @@ SETTINGS = (
     Setting("convert_disk_mb", "WARPDECK_CONVERT_DISK_MB", "65536", "largest file that a conversion may write, in MB"),
     Setting("memory_limit", "WARPDECK_MEMORY_LIMIT", "1GB", "memory that DuckDB may use while it loads a report"),
     Setting("answers_mb", "WARPDECK_ANSWERS_MB", "1024", "size of the answers kept on disk, in MB; 0 keeps none"),
+    Setting("sql_timeout_s", "WARPDECK_SQL_TIMEOUT_S", "20", "seconds that a question in SQL may take"),
+    Setting("sql_memory_mb", "WARPDECK_SQL_MEMORY_MB", "1024", "memory that a question in SQL may use, in MB"),
     Setting("max_upload_mb", "WARPDECK_MAX_UPLOAD_MB", "4096", "largest upload, in MB"),
     Setting("uploads_mb", "WARPDECK_UPLOADS_MB", "8192", "total size of the uploads in progress, in MB"),
     Setting("login_claim", "WARPDECK_LOGIN_CLAIM", "roles", "claim with the role of a user; a dot goes into an object"),
@@ -101,6 +103,8 @@ class Settings:
     convert_disk_mb: int
     memory_limit: str
     answers_mb: int
+    sql_timeout_s: float
+    sql_memory_mb: int
     max_upload_mb: int
     uploads_mb: int
     login_claim: str
@@ -138,6 +142,8 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "convert_memory_mb": int(_number(text, "convert_memory_mb")),
         "convert_disk_mb": int(_number(text, "convert_disk_mb")),
         "answers_mb": int(_number(text, "answers_mb")),
+        "sql_timeout_s": _from_1(text, "sql_timeout_s"),
+        "sql_memory_mb": int(_from_1(text, "sql_memory_mb")),
         "max_upload_mb": int(_from_1(text, "max_upload_mb")),
         "uploads_mb": int(_from_1(text, "uploads_mb")),
         "login_editors": _values(text["login_editors"]),

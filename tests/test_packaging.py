@@ -20,9 +20,11 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("app", "ingest", "profiledb", "warpdeck", "workloads")
-# ingest converts; app.worker starts the ingest worker, warpdeck.running the server; workloads may start a profiler on
-# themselves.
-STARTS_PROCESSES = re.compile(r"^(ingest/.*|workloads/.*|app/worker\.py|warpdeck/running\.py)$")
+# ingest converts; app.worker starts the ingest worker, profiledb.console.ask a question, warpdeck.running the server;
+# workloads may start a profiler on themselves.
+STARTS_PROCESSES = re.compile(
+    r"^(ingest/.*|workloads/.*|app/worker\.py|profiledb/console/ask\.py|warpdeck/running\.py)$"
+)
 PROCESS_MODULES = {"subprocess", "multiprocessing", "pty"}
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 60

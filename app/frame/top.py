@@ -63,9 +63,10 @@ def _compare(current: Manifest) -> None:
     if not others:
         return
     labels = titles(others)
-    # A field that was used is replaced by another one: the browser would send its value again with the next page.
+    # A field that was used is replaced by another one: the browser would send its value again with the next page, and
+    # leave what it stands in open over that page.
     used = st.session_state.get(_WITH, 0)
-    with st.popover("Compare with", icon=":material/compare_arrows:", key="top-compare"):
+    with st.popover("Compare with", icon=":material/compare_arrows:", key=f"top-compare-{used}"):
         chosen = st.selectbox(
             "Compare this report with", list(others), index=None, key=f"{_WITH}-{current.id}-{used}", width=520,
             format_func=labels.__getitem__, placeholder="Type a part of a name, GPU or date",

@@ -1,5 +1,6 @@
-"""The summary of a report as a file to download."""
+"""A report as a file to download: its summary in Markdown, or all of it as a page that opens without a server."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -8,18 +9,31 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from profiledb.report.catalog import Manifest
+from profiledb.studies.html import document as html
 from profiledb.studies.summary import document
+
+_HELP = {
+    ".summary.md": "The figures of all pages for the current selection",
+    ".html": "The same with charts and all findings, as one file that opens without a server",
+}
 
 
 def show(manifest: Manifest) -> None:
-    """Draws the button; the text is made when it is clicked, of what is selected now."""
+    """Draws the buttons; a file is made when its button is clicked, of what is selected now."""
+    asked = (session.library(), manifest, session.selected(manifest.id))
+    with st.container(horizontal=True):
+        _button("Summary (Markdown)", partial(document.text, *asked), manifest, ".summary.md", "text/markdown")
+        _button("Report (HTML)", partial(html.page, *asked), manifest, ".html", "text/html")
+
+
+def _button(label: str, text: Callable[[], str], manifest: Manifest, ending: str, kind: str) -> None:
     st.download_button(
-        "Summary (Markdown)",
-        partial(document.text, session.library(), manifest, session.selected(manifest.id)),
-        f"{Path(fmt.visible(manifest.name)).stem}.summary.md",
-        "text/markdown",
-        key="summary",
-        help="The figures of all pages for the current selection",
+        label,
+        lambda: text().encode(errors="replace"),
+        f"{Path(fmt.visible(manifest.name)).stem}{ending}",
+        kind,
+        key=f"summary{ending}",
+        help=_HELP[ending],
         on_click="ignore",
         type="tertiary",
         icon=":material/download:",

@@ -3,13 +3,15 @@
 import time
 
 from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import pages
 from app.web import identity, paths, uploads
+from app.web.problems import problem
 from app.web.roles import Standing, standing
 from profiledb import config
+from profiledb.operations.tokens import Tokens
 from profiledb.report import serving
 
 SHELL = {"/", *(f"/{view.url}" for view in pages.VIEWS)}
@@ -26,6 +28,9 @@ OPEN = SHELL | {
     "/oauth2callback",
     serving.PATH,
 }
+MCP = "/mcp"
+FOR_PROGRAMS = ("/api/v1/", MCP)
+"""Where a token opens what its role may ask."""
 STATIC = "/static/"
 """Streamlit's own scripts, styles and fonts."""
 
@@ -45,15 +50,23 @@ class LoginGuard:
         if needed == Standing.ANONYMOUS or (has := sender(scope)) >= needed:
             await self.app(scope, receive, send)
         elif has == Standing.ANONYMOUS:
-            await PlainTextResponse("Log in first.", status_code=401)(scope, receive, send)
+            await _refusal(scope, 401, "Log in first.")(scope, receive, send)
         else:
-            await PlainTextResponse("Your role does not allow this.", status_code=403)(scope, receive, send)
+            await _refusal(scope, 403, "Your role does not allow this.")(scope, receive, send)
+
+
+def _refusal(scope: Scope, status: int, words: str) -> Response:
+    if paths.below(scope).startswith(FOR_PROGRAMS):
+        return problem(status, words)
+    return PlainTextResponse(words, status_code=status)
 
 
 def needs(method: str, path: str) -> Standing:
     """The least standing that a request needs; ``path`` is that below the address of the dashboard."""
     if path.startswith(uploads.PREFIX):
         return Standing.EDITOR
+    if path == MCP:
+        return Standing.VIEWER  # its tools read, by POST
     reads = method in ("GET", "HEAD", "OPTIONS")
     if reads and ((path.rstrip("/") or "/") in OPEN or path.startswith(STATIC)):
         return Standing.ANONYMOUS
@@ -61,5 +74,14 @@ def needs(method: str, path: str) -> Standing:
 
 
 def sender(scope: Scope) -> Standing:
-    """The standing of whoever sent a request, by its cookie."""
-    return standing(identity.claims(HTTPConnection(scope).cookies), config.load(), time.time())
+    """The standing of whoever sent a request: by its cookie, or by the token that a program shows."""
+    connection = HTTPConnection(scope)
+    if token := _token(connection):
+        role = Tokens(config.load().library).role(token) if paths.below(scope).startswith(FOR_PROGRAMS) else None
+        return {"viewer": Standing.VIEWER, "editor": Standing.EDITOR, None: Standing.ANONYMOUS}[role]
+    return standing(identity.claims(connection.cookies), config.load(), time.time())
+
+
+def _token(connection: HTTPConnection) -> str:
+    kind, _, text = connection.headers.get("authorization", "").partition(" ")
+    return text.strip() if kind.lower() == "bearer" else ""

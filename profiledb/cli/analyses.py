@@ -27,18 +27,27 @@ def run(_: "Library", arguments: argparse.Namespace) -> None:
     """Prints all analyses."""
     from profiledb.query import header
 
-    listed = header.analyses().values()
     if arguments.format == "json":
-        entries = [asdict(a) | {"selection": [asdict(p) for p in _selection(a.mode) if a.by_part]} for a in listed]
-        print(json.dumps([{k: v for k, v in entry.items() if k != "sql"} for entry in entries], indent=1))
+        print(json.dumps(entries(), indent=1))
         return
-    for a in listed:
+    for a in header.analyses().values():
         print(f"{a.name:<24} {a.title}")
         _print_params(a.params)
         if a.by_part:
             print(f"{'':<24}   selection")
     print(f"{'selection':<24} Which part of the report counts")
     _print_params(_selection(model.Selection().mode))
+
+
+def entries() -> list[dict[str, Any]]:
+    """Every analysis as JSON has it, without its SQL."""
+    from profiledb.query import header
+
+    told = [
+        asdict(a) | {"selection": [asdict(p) for p in _selection(a.mode) if a.by_part]}
+        for a in header.analyses().values()
+    ]
+    return [{k: v for k, v in entry.items() if k != "sql"} for entry in told]
 
 
 def _selection(mode: str) -> "tuple[Param, ...]":

@@ -15,10 +15,12 @@ from profiledb.cli import (
     export_trace,
     features,
     findings,
+    html,
     link,
     run,
     scaling,
     series,
+    sql,
     summary,
 )
 from profiledb.cli import list as listing
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from profiledb.report.library import Library
 
 COMMANDS = (
-    listing, run, summary, findings, export_stats, export_speedscope, export_trace, link, compare, crossover, features,
-    scaling, series, check, analyses,
+    listing, run, sql, summary, html, findings, export_stats, export_speedscope, export_trace, link, compare,
+    crossover, features, scaling, series, check, analyses,
 )  # fmt: skip
 """In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 

@@ -56,7 +56,7 @@ TABLES: dict[Kind, dict[str, str]] = {
 WARMUP = "warmup"
 """The step of measurements in a warm-up; other steps are whole numbers, or empty."""
 
-_NAMES: dict[Kind, str] = {"meta": "meta", "timings": "timing", "power": "power_log", "tasks": "task_time"}
+NAMES: dict[Kind, str] = {"meta": "meta", "timings": "timing", "power": "power_log", "tasks": "task_time"}
 
 
 def select(kind: Kind, file: Path) -> str:
@@ -118,4 +118,4 @@ def join(cursor: "duckdb.DuckDBPyConnection", reports: Path, report_id: str) -> 
     for kind in SUFFIX:
         file = path(reports, report_id, kind)
         if file.exists():
-            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {_NAMES[kind]} AS {select(kind, file)}")
+            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {NAMES[kind]} AS {select(kind, file)}")

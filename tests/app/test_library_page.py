@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from app.ui import page
 from app.views.library import filters as library_filters
-from app.views.library import upload
 from app.views.library.filters import Filters
 from app.views.library.table import gpu
+from app.web import inbox as received
 from profiledb.findings import digest, judge, rulebook
 from profiledb.findings.digest import Found
 from profiledb.report.catalog import Manifest
@@ -186,7 +186,7 @@ def test_a_long_name_keeps_its_suffix() -> None:
 
 def test_uploads_never_overwrite_other_content(tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
-    names = [upload.save(io.BytesIO(text), "x.csv", inbox).name for text in (b"1", b"2", b"1", b"3", b"2")]
+    names = [received.save(io.BytesIO(text), "x.csv", inbox).name for text in (b"1", b"2", b"1", b"3", b"2")]
     assert names == ["x.csv", "x-2.csv", "x.csv", "x-3.csv", "x-2.csv"]
     assert sorted(p.name for p in inbox.iterdir()) == ["x-2.csv", "x-3.csv", "x.csv"]
     assert (inbox / "x.csv").read_bytes() == b"1"

@@ -93,7 +93,7 @@ def test_overview_of_a_training(page: Open, library: Library) -> None:
     busy = float(at.metric[0].value.replace("\\", "").removesuffix(" %"))
     assert 0 < busy <= 100
     said = texts(at)
-    for part in ("Time by kernel class", "Top kernels", "Memcpy and memset", "NVTX ranges", "all classified"):
+    for part in ("Time by kernel class", "Top kernels", "Memcpy and memset", "Ranges", "all classified"):
         assert part in said
     classes, top = at.dataframe[0].value, at.dataframe[1].value
     assert classes["share_pct"].sum() == pytest.approx(100)

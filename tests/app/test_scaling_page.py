@@ -15,8 +15,9 @@ from tests.conftest import copy_data
 from tests.profiledb.studies.test_scaling import gather, report
 from tests.support.ddp_samples import make_ddp, needs_ddp
 from tests.support.page_reports import Publish, insert, kernel, make_publish, name
+from tests.support.torch_samples import RANKS, make_torch_samples, needs_torch_samples
 
-__all__ = ["make_ddp", "make_publish"]  # fixtures
+__all__ = ["make_ddp", "make_publish", "make_torch_samples"]  # fixtures
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> No
     assert [tuple(row) for row in at.dataframe[0].value[["run", "ranks"]].itertuples(index=False)] == [
         ("ddp_1", 1), ("ddp_strong_2", 2), ("ddp_overlap_4", 4), ("ddp_strong_4", 4), ("ddp_weak_4", 4)
     ]  # fmt: skip
-    assert metrics(at)["tokens/s"].replace(",", "").startswith("1177")
+    assert metrics(at)["Tokens/s"].replace(",", "").startswith("1177")
     assert "busbw_gb_per_s" in at.dataframe[1].value
     box = next(one for one in at.selectbox if one.key == "scaling-run")
     assert box.value == "ddp_weak_4"
@@ -50,6 +51,23 @@ def test_one_report_opens_its_family(dashboard: Dashboard, shelf: Library) -> No
     assert not at.exception
     assert at.query_params["run"] == "ddp_overlap_4"
     assert "Rank 2 is the straggler in ddp_overlap_4" in texts(at)
+
+
+@pytest.mark.sweep(parts=12, of="pages")
+@needs_torch_samples
+def test_traces_of_two_ranks_are_one_run(
+    dashboard: Dashboard, torch_samples: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_data(torch_samples.folder, tmp_path / "data" / "library")
+    _use(tmp_path / "data", monkeypatch)
+    at = dashboard("scaling", report=torch_samples.find(RANKS[1]).id)
+    assert not at.exception
+    assert metrics(at)["Ranks"] == "2"
+    assert "Each wait is uncertain by up to" in texts(at)
+    assert "nsys profile" not in texts(at)
+    sizes = next(table.value for table in at.dataframe if "size_bytes" in table.value)
+    assert [int(size) for size in sizes["size_bytes"]] == [25_165_824, 26_744_832, 28_339_200]
+    assert (sizes["busbw_gb_per_s"] == sizes["algbw_gb_per_s"]).all(), "2 (n - 1) / n of two ranks is 1"
 
 
 @pytest.mark.sweep(parts=12, of="pages")

@@ -13,7 +13,8 @@ def test_the_button_is_on_the_first_page_of_each_kind(dashboard: Dashboard, libr
     for page, name in (("overview", "transformer_training.nsys-rep"), ("ncu", "transformer_training.ncu-rep")):
         at = dashboard(page, report=of(library, name))
         assert not at.exception
-        assert "Summary (Markdown)" in [button.proto.label for button in at.get("download_button")]
+        labels = [button.proto.label for button in at.get("download_button")]
+        assert {"Summary (Markdown)", "Report (HTML)"} <= set(labels)
 
 
 @pytest.mark.sweep(parts=12, of="pages")

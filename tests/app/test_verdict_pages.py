@@ -60,6 +60,9 @@ def test_masked_fill_has_one_verdict_on_all_pages(dashboard: Dashboard, library:
     over_time = dashboard("roofline_time", report=systems)
     assert told in list(over_time.dataframe[0].value["reading"])
     assert told in texts(dashboard("kernel", report=systems, kernel=str(row["kernel"])))
+    lone = set(rows["kernel"]) - set(rows[rows["launch_id"].notna()]["kernel"])
+    unmeasured = texts(dashboard("kernel", report=systems, kernel=str(min(lone))))
+    assert "The linked Compute report did not measure this kernel." in unmeasured
 
 
 def limits(**changed: Any) -> dict[str, Any]:

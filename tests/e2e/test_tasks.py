@@ -90,6 +90,7 @@ def test_training_against_inference_in_two_clicks(visitor: Page, address: str, l
     at_rest(page, "Two reports")
     expect(page).to_have_url(re.compile(f"other={library.find(house.INFERENCE).id}"))
     expect(page.get_by_text(re.compile("B is (faster|slower)")).first).to_be_visible()
+    expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)  # nothing covers what was asked for
     page.get_by_role("link", name="Summary", exact=True).click()  # what was chosen is not chosen again
     at_rest(page, "Summary")
     page.get_by_role("button", name="Compare with").click()

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from ingest.conversion import limits
-from profiledb import config
+from profiledb import config, confinement
 from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
 from tests.support.dropped import SAMPLE, job_of, made, stand_in
@@ -120,9 +120,7 @@ def test_a_converter_writes_nowhere_but_in_its_folder(
 
 
 def _landlock() -> bool:
-    from ingest.conversion import sandbox
-
-    return sandbox._version() >= 1
+    return confinement.version() >= 1
 
 
 def test_a_closed_process_reads_only_what_it_needs(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Where the processor's time goes, by test and by kind of work: ``pytest -n 0 -p tests.support.spent --spent FILE``.
 
-The file gets a line of JSON a phase of a test, with CPU seconds (user and system) of this process and of all below it,
-running or ended, and at the end one a kind of work. Sums of files are comparable on a busy machine, where wall time is
-not. Of a kind, what a server took counts where it ends; parts of a browser are told apart, which no parent waits for.
+The file gets a line of JSON a phase of a test, at once, with CPU seconds (user and system) of this process and of all
+below it, running or ended, and at the end one a kind of work. Sums of files are comparable on a busy machine, where
+wall time is not. Of a kind, what a server took counts where it ends; parts of a browser are told apart, which no parent
+waits for.
 """
 
 import json
@@ -20,7 +21,6 @@ import pytest
 
 KINDS: defaultdict[str, float] = defaultdict(float)
 TIMES: Counter[str] = Counter()
-LINES: list[dict[str, Any]] = []
 SEEN: dict[psutil.Process, tuple[str, float]] = {}
 """Kinds and CPU seconds of the processes of browsers, when they were looked at last."""
 PARTS = {f"chromium {kind}" for kind in ("gpu-process", "renderer", "utility", "zygote")}
@@ -91,7 +91,7 @@ def _phase(item: pytest.Item, phase: str) -> Generator[None, Any, Any]:
     finally:
         user, system, below, below_system, wall = (b - a for a, b in zip(before, os.times(), strict=True))
         took = {"self": user + system, "children": below + below_system + _running() - ran, "wall": wall}
-        LINES.append({"test": item.nodeid, "phase": phase} | took)
+        _write(item.config, {"test": item.nodeid, "phase": phase} | took)
 
 
 def _running() -> float:
@@ -120,10 +120,17 @@ def _part_of_browser(words: list[str]) -> str:
     return next((f"chromium {word[7:]}" for word in " ".join(words).split() if word.startswith("--type=")), "chromium")
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionstart(session: pytest.Session) -> None:
     if name := session.config.getoption("--spent"):
-        kinds = [
-            {"kind": kind, "cpu": cpu, "times": TIMES[kind]}
-            for kind, cpu in sorted(KINDS.items(), key=lambda item: -item[1])
-        ]
-        Path(name).write_text("".join(json.dumps(line) + "\n" for line in [*LINES, *kinds]))
+        Path(name).unlink(missing_ok=True)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    for kind, cpu in sorted(KINDS.items(), key=lambda item: -item[1]):
+        _write(session.config, {"kind": kind, "cpu": cpu, "times": TIMES[kind]})
+
+
+def _write(config: pytest.Config, line: dict[str, Any]) -> None:
+    if name := config.getoption("--spent"):
+        with Path(name).open("a") as file:
+            print(json.dumps(line), file=file)

@@ -33,7 +33,7 @@ KERNEL_COLUMNS = heads.of(
         "Verdict",
         help="Not significant if the interval includes 0. One in twenty unchanged kernels looks changed. Two"
         " captures cannot show how much runs vary.",
-        width=112,
+        width=124,
     ),
     heads.Col(
         "interval",
@@ -147,7 +147,7 @@ def kernels(found: compared.Compared) -> None:
     rows = found.kernels
     st.subheader("Kernels", anchor=False)
     shown = rows.assign(
-        interval=[words.interval(row) for _, row in rows.iterrows()],
+        interval=[words.interval(row) or None for _, row in rows.iterrows()],
         size=[words.size_change(row) for _, row in rows.iterrows()],
         told=rows["verdict"].where(rows["status"] == "same", rows["status"]),
     )

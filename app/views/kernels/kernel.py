@@ -113,6 +113,7 @@ def _limits(report_id: str, kernel: int) -> None:
         rows = session.run(report_id, "time_weighted_roofline", ncu=linked)
         matched = rows[(rows["kernel"] == kernel) & rows["launch_id"].notna()]
         if matched.empty:
+            st.caption("The linked Compute report did not measure this kernel.")
             return
         profile_links.to_launch(linked, matched.sort_values("match", kind="stable").iloc[0])
         same = matched[matched["match"] == "exact"]
@@ -135,7 +136,7 @@ def _charts(report_id: str, summary: "pd.Series[Any]") -> None:
     bins = session.run(report_id, "kernel_histogram", kernel=kernel)
     points = session.run(report_id, "kernel_over_time", kernel=kernel)
     marks = [("median", float(summary["median_ns"])), ("P95", float(summary["p95_ns"]))]
-    left, right = columns.pair("reading")
+    left, right = columns.pair("distribution")
     with left:
         st.subheader("Distribution", anchor=False)
         draw.chart(charts.histogram(bins, marks, theme.theme()), "histogram")

@@ -47,8 +47,9 @@ def page() -> None:
     if kept.empty:
         st.info("No kernels match these filters.")
         return
+    told = kept.assign(stddev_ns=kept["stddev_ns"].where(kept["calls"] > 1))  # 0 of a single launch says nothing
     chosen = tables.table(
-        operators.beside(manifest, kept),
+        operators.beside(manifest, told),
         COLUMNS,
         key="kernels",
         download="kernels.csv",

@@ -10,7 +10,6 @@ from app.ui import format as fmt
 from app.views.profiles import charts, words
 from app.views.profiles import parts as ncu_parts
 
-CURVE_PX = 345
 LIMITS = {
     "limit_registers": "registers",
     "limit_shared_mem": "shared memory",
@@ -119,12 +118,12 @@ def _curves(rows: pd.DataFrame, row: "pd.Series[Any]") -> None:
         ("shared_mem", "Shared memory per block (KB)", fmt.bytes_(shared), 1e3),
         ("block_size", "Threads per block", fmt.count(row["block_size"]), 1.0),
     )
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(key="occupancy-curves"):
         for what, title, label, size in forms:
             points = rows[rows["what"] == what].reset_index(drop=True)
             if points.empty:
                 continue
-            with st.container(width=CURVE_PX):
+            with st.container():
                 figure = charts.curve(points, title, label, theme.theme(), size=size)
                 draw.chart(figure, f"curve-{what}")
     st.caption("Theoretical occupancy when one of these changes. The mark is this launch.")

@@ -111,7 +111,6 @@ def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figur
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            constraintext="none",
             textfont={"color": readable_on(color), "size": FONT_PX},
             hovertext=[
                 f"<b>{PARTS[part]}</b>, {name}<br>{fmt.duration(ns)} of {fmt.duration(step)},"
@@ -123,7 +122,7 @@ def steps(rows: pd.DataFrame, classes: dict[str, str], theme: Theme) -> go.Figur
     left = 20 + 7 * max(map(len, names))
     frame(figure, theme, height=_BAR_PX * len(rows) + 66, left=left, right=24, top=30, bottom=32)
     figure.update_layout(barmode="stack", bargap=0.22, hovermode="closest", showlegend=True, legend=_LEGEND)
-    figure.update_layout(legend_traceorder="normal")
+    figure.update_layout(legend_traceorder="normal", uniformtext={"minsize": FONT_PX, "mode": "hide"})
     figure.update_xaxes(ticksuffix=f" {unit}", nticks=6, rangemode="tozero")
     figure.update_yaxes(autorange="reversed", showgrid=False, tickvals=list(range(len(rows))), ticktext=names)
     return figure

@@ -24,7 +24,8 @@ _KEY = "scaling-with"
 def choose(manifest: Manifest) -> tuple[list[Named], int]:
     """The page's report and those beside it, and how many of its family are left out for their number."""
     named = session.about(TIMELINE, without=manifest.id)
-    own, known = _named(manifest), {key: _named(one) for key, one in named.items()}
+    own, *others = family.together([_named(manifest), *map(_named, named.values())])
+    known = {one.id: one for one in others}
     relatives = family.family(own, known.values())[1:]
     usual = sorted((relative.id for relative in relatives[: MOST - 1]), key=lambda key: known[key].name)
     asked = st.query_params.get_all(WITH)
@@ -72,9 +73,9 @@ def _named(manifest: Manifest) -> Named:
     """Read again only when the facts beside the report change."""
     path = sidecar.path(session.library().reports, manifest.id, "meta")
     stamp = path.stat().st_mtime_ns if path.exists() else 0
-    return _read(manifest.id, manifest.name, str(session.library().folder), stamp)
+    return _read(manifest, str(session.library().folder), stamp)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4096)
-def _read(report_id: str, name: str, folder: str, stamp: int) -> Named:  # noqa: ARG001 (part of the key)
-    return family.of_name(report_id, name, family.facts(session.library(), report_id))
+@st.cache_resource(show_spinner=False, max_entries=4096, hash_funcs={Manifest: lambda one: (one.id, one.name)})
+def _read(manifest: Manifest, folder: str, stamp: int) -> Named:  # noqa: ARG001 (part of the key)
+    return family.named(session.library(), manifest)

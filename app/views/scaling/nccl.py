@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app import session
-from app.ui import charts, draw, heads, tables, theme
+from app.ui import charts, draw, heads, shares, tables, theme
 from app.ui import format as fmt
 from app.views.scaling import charts as charts_scaling
 from app.views.scaling import tables as scaling_tables
@@ -17,12 +17,12 @@ RUN = "run"
 """The parameter of the address that names the run, where it is not that of the page's report."""
 _PICKER = "scaling-run"
 _HOW = (
-    "The nth operation of a kind and size in a step of one rank is matched with the nth on the other ranks. The"
-    " last rank to arrive does not wait, so the shortest duration is the transfer time, and the rest of each"
-    " rank's duration is its wait; no common clock is needed. Where compute runs at the same time, the transfer"
-    " shares the GPU with it. Bus bandwidth: algorithm bandwidth times 2(n − 1) ÷ n for AllReduce (without"
-    " in-network reduction), (n − 1) ÷ n for AllGather, ReduceScatter and AlltoAll, 1 for others (PERFORMANCE.md"
-    " of nccl-tests)."
+    "Operations that carry a number in their process group are matched by it; else the nth operation of a kind and"
+    " size in a step of one rank is matched with the nth on the other ranks. The last rank to arrive does not wait, so"
+    " the shortest duration is the transfer time, and the rest of each rank's duration is its wait; no common clock is"
+    " needed. Where compute runs at the same time, the transfer shares the GPU with it. Bus bandwidth: algorithm"
+    " bandwidth times 2(n − 1) ÷ n for AllReduce (without in-network reduction), (n − 1) ÷ n for AllGather,"
+    " ReduceScatter and AlltoAll, 1 for others (PERFORMANCE.md of nccl-tests)."
 )
 
 
@@ -49,6 +49,11 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
     operations = nccl.operations(run)
     columns = heads.filled(operations, scaling_tables.OPERATION_COLUMNS)
     tables.table(operations, columns, key="operations", download="nccl_operations.csv", hidden=("matched",))
+    by_size = nccl.sizes(run)
+    if len(by_size) > 1:
+        st.markdown("**By message size**")
+        columns = heads.filled(by_size, scaling_tables.SIZE_COLUMNS)
+        tables.table(by_size, columns, key="nccl-sizes", download="nccl_sizes.csv", height=shares.height(len(by_size)))
     st.caption(_HOW)
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from app.ui import heads, tables
-from profiledb.studies.scaling.nccl import OPERATIONS
+from profiledb.studies.scaling.nccl import OPERATIONS, SIZES
 from profiledb.studies.scaling.rows import RUNS
 
 RUN_COLUMNS = heads.of(
@@ -33,6 +33,17 @@ OPERATION_COLUMNS = heads.of(
     "count",
     "mean_ns",
     "bytes",
+    "transfer_ns",
+    "wait_ns",
+    "algbw_gb_per_s",
+    "busbw_gb_per_s",
+)
+SIZE_COLUMNS = heads.of(
+    SIZES,
+    heads.use("operation", width=130),
+    heads.use("ranks", width=70),
+    "size_bytes",
+    "matched",
     "transfer_ns",
     "wait_ns",
     "algbw_gb_per_s",

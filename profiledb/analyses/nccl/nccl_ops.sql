@@ -4,7 +4,8 @@
 -- called RING_LL and Sum as a rule: what ran may be another protocol, and a signed integer is called an unsigned one.
 -- Bytes and reduction are what NCCL says of the call that launched it, in the payload of its NVTX range: of a group
 -- that launched one kernel for several calls the sum, of sends and receives the larger of both; empty where it is not
--- known. A duration holds the wait for the ranks that came later.
+-- known. Where the PyTorch profiler captured it, they follow from the elements and types that it keeps of collectives.
+-- A duration holds the wait for the ranks that came later.
 -- needs: kernel
 -- includes: selection, step, nccl
 -- selects: part
@@ -25,7 +26,8 @@
 -- column: algorithm | text | | algorithm in the name of the kernel
 -- column: protocol | text | | protocol in the name of the kernel
 -- column: calls | count | | calls of the program that the kernel stands for
--- column: communicator | text | | number of the communicator
+-- column: communicator | text | | number of the communicator, or the process group with its ranks
+-- column: sequence | count | | number of the operation in its process group, the same on all ranks, where captured
 -- column: ranks | count | | ranks of the communicator, or those that the program says that it has
 -- column: kernel | text | | name of the kernel
 WITH step AS MATERIALIZED (
@@ -44,6 +46,6 @@ WITH step AS MATERIALIZED (
 )
 SELECT operation, bytes, size_bytes, op.duration_ns, size_bytes / nullif(op.duration_ns, 0) AS algbw_gb_per_s,
     op.start_ns - capture_window.start_ns AS start_ns, number AS step, device_id AS gpu_id, stream_id AS stream, pid,
-    data_type, reduction, algorithm, protocol, calls, communicator, ranks, kernel
+    data_type, reduction, algorithm, protocol, calls, communicator, sequence, ranks, kernel
 FROM op LEFT JOIN (FROM by_range UNION ALL FROM by_time) USING (kernel_id) CROSS JOIN capture_window
 ORDER BY op.start_ns, kernel_id;

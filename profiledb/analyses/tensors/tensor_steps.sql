@@ -5,6 +5,7 @@
 -- needs: range
 -- includes: selection, tensors, tensor_step
 -- selects: part
+-- param: limit = 2000 at most this many steps per device, the last ones
 -- column: device | text | | CPU, or GPU with its number
 -- column: step | count | | number of the step
 -- column: name | text | | name of its range
@@ -24,4 +25,5 @@ SELECT device, number AS step, name, step.start_ns - capture_window.start_ns AS 
     start_bytes - lag(start_bytes) OVER (PARTITION BY device ORDER BY number) AS change_bytes, peak_bytes,
     coalesce(kept_bytes, 0) AS kept_bytes
 FROM step LEFT JOIN kept USING (device, number) CROSS JOIN capture_window
+QUALIFY row_number() OVER (PARTITION BY device ORDER BY number DESC) <= $limit::BIGINT
 ORDER BY device_type = 0, device_type, device_id, number;

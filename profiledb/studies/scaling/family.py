@@ -1,11 +1,16 @@
-"""Which reports belong together: names such as ``ddp_strong_4_rank2.sqlite``, and what programs say of their runs."""
+"""Which reports belong together: names such as ``ddp_strong_4_rank2.sqlite``, and what programs say of their runs.
+
+Traces of the PyTorch profiler tell rank and number of ranks themselves, and when they were captured: where names do not
+say which are of one run, those of different ranks whose captures overlap are (``together``).
+"""
 
 import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from profiledb.query import analysis
 from profiledb.report import sidecar
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
@@ -27,6 +32,7 @@ class Named:
         workload: what its program calls itself; "" where it says nothing.
         scaling: strong or weak; "" where its program does not say.
         items: what a rank computes in a step: how many, and of what.
+        during: begin and end of its capture, ns since 1970, where only that can tell its run; else None.
     """
 
     id: str
@@ -38,11 +44,12 @@ class Named:
     workload: str = ""
     scaling: str = ""
     items: tuple[float, str] | None = None
+    during: tuple[int, int] | None = None
 
 
 def named(library: Library, manifest: Manifest) -> Named:
-    """What name and program of a report tell; without a look into the report itself."""
-    return of_name(manifest.id, manifest.name, facts(library, manifest.id))
+    """What name and program of a report tell, and the report itself where it is of a distributed run."""
+    return of_name(manifest.id, manifest.name, facts(library, manifest.id), said(library, manifest))
 
 
 def facts(library: Library, report_id: str) -> dict[str, Any]:
@@ -54,8 +61,18 @@ def facts(library: Library, report_id: str) -> dict[str, Any]:
     return written if isinstance(written, dict) else {}
 
 
-def of_name(report_id: str, name: str, told: dict[str, Any]) -> Named:
-    """The same of a name and facts; facts that make no sense tell nothing."""
+def said(library: Library, manifest: Manifest) -> dict[str, Any]:
+    """What a report says of the distributed run that it is of (``distributed_run``); nothing where it does not."""
+    if not manifest.rows.get("distributed"):
+        return {}
+    rows = analysis.rows_or_none(analysis.run, library, manifest.id, "distributed_run")
+    return {} if rows.empty else {str(key): value for key, value in rows.iloc[0].dropna().items()}
+
+
+def of_name(report_id: str, name: str, told: Mapping[str, Any], said: Mapping[str, Any] | None = None) -> Named:
+    """The same of a name and facts; facts that make no sense tell nothing. The program's own go before the report's."""
+    said = said or {}
+    told = {key: said[key] for key in ("rank", "ranks") if key in said} | dict(told)
     stem, kind = _stem(name)
     match = _RANK.search(stem)
     run = (stem[: match.start()] if match else stem) or stem
@@ -73,7 +90,36 @@ def of_name(report_id: str, name: str, told: dict[str, Any]) -> Named:
         workload=str(told.get("workload", "")),
         scaling=scaling if scaling in ("strong", "weak") else "",
         items=_items(told),
+        during=None if match else _during(said),
     )
+
+
+def _during(said: Mapping[str, Any]) -> tuple[int, int] | None:
+    return (int(said["begin_ns"]), int(said["end_ns"])) if {"begin_ns", "end_ns"} <= set(said) else None
+
+
+def together(every: Sequence[Named]) -> list[Named]:
+    """The same reports; those whose captures overlap have the name of the run of their lowest rank.
+
+    Only ranks of as many, each once: where two reports of one rank overlap, nothing tells which run they are of.
+    """
+    timed = [(one.size, one.during, one) for one in every if one.during and one.rank is not None and one.size]
+    groups: list[list[Named]] = []
+    until = 0
+    for size, (begin, end), one in sorted(timed, key=lambda told: told[:2]):
+        if groups and groups[-1][0].size == size and begin < until:
+            groups[-1].append(one)
+            until = max(until, end)
+        else:
+            groups.append([one])
+            until = end
+    runs = {
+        one.id: min(group, key=lambda one: one.rank or 0)
+        for group in groups
+        if len({one.rank for one in group}) == len(group)
+        for one in group
+    }
+    return [replace(one, run=runs[one.id].run, curve=runs[one.id].curve) if one.id in runs else one for one in every]
 
 
 def _stem(name: str) -> tuple[str, str]:
@@ -84,7 +130,7 @@ def _stem(name: str) -> tuple[str, str]:
     return _ENDING.sub("", name), ""
 
 
-def _items(told: dict[str, Any]) -> tuple[float, str] | None:
+def _items(told: Mapping[str, Any]) -> tuple[float, str] | None:
     for key, value in told.items():
         if key.startswith("items_per_step."):
             try:

@@ -49,6 +49,20 @@ WAITS = (
 )
 """Columns of ``waits``."""
 
+SIZES = (
+    Column("operation", "text", "", "NCCL operation"),
+    Column("ranks", "count", "", "ranks of its communicator"),
+    Column("size_bytes", "bytes", "", "size as nccl-tests counts it", "Size"),
+    Column("matched", "count", "", "operations of this size that every rank of their communicator has", "Operations"),
+    Column("transfer_ns", "ns", ".0f", "median of their shortest durations over the ranks"),
+    Column("wait_ns", "ns", ".0f", "mean of what ranks wait beyond it"),
+    Column("algbw_gb_per_s", "GB/s", ".2f", "bytes ÷ transfer time, 10^9 bytes per second", "Algorithm"),
+    Column("busbw_gb_per_s", "GB/s", ".2f", "algorithm bandwidth times the factor of nccl-tests", "Bus"),
+)
+"""Columns of ``sizes``."""
+FEWEST = 5
+"""Operations that tell how far the clocks of ranks can be aligned."""
+
 
 def bus_factor(operation: str, ranks: int) -> float:
     """Bus bandwidth over algorithm bandwidth, without in-network reduction (source: PERFORMANCE.md of nccl-tests)."""
@@ -60,13 +74,16 @@ def bus_factor(operation: str, ranks: int) -> float:
 def matched(run: Run) -> pd.DataFrame:
     """A row an operation and rank, of operations that are on every rank of their communicator.
 
-    The nth operation of a kind, size and communicator in a step of one rank is that of the others. Columns: key (one
-    number an operation), rank, operation, duration_ns, shortest_ns, wait_ns, ranks (of the communicator), size_bytes.
+    Where operations carry a number in their process group, those of one number are the same; else the nth operation of
+    a kind, size and communicator in a step of one rank is that of the others. Columns: key (one number an operation),
+    rank, operation, start_ns, duration_ns, shortest_ns, wait_ns, ranks (of the communicator), size_bytes.
     """
     every = _all(run)
     if every.empty or len(run.ranks) < 2:
         return every.iloc[:0].assign(key=[], shortest_ns=[], wait_ns=[])
-    alike = ["step", "operation", "bytes", "communicator"]
+    numbered = every["sequence"].notna()
+    every[["of_step", "of_bytes"]] = every[["step", "bytes"]].mask(numbered, -1)  # a number tells without them
+    alike = ["of_step", "operation", "of_bytes", "communicator", "sequence"]
     every["nth"] = every.groupby([*alike, "rank"], dropna=False).cumcount()
     every["key"] = every.groupby([*alike, "nth"], dropna=False).ngroup()
     members = every.groupby("communicator", dropna=False)["rank"].transform("nunique")
@@ -82,8 +99,18 @@ def matched(run: Run) -> pd.DataFrame:
 
 
 def _all(run: Run) -> pd.DataFrame:
-    columns = ["step", "operation", "bytes", "size_bytes", "communicator", "ranks", "start_ns", "duration_ns"]
-    frames = [rank.ops[columns].sort_values("start_ns").assign(rank=rank.number) for rank in run.ranks]
+    columns = [
+        "step",
+        "operation",
+        "bytes",
+        "size_bytes",
+        "communicator",
+        "sequence",
+        "ranks",
+        "start_ns",
+        "duration_ns",
+    ]
+    frames = [rank.ops.reindex(columns=columns).sort_values("start_ns").assign(rank=rank.number) for rank in run.ranks]
     every = pd.concat(frames, ignore_index=True)
     every["ranks"] = every["ranks"].fillna(run.size)
     return every
@@ -106,6 +133,39 @@ def operations(run: Run) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=[column.name for column in OPERATIONS])
     order = (frame["count"] * frame["mean_ns"]).sort_values(ascending=False).index
     return _typed(frame.loc[order].reset_index(drop=True), OPERATIONS)
+
+
+def sizes(run: Run) -> pd.DataFrame:
+    """A row an operation, number of ranks and size (``SIZES``), of matched operations whose size is known."""
+    matches = matched(run)
+    rows = []
+    if len(matches) and "size_bytes" in matches:
+        known = matches[matches["size_bytes"].notna()]
+        for (operation, ranks, size), pairs in known.groupby(["operation", "ranks", "size_bytes"]):
+            row = _transfer(str(operation), pairs)
+            count = pairs["key"].nunique()
+            rows.append(row | {
+                "operation": operation, "ranks": ranks, "size_bytes": size, "matched": count,
+                "transfer_ns": pairs.drop_duplicates("key")["shortest_ns"].median(),
+                "wait_ns": pairs["wait_ns"].mean(),
+            })  # fmt: skip
+    return _typed(pd.DataFrame(rows, columns=[column.name for column in SIZES]), SIZES)
+
+
+def uncertainty(run: Run) -> float | None:
+    """How far the ends of one operation lie apart on the ranks, ns: of 95 % of them it is no more.
+
+    An operation ends on all its ranks at about the same moment. The clock of each rank is moved by the median of what
+    its ends differ from the mean; what is left is the error of the waits. None with fewer than five operations.
+    """
+    matches = matched(run)
+    if matches.empty or matches["key"].nunique() < FEWEST:
+        return None
+    ends = (matches["start_ns"] + matches["duration_ns"]).astype(float)
+    apart = ends - ends.groupby(matches["key"]).transform("mean")
+    left = apart - apart.groupby(matches["rank"]).transform("median")
+    spread = left.groupby(matches["key"]).max() - left.groupby(matches["key"]).min()
+    return float(spread.quantile(0.95))
 
 
 def _transfer(operation: str, pairs: pd.DataFrame) -> dict[str, object]:

@@ -34,13 +34,14 @@ def text(library: Library, names: Sequence[str], form: str, assumed: str) -> str
     for report in reports:
         if TIMELINE not in report.subjects:
             raise AnalysisError(
-                f"{report.name} is not a report of Nsight Systems.", hint="Scaling takes Systems reports."
+                f"{report.name} says nothing of what ran when.",
+                hint="Scaling takes Systems reports and traces of PyTorch.",
             )
 
     def answers(report_id: str) -> RunAnalysis:
         return lambda name, **params: analysis.run(library, report_id, name, params)
 
-    gathered, left_out = runs.gather([family.named(library, chosen) for chosen in reports], answers)
+    gathered, left_out = runs.gather(family.together([family.named(library, chosen) for chosen in reports]), answers)
     if not gathered:
         raise AnalysisError(" ".join(left_out), hint="Capture with: nsys profile --trace=cuda,nvtx")
     rows = scaling_rows.runs(gathered, assumed)
@@ -55,6 +56,7 @@ def _everything(gathered: Sequence[Run], rows: pd.DataFrame, left_out: list[str]
     return {
         "runs": _records(rows),
         "nccl": {run.name: _records(nccl.operations(run)) for run in gathered},
+        "sizes": {run.name: _records(nccl.sizes(run)) for run in gathered},
         "waits": {run.name: _records(nccl.waits(run)) for run in gathered},
         "notes": _notes(gathered, left_out, assumed),
     }

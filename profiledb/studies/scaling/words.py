@@ -80,11 +80,21 @@ def skew(run: Run, rows: pd.DataFrame) -> str:
     share = f"{words.duration(mean)} per step on average ({_percent(100 * mean / run.step_ns)})"
     slow = nccl.straggler(run, rows)
     if slow is None:
-        return f"Ranks of {run.name} wait {share}; no rank is a clear straggler."
+        return f"Ranks of {run.name} wait {share}; no rank is a clear straggler.{_error(run)}"
     own = rows[rows["rank"] == slow].iloc[0]
     return (
         f"Rank {slow} is the straggler in {run.name}: last to arrive at {int(own['last'])} of"
-        f" {int(own['matched'])} NCCL operations. Ranks wait {share}."
+        f" {int(own['matched'])} NCCL operations. Ranks wait {share}.{_error(run)}"
+    )
+
+
+def _error(run: Run) -> str:
+    """How sure a single wait is, a sentence with a space in front; "" where too few operations tell."""
+    apart = nccl.uncertainty(run)
+    if apart is None:
+        return ""
+    return (
+        f" Each wait is uncertain by up to {words.duration(apart)}: so far apart operations end on the aligned ranks."
     )
 
 

@@ -77,7 +77,7 @@ FINDING = "finding"
 
 _CAPTURES = {
     "kernel": "kernels", "graph_launch": "CUDA graphs", "memop": "copies", "api_call": "CUDA calls",
-    "range": "NVTX ranges", "osrt_call": "OS calls", "cpu_sample": "CPU samples", "python_sample": "Python samples",
+    "range": "ranges", "osrt_call": "OS calls", "cpu_sample": "CPU samples", "python_sample": "Python samples",
     "sched_event": "scheduling", "gpu_metric": "GPU metrics", "memory_event": "memory use",
 }  # fmt: skip
 """Kinds of data whose recording is a matter of flags, by the table that holds them."""

@@ -1,5 +1,6 @@
 """With a login: who is nobody sees nothing, who may look cannot change, on whatever road they ask."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ from streamlit.web.server.starlette.starlette_app_utils import create_signed_val
 
 from app.pages import VIEWS
 from bench.pages import MAIN, Server
+from profiledb.operations.tokens import Tokens
 from profiledb.report.library import Library
 from tests.app.web.client import BackMsg, Session, ask, form, session
 from tests.app.web.provider import guarded, log_in, provider
@@ -28,6 +30,9 @@ ROADS = (
     "/anything",
     "/app/static/x",
     "/api/tiles",
+    "/api/v1/reports",
+    "/api/v1/uploads",
+    "/mcp",
 )
 
 
@@ -122,6 +127,53 @@ def test_who_has_no_role_sees_a_sentence(
 @pytest.mark.parametrize("path", ROADS)
 def test_nobody_gets_an_answer_by_http(address: str, path: str, method: str) -> None:
     assert ask(address, path, method).status == 401
+
+
+def test_a_token_opens_the_doors_for_programs_by_its_role(address: str, data: Path) -> None:
+    tokens = Tokens(data / "library")
+    shown = {role: f"Bearer {tokens.new(role, role)}" for role in ("viewer", "editor")}
+    octets, upload = "application/octet-stream", "/api/v1/uploads?name=../x.txt"
+    for role, allowed in (("viewer", 403), ("editor", 202)):
+        assert ask(address, "/api/v1/reports", Authorization=shown[role]).status == 200
+        assert ask(address, "/media/x.csv", Authorization=shown[role]).status == 401, "and nothing else"
+        sent = ask(address, upload, "POST", b"no report", Authorization=shown[role], Content_Type=octets)
+        assert sent.status == allowed, sent.body
+    assert (data / "inbox" / "x.txt").read_bytes() == b"no report"
+    assert ask(address, upload, "POST", b"x", Authorization=shown["editor"], Content_Type="text/plain").status == 415
+    assert ask(address, upload, "POST", b"", Authorization=shown["editor"], Content_Type=octets).status == 400
+    foreign = ask(address, upload, "POST", b"x", Authorization=shown["editor"], Origin="http://elsewhere.example")
+    assert foreign.status == 403
+    for wrong in (
+        "Bearer x",
+        shown["viewer"][:-1] + "x",
+        "Basic " + shown["viewer"],
+        "Bearer wd_" + "0" * 12 + "_" + "0" * 64,
+    ):
+        assert ask(address, "/api/v1/reports", Authorization=wrong).status == 401
+    assert shown["viewer"].split("_")[2] not in (data / "library" / "tokens.json").read_text(encoding="utf-8")
+    tokens.remove("viewer")
+    assert ask(address, "/api/v1/reports", Authorization=shown["viewer"]).status == 401
+
+
+def test_the_mcp_server_answers_its_client_with_a_token(address: str, data: Path) -> None:
+    pytest.importorskip("mcp")
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    token = Tokens(data / "library").new("assistant", "viewer")
+
+    async def talk() -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(f"{address}/mcp", http_client=http)) as client,
+        ):
+            answer = await client.call_tool("run_analysis", {"report": NAME, "analysis": "gpu_busy"})
+            assert answer.structured_content["rows"][0]["busy_pct"] > 0
+
+    asyncio.run(talk())
+    assert ask(address, "/mcp", "POST", b"{}", Content_Type="application/json").status == 401
 
 
 def test_the_shell_of_the_pages_is_for_everybody(address: str) -> None:

@@ -143,6 +143,38 @@ def test_a_payload_that_is_no_json_is_unknown(library: Library, publish: Publish
         assert db.execute("SELECT payload_value('{nonsense', 'a'), payload_value(NULL, 'a')").fetchone() == (None, None)
 
 
+COLLECTIVES: list[tuple[str, str, int, int, str, int | None, int | None]] = [
+    # name, dtype, elements in and out; operation is that of the name, bytes of one rank's part, size
+    ("allreduce", "BFloat16", 100, 100, "AllReduce", 200, 200),
+    ("_allgather_base", "Float", 10, 40, "AllGather", 40, 160),
+    ("reduce_scatter_tensor", "Half", 40, 10, "ReduceScatter", 20, 80),
+    ("all_to_all", "Double", 40, 40, "AlltoAll", 80, 320), ("send", "Byte", 7, 7, "SendRecv", 7, 7),
+    ("broadcast", "Mystery", 7, 7, "Broadcast", None, None), ("allreduce", "Float", 2**62, 1, "AllReduce", None, None),
+]  # fmt: skip
+
+
+def test_what_the_profiler_of_pytorch_says_of_collectives(library: Library, publish: Publish) -> None:
+    """Of kernels whose names say nothing; of the last one only the collective around its launch tells."""
+    columns = "name", "dtype", "in_elements", "out_elements"
+
+    def fill(db: Any) -> None:
+        insert(db, "report", [{"kind": "torch"}])
+        insert(db, "kernel_name", [name(1, "ncclDevKernel_Generic_4")])
+        insert(db, "kernel", [kernel(n, 1, 100 * n, 100 * n + 50, thread_range=5) for n in range(len(COLLECTIVES))])
+        group = {"process_group": "0", "ranks": "[0, 1, 2, 3]", "group_size": 4}
+        for n, one in enumerate(COLLECTIVES):
+            known = dict(zip(columns, one, strict=False)) | group
+            insert(db, "collective", [known | {"kernel_id": n, "sequence_number": 10 + n}])
+        insert(db, "kernel", [kernel(99, 1, 9_000, 9_010, thread_range=8)])
+        insert(db, "range", [{"range_id": 3, "start_ns": 0, "end_ns": 9, "pre": 7, "post": 8, "global_tid": 70}])
+        insert(db, "collective", [dict(zip(columns, COLLECTIVES[0], strict=False)) | group | {"range_id": 3}])
+
+    found = run(library, publish(fill, "torch"), "nccl_ops", steps="nothing")
+    wanted = [(*one[4:], 10 + n) for n, one in enumerate(COLLECTIVES)] + [("AllReduce", 200, 200, None)]
+    assert picked(found, "operation", "bytes", "size_bytes", "sequence") == wanted
+    assert {(row["communicator"], row["ranks"], row["calls"]) for row in found} == {("0 [0, 1, 2, 3]", 4, 1)}
+
+
 @needs_ddp
 @pytest.mark.parametrize("sample", ["ddp_strong_2_rank1", "ddp_weak_4_rank0", "ddp_overlap_4_rank3"])
 def test_samples_against_their_exports(ddp: Library, sample: str) -> None:

@@ -10,7 +10,7 @@ from profiledb.errors import NotCapturedError
 from profiledb.studies.scaling import nccl, words
 from profiledb.studies.scaling import rows as scaling_rows
 from profiledb.studies.scaling import runs as scaling
-from profiledb.studies.scaling.family import Named, family, of_name
+from profiledb.studies.scaling.family import Named, family, of_name, together
 from profiledb.studies.scaling.runs import PARTS, Run
 
 OPS = ("step", "operation", "bytes", "duration_ns", "communicator", "ranks", "start_ns", "size_bytes", "pid", "gpu_id")
@@ -253,3 +253,60 @@ def test_named_is_what_a_cache_can_tell_apart() -> None:
     assert isinstance(hash(of_name("a", "x", {"ranks": 2})), int)
     assert of_name("a", "x", {}) != of_name("a", "x", {"ranks": 2})
     assert isinstance(of_name("a", "x", {}), Named)
+
+
+def test_numbers_in_a_group_match_operations_whatever_their_order() -> None:
+    """Two groups of the same two ranks; one rank has another operation first. Only what both ranks have counts."""
+    frames = []
+    for rank, numbers in enumerate(([4, 5, 6], [5, 4])):
+        ops = [(1, "AllReduce", 100 + 50 * number, 10 * number + rank) for number in numbers]
+        one = report(f"a_rank{rank}", 1000, ops=ops)
+        one["ops"]["sequence"] = numbers
+        frames.append(one)
+    ((run,), _) = gather(*frames)
+    found = nccl.matched(run).sort_values(["sequence", "rank"])
+    assert list(zip(found["sequence"], found["rank"], found["wait_ns"], strict=True)) == [
+        (4, 0, 0), (4, 1, 1), (5, 0, 0), (5, 1, 1)
+    ]  # fmt: skip
+    assert list(nccl.sizes(run)["size_bytes"]) == [300, 350]
+    assert nccl.uncertainty(run) is None, "too few operations"
+
+
+@pytest.mark.parametrize(("late", "expected"), [([0] * 6, 0.0), ([0, 0, 0, 0, 0, 8], 6.0)])
+def test_clocks_are_aligned_by_the_ends_of_operations(late: list[int], expected: float) -> None:
+    """The clock of rank 1 is 1,000 ns ahead; what is left is how far ends lie apart."""
+    ranks = []
+    for number, shift in enumerate(([0] * 6, [1000 + ns for ns in late])):
+        one = report(f"a_rank{number}", 1000, ops=[(1, "AllReduce", 100 + n, 50) for n in range(6)])
+        one["ops"]["start_ns"] = [100 * n + ns for n, ns in enumerate(shift)]
+        ranks.append(one)
+    ((run,), _) = gather(*ranks)
+    assert nccl.uncertainty(run) == pytest.approx(expected)
+
+
+def trace(name: str, rank: int, begin: int, ranks: int = 2) -> Named:
+    return of_name(
+        name, f"{name}.pt.trace.json.gz", {}, {"rank": rank, "ranks": ranks, "begin_ns": begin, "end_ns": begin + 100}
+    )
+
+
+def test_traces_of_ranks_that_overlap_are_one_run() -> None:
+    """Names of torch's own handler say host and process: rank, number of ranks and time tell the run."""
+    every = [
+        trace("host_12.1", 1, 50),
+        trace("host_11.1", 0, 0),
+        trace("host_31.2", 0, 1000),
+        trace("host_32.2", 1, 1090),
+    ]
+    assert [one.run.removesuffix(" (trace)") for one in together(every)] == [
+        "host_11.1",
+        "host_11.1",
+        "host_31.2",
+        "host_31.2",
+    ]
+    assert [one.id for one in family(together(every)[0], together(every))] == ["host_12.1", "host_11.1"]
+    twice = [trace("a", 0, 0), trace("b", 0, 50), trace("c", 1, 50)]
+    assert [one.run.removesuffix(" (trace)") for one in together(twice)] == ["a", "b", "c"], (
+        "nothing tells which of both rank 1 ran with"
+    )
+    assert together([trace("a", 0, 0), trace("b", 1, 50, ranks=4)])[1].run == "b (trace)"

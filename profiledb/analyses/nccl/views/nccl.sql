@@ -83,6 +83,55 @@ UNION ALL
 SELECT kernel_id, calls, bytes, communicator, reduction
 FROM nccl_kernel JOIN summed USING (launcher, operation) WHERE kernels = 1 AND calls > 1;
 
+-- The operation that PyTorch's name of a collective stands for: allreduce, _allgather_base, reduce_scatter_tensor.
+CREATE OR REPLACE MACRO collective_operation(name) AS CASE
+    WHEN regexp_matches(name, 'all_?reduce|barrier', 'i') THEN 'AllReduce'
+    WHEN regexp_matches(name, 'all_?gather', 'i') THEN 'AllGather'
+    WHEN regexp_matches(name, 'reduce_?scatter', 'i') THEN 'ReduceScatter'
+    WHEN regexp_matches(name, 'all_?to_?all', 'i') THEN 'AlltoAll'
+    WHEN regexp_matches(name, 'send|recv', 'i') THEN 'SendRecv'
+    WHEN regexp_matches(name, 'broadcast', 'i') THEN 'Broadcast'
+    WHEN regexp_matches(name, 'gather', 'i') THEN 'Gather'
+    WHEN regexp_matches(name, 'scatter', 'i') THEN 'Scatter'
+    WHEN regexp_matches(name, 'reduce', 'i') THEN 'Reduce'
+END;
+
+-- Bytes of an element of a type as PyTorch calls it.
+CREATE OR REPLACE MACRO torch_type_bytes(dtype) AS CASE
+    WHEN dtype IN ('Byte', 'Char', 'Bool', 'QInt8', 'QUInt8') OR dtype LIKE 'Float8%' THEN 1
+    WHEN dtype IN ('Half', 'BFloat16', 'Short', 'UInt16') THEN 2
+    WHEN dtype IN ('Float', 'Int', 'UInt32', 'ComplexHalf') THEN 4
+    WHEN dtype IN ('Double', 'Long', 'UInt64', 'ComplexFloat') THEN 8
+    WHEN dtype = 'ComplexDouble' THEN 16
+END;
+
+-- What the PyTorch profiler says of kernels of NCCL: of the kernel itself, else of the collective around its launch,
+-- where that launched one kernel alone. The size is the larger of input and output, which is the whole of what ranks
+-- gather or scatter; more than a TiB is none. A group is its name with its ranks, so that groups on other ranks differ.
+CREATE OR REPLACE VIEW nccl_collective AS
+WITH around AS (
+    SELECT kernel.kernel_id, range_id FROM (
+        FROM kernel JOIN kernel_name USING (name_id) WHERE starts_with(short, 'nccl')
+    ) AS kernel ASOF JOIN (SELECT range_id, pre, post FROM collective JOIN range USING (range_id)) AS op
+        ON kernel.thread_range >= op.pre
+    WHERE kernel.thread_range <= op.post
+    QUALIFY count(*) OVER (PARTITION BY range_id) = 1
+), told AS (
+    SELECT collective.kernel_id, collective.* EXCLUDE (kernel_id) FROM collective WHERE kernel_id IS NOT NULL
+    UNION ALL
+    SELECT around.kernel_id, collective.* EXCLUDE (kernel_id) FROM around JOIN collective USING (range_id)
+    WHERE around.kernel_id NOT IN (SELECT kernel_id FROM collective WHERE kernel_id IS NOT NULL)
+), one AS (
+    FROM told QUALIFY row_number() OVER (PARTITION BY kernel_id ORDER BY range_id) = 1
+)
+SELECT kernel_id, collective_operation(name) AS operation, sequence_number,
+    CASE WHEN process_group <> '' THEN concat_ws(' ', process_group, ranks) END AS communicator,
+    CASE WHEN group_size BETWEEN 1 AND 1_000_000 THEN group_size END AS ranks, dtype,
+    TRY_CAST(CASE WHEN greatest(in_elements, out_elements)::HUGEINT * torch_type_bytes(dtype)
+        BETWEEN 0 AND 1_099_511_627_776
+        THEN greatest(in_elements, out_elements)::HUGEINT * torch_type_bytes(dtype) END AS BIGINT) AS size_bytes
+FROM one;
+
 -- A type as NCCL and C++ write it, in one spelling.
 CREATE OR REPLACE MACRO nccl_type(name) AS (
     SELECT coalesce(nullif(regexp_extract(name, '_([iu](?:8|16|32|64)|b?f16|f32|f64|f8e\dm\d)(?:_|\(|$)', 1), ''),
@@ -93,22 +142,28 @@ CREATE OR REPLACE MACRO nccl_type(name) AS (
 );
 
 -- Operations of NCCL of the selection: its kernels with what their names and their calls tell. `size_bytes` is what
--- nccl-tests calls the size: the message, or the whole of the parts of all ranks.
+-- nccl-tests calls the size: the message, or the whole of the parts of all ranks. What a call says of itself, in the
+-- payload of its range or in the arguments that the PyTorch profiler keeps, is the same whoever captured it.
 CREATE OR REPLACE VIEW selected_nccl_op AS
-SELECT kernel.kernel_id, coalesce(nccl_operation(short), 'other') AS operation, short AS kernel,
-    nccl_type(short) AS data_type,
-    reduction,
+WITH said AS (
+    SELECT kernel.*, short, coalesce(nccl_operation(short), told.operation, 'other') AS operation, reduction,
+        bytes AS own_bytes, coalesce(calls, CASE WHEN told.kernel_id IS NOT NULL THEN 1 END) AS calls,
+        coalesce(nccl_message.communicator, told.communicator) AS communicator, sequence_number AS sequence,
+        coalesce(known.ranks, told.ranks, TRY_CAST(meta_value(['ranks', 'world_size']) AS INTEGER)) AS ranks,
+        told.size_bytes AS whole_bytes
+    FROM selected_kernel AS kernel JOIN kernel_name USING (name_id)
+    LEFT JOIN nccl_message USING (kernel_id)
+    LEFT JOIN nccl_communicator AS known ON known.communicator = nccl_message.communicator
+    LEFT JOIN nccl_collective AS told USING (kernel_id)
+    WHERE starts_with(short, 'nccl')
+)
+SELECT kernel_id, operation, short AS kernel, nccl_type(short) AS data_type, reduction,
     upper(coalesce(nullif(regexp_extract(short,
         '_(COLLNET_DIRECT|COLLNET_CHAIN|NVLS_TREE|NVLS|RING|TREE|PAT)(?:_|\(|$)', 1), ''),
         nullif(regexp_extract(short, '(Ring|Tree|CollNet)(?:LL128|LL)?Kernel', 1), ''))) AS algorithm,
     coalesce(nullif(regexp_extract(short, '_(LL128|LL|SIMPLE)(?:_|\(|$)', 1), ''),
         nullif(regexp_extract(short, '(LL128|LL)Kernel', 1), '')) AS protocol,
-    bytes, calls, communicator,
-    coalesce(known.ranks, TRY_CAST(meta_value(['ranks', 'world_size']) AS INTEGER)) AS ranks,
-    bytes * nccl_parts(nccl_operation(short),
-        coalesce(known.ranks, TRY_CAST(meta_value(['ranks', 'world_size']) AS INTEGER)))
-        AS size_bytes,
+    coalesce(own_bytes, whole_bytes // nccl_parts(operation, ranks)) AS bytes, calls, communicator, sequence, ranks,
+    coalesce(own_bytes * nccl_parts(operation, ranks), whole_bytes) AS size_bytes,
     start_ns, end_ns, end_ns - start_ns AS duration_ns, device_id, stream_id, global_pid, call_id, process_range
-FROM selected_kernel AS kernel JOIN kernel_name USING (name_id)
-LEFT JOIN nccl_message USING (kernel_id) LEFT JOIN nccl_communicator AS known USING (communicator)
-WHERE starts_with(short, 'nccl');
+FROM said;

@@ -1,7 +1,8 @@
 -- Memory of tensors by step.
 -- includes: ranges, tensors
 
--- The steps of the best loop that count, for each device: what tensors held when each began, and at most within it.
+-- The steps of the best loop that count, for each of the eight devices with most events: what tensors held when each
+-- began, and at most within it.
 CREATE OR REPLACE VIEW selected_tensor_step AS
 WITH step AS MATERIALIZED (
     SELECT number, name, start_ns, end_ns FROM selected_counted_step('process') QUALIFY rank = min(rank) OVER ()
@@ -10,7 +11,7 @@ WITH step AS MATERIALIZED (
 ), place AS (
     SELECT step.*, before.* FROM step CROSS JOIN (
         SELECT device, device_type, device_id, arg_min(allocated_bytes - bytes, nth) AS before_bytes
-        FROM level GROUP BY ALL
+        FROM level GROUP BY device, device_type, device_id QUALIFY row_number() OVER (ORDER BY count(*) DESC, device) <= 8
     ) AS before
 ), held AS (
     SELECT level.device, number, max(allocated_bytes) AS peak_bytes

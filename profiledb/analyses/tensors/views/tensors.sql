@@ -8,7 +8,7 @@ CREATE OR REPLACE MACRO tensor_device(device_type, device_id) AS concat_ws(' ', 
 
 -- What a device holds after each event, in the order `nth`. Where the trace does not say it of every event (old ones),
 -- it is allocations less releases, with what was released but never seen allocated held from the start. `reserved_bytes`
--- is empty where no allocator keeps memory back, as on a CPU.
+-- is empty where no allocator keeps memory back, as on a CPU. Of more than 64 devices those with most events are told.
 CREATE OR REPLACE VIEW tensor_level AS
 WITH counted AS (
     SELECT *, tensor_device(device_type, device_id) AS device, row_number() OVER ordered AS nth,
@@ -20,7 +20,7 @@ WITH counted AS (
 ), told AS (
     SELECT device, count(allocated_bytes) = count(*) AND max(allocated_bytes) > 0 AS is_stated,
         least(0, min(running)) AS least, coalesce(max(reserved_bytes), 0) > 0 AS reserves
-    FROM counted GROUP BY device
+    FROM counted GROUP BY device QUALIFY row_number() OVER (ORDER BY count(*) DESC, device) <= 64
 )
 SELECT event_id, time_ns, device, device_type, device_id, thread_range, address, bytes, nth, is_stated,
     CASE WHEN is_stated THEN allocated_bytes ELSE TRY_CAST(running - least AS BIGINT) END AS allocated_bytes,

@@ -15,7 +15,7 @@
 -- clear: {value} of the GPU operations were launched in a range.
 -- advice: [PyTorch] PyTorch: `with torch.cuda.nvtx.range(f"step_{i}"):` around steps, `forward`, `backward`, `optimizer` inside; or `torch.autograd.profiler.emit_nvtx()`.
 -- advice: C++: `nvtx3::scoped_range r{"step"};`. Capture with `nsys profile --trace=cuda,nvtx`.
--- advice: For the PyTorch profiler: `with torch.profiler.record_function(f"step_{i}"):`.
+-- advice: [PyTorch] For the PyTorch profiler: `with torch.profiler.record_function(f"step_{i}"):`.
 -- source: NVTX documentation; 10 % is ours
 WITH operation AS (
     SELECT process_range FROM selected_kernel UNION ALL SELECT process_range FROM selected_memop

@@ -1,0 +1,50 @@
+"""The MCP server over HTTP, at /mcp: the same tools as ``warpdeck mcp`` on standard input and output."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import streamlit as st
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from app.api import routes
+from app.web.problems import problem
+from profiledb.operations import assistants
+
+PATH = "/mcp"
+
+
+class Assistant:
+    """Answers at the address; where the package is missing it says so."""
+
+    def __init__(self) -> None:
+        self._manager: Any = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answers while the server runs."""
+        if not assistants.available():
+            yield
+            return
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        # Each request stands for itself: whoever asks is looked at each time (web.login), and nothing stays behind.
+        self._manager = StreamableHTTPSessionManager(
+            assistants.server(routes.library()), json_response=True, stateless=True
+        )
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on; hosts and origins were looked at before (web.hosts)."""
+        if self._manager is None:
+            refusal = problem(404, "This server has no MCP server.", "pip install 'warpdeck[mcp]'")
+            await refusal(scope, receive, send)
+            return
+        await self._manager.handle_request(scope, receive, send)
+
+    def route(self) -> Route:
+        """The address, below that of the dashboard."""
+        base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+        return Route(f"/{base}{PATH}" if base else PATH, self)

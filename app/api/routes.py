@@ -1,0 +1,110 @@
+"""The HTTP API: an address for each operation of the registry, the description of all, and uploads.
+
+Reading is a GET, which changes nothing, so ``web.login`` lets viewers ask, by cookie or by token. What is asked and
+answered is bounded; what goes wrong is a sentence (RFC 9457).
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from functools import cache, partial
+
+import duckdb
+import streamlit as st
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from app.api import uploads
+from app.web.problems import problem, status
+from profiledb import config
+from profiledb.errors import AnalysisError, WarpdeckError
+from profiledb.operations import openapi
+from profiledb.operations.model import FORMATS, MOST_BYTES, Operation, Values
+from profiledb.operations.registry import operations
+from profiledb.report.library import Library
+
+QUERIES = 4
+"""Operations that run at once; others wait for them."""
+LONGEST_QUERY = 32_768
+"""Characters of the part of an address behind the question mark."""
+MOST_PARAMETERS = 200
+_OWN_SITE = ("same-origin", "none")
+
+_log = logging.getLogger("warpdeck")
+
+
+@cache
+def library() -> Library:
+    """The library that programs ask."""
+    return Library(config.load().library)
+
+
+@cache
+def _limiter() -> CapacityLimiter:
+    return CapacityLimiter(QUERIES)
+
+
+def routes() -> list[Route]:
+    """The addresses, below that of the dashboard."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    prefix = f"/{base}{openapi.PREFIX}" if base else openapi.PREFIX
+    return [
+        Route(f"{prefix}/openapi.json", _described, methods=["GET"]),
+        Route(f"{prefix}/uploads", uploads.upload, methods=["POST"]),
+        *(Route(prefix + one.path, _door(one), methods=["GET"]) for one in operations().values()),
+        Route(f"{prefix}/{{rest:path}}", _unknown, methods=["GET"]),
+    ]
+
+
+def _door(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+    async def respond(request: Request) -> Response:
+        form, values = _asked(request)
+        if refused := _refusal(request, operation, form):
+            return refused
+        try:
+            body = await to_thread.run_sync(partial(_answer, operation, values, form), limiter=_limiter())
+        except WarpdeckError as error:
+            return problem(status(error), error.message, error.hint)
+        except (duckdb.Error, OSError) as error:
+            _log.error("%s could not be answered", operation.name, exc_info=error)
+            return problem(500, "This cannot be answered. The server's log says more.")
+        return Response(body, media_type=FORMATS[form], headers={"Cache-Control": "private, no-cache"})
+
+    return respond
+
+
+def _refusal(request: Request, operation: Operation, form: str) -> Response | None:
+    """What is said of a request that is not looked at further."""
+    if request.headers.get("sec-fetch-site", "none") not in _OWN_SITE:
+        return problem(403, "Pages of other sites cannot ask here.")
+    if len(request.url.query) > LONGEST_QUERY or len(request.query_params.multi_items()) > MOST_PARAMETERS:
+        return problem(414, "The address is too long.")
+    if form not in FORMATS or (form != "json" and not operation.rows):
+        return problem(400, f"{operation.name} does not answer in this format.")
+    return None
+
+
+def _asked(request: Request) -> tuple[str, Values]:
+    """The format, and the values: one text, or several where a parameter is repeated."""
+    values: dict[str, str | tuple[str, ...]] = {}
+    for name in request.query_params:
+        given = tuple(request.query_params.getlist(name))
+        values[name] = given[0] if len(given) == 1 else given
+    form = values.pop("format", "json")
+    return form if isinstance(form, str) else "", values | request.path_params
+
+
+def _answer(operation: Operation, values: Values, form: str) -> bytes:
+    body = operation.run(library(), operation.check(values)).written(form)
+    if len(body) > MOST_BYTES:
+        raise AnalysisError("The answer is too large.", hint="Narrow the selection.")
+    return body
+
+
+async def _described(_: Request) -> Response:
+    return JSONResponse(openapi.description())
+
+
+async def _unknown(_: Request) -> Response:
+    return problem(404, "There is no such address.", f"{openapi.PREFIX}/openapi.json describes all.")

@@ -1,0 +1,85 @@
+"""Uploads by programs: the body of a request goes to the disk while it comes in, and into the inbox when it is whole.
+
+The files lie in the folder of all uploads (web.store) and count for the same limits. A page of elsewhere cannot send
+one: browsers say where a POST comes from (web.hosts), and no form sends this type of content.
+"""
+
+import asyncio
+import logging
+import secrets
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from app.web import inbox
+from app.web.problems import problem
+from app.web.store import RefusedError, Upload, store
+from app.web.uploads import IDLE_S
+from profiledb import config
+
+CONTENT = "application/octet-stream"
+_SESSION = "programs"
+_log = logging.getLogger("warpdeck")
+_writers = CapacityLimiter(4)
+
+
+async def upload(request: Request) -> Response:
+    """Puts the body into the inbox under the name that the address gives."""
+    name, length = request.query_params.get("name", ""), request.headers.get("content-length", "")
+    if not name or len(name) > 1_000:
+        return problem(400, "The address must give a name.")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != CONTENT:
+        return problem(415, f"The content must be {CONTENT}.")
+    if not length.isascii() or not length.isdigit() or len(length) > 18:
+        return problem(411, "The length of the content must be told.")
+    store().open(_SESSION)
+    try:
+        kept = store().begin(_SESSION, secrets.token_hex(8), int(length))
+    except RefusedError as error:
+        return problem(error.status, error.words)
+    except OSError:
+        _log.exception("An upload cannot be written to the inbox")
+        return problem(507, "The inbox cannot be written to.")
+    try:
+        return await _received(request, kept, name)
+    finally:
+        kept.file.close()
+        store().discard(kept)
+
+
+async def _received(request: Request, kept: Upload, name: str) -> Response:
+    try:
+        await _read(request, kept)
+        if kept.size and kept.size == int(request.headers["content-length"]):
+            return await _placed(kept, name)
+    except RefusedError as error:
+        return problem(error.status, error.words)
+    except (ClientDisconnect, TimeoutError):
+        pass
+    except OSError:
+        _log.exception("An upload could not be written")
+        return problem(507, "The disk of the server does not take the file.")
+    return problem(400, "The upload is empty or broke off.")
+
+
+async def _placed(kept: Upload, name: str) -> Response:
+    """Moves a whole file into the inbox, where the worker finds it."""
+    store().keep(kept)
+    whole = store().take(_SESSION, kept.receipt)
+    if whole is None:
+        return problem(400, "The upload broke off.")
+    path = await to_thread.run_sync(inbox.place, whole, name, config.load().inbox, limiter=_writers)
+    return JSONResponse({"name": path.name, "bytes": kept.size}, status_code=202)
+
+
+async def _read(request: Request, kept: Upload) -> None:
+    """Writes the body as it comes; raises TimeoutError where nothing comes for too long."""
+    stream = request.stream()
+    while True:
+        async with asyncio.timeout(IDLE_S):
+            piece = await anext(stream, None)
+        if piece is None:
+            return
+        if piece:
+            await to_thread.run_sync(store().write, kept, piece, limiter=_writers)

@@ -1,0 +1,40 @@
+"""The answers of this page: the last few are kept, so that choosing another chart asks nothing."""
+
+from copy import copy
+from functools import lru_cache
+from pathlib import Path
+
+from app import session, turns
+from profiledb.console import bounds
+from profiledb.console.ask import SUMMARIES, Answer
+from profiledb.console.ask import ask as ask_process
+from profiledb.errors import AnalysisError
+from profiledb.query import request
+from profiledb.report.catalog import Manifest
+
+
+def ask(manifest: Manifest, sql: str) -> Answer:
+    """The answer as far as a page shows it; raises as ``profiledb.console.ask``."""
+    shelf = session.library()
+    files = (shelf.path(manifest.id), *shelf.sidecars(manifest.id), shelf.folder / SUMMARIES)
+    stamps = tuple(map(request.stamp, files))
+    with turns.of_pages.aside():
+        found = _asked(shelf.folder, manifest.id, sql, stamps)
+    if isinstance(found, AnalysisError):
+        raise copy(found)
+    return found
+
+
+def whole(manifest: Manifest, sql: str, shown: Answer) -> Answer:
+    """The answer as far as a file holds it."""
+    if not shown.cut:
+        return shown
+    return ask_process(session.library(), manifest.id, sql, bounds.saved(session.settings()))
+
+
+@lru_cache(maxsize=8)
+def _asked(folder: Path, report_id: str, sql: str, stamps: tuple[int, ...]) -> Answer | AnalysisError:  # noqa: ARG001 (part of the key)
+    try:
+        return ask_process(session.library(), report_id, sql, bounds.shown(session.settings()))
+    except AnalysisError as error:
+        return error

@@ -1,0 +1,33 @@
+"""What goes wrong, as programs read it: problem+json of RFC 9457."""
+
+from starlette.responses import JSONResponse, Response
+
+from profiledb.errors import (
+    CatalogError,
+    DamagedError,
+    NotAllowedError,
+    NotCapturedError,
+    ReportNotFoundError,
+    WarpdeckError,
+)
+
+_STATUS: dict[type[WarpdeckError], int] = {
+    ReportNotFoundError: 404,
+    NotCapturedError: 422,
+    NotAllowedError: 403,
+    DamagedError: 500,
+    CatalogError: 500,
+}
+
+
+def status(error: WarpdeckError) -> int:
+    """The status of an error of ours."""
+    return next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 400)
+
+
+def problem(number: int, title: str, detail: str = "") -> Response:
+    """A sentence that says what is wrong, and one that says what to do."""
+    told = {"type": "about:blank", "title": title, "status": number} | ({"detail": detail} if detail else {})
+    return JSONResponse(
+        told, status_code=number, media_type="application/problem+json", headers={"Cache-Control": "no-store"}
+    )

@@ -1,0 +1,41 @@
+"""``warpdeck html REPORT -o report.html``: a report as one file that opens without a server."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from profiledb import terminal
+from profiledb.cli.params import OUTPUT, PARAM, REPORT, given
+from profiledb.errors import WarpdeckError
+
+if TYPE_CHECKING:
+    from profiledb.report.library import Library
+
+
+def add(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the command to those of the parser."""
+    command = terminal.add(
+        commands, "html", "write a report as one HTML file", "my.nsys-rep -o report.html", parents=[common],
+        description="The file holds summary, charts and findings. It needs no server, no network and no scripts.",
+    )  # fmt: skip
+    command.add_argument("report", metavar="REPORT", help=REPORT)
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help=PARAM)
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
+    command.set_defaults(command=run)
+
+
+def run(library: "Library", arguments: argparse.Namespace) -> None:
+    """Writes the file, or prints it; raises WarpdeckError where it cannot be written."""
+    from profiledb.studies.html import document
+    from profiledb.studies.summary.document import page_params
+
+    report = library.find(arguments.report)
+    text = document.page(library, report, page_params(library, report, given(arguments.param)))
+    if arguments.output is None:
+        sys.stdout.buffer.write(text.encode(errors="replace"))
+        return
+    try:
+        arguments.output.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise WarpdeckError(f"{arguments.output} cannot be written: {error.strerror}.") from error

@@ -1,0 +1,140 @@
+"""Asks a question in SQL: starts its process, holds its limits, reads its answer."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from profiledb.console.bounds import LONGEST, Bounds
+from profiledb.errors import AnalysisError
+from profiledb.report import sidecar
+from profiledb.report.library import Library
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+AT_ONCE = 2
+"""Questions that run at the same time in a server; others wait."""
+START_S = 20.0
+"""Seconds that a process may take beside its question, to start and to write: its own alarm (child.py) comes first."""
+_FRAME = 1 << 20
+"""Bytes of an answer beside its rows."""
+SUMMARIES = "summaries.sqlite"
+"""What is kept of all reports, for Trends."""
+_ROOT = Path(__file__).resolve().parents[2]
+_COMMAND = (sys.executable, "-m", "profiledb.console.child")
+_KEPT = ("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+"""What a process has of our environment: where libraries lie, nothing else."""
+_QUIET = {"OPENBLAS_NUM_THREADS": "1"}
+"""Else numpy, which Arrow brings, reserves memory for threads that nobody needs."""
+
+_turns = threading.BoundedSemaphore(AT_ONCE)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of a question, and whether there are more than its bounds let through."""
+
+    rows: "pa.Table"
+    cut: bool
+
+
+def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
+    """The answer of a report to one SELECT. May be called by threads.
+
+    Raises:
+        AnalysisError: the question cannot be understood, is not allowed, or takes more than its bounds.
+        DamagedError: the file of the report is damaged.
+        ReportNotFoundError: the report is gone.
+    """
+    if len(sql) > LONGEST:
+        raise AnalysisError(f"A question has at most {LONGEST:,} characters.")
+    with library.cursor(report_id):  # says what is wrong with its file in the words of every page
+        question = _question(library, report_id, sql, bounds)
+    if not _turns.acquire(timeout=bounds.seconds):
+        raise AnalysisError("Other questions are being answered.", hint="Try again in a moment.")
+    try:
+        said, rest = _run(question, bounds)
+    finally:
+        _turns.release()
+    if "error" in said:
+        raise AnalysisError(str(said["error"]), hint=str(said.get("hint", "")))
+    return Answer(_rows(rest), bool(said["cut"]))
+
+
+def _question(library: Library, report_id: str, sql: str, bounds: Bounds) -> bytes:
+    beside = {kind: sidecar.path(library.reports, report_id, kind) for kind in sidecar.SUFFIX}
+    asked = bounds.plain() | {
+        "database": str(library.path(report_id).resolve()),
+        "sidecars": {kind: str(path.resolve()) for kind, path in beside.items() if path.exists()},
+        "summaries": str((library.folder / SUMMARIES).resolve()),
+        "sql": sql,
+    }
+    return json.dumps(asked).encode()
+
+
+def _run(question: bytes, bounds: Bounds) -> tuple[dict[str, Any], bytes]:
+    """What the process of a question wrote: its first line, and what follows."""
+    process = subprocess.Popen(
+        _COMMAND,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=_ROOT,
+        env=_QUIET | {name: os.environ[name] for name in _KEPT if name in os.environ},
+        start_new_session=True,
+    )
+    late = threading.Event()
+    timer = threading.Timer(bounds.seconds + START_S, _end, (process, late))
+    timer.start()
+    assert process.stdin
+    assert process.stdout
+    try:
+        with suppress(BrokenPipeError), process.stdin:
+            process.stdin.write(question)
+        written = process.stdout.read(bounds.bytes * 2 + _FRAME)
+    finally:
+        timer.cancel()
+        _end(process)
+        process.stdout.close()
+    line, _, rest = written.partition(b"\n")
+    with suppress(ValueError):
+        if not late.is_set() and isinstance(said := json.loads(line), dict):
+            return said, rest
+    if late.is_set() or process.returncode in (-signal.SIGALRM, -signal.SIGXCPU):
+        raise AnalysisError(f"The question took more than {bounds.seconds:g} s.", hint="Narrow it.")
+    raise AnalysisError(
+        f"The question ended its process. It probably needs more than {bounds.memory_mb:,} MB of memory.",
+        hint="Narrow it.",
+    )
+
+
+def _end(process: "subprocess.Popen[bytes]", late: threading.Event | None = None) -> None:
+    """Kills a process and all that it started, and waits for it."""
+    if late:
+        late.set()
+    if process.poll() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _rows(written: bytes) -> "pa.Table":
+    """The rows that a process wrote; it has read a stranger's words, so what it says is checked."""
+    import pyarrow as pa
+
+    from profiledb.console import plainly
+
+    try:
+        with pa.ipc.open_stream(written) as stream:
+            rows = stream.read_all()
+        rows.validate(full=True)
+    except (pa.ArrowException, OSError) as error:
+        raise AnalysisError("The answer is too large, or broke off.", hint="Narrow the question.") from error
+    return plainly.table(rows)

@@ -1,0 +1,45 @@
+"""What one question may take, and how large its answer may be."""
+
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from profiledb.config import Settings
+
+LONGEST = 20_000
+"""Characters of a question."""
+SHOWN_ROWS = 10_000
+"""Rows that a page shows."""
+MOST_ROWS = 1_000_000
+"""Rows of a file."""
+MOST_THREADS = 4
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Limits of one question: seconds, MB of memory, threads; rows and bytes of the answer."""
+
+    seconds: float
+    memory_mb: int
+    threads: int
+    rows: int
+    bytes: int
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return asdict(self)
+
+
+def shown(settings: Settings) -> Bounds:
+    """Those of an answer on a page."""
+    return _of(settings, SHOWN_ROWS, 16 << 20)
+
+
+def saved(settings: Settings) -> Bounds:
+    """Those of an answer that becomes a file."""
+    return _of(settings, MOST_ROWS, 256 << 20)
+
+
+def _of(settings: Settings, rows: int, most_bytes: int) -> Bounds:
+    threads = min(os.cpu_count() or 1, MOST_THREADS)
+    return Bounds(settings.sql_timeout_s, settings.sql_memory_mb, threads, rows, most_bytes)

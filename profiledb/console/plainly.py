@@ -1,0 +1,58 @@
+"""The columns of an answer as everybody can write them: CSV, Parquet, JSON and a table on a page."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def table(found: pa.Table) -> pa.Table:
+    """The same rows with unique names, and with columns of numbers, texts, times and yes or no alone.
+
+    Lists, structs and maps become JSON, bytes hexadecimal digits. Whole numbers of 128 bits, which sums are, become
+    those of 64 where they fit, else numbers with a point.
+    """
+    names: list[str] = []
+    for name in found.column_names:
+        number, unique = 2, name
+        while unique in names:
+            unique, number = f"{name}_{number}", number + 1
+        names.append(unique)
+    return pa.table([_column(column) for column in found.columns], names=names)
+
+
+def _column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        return _number(column)
+    if pa.types.is_dictionary(kind):
+        return column.cast(kind.value_type)
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    if word := _word(kind):
+        return pa.array([None if value is None else word(value) for value in column.to_pylist()], pa.string())
+    return column
+
+
+def _word(kind: pa.DataType) -> Callable[[Any], str] | None:
+    """How values of a type are written; None for types that stay."""
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return bytes.hex
+    if pa.types.is_interval(kind):
+        return lambda value: "{} months {} days {} ns".format(*value)
+    return _json if pa.types.is_nested(kind) else None
+
+
+def _number(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if column.type.scale == 0:
+        try:
+            return pc.cast(column, pa.int64())
+        except pa.ArrowInvalid:
+            pass
+    return pc.cast(column, pa.float64())
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=str, ensure_ascii=False)

@@ -1,0 +1,34 @@
+"""An answer as a file: CSV, JSON or Parquet."""
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMATS = ("csv", "json", "parquet")
+
+
+def text(rows: "pa.Table", form: str) -> bytes:
+    """The rows in one of ``FORMATS``; CSV and JSON in UTF-8, CSV with a line of names, what is missing as nothing."""
+    if form == "parquet":
+        import pyarrow.parquet as pq
+
+        out = io.BytesIO()
+        pq.write_table(rows, out, compression="zstd")
+        return out.getvalue()
+    if form == "json":
+        told = [{name: None if _missing(value) else value for name, value in row.items()} for row in rows.to_pylist()]
+        return json.dumps(told, default=str, indent=1, ensure_ascii=False).encode(errors="replace")
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(rows.column_names)
+    columns = [column.to_pylist() for column in rows.columns]
+    writer.writerows(["" if _missing(value) else value for value in row] for row in zip(*columns, strict=True))
+    return lines.getvalue().encode(errors="replace")
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value != value  # noqa: PLR0124 - only NaN differs from itself

@@ -1,0 +1,106 @@
+"""Tokens for programs: kept as hashes in the library's folder, each with a name and a role."""
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, get_args
+
+from profiledb.errors import AnalysisError, WarpdeckError
+from profiledb.report import durable
+from profiledb.words import visible
+
+Role = Literal["viewer", "editor"]
+ROLES = get_args(Role)
+MOST = 200
+"""Tokens of a library."""
+LONGEST_NAME = 100
+LARGEST = 1 << 20
+"""Bytes of the file that are read."""
+FILE = "tokens.json"
+_TOKEN = re.compile(r"wd_([0-9a-f]{12})_([0-9a-f]{64})")
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token without its secret: ``digest`` is the SHA-256 of that, which holds 256 random bits."""
+
+    id: str
+    name: str
+    role: Role
+    digest: str
+    created_at: str
+
+
+class Tokens:
+    """The tokens of a library. Every call reads the file, so that one that is taken away ends at once."""
+
+    def __init__(self, library: Path) -> None:
+        self._file = library / FILE
+
+    def all(self) -> list[Token]:
+        """All tokens; a file that cannot be read has none, so that it opens nothing."""
+        try:
+            with self._file.open("rb") as file:
+                told = json.loads(file.read(LARGEST))
+            found = [Token(**one) for one in told]
+        except (OSError, ValueError, TypeError):
+            return []
+        return [one for one in found if one.role in ROLES and isinstance(one.digest, str)]
+
+    def new(self, name: str, role: Role) -> str:
+        """Makes a token and answers its text, which nobody can tell again.
+
+        Raises:
+            AnalysisError: the name is empty, too long or taken, or there are too many.
+            WarpdeckError: the library cannot be written.
+        """
+        name = " ".join(visible(name).split())
+        if not name or len(name) > LONGEST_NAME:
+            raise AnalysisError(f"A token takes a name of 1 to {LONGEST_NAME} characters.")
+        known = self.all()
+        if any(one.name == name for one in known):
+            raise AnalysisError(f"There is a token {name!r} already.", hint="Remove it, or choose another name.")
+        if len(known) >= MOST:
+            raise AnalysisError(f"A library has at most {MOST} tokens.", hint="Remove some first.")
+        number, secret = secrets.token_hex(6), secrets.token_hex(32)
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        self._write([*known, Token(number, name, role, _digest(secret), made)])
+        return f"wd_{number}_{secret}"
+
+    def remove(self, name: str) -> None:
+        """Takes a token away; raises AnalysisError where there is none of this name."""
+        known = self.all()
+        rest = [one for one in known if one.name != name]
+        if len(rest) == len(known):
+            raise AnalysisError(f"There is no token {name!r}.", hint="warpdeck token list shows all.")
+        self._write(rest)
+
+    def role(self, text: str) -> Role | None:
+        """The role of whoever shows a token; None where it is none of ours."""
+        match = _TOKEN.fullmatch(text)
+        if not match:
+            return None
+        number, digest = match[1], _digest(match[2])
+        return next(
+            (one.role for one in self.all() if one.id == number and hmac.compare_digest(one.digest, digest)), None
+        )
+
+    def _write(self, tokens: list[Token]) -> None:
+        text = json.dumps([asdict(one) for one in tokens], indent=1)
+        temporary = self._file.with_name(f".{FILE}.{os.getpid()}")
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            temporary.touch(mode=0o600)
+            durable.write_text(self._file, text, temporary)
+        except OSError as error:
+            raise WarpdeckError(f"The tokens cannot be written: {error.strerror}.") from error
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

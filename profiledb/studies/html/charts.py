@@ -1,0 +1,109 @@
+"""Charts as SVG: a few rectangles and words each, so that the file needs no script and stays small."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from profiledb import words
+from profiledb.studies.summary.answers import Answers, class_title
+
+WIDTH = 720
+"""Units of a drawing across; the page scales it."""
+MOST_BARS = 10
+_LABEL = 270
+_ROW = 24
+_STRIP = 90
+_MOST_GPUS = 8
+_MOST_STEPS = 200
+_LONGEST = 32
+
+
+def busy(answers: Answers) -> list[str]:
+    """How busy each GPU was over the capture."""
+    rows = answers.rows("busy_timeline")
+    drawn = []
+    for gpu, part in list(rows.groupby("gpu_id"))[:_MOST_GPUS]:
+        last = float(part["end_ns"].max() or 1)
+        scale, shares = WIDTH / last, part["busy_pct"].astype(float) / 100
+        bars = [
+            _rect(begin * scale, _STRIP * (1 - share), (end - begin) * scale, _STRIP * share)
+            for begin, end, share in zip(part["start_ns"], part["end_ns"], shares, strict=True)
+            if share
+        ]
+        ends = f'<text x="0" y="{_STRIP + 18}">0</text>' + _right(_STRIP + 18, words.duration(last))
+        drawn.append(_figure(f"GPU {gpu}: busy over time", _STRIP + 24, [*bars, ends]))
+    return drawn
+
+
+def classes(answers: Answers) -> list[str]:
+    """Kernel time by class."""
+    rows = answers.rows("class_split").head(MOST_BARS)
+    titles = [class_title(value).replace("\\", "") for value in rows["class"]]
+    return _bars("Kernel time by class", titles, rows)
+
+
+def kernels(answers: Answers) -> list[str]:
+    """The kernels that take the most time."""
+    rows = answers.rows("kernels").head(MOST_BARS)
+    return _bars("Kernels by total time", list(rows["name"]), rows)
+
+
+def steps(answers: Answers) -> list[str]:
+    """How long each step of the program's loop took on the CPU, warm-ups as far as the selection has them."""
+    rows = answers.rows("iterations")
+    rows = rows[rows["rank"] == 1].head(_MOST_STEPS)
+    durations = rows["cpu_ns"].astype(float)
+    longest = durations.max()
+    if rows.empty or not longest > 0:
+        return []
+    wide = WIDTH / len(rows)
+    bars = [
+        _rect(at * wide, _STRIP * (1 - one / longest), max(wide - 1, 0.5), _STRIP * one / longest)
+        for at, one in enumerate(durations)
+        if one > 0
+    ]
+    ends = f'<text x="0" y="{_STRIP + 18}">first</text>' + _right(_STRIP + 18, "last")
+    return [_figure(f"Time of each step on the CPU, up to {words.duration(longest)}", _STRIP + 24, [*bars, ends])]
+
+
+CHARTS: Sequence[Callable[[Answers], list[str]]] = (busy, classes, kernels, steps)
+"""In the order of the page; each raises NotCapturedError where the report lacks its data."""
+
+
+def _bars(title: str, names: Sequence[Any], rows: pd.DataFrame) -> list[str]:
+    """A bar a row, as long as its share of the kernel time, with its name before it and its time behind."""
+    if rows.empty:
+        return []
+    room, most = WIDTH - _LABEL - 120, float(rows["share_pct"].max() or 1)
+    parts = []
+    values = zip(names, rows["share_pct"].astype(float), rows["total_ns"], strict=True)
+    for at, (name, share, total_ns) in enumerate(values):
+        y, wide = at * _ROW, room * share / most
+        told = f"{words.duration(total_ns)}, {words.percent(share)}"
+        parts.append(f'<text x="{_LABEL - 8}" y="{y + 16}" text-anchor="end">{_text(name)}</text>')
+        parts.append(_rect(_LABEL, y + 3, wide, _ROW - 7))
+        parts.append(f'<text x="{_LABEL + wide + 6:.1f}" y="{y + 16}">{_text(told)}</text>')
+    return [_figure(title, len(rows) * _ROW, parts)]
+
+
+def _figure(title: str, height: int, parts: Sequence[str]) -> str:
+    """A drawing under its title; its words are in it, for whoever does not see it the table below says the same."""
+    name = escape(title)
+    return (
+        f'<figure><figcaption>{name}</figcaption><svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{name}">'
+        f"{''.join(parts)}</svg></figure>"
+    )
+
+
+def _rect(x: float, y: float, width: float, height: float) -> str:
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
+
+
+def _right(y: int, text: str) -> str:
+    return f'<text x="{WIDTH}" y="{y}" text-anchor="end">{_text(text)}</text>'
+
+
+def _text(text: Any) -> str:
+    return escape(words.shortened(text, _LONGEST))

@@ -1,0 +1,72 @@
+"""The file: what the summary says, charts, and all findings with their advice.
+
+The words are those of the summary and of the findings in Markdown, so that no figure has a second source. Scripts
+there are none, and the file's own policy allows none: whatever a name holds, it is text.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from importlib import resources
+from typing import Any
+
+from profiledb import config, words
+from profiledb.errors import NotCapturedError
+from profiledb.findings import judge, output, rulebook
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.studies.html import charts, markdown
+from profiledb.studies.summary import document
+from profiledb.studies.summary.answers import Answers
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+"""What the file may load: nothing. Its own styles stand in it."""
+
+
+def page(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
+    """The file of a report, of the part that ``params`` selects.
+
+    Raises:
+        AnalysisError: the parameters are not those of a selection, or the report has no such range.
+        ReportNotFoundError: the report is gone.
+    """
+    answers = Answers(library, report, params)
+    about, *sections = document.text(library, report, params).split("\n## ")
+    name = escape(words.visible(report.name))
+    parts = [
+        markdown.html("\n## ".join([about, *sections[:1]])),
+        _charts(answers),
+        *(markdown.html(f"## {section}") for section in sections[1:]),
+        _findings(library, report, params),
+    ]
+    body = "\n".join(part for part in parts if part)
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{name} · Warpdeck</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n"
+        f"<header>Warpdeck</header>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _charts(answers: Answers) -> str:
+    """The charts for which the report has rows."""
+    drawn = []
+    for chart in charts.CHARTS:
+        try:
+            drawn += chart(answers)
+        except NotCapturedError:
+            continue
+    return '<h2>Charts</h2>\n<div class="charts">\n' + "\n".join(drawn) + "\n</div>" if drawn else ""
+
+
+def _findings(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
+    """All rules: what fires with its advice, what cannot be judged, what is clear."""
+    found = judge.judge(library, report, params, rulebook.load(config.load().rules).values())
+    text = output.as_markdown(found, report.name).partition("\n")[2]
+    return "<h2>All findings</h2>\n" + markdown.html(text.replace("\n## ", "\n### "))
+
+
+@cache
+def _style() -> str:
+    return resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")

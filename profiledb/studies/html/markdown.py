@@ -1,0 +1,42 @@
+"""Markdown of ours as HTML: headings, lists, tables, bold, code. Markup in it is text, and so are links."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+_NUMBER = re.compile(r"[−-]?[\d<]|–$")
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """Only what the summary writes. ``html`` is off, so that tags are escaped; links and pictures are not read."""
+    parser = MarkdownIt("zero").enable(
+        ["heading", "list", "table", "emphasis", "backticks", "escape", "fence", "newline"]
+    )
+    parser.add_render_rule("table_open", _table_open)
+    parser.add_render_rule("table_close", _table_close)
+    parser.add_render_rule("td_open", _cell_open)
+    return parser
+
+
+def html(text: str) -> str:
+    """The text as HTML."""
+    return str(_parser().render(text))
+
+
+def _table_open(_: Any, __: Sequence[Token], ___: int, ____: Any, _____: Any) -> str:
+    """Wide tables scroll by themselves, with keys as well."""
+    return '<div class="table" tabindex="0" role="group" aria-label="Table"><table>\n'
+
+
+def _table_close(_: Any, __: Sequence[Token], ___: int, ____: Any, _____: Any) -> str:
+    return "</table></div>\n"
+
+
+def _cell_open(_: Any, tokens: Sequence[Token], at: int, __: Any, ___: Any) -> str:
+    """Numbers stand at the right."""
+    return '<td class="number">' if _NUMBER.match(tokens[at + 1].content) else "<td>"

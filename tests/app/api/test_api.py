@@ -1,0 +1,259 @@
+"""The door for programs: what it answers is what the command line prints, and what goes wrong is a sentence."""
+
+import asyncio
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app import pages
+from app.api import routes
+from profiledb.cli import main as command
+from profiledb.operations import about, assistants, openapi
+from profiledb.operations.model import FORMATS
+from profiledb.operations.registry import operations
+from profiledb.report.library import Library
+from tests.support import answers as asking
+from tests.support import sweep
+
+NAMES = ("transformer_training.nsys-rep", "transformer_training.ncu-rep", "ddp_strong_2_rank0.sqlite")
+STEPS = "transformer_steps.nsys-rep"
+
+
+@pytest.fixture(scope="module")
+def samples(sample_data: Path) -> Library:
+    return Library(sample_data / "library")
+
+
+@pytest.fixture(scope="module")
+def client(samples: Library) -> Iterator[TestClient]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WARPDECK_LIBRARY", str(samples.folder))
+        routes.library.cache_clear()
+        with TestClient(Starlette(routes=routes.routes()), base_url="http://localhost") as client:
+            yield client
+    routes.library.cache_clear()
+
+
+def told(client: TestClient, path: str, **params: Any) -> Any:
+    answer = client.get(f"{openapi.PREFIX}{path}", params=params)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def printed(library: Library, capfdbinary: pytest.CaptureFixture[bytes], *arguments: str) -> bytes:
+    capfdbinary.readouterr()
+    status = command.main([*arguments, "--library", str(library.folder)])
+    out, err = capfdbinary.readouterr()
+    return out if status == 0 else err
+
+
+def report_names(library: Library) -> list[str]:
+    return sorted(report.name for report in library.list())
+
+
+def test_every_analysis_answers_what_the_command_line_prints(
+    client: TestClient, samples: Library, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """By turns: a part of the reports, and of each a part of the analyses; where a report lacks data, both say it."""
+    checked = 0
+    for name in sweep.part(report_names(samples), 3):
+        report = samples.find(name)
+        for _, one in asking.turns(samples, name):
+            params = asking.joined(one)
+            given_ = [part for key, value in params.items() for part in ("--param", f"{key}={value}")]
+            path = f"{openapi.PREFIX}/reports/{report.id}/analyses/{one.name}"
+            answer = client.get(path, params=params)
+            said = printed(samples, capfdbinary, "run", one.name, report.id, "--format", "json", *given_)
+            checked += 1
+            if answer.status_code != 200:
+                problem = answer.json()
+                assert f"{problem['title']} {problem.get('detail', '')}".strip() == said.decode().strip()
+                continue
+            body = answer.json()
+            assert body["rows"] == json.loads(said)
+            assert (body["total"], body["cut"]) == (len(body["rows"]), False)
+            assert [column["name"] for column in body["columns"]] == [column.name for column in one.columns]
+            csv = client.get(path, params={**params, "format": "csv"})
+            assert csv.content == printed(samples, capfdbinary, "run", one.name, report.id, *given_)
+            tool = json.loads(
+                assistants.answer(
+                    samples, "run_analysis", {"report": report.id, "analysis": one.name, "params": params}
+                )
+            )
+            assert tool["rows"] == body["rows"][: len(tool["rows"])]
+            assert len(tool["rows"]) >= min(len(body["rows"]), 5) or "shortened" in tool
+    assert checked
+
+
+def test_rows_come_in_four_formats(client: TestClient) -> None:
+    path = f"{openapi.PREFIX}/reports/{STEPS}/analyses/kernels"
+    answers = {form: client.get(path, params={"format": form, "range": "step_1"}) for form in FORMATS}
+    assert all(answers[form].headers["content-type"].startswith(FORMATS[form].split(";")[0]) for form in FORMATS)
+    rows = answers["json"].json()["rows"]
+    tables = {
+        "csv": pd.read_csv(io.BytesIO(answers["csv"].content)),
+        "arrow": pa.ipc.open_stream(answers["arrow"].content).read_pandas(),
+        "parquet": pq.read_table(io.BytesIO(answers["parquet"].content)).to_pandas(),
+    }
+    for table in tables.values():
+        assert table["total_ns"].tolist() == [row["total_ns"] for row in rows]
+        assert table["name"].tolist() == [row["name"] for row in rows]
+
+
+def test_an_answer_says_unit_denominator_coverage_and_page(client: TestClient, samples: Library) -> None:
+    body = told(client, f"/reports/{STEPS}/analyses/kernels", range="step_1", from_ns="1000000")
+    share = next(column for column in body["columns"] if column["name"] == "share_pct")
+    assert share["unit"] == "%"
+    assert "all kernel durations" in share["meaning"]
+    assert 0 < body["coverage"]["gpu_ns"] < body["coverage"]["report_gpu_ns"]
+    report = samples.find(STEPS).id
+    assert body["page"] == f"/kernels?report={report}&range=step_1&from=1"
+    known = {"", *(view.url for view in pages.VIEWS)}
+    assert set(about.PAGES.values()) <= known
+
+
+def test_the_other_operations_say_what_the_command_line_says(
+    client: TestClient, samples: Library, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    ids = [samples.find(name).id for name in ("streams_serial.nsys-rep", STEPS)]
+    listed = printed(samples, capfdbinary, "list", "--format", "json")
+    assert told(client, "/reports")["reports"] == json.loads(listed)
+    found = printed(samples, capfdbinary, "findings", STEPS, "--format", "json")
+    assert told(client, f"/reports/{STEPS}/findings")["findings"] == json.loads(found)
+    text = printed(samples, capfdbinary, "summary", STEPS).decode()
+    assert told(client, f"/reports/{STEPS}/summary")["markdown"] == text
+    compared = told(client, "/compare", a=ids[0], b=ids[1])
+    assert compared["rows"] == json.loads(printed(samples, capfdbinary, "compare", *ids, "--format", "json"))
+    assert compared["verdict"]
+    rows = told(client, f"/reports/{STEPS}/sql", sql="SELECT count(*) AS n FROM kernel")["rows"]
+    assert rows == [{"n": samples.find(STEPS).rows["kernel"]}]
+    facts = told(client, f"/reports/{STEPS}")
+    assert facts["rows"]["kernel"] == rows[0]["n"]
+    assert {one["name"] for one in told(client, "/analyses")["analyses"]} >= {"kernels", "ncu_verdicts"}
+    assert told(client, "/analyses/kernels")["columns"][0]["name"] == "kernel"
+    assert isinstance(told(client, "/jobs")["jobs"], list)
+
+
+WRONG = {
+    "/reports/nothing": 404,
+    f"/reports/{STEPS}/analyses/nothing": 400,
+    f"/reports/{STEPS}/analyses/kernels?nothing=1": 400,
+    f"/reports/{STEPS}/analyses/kernels?range=nothing": 400,
+    f"/reports/{STEPS}/analyses/kernels?format=exe": 400,
+    f"/reports/{STEPS}/analyses/kernels?format=csv&format=json": 400,
+    f"/reports/{STEPS}/analyses/ncu_verdicts": 422,
+    f"/reports/{STEPS}?format=csv": 400,
+    f"/reports/{STEPS}?x=1": 400,
+    f"/reports/{STEPS}/sql": 400,
+    f"/reports/{STEPS}/sql?sql=COPY+kernel+TO+'x'": 400,
+    "/compare": 400,
+    f"/compare?a={STEPS}&b=transformer_training.ncu-rep": 400,
+    f"/compare?a={STEPS}&b={STEPS}&table=x": 400,
+    "/nothing": 404,
+    f"/reports?x={'x' * 40_000}": 414,
+    f"/reports?{'&'.join(f'a{n}=1' for n in range(300))}": 414,
+}
+
+
+def test_what_is_wrong_is_a_sentence(client: TestClient) -> None:
+    for path, status in WRONG.items():
+        answer = client.get(f"{openapi.PREFIX}{path}")
+        assert answer.status_code == status, path
+        assert answer.headers["content-type"] == "application/problem+json"
+        problem = answer.json()
+        assert problem["status"] == status
+        assert re.fullmatch(r".+[.:!?]", problem["title"])
+
+
+def test_pages_of_other_sites_do_not_ask(client: TestClient) -> None:
+    for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
+        answer = client.get(f"{openapi.PREFIX}/reports", headers={"Sec-Fetch-Site": site})
+        assert answer.status_code == status
+
+
+def test_the_description_is_whole(client: TestClient) -> None:
+    described = told(client, "/openapi.json")
+    gets = {path: one["get"] for path, one in described["paths"].items() if "get" in one}
+    assert {one["operationId"] for one in gets.values()} == set(operations())
+    for path, one in gets.items():
+        parts = [param for param in one["parameters"] if param["in"] == "path"]
+        assert {param["name"] for param in parts} == set(re.findall(r"{(\w+)}", path))
+        assert all(param["required"] for param in parts)
+        for param in one["parameters"]:
+            Draft202012Validator.check_schema(param["schema"])
+
+
+hostile = st.text(max_size=30)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_client_made_of_the_description_gets_documented_answers(client: TestClient, data: st.DataObject) -> None:
+    """What the description names, with values that fit or are anything: no answer that it does not document."""
+    described = openapi.description()
+    path, one = data.draw(
+        st.sampled_from([(path, one["get"]) for path, one in described["paths"].items() if "get" in one])
+    )
+    known = {"report": st.sampled_from([*NAMES, STEPS]), "analysis": st.sampled_from(["gpu_busy", "kernels"])}
+    query: dict[str, str] = {}
+    for param in one["parameters"]:
+        good = known.get(param["name"], st.sampled_from(param["schema"].get("enum", ["SELECT 1"])))
+        value = data.draw(good | hostile)
+        if param["in"] == "path":
+            path = path.replace("{" + param["name"] + "}", quote(value, safe="") or "%20")
+        elif param["name"] == "further":
+            query |= data.draw(
+                st.dictionaries(st.sampled_from(["range", "device", "from_ns", "x\0"]), hostile, max_size=2)
+            )
+        elif data.draw(st.booleans()):
+            query[param["name"]] = value
+    answer = client.get(path, params=query)
+    assert str(answer.status_code) in one["responses"], answer.text
+    kind = answer.headers["content-type"].split(";")[0]
+    assert kind in {name.split(";")[0] for name in one["responses"][str(answer.status_code)]["content"]}
+
+
+def test_tools_are_the_operations_and_bounded(samples: Library) -> None:
+    for one in operations().values():
+        schema = assistants.schema(one)
+        Draft202012Validator.check_schema(schema)
+        assert set(schema["required"]) == {param.name for param in one.params if param.required}
+    whole = {"report": STEPS, "analysis": "cuda_gpu_trace", "rows": assistants.MOST_ROWS}
+    text = assistants.answer(samples, "run_analysis", whole, "http://127.0.0.1:8501")
+    assert len(text) <= assistants.MOST_CHARACTERS
+    body = json.loads(text)
+    assert body["page"].startswith("http://127.0.0.1:8501/")
+    assert body["total"] > len(body["rows"])
+    assert len(assistants.answer(samples, "list_analyses", {})) <= assistants.MOST_CHARACTERS
+    assert "shortened" not in json.loads(assistants.answer(samples, "list_analyses", {}))
+
+
+def test_the_mcp_server_answers_its_own_client(samples: Library) -> None:
+    pytest.importorskip("mcp")
+    from mcp import Client
+
+    async def talk() -> None:
+        async with Client(assistants.server(samples)) as client:
+            tools = await client.list_tools()
+            assert {tool.name for tool in tools.tools} == set(operations())
+            answer = await client.call_tool("get_report", {"report": STEPS})
+            assert answer.structured_content["rows"]["kernel"] == samples.find(STEPS).rows["kernel"]
+            wrong = await client.call_tool("get_report", {"report": "nothing"})
+            assert wrong.is_error
+            assert "No report is called" in str(wrong.content[0])
+
+    asyncio.run(talk())

@@ -1,0 +1,128 @@
+"""Questions in SQL that are no attacks: what they see, and how their answers are written."""
+
+import csv
+import io
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from profiledb.console import listing, written
+from profiledb.console.ask import Answer, ask
+from profiledb.errors import AnalysisError, DamagedError
+from profiledb.query import analysis
+from profiledb.report import schema
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.studies.trends.store import FILE
+from tests.conftest import ROOT
+from tests.support import asked
+
+KINDS = """
+SELECT sum(end_ns - start_ns) AS total, 1e20::HUGEINT AS large, [1, 2] AS list, {'a': 1} AS struct, NULL AS nothing,
+    'a,"b"' AS text, 'a'::BLOB AS bytes, INTERVAL 1 DAY AS span, 'nan'::DOUBLE AS no_number, true AS yes, 1 AS twice,
+    2 AS twice, DATE '2026-01-02' AS day, 'x'::ENUM ('x') AS enumeration, 1.5::DECIMAL(4, 1) AS decimal
+FROM kernel
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Library, Manifest]:
+    return asked.small(tmp_path_factory.mktemp("asked"))
+
+
+@pytest.fixture(scope="module")
+def kinds(place: tuple[Library, Manifest]) -> Answer:
+    return ask(place[0], place[1].id, KINDS, asked.limits())
+
+
+def test_every_type_has_a_plain_one(kinds: Answer) -> None:
+    row = kinds.rows.to_pylist()[0]
+    assert not kinds.cut
+    assert row["total"] == 45
+    assert isinstance(row["total"], int)
+    assert row["large"] == 1e20
+    assert (row["list"], row["struct"], row["nothing"]) == ("[1, 2]", '{"a": 1}', None)
+    assert (row["bytes"], row["span"], row["twice"], row["twice_2"]) == ("61", "0 months 1 days 0 ns", 1, 2)
+    assert (row["enumeration"], row["decimal"], row["yes"]) == ("x", 1.5, True)
+
+
+def test_an_answer_is_written_in_three_formats(kinds: Answer, tmp_path: Path) -> None:
+    names, values = csv.reader(io.StringIO(written.text(kinds.rows, "csv").decode()))
+    told = dict(zip(names, values, strict=True))
+    assert (told["total"], told["text"], told["no_number"], told["nothing"]) == ("45", 'a,"b"', "", "")
+    (row,) = json.loads(written.text(kinds.rows, "json"))
+    assert (row["total"], row["text"], row["no_number"], row["day"]) == (45, 'a,"b"', None, "2026-01-02")
+    (tmp_path / "x.parquet").write_bytes(written.text(kinds.rows, "parquet"))
+    read = duckdb.sql(f"SELECT total, text, span FROM '{tmp_path}/x.parquet'").fetchall()
+    assert read == [(45, 'a,"b"', "0 months 1 days 0 ns")]
+
+
+def test_a_question_sees_views_macros_and_what_lies_beside_the_report(place: tuple[Library, Manifest]) -> None:
+    library, report = place
+    library.put_sidecar(report.id, "meta", '{"batch": 32}')
+    library.put_sidecar(report.id, "timings", "label,step,seconds\nstep,0,0.5\n")
+    asking = """
+        SELECT (SELECT max(duration_ns) FROM selected_named_kernel WHERE short = 'add') AS longest,
+            (SELECT value FROM meta_fact(['batch'])) AS batch, (SELECT seconds FROM timing) AS seconds
+    """
+    assert ask(library, report.id, asking, asked.limits()).rows.to_pylist() == [
+        {"longest": 30, "batch": "32", "seconds": 0.5}
+    ]
+    shown = ask(library, report.id, "DESCRIBE kernel", asked.limits()).rows["column_name"].to_pylist()
+    assert shown[:2] == ["kernel_id", "start_ns"]
+
+
+def test_a_question_sees_the_summaries_of_all_reports(place: tuple[Library, Manifest]) -> None:
+    library, report = place
+    asking = "SELECT name, value FROM library_summary JOIN library_measure USING (report_id, name) ORDER BY ALL"
+    assert ask(library, report.id, asking, asked.limits()).rows.num_rows == 0, "nothing was summarized yet"
+    with closing(sqlite3.connect(library.folder / FILE)) as db, db:
+        db.executescript(schema.read_sql("summaries.sql", "profiledb.studies.trends"))
+        texts = "x", 1, "", "one", "nsys", "", 1, "", "", "", "", "", "", "", "{}"
+        db.execute(f"INSERT INTO summary VALUES ({', '.join('?' * len(texts))})", texts)
+        db.execute("INSERT INTO measure VALUES ('x', 'wall_ns', 'one', 1.5, NULL, NULL, NULL)")
+    assert ask(library, report.id, asking, asked.limits()).rows.to_pylist() == [{"name": "one", "value": 1.5}]
+
+
+def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(place: tuple[Library, Manifest]) -> None:
+    late = "SELECT 1 // 0, ('x' || range)::INT FROM range(100000) WHERE range > 90000"
+    for asking, said in (("SELECT nothing FROM kernel", 'column "nothing" not found'), (late, "Could not convert")):
+        with pytest.raises(AnalysisError, match=said):
+            ask(place[0], place[1].id, asking, asked.limits())
+
+
+def test_whole_numbers_stay_whole_beside_missing_ones(place: tuple[Library, Manifest]) -> None:
+    asking = "SELECT unnest([1, NULL, 9007199254740993]) AS n"
+    rows = ask(place[0], place[1].id, asking, asked.limits()).rows
+    assert written.text(rows, "csv") == b'n\n1\n""\n9007199254740993\n'
+    assert analysis.frame_of(rows)["n"].tolist()[2] == 9007199254740993
+
+
+def test_a_damaged_report_says_so(tmp_path: Path) -> None:
+    library, report = asked.small(tmp_path)
+    library.path(report.id).write_bytes(b"no database" * 1000)
+    with pytest.raises(DamagedError):
+        ask(library, report.id, "SELECT 1", asked.limits())
+
+
+@pytest.mark.skipif(not (ROOT / "sample_reports").is_dir(), reason="no samples here")
+def test_every_example_answers_a_sample(sample_data: Path) -> None:
+    """In this process: what an example asks is ours."""
+    samples = Library(sample_data / "library")
+    answered = set()
+    for report in sorted(samples.list(), key=lambda one: -sum(one.rows.values())):
+        for example in listing.examples(report):
+            if example.title not in answered and not analysis.query(samples, report.id, example.sql).empty:
+                answered.add(example.title)
+    assert len(answered) == len(listing._examples()) == 8
+
+
+def test_the_views_that_are_listed_are_there(place: tuple[Library, Manifest]) -> None:
+    library, report = place
+    found = analysis.query(library, report.id, "SELECT view_name FROM duckdb_views() WHERE NOT internal")
+    assert {view.name for view in listing.known_views()} <= set(found["view_name"])
+    assert all(len(view.comment) > 20 for view in listing.known_views())

@@ -1,0 +1,62 @@
+"""Questions that are kept: bounded, whole, and found by nothing but their ids."""
+
+from pathlib import Path
+
+import pytest
+
+from profiledb.console import questions
+from profiledb.console.bounds import LONGEST
+from profiledb.console.questions import Questions
+from profiledb.errors import AnalysisError
+
+HOSTILE = "<script>alert(1)</script> [x](http://y)\n\x1b[31m\u202e"
+
+
+def test_a_question_is_kept_replaced_by_name_and_removed(tmp_path: Path) -> None:
+    kept = Questions(tmp_path)
+    assert kept.all() == []
+    first = kept.keep(HOSTILE, "SELECT 1")
+    again = Questions(tmp_path).keep(HOSTILE, "SELECT 2")
+    assert again.id == first.id
+    assert [one.sql for one in kept.all()] == ["SELECT 2"]
+    assert "\n" not in first.name
+    assert "\x1b" not in first.name
+    kept.remove(first.id)
+    assert kept.get(first.id) is None
+    assert list((tmp_path / "questions").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["", "../../../etc/passwd", "x" * 12, "0123456789AB", "0123456789ab/../0123456789ab", "\0"]
+)
+def test_no_other_file_is_read_or_removed(tmp_path: Path, name: str) -> None:
+    (tmp_path / "questions").mkdir()
+    other = tmp_path / "questions" / "other.json"
+    other.write_text('{"name": "x", "sql": "SELECT 1"}')
+    kept = Questions(tmp_path)
+    kept.remove(name)
+    assert kept.get(name) is None
+    assert kept.all() == []
+    assert other.exists()
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"name": 1, "sql": "x"}', '{"name": "x"}', '{"name": "x", "sql": 5}', "\xff"]
+)
+def test_what_is_no_question_is_left_out(tmp_path: Path, content: str) -> None:
+    kept = Questions(tmp_path)
+    good = kept.keep("good", "SELECT 1")
+    (tmp_path / "questions" / "0123456789ab.json").write_bytes(content.encode("latin-1"))
+    assert kept.all() == [good]
+
+
+def test_number_and_length_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Questions(tmp_path)
+    for name, sql in (("", "SELECT 1"), ("x" * 101, "SELECT 1"), ("x", " "), ("x", "x" * (LONGEST + 1))):
+        with pytest.raises(AnalysisError):
+            kept.keep(name, sql)
+    longest = kept.keep("x" * 100, "\u20ac" * LONGEST)
+    assert kept.get(longest.id) == longest
+    monkeypatch.setattr(questions, "MOST", 1)
+    with pytest.raises(AnalysisError, match="at most 1"):
+        kept.keep("another", "SELECT 1")

@@ -1,0 +1,35 @@
+"""A small report to ask questions in SQL of."""
+
+from pathlib import Path
+
+from profiledb import config
+from profiledb.console import bounds
+from profiledb.console.bounds import Bounds
+from profiledb.report import store
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
+from tests.support.page_reports import empty
+
+
+def small(folder: Path) -> tuple[Library, Manifest]:
+    """A library of one report with three kernels, and that report."""
+    library = Library(folder / "library")
+    path = folder / "small.duckdb"
+    with store.create(path, ready=empty()) as db:
+        db.execute(
+            "INSERT INTO kernel_name (name_id, demangled, short, class) VALUES (1, 'void add<int>()', 'add', 'x')"
+        )
+        db.execute(
+            "INSERT INTO kernel (kernel_id, start_ns, end_ns, device_id, name_id)"
+            " VALUES (1, 0, 10, 0, 1), (2, 20, 50, 0, 1), (3, 60, 65, 0, 1)"
+        )
+    report = Manifest("ab" * 8, SCHEMA_VERSION, "small.nsys-rep", "nsys", "ab" * 32, 1, rows={"kernel": 3})
+    library.publish(path, report)
+    return library, report
+
+
+def limits(rows: int = 100, seconds: float = 20.0, most_bytes: int = 1 << 20) -> Bounds:
+    """Bounds as a page has them, or narrower."""
+    usual = bounds.shown(config.load())
+    return Bounds(seconds, 1024, usual.threads, rows, most_bytes)

@@ -1,0 +1,64 @@
+"""``warpdeck mcp`` and ``warpdeck token``: doors for programs."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from profiledb import config, terminal
+
+
+def add(commands: Any) -> None:
+    """Adds both commands to those of the parser."""
+    mcp = terminal.add(
+        commands, "mcp", "answer an assistant on standard input and output", "--library DIR",
+        description="An MCP server with the reports of the library. It needs the package mcp:"
+        " pip install 'warpdeck[mcp]'",
+    )  # fmt: skip
+    _library(mcp)
+    mcp.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _serve(arguments)))
+    token = terminal.add(commands, "token", "make, list and remove tokens for programs", "new nightly --role editor")
+    token.add_argument("action", choices=("new", "list", "remove"), help="what to do")
+    token.add_argument("name", nargs="?", metavar="NAME", help="name of the token")
+    token.add_argument(
+        "--role", choices=("viewer", "editor"), default="viewer", help="what it allows: an editor also uploads"
+    )
+    _library(token)
+    token.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _token(arguments)))
+
+
+def _library(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--library", type=Path, metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)"
+    )
+
+
+def _serve(arguments: argparse.Namespace) -> None:
+    from profiledb.operations import assistants
+    from profiledb.report import serving
+    from profiledb.report.library import Library
+
+    library = Library(config.load(library=arguments.library).library)
+    running = serving.read(library.folder)
+    address = f"http://127.0.0.1:{running.port}{running.base}" if running else ""
+    assistants.server(library)  # says what is missing before anybody waits
+    import anyio
+
+    anyio.run(assistants.serve_stdio, library, address)
+
+
+def _token(arguments: argparse.Namespace) -> None:
+    from profiledb.errors import AnalysisError
+    from profiledb.operations.tokens import Tokens
+
+    kept = Tokens(config.load(library=arguments.library).library)
+    if arguments.action == "list":
+        for one in kept.all():
+            terminal.say(f"{one.role:<7} {one.created_at}  {one.name}")
+        return
+    if not arguments.name:
+        raise AnalysisError("A token needs a name.", hint=f'warpdeck token {arguments.action} "nightly build"')
+    if arguments.action == "remove":
+        kept.remove(arguments.name)
+        terminal.say(f"The token {arguments.name!r} opens nothing any more.")
+        return
+    print(kept.new(arguments.name, arguments.role))
