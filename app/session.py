@@ -18,8 +18,9 @@ from profiledb.query import captures, header, request, views
 from profiledb.query.captures import Capture
 from profiledb.query.shared import Answers
 from profiledb.report import sidecar
-from profiledb.report.catalog import Job, Manifest, Partner, Subject
+from profiledb.report.catalog import Job, Manifest, Subject
 from profiledb.report.library import Library, find
+from profiledb.report.pair import Partner
 from profiledb.studies.trends.board import Board
 from profiledb.studies.trends.store import Summaries
 

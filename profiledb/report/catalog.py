@@ -14,6 +14,7 @@ from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair, schema
 from profiledb.report.decided import Decided
 from profiledb.report.marks import Marks
+from profiledb.report.pair import LINKS, Partner
 from profiledb.report.schema import read_sql
 from profiledb.report.sidecar import Columns
 
@@ -35,9 +36,6 @@ TIMELINE: Subject = "timeline"
 """What happened when: kernels, copies, calls, ranges."""
 LAUNCHES: Subject = "launches"
 """What hardware counters say of single launches."""
-Partner = Literal["ncu", "trace"]
-LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("trace_link", "trace_id")}
-"""What a Systems report is linked to: a Compute report, a trace of its operators. Table and column of each."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +217,6 @@ class Catalog:
                 db.execute(f"UPDATE OR IGNORE {table} SET report_id = ? WHERE report_id = ?", [after, before])
             db.execute("UPDATE OR IGNORE link SET nsys_id = ? WHERE nsys_id = ?", [after, before])
             db.execute("UPDATE link SET ncu_id = ? WHERE ncu_id = ?", [after, before])
-            db.execute("DELETE FROM trace_link WHERE ? IN (nsys_id, trace_id)", [before])  # it has other kernels
 
     def unlist_report(self, report_id: str) -> None:
         """Takes a report off the list until its files are converted again; its labels and links stay."""

@@ -12,7 +12,8 @@ from profiledb import words
 from profiledb.errors import AnalysisError, DamagedError, ReportNotFoundError
 from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
-from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest, Partner
+from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
+from profiledb.report.pair import Partner
 from profiledb.report.schema import SCHEMA_VERSION
 
 __all__ = ["BROKEN", "Library"]

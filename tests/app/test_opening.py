@@ -12,7 +12,7 @@ from profiledb.studies import opening
 from tests.app.conftest import Dashboard, at_page
 from tests.conftest import SAMPLES, ingest_files
 
-PREPARED = ("overview", "kernels", "roofline_time", "idle", "nvtx", "phases", "memory", "api", "host")
+PREPARED = ("overview", "kernels", "roofline_time", "idle", "nvtx", "operators", "phases", "memory", "api", "host")
 
 
 @pytest.mark.sweep(parts=12, of="pages")

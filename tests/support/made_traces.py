@@ -36,12 +36,45 @@ def python(name: str, number: int, parent: int | None, start: float, end: float,
     return event("python_function", name, start, end, Python_id=number, Python_parent_id=parent, **args)
 
 
-def taken_in(folder: Path, events: Sequence[dict[str, Any]], gpu: str = "NVIDIA H200") -> tuple[Library, str]:
-    """A library of a trace of these events, and the id of its report."""
+def write(folder: Path, events: Sequence[dict[str, Any]], gpu: str = "NVIDIA H200") -> Path:
+    """A trace of these events."""
     properties = [{"id": 0, "name": gpu, "computeMajor": 9, "computeMinor": 0, "numSms": 132}]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "made.pt.trace.json"
     path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": properties, "traceEvents": list(events)}))
-    ingest_files(folder / "data", [path])
+    return path
+
+
+def taken_in(folder: Path, events: Sequence[dict[str, Any]]) -> tuple[Library, str]:
+    """A library of a trace of these events, and the id of its report."""
+    ingest_files(folder / "data", [write(folder, events)])
     library = Library(folder / "data" / "library")
     return library, library.list()[0].id
+
+
+SIZES = {"Input_Dims": [[64], [128, 32], [32, 64], [], []], "Input_type": ["c10::BFloat16"] * 3 + ["Scalar"] * 2}
+PRODUCT = {"Input_Dims": [[128, 64], [64, 32]], "Input_type": ["c10::BFloat16"] * 2}
+
+
+def linear_layer() -> list[dict[str, Any]]:
+    """A linear layer forward and backward, an operator that calls itself, and a kernel of no operator."""
+    backward = {"Sequence_number": 7, "Fwd_thread_id": 1}
+    return [
+        event("user_annotation", "step", 0, 100),
+        python("train.py(5): main", 1, None, 0, 100),
+        python("nn.Module: Linear_0", 2, 1, 9, 61, Python_module_id=0),
+        operator("aten::linear", 10, 60, External_id=1),
+        operator("aten::addmm", 20, 50, External_id=2, Sequence_number=7, Fwd_thread_id=0, **SIZES),
+        *launch(1, 25, (200, 240)),
+        operator("aten::add", 62, 70, External_id=3),
+        operator("aten::add", 63, 69, External_id=4),
+        *launch(2, 64, (240, 245)),
+        operator("profiler::_record_function_enter_new", 71, 72, External_id=5),
+        *launch(9, 80, (245, 255)),
+        operator("autograd::engine::evaluate_function: AddmmBackward0", 110, 150, AUTOGRAD, **backward),
+        operator("AddmmBackward0", 112, 148, AUTOGRAD, **backward),
+        operator("aten::mm", 115, 125, AUTOGRAD, External_id=8, **PRODUCT),
+        *launch(3, 116, (260, 290), AUTOGRAD),
+        operator("aten::mm", 130, 140, AUTOGRAD, External_id=9, **PRODUCT),
+        *launch(4, 131, (290, 310), AUTOGRAD),
+    ]

@@ -35,7 +35,8 @@ def show(manifest: Manifest, runs: Sequence[Run], own: Run) -> None:
         return
     run = _choose(with_nccl, own)
     if nccl.unknown_bytes(with_nccl):
-        st.info(fmt.plain(words.SIZES))
+        traced = bool(manifest.rows.get("operator"))  # by a profiler that knows no NVTX
+        st.info(fmt.plain(words.NO_SIZES if traced else words.SIZES))
     rows = nccl.waits(run)
     if rows.empty:
         _one_rank(manifest, run)

@@ -1,7 +1,7 @@
 -- title: Operators in a nutshell
 -- A single row: what operators and their launches come to, and how much ran outside of any.
 -- needs: operator
--- includes: selection, operator_group
+-- includes: selection, operator_time
 -- selects: part
 -- column: operators | count | | operators that began in the selection
 -- column: names | count | | different names

@@ -4,7 +4,7 @@
 -- (operator.forward_range_id), and so does all that it launched, unless it runs a module itself, as activation
 -- checkpointing does: that is forward. Times and FLOPs hold those of the modules inside.
 -- needs: module_call
--- includes: selection, operator_model
+-- includes: selection, operator, operator_model
 -- selects: part
 -- param: depth =  keeps modules down to this level, from 1
 -- param: limit =  at most this many rows, those with the most time

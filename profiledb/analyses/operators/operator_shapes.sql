@@ -2,7 +2,7 @@
 -- One row per operator, sizes and types of its inputs; times and FLOPs as in `operators`. The profiler records shapes
 -- where it is asked to (record_shapes).
 -- needs: operator
--- includes: selection, operator_group
+-- includes: operator_group
 -- selects: part
 -- param: search =  keeps operators whose name contains this text, in upper or lower case; not a pattern
 -- param: operator =  keeps the operator of this name

@@ -17,10 +17,10 @@ _CAUSES = {
     "lost_idle_ns": "an idle GPU",
 }
 _WEAK = _CAUSES | {"lost_compute_ns": "longer compute"}
+NO_SIZES = "These reports do not have NCCL message sizes, so there are no bandwidths."
 SIZES = (
-    "These reports do not have NCCL message sizes, so there are no bandwidths. NCCL records them in its NVTX"
-    " ranges: capture with --trace=cuda,nvtx, and export with nsys 2024 or newer and --include-blobs=true. If"
-    " this machine has such an nsys, drop the .nsys-rep again."
+    f"{NO_SIZES} NCCL records them in its NVTX ranges: capture with --trace=cuda,nvtx, and export with nsys 2024 or"
+    " newer and --include-blobs=true. If this machine has such an nsys, drop the .nsys-rep again."
 )
 
 

@@ -42,14 +42,14 @@ BACKWARD = flop_counter.sdpa_backward_flop_count(OUT, *QKV)
 KINDS = ("_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
          "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_flash_attention_for_cpu",
          "scaled_dot_product_attention", "_flash_attention_forward", "_efficient_attention_forward")  # fmt: skip
-BACKWARDS = ("_scaled_dot_product_flash_attention_backward", "_scaled_dot_product_efficient_attention_backward",
+OF_BACKWARD = ("_scaled_dot_product_flash_attention_backward", "_scaled_dot_product_efficient_attention_backward",
              "_scaled_dot_product_cudnn_attention_backward", "_scaled_dot_product_flash_attention_for_cpu_backward",
              "_flash_attention_backward", "_efficient_attention_backward")  # fmt: skip
 
 
 def test_attention_of_every_kind(tmp_path: Path) -> None:
     """The formula of PyTorch; half of it where the attention is causal, which PyTorch leaves out."""
-    cases = [attention(name, causal) for name in (*KINDS, *BACKWARDS) for causal in (False, True)]
+    cases = [attention(name, causal) for name in (*KINDS, *OF_BACKWARD) for causal in (False, True)]
     events = [
         operator(
             f"aten::{name}", 10 * place, 10 * place + 5, Input_Dims=sizes, Concrete_Inputs=values,
@@ -61,7 +61,7 @@ def test_attention_of_every_kind(tmp_path: Path) -> None:
     rows = run(library, report, "operators").set_index("operator")["flops"]
     for name in KINDS:
         assert (name, rows[f"aten::{name}"]) == (name, 1.5 * FORWARD)
-    for name in BACKWARDS:
+    for name in OF_BACKWARD:
         assert (name, rows[f"aten::{name}"]) == (name, 1.5 * BACKWARD)
 
 

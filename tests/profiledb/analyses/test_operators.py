@@ -13,7 +13,7 @@ from profiledb.query.analysis import run
 from profiledb.report.library import Library
 from tests.conftest import CORPUS, ROOT, SAMPLES, Once, ingest_files
 from tests.support import made_traces, operator_oracle, traces
-from tests.support.made_traces import AUTOGRAD, event, launch, operator, python
+from tests.support.made_traces import operator
 
 CONVOLUTIONS = ROOT / "tests/data/torch/convolutions.pt.trace.json.gz"
 AVERAGES = CONVOLUTIONS.with_name("convolutions.key_averages.json.gz")
@@ -25,14 +25,10 @@ FILES = [
 FIGURES = ["calls", "host_ns", "host_self_ns", "device_ns", "device_self_ns"]
 
 
-@pytest.fixture(scope="module")
-def library(once: Once) -> Library:
-    """All of these traces."""
-    return Library(once("traces of operators", lambda folder: ingest_files(folder, FILES)) / "library")
-
-
-def of(library: Library, path: Path) -> str:
-    return next(report.id for report in library.list() if report.name == path.name)
+def taken_in(once: Once, path: Path) -> tuple[Library, str]:
+    """A library of a trace, and the id of its report."""
+    library = Library(once(f"operators of {path.name}", lambda folder: ingest_files(folder, [path])) / "library")
+    return library, library.list()[0].id
 
 
 def by_name(library: Library, report: str) -> dict[str, tuple[int, ...]]:
@@ -50,11 +46,11 @@ def by_shape(library: Library, report: str) -> dict[tuple[str, str | None], tupl
     return {key: tuple(map(int, figures)) for key, figures in found.items()}
 
 
-@pytest.mark.sweep(parts=3, of="traces of operators")
+@pytest.mark.sweep(parts=3)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_times_are_those_of_the_second_computation(library: Library, path: Path) -> None:
+def test_times_are_those_of_the_second_computation(once: Once, path: Path) -> None:
     names, shapes = operator_oracle.averages(traces.read(path))
-    report = of(library, path)
+    library, report = taken_in(once, path)
     if not names:
         assert not library.find(report).rows.get("operator")
         return
@@ -62,10 +58,10 @@ def test_times_are_those_of_the_second_computation(library: Library, path: Path)
     assert by_shape(library, report) == shapes
 
 
-def test_times_are_those_of_key_averages(library: Library) -> None:
+def test_times_are_those_of_key_averages(once: Once) -> None:
     """On a GPU, equal to the ns but where torch counts its own overhead, of which no trace tells the thread."""
     told = json.loads(gzip.decompress(AVERAGES.read_bytes()))
-    report = of(library, CONVOLUTIONS)
+    library, report = taken_in(once, CONVOLUTIONS)
     overhead = {row["key"]: row for row in told["by_operator"] if row["key"] in ("Activity Buffer Request",
                                                                                 "Lazy Function Loading")}  # fmt: skip
     found, other = by_name(library, report), {}
@@ -106,12 +102,12 @@ def test_a_live_profile_on_the_cpu(tmp_path: Path) -> None:
     ingest_files(tmp_path / "data", [path])
     library = Library(tmp_path / "data" / "library")
     report = library.list()[0].id
-    averages = {one.key: one for one in profiler.key_averages() if one.key in by_name(library, report)}
-    wanted = {
-        name: (one.count, round(one.cpu_time_total * 1000), round(one.self_cpu_time_total * 1000), 0, 0)
-        for name, one in averages.items()
+    mine = by_name(library, report)
+    assert mine == {
+        one.key: (one.count, round(one.cpu_time_total * 1000), round(one.self_cpu_time_total * 1000), 0, 0)
+        for one in profiler.key_averages()
+        if one.key in mine
     }
-    assert by_name(library, report) == wanted
     modules = run(library, report, "operator_modules").set_index("path")
     assert list(modules.index) == [f"Sequential_0{rest}" for rest in ("", "/Conv2d_0", "/Flatten_0", "/Linear_0")]
     assert list(modules["calls"]) == [2, 2, 2, 2]
@@ -120,36 +116,10 @@ def test_a_live_profile_on_the_cpu(tmp_path: Path) -> None:
     assert any("test_a_live_profile_on_the_cpu" in str(line) for line in lines["line"])
 
 
-SIZES = {"Input_Dims": [[64], [128, 32], [32, 64], [], []], "Input_type": ["c10::BFloat16"] * 3 + ["Scalar"] * 2}
-PRODUCT = {"Input_Dims": [[128, 64], [64, 32]], "Input_type": ["c10::BFloat16"] * 2}
-
-
 @pytest.fixture(scope="module")
 def by_hand(tmp_path_factory: pytest.TempPathFactory) -> tuple[Library, str]:
     """A linear layer forward and backward, an operator that calls itself, a kernel of no operator."""
-    backward = {"Sequence_number": 7, "Fwd_thread_id": 1}
-    return made_traces.taken_in(
-        tmp_path_factory.mktemp("by hand"),
-        [
-            event("user_annotation", "step", 0, 100),
-            python("train.py(5): main", 1, None, 0, 100),
-            python("nn.Module: Linear_0", 2, 1, 9, 61, Python_module_id=0),
-            operator("aten::linear", 10, 60, External_id=1),
-            operator("aten::addmm", 20, 50, External_id=2, Sequence_number=7, Fwd_thread_id=0, **SIZES),
-            *launch(1, 25, (200, 240)),
-            operator("aten::add", 62, 70, External_id=3),
-            operator("aten::add", 63, 69, External_id=4),
-            *launch(2, 64, (240, 245)),
-            operator("profiler::_record_function_enter_new", 71, 72, External_id=5),
-            *launch(9, 80, (245, 255)),
-            operator("autograd::engine::evaluate_function: AddmmBackward0", 110, 150, AUTOGRAD, **backward),
-            operator("AddmmBackward0", 112, 148, AUTOGRAD, **backward),
-            operator("aten::mm", 115, 125, AUTOGRAD, External_id=8, **PRODUCT),
-            *launch(3, 116, (260, 290), AUTOGRAD),
-            operator("aten::mm", 130, 140, AUTOGRAD, External_id=9, **PRODUCT),
-            *launch(4, 131, (290, 310), AUTOGRAD),
-        ],
-    )
+    return made_traces.taken_in(tmp_path_factory.mktemp("by hand"), made_traces.linear_layer())
 
 
 def test_times_by_hand(by_hand: tuple[Library, str]) -> None:
@@ -215,7 +185,7 @@ def test_nothing_of_it_is_trusted(tmp_path: Path) -> None:
         ["x", [4, 4]],
         [[4, 4]],
         "no list",
-        [[1] * 400] * 9,
+        [[2] * 400] * 9,
     ]
     events = [
         operator(
@@ -224,7 +194,15 @@ def test_nothing_of_it_is_trusted(tmp_path: Path) -> None:
         )
         for place, dims in enumerate(odd)
     ]  # fmt: skip
-    events += [operator("aten::convolution", 100, 110, Input_Dims=[[1, 2, 3, 4], [5, 6, 7, 8]], Concrete_Inputs=["x"])]
+    events += [
+        operator(
+            "aten::convolution",
+            100,
+            110,
+            Input_Dims=[[1, 2, 3, 4], [5, 6, 7, 8]],
+            Concrete_Inputs=["", "", "", "[9999999999999]", "[[1]]", "x"],
+        )
+    ]
     events += [operator("<b>nn.Module: x_1</b>'\"" + "y" * 9000, 120, 130, Input_Dims=[[2, 2]], Input_type=5)]
     library, report = made_traces.taken_in(tmp_path, events)
     rows = run(library, report, "operator_shapes")

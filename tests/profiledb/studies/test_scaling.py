@@ -62,6 +62,7 @@ def gather(*reports: dict[str, Any], meta: dict[str, dict[str, Any]] | None = No
         ("bert_x8gpus.nsys-rep", "bert_x8gpus", None, "bert"),
         ("frank1.nsys-rep", "frank1", None, "frank"),
         ("rank1.nsys-rep", "rank1", None, "rank"),
+        ("ddp_2_rank1.pt.trace.json.gz", "ddp_2 (trace)", 1, "ddp (trace)"),
         ("8", "8", None, "8"),
     ],
 )

@@ -1,5 +1,4 @@
 -- Operators of kernels: of a trace its own, of a Systems report those of the trace that it is linked to (pair.py).
--- includes: selection
 
 -- Tables of the trace. Where a Systems report is joined to one, the library puts its own in front.
 CREATE OR REPLACE VIEW trace_kernel AS FROM kernel;

@@ -11,8 +11,8 @@ WITH signature AS MATERIALIZED (FROM operator_signature), matmul AS (
 ), conv AS (
     SELECT signature.*, sizes[1] AS x, sizes[2] AS w, is_transposed OR lower("values"[transposed]) = 'true' AS back,
         CASE WHEN back THEN x[3:] ELSE operator_conv_sizes(
-            x, w, TRY_CAST("values"[stride] AS BIGINT[]), TRY_CAST("values"[padding] AS BIGINT[]),
-            coalesce(TRY_CAST("values"[dilation] AS BIGINT[]), [1])
+            x, w, operator_numbers("values"[stride]), operator_numbers("values"[padding]),
+            coalesce(operator_numbers("values"[dilation]), [1])
         ) END AS area
     FROM signature JOIN operator_conv_formula USING (name) WHERE len(x) = len(w) AND len(x) > 2
 ), conv_backward AS (

@@ -1,6 +1,5 @@
 -- FLOPs and bytes of operators from the shapes of their inputs: a model, not a measurement. docs/operators.md has the
 -- formulas with their sources.
--- includes: operator
 
 -- Bytes of an element, by the type as a trace writes it; NULL of what is no tensor.
 CREATE OR REPLACE MACRO operator_element_bytes(type) AS CASE
@@ -17,7 +16,13 @@ CREATE OR REPLACE MACRO operator_precision(type) AS CASE
     WHEN type = 'c10::BFloat16' THEN 'bf16' WHEN starts_with(type, 'c10::Float8') THEN 'fp8'
 END;
 
--- The product of sizes; that of a scalar's none is 1. NULL where a size cannot be.
+-- Sizes, strides or the like as numbers; NULL where one of them cannot be, so that no sum or product is too large.
+CREATE OR REPLACE MACRO operator_numbers(text) AS CASE
+    WHEN len(list_filter(TRY_CAST(text AS BIGINT[]), x -> x IS NULL OR x NOT BETWEEN 0 AND 1_000_000_000_000)) = 0
+        THEN TRY_CAST(text AS BIGINT[])
+END;
+
+-- The product of sizes; that of a scalar's none is 1. NULL where there is none, or a negative one.
 CREATE OR REPLACE MACRO operator_product(sizes) AS CASE
     WHEN sizes IS NULL OR list_min(sizes) < 0 OR list_contains(sizes, NULL) THEN NULL
     WHEN len(sizes) = 0 THEN 1.0 ELSE list_product(sizes)
@@ -115,10 +120,10 @@ WITH signature AS (
     WHERE json_valid(dims)
 )
 SELECT name_id, dims_id, types_id, strides_id, values_id, name,
-    list_transform(TRY_CAST(dims AS JSON[]), x -> TRY_CAST(x AS BIGINT[])) AS sizes,
+    list_transform(TRY_CAST(dims AS JSON[]), x -> operator_numbers(x)) AS sizes,
     coalesce(CASE WHEN json_valid(types) THEN TRY_CAST(types::JSON AS VARCHAR[]) END, []) AS types,
     coalesce(CASE WHEN json_valid(strides)
-        THEN list_transform(TRY_CAST(strides AS JSON[]), x -> TRY_CAST(x AS BIGINT[])) END, []) AS strides,
+        THEN list_transform(TRY_CAST(strides AS JSON[]), x -> operator_numbers(x)) END, []) AS strides,
     coalesce(CASE WHEN json_valid("values") THEN TRY_CAST("values"::JSON AS VARCHAR[]) END, []) AS "values"
 FROM json;
 
