@@ -65,7 +65,7 @@ def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
         _turns.release()
     if "error" in said:
         raise AnalysisError(str(said["error"]), hint=str(said.get("hint", "")))
-    return Answer(_rows(rest), bool(said["cut"]))
+    return Answer(_rows(rest), bool(said.get("cut")))
 
 
 def _question(library: Library, report_id: str, sql: str, bounds: Bounds) -> bytes:

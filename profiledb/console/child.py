@@ -61,7 +61,7 @@ def main() -> None:
         rows, cut = _bounded(reader, asked["rows"], asked["bytes"])
     except AnalysisError as error:
         _say({"error": error.message, "hint": error.hint})
-    except (duckdb.Error, pa.ArrowException, OSError, MemoryError, RuntimeError) as error:
+    except (duckdb.Error, pa.ArrowException, OSError, MemoryError, RuntimeError, ValueError) as error:
         _say(_words(error, files, asked["memory_mb"]))  # what fails between two batches comes as an OSError
     else:
         _say({"cut": cut})

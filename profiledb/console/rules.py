@@ -43,7 +43,7 @@ def check(db: duckdb.DuckDBPyConnection, sql: str, macros: frozenset[str]) -> No
     """
     if not sql.strip():
         raise AnalysisError("There is no question.", hint="Write a SELECT.")
-    if "\0" in sql:
+    if "\0" in sql or sql.encode(errors="replace").decode() != sql:  # half of a surrogate pair is no text
         raise AnalysisError("The question holds a character that SQL does not take.")
     _one_select(sql)
     row = db.execute(f"SELECT json_serialize_sql({quote(sql)})").fetchone()

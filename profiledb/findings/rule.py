@@ -72,8 +72,8 @@ _KEYS = (
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _MUST = ("title", "question", "unit", "fires", "says", "clear", "advice", "source", "param")
 _MARKED = re.compile(r"^\[(?P<marks>[^\]]+)\] (?P<text>.+)$")
-TORCH = {"PyTorch": True, "not PyTorch": False}
-"""Marks of advice by whether the program uses PyTorch (the view ``program``)."""
+TORCH, NOT_TORCH = "PyTorch", "not PyTorch"
+"""Marks of advice for a program that uses PyTorch (the view ``program``), and for another one."""
 PLACE = re.compile(r"\{(?P<column>\w+)(?:\|(?P<one>[^{}|]+)\|(?P<many>[^{}|]+))?\}")
 """A column in a sentence, or the word that goes with one of what it counts, and the word that goes with many."""
 
@@ -119,11 +119,11 @@ class Rule:
     @property
     def causes(self) -> frozenset[str]:
         """Those for which there is advice."""
-        return frozenset(mark for marks, _ in map(_marked, self.advice) for mark in marks) - TORCH.keys()
+        return frozenset(mark for marks, _ in map(_marked, self.advice) for mark in marks) - {TORCH, NOT_TORCH}
 
     def advised(self, cause: str | None, *, torch: bool = True) -> tuple[str, ...]:
         """What to do, where the cause is this one, in a program that uses PyTorch or in another one."""
-        holds = {cause, "PyTorch" if torch else "not PyTorch"}
+        holds = {cause, TORCH if torch else NOT_TORCH}
         return tuple(text for marks, text in map(_marked, self.advice) if holds.issuperset(marks))
 
 

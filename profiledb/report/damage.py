@@ -12,12 +12,10 @@ from pathlib import Path
 
 import duckdb
 
-from profiledb.report import schema, sidecar
+from profiledb.report import schema, sidecar, store
 from profiledb.report.schema import identifier, quote
 from profiledb.report.sidecar import Kind
 
-_HEADERS = 3 * 4096
-"""Bytes before the first block of a DuckDB file: its header, and two of which the younger counts."""
 _BROKEN = (duckdb.InternalException, duckdb.FatalException)
 _OF_CONTENT = (duckdb.IOException, duckdb.SerializationException, *_BROKEN)
 """What DuckDB raises where it finds something else than it wrote."""
@@ -33,7 +31,7 @@ def opens(path: Path) -> bool:
     """
     try:
         with attached(path) as db:
-            return _fits(db) and _is_whole(db, path)
+            return _fits(db) and path.stat().st_size >= store.full_length(db, CATALOG)
     except duckdb.Error:
         return not os.access(path, os.R_OK)
 
@@ -106,10 +104,3 @@ def _fits(db: duckdb.DuckDBPyConnection) -> bool:
     ).fetchall()
     columns = dict(rows)
     return all(columns.get(table.name, 0) >= len(table.columns) for table in schema.tables().values())
-
-
-def _is_whole(db: duckdb.DuckDBPyConnection, path: Path) -> bool:
-    row = db.execute(
-        f"SELECT block_size * total_blocks FROM pragma_database_size() WHERE database_name = '{CATALOG}'"
-    ).fetchone()
-    return row is not None and path.stat().st_size >= _HEADERS + row[0]

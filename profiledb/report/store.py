@@ -1,5 +1,6 @@
 """Report files: one DuckDB database each, written once and never changed afterward."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,9 @@ CATALOG = "report"
 
 _FORMAT = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 65536"
 """Small blocks: a report has dozens of small tables, and each takes at least one block a column."""
+
+_HEADERS = 3 * 4096
+"""Bytes before the first block of a DuckDB file: its header, and two of which the younger counts."""
 
 _CHANGEABLE = ("preserve_insertion_order", "asof_loop_join_threshold")
 """Settings that loading a report changes: how a query is planned, nothing that it may reach or use."""
@@ -83,8 +87,26 @@ def create(
         yield db
         db.execute("USE memory")
         db.execute(f"DETACH {CATALOG}")
+        _fill(db, path)
     finally:
         db.close()
+
+
+def full_length(db: duckdb.DuckDBPyConnection, catalog: str) -> int:
+    """Bytes of an attached file with all of its blocks."""
+    row = db.execute(
+        f"SELECT block_size * total_blocks FROM pragma_database_size() WHERE database_name = {quote(catalog)}"
+    ).fetchone()
+    return _HEADERS + int(row[0] if row else 0)
+
+
+def _fill(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Gives a file its full length: DuckDB leaves out free blocks at its end, and one that was cut looks the same."""
+    db.execute(f"ATTACH {quote(str(path))} AS {CATALOG} (READ_ONLY)")
+    length = full_length(db, CATALOG)
+    db.execute(f"DETACH {CATALOG}")
+    if path.stat().st_size < length:
+        os.truncate(path, length)
 
 
 def _connect(path: Path, memory_limit: str, access: Access, ready: Ready, threads: int) -> duckdb.DuckDBPyConnection:

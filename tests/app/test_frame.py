@@ -33,11 +33,11 @@ def test_the_menu_has_groups_and_carries_the_report_with_its_selection(dashboard
     report = find(library, "transformer_training.nsys-rep")
     at = dashboard("kernels", report=report, range="step_2")
     groups = [one.value for one in at.sidebar.caption]
-    assert groups == ["GPU", "Program", "Compare", "Special"]
+    assert groups == ["GPU", "Program", "Compare", "Special", "Data"]
     menu = links(at)
     assert list(menu)[:5] == ["Library", "Summary", "Findings", "Timeline", "Kernels"]
     assert menu["Roofline"].query_string == f"report={report}&range=step_2"
-    assert not [label for label, link in menu.items() if link.disabled]
+    assert [label for label, link in menu.items() if link.disabled] == ["Operators"], "nsys records none of PyTorch"
 
 
 def test_pages_without_data_are_gray_with_the_reason(dashboard: Dashboard, library: Library) -> None:
@@ -53,7 +53,7 @@ def test_pages_without_data_are_gray_with_the_reason(dashboard: Dashboard, libra
 
 def test_a_compute_report_has_its_own_pages(dashboard: Dashboard, library: Library) -> None:
     at = dashboard("ncu", report=next(report.id for report in library.list() if report.kind == "ncu"))
-    assert list(links(at)) == ["Library", "Findings", "Kernel profiles", "Roofline", "Trends"]
+    assert list(links(at)) == ["Library", "Findings", "Kernel profiles", "Roofline", "Trends", "SQL"]
 
 
 @pytest.mark.sweep(parts=6)

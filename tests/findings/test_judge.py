@@ -142,7 +142,7 @@ def holds(report: str, one: Finding) -> None:
     about = (report, one.rule.name, one.facts)
     assert "error" not in one.facts, about
     assert one.saving_pct is None or 0 <= one.saving_pct <= 100.001, about
-    assert one.verdict != "fires" or (words.says(one) and one.rule.advised(one.cause)), about
+    assert one.verdict != "fires" or (words.says(one) and one.advice), about
     assert "{" not in words.plain(one).replace("{lambda", ""), about
     assert all(set(piece) <= set(EVIDENCE) and "name" in piece for piece in one.evidence), about
     ends = [piece["end_ns"] - piece["start_ns"] for piece in one.evidence if "end_ns" in piece]

@@ -147,7 +147,7 @@ def kernels(found: compared.Compared) -> None:
     rows = found.kernels
     st.subheader("Kernels", anchor=False)
     shown = rows.assign(
-        interval=[words.interval(row) or None for _, row in rows.iterrows()],
+        interval=pd.Series([words.interval(row) or None for _, row in rows.iterrows()], rows.index, dtype=object),
         size=[words.size_change(row) for _, row in rows.iterrows()],
         told=rows["verdict"].where(rows["status"] == "same", rows["status"]),
     )

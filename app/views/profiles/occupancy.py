@@ -115,7 +115,7 @@ def _curves(rows: pd.DataFrame, row: "pd.Series[Any]") -> None:
     shared = shared_bytes(row)
     forms = (
         ("registers", "Registers per thread", fmt.count(row["registers"]), 1.0),
-        ("shared_mem", "Shared memory per block (KB)", fmt.bytes_(shared), 1e3),
+        ("shared_mem", "Shared memory (KB)", fmt.bytes_(shared), 1e3),
         ("block_size", "Threads per block", fmt.count(row["block_size"]), 1.0),
     )
     with st.container(key="occupancy-curves"):

@@ -26,13 +26,14 @@ WITH RECURSIVE top AS MATERIALIZED (
     FROM python_call JOIN string ON string_id = name_id
 ), climbed AS (
     SELECT top.range_id, top.end_ns, top.global_tid, frame.parent_id, frame.line,
-        frame.is_program AND frame.end_ns >= top.end_ns AS found
+        frame.is_program AND frame.end_ns >= top.end_ns AS found, 1 AS levels
     FROM top ASOF JOIN frame ON top.global_tid = frame.global_tid AND top.start_ns >= frame.start_ns
     WHERE top.stack IS NULL
     UNION ALL
     SELECT range_id, climbed.end_ns, climbed.global_tid, frame.parent_id, frame.line,
-        frame.is_program AND frame.end_ns >= climbed.end_ns
-    FROM climbed JOIN frame ON python_id = climbed.parent_id AND frame.global_tid = climbed.global_tid WHERE NOT found
+        frame.is_program AND frame.end_ns >= climbed.end_ns, levels + 1
+    FROM climbed JOIN frame ON python_id = climbed.parent_id AND frame.global_tid = climbed.global_tid
+    WHERE NOT found AND levels < operator_levels()
 ), called AS MATERIALIZED (
     SELECT range_id, line FROM climbed WHERE found
     UNION ALL

@@ -2,7 +2,8 @@
 -- One row per module of the model, in the order of the tree: calls and times of its forward pass, and of what belongs to
 -- it in the backward pass. A backward operator belongs to the modules around its forward operator
 -- (operator.forward_range_id), and so does all that it launched, unless it runs a module itself, as activation
--- checkpointing does: that is forward. Times and FLOPs hold those of the modules inside.
+-- checkpointing does: that is forward. Times and FLOPs hold those of the modules inside. A module in more than 31
+-- others is one with the module around it.
 -- needs: module_call
 -- includes: selection, operator, operator_model
 -- selects: part
@@ -22,10 +23,11 @@
 -- column: flops = FLOPs | FLOP | .0f | floating-point operations of both passes, of the trace or of the model
 -- column: flops_per_s = Achieved | FLOP/s | .0f | FLOPs over the GPU time
 WITH RECURSIVE place AS (
-    SELECT path_id, CASE WHEN is_module THEN title END AS module
+    SELECT path_id, CASE WHEN is_module THEN title END AS module, is_module::INTEGER AS levels
     FROM module_title WHERE parent_id IS NULL
     UNION ALL
-    SELECT own.path_id, CASE WHEN own.is_module THEN concat_ws('/', place.module, own.title) ELSE place.module END
+    SELECT own.path_id, CASE WHEN own.is_module AND levels < 32 THEN concat_ws('/', place.module, own.title)
+        ELSE place.module END, levels + own.is_module::INTEGER
     FROM place JOIN module_title AS own ON own.parent_id = place.path_id
 ), spot AS MATERIALIZED (
     SELECT range.range_id, pre, post, parent_id, global_tid, start_ns, end_ns, module
@@ -40,11 +42,12 @@ WITH RECURSIVE place AS (
         UNION ALL SELECT pre, NULL, flops FROM operator_instance_work SEMI JOIN selected_range USING (range_id)
     ) GROUP BY pre
 ), climbed AS (
-    SELECT point.pre, range_id, parent_id FROM point JOIN spot USING (pre)
+    SELECT point.pre, range_id, parent_id, 1 AS levels FROM point JOIN spot USING (pre)
     WHERE global_tid IN (SELECT global_tid FROM link)
     UNION ALL
-    SELECT climbed.pre, spot.range_id, spot.parent_id
+    SELECT climbed.pre, spot.range_id, spot.parent_id, levels + 1
     FROM (FROM climbed ANTI JOIN link USING (range_id)) AS climbed JOIN spot ON spot.range_id = climbed.parent_id
+    WHERE levels < operator_levels()
 ), linked AS (
     SELECT climbed.pre, around, forward_module FROM climbed JOIN link USING (range_id)
 ), outer_link AS (

@@ -24,7 +24,8 @@ def refresh(library: Library) -> int:
     """
     kept, reports = Summaries(library.folder), _summarized(library.list())
     known = kept.stamps()
-    kept.make()
+    if not kept.path.exists():
+        kept.make()
     if gone := known.keys() - {report.id for report in reports}:
         kept.forget(gone)
     return sum(_made(library, kept, report) for report in reports if _due(library, report, known))

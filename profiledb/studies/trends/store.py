@@ -17,6 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair
 
 FILE = "summaries.sqlite"
@@ -146,7 +147,7 @@ class Summaries:
         """Remembers what was found; it may be lost."""
         if not found or not self.path.exists():
             return
-        with suppress(sqlite3.Error, OSError), self._writing() as db:
+        with suppress(sqlite3.Error, OSError, CatalogError), self._writing() as db:
             ((count,),) = db.execute("SELECT count(*) FROM detected").fetchall()
             if count + len(found) > MOST_DETECTED:
                 db.execute("DELETE FROM detected")
@@ -170,9 +171,15 @@ class Summaries:
         except sqlite3.Error as error:
             self._set_aside(error)
             db = self._ready()
-        with closing(db), db:
-            db.execute("BEGIN IMMEDIATE")
-            yield db
+        try:
+            with closing(db), db:
+                db.execute("BEGIN IMMEDIATE")
+                yield db
+        except sqlite3.Error as error:
+            self._set_aside(error)
+            raise CatalogError(
+                "The summaries of reports are damaged.", hint="They are made again; try again in a moment."
+            ) from error
 
     def _ready(self) -> sqlite3.Connection:
         if not self.path.exists():

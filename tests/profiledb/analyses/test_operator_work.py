@@ -91,6 +91,7 @@ def work() -> None:
         out.sum().backward()
 
 
+@pytest.mark.sweep(parts=2, of="live profiles")
 def test_flop_counter_mode_counts_the_same(tmp_path: Path) -> None:
     """All FLOPs of a live run on the CPU, forward and backward: nothing counts twice, and nothing is left out."""
     counter = flop_counter.FlopCounterMode(display=False)

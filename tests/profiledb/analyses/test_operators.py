@@ -13,7 +13,7 @@ from profiledb.query.analysis import run
 from profiledb.report.library import Library
 from tests.conftest import CORPUS, ROOT, SAMPLES, Once, ingest_files
 from tests.support import made_traces, operator_oracle, traces
-from tests.support.made_traces import operator
+from tests.support.made_traces import launch, operator, python
 
 CONVOLUTIONS = ROOT / "tests/data/torch/convolutions.pt.trace.json.gz"
 AVERAGES = CONVOLUTIONS.with_name("convolutions.key_averages.json.gz")
@@ -91,6 +91,7 @@ def test_times_are_those_of_key_averages(once: Once) -> None:
     assert ours["aten::cudnn_convolution"] == flops["aten::conv2d"]
 
 
+@pytest.mark.sweep(parts=2, of="live profiles")
 def test_a_live_profile_on_the_cpu(tmp_path: Path) -> None:
     """torch.profiler's averages with stacks, whose Python functions take time off operators, too."""
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, stride=2), torch.nn.Flatten(), torch.nn.Linear(392, 5))
@@ -211,3 +212,15 @@ def test_nothing_of_it_is_trusted(tmp_path: Path) -> None:
     assert rows["shape"].dropna().str.len().max() <= 300
     for name in ("operators", "operator_facts", "operator_lines", "operator_roofline"):
         run(library, report, name)
+
+
+def test_what_nests_without_end_is_bounded(tmp_path: Path) -> None:
+    """A thousand operators of one name in each other, in a thousand modules: the work is not their square."""
+    deep = [operator("deep", 10_000 + n, 90_000 - n) for n in range(1000)]
+    deep += [python(f"nn.Module: M_{n}", n + 1, n or None, n, 100_000 - n, Python_module_id=n) for n in range(1000)]
+    library, report = made_traces.taken_in(tmp_path, [*deep, *launch(1, 40_000, (100_000, 100_010))])
+    (row,) = run(library, report, "operators").to_dict("records")
+    assert (row["device_self_ns"], 1 < row["calls"] < 1000) == (10_000, True)
+    modules = run(library, report, "operator_modules")
+    assert (len(modules), set(modules["device_ns"])) == (32, {10_000})
+    assert run(library, report, "operator_lines")["line"].isna().all()

@@ -90,7 +90,12 @@ def test_a_question_sees_the_summaries_of_all_reports(place: tuple[Library, Mani
 
 def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(place: tuple[Library, Manifest]) -> None:
     late = "SELECT 1 // 0, ('x' || range)::INT FROM range(100000) WHERE range > 90000"
-    for asking, said in (("SELECT nothing FROM kernel", 'column "nothing" not found'), (late, "Could not convert")):
+    wrong = {
+        "SELECT nothing FROM kernel": 'column "nothing" not found',
+        late: "Could not convert",
+        "SELECT '\ud800'": "does not take",
+    }
+    for asking, said in wrong.items():
         with pytest.raises(AnalysisError, match=said):
             ask(place[0], place[1].id, asking, asked.limits())
 

@@ -17,7 +17,7 @@ import pytest
 
 from profiledb.errors import CatalogError, DamagedError
 from profiledb.query import analysis
-from profiledb.report import catalog_repair
+from profiledb.report import catalog_repair, damage, store
 from profiledb.report.catalog import Catalog, Manifest
 from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES, Once, ingest_files, run_ingest
@@ -109,6 +109,20 @@ def test_a_damaged_report_is_a_sentence_and_the_others_go_on(
     library.delete(bad.id)
     assert [report.id for report in library.list()] == [good.id]
     assert not list(library.reports.glob(f"{bad.id}*"))
+
+
+def test_a_file_that_ends_in_free_blocks_is_whole(tmp_path: Path) -> None:
+    """As after an attempt to load that was given up: DuckDB leaves out free blocks at the end."""
+    path = tmp_path / "report.duckdb"
+    with store.create(path) as db:
+        db.execute("BEGIN; CREATE TABLE much AS SELECT i, hash(i) AS h FROM range(2_000_000) AS t (i); ROLLBACK")
+        db.execute("INSERT INTO report (name) VALUES ('kept')")
+    assert damage.opens(path)
+    with duckdb.connect(path, read_only=True) as db:
+        assert db.execute("SELECT free_blocks > 100 FROM pragma_database_size()").fetchall() == [(True,)]
+        assert db.execute("SELECT name FROM report").fetchall() == [("kept",)]
+    os.truncate(path, path.stat().st_size - 1)
+    assert not damage.opens(path)
 
 
 @anyhow

@@ -1,13 +1,17 @@
 -- Operators of a trace as torch.profiler counts them in key_averages (torch/autograd/profiler_util.py: EventList).
 -- includes: selection
 
+-- How many levels a search climbs at most, from a range or a Python function to the one that it looks for. In real traces
+-- it is a dozen; of what nests deeper, by damage or on purpose, nothing is found.
+CREATE OR REPLACE MACRO operator_levels() AS 64;
+
 -- Operators that torch.profiler leaves out: bookkeeping of the profiler and of autograd.
 CREATE OR REPLACE MACRO is_left_out_operator(name) AS name IN (
     'profiler::_record_function_enter', 'profiler::_record_function_enter_new', 'profiler::_record_function_exit',
     'aten::is_leaf', 'aten::output_nr', 'aten::_version'
 );
 
--- The events that nest: operators, and annotations among them. `number` is what stands for the name.
+-- The events that nest: operators, and annotations among them.
 CREATE OR REPLACE VIEW operator_event AS
 SELECT range.*, text, range.end_ns - range.start_ns AS host_ns, coalesce(domain = 'operator', false) AS is_operator
 FROM range JOIN range_name USING (name_id)
@@ -28,9 +32,10 @@ WITH RECURSIVE passed AS MATERIALIZED (
     FROM (FROM range ANTI JOIN (FROM operator_event WHERE annotations OR is_operator) USING (range_id)) AS other
     ASOF JOIN operator_outermost AS top ON other.pre > top.pre WHERE other.pre <= top.post
 ), climbed AS (
-    SELECT range_id, parent_id AS around_id FROM passed
+    SELECT range_id, parent_id AS around_id, 1 AS levels FROM passed
     UNION ALL
-    SELECT climbed.range_id, passed.parent_id FROM climbed JOIN passed ON passed.range_id = around_id
+    SELECT climbed.range_id, passed.parent_id, levels + 1 FROM climbed JOIN passed ON passed.range_id = around_id
+    WHERE levels < operator_levels()
 )
 SELECT range_id, around_id FROM climbed ANTI JOIN (SELECT range_id AS around_id FROM passed) USING (around_id);
 
@@ -45,12 +50,13 @@ WITH RECURSIVE inside AS MATERIALIZED (
     SELECT event.* FROM operator_event AS event ASOF JOIN (SELECT DISTINCT pre, post FROM inside) AS held
         ON event.pre >= held.pre WHERE event.pre <= held.post
 ), climbed AS (
-    SELECT inside.start_ns, inside.end_ns, event.range_id, event.parent_id, event.end_ns AS reached
+    SELECT inside.start_ns, inside.end_ns, event.range_id, event.parent_id, event.end_ns AS reached,
+        1 AS levels
     FROM inside ASOF JOIN event ON inside.global_tid = event.global_tid AND inside.start_ns >= event.start_ns
     UNION ALL
-    SELECT climbed.start_ns, climbed.end_ns, around.range_id, around.parent_id, around.end_ns
+    SELECT climbed.start_ns, climbed.end_ns, around.range_id, around.parent_id, around.end_ns, levels + 1
     FROM climbed JOIN range AS around ON around.range_id = climbed.parent_id
-    WHERE climbed.end_ns > reached
+    WHERE climbed.end_ns > reached AND levels < operator_levels()
 )
 SELECT start_ns, end_ns, coalesce(around_id, range_id) AS around_id
 FROM climbed LEFT JOIN operator_passed(true) USING (range_id) WHERE end_ns <= reached;
@@ -91,9 +97,10 @@ WITH RECURSIVE child AS MATERIALIZED (FROM operator_child), held AS (
     SELECT lonely.range_id, around_id FROM lonely JOIN event AS around
         ON around.range_id = around_id AND around.text = lonely.text AND around.is_operator = lonely.is_operator
 ), climbed AS (
-    SELECT range_id, around_id FROM same
+    SELECT range_id, around_id, 1 AS levels FROM same
     UNION ALL
-    SELECT climbed.range_id, same.around_id FROM climbed JOIN same ON same.range_id = climbed.around_id
+    SELECT climbed.range_id, same.around_id, levels + 1 FROM climbed JOIN same ON same.range_id = climbed.around_id
+    WHERE levels < operator_levels()
 ), top AS (
     SELECT range_id, around_id AS top_id FROM climbed
     ANTI JOIN (SELECT range_id AS around_id FROM same) USING (around_id)
@@ -113,7 +120,7 @@ SELECT pre, sum(ns) AS ns FROM (
 -- Paths of ranges whose last range is a module, by what the trace calls modules; a slash in a name is another sign.
 CREATE OR REPLACE VIEW module_title AS
 SELECT path_id, parent_id, starts_with(name, 'nn.Module: ') AS is_module,
-    replace(left(regexp_replace(name, '^nn\.Module: ', ''), 100), '/', '∕') AS title
+    replace(left(regexp_replace(name, '^nn\.Module: ', ''), 60), '/', '∕') AS title
 FROM range_path;
 
 -- Whether a Python function is of the program: none of PyTorch, of a compiler of kernels or of Python's library.
