@@ -18,7 +18,7 @@ TARGET = ROOT / "tests/data/torch/hta.json"
 
 def main() -> None:
     """Writes the file: temporal breakdown and overlap by rank."""
-    from hta.trace_analysis import TraceAnalysis
+    from hta.trace_analysis import TraceAnalysis  # type: ignore[import-not-found]  # of another environment
 
     with TemporaryDirectory() as folder:
         for path in SAMPLES:  # it needs the rank in the trace, which these have, and a file ending that it knows

@@ -1,4 +1,4 @@
-"""`python -m workloads list`, `run NAME [options]` and `profile NAME [options]`."""
+"""`python -m workloads list`, `run NAME [options]`, `profile NAME [options]` and `learn FEATURES`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from workloads import profile
 from workloads.command_line import Parser
 from workloads.errors import WorkloadError
+from workloads.learning import command as learning
 from workloads.record import prefix_from_environment, recording
 from workloads.registry import WORKLOADS, load
 
@@ -53,6 +54,14 @@ def build_parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "profile", help="profile a workload, or any program after `--`; `profile --help` shows the options"
     )
+    learning.add_options(
+        commands.add_parser(
+            "learn",
+            help="learn from measured tasks how long they take",
+            description="Learn how long tasks take on CPU and GPU, and say how far that can be trusted.",
+            example="features.parquet -o model.skops",
+        )
+    )
     return parser
 
 
@@ -65,6 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = build_parser().parse_args(words)
         if chosen.command == "list":
             list_workloads()
+        elif chosen.command == "learn":
+            for line in learning.run(chosen):
+                print(line, flush=True)
         else:
             run_workload(chosen.name, chosen.options)
     except WorkloadError as error:

@@ -13,6 +13,8 @@ from profiledb.report.schema import quote, read_sql
 
 _TABLE = "trace_batch"
 """What take.sql reads."""
+_KNOWN = 100_000
+"""Texts up to which each batch is compared with all before it; a trace of more keeps those of each batch."""
 _ROWS = 1 << 12
 """Rows of a part of a batch: DuckDB reads parts in parallel."""
 _KEYS = {"ph": "VARCHAR", "cat": "VARCHAR", "name": "VARCHAR", "pid": "VARCHAR", "tid": "VARCHAR", "ts": "DOUBLE",
@@ -74,6 +76,9 @@ class Events:
             self._db.execute(self._take)
         finally:
             self._db.unregister(_TABLE)
+        (texts,) = self._db.execute("SELECT count(*) FROM trace_text").fetchone() or (0,)
+        if texts > _KNOWN:
+            self._db.execute("CREATE OR REPLACE TEMP VIEW known_text AS FROM trace_text LIMIT 0")
 
 
 def _table(batch: Batch, number: int) -> pa.Table:

@@ -24,6 +24,8 @@ END;
 CREATE OR REPLACE TEMP MACRO size_of(b) AS CASE WHEN b BETWEEN -140737488355328 AND 140737488355328 THEN b END;
 
 CREATE OR REPLACE TEMP TABLE trace_text (id UBIGINT, text VARCHAR);
+-- Texts that need not be kept again; events.py empties it where they are many.
+CREATE OR REPLACE TEMP VIEW known_text AS FROM trace_text;
 CREATE OR REPLACE TEMP TABLE trace_thread (thread UBIGINT, pid VARCHAR, tid VARCHAR);
 CREATE OR REPLACE TEMP TABLE trace_name (kind VARCHAR, pid VARCHAR, tid VARCHAR, name VARCHAR);
 CREATE OR REPLACE TEMP TABLE trace_other (kind VARCHAR, n BIGINT);

@@ -51,12 +51,12 @@ SELECT DISTINCT thread_id(pid, tid), cut(coalesce(pid, ''), 200), cut(coalesce(t
 WHERE kind IN ('operator', 'annotation', 'python', 'runtime', 'driver', 'range', 'mark', 'memory', 'out_of_memory');
 
 INSERT INTO trace_text
-SELECT DISTINCT text_id(t), cut(t, 65536) FROM (
+SELECT id, text FROM (SELECT DISTINCT text_id(t) AS id, cut(t, 65536) AS text FROM (
     SELECT unnest([name, CASE WHEN kind = 'range' THEN cat END, a."Input Dims", a."Input type", a."Input Strides",
         a."Concrete Inputs", a."Call stack", a.kernel_backend, a.kernel_hash]) AS t
     FROM one WHERE kind IN ('operator', 'annotation', 'python', 'kernel', 'memcpy', 'memset', 'runtime', 'driver',
         'range', 'overhead', 'mark')
-) WHERE t IS NOT NULL;
+) WHERE t IS NOT NULL) ANTI JOIN known_text USING (id, text);
 
 INSERT INTO trace_range
 SELECT number, CASE kind WHEN 'annotation' THEN 0 WHEN 'range' THEN 1 WHEN 'python' THEN 2 ELSE 3 END, start_ns, end_ns,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from profiledb.errors import AnalysisError
-from profiledb.report.catalog import Catalog, Manifest
+from profiledb.report.catalog import Catalog
 from profiledb.rules.series import Rules
 from profiledb.studies.trends.measures import kept_name
 from profiledb.studies.trends.store import Facts
@@ -75,16 +75,16 @@ def every(
     rules: Rules,
     labels: Mapping[str, Sequence[str]],
     choices: Mapping[str, str],
-    reports: Iterable[Manifest],
+    reports: Iterable[str],
 ) -> dict[str, Series]:
-    """All series by name, of the reports that are listed and have a summary."""
+    """All series by name, of the reports of these ids that have a summary."""
     found: dict[str, list[Point]] = {}
-    for report in reports:
-        known = facts.get(report.id)
-        chosen = choices.get(report.id)
+    for report_id in reports:
+        known = facts.get(report_id)
+        chosen = choices.get(report_id)
         if known is None or chosen == "":
             continue
-        told = _told(known, rules, labels.get(report.id, ()))
+        told = _told(known, rules, labels.get(report_id, ()))
         found.setdefault(chosen or name(known, rules, told), []).append(point(known, rules, told, moved=bool(chosen)))
     return {one: Series(one, tuple(sorted(points, key=order))) for one, points in sorted(found.items())}
 
@@ -125,20 +125,16 @@ Tell = Callable[[str], str | None]
 
 def _told(facts: Facts, rules: Rules, labels: Sequence[str]) -> Tell:
     """Answers a fact by the name that it has in the rules."""
-    of_labels = dict(reversed([label.partition("=")[::2] for label in labels if "=" in label]))
-    plain = {
-        "gpu": facts.gpu,
-        "kind": facts.kind,
-        "command": _command(facts.command, rules.ignore) if facts.command else None,
-        "name": _stem(facts.name),
-    }
+    of_labels = dict(reversed([label.partition("=")[::2] for label in labels if "=" in label])) if labels else {}
 
     def tell(fact: str) -> str | None:
         if fact.startswith("meta."):
             return facts.meta.get(fact[len("meta.") :]) or None
         if fact.startswith("label."):
             return of_labels.get(fact[len("label.") :]) or None
-        return plain[fact]
+        if fact == "command":
+            return _command(facts.command, rules.ignore) if facts.command else None
+        return facts.gpu if fact == "gpu" else facts.kind if fact == "kind" else _stem(facts.name)
 
     return tell
 
@@ -205,4 +201,4 @@ def _moment(text: str | None) -> datetime | None:
 def of_library(library: Any, facts: Mapping[str, Facts], rules: Rules) -> dict[str, Series]:
     """All series of a library, of whose reports these facts are known."""
     catalog: Catalog = library.catalog
-    return every(facts, rules, catalog.labels(), catalog.decided.choices(), library.list())
+    return every(facts, rules, catalog.labels(), catalog.decided.choices(), catalog.report_ids())

@@ -11,7 +11,8 @@ WITH step AS MATERIALIZED (
 ), place AS (
     SELECT step.*, before.* FROM step CROSS JOIN (
         SELECT device, device_type, device_id, arg_min(allocated_bytes - bytes, nth) AS before_bytes
-        FROM level GROUP BY device, device_type, device_id QUALIFY row_number() OVER (ORDER BY count(*) DESC, device) <= 8
+        FROM level GROUP BY device, device_type, device_id
+        QUALIFY row_number() OVER (ORDER BY count(*) DESC, device) <= 8
     ) AS before
 ), held AS (
     SELECT level.device, number, max(allocated_bytes) AS peak_bytes

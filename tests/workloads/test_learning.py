@@ -1,0 +1,185 @@
+"""Learning from measured tasks: exact on made-up costs, honest where nothing tells, safe to load."""
+
+import itertools
+import pickle
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("skops")
+pytest.importorskip("sklearn")
+
+from workloads.__main__ import main
+from workloads.errors import WorkloadError
+from workloads.learning import costs, validation
+from workloads.learning.table import Row, read
+
+SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
+PER_CALL = {"cpu": 2e-6, "gpu": 1e-4, "gpu_compute": 2e-5}
+PER_BYTE = {"cpu": 1e-10, "gpu": 5e-11, "gpu_compute": 1e-12}
+PER_OPERATION = {"cpu": 1e-10, "gpu": 1e-12, "gpu_compute": 1e-12}
+
+
+def rows(machine: str = "one", scale: float = 1.0) -> list[Row]:
+    """Additions (n² operations) and products (2 n³) whose costs are known."""
+    found = []
+    for task, size in itertools.product(("add", "product"), SIZES):
+        moved, work = 12.0 * size**2, float(size**2 if task == "add" else 2 * size**3)
+        seconds = {
+            target: scale * (PER_CALL[target] + PER_BYTE[target] * moved + PER_OPERATION[target] * work)
+            for target in PER_CALL
+        }
+        found.append(Row(machine, task, "fp32", size, moved, work, seconds))
+    return found
+
+
+def test_costs_are_found_again_and_go_on_beyond_the_largest_size() -> None:
+    model = costs.learn([row for row in rows() if row.size <= 512])
+    for row in rows():
+        for target, seconds in row.seconds.items():
+            found = model.predict("one", row.task, "fp32", row.size, target)
+            assert found
+            assert found.basis == "this task"
+            assert found.seconds == pytest.approx(seconds, rel=1e-3)
+    told = model.costs("one", "product", "fp32", "cpu")
+    assert told
+    assert told["operation"] == pytest.approx(PER_OPERATION["cpu"], rel=1e-2)
+
+
+def test_what_is_not_known_is_said_and_not_made_up() -> None:
+    model = costs.learn(rows())
+    assert model.predict("one", "sort", "fp32", 64, "cpu") is None
+    assert model.predict("one", "add", "fp64", 64, "cpu") is None
+    elsewhere = model.predict("another", "add", "fp32", 64, "cpu")
+    other = model.predict("one", "sort", "fp32", 64, "cpu", moved=1e4, work=1e5)
+    assert elsewhere
+    assert elsewhere.basis == "this task on other machines"
+    assert other
+    assert other.basis == "other tasks"
+    assert costs.too_few([row for row in rows() if row.size < 128]) == {
+        ("one", "add", "fp32"): 3, ("one", "product", "fp32"): 3,
+    }  # fmt: skip
+
+
+def test_the_gpu_is_chosen_from_where_it_wins() -> None:
+    model = costs.learn(rows())
+    for row in rows():
+        faster = row.seconds["gpu"] < row.seconds["cpu"]
+        assert model.on_gpu("one", row.task, "fp32", row.size) == faster
+    limits = costs.thresholds(rows())
+    wins = {task: min(row.size for row in rows() if row.task == task and row.seconds["gpu"] < row.seconds["cpu"])
+            for task in ("add", "product")}  # fmt: skip
+    assert limits == {("add", "fp32"): wins["add"], ("product", "fp32"): wins["product"],
+                      ("", "fp32"): sum(wins.values()) / 2}  # fmt: skip
+    assert model.on_gpu("one", "sort", "fp32", limits["", "fp32"]) is True
+    assert model.on_gpu("one", "sort", "fp32", limits["", "fp32"] - 1) is False
+    assert model.on_gpu("one", "sort", "fp64", 1e9) is None
+
+
+def test_scores_are_those_of_a_count_by_hand() -> None:
+    """Of exact costs nothing is wrong, so the rules' regrets are plain sums over the devices."""
+    known = rows()
+    found = {score.left_out: score for score in validation.scores([*known, *rows("two", 2.0)])}
+    assert set(found) == {"every fifth size", "the largest fifth of the sizes", "one task", "one machine"}
+    sizes = found["every fifth size"]
+    assert sizes.rows == sizes.decided == 2 * len(known)
+    assert max(sizes.error_pct.values()) < 0.1
+    best = sum(min(row.seconds["cpu"], row.seconds["gpu"]) for row in known)
+    for rule, device in (("always GPU", "gpu"), ("always CPU", "cpu")):
+        expected = 100 * (sum(row.seconds[device] for row in known) / best - 1)
+        assert sizes.regret_pct[rule] == pytest.approx(expected)
+    assert sizes.regret_pct["model"] == pytest.approx(0, abs=1e-9)
+    # a machine twice as slow, predicted from the other one, is off by a half, and that one by twice
+    assert found["one machine"].error_pct["cpu"] == pytest.approx(75, abs=1)
+
+
+def test_a_model_is_saved_without_code(tmp_path: Path) -> None:
+    model, file = costs.learn(rows()), tmp_path / "model.skops"
+    model.save(file)
+    again = costs.load(file)
+    assert again.tasks == model.tasks
+    for row in rows():
+        assert again.predict("one", row.task, "fp32", row.size, "gpu") == model.predict(
+            "one", row.task, "fp32", row.size, "gpu"
+        )
+    assert file.stat().st_size < 100_000
+
+
+class _Runs:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return exec, ("raise SystemExit('it ran')",)
+
+
+@pytest.mark.parametrize("kind", ["pickle", "cut", "text", "unknown type", "empty"])
+def test_files_that_are_no_model_are_refused(tmp_path: Path, kind: str) -> None:
+    from skops import io
+
+    good, bad = tmp_path / "good.skops", tmp_path / "bad.skops"
+    costs.learn(rows()).save(good)
+    if kind == "pickle":
+        bad.write_bytes(pickle.dumps(_Runs()))
+    elif kind == "cut":
+        bad.write_bytes(good.read_bytes()[:-200])
+    elif kind == "unknown type":
+        io.dump({"format": costs.FORMAT, "fits": [[], []], "sizes": [], "limits": [], "more": re.compile("x")}, bad)
+        with zipfile.ZipFile(bad) as packed:
+            assert "schema.json" in packed.namelist()
+    else:
+        bad.write_text("no model" if kind == "text" else "")
+    with pytest.raises(WorkloadError, match="is no model of `python -m workloads learn`"):
+        costs.load(bad)
+
+
+def table(path: Path, *, sizes: int = len(SIZES)) -> Path:
+    """Write rows as `warpdeck features` does."""
+    pd.DataFrame(
+        {
+            "gpu_name": "GPU", "cpu_name": "CPU", "precision": row.precision, "task": row.task, "size": row.size,
+            "flops": row.work, "bytes_to_device": row.moved, "bytes_to_host": 0,
+            **{f"{name}_median_ns": row.seconds[target] * 1e9
+               for target, name in (("cpu", "cpu_total"), ("gpu", "gpu_total"), ("gpu_compute", "gpu_compute"))},
+        }
+        for row in rows()
+        if row.size in SIZES[:sizes]
+    ).to_parquet(path)  # fmt: skip
+    return path
+
+
+def test_the_command_learns_and_says_how_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    features, model = table(tmp_path / "features.parquet"), tmp_path / "model.skops"
+    assert main(["learn", str(features), "-o", str(model)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("16 rows, 2 tasks, GPU with CPU\n")
+    assert re.search(r"^every fifth size +16 +0\.0 % +0\.0 % +0\.0 % +0\.0 %", said, re.MULTILINE)
+    assert costs.load(model).tasks == ["add", "product"]
+
+
+def test_too_little_to_learn_from_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", str(table(tmp_path / "few.parquet", sizes=3))]) == 1
+    assert "There is too little to learn from: no task has 4 sizes." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("task,size\n", "has no row with a task, a size and a time"),
+        ("a,b\n1,2\n", "has no column task"),
+        ("task,size,cpu_total_median_ns\nadd,0,5\nadd,inf,5\nadd,3,-1\nadd,x,5\n", "has no row with a task"),
+        ("\x00\xff", "cannot be read as a table|has no column"),
+    ],
+)
+def test_tables_that_tell_nothing_are_refused(tmp_path: Path, content: str, said: str) -> None:
+    file = tmp_path / "features.csv"
+    file.write_text(content)
+    with pytest.raises(WorkloadError, match=said):
+        read(file)
+
+
+def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "features.parquet").write_bytes(np.arange(100).tobytes())
+    with pytest.raises(WorkloadError, match="cannot be read as a table"):
+        read(tmp_path / "features.parquet")

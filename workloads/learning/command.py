@@ -1,0 +1,73 @@
+"""`python -m workloads learn FEATURES -o MODEL`: learns how long tasks take, and says how far that can be trusted."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from workloads.errors import WorkloadError
+from workloads.learning import costs, validation
+from workloads.learning.table import TARGETS, read
+
+RULES = ("model", "threshold", "always GPU", "always CPU")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this command."""
+    parser.add_argument("features", type=Path, metavar="FEATURES", help="table that `warpdeck features` wrote")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="file for the model (default: none, only the errors are said)"
+    )
+
+
+def run(options: argparse.Namespace) -> Iterator[str]:
+    """Learn, and say the errors on what was left out.
+
+    Raises:
+        WorkloadError: the table cannot be read, or holds too little to learn from.
+    """
+    try:
+        import sklearn  # noqa: F401  # type: ignore[import-untyped, unused-ignore]
+        import skops  # noqa: F401
+    except ImportError as error:
+        raise WorkloadError(f"Learning needs {error.name}: pip install 'warpdeck[learn]'.") from error
+    rows = read(options.features)
+    few = costs.too_few(rows)
+    if len(few) == len({(row.machine, row.task, row.precision) for row in rows}):
+        raise WorkloadError(
+            f"There is too little to learn from: no task has {costs.SIZES} sizes. Measure more: "
+            "python -m workloads profile tasks --tasks all --sizes 32,64,128,256,512,1024,2048."
+        )
+    model = costs.learn(rows)
+    machines = sorted({row.machine for row in rows})
+    yield f"{len(rows):,} rows, {len(model.tasks)} tasks, {', '.join(machines)}"
+    for (machine, task, precision), sizes in sorted(few.items()):
+        yield f"not learned: {task} {precision} on {machine} has {sizes} of {costs.SIZES} sizes"
+    yield from table(list(validation.scores(rows)))
+    if options.output:
+        model.save(options.output)
+        yield f"{options.output}: the model"
+
+
+def table(found: list[validation.Score]) -> Iterator[str]:
+    """Say errors and regrets, a line for what was left out."""
+    head = ["left out", "rows", *(f"{target} error" for target in TARGETS), *(f"{rule} regret" for rule in RULES)]
+    lines = [head]
+    for score in found:
+        errors = [_percent(score.error_pct.get(target)) for target in TARGETS]
+        regrets = [_percent(score.regret_pct.get(rule)) for rule in RULES]
+        lines.append([score.left_out, f"{score.rows:,}", *errors, *regrets])
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    for line in lines:
+        cells = [
+            cell.ljust(width) if n == 0 else cell.rjust(width)
+            for n, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()
+    yield "Errors are medians. Regret: time on the chosen devices over that on the faster ones, less one."
+    yield "Of tasks that were never measured bytes and operations tell too little: there the model goes by thresholds."
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f} %"

@@ -1,0 +1,214 @@
+"""A time is the sum of what a call, a row, a byte and an operation cost, none of them less than nothing.
+
+So few numbers are learned from as few sizes as people measure, say what they mean, and go on beyond the largest size as
+the work does. They are fitted to the relative error (scikit-learn's LinearRegression, positive, weighted by 1 / time²).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloads.errors import WorkloadError
+from workloads.learning.table import Row
+
+SIZES = 4
+"""Sizes of a task from which on there is something to learn."""
+TERMS = ("call", "row", "byte", "operation")
+ANY = ""
+FORMAT = "warpdeck costs 1"
+
+Key = tuple[str, str, str, str]
+"""Machine, task, precision, target; ANY where a model is of all machines or tasks."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Seconds that a task will take, and what that is learned from: this task here, it elsewhere, or other tasks."""
+
+    seconds: float
+    basis: str
+
+
+class TimeModel:
+    """What was learned. Make it by ``learn`` or ``load``."""
+
+    def __init__(
+        self,
+        fits: dict[Key, NDArray[np.float64]],
+        sizes: dict[tuple[str, str], NDArray[np.float64]],
+        limits: dict[tuple[str, str], float],
+    ) -> None:
+        self._fits = fits
+        self._sizes = sizes
+        self._limits = limits
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks that were learned, by name."""
+        return sorted({task for _, task, _, _ in self._fits} - {ANY})
+
+    def predict(
+        self, machine: str, task: str, precision: str, size: float, target: str, *,
+        moved: float | None = None, work: float | None = None,
+    ) -> Prediction | None:  # fmt: skip
+        """Return how long a task takes; None where nothing that was measured tells.
+
+        Args:
+            machine: as in ``Row.machine``.
+            task: its name; of one that was never measured, ``moved`` and ``work`` are needed.
+            precision: fp32 ...
+            size: its size, as the program counts.
+            target: one of TARGETS.
+            moved: bytes to and from the GPU; by default as the measured sizes suggest.
+            work: operations; by default likewise.
+        """
+        if moved is None or work is None:
+            known = self._sizes.get((task, precision))
+            if known is None:
+                return None
+            moved, work = (_power_law(known, column, size) for column in (1, 2))
+        terms = np.array([1.0, size, moved, work])
+        for key, basis in (
+            ((machine, task, precision, target), "this task"),
+            ((ANY, task, precision, target), "this task on other machines"),
+            ((machine, ANY, precision, target), "other tasks"),
+            ((ANY, ANY, precision, target), "other tasks on other machines"),
+        ):
+            if (fit := self._fits.get(key)) is not None:
+                return Prediction(max(float(terms @ fit), 1e-9), basis)
+        return None
+
+    def on_gpu(self, machine: str, task: str, precision: str, size: float) -> bool | None:
+        """Return whether the GPU is the faster device, copies included; None where nothing that was measured tells.
+
+        Of a task that was never measured the times are too uncertain to decide by: there the middle of the sizes counts
+        from which on the GPU won other tasks.
+        """
+        found = [self.predict(machine, task, precision, size, target) for target in ("cpu", "gpu")]
+        if found[0] and found[1] and all(one and one.basis.startswith("this task") for one in found):
+            return found[1].seconds < found[0].seconds
+        limit = self._limits.get((task, precision), self._limits.get((ANY, precision)))
+        return None if limit is None else size >= limit
+
+    def costs(self, machine: str, task: str, precision: str, target: str) -> dict[str, float] | None:
+        """Return the seconds that each of TERMS costs, for a task that was measured here."""
+        fit = self._fits.get((machine, task, precision, target))
+        return None if fit is None else dict(zip(TERMS, map(float, fit), strict=True))
+
+    def save(self, path: Path) -> None:
+        """Write the model with skops, which holds data and no code; raises WorkloadError where it cannot."""
+        from skops import io
+
+        fits = [list(map(list, self._fits)), np.array(list(self._fits.values()))]
+        sizes = [[*key, known] for key, known in self._sizes.items()]
+        try:
+            limits = [[*key, limit] for key, limit in self._limits.items()]
+            io.dump({"format": FORMAT, "fits": fits, "sizes": sizes, "limits": limits}, path)
+        except OSError as error:
+            raise WorkloadError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def load(path: Path) -> TimeModel:
+    """Return a model that was saved.
+
+    Raises:
+        WorkloadError: there is no such file, or it holds anything else than a model.
+    """
+    from skops import io
+
+    try:
+        told = io.load(path, trusted=[])  # numbers and texts; all else is an error
+        if told["format"] != FORMAT:
+            raise ValueError(told["format"])
+        fits = {(str(a), str(b), str(c), str(d)): fit for (a, b, c, d), fit in zip(*told["fits"], strict=True)}
+        sizes = {(str(task), str(precision)): known for task, precision, known in told["sizes"]}
+        limits = {(str(task), str(precision)): float(limit) for task, precision, limit in told["limits"]}
+        return TimeModel(fits, sizes, limits)
+    except Exception as error:  # whatever a damaged file makes of the reader
+        raise WorkloadError(f"{path} is no model of `python -m workloads learn` ({type(error).__name__}).") from error
+
+
+def learn(rows: Sequence[Row]) -> TimeModel:
+    """Return what rows tell of each task on each machine, of each task on any, and of any task."""
+    groups: dict[Key, list[Row]] = {}
+    for row in rows:
+        for target in row.seconds:
+            for machine in (row.machine, ANY):
+                for task in (row.task, ANY):
+                    groups.setdefault((machine, task, row.precision, target), []).append(row)
+    fits = {
+        key: _fit(members, key[3], tasks=key[1] == ANY)
+        for key, members in groups.items()
+        if len({row.size for row in members}) >= SIZES
+    }
+    return TimeModel(fits, _known_sizes(rows), thresholds(rows))
+
+
+def thresholds(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
+    """Return the size from which on the GPU was faster for good, by task and precision, and by precision the middle.
+
+    Infinite where it never was.
+    """
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if {"cpu", "gpu"} <= set(row.seconds):
+            groups.setdefault((row.task, row.precision), []).append(row)
+    found: dict[tuple[str, str], float] = {}
+    for key, members in groups.items():
+        limit = float("inf")
+        for row in sorted(members, key=lambda row: -row.size):
+            if row.seconds["gpu"] >= row.seconds["cpu"]:
+                break
+            limit = row.size
+        found[key] = limit
+    for precision in {precision for _, precision in found}:
+        found[ANY, precision] = median(limit for (_, of), limit in found.items() if of == precision)
+    return found
+
+
+def too_few(rows: Iterable[Row]) -> dict[tuple[str, str, str], int]:
+    """Return machine, task and precision of what has too few sizes to be learned, with how many it has."""
+    sizes: dict[tuple[str, str, str], set[float]] = {}
+    for row in rows:
+        sizes.setdefault((row.machine, row.task, row.precision), set()).add(row.size)
+    return {key: len(found) for key, found in sizes.items() if len(found) < SIZES}
+
+
+def _fit(rows: Sequence[Row], target: str, *, tasks: bool) -> NDArray[np.float64]:
+    """Return the cost of each of TERMS; that of a row of a matrix is a matter of one task, so several have none."""
+    from sklearn.linear_model import LinearRegression
+
+    terms = np.array([[1.0, 0.0 if tasks else row.size, row.moved, row.work] for row in rows])
+    seconds = np.array([row.seconds[target] for row in rows])
+    scale = np.maximum(terms.max(axis=0), 1e-300)
+    fit = LinearRegression(fit_intercept=False, positive=True)
+    fit.fit(terms / scale, seconds, sample_weight=1 / seconds**2)
+    costs: NDArray[np.float64] = fit.coef_ / scale
+    return costs
+
+
+def _known_sizes(rows: Iterable[Row]) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """Size, bytes and operations of each task and precision, by size."""
+    found: dict[tuple[str, str], dict[float, tuple[float, float, float]]] = {}
+    for row in rows:
+        found.setdefault((row.task, row.precision), {})[row.size] = (row.size, row.moved, row.work)
+    return {key: np.array([of[size] for size in sorted(of)]) for key, of in found.items()}
+
+
+def _power_law(known: NDArray[np.float64], column: int, size: float) -> float:
+    """Return a column at a size: between measured ones in proportion, beyond them as the last two grow."""
+    x, y = np.log(known[:, 0]), np.log(known[:, column])
+    at = float(np.log(size))
+    if len(x) == 1:
+        return float(known[0, column])
+    side = slice(None, 2) if at < x[0] else slice(-2, None)
+    if x[0] <= at <= x[-1]:
+        return float(np.exp(np.interp(at, x, y)))
+    (x0, x1), (y0, y1) = x[side], y[side]
+    return float(np.exp(y1 + (y1 - y0) / (x1 - x0) * (at - x1)))

@@ -1,0 +1,77 @@
+"""The table that is learned from: what `warpdeck features` writes, a row a task, size and report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workloads.errors import WorkloadError
+
+TARGETS = {"cpu": "cpu_total_median_ns", "gpu": "gpu_total_median_ns", "gpu_compute": "gpu_compute_median_ns"}
+"""What is predicted, seconds, and the column that it is learned from: all parts on the CPU, all parts on the GPU, and
+computing on the GPU with the data there already."""
+COLUMNS = (
+    "gpu_name", "cpu_name", "precision", "task", "size", "flops", "bytes_to_device", "bytes_to_host", *TARGETS.values(),
+)  # fmt: skip
+ROWS = 1_000_000
+"""Rows of a table at most."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One task of one size, as it was measured on one machine.
+
+    ``moved`` is the bytes to and from the GPU, ``work`` the floating-point operations; where the program counts none,
+    N log2 N of N bytes, as of sorting. ``seconds`` has those of TARGETS that were measured.
+    """
+
+    machine: str
+    task: str
+    precision: str
+    size: float
+    moved: float
+    work: float
+    seconds: dict[str, float]
+
+
+def read(path: Path) -> list[Row]:
+    """Return the rows of a Parquet or CSV file that tell task, size and a time.
+
+    Raises:
+        WorkloadError: it is no such file, or has no such row.
+    """
+    import pandas as pd
+
+    try:
+        table = pd.read_parquet(path) if path.suffix.lower() == ".parquet" else pd.read_csv(path, nrows=ROWS + 1)
+    except (OSError, ValueError) as error:
+        raise WorkloadError(f"{path} cannot be read as a table: {error}. Make it with: warpdeck features.") from error
+    if missing := [name for name in ("task", "size") if name not in table]:
+        raise WorkloadError(f"{path} has no column {missing[0]}. Make it with: warpdeck features REPORT... -o {path}.")
+    if len(table) > ROWS:
+        raise WorkloadError(f"{path} has more than {ROWS:,} rows.")
+    table = table.reindex(columns=list(COLUMNS))
+    rows = [row for row in map(_row, table.itertuples(index=False)) if row]
+    if not rows:
+        raise WorkloadError(f"{path} has no row with a task, a size and a time.")
+    return rows
+
+
+def _row(told: Sequence[object]) -> Row | None:
+    named = dict(zip(COLUMNS, told, strict=True))
+    size = _number(named["size"])
+    seconds = {target: ns / 1e9 for target, column in TARGETS.items() if (ns := _number(named[column])) and ns > 0}
+    if not size or size <= 0 or not isinstance(named["task"], str) or not seconds:
+        return None
+    moved = (_number(named["bytes_to_device"]) or 0) + (_number(named["bytes_to_host"]) or 0) or size
+    work = _number(named["flops"]) or moved * np.log2(moved + 1)
+    words = [str(named[name]) if isinstance(named[name], str) else "" for name in ("gpu_name", "cpu_name", "precision")]
+    return Row(" with ".join(filter(None, words[:2])), named["task"], words[2], size, moved, work, seconds)
+
+
+def _number(value: object) -> float | None:
+    number = float(value) if isinstance(value, (int, float, np.integer, np.floating)) else float("nan")
+    return number if np.isfinite(number) else None
