@@ -21,7 +21,7 @@ _NONE = "Moves data only"
 COLUMNS = heads.of(
     "operator_roofline",
     heads.use("operator", width=240),
-    heads.use("shape", width=240),
+    heads.use("shape", width=280),
     heads.use("roof_gap_ns", width=136),
     heads.bar("pct_of_roof", width=130),
     "work_ns",

@@ -20,12 +20,12 @@ COLUMNS = heads.of(
     "operators", heads.use("operator", click="shows its shapes below", width=260), *_TIMES, "shapes", *_WORK
 )
 SHAPE_COLUMNS = heads.of(
-    "operator_shapes", heads.use("operator", width=240), heads.use("shape", width=260), heads.use("types", width=170),
+    "operator_shapes", heads.use("operator", width=240), heads.use("shape", width=300), heads.use("types", width=150),
     *_TIMES, *_WORK,
 )  # fmt: skip
 LINE_COLUMNS = heads.of(
-    "operator_lines", heads.use("line", width=340), "device_ns", heads.bar("share_pct", width=100), "forward_device_ns",
-    "backward_device_ns", "calls", "host_ns", "backward_host_ns", heads.use("operators", width=300),
+    "operator_lines", heads.use("line", width=390), "device_ns", heads.bar("share_pct", width=100), "forward_device_ns",
+    "backward_device_ns", "calls", "host_ns", "backward_host_ns", heads.use("operators", width=280),
 )  # fmt: skip
 WORK_NOTE = (
     "FLOPs come from the trace, else from a formula of the shapes, and count at the innermost operator that has any."
