@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
@@ -9,6 +10,7 @@ from profiledb.studies.html import document
 from tests.support.named import hostile
 
 
+@pytest.mark.browser
 def test_it_opens_without_a_network_and_breaks_no_rule(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     file.write_text(document.page(*hostile(tmp_path), {}), encoding="utf-8", errors="replace")

@@ -24,7 +24,13 @@ def operator(name: str, start: float, end: float, tid: int = MAIN, **args: Any) 
 
 def launch(correlation: int, start: float, ran: tuple[float, float], tid: int = MAIN) -> list[dict[str, Any]]:
     """A launch of one microsecond and the kernel that it ran, from a time to another."""
-    where = {"device": 0, "stream": 7, "correlation": correlation, "grid": [1, 1, 1], "block": [32, 1, 1]}
+    where: dict[str, Any] = {
+        "device": 0,
+        "stream": 7,
+        "correlation": correlation,
+        "grid": [1, 1, 1],
+        "block": [32, 1, 1],
+    }
     return [
         event("cuda_runtime", "cudaLaunchKernel", start, start + 1, tid, correlation=correlation),
         event("kernel", "gemm", *ran, 7, **where) | {"pid": 0},
@@ -52,13 +58,16 @@ def taken_in(folder: Path, events: Sequence[dict[str, Any]]) -> tuple[Library, s
     return library, library.list()[0].id
 
 
-SIZES = {"Input_Dims": [[64], [128, 32], [32, 64], [], []], "Input_type": ["c10::BFloat16"] * 3 + ["Scalar"] * 2}
-PRODUCT = {"Input_Dims": [[128, 64], [64, 32]], "Input_type": ["c10::BFloat16"] * 2}
+SIZES: dict[str, Any] = {
+    "Input_Dims": [[64], [128, 32], [32, 64], [], []],
+    "Input_type": ["c10::BFloat16"] * 3 + ["Scalar"] * 2,
+}
+PRODUCT: dict[str, Any] = {"Input_Dims": [[128, 64], [64, 32]], "Input_type": ["c10::BFloat16"] * 2}
 
 
 def linear_layer() -> list[dict[str, Any]]:
     """A linear layer forward and backward, an operator that calls itself, and a kernel of no operator."""
-    backward = {"Sequence_number": 7, "Fwd_thread_id": 1}
+    backward: dict[str, Any] = {"Sequence_number": 7, "Fwd_thread_id": 1}
     return [
         event("user_annotation", "step", 0, 100),
         python("train.py(5): main", 1, None, 0, 100),

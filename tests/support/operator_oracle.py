@@ -34,6 +34,7 @@ class Node:
     order: int
     dims: str | None = None
     external: int | None = None
+    correlation: int | None = None
     own_device: int = 0
     parent: "Node | None" = None
     children: list["Node"] = field(default_factory=list)
@@ -60,6 +61,7 @@ def nodes(trace: Event) -> list[Node]:
             dims = args.get("Input Dims", args.get("Input dims"))
             start = ns(event["ts"])
             node = Node(name, kind, start, start + ns(event["dur"]), int(external or 0))
+            node.correlation = args.get("correlation") if kind == "call" else None
             if kind in ("operator", "annotation"):
                 node.external = int(external) if external else None
                 node.dims = None if dims is None else json.dumps(dims, default=int)
@@ -83,12 +85,20 @@ def _nest(lane: list[Node]) -> None:
 
 
 def _launch(trace: Event, found: Iterable[Node]) -> None:
+    """By the id of the operator that an event of the GPU names; where it names none, by its call."""
     by_id = {node.external: node for node in found if node.external}
+    calls: dict[int, Node] = {}
+    for node in found:
+        if node.correlation:
+            calls.setdefault(node.correlation, node)
     for event in of_kind(trace, "kernel", "memcpy", "memset"):
         args = event["args"]
-        node = by_id.get(int(args.get("External id", args.get("external id", 0)) or 0))
-        if node is not None:
-            node.own_device += ns(event["dur"])
+        named = int(args.get("External id", args.get("external id", 0)) or 0)
+        place = by_id.get(named) if named else calls.get(args.get("correlation"))
+        while place is not None and place.kind != "operator":
+            place = place.parent
+        if place is not None:
+            place.own_device += ns(event["dur"])
 
 
 def merge(found: list[Node]) -> list[Node]:

@@ -80,7 +80,8 @@ def lines(report_id: str) -> None:
 
 
 def _search() -> str:
-    return st.text_input("Search", placeholder="Part of an operator's name", width=360, **bound.text("search")).strip()
+    text = st.text_input("Search", placeholder="Part of an operator's name", width=360, **bound.text("search"))
+    return str(text).strip()
 
 
 def _cut(rows: pd.DataFrame) -> None:

@@ -76,7 +76,7 @@ def _summary(library: Library, report: Manifest) -> tuple[Facts, str, list[Row]]
 def stamp(library: Library, report_id: str) -> str:
     """What changes with the files that a summary is made from."""
     beside = (f"{library.reports}/{report_id}{suffix}" for suffix in sidecar.SUFFIX.values())
-    files = (library.path(report_id), *beside, f"{library.answers}/{report_id}/findings.json")
+    files: tuple[Path | str, ...] = (library.path(report_id), *beside, f"{library.answers}/{report_id}/findings.json")
     return " ".join(map(_changed, files))
 
 

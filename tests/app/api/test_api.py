@@ -70,7 +70,7 @@ def test_every_analysis_answers_what_the_command_line_prints(
 ) -> None:
     """By turns: a part of the reports, and of each a part of the analyses; where a report lacks data, both say it."""
     checked = 0
-    for name in sweep.part(report_names(samples), 3):
+    for name in sweep.part(report_names(samples), 3, parts=32):
         report = samples.find(name)
         for _, one in asking.turns(samples, name):
             params = asking.joined(one)
@@ -200,7 +200,7 @@ def test_the_description_is_whole(client: TestClient) -> None:
 hostile = st.text(max_size=30)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_client_made_of_the_description_gets_documented_answers(client: TestClient, data: st.DataObject) -> None:
     """What the description names, with values that fit or are anything: no answer that it does not document."""

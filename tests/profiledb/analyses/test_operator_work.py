@@ -37,8 +37,8 @@ def attention(name: str, causal: bool, *before: Any) -> tuple[str, list[Any], li
 
 
 FLAT = ("_flash", "_efficient")
-FORWARD = flop_counter.sdpa_flop_count(*QKV)
-BACKWARD = flop_counter.sdpa_backward_flop_count(OUT, *QKV)
+FORWARD = flop_counter.sdpa_flop_count(*QKV)  # type: ignore[no-untyped-call]
+BACKWARD = flop_counter.sdpa_backward_flop_count(OUT, *QKV)  # type: ignore[no-untyped-call]
 KINDS = ("_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
          "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_flash_attention_for_cpu",
          "scaled_dot_product_attention", "_flash_attention_forward", "_efficient_attention_forward")  # fmt: skip
@@ -70,7 +70,7 @@ CONVOLUTION = torch.nn.functional.conv2d
 
 def work() -> None:
     """Products, convolutions and attention of many shapes, most of them forward and backward."""
-    grad = {"requires_grad": True}
+    grad: dict[str, Any] = {"requires_grad": True}
     a, b, c = torch.rand(6, 7, **grad), torch.rand(7, 5, **grad), torch.rand(4, 6, 7, **grad)
     for out in (
         a @ b, torch.addmm(torch.rand(5), a, b), torch.bmm(c, torch.rand(4, 7, 3)), c @ b, a @ torch.rand(7),
@@ -78,7 +78,7 @@ def work() -> None:
         torch.einsum("bij,kj->bik", c, torch.rand(2, 7)), torch.rand(2, 4, 6, 7) @ torch.rand(4, 7, 3),
     ):  # fmt: skip
         if out.requires_grad:
-            out.sum().backward()
+            torch.autograd.backward(out.sum())
     image = torch.rand(2, 4, 12, 11, **grad)
     convolve = torch.nn.functional
     for out in (
@@ -88,7 +88,7 @@ def work() -> None:
         convolve.conv3d(torch.rand(1, 2, 6, 7, 8, **grad), torch.rand(3, 2, 2, 3, 2, **grad)),
         convolve.conv_transpose2d(image, torch.rand(4, 6, 3, 3, **grad), stride=2, output_padding=1),
     ):
-        out.sum().backward()
+        torch.autograd.backward(out.sum())
 
 
 @pytest.mark.sweep(parts=2, of="live profiles")
@@ -140,7 +140,7 @@ def test_least_bytes(made: Any, name: str, sizes: Any, types: list[str], wanted:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Bytes by operator, of a trace with each of these."""
-    marks = [mark for mark in test_least_bytes.pytestmark if mark.name == "parametrize"]  # type: ignore[attr-defined]
+    marks = [mark for mark in test_least_bytes.pytestmark if mark.name == "parametrize"]
     events = [
         operator(f"aten::{name}", 10 * place, 10 * place + 5, Input_Dims=sizes, Input_type=types)
         for place, (name, sizes, types, _) in enumerate(marks[0].args[1])

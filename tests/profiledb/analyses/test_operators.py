@@ -139,11 +139,12 @@ def test_work_by_hand(by_hand: tuple[Library, str]) -> None:
     rows = run(*by_hand, "operators").set_index("operator")
     product = 2 * 128 * 64 * 32
     assert rows["flops"].dropna().to_dict() == {"aten::addmm": product, "aten::mm": 2 * product}
+    least: Any = rows.loc["aten::mm", "least_bytes"]
     assert rows.loc["aten::mm", "flops_per_s"] == pytest.approx(2 * product / 50e-6)
-    assert rows.loc["aten::mm", "least_bytes"] == 2 * 2 * (128 * 64 + 64 * 32 + 128 * 32)
+    assert least == 2 * 2 * (128 * 64 + 64 * 32 + 128 * 32)
     roof = run(*by_hand, "operator_roofline").set_index("operator").loc["aten::mm"]
     assert (roof["precision"], roof["bound"]) == ("bf16", "memory")
-    assert roof["intensity"] == pytest.approx(2 * product / rows.loc["aten::mm", "least_bytes"])
+    assert roof["intensity"] == pytest.approx(2 * product / least)
     assert roof["pct_of_roof"] == pytest.approx(100 * 2 * product / 50e-6 / (roof["intensity"] * 4.8e12))
 
 
@@ -169,7 +170,7 @@ def test_a_selection(by_hand: tuple[Library, str]) -> None:
     library, report = by_hand
     rows = run(library, report, "operators", {"from_ns": 115_000, "to_ns": 270_000}).set_index("operator")
     figures: dict[str, tuple[Any, ...]] = {
-        name: tuple(row[["calls", "host_ns", "device_ns"]]) for name, row in rows.iterrows()
+        str(name): tuple(row[["calls", "host_ns", "device_ns"]]) for name, row in rows.iterrows()
     }
     assert figures["aten::mm"] == (2, 20_000, 30_000)
     assert figures["aten::addmm"] == (0, 0, 40_000)
