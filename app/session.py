@@ -20,7 +20,7 @@ from profiledb.query.shared import Answers
 from profiledb.report import sidecar
 from profiledb.report.catalog import Job, Manifest, Subject
 from profiledb.report.library import Library, find
-from profiledb.report.pair import Partner
+from profiledb.report.linked import Partner
 from profiledb.studies.trends.board import Board
 from profiledb.studies.trends.store import Summaries
 
@@ -102,7 +102,7 @@ def links(to: Partner = "ncu") -> dict[str, str]:
 
 @lru_cache(maxsize=8)
 def _links(folder: Path, version: tuple[int, int], to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
-    return _library(folder).catalog.links(to)
+    return _library(folder).catalog.links.all(to)
 
 
 def board() -> Board:

@@ -50,7 +50,7 @@ def completions(catalog: "Catalog") -> list[str]:
 
 def list_entries(catalog: "Catalog") -> list[dict[str, Any]]:
     """Every report, and every file that is being read or failed, with the keys of ``list --format json``."""
-    labels, links = catalog.labels(), catalog.links()
+    labels, links = catalog.labels(), catalog.links.all()
     entries = [
         {
             "id": r.id,

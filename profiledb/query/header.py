@@ -25,7 +25,7 @@ from importlib import resources
 from typing import Any
 
 from profiledb.errors import AnalysisError
-from profiledb.report.pair import Partner
+from profiledb.report.linked import Partner
 from profiledb.selection import model
 
 SELECTS = ("part", "mode", "phases")

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from profiledb.errors import CatalogError
-from profiledb.report import catalog_repair, schema
+from profiledb.report import catalog_repair, linked, schema
 from profiledb.report.decided import Decided
+from profiledb.report.linked import Linked
 from profiledb.report.marks import Marks
-from profiledb.report.pair import LINKS, Partner
 from profiledb.report.schema import read_sql
 from profiledb.report.sidecar import Columns
 
@@ -127,6 +127,7 @@ class Catalog:
         self._path = path
         self.marks = Marks(self._connect)
         self.decided = Decided(self._connect)
+        self.links = Linked(self._connect)
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(CatalogError):  # whoever asks it something hears of that
             self._prepare()
@@ -210,8 +211,7 @@ class Catalog:
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
             for table in ("label", "mark", "series_choice", "change_note"):
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
-            for table, column in LINKS.values():
-                db.execute(f"DELETE FROM {table} WHERE ? IN (nsys_id, {column})", [report_id])
+            linked.forget(db, report_id)
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
 
     def hand_over(self, before: str, after: str) -> None:
@@ -220,8 +220,7 @@ class Catalog:
             db.execute("INSERT OR IGNORE INTO label SELECT ?, label FROM label WHERE report_id = ?", [after, before])
             for table in ("mark", "series_choice", "change_note"):
                 db.execute(f"UPDATE OR IGNORE {table} SET report_id = ? WHERE report_id = ?", [after, before])
-            db.execute("UPDATE OR IGNORE link SET nsys_id = ? WHERE nsys_id = ?", [after, before])
-            db.execute("UPDATE link SET ncu_id = ? WHERE ncu_id = ?", [after, before])
+            linked.hand_over(db, before, after)
 
     def unlist_report(self, report_id: str) -> None:
         """Takes a report off the list until its files are converted again; its labels and links stay."""
@@ -270,23 +269,6 @@ class Catalog:
         with self._connect() as db:
             db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
             db.executemany("INSERT INTO label VALUES (?, ?)", [(report_id, label) for label in cleaned])
-
-    def links(self, to: Partner = "ncu") -> dict[str, str]:
-        """The partner of each Systems report that is linked to one; only pairs of which both are listed."""
-        table, column = LINKS[to]
-        listed = f"nsys_id IN (SELECT id FROM report) AND {column} IN (SELECT id FROM report)"
-        with self._connect() as db:
-            return dict(map(tuple, db.execute(f"SELECT nsys_id, {column} FROM {table} WHERE {listed}")))
-
-    def link(self, nsys_id: str, partner: str, to: Partner = "ncu") -> None:
-        """Links a Systems report to another one, in place of the one of that kind that it was linked to."""
-        with self._connect() as db:
-            db.execute(f"INSERT OR REPLACE INTO {LINKS[to][0]} VALUES (?, ?)", [nsys_id, partner])
-
-    def unlink(self, nsys_id: str, to: Partner = "ncu") -> None:
-        """Takes the link of a Systems report away, where it has one."""
-        with self._connect() as db:
-            db.execute(f"DELETE FROM {LINKS[to][0]} WHERE nsys_id = ?", [nsys_id])
 
     def columns(self, path: str) -> Columns | None:
         """What a reader said of the columns of a table beside a report."""

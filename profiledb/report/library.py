@@ -13,7 +13,7 @@ from profiledb.errors import AnalysisError, DamagedError, ReportNotFoundError
 from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
 from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
-from profiledb.report.pair import Partner
+from profiledb.report.linked import Partner
 from profiledb.report.schema import SCHEMA_VERSION
 
 __all__ = ["BROKEN", "Library"]
@@ -159,7 +159,7 @@ class Library:
                     f"{report.name} is not a report of Nsight {product}.",
                     hint="Link a report of Nsight Systems to one of Nsight Compute.",
                 )
-        self.catalog.link(systems.id, compute.id)
+        self.catalog.links.put(systems.id, compute.id)
 
     def link_trace(self, nsys_id: str, trace_id: str, pairs: Path) -> None:
         """Links a Systems report to a trace of the same program.
@@ -167,7 +167,7 @@ class Library:
         ``pairs``, a file in ``work/``, says which kernels are which (studies/traced.py); it is moved.
         """
         durable.move(pairs, self.pairs(nsys_id, trace_id))
-        self.catalog.link(nsys_id, trace_id, "trace")
+        self.catalog.links.put(nsys_id, trace_id, "trace")
 
     def pairs(self, nsys_id: str, trace_id: str) -> Path:
         """Where it stands which kernels of a Systems report are which of a trace."""
@@ -175,11 +175,11 @@ class Library:
 
     def unlink(self, nsys_id: str, to: Partner = "ncu") -> None:
         """Takes the link of a Systems report away, where it has one."""
-        self.catalog.unlink(nsys_id, to)
+        self.catalog.links.remove(nsys_id, to)
 
     def linked(self, nsys_id: str, to: Partner = "ncu") -> str | None:
         """The id of the report that a Systems report is linked to; None where it is not in the library."""
-        partner = self.catalog.links(to).get(nsys_id)
+        partner = self.catalog.links.all(to).get(nsys_id)
         return partner if partner is None or to == "ncu" or self.pairs(nsys_id, partner).exists() else None
 
     def recover(self) -> None:

@@ -1,7 +1,6 @@
 """A Systems report and another report of the same program, side by side on one cursor."""
 
 from pathlib import Path
-from typing import Literal
 
 import duckdb
 
@@ -9,9 +8,6 @@ from profiledb.errors import DamagedError
 from profiledb.report import schema
 from profiledb.report.schema import quote
 
-Partner = Literal["ncu", "trace"]
-LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("trace_link", "trace_id")}
-"""What a Systems report is linked to: a Compute report, a trace with operators. Table and column in the catalog."""
 SUFFIX = ".pairs.parquet"
 """Behind the ids of a Systems report and a trace: the file that says which kernels are which."""
 OF_COMPUTE = {"ncu_gpu": "gpu", "ncu_kernel_name": "kernel_name"}

@@ -1,8 +1,8 @@
 -- title: Operators by source line
 -- One row per function of the program that calls operators: of the Python functions around an operator that lies in no
 -- other, the innermost one that is not PyTorch's own, a built-in or of Python's library. What a backward operator ran
--- belongs to the line of its forward operator. Where operators have stacks of their own, as in traces before 2022, these
--- decide.
+-- belongs to the line of its forward operator. Where operators have stacks of their own, as in traces before 2022,
+-- these decide.
 -- needs: python_call or operator
 -- includes: operator_time
 -- selects: part

@@ -1,6 +1,6 @@
 -- title: Modules
--- One row per module of the model, in the order of the tree: calls and times of its forward pass, and of what belongs to
--- it in the backward pass. A backward operator belongs to the modules around its forward operator
+-- One row per module of the model, in the order of the tree: calls and times of its forward pass, and of what belongs
+-- to it in the backward pass. A backward operator belongs to the modules around its forward operator
 -- (operator.forward_range_id), and so does all that it launched, unless it runs a module itself, as activation
 -- checkpointing does: that is forward. Times and FLOPs hold those of the modules inside. A module in more than 31
 -- others is one with the module around it.

@@ -64,7 +64,7 @@ def test_the_key_changes_with_what_is_asked_and_with_every_file(
     keys.append(key("kernels"))
     keys.append(key("ncu_coverage"))
     compute = publish(lambda _: None, "ncu")
-    library.catalog.link(report_id, compute)
+    library.catalog.links.put(report_id, compute)
     keys.append(key("ncu_coverage"))
     assert key("ncu_coverage") == key("ncu_coverage", ncu=compute)
     keys.append(key("matmul_split"))

@@ -1,6 +1,7 @@
 """Links between reports: their life in the catalog, the command line, and two reports open at once."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -9,7 +10,7 @@ import pytest
 from profiledb.cli import main as cli
 from profiledb.errors import AnalysisError, ReportNotFoundError
 from profiledb.query import analysis, views
-from profiledb.report import schema
+from profiledb.report import linked, schema
 from profiledb.report.catalog import Catalog
 from profiledb.report.library import Library
 from tests.profiledb.query.test_pair import GEMM, compute, launch, systems
@@ -32,7 +33,7 @@ def test_a_link_is_kept_until_it_is_taken_away(library: Library, publish: Publis
     library.link(nsys, ncu)
     assert (Library(library.folder).linked(nsys), library.linked(ncu)) == (ncu, None)
     library.link(nsys, other)
-    assert library.catalog.links() == {nsys: other}, "one at a time"
+    assert library.catalog.links.all() == {nsys: other}, "one at a time"
     library.unlink(nsys)
     library.unlink(nsys)
     assert library.linked(nsys) is None
@@ -45,7 +46,7 @@ def test_only_a_systems_report_is_linked_to_a_compute_report(library: Library, b
             library.link(*wrong)
     with pytest.raises(ReportNotFoundError):
         library.link(nsys, "nothing")
-    assert library.catalog.links() == {}
+    assert library.catalog.links.all() == {}
 
 
 @pytest.mark.parametrize("gone", [0, 1])
@@ -54,7 +55,7 @@ def test_a_link_goes_with_either_report(library: Library, both: tuple[str, str],
     manifest = library.find(both[gone])
     library.delete(both[gone])
     library.catalog.add_report(manifest)
-    assert library.catalog.links() == {}, "it does not come back with the report"
+    assert library.catalog.links.all() == {}, "it does not come back with the report"
 
 
 def test_a_link_survives_recovery_and_a_new_conversion(library: Library, both: tuple[str, str]) -> None:
@@ -70,11 +71,23 @@ def test_a_link_survives_recovery_and_a_new_conversion(library: Library, both: t
     assert library.linked(nsys) == ncu
 
 
+def test_links_of_both_kinds_go_to_the_report_that_takes_the_place_of_one(
+    library: Library, both: tuple[str, str]
+) -> None:
+    nsys, other = both
+    for kind in linked.LINKS:
+        library.catalog.links.put(nsys, other, kind)
+    manifest = library.find(other)
+    library.catalog.add_report(replace(manifest, id="0123456789abcdef"))
+    library.catalog.hand_over(other, "0123456789abcdef")
+    assert [library.catalog.links.all(kind) for kind in linked.LINKS] == [{nsys: "0123456789abcdef"}] * 2
+
+
 def test_a_catalog_of_an_earlier_version_gets_its_table(tmp_path: Path) -> None:
     catalog = Catalog(tmp_path / "c.sqlite")
     with catalog._connect() as db:
         db.execute("DROP TABLE link")
-    assert Catalog(tmp_path / "c.sqlite").links() == {}
+    assert Catalog(tmp_path / "c.sqlite").links.all() == {}
 
 
 def test_the_command_links_and_unlinks(
@@ -99,7 +112,7 @@ def test_the_command_links_and_unlinks(
         f"{nsys}.rep is not a report of Nsight Compute. The parameter ncu takes a Compute report.\n",
     )
     assert call(ncu, ncu)[0] == 1
-    assert library.catalog.links() == {}
+    assert library.catalog.links.all() == {}
 
 
 def test_everything_of_nsight_compute_answers_from_the_compute_report(library: Library, publish: Publish) -> None:

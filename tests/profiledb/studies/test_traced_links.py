@@ -130,7 +130,7 @@ def test_backward_kernels_have_the_module_and_code_of_their_forward_operator(tor
 def test_wrong_pairs_are_refused(shelf: Library, one: str, other: str, told: str) -> None:
     with pytest.raises(AnalysisError, match=told):
         links.link(shelf, one, other)
-    assert shelf.catalog.links("trace") == {}
+    assert shelf.catalog.links.all("trace") == {}
 
 
 def test_the_life_of_a_link(shelf: Library, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,8 @@
 -- Operators of a trace as torch.profiler counts them in key_averages (torch/autograd/profiler_util.py: EventList).
 -- includes: selection
 
--- How many levels a search climbs at most, from a range or a Python function to the one that it looks for. In real traces
--- it is a dozen; of what nests deeper, by damage or on purpose, nothing is found.
+-- How many levels a search climbs at most, from a range or a Python function to the one that it looks for. In real
+-- traces it is a dozen; of what nests deeper, by damage or on purpose, nothing is found.
 CREATE OR REPLACE MACRO operator_levels() AS 64;
 
 -- Operators that torch.profiler leaves out: bookkeeping of the profiler and of autograd.

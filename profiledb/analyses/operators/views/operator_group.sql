@@ -10,8 +10,8 @@ CREATE OR REPLACE MACRO operator_type_text(types) AS left(trim(regexp_replace(re
     regexp_replace(types, '"(Scalar|ScalarList|)"', '', 'g'), '["\[\]]|c10::', '', 'g'), '[, ]*,[, ]*', ', ', 'g'),
     ', '), 300);
 
--- Times and work by name, sizes and types. Work is held against the time in which it was done: FLOPs against that of the
--- operator and all in it, bytes of what does little arithmetic against its own.
+-- Times and work by name, sizes and types. Work is held against the time in which it was done: FLOPs against that of
+-- the operator and all in it, bytes of what does little arithmetic against its own.
 CREATE OR REPLACE VIEW selected_operator_shape AS
 WITH timed AS (
     SELECT *, CASE WHEN flops > 0 THEN device_ns ELSE device_self_ns END AS work_ns FROM selected_operator

@@ -5,8 +5,8 @@ CREATE OR REPLACE VIEW machine AS
 SELECT count(*) > 0 AS wsl FROM system_info
 WHERE name = 'SoftwareReleaseVersion' AND value ILIKE '%microsoft%';
 
--- Whether it uses PyTorch: by its kernels and those that its compiler makes, by its operators as ranges, by the names of
--- its threads, and by its libraries in call chains.
+-- Whether it uses PyTorch: by its kernels and those that its compiler makes, by its operators as ranges, by the names
+-- of its threads, and by its libraries in call chains.
 CREATE OR REPLACE VIEW program AS
 SELECT
     EXISTS (

@@ -7,8 +7,9 @@ CREATE OR REPLACE MACRO tensor_device(device_type, device_id) AS concat_ws(' ', 
     WHEN 19 THEN 'MTIA' ELSE concat('Device type ', coalesce(device_type::VARCHAR, '?')) END, device_id);
 
 -- What a device holds after each event, in the order `nth`. Where the trace does not say it of every event (old ones),
--- it is allocations less releases, with what was released but never seen allocated held from the start. `reserved_bytes`
--- is empty where no allocator keeps memory back, as on a CPU. Of more than 64 devices those with most events are told.
+-- it is allocations less releases, with what was released but never seen allocated held from the start.
+-- `reserved_bytes` is empty where no allocator keeps memory back, as on a CPU. Of more than 64 devices those with most
+-- events are told.
 CREATE OR REPLACE VIEW tensor_level AS
 WITH counted AS (
     SELECT *, tensor_device(device_type, device_id) AS device, row_number() OVER ordered AS nth,

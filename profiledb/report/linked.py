@@ -1,0 +1,47 @@
+"""Which reports of one program are linked to each other; kept in the catalog, like labels."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Literal
+
+Partner = Literal["ncu", "trace"]
+LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("trace_link", "trace_id")}
+"""What a Systems report is linked to: a Compute report, a trace with operators. Table and column in the catalog."""
+
+
+class Linked:
+    """The links of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
+
+    def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+        self._connect = connect
+
+    def all(self, to: Partner = "ncu") -> dict[str, str]:
+        """The partner of each Systems report that is linked to one; only pairs of which both are listed."""
+        table, column = LINKS[to]
+        listed = f"nsys_id IN (SELECT id FROM report) AND {column} IN (SELECT id FROM report)"
+        with self._connect() as db:
+            return dict(map(tuple, db.execute(f"SELECT nsys_id, {column} FROM {table} WHERE {listed}")))
+
+    def put(self, nsys_id: str, partner: str, to: Partner = "ncu") -> None:
+        """Links a Systems report to another one, in place of the one of that kind that it was linked to."""
+        with self._connect() as db:
+            db.execute(f"INSERT OR REPLACE INTO {LINKS[to][0]} VALUES (?, ?)", [nsys_id, partner])
+
+    def remove(self, nsys_id: str, to: Partner = "ncu") -> None:
+        """Takes the link of a Systems report away, where it has one."""
+        with self._connect() as db:
+            db.execute(f"DELETE FROM {LINKS[to][0]} WHERE nsys_id = ?", [nsys_id])
+
+
+def forget(db: sqlite3.Connection, report_id: str) -> None:
+    """Takes all links of a report away that is deleted."""
+    for table, column in LINKS.values():
+        db.execute(f"DELETE FROM {table} WHERE ? IN (nsys_id, {column})", [report_id])
+
+
+def hand_over(db: sqlite3.Connection, before: str, after: str) -> None:
+    """Gives the links of a report to the one that takes its place."""
+    for table, column in LINKS.values():
+        db.execute(f"UPDATE OR IGNORE {table} SET nsys_id = ? WHERE nsys_id = ?", [after, before])
+        db.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", [after, before])
