@@ -47,7 +47,7 @@ class Answers:
 
 def joined(found: header.Analysis) -> dict[str, str]:
     """The parameters without which an analysis of two reports has no second one."""
-    return {"ncu": "kernels.ncu-rep"} if found.joins else {}
+    return {"ncu": "kernels.ncu-rep"} if found.joins == "ncu" else {}
 
 
 def turns(library: Library, name: str) -> Iterator[tuple[int, header.Analysis]]:
