@@ -45,8 +45,8 @@ def action(report: Manifest) -> None:
     if not report.rows.get("kernel"):
         return
     linked = report.id in session.links()
-    label = "Change link" if linked else "Link a Compute report"
-    about = "Change or remove the linked Compute report." if linked else None
+    label = "Change link" if linked else "Link a report"
+    about = "Change or remove the linked report." if linked else None
     if st.button(label, icon=":material/link:", help=about):
         st.session_state[_OPEN] = report.id
 
@@ -55,7 +55,7 @@ def dialog() -> None:
     """Shows the candidates for the report whose button was pressed, until one is chosen or the dialog is closed."""
     known = {r.id: r for r in session.reports()}
     if report := known.get(st.session_state.get(_OPEN, "")):
-        st.dialog("Link a Compute report", width="medium", on_dismiss=_close)(_choose)(report)
+        st.dialog("Link a report", width="medium", on_dismiss=_close)(_choose)(report)
 
 
 def ranked(report: Manifest) -> list[Candidate]:

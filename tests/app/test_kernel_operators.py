@@ -47,7 +47,7 @@ def test_a_linked_report_shows_operators_of_its_kernels(dashboard: Dashboard, sh
 def test_a_visitor_links_a_trace_and_is_told_why_another_does_not_fit(dashboard: Dashboard, shelf: Library) -> None:
     nsys, fits, other = (shelf.find(name).id for name in (NSYS[TRAINING], TRAINING, INFERENCE))
     at = dashboard()
-    at = button(select(at, table(at).index(NSYS[TRAINING])), "Link a Compute report").click().run()
+    at = button(select(at, table(at).index(NSYS[TRAINING])), "Link a report").click().run()
     at = at.button(key=f"link-{other}").click().run()
     assert not at.exception
     assert "0 of 828 kernels match" in at.error[0].value
@@ -55,6 +55,6 @@ def test_a_visitor_links_a_trace_and_is_told_why_another_does_not_fit(dashboard:
     at = at.button(key=f"link-{fits}").click().run()
     assert not at.exception
     assert shelf.linked(nsys, "trace") == fits
-    at = button(select(at, table(at).index(NSYS[TRAINING])), "Link a Compute report").click().run()
+    at = button(select(at, table(at).index(NSYS[TRAINING])), "Link a report").click().run()
     at.button(key=f"unlink-{fits}").click().run()
     assert shelf.linked(nsys, "trace") is None

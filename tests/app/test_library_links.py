@@ -19,7 +19,7 @@ NSYS, NCU, LESS = "transformer_training.nsys-rep", "transformer_training.ncu-rep
 def open_dialog(dashboard: Dashboard) -> AppTest:
     at = dashboard()
     at = select(at, table(at).index(NSYS))
-    return button(at, "Link a Compute report", "Change link").click().run()
+    return button(at, "Link a report", "Change link").click().run()
 
 
 def button(at: AppTest, *labels: str) -> Button:
@@ -68,9 +68,9 @@ def test_what_a_page_remembers_goes_with_the_link(library: Library) -> None:
 
 def test_only_a_systems_report_offers_it(dashboard: Dashboard, library: Library) -> None:
     at = dashboard()
-    assert not [b for b in at.button if b.label == "Link a Compute report"]
+    assert not [b for b in at.button if b.label == "Link a report"]
     at = select(at, table(at).index(NCU))
-    assert not [b for b in at.button if b.label == "Link a Compute report"]
+    assert not [b for b in at.button if b.label == "Link a report"]
 
 
 def test_without_a_compute_report_the_dialog_says_how_to_capture_one(dashboard: Dashboard, library: Library) -> None:

@@ -70,5 +70,5 @@ def test_a_viewer_is_offered_nothing_to_change(page: Page, address: str) -> None
     expect(page.get_by_text("Select rows to open reports.")).to_be_visible()
     table.click(position={"x": 15, "y": 50})
     expect(page.get_by_test_id("stBaseButton-primary").filter(has_text="Open")).to_be_visible()
-    for name in ("Delete", "Labels", "Link a Compute report"):
+    for name in ("Delete", "Labels", "Link a report"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)

@@ -55,10 +55,13 @@ def turns(library: Library, name: str) -> Iterator[tuple[int, header.Analysis]]:
 
     Of each it is the turn of a part of the reports that have what it needs, of one at least, and of a part of the
     others; of one whose file was changed, of all. The number of an analysis is different for neighbors among its
-    reports.
+    reports. What asks a linked trace is left out where the report has no operators of its own: none is linked here.
     """
     reports = sorted(library.list(), key=lambda report: report.name)
+    own = "operator" in library.find(name).rows
     for key, asking in enumerate(header.analyses().values()):
+        if asking.joins == "trace" and not own:
+            continue
         having = {has: [one.name for one in reports if has_needs(one, asking) == has] for has in (True, False)}
         for names in having.values():
             if name in (names if changed.case(asking.name) else sweep.part(names, key)):
