@@ -25,12 +25,12 @@ out. Rules that cost time stand with the share that mending them saves at most; 
 """
 
 
-def main(folder: Path) -> None:
+def main(library_folder: Path) -> None:
     """Writes the page."""
-    library, rules = Library(folder), rulebook.load().values()
+    library, rules = Library(library_folder), rulebook.load().values()
     parts = [HEAD]
     for report in sorted(library.list(), key=lambda one: one.name):
-        if (ROOT / "sample_reports" / report.name).exists() or (ROOT / "sample_reports" / "ddp" / report.name).exists():
+        if any((ROOT / "sample_reports" / folder / report.name).exists() for folder in ("", "ddp", "torch")):
             found = judge.judge(library, report, document.page_params(library, report, {}), rules)
             parts.append(section(report.name, found))
     TARGET.write_text("\n".join(parts), encoding="utf-8")
