@@ -7,6 +7,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from profiledb.errors import CatalogError, DamagedError, WarpdeckError
@@ -59,6 +60,22 @@ def add(
 def say(text: str, file: TextIO | None = None) -> None:
     """Prints untrusted text on one line: a name with escape sequences or line breaks does nothing to the terminal."""
     print(visible(text), file=file or sys.stdout, flush=True)
+
+
+def write(content: bytes, to: Path | None) -> None:
+    """Writes what a command made: to a file, or to standard output where none is named.
+
+    Raises:
+        WarpdeckError: the file cannot be written.
+    """
+    if to is None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        to.write_bytes(content)
+    except OSError as error:
+        raise WarpdeckError(f"{to} cannot be written: {error.strerror}.") from error
 
 
 def draws(stream: TextIO | None = None) -> bool:

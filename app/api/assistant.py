@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import streamlit as st
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from app.api import routes
+from app.web import paths
 from app.web.problems import problem
 from profiledb.operations import assistants
 
@@ -46,5 +46,4 @@ class Assistant:
 
     def route(self) -> Route:
         """The address, below that of the dashboard."""
-        base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-        return Route(f"/{base}{PATH}" if base else PATH, self)
+        return Route(paths.at(PATH), self)

@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable
 from functools import cache, partial
 
 import duckdb
-import streamlit as st
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.api import uploads
+from app.web import paths
 from app.web.problems import problem, status
 from profiledb import config
 from profiledb.errors import AnalysisError, WarpdeckError
@@ -47,8 +47,7 @@ def _limiter() -> CapacityLimiter:
 
 def routes() -> list[Route]:
     """The addresses, below that of the dashboard."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    prefix = f"/{base}{openapi.PREFIX}" if base else openapi.PREFIX
+    prefix = paths.at(openapi.PREFIX)
     return [
         Route(f"{prefix}/openapi.json", _described, methods=["GET"]),
         Route(f"{prefix}/uploads", uploads.upload, methods=["POST"]),

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-import streamlit as st
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+
+from app.web import paths
 
 PREFIX = "/_warpdeck/timeline/static"
 FOLDER = Path(__file__).with_name("static")
@@ -36,8 +37,7 @@ def path() -> str:
 
 def route() -> Route:
     """The address at which the files are."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return Route(f"/{base}{PREFIX}/{{digest}}/{{name}}" if base else f"{PREFIX}/{{digest}}/{{name}}", answer)
+    return Route(paths.at(f"{PREFIX}/{{digest}}/{{name}}"), answer)
 
 
 async def answer(request: Request) -> Response:

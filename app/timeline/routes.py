@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 
 import duckdb
-import streamlit as st
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.timeline import answers
+from app.web import paths
 from profiledb import config
 from profiledb.errors import DamagedError, ReportNotFoundError, WarpdeckError
 from profiledb.report.library import Library
@@ -49,8 +49,7 @@ def _limiter() -> CapacityLimiter:
 
 def routes() -> list[Route]:
     """The addresses, below that of the dashboard."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    prefix = f"/{base}{PREFIX}" if base else PREFIX
+    prefix = paths.at(PREFIX)
     return [
         Route(f"{prefix}/{{report_id}}/{name}", _door(name, answer), methods=["GET"])
         for name, answer in answers.ANSWERS.items()

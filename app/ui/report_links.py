@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import session
 from app.ui import format as fmt
-from app.ui import page, trace_links
+from app.ui import link_row, page, trace_links
 from profiledb.report.catalog import LAUNCHES, Manifest
 
 CANDIDATES = 30
@@ -104,18 +104,13 @@ def _choose(report: Manifest) -> None:
 
 
 def _row(report: Manifest, candidate: Candidate, *, linked: bool) -> None:
-    text, buttons = st.columns([4, 1], vertical_alignment="center")
-    with text.container(gap="xxsmall"):
-        mark = ":material/link: " if linked else ""
-        st.markdown(f"{mark}**{fmt.plain(candidate.report.name)}**  ·  {fmt.plain(_coverage(candidate))}")
-        st.caption(fmt.plain(_about(candidate.report)))
-    with buttons.container(horizontal=True, horizontal_alignment="right"):
-        if linked and st.button("Unlink", key=f"unlink-{candidate.report.id}"):
-            session.editing().unlink(report.id)
-            _done()
-        if not linked and st.button("Link", key=f"link-{candidate.report.id}"):
-            session.editing().link(report.id, candidate.report.id)
-            _done()
+    pressed = link_row.draw(candidate.report, _about(candidate.report), said=_coverage(candidate), linked=linked)
+    if pressed == "Unlink":
+        session.editing().unlink(report.id)
+        _done()
+    if pressed == "Link":
+        session.editing().link(report.id, candidate.report.id)
+        _done()
 
 
 def _coverage(candidate: Candidate) -> str:

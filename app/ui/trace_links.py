@@ -4,6 +4,7 @@ import streamlit as st
 
 from app import session, turns
 from app.ui import format as fmt
+from app.ui import link_row
 from profiledb.errors import WarpdeckError
 from profiledb.report.catalog import Manifest
 from profiledb.studies.traced import links
@@ -31,19 +32,17 @@ def offer(report: Manifest) -> bool:
 
 
 def _row(report: Manifest, trace: Manifest, *, linked: bool) -> bool:
-    text, button = st.columns([4, 1], vertical_alignment="center")
-    with text.container(gap="xxsmall"):
-        st.markdown(f"{':material/link: ' * linked}**{fmt.plain(trace.name)}**")
-        when = fmt.when(trace.captured_at) if trace.captured_at else None
-        kernels = fmt.counted(trace.rows["kernel"], "kernel")
-        st.caption(fmt.plain("  ·  ".join(part for part in (trace.gpu, when, kernels) if part)))
-    with button.container(horizontal=True, horizontal_alignment="right"):
-        if linked and st.button("Unlink", key=f"unlink-{trace.id}"):
-            session.editing().unlink(report.id, "trace")
-            return True
-        if linked or not st.button("Link", key=f"link-{trace.id}"):
-            return False
+    when = fmt.when(trace.captured_at) if trace.captured_at else None
+    kernels = fmt.counted(trace.rows["kernel"], "kernel")
+    pressed = link_row.draw(
+        trace, "  ·  ".join(part for part in (trace.gpu, when, kernels) if part), linked=linked
+    )  # fmt: skip
+    if pressed is None:
+        return False
     library = session.editing()
+    if pressed == "Unlink":
+        library.unlink(report.id, "trace")
+        return True
     try:
         with st.spinner("Comparing kernels…"), turns.of_pages.aside():
             links.link(library, report.id, trace.id)

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from app.web import paths
 from profiledb import config
 from profiledb.report import serving
 from profiledb.report.serving import Serving
@@ -54,5 +55,4 @@ class Announced:
 
     def route(self) -> Route:
         """The address at which it answers."""
-        base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-        return Route(f"/{base}{serving.PATH}" if base else serving.PATH, self.answer)
+        return Route(paths.at(serving.PATH), self.answer)

@@ -1,13 +1,12 @@
 """``warpdeck check NEW --against SERIES``: a gate for continuous integration."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
 from profiledb.cli.params import DEFAULT, OUTPUT, REPORT
-from profiledb.errors import AnalysisError, WarpdeckError
+from profiledb.errors import AnalysisError
 
 if TYPE_CHECKING:
     from profiledb.report.library import Library
@@ -72,15 +71,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
         arguments.measure or (MEASURES[0],),
         anywhere=arguments.anywhere,
     )
-    _write(printed.text(checked, arguments.format, arguments.url), arguments.output)
+    terminal.write(printed.text(checked, arguments.format, arguments.url).encode(), arguments.output)
     return WORSE if checked.fails else 0
-
-
-def _write(text: str, to: Path | None) -> None:
-    if to is None:
-        sys.stdout.buffer.write(text.encode())
-        return
-    try:
-        to.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise WarpdeckError(f"{to} cannot be written: {error.strerror}.") from error

@@ -44,11 +44,4 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     reports = [library.find(name) for name in arguments.reports]
     rows = features.table(library, reports, lambda words: terminal.say(words, sys.stderr))
     data = features.content(rows, form)
-    if output is None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
-    try:
-        output.write_bytes(data)
-    except OSError as error:
-        raise WarpdeckError(f"{output} cannot be written: {error.strerror}.") from error
+    terminal.write(data, arguments.output)

@@ -1,13 +1,12 @@
 """``warpdeck findings REPORT``: what holds a report back, what it costs, what to do."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
 from profiledb.cli.params import DEFAULT, OUTPUT, PARAM, REPORT, given
-from profiledb.errors import AnalysisError, WarpdeckError
+from profiledb.errors import AnalysisError
 
 if TYPE_CHECKING:
     from profiledb.findings.judge import Finding
@@ -55,7 +54,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
         rules = _changed(rules, text)
     _known(arguments.fail_on, rules)
     if arguments.rules:
-        _write("".join(f"{_line(rule)}\n" for rule in rules.values()), arguments.output)
+        terminal.write("".join(f"{_line(rule)}\n" for rule in rules.values()).encode(), arguments.output)
         return 0
     if not arguments.report:
         raise AnalysisError("findings takes a report.", hint="warpdeck list lists all; --rules needs none.")
@@ -63,7 +62,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
     params = document.page_params(library, report, given(arguments.param))
     found = judge.judge(library, report, params, rules.values())
     text = output.text(found, arguments.format, report.name)
-    _write(text if text.endswith("\n") else f"{text}\n", arguments.output)
+    terminal.write((text if text.endswith("\n") else f"{text}\n").encode(), arguments.output)
     return FOUND if _fails(found, arguments.fail_on) else 0
 
 
@@ -100,13 +99,3 @@ def _line(rule: "Rule") -> str:
     threshold = next(param.default for param in rule.analysis.params if param.name == "threshold")
     unit = "" if rule.unit in ("ratio", "count") else f" {rule.unit}"
     return f"{rule.name:28} {rule.fires} {threshold}{unit}: {rule.question}"
-
-
-def _write(text: str, to: Path | None) -> None:
-    if to is None:
-        sys.stdout.buffer.write(text.encode())
-        return
-    try:
-        to.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise WarpdeckError(f"{to} cannot be written: {error.strerror}.") from error

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
 from profiledb.cli.params import DEFAULT, OUTPUT, REPORT
-from profiledb.errors import WarpdeckError
 
 if TYPE_CHECKING:
     from profiledb.report.library import Library
@@ -39,16 +38,6 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     sql = sys.stdin.read(bounds.LONGEST + 1) if arguments.sql == "-" else arguments.sql
     answer = ask(library, report.id, sql, limits)
     content = written.text(answer.rows, arguments.format)
-    if arguments.output is None:
-        sys.stdout.buffer.write(content)
-    else:
-        _write(arguments.output, content)
+    terminal.write(content, arguments.output)
     if answer.cut:
         terminal.say(f"There are more rows: only {answer.rows.num_rows:,} were read.", sys.stderr)
-
-
-def _write(to: Path, content: bytes) -> None:
-    try:
-        to.write_bytes(content)
-    except OSError as error:
-        raise WarpdeckError(f"{to} cannot be written: {error.strerror}.") from error

@@ -1,13 +1,11 @@
 """``warpdeck summary REPORT``: the answers of the pages as Markdown."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
 from profiledb.cli.params import OUTPUT, PARAM, REPORT, given
-from profiledb.errors import WarpdeckError
 
 if TYPE_CHECKING:
     from profiledb.report.library import Library
@@ -30,10 +28,4 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
 
     report = library.find(arguments.report)
     text = document.text(library, report, document.page_params(library, report, given(arguments.param)))
-    if arguments.output is None:
-        sys.stdout.buffer.write(text.encode())
-        return
-    try:
-        arguments.output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise WarpdeckError(f"{arguments.output} cannot be written: {error.strerror}.") from error
+    terminal.write(text.encode(), arguments.output)

@@ -15,6 +15,7 @@ from profiledb.console.bounds import LONGEST, Bounds
 from profiledb.errors import AnalysisError
 from profiledb.report import sidecar
 from profiledb.report.library import Library
+from profiledb.studies.trends.store import FILE as SUMMARIES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,8 +26,6 @@ START_S = 20.0
 """Seconds that a process may take beside its question, to start and to write: its own alarm (child.py) comes first."""
 _FRAME = 1 << 20
 """Bytes of an answer beside its rows."""
-SUMMARIES = "summaries.sqlite"
-"""What is kept of all reports, for Trends."""
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "profiledb.console.child")
 _KEPT = ("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")

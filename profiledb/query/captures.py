@@ -8,6 +8,7 @@ import duckdb
 from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Subject
 from profiledb.report.schema import quote
+from profiledb.words import KIND_TITLES
 
 
 @dataclass(frozen=True)
@@ -271,9 +272,11 @@ def how_to_capture(
             why = (NO_COPIES if table == "memop" else capture.none) if asked_for else ""
             flag = "" if asked_for else capture.flag
             return NotCapturedError(capture.lack, why=why, command=flag, use=capture.use, tables=(table,))
-    for capture in _OF_TORCH:
-        if capture.table == table:
-            return NotCapturedError(capture.lack, why="Traces of the PyTorch profiler hold them.", tables=(table,))
+    for kind, own in BY_KIND.items():
+        for capture in own.captures:
+            if capture.table == table:
+                why = f"Traces of the {KIND_TITLES[kind]} hold them."
+                return NotCapturedError(capture.lack, why=why, tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
 
 

@@ -41,7 +41,10 @@ def forget(db: sqlite3.Connection, report_id: str) -> None:
 
 
 def hand_over(db: sqlite3.Connection, before: str, after: str) -> None:
-    """Gives the links of a report to the one that takes its place."""
-    for table, column in LINKS.values():
-        db.execute(f"UPDATE OR IGNORE {table} SET nsys_id = ? WHERE nsys_id = ?", [after, before])
-        db.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", [after, before])
+    """Gives the links between Systems and Compute reports to the one that takes a report's place.
+
+    Not those to traces: which kernels are which is kept by their rows, and the new report has others.
+    """
+    table, column = LINKS["ncu"]
+    db.execute(f"UPDATE OR IGNORE {table} SET nsys_id = ? WHERE nsys_id = ?", [after, before])
+    db.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", [after, before])

@@ -4,7 +4,7 @@ import streamlit as st
 
 from app import session
 from app.ui import bound, heads, tables
-from app.ui import format as fmt
+from app.views.operators.tables import cut
 from profiledb.studies import opening
 
 _INDENT = "\u2003\u2002"
@@ -44,8 +44,7 @@ def show(report_id: str) -> None:
     shown = rows.assign(tree=[indent + name for indent, name in zip(indents, rows["name"], strict=True)])
     height = tables.ROW_PX * 26 if len(rows) > 25 else None
     tables.table(shown, COLUMNS, key="modules", download="modules.csv", hidden=("path", "level"), height=height)
-    if len(rows) == opening.OPERATOR_ROWS:
-        st.caption(f"The {fmt.count(len(rows))} with the most GPU time are shown.")
+    cut(rows)
     st.caption(
         "A backward operator belongs to the modules around its forward operator, which the trace tells by sequence"
         " numbers. Times hold those of the modules inside. FLOPs are those of the trace, else a model of the shapes."

@@ -61,7 +61,7 @@ def shapes(report_id: str) -> None:
     if not session.run(report_id, "operator_facts")["shaped"].iloc[0]:
         st.info("The trace has no shapes. To record them: `torch.profiler.profile(record_shapes=True)`.")
     tables.table(rows, SHAPE_COLUMNS, key="shapes", download="operator_shapes.csv", hidden=("dims",))
-    _cut(rows)
+    cut(rows)
     st.caption(WORK_NOTE)
 
 
@@ -84,7 +84,8 @@ def _search() -> str:
     return str(text).strip()
 
 
-def _cut(rows: pd.DataFrame) -> None:
+def cut(rows: pd.DataFrame) -> None:
+    """Says that there are more, where as many rows as are asked for came."""
     if len(rows) == MOST:
         st.caption(f"The {fmt.count(MOST)} with the most GPU time are shown.")
 

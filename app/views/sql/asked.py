@@ -6,11 +6,12 @@ from pathlib import Path
 
 from app import session, turns
 from profiledb.console import bounds
-from profiledb.console.ask import SUMMARIES, Answer
+from profiledb.console.ask import Answer
 from profiledb.console.ask import ask as ask_process
 from profiledb.errors import AnalysisError
 from profiledb.query import request
 from profiledb.report.catalog import Manifest
+from profiledb.studies.trends.store import FILE as SUMMARIES
 
 
 def ask(manifest: Manifest, sql: str) -> Answer:

@@ -71,16 +71,16 @@ def test_a_link_survives_recovery_and_a_new_conversion(library: Library, both: t
     assert library.linked(nsys) == ncu
 
 
-def test_links_of_both_kinds_go_to_the_report_that_takes_the_place_of_one(
-    library: Library, both: tuple[str, str]
-) -> None:
+def test_a_link_to_a_trace_ends_with_its_report(library: Library, both: tuple[str, str]) -> None:
+    """Its kernels are kept by their rows, and the report that takes the place of one has others."""
     nsys, other = both
     for kind in linked.LINKS:
         library.catalog.links.put(nsys, other, kind)
-    manifest = library.find(other)
-    library.catalog.add_report(replace(manifest, id="0123456789abcdef"))
+    library.catalog.add_report(replace(library.find(other), id="0123456789abcdef"))
     library.catalog.hand_over(other, "0123456789abcdef")
-    assert [library.catalog.links.all(kind) for kind in linked.LINKS] == [{nsys: "0123456789abcdef"}] * 2
+    library.catalog.remove_report(other)
+    assert library.catalog.links.all("ncu") == {nsys: "0123456789abcdef"}
+    assert library.catalog.links.all("trace") == {}
 
 
 def test_a_catalog_of_an_earlier_version_gets_its_table(tmp_path: Path) -> None:
