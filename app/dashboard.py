@@ -16,11 +16,11 @@ from app import pages, session, turns
 from app.frame import menu, top
 from app.selection import bar
 from app.selection import settled as selecting
+from app.ui import arriving, navigate, theme
 from app.ui import format as fmt
-from app.ui import navigate, theme
 from app.ui import page as ui
 from app.web import access
-from profiledb.errors import DamagedError, ReportNotFoundError
+from profiledb.errors import DamagedError, ReportNotFoundError, StorageError
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 
 LOGO = Path(__file__).with_name("static") / "logo.svg"
@@ -119,8 +119,9 @@ def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> b
     session.remember(manifest)
     about = TIMELINE in manifest.subjects and view.subject != LAUNCHES
     try:
+        arriving.bring(manifest)
         settled = selecting.settle(manifest) if about else None
-    except DamagedError as error:
+    except (DamagedError, StorageError) as error:
         _around(library, scripts, None, None, view)
         ui.header(manifest, view.title)
         ui.problem(error)

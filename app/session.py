@@ -197,12 +197,15 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     Answers are those of all sessions (profiledb.query.shared), and of the server before (profiledb.query.kept).
     """
     shelf = library()
+    if not shelf.is_here(report_id):
+        with turns.of_pages.aside():
+            shelf.bring(report_id)
     return _ANSWERS.answer(shelf, request.build(shelf, report_id, name, params))
 
 
 def has_sidecar(report_id: str, kind: sidecar.Kind) -> bool:
     """Whether the program of a report left a file of this kind beside it."""
-    return sidecar.path(library().reports, report_id, kind).exists()
+    return library().has_sidecar(report_id, kind)
 
 
 def has_answer(report_id: str, name: str) -> bool:
@@ -215,7 +218,7 @@ def has_answer(report_id: str, name: str) -> bool:
 
 def stamp(report_id: str) -> int:
     """What changes when a report is deleted and taken in again: the time of its file, 0 where there is none."""
-    return request.stamp(library().path(report_id))
+    return library().stamp(library().path(report_id))
 
 
 def missing(report_id: str) -> list[Capture]:

@@ -12,7 +12,7 @@ from ingest.sidecars.files import ENDINGS
 from ingest.state import look
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
-from profiledb.report.sidecar import DROPPED, TRACES, Columns, stem
+from profiledb.report.sidecar import DROPPED, SUFFIX, TRACES, Columns, stem
 
 ALONE = "alone"
 COLUMNS = "columns"
@@ -68,7 +68,7 @@ class Shelf:
             if not owners:
                 return replace(job, state=ALONE, message=f"{job.name} waits for the report {stem(job.name)}.")
             return replace(job, state="ready", report_id=owners[0])
-        in_use = any(path.exists() for owner in owners for path in self.library.sidecars(owner))
+        in_use = any(self.library.has_sidecar(owner, kind) for owner in owners for kind in SUFFIX)
         if job.state == "failed" and in_use:
             job = replace(job, hint=f"{job.hint} The data read before stays in use.".strip())
         return replace(job, report_id=owners[0] if owners else None)

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
 
-        opening = Opening(library.folder)
+        opening = Opening(library.folder, settings.library_text)
 
         def done(job: Job) -> None:
             jobs.append(job)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ingest.disk import is_full
+from profiledb.errors import StorageError
 from profiledb.report.catalog import Job
 
 STATE = "deferred"
@@ -61,4 +62,6 @@ def of_error(job: Job, error: Exception) -> Job:
     if is_full(error):
         hint = "It is tried again when there is more space."
         return replace(job, state=STATE, message="The disk is full.", hint=hint)
+    if isinstance(error, StorageError):
+        return replace(job, state=STATE, message=error.message, hint="It is tried again in a while.")
     return replace(job, state="failed", message=f"{job.name} could not be imported.", hint="See the importer's log.")

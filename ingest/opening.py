@@ -21,8 +21,10 @@ TRIES = 5
 class Opening:
     """The reports that wait for it, and the process that prepares some."""
 
-    def __init__(self, library: Path) -> None:
+    def __init__(self, library: Path, named: str = "") -> None:
+        """Prepares the reports of a library whose folder this is; ``named`` is a bucket, where they are in one."""
         self._library = library
+        self._named = named or str(library)
         self._waiting: dict[str, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
@@ -51,7 +53,7 @@ class Opening:
             return
         self._tries += 1
         self._waiting = {one: tries + 1 for one, tries in self._waiting.items()}
-        argv = [sys.executable, "-m", "profiledb.studies.opening", str(self._library), *self._waiting]
+        argv = [sys.executable, "-m", "profiledb.studies.opening", self._named, *self._waiting]
         quiet = subprocess.DEVNULL
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd=ROOT)
 

@@ -1,7 +1,9 @@
 """The settings: one table of name, default and help, read once from the environment."""
 
+import hashlib
 import math
 import os
+import re
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +14,10 @@ from profiledb.errors import ConfigError
 ROOT = Path(__file__).resolve().parent.parent
 CHECKOUT = (ROOT / "pyproject.toml").is_file()
 """Whether this is a checkout. An installed Warpdeck has no sample reports and writes nothing beside its own files."""
+
+
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+_S3 = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()=-]+)*")
 
 
 def user_data() -> Path:
@@ -37,8 +43,20 @@ SETTINGS = (
         str(ROOT if CHECKOUT else user_data()),
         "folder that holds inbox and library (default: the checkout; if installed, ~/.local/share/warpdeck)",
     ),
-    Setting("inbox", "WARPDECK_INBOX", "", "folder that is watched for reports (default: DATA/inbox)"),
-    Setting("library", "WARPDECK_LIBRARY", "", "folder of the converted reports (default: DATA/library)"),
+    Setting(
+        "inbox",
+        "WARPDECK_INBOX",
+        "",
+        "folder that is watched for reports, or s3://BUCKET/PREFIX (default: DATA/inbox)",
+    ),
+    Setting(
+        "library",
+        "WARPDECK_LIBRARY",
+        "",
+        "folder of the converted reports, or s3://BUCKET/PREFIX (default: DATA/library)",
+    ),
+    Setting("cache", "WARPDECK_CACHE", "", "folder for copies of what is in a bucket (default: DATA/cache)"),
+    Setting("cache_mb", "WARPDECK_CACHE_MB", "20480", "size of the copies of reports that are in a bucket, in MB"),
     Setting(
         "samples",
         "WARPDECK_SAMPLES",
@@ -84,11 +102,16 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of this process; see SETTINGS for what each one means."""
+    """The settings of this process; see SETTINGS for what each one means.
+
+    Where ``library_url`` or ``inbox_url`` names a bucket, ``library`` or ``inbox`` is the folder of its copies here.
+    """
 
     data: Path
     inbox: Path
     library: Path
+    cache: Path
+    cache_mb: int
     samples: Path | None
     worker: str
     nsys: str
@@ -111,6 +134,18 @@ class Settings:
     login_editors: frozenset[str]
     login_viewers: frozenset[str]
     login_hours: float
+    library_url: str
+    inbox_url: str
+
+    @property
+    def library_text(self) -> str:
+        """The library as it was named: a folder, or a bucket."""
+        return self.library_url or str(self.library)
+
+    @property
+    def inbox_text(self) -> str:
+        """The inbox as it was named: a folder, or a bucket."""
+        return self.inbox_url or str(self.inbox)
 
 
 def load(**override: str | Path | None) -> Settings:
@@ -121,6 +156,7 @@ def load(**override: str | Path | None) -> Settings:
     """
     text = {s.field: os.environ.get(s.variable, "").strip() or s.default for s in SETTINGS}
     text |= {field: str(value) for field, value in override.items() if value is not None}
+    text["endpoint"] = endpoint()
     return _of(tuple(text.items()))
 
 
@@ -128,10 +164,14 @@ def load(**override: str | Path | None) -> Settings:
 def _of(given: tuple[tuple[str, str], ...]) -> Settings:
     text = dict(given)
     data = Path(text["data"]).expanduser().absolute()
+    cache = _folder(text["cache"]) or data / "cache"
+    urls = {f"{field}_url": _url(text, field) for field in ("inbox", "library")}
     values: dict[str, Any] = {
         "data": data,
-        "inbox": _folder(text["inbox"]) or data / "inbox",
-        "library": _folder(text["library"]) or data / "library",
+        "inbox": _copies(cache, urls["inbox_url"], text) or _folder(text["inbox"]) or data / "inbox",
+        "library": _copies(cache, urls["library_url"], text) or _folder(text["library"]) or data / "library",
+        "cache": cache,
+        "cache_mb": int(_from_1(text, "cache_mb")),
         "samples": _folder(text["samples"]),
         "classes": _folder(text["classes"]),
         "phases": _folder(text["phases"]),
@@ -150,11 +190,36 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "login_viewers": _values(text["login_viewers"]),
         "login_hours": _from_1(text, "login_hours"),
     }
-    return Settings(**{f.name: values.get(f.name, text[f.name]) for f in fields(Settings)})
+    values |= urls
+    values = text | values
+    return Settings(**{f.name: values[f.name] for f in fields(Settings)})
 
 
 def _folder(text: str) -> Path | None:
     return None if text in ("", "off") else Path(text).expanduser().absolute()
+
+
+def endpoint() -> str:
+    """The server of buckets that the environment names, by the variables that S3 clients have; empty for Amazon's."""
+    return next((found for name in _ENDPOINTS if (found := os.environ.get(name, "").strip())), "")
+
+
+def _url(text: dict[str, str], field: str) -> str:
+    """The bucket that a setting names; empty where it names a folder. It is not repeated: it may hold keys."""
+    if "://" not in text[field]:
+        return ""
+    url = text[field].rstrip("/")
+    if not _S3.fullmatch(url) or not {".", ".."}.isdisjoint(url.split("/")):
+        raise ConfigError(f"{variable(field)} must be a folder, or a bucket as s3://BUCKET/PREFIX.")
+    return url
+
+
+def _copies(cache: Path, url: str, text: dict[str, str]) -> Path | None:
+    """The folder for copies of what is in a bucket: another one for the same name on another server."""
+    if not url:
+        return None
+    number = hashlib.sha256(f"{text['endpoint']} {url}".encode()).hexdigest()[:12]
+    return cache / f"{url.removeprefix('s3://').partition('/')[0]}-{number}"
 
 
 def given(prefix: str) -> list[str]:

@@ -41,6 +41,10 @@ class DamagedError(WarpdeckError):
     """A file of the library is not what was written there; the words of what tried to read it are not repeated."""
 
 
+class StorageError(WarpdeckError):
+    """The bucket of the library or of the inbox cannot be read or written now; it is worth another try."""
+
+
 class CatalogError(WarpdeckError):
     """The catalog of the library cannot be read or written."""
 

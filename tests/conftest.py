@@ -24,6 +24,7 @@ from tests.support.groups import pytest_xdist_make_scheduler
 from tests.support.ingesting import Ingested, pytest_sessionfinish
 from tests.support.kept import pytest_unconfigure
 from tests.support.needs import CORPUS, pytest_runtest_setup
+from tests.support.s3 import s3, s3_server
 from tests.support.sweep import pytest_report_header
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,6 +39,8 @@ __all__ = [  # hooks, and what tests use
     "pytest_sessionfinish",
     "pytest_unconfigure",
     "pytest_xdist_make_scheduler",
+    "s3",
+    "s3_server",
 ]
 
 os.environ["WARPDECK_SAMPLES"] = "off"

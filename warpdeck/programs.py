@@ -1,7 +1,6 @@
 """``warpdeck mcp`` and ``warpdeck token``: doors for programs."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from profiledb import config, terminal
@@ -27,9 +26,7 @@ def add(commands: Any) -> None:
 
 
 def _library(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--library", type=Path, metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)"
-    )
+    command.add_argument("--library", metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)")
 
 
 def _serve(arguments: argparse.Namespace) -> None:

@@ -1,7 +1,6 @@
 """``python -m profiledb``: the library from the command line. ``warpdeck`` offers the same commands."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from profiledb import config, terminal
@@ -48,9 +47,7 @@ def main(argv: list[str] | None = None) -> int:
 def add_all(commands: Any) -> None:
     """Adds all commands to those of a parser; ``arguments.execute(arguments)`` runs what it reads."""
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument(
-        "--library", type=Path, metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)"
-    )
+    common.add_argument("--library", metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)")
     common.set_defaults(trouble=terminal.FAILED, execute=execute, asks="reports")
     for command in COMMANDS:
         command.add(commands, common)

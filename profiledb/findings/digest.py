@@ -61,6 +61,7 @@ def read(library: Library, report_id: str, linked: str | None, rules: Mapping[st
 
     ``linked`` is the Compute report that it is linked to.
     """
+    library.soon(report_id, FILE)
     path = library.answers / report_id / FILE
     try:
         key, found = _parsed(path, path.stat().st_mtime_ns)
@@ -84,7 +85,7 @@ def _parsed(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noqa: A
 def _key(library: Library, report_id: str, linked: str | None, rules: Mapping[str, Rule]) -> str:
     """What differs wherever a finding may differ."""
     files = [library.path(report_id), *library.sidecars(report_id)]
-    stamps = [request.stamp(path) for path in [*files, *([library.path(linked)] if linked else [])]]
+    stamps = [library.stamp(path) for path in [*files, *([library.path(linked)] if linked else [])]]
     own = config.load().phases
     phases = request.stamp(own) if own else 0
     text = repr((kept.code(), _versions(tuple(rules.values())), linked, stamps, phases))

@@ -47,11 +47,13 @@ class Request:
         """
         reports = [library.path(one) for one in (self.report_id, self.partner) if one]
         phases = config.load().phases if self.analysis.by_phases else None
-        files = [*reports, *library.sidecars(self.report_id), *([phases] if phases else [])]
+        stamps = [library.stamp(file) for file in (*reports, *library.sidecars(self.report_id))]
+        if phases:
+            stamps.append(stamp(phases))
         if self.partner and self.analysis.joins == "trace":
-            files.append(library.pairs(self.report_id, self.partner))
+            stamps.append(library.stamp(library.pairs(self.report_id, self.partner)))
         asked = (self.report_id, self.partner, self.selection, tuple(sorted(self.values.items())))
-        return library.folder, fingerprint(self.analysis), asked, tuple(map(stamp, files))
+        return library.folder, fingerprint(self.analysis), asked, tuple(stamps)
 
 
 def build(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> Request:
@@ -62,6 +64,7 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
     Raises:
         AnalysisError: the analysis or a parameter does not exist, or a value is not one of its choices.
     """
+    library.bring(report_id)
     analysis, given = header.get(name), dict(params or {})
     part = {key: given.pop(key) for key in tuple(given) if analysis.by_part and key in model.HELP}
     selection = model.parse(part, analysis.mode)
@@ -71,6 +74,8 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
     partner = values.pop("ncu") if analysis.joins == "ncu" else None
     if analysis.joins and not partner:
         partner = library.linked(report_id, analysis.joins)
+    if partner:
+        library.bring(partner)
     return Request(report_id, analysis, values, selection, partner)
 
 

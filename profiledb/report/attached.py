@@ -99,11 +99,12 @@ class Attachments:
         with self._lock:
             self._forget()
 
-    def close(self, report_id: str) -> None:
-        """Closes the file of a report, where no query is using it."""
+    def close(self, report_id: str) -> bool:
+        """Closes the file of a report, unless a query is using it; whether it is closed now."""
         with self._lock:
             if report_id in self._attached and not self._in_use[report_id]:
                 self._close(report_id)
+            return report_id not in self._attached
 
     def _hold(self, report_ids: Sequence[str], views: Sequence[Views]) -> Sequence[str]:
         """Attaches reports and keeps them so, the first also while the second takes its place; all of them or none."""

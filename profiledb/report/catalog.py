@@ -17,6 +17,7 @@ from profiledb.report.linked import Linked
 from profiledb.report.marks import Marks
 from profiledb.report.schema import read_sql
 from profiledb.report.sidecar import Columns
+from profiledb.report.stored.index import Index
 
 FILE = "catalog.sqlite"
 """Its name in the folder of a library."""
@@ -130,6 +131,7 @@ class Catalog:
         self.marks = Marks(self._connect)
         self.decided = Decided(self._connect)
         self.links = Linked(self._connect)
+        self.stored = Index(self._connect)
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(CatalogError):  # whoever asks it something hears of that
             self._prepare()

@@ -61,3 +61,12 @@ CREATE TABLE IF NOT EXISTS change_note (
     changed_at TEXT NOT NULL,       -- ISO 8601, UTC
     PRIMARY KEY (report_id, measure)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS stored_file ( -- of a library in a bucket: the object that each file of a report is
+    report_id TEXT NOT NULL,
+    name TEXT NOT NULL,             -- of the file in a library's folder
+    bytes INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,
+    time_ns INTEGER NOT NULL,       -- time of the file, since 1970
+    damaged INTEGER NOT NULL,       -- 1 where a reader found that it was damaged when it was put
+    PRIMARY KEY (report_id, name)
+) STRICT;

@@ -1,7 +1,8 @@
 """The folder of reports: list, publish, open, delete."""
 
+import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -65,15 +66,18 @@ class Library:
     threads use at once can return wrong rows.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, catalog: Catalog | None = None) -> None:
+        """Opens a library; its catalog is the file in its folder where none is named."""
         self.folder = folder
         self.reports = folder / "reports"
         self.work = folder / "work"
         self.answers = folder / "answers"
         self.reports.mkdir(parents=True, exist_ok=True)
-        self.catalog = Catalog(folder / FILE)
+        self.catalog = catalog or Catalog(folder / FILE)
         self._attached = Attachments(partial(report_path, self.folder))
         self._intact: dict[str, tuple[State, bool]] = {}
+        self.closers: list[Callable[[str], bool]] = [self._attached.close]
+        """Each closes the files of a report that it has open, and says whether none is open now."""
 
     def list(self) -> list[Manifest]:
         """All reports, the newest first."""
@@ -90,6 +94,41 @@ class Library:
     def find(self, name: str) -> Manifest:
         """The report that a name means, as ``find`` above has it."""
         return find(self.list(), name)
+
+    def bring(self, report_id: str) -> None:
+        """Makes the files of a report be in the folder as they are now, where they are kept elsewhere (stored/)."""
+
+    def is_here(self, report_id: str) -> bool:  # noqa: ARG002 (the same for all reports of a folder)
+        """Whether ``bring`` has nothing to do."""
+        return True
+
+    def fetched(self, report_id: str) -> tuple[int, int]:  # noqa: ARG002
+        """How much of a report has arrived, while somebody waits for ``bring``: bytes, and bytes of all."""
+        return 0, 0
+
+    def fetch(self, report_id: str, path: Path) -> None:
+        """The same as ``bring`` for one file in ``reports`` that queries do without, such as that of a timeline."""
+
+    def soon(self, report_id: str, name: str) -> None:
+        """The same for a small file among the answers, without waiting for it."""
+
+    def keep(self, report_id: str) -> None:
+        """Puts what was prepared of a report where other servers find it."""
+
+    def stamp(self, path: Path | str) -> int:
+        """When a file of this library changed last, ns; 0 where there is none. The same on every server."""
+        try:
+            return os.stat(path).st_mtime_ns  # noqa: PTH116 (of tens of thousands of files: a Path takes thrice as long)
+        except OSError:
+            return 0
+
+    def there(self) -> frozenset[str]:
+        """The names of all files in ``reports``."""
+        return frozenset(os.listdir(self.reports))  # noqa: PTH208 (names alone)
+
+    def has_sidecar(self, report_id: str, kind: sidecar.Kind) -> bool:
+        """Whether the program of a report left a file of this kind beside it."""
+        return self.stamp(sidecar.path(self.reports, report_id, kind)) != 0
 
     def publish(self, database: Path, manifest: Manifest) -> None:
         """Moves a finished database into the library; from then on the report exists.
@@ -180,7 +219,7 @@ class Library:
     def linked(self, nsys_id: str, to: Partner = "ncu") -> str | None:
         """The id of the report that a Systems report is linked to; None where it is not in the library."""
         partner = self.catalog.links.all(to).get(nsys_id)
-        return partner if partner is None or to == "ncu" or self.pairs(nsys_id, partner).exists() else None
+        return partner if partner is None or to == "ncu" or self.stamp(self.pairs(nsys_id, partner)) else None
 
     def recover(self) -> None:
         """Brings folder and catalog together (recovery.py); only the worker that holds the library may call it."""

@@ -1,5 +1,6 @@
 """Where a library is, as the settings say: the one place where any of its users opens it."""
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from profiledb.config import Settings
@@ -11,9 +12,11 @@ if TYPE_CHECKING:
 
 def open_library(settings: Settings) -> "Library":
     """The library of these settings; its folder is made where there is none."""
+    if settings.library_url:
+        return _stored(settings)
     from profiledb.report.library import Library
 
-    return Library(settings.library)
+    return Library(settings.library, open_catalog(settings))
 
 
 def open_catalog(settings: Settings) -> "Catalog":
@@ -21,3 +24,11 @@ def open_catalog(settings: Settings) -> "Catalog":
     from profiledb.report.catalog import FILE, Catalog
 
     return Catalog(settings.library / FILE)
+
+
+@cache
+def _stored(settings: Settings) -> "Library":
+    """One object a process: who brings a copy and who lets go of it know of each other."""
+    from profiledb.report.stored.library import StoredLibrary
+
+    return StoredLibrary(settings.library, open_catalog(settings), settings.library_url, settings.cache_mb)

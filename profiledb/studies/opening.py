@@ -161,10 +161,12 @@ def main(arguments: Sequence[str]) -> int:
     for report_id in arguments[1:] if config.load().answers_mb else ():
         with suppress(WarpdeckError):
             prepare(library, report_id)
+            library.keep(report_id)
         with suppress(WarpdeckError):
             keeping.ensure(library, [library.find(report_id)])
         with suppress(WarpdeckError):
             timeline(library, report_id)
+            library.keep(report_id)
     keeping.refresh(library)
     _ = Board(library).listed  # what changed is remembered
     return 0

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from profiledb.errors import ReportNotFoundError
+from profiledb.errors import CatalogError, DamagedError, ReportNotFoundError, StorageError
 from profiledb.query import views
 from profiledb.query.views import Views
 from profiledb.report import sidecar
@@ -53,6 +53,7 @@ class Timelines:
         self._building: dict[str, threading.Thread] = {}
         self._failed: dict[str, tuple[str, Exception]] = {}
         self._lock = threading.Lock()
+        library.closers.append(self._close)
 
     def open(self, report_id: str) -> Opened:
         """The timeline of a report.
@@ -61,13 +62,15 @@ class Timelines:
             BuildingError: its file is being made; this call started that, or another did.
             ReportNotFoundError: there is no such report.
         """
-        report = self._library.path(report_id)
-        if not report.exists():
+        self._library.bring(report_id)
+        if not self._library.path(report_id).exists():
             raise ReportNotFoundError("This report is not in the library.")
-        stamp = self._stamp(report_id)
         opened = self._opened.get(report_id)
-        if opened and opened.version == stamp:
+        if opened and opened.version == self._stamp(report_id):
             return opened
+        with suppress(StorageError, DamagedError):  # it can be made here
+            self._library.fetch(report_id, self._file(report_id))
+        stamp = self._stamp(report_id)
         try:
             if self._fits(report_id):
                 opened = self._opened[report_id] = self._read(report_id, stamp)
@@ -93,6 +96,11 @@ class Timelines:
                 if thread := self._building.get(report_id):
                     thread.join()
         raise BuildingError
+
+    def _close(self, report_id: str) -> bool:
+        """Closes the files of a report, unless a query is using them; whether they are closed now."""
+        closed = [self._attached.close(key) for key in (report_id, _FILE + report_id)]
+        return all(closed)
 
     def _path(self, key: str) -> Path:
         if key.startswith(_FILE):
@@ -160,6 +168,8 @@ class Timelines:
         try:
             build.build(self._library.path(report_id), target, work, self._log(report_id), self._memory_limit)
             _tidy(target, report_id)
+            with suppress(StorageError, CatalogError):
+                self._library.keep(report_id)
         except (duckdb.Error, OSError) as error:
             self._failed[report_id] = (state, error)
 

@@ -71,9 +71,8 @@ def _answers(report_id: str) -> RunAnalysis:
 
 def _named(manifest: Manifest) -> Named:
     """Read again only when the facts beside the report change."""
-    path = sidecar.path(session.library().reports, manifest.id, "meta")
-    stamp = path.stat().st_mtime_ns if path.exists() else 0
-    return _read(manifest, str(session.library().folder), stamp)
+    shelf = session.library()
+    return _read(manifest, str(shelf.folder), shelf.stamp(sidecar.path(shelf.reports, manifest.id, "meta")))
 
 
 @st.cache_resource(show_spinner=False, max_entries=4096, hash_funcs={Manifest: lambda one: (one.id, one.name)})

@@ -9,7 +9,6 @@ from profiledb.console import bounds
 from profiledb.console.ask import Answer
 from profiledb.console.ask import ask as ask_process
 from profiledb.errors import AnalysisError
-from profiledb.query import request
 from profiledb.report.catalog import Manifest
 from profiledb.studies.trends.store import FILE as SUMMARIES
 
@@ -18,7 +17,7 @@ def ask(manifest: Manifest, sql: str) -> Answer:
     """The answer as far as a page shows it; raises as ``profiledb.console.ask``."""
     shelf = session.library()
     files = (shelf.path(manifest.id), *shelf.sidecars(manifest.id), shelf.folder / SUMMARIES)
-    stamps = tuple(map(request.stamp, files))
+    stamps = tuple(map(shelf.stamp, files))
     with turns.of_pages.aside():
         found = _asked(shelf.folder, manifest.id, sql, stamps)
     if isinstance(found, AnalysisError):

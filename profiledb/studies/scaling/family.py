@@ -54,8 +54,10 @@ def named(library: Library, manifest: Manifest) -> Named:
 
 def facts(library: Library, report_id: str) -> dict[str, Any]:
     """What the program says of its run (NAME.meta.json), nothing where there is no such file."""
+    path = sidecar.path(library.reports, report_id, "meta")
+    library.fetch(report_id, path)
     try:
-        written = json.loads(sidecar.path(library.reports, report_id, "meta").read_text(encoding="utf-8"))
+        written = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return written if isinstance(written, dict) else {}

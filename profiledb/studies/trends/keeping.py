@@ -1,7 +1,6 @@
 """Keeps the summaries of a library's reports up to date: by the worker, and by whoever needs one that is missing."""
 
 import logging
-import os
 from collections.abc import Iterable
 
 import duckdb
@@ -27,7 +26,7 @@ def refresh(library: Library) -> int:
         kept.make()
     if gone := known.keys() - {report.id for report in reports}:
         kept.forget(gone)
-    there = frozenset(os.listdir(library.reports))  # noqa: PTH208 (names alone)
+    there = library.there()
     return sum(_made(library, kept, report) for report in reports if _due(library, report, known, there))
 
 
@@ -82,12 +81,5 @@ def stamp(library: Library, report_id: str, there: frozenset[str] | None = None)
     """
     names = (library.path(report_id).name, *(f"{report_id}{suffix}" for suffix in sidecar.SUFFIX.values()))
     beside = (f"{library.reports}/{name}" if there is None or name in there else "" for name in names)
-    return " ".join(map(_changed, (*beside, f"{library.answers}/{report_id}/findings.json")))
-
-
-def _changed(path: str) -> str:
-    """When a file changed last, ns; nothing where there is none. It is asked of every report at each refresh."""
-    try:
-        return str(os.stat(path).st_mtime_ns) if path else ""  # noqa: PTH116 (a Path takes thrice as long)
-    except OSError:
-        return ""
+    files = (*beside, f"{library.answers}/{report_id}/findings.json")
+    return " ".join(str(library.stamp(path) or "") if path else "" for path in files)

@@ -1,0 +1,127 @@
+"""Brings a bucket and the catalog together, after a crash or where either has lost something.
+
+A report is what has a database with its manifest in the bucket. ``StoredLibrary.publish`` puts the manifest, then the
+database, then the row into the catalog: where it was stopped, what is there tells how far it came.
+"""
+
+import logging
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from profiledb.report.catalog import Manifest
+from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.report.stored.bucket import GoneError, Object
+from profiledb.report.stored.index import FOLDER, File
+
+if TYPE_CHECKING:
+    from profiledb.report.stored.library import StoredLibrary
+
+_log = logging.getLogger("warpdeck")
+LEFT_S = 86_400.0
+"""What no row names after so long was put by a process that is no more."""
+_MOST_BYTES = 1_000_000
+_DATABASE = f".v{SCHEMA_VERSION}.duckdb"
+_MANIFEST = f".v{SCHEMA_VERSION}.json"
+
+
+def recover(library: "StoredLibrary") -> None:
+    """Lists what was published, forgets what is gone, and removes what was left over, also here.
+
+    It looks at the name of every object; several workers may do so at the same time, and publish meanwhile.
+    """
+    library.catalog.mend()
+    known = library.store.index.all()  # before the bucket: what is listed was put before
+    found = _found(library)
+    for report_id, objects in found.items():
+        if f"{report_id}{_DATABASE}" not in known.get(report_id, {}):
+            _list(library, report_id, objects)
+    listed = set(library.catalog.report_ids())
+    for report_id in listed - known.keys() - found.keys():
+        library.catalog.unlist_report(report_id)  # of an older library, or all of it is gone
+    for report_id, files in known.items():
+        _check(library, report_id, files, found.get(report_id, {}), is_listed=report_id in listed)
+    _sweep(library, found)
+    _sweep_here(library.work)
+    _sweep_here(library.folder / "fetching")
+
+
+def _found(library: "StoredLibrary") -> dict[str, dict[str, Object]]:
+    """The objects of each report by their names."""
+    found: dict[str, dict[str, Object]] = {}
+    for one in library.store.bucket.list(FOLDER):
+        report_id = one.key.removeprefix(f"{FOLDER}/").partition("/")[0]
+        found.setdefault(report_id, {})[one.key] = one
+    return found
+
+
+def _list(library: "StoredLibrary", report_id: str, objects: dict[str, Object]) -> None:
+    """Lists a report that the catalog does not have, with all that lies beside it."""
+    newest = _newest(report_id, objects)
+    database = newest.get(f"{report_id}{_DATABASE}")
+    if database is None:
+        return
+    try:
+        text = library.store.bucket.read(database.key_of(f"{report_id}{_MANIFEST}"), _MOST_BYTES)
+        manifest = Manifest.from_json(text.decode())
+    except (GoneError, ValueError):
+        manifest = None
+    if manifest is None or manifest.id != report_id:
+        _log.warning("The manifest of %s in the bucket cannot be read; its source has to be dropped again.", report_id)
+        return
+    for file in newest.values():
+        library.store.index.claim(file)
+    library.catalog.add_report(manifest)
+
+
+def _newest(report_id: str, objects: dict[str, Object]) -> dict[str, File]:
+    """The files of a report by their names, of each the newest; a database only where its manifest is there, too."""
+    newest: dict[str, File] = {}
+    files = [file for one in objects.values() if (file := File.parse(one.key, one.size))]
+    for file in sorted(files, key=lambda file: file.time_ns):
+        is_whole = file.name != f"{report_id}{_DATABASE}" or file.key_of(f"{report_id}{_MANIFEST}") in objects
+        if is_whole and file.name != f"{report_id}{_MANIFEST}":
+            newest[file.name] = file
+    return newest
+
+
+def _check(
+    library: "StoredLibrary", report_id: str, files: dict[str, File], objects: dict[str, Object], *, is_listed: bool
+) -> None:
+    """Forgets what the bucket does not have any more, and lists a report of which only the row was written."""
+    gone = [name for name, file in files.items() if file.key not in objects]
+    if gone:
+        still = library.store.index.of(report_id)  # somebody may have put another one, or deleted it
+        gone = [name for name in gone if still.get(name) == files[name]]
+        library.store.index.forget(report_id, gone or [""])
+    database = f"{report_id}{_DATABASE}"
+    if database in gone or (is_listed and database not in files):
+        _log.warning("The file of %s is not in the bucket; its source is converted again.", report_id)
+        library.catalog.unlist_report(report_id)
+        library.store.leave(report_id)
+    elif database in files and not is_listed:
+        _list(library, report_id, objects)
+
+
+def _sweep(library: "StoredLibrary", found: dict[str, dict[str, Object]]) -> None:
+    """Removes objects that no row names."""
+    known = library.store.index.all()
+    named: set[str] = set()
+    for files in known.values():
+        for file in files.values():
+            named |= {file.key, file.key_of(file.name.removesuffix(".duckdb") + ".json")}
+    before = time.time_ns() - int(LEFT_S * 1e9)
+    left = [one.key for objects in found.values() for one in objects.values() if one.time_ns < before]
+    library.store.remove([key for key in left if key not in named])
+
+
+def _sweep_here(folder: Path) -> None:
+    """Removes what processes left here that are no more; those that run write to theirs."""
+    if not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > LEFT_S:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
