@@ -47,7 +47,7 @@ SETTINGS = (
         "inbox",
         "WARPDECK_INBOX",
         "",
-        "folder that is watched for reports, or s3://BUCKET/PREFIX (default: DATA/inbox)",
+        "folder that is watched for reports (default: DATA/inbox)",
     ),
     Setting(
         "library",
@@ -104,7 +104,7 @@ SETTINGS = (
 class Settings:
     """The settings of this process; see SETTINGS for what each one means.
 
-    Where ``library_url`` or ``inbox_url`` names a bucket, ``library`` or ``inbox`` is the folder of its copies here.
+    Where ``library_url`` names a bucket, ``library`` is the folder of its copies here.
     """
 
     data: Path
@@ -135,17 +135,11 @@ class Settings:
     login_viewers: frozenset[str]
     login_hours: float
     library_url: str
-    inbox_url: str
 
     @property
     def library_text(self) -> str:
         """The library as it was named: a folder, or a bucket."""
         return self.library_url or str(self.library)
-
-    @property
-    def inbox_text(self) -> str:
-        """The inbox as it was named: a folder, or a bucket."""
-        return self.inbox_url or str(self.inbox)
 
 
 def load(**override: str | Path | None) -> Settings:
@@ -165,11 +159,14 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
     text = dict(given)
     data = Path(text["data"]).expanduser().absolute()
     cache = _folder(text["cache"]) or data / "cache"
-    urls = {f"{field}_url": _url(text, field) for field in ("inbox", "library")}
+    url = _url(text["library"])
+    if "://" in text["inbox"]:  # it is not repeated: it may hold keys
+        raise ConfigError(f"{variable('inbox')} must be a folder.")
     values: dict[str, Any] = {
         "data": data,
-        "inbox": _copies(cache, urls["inbox_url"], text) or _folder(text["inbox"]) or data / "inbox",
-        "library": _copies(cache, urls["library_url"], text) or _folder(text["library"]) or data / "library",
+        "inbox": _folder(text["inbox"]) or data / "inbox",
+        "library": _copies(cache, url, text["endpoint"]) or _folder(text["library"]) or data / "library",
+        "library_url": url,
         "cache": cache,
         "cache_mb": int(_from_1(text, "cache_mb")),
         "samples": _folder(text["samples"]),
@@ -190,7 +187,6 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "login_viewers": _values(text["login_viewers"]),
         "login_hours": _from_1(text, "login_hours"),
     }
-    values |= urls
     values = text | values
     return Settings(**{f.name: values[f.name] for f in fields(Settings)})
 
@@ -204,21 +200,21 @@ def endpoint() -> str:
     return next((found for name in _ENDPOINTS if (found := os.environ.get(name, "").strip())), "")
 
 
-def _url(text: dict[str, str], field: str) -> str:
+def _url(text: str) -> str:
     """The bucket that a setting names; empty where it names a folder. It is not repeated: it may hold keys."""
-    if "://" not in text[field]:
+    if "://" not in text:
         return ""
-    url = text[field].rstrip("/")
+    url = text.rstrip("/")
     if not _S3.fullmatch(url) or not {".", ".."}.isdisjoint(url.split("/")):
-        raise ConfigError(f"{variable(field)} must be a folder, or a bucket as s3://BUCKET/PREFIX.")
+        raise ConfigError(f"{variable('library')} must be a folder, or a bucket as s3://BUCKET/PREFIX.")
     return url
 
 
-def _copies(cache: Path, url: str, text: dict[str, str]) -> Path | None:
+def _copies(cache: Path, url: str, server: str) -> Path | None:
     """The folder for copies of what is in a bucket: another one for the same name on another server."""
     if not url:
         return None
-    number = hashlib.sha256(f"{text['endpoint']} {url}".encode()).hexdigest()[:12]
+    number = hashlib.sha256(f"{server} {url}".encode()).hexdigest()[:12]
     return cache / f"{url.removeprefix('s3://').partition('/')[0]}-{number}"
 
 
