@@ -2,7 +2,7 @@
 
 import math
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,12 @@ SETTINGS = (
     ),
     Setting("inbox", "WARPDECK_INBOX", "", "folder that is watched for reports (default: DATA/inbox)"),
     Setting("library", "WARPDECK_LIBRARY", "", "folder of the converted reports (default: DATA/library)"),
+    Setting(
+        "database",
+        "WARPDECK_DATABASE",
+        "",
+        "PostgreSQL for a team's catalog, postgresql://USER@HOST/NAME (default: SQLite)",
+    ),
     Setting(
         "samples",
         "WARPDECK_SAMPLES",
@@ -89,6 +95,7 @@ class Settings:
     data: Path
     inbox: Path
     library: Path
+    database: str = field(repr=False)  # it may hold a password
     samples: Path | None
     worker: str
     nsys: str
@@ -132,6 +139,7 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "data": data,
         "inbox": _folder(text["inbox"]) or data / "inbox",
         "library": _folder(text["library"]) or data / "library",
+        "database": _database(text["database"]),
         "samples": _folder(text["samples"]),
         "classes": _folder(text["classes"]),
         "phases": _folder(text["phases"]),
@@ -155,6 +163,12 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
 
 def _folder(text: str) -> Path | None:
     return None if text in ("", "off") else Path(text).expanduser().absolute()
+
+
+def _database(text: str) -> str:
+    if text and not text.startswith(("postgresql://", "postgres://")):  # it is not repeated: it may hold a password
+        raise ConfigError("WARPDECK_DATABASE must begin with postgresql://.")
+    return text
 
 
 def given(prefix: str) -> list[str]:

@@ -48,9 +48,9 @@ def _serve(arguments: argparse.Namespace) -> None:
 
 def _token(arguments: argparse.Namespace) -> None:
     from profiledb.errors import AnalysisError
-    from profiledb.operations.tokens import Tokens
+    from profiledb.operations.tokens import tokens_of
 
-    kept = Tokens(config.load(library=arguments.library).library)
+    kept = tokens_of(config.load(library=arguments.library))
     if arguments.action == "list":
         for one in kept.all():
             terminal.say(f"{one.role:<7} {one.created_at}  {one.name}")

@@ -11,7 +11,7 @@ from app.web import identity, paths, uploads
 from app.web.problems import problem
 from app.web.roles import Standing, standing
 from profiledb import config
-from profiledb.operations.tokens import Tokens
+from profiledb.operations.tokens import tokens_of
 from profiledb.report import serving
 
 SHELL = {"/", *(f"/{view.url}" for view in pages.VIEWS)}
@@ -77,7 +77,7 @@ def sender(scope: Scope) -> Standing:
     """The standing of whoever sent a request: by its cookie, or by the token that a program shows."""
     connection = HTTPConnection(scope)
     if token := _token(connection):
-        role = Tokens(config.load().library).role(token) if paths.below(scope).startswith(FOR_PROGRAMS) else None
+        role = tokens_of(config.load()).role(token) if paths.below(scope).startswith(FOR_PROGRAMS) else None
         return {"viewer": Standing.VIEWER, "editor": Standing.EDITOR, None: Standing.ANONYMOUS}[role]
     return standing(identity.claims(connection.cookies), config.load(), time.time())
 

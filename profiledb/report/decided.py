@@ -1,13 +1,11 @@
 """What people decided about series: where a report belongs, and what they say of a change; kept in the catalog."""
 
-import sqlite3
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
 from profiledb.errors import AnalysisError
+from profiledb.report.database import Connect
 from profiledb.words import visible
 
 State = Literal["open", "accepted", "dismissed"]
@@ -31,7 +29,7 @@ class Note:
 class Decided:
     """Choices and notes of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+    def __init__(self, connect: Connect) -> None:
         self._connect = connect
 
     def choices(self) -> dict[str, str]:
@@ -45,7 +43,7 @@ class Decided:
             db.execute("DELETE FROM series_choice WHERE report_id = ?", [report_id])
             if series is not None:
                 name = " ".join(visible(series).split())[:LONGEST_SERIES]
-                db.execute("INSERT INTO series_choice VALUES (?, ?)", [report_id, name])
+                db.execute("INSERT INTO series_choice (report_id, series) VALUES (?, ?)", [report_id, name])
 
     def notes(self) -> dict[tuple[str, str], Note]:
         """What was said of changes, by the first report after each, and its measure."""
@@ -71,5 +69,6 @@ class Decided:
             db.execute("DELETE FROM change_note WHERE report_id = ? AND measure = ?", [report_id, measure])
             if note.state != "open" or text:
                 moment = datetime.now(UTC).isoformat(timespec="seconds")
+                names = "report_id, measure, state, note, changed_at"
                 values = [report_id, measure, note.state, text, moment]
-                db.execute("INSERT INTO change_note VALUES (?, ?, ?, ?, ?)", values)
+                db.execute(f"INSERT INTO change_note ({names}) VALUES (?, ?, ?, ?, ?)", values)

@@ -65,13 +65,14 @@ class Library:
     threads use at once can return wrong rows.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, catalog: Catalog | None = None) -> None:
+        """Opens a library; its catalog is the file in its folder where none is named."""
         self.folder = folder
         self.reports = folder / "reports"
         self.work = folder / "work"
         self.answers = folder / "answers"
         self.reports.mkdir(parents=True, exist_ok=True)
-        self.catalog = Catalog(folder / FILE)
+        self.catalog = catalog or Catalog(folder / FILE)
         self._attached = Attachments(partial(report_path, self.folder))
         self._intact: dict[str, tuple[State, bool]] = {}
 

@@ -1,12 +1,11 @@
 """Marks with a note at moments of a report, which everybody who opens it sees; kept in the catalog, like labels."""
 
-import sqlite3
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from profiledb.errors import AnalysisError
+from profiledb.report.database import Connect
 from profiledb.words import visible
 
 MOST = 200
@@ -27,7 +26,7 @@ class Mark:
 class Marks:
     """The marks of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+    def __init__(self, connect: Connect) -> None:
         self._connect = connect
 
     def of(self, report_id: str) -> list[Mark]:
@@ -44,11 +43,12 @@ class Marks:
             AnalysisError: the report would have too many; then none is written.
         """
         with self._connect() as db:
-            db.execute("BEGIN IMMEDIATE")
             for mark in marks:
                 db.execute("DELETE FROM mark WHERE report_id = ? AND t_ns = ?", [report_id, mark.t_ns])
                 if mark.note:
-                    db.execute("INSERT INTO mark VALUES (?, ?, ?)", [report_id, mark.t_ns, mark.note])
+                    db.execute(
+                        "INSERT INTO mark (report_id, t_ns, note) VALUES (?, ?, ?)", [report_id, mark.t_ns, mark.note]
+                    )
             ((count,),) = db.execute("SELECT count(*) FROM mark WHERE report_id = ?", [report_id]).fetchall()
             if count > MOST:
                 raise AnalysisError(f"A report has at most {MOST} marks.", hint="Remove some before you add more.")
