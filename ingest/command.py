@@ -72,6 +72,11 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
     library = _patiently(lambda: _opened(settings), end, 0 if arguments.once else settings.scan_s)
     if library is None:
         return FAILED if arguments.once else 0
+    if library.catalog.shared:
+        from ingest import team
+
+        with progress.shown() as shown:
+            return team.run(library, settings, forks, end, shown, once=arguments.once)
     with hold(library) as mine, progress.shown() as shown:
         if not mine:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
