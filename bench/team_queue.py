@@ -100,9 +100,12 @@ def overhead(url: str, count: int) -> tuple[float, float]:
         used = resource.getrusage(resource.RUSAGE_SELF)
         return used.ru_utime + used.ru_stime
 
+    def nothing(path: str) -> None:
+        assert path
+
     async def serve() -> None:
         app = queue.app(settings)
-        app.task(name=queue.TASK)(str)
+        app.task(name=queue.TASK)(nothing)
         async with app.open_async():
             await app.run_worker_async(wait=False, install_signal_handlers=False, delete_jobs="always")
 
