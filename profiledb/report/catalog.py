@@ -5,6 +5,7 @@ import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from copy import copy
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Any, Literal
 
 from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair, linked, schema
+from profiledb.report.audit import Audit
 from profiledb.report.decided import Decided
 from profiledb.report.linked import Linked
 from profiledb.report.marks import Marks
 from profiledb.report.schema import read_sql
 from profiledb.report.sidecar import Columns
+from profiledb.report.visitor import LOCAL, Visitor
 
 FILE = "catalog.sqlite"
 """Its name in the folder of a library."""
@@ -125,12 +128,23 @@ class Catalog:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.marks = Marks(self._connect)
-        self.decided = Decided(self._connect)
-        self.links = Linked(self._connect)
+        self._asked_by(LOCAL)
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(CatalogError):  # whoever asks it something hears of that
             self._prepare()
+
+    def _asked_by(self, visitor: Visitor) -> None:
+        self.visitor = visitor
+        self.audit = Audit(self._connect, visitor)
+        self.marks = Marks(self._connect, self.audit)
+        self.decided = Decided(self._connect, self.audit)
+        self.links = Linked(self._connect, self.audit)
+
+    def asked_by(self, visitor: Visitor) -> "Catalog":
+        """The same catalog as somebody else asks it: what they change stands in the audit under their name."""
+        asked = copy(self)
+        asked._asked_by(visitor)  # noqa: SLF001 (its own)
+        return asked
 
     def _prepare(self) -> None:
         """Makes the tables that are not there yet; but none of those that every catalog had: they were lost."""
@@ -204,10 +218,12 @@ class Catalog:
                 " VALUES (:id, :name, :kind, :source_sha256, :captured_at, :ingested_at, :gpu, :manifest)",
                 row | {"manifest": manifest.to_json()},
             )
+            self.audit.note(db, "took in", manifest.id, manifest.kind)
 
     def remove_report(self, report_id: str) -> None:
         """Forgets a report, its labels, marks and links; the files that it came from are remembered as deleted."""
         with self._connect() as db:
+            self.audit.note(db, "deleted", report_id)
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
             for table in ("label", "mark", "series_choice", "change_note"):
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
@@ -269,6 +285,7 @@ class Catalog:
         with self._connect() as db:
             db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
             db.executemany("INSERT INTO label VALUES (?, ?)", [(report_id, label) for label in cleaned])
+            self.audit.note(db, "labelled", report_id, ", ".join(cleaned) or "no labels")
 
     def columns(self, path: str) -> Columns | None:
         """What a reader said of the columns of a table beside a report."""
@@ -280,6 +297,7 @@ class Catalog:
         """Says what the columns of a table beside a report mean; the worker then reads it anew."""
         with self._connect() as db:
             db.execute("INSERT OR REPLACE INTO sidecar_columns VALUES (?, ?)", [path, json.dumps(asdict(columns))])
+            self.audit.note(db, "named columns", "", Path(path).name)
 
 
 def _job(row: sqlite3.Row) -> Job:

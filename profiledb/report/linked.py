@@ -5,6 +5,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Literal
 
+from profiledb.report.audit import Audit
+
 Partner = Literal["ncu", "trace"]
 LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("trace_link", "trace_id")}
 """What a Systems report is linked to: a Compute report, a trace with operators. Table and column in the catalog."""
@@ -13,8 +15,9 @@ LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("t
 class Linked:
     """The links of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+    def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]], audit: Audit) -> None:
         self._connect = connect
+        self._audit = audit
 
     def all(self, to: Partner = "ncu") -> dict[str, str]:
         """The partner of each Systems report that is linked to one; only pairs of which both are listed."""
@@ -27,11 +30,13 @@ class Linked:
         """Links a Systems report to another one, in place of the one of that kind that it was linked to."""
         with self._connect() as db:
             db.execute(f"INSERT OR REPLACE INTO {LINKS[to][0]} VALUES (?, ?)", [nsys_id, partner])
+            self._audit.note(db, "linked", nsys_id, f"with {partner}")
 
     def remove(self, nsys_id: str, to: Partner = "ncu") -> None:
         """Takes the link of a Systems report away, where it has one."""
         with self._connect() as db:
             db.execute(f"DELETE FROM {LINKS[to][0]} WHERE nsys_id = ?", [nsys_id])
+            self._audit.note(db, "unlinked", nsys_id, f"from its {'Compute report' if to == 'ncu' else 'trace'}")
 
 
 def forget(db: sqlite3.Connection, report_id: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from profiledb.errors import AnalysisError
+from profiledb.report.audit import Audit
 from profiledb.words import visible
 
 MOST = 200
@@ -27,8 +28,9 @@ class Mark:
 class Marks:
     """The marks of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+    def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]], audit: Audit) -> None:
         self._connect = connect
+        self._audit = audit
 
     def of(self, report_id: str) -> list[Mark]:
         """The marks of a report in the order of time."""
@@ -46,6 +48,7 @@ class Marks:
         with self._connect() as db:
             db.execute("BEGIN IMMEDIATE")
             for mark in marks:
+                self._audit.note(db, "marked", report_id, f"{mark.t_ns} ns: {mark.note or 'mark removed'}")
                 db.execute("DELETE FROM mark WHERE report_id = ? AND t_ns = ?", [report_id, mark.t_ns])
                 if mark.note:
                     db.execute("INSERT INTO mark VALUES (?, ?, ?)", [report_id, mark.t_ns, mark.note])
