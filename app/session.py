@@ -54,7 +54,17 @@ def editing() -> Library:
         NotAllowedError: the user may look only.
     """
     access.require_editor()
-    return library()
+    return library().asked_by(access.visitor())
+
+
+def administering() -> Library:
+    """The library, for whoever may see the audit and say who may what.
+
+    Raises:
+        NotAllowedError: the user is no admin.
+    """
+    access.require_admin()
+    return library().asked_by(access.visitor())
 
 
 @cache

@@ -24,6 +24,7 @@ from profiledb.report.catalog import Job
 from profiledb.report.library import Library
 from profiledb.report.place import open_library
 from profiledb.report.sidecar import DROPPED
+from profiledb.report.visitor import WORKER
 from profiledb.terminal import FAILED
 
 BUSY = 3
@@ -69,7 +70,8 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
     end = End()
     if not arguments.once:
         _listen(end, until_stdin_closes=arguments.until_stdin_closes)
-    library = _patiently(lambda: _opened(settings), end, 0 if arguments.once else settings.scan_s)
+    pause_s = 0 if arguments.once else settings.scan_s
+    library = _patiently(lambda: _opened(settings).asked_by(WORKER), end, pause_s)
     if library is None:
         return FAILED if arguments.once else 0
     if library.catalog.shared:

@@ -79,6 +79,9 @@ SETTINGS = (
     Setting("uploads_mb", "WARPDECK_UPLOADS_MB", "8192", "total size of the uploads in progress, in MB"),
     Setting("login_claim", "WARPDECK_LOGIN_CLAIM", "roles", "claim with the role of a user; a dot goes into an object"),
     Setting(
+        "login_admins", "WARPDECK_LOGIN_ADMINS", "", "values of the claim that may do everything (default: nobody)"
+    ),
+    Setting(
         "login_editors", "WARPDECK_LOGIN_EDITORS", "editor", "values of the claim that may edit; '*' for every user"
     ),
     Setting(
@@ -115,6 +118,7 @@ class Settings:
     max_upload_mb: int
     uploads_mb: int
     login_claim: str
+    login_admins: frozenset[str]
     login_editors: frozenset[str]
     login_viewers: frozenset[str]
     login_hours: float
@@ -154,6 +158,7 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "sql_memory_mb": int(_from_1(text, "sql_memory_mb")),
         "max_upload_mb": int(_from_1(text, "max_upload_mb")),
         "uploads_mb": int(_from_1(text, "uploads_mb")),
+        "login_admins": _values(text["login_admins"]),
         "login_editors": _values(text["login_editors"]),
         "login_viewers": _values(text["login_viewers"]),
         "login_hours": _from_1(text, "login_hours"),

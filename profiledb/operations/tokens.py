@@ -17,8 +17,8 @@ from profiledb.report import database, durable
 from profiledb.report.database import Shared
 from profiledb.words import visible
 
-Role = Literal["viewer", "editor"]
-ROLES = get_args(Role)
+Role = Literal["viewer", "editor", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)
 MOST = 200
 """Tokens of a library."""
 LONGEST_NAME = 100
@@ -80,15 +80,13 @@ class Tokens:
         if not self._drop(name):
             raise AnalysisError(f"There is no token {name!r}.", hint="warpdeck token list shows all.")
 
-    def role(self, text: str) -> Role | None:
-        """The role of whoever shows a token; None where it is none of ours."""
+    def shown(self, text: str) -> Token | None:
+        """The token that a program shows; None where it is none of ours."""
         match = _TOKEN.fullmatch(text)
         if not match:
             return None
         number, digest = match[1], _digest(match[2])
-        return next(
-            (one.role for one in self.all() if one.id == number and hmac.compare_digest(one.digest, digest)), None
-        )
+        return next((one for one in self.all() if one.id == number and hmac.compare_digest(one.digest, digest)), None)
 
     def _add(self, token: Token) -> None:
         self._write([*self.all(), token])

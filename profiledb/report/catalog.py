@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Any, Literal
 
 from profiledb.config import Settings
 from profiledb.report import database, linked, schema
+from profiledb.report.audit import Audit
 from profiledb.report.catalog_file import CatalogFile
 from profiledb.report.database import Connect, Database, Shared
 from profiledb.report.decided import Decided
 from profiledb.report.linked import Linked
 from profiledb.report.marks import Marks
 from profiledb.report.sidecar import Columns
+from profiledb.report.visitor import LOCAL, Visitor
 
 FILE = "catalog.sqlite"
 """Its name in the folder of a library."""
@@ -149,9 +152,20 @@ class Catalog:
         self.shared = None if isinstance(place, Path) else place
         self._connect: Connect = database.connect
         self.version = database.version
-        self.marks = Marks(self._connect)
-        self.decided = Decided(self._connect)
-        self.links = Linked(self._connect)
+        self._asked_by(LOCAL)
+
+    def _asked_by(self, visitor: Visitor) -> None:
+        self.visitor = visitor
+        self.audit = Audit(self._connect, visitor)
+        self.marks = Marks(self._connect, self.audit)
+        self.decided = Decided(self._connect, self.audit)
+        self.links = Linked(self._connect, self.audit)
+
+    def asked_by(self, visitor: Visitor) -> "Catalog":
+        """The same catalog as somebody else asks it: what they change stands in the audit under their name."""
+        asked = copy(self)
+        asked._asked_by(visitor)  # noqa: SLF001 (its own)
+        return asked
 
     def mend(self) -> None:
         """Puts a damaged file in order (CatalogFile); a database of many machines is in the care of its own server."""
@@ -185,10 +199,12 @@ class Catalog:
         } | {"manifest": manifest.to_json()}
         with self._connect() as db:
             db.execute(upsert("report", list(row), "id"), row)
+            self.audit.note(db, "took in", manifest.id, manifest.kind)
 
     def remove_report(self, report_id: str) -> None:
         """Forgets a report, its labels, marks and links; the files that it came from are remembered as deleted."""
         with self._connect() as db:
+            self.audit.note(db, "deleted", report_id)
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
             for table in _OF_A_REPORT:
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
@@ -254,6 +270,7 @@ class Catalog:
             db.executemany(
                 "INSERT INTO label (report_id, label) VALUES (?, ?)", [(report_id, label) for label in cleaned]
             )
+            self.audit.note(db, "labelled", report_id, ", ".join(cleaned) or "no labels")
 
     def columns(self, path: str) -> Columns | None:
         """What a reader said of the columns of a table beside a report."""
@@ -266,6 +283,7 @@ class Catalog:
         with self._connect() as db:
             row = {"path": path, "columns": json.dumps(asdict(columns))}
             db.execute(upsert("sidecar_columns", list(row), "path"), row)
+            self.audit.note(db, "named columns", "", Path(path).name)
 
 
 def _job(row: Any) -> Job:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Literal, get_args
 
 from profiledb.errors import AnalysisError
+from profiledb.report.audit import Audit
 from profiledb.report.database import Connect
 from profiledb.words import visible
 
@@ -29,8 +30,9 @@ class Note:
 class Decided:
     """Choices and notes of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: Connect, audit: Audit) -> None:
         self._connect = connect
+        self._audit = audit
 
     def choices(self) -> dict[str, str]:
         """The series that somebody chose for a report, by its id; ``LEFT_OUT`` for none."""
@@ -41,8 +43,11 @@ class Decided:
         """Moves a report to a series, or out of all (``LEFT_OUT``); None goes by the rules again."""
         with self._connect() as db:
             db.execute("DELETE FROM series_choice WHERE report_id = ?", [report_id])
-            if series is not None:
+            if series is None:
+                self._audit.note(db, "moved", report_id, "series by the rules")
+            else:
                 name = " ".join(visible(series).split())[:LONGEST_SERIES]
+                self._audit.note(db, "moved", report_id, f"to the series {name}" if name else "out of all series")
                 db.execute("INSERT INTO series_choice (report_id, series) VALUES (?, ?)", [report_id, name])
 
     def notes(self) -> dict[tuple[str, str], Note]:
@@ -67,6 +72,7 @@ class Decided:
         text = " ".join(visible(note.note[: 4 * LONGEST]).split())[:LONGEST]
         with self._connect() as db:
             db.execute("DELETE FROM change_note WHERE report_id = ? AND measure = ?", [report_id, measure])
+            self._audit.note(db, "decided", report_id, f"{measure} {note.state}: {text}")
             if note.state != "open" or text:
                 moment = datetime.now(UTC).isoformat(timespec="seconds")
                 names = "report_id, measure, state, note, changed_at"

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from profiledb.report.audit import Audit
 from profiledb.report.database import Connect, Connection
 
 Partner = Literal["ncu", "trace"]
@@ -12,8 +13,9 @@ LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("t
 class Linked:
     """The links of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: Connect, audit: Audit) -> None:
         self._connect = connect
+        self._audit = audit
 
     def all(self, to: Partner = "ncu") -> dict[str, str]:
         """The partner of each Systems report that is linked to one; only pairs of which both are listed."""
@@ -31,11 +33,13 @@ class Linked:
                 f" ON CONFLICT (nsys_id) DO UPDATE SET {column} = excluded.{column}",
                 [nsys_id, partner],
             )
+            self._audit.note(db, "linked", nsys_id, f"with {partner}")
 
     def remove(self, nsys_id: str, to: Partner = "ncu") -> None:
         """Takes the link of a Systems report away, where it has one."""
         with self._connect() as db:
             db.execute(f"DELETE FROM {LINKS[to][0]} WHERE nsys_id = ?", [nsys_id])
+            self._audit.note(db, "unlinked", nsys_id, f"from its {'Compute report' if to == 'ncu' else 'trace'}")
 
 
 def forget(db: Connection, report_id: str) -> None:

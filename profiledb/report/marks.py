@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from profiledb.errors import AnalysisError
+from profiledb.report.audit import Audit
 from profiledb.report.database import Connect
 from profiledb.words import visible
 
@@ -26,8 +27,9 @@ class Mark:
 class Marks:
     """The marks of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: Connect, audit: Audit) -> None:
         self._connect = connect
+        self._audit = audit
 
     def of(self, report_id: str) -> list[Mark]:
         """The marks of a report in the order of time."""
@@ -44,6 +46,7 @@ class Marks:
         """
         with self._connect() as db:
             for mark in marks:
+                self._audit.note(db, "marked", report_id, f"{mark.t_ns} ns: {mark.note or 'mark removed'}")
                 db.execute("DELETE FROM mark WHERE report_id = ? AND t_ns = ?", [report_id, mark.t_ns])
                 if mark.note:
                     db.execute(

@@ -176,13 +176,14 @@ def test_tokens_are_a_row_each(catalog: Catalog, tmp_path: Path) -> None:
     tokens, again = tokens_of(settings), tokens_of(settings)
     assert (type(tokens) is Tokens) == (catalog.shared is None)
     shown = {role: tokens.new(f"a {role}", role) for role in ("viewer", "editor")}
-    assert [again.role(text) for text in shown.values()] == ["viewer", "editor"]
-    assert again.role(shown["viewer"][:-1] + "x") is None
+    found = [again.shown(text) for text in shown.values()]
+    assert [one and one.role for one in found] == ["viewer", "editor"]
+    assert again.shown(shown["viewer"][:-1] + "x") is None
     assert shown["viewer"].split("_")[2] not in json.dumps([vars(one) for one in tokens.all()])
     with pytest.raises(AnalysisError, match="already"):
         again.new("a viewer", "editor")
     again.remove("a viewer")
-    assert tokens.role(shown["viewer"]) is None
+    assert tokens.shown(shown["viewer"]) is None
     with pytest.raises(AnalysisError, match="no token"):
         tokens.remove("a viewer")
 
