@@ -18,10 +18,13 @@ from ingest.opening import Opening
 from ingest.watch import QUICK_S, Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
+from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.report.catalog import Job
+from profiledb.report.library import Library
 from profiledb.report.place import open_library
 from profiledb.report.sidecar import DROPPED
+from profiledb.report.visitor import WORKER
 from profiledb.terminal import FAILED
 
 BUSY = 3
@@ -67,9 +70,15 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
     end = End()
     if not arguments.once:
         _listen(end, until_stdin_closes=arguments.until_stdin_closes)
-    library = _patiently(lambda: open_library(settings), end, 0 if arguments.once else settings.scan_s)
+    pause_s = 0 if arguments.once else settings.scan_s
+    library = _patiently(lambda: _opened(settings).asked_by(WORKER), end, pause_s)
     if library is None:
         return FAILED if arguments.once else 0
+    if library.catalog.shared:
+        from ingest import team
+
+        with progress.shown() as shown:
+            return team.run(library, settings, forks, end, shown, once=arguments.once)
     with hold(library) as mine, progress.shown() as shown:
         if not mine:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
@@ -89,6 +98,15 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
             forks.warm(prepare=True)
             _forever(worker, end, opening)
     return FAILED if arguments.strict and any(job.state in ("failed", "deferred") for job in jobs) else 0
+
+
+def _opened(settings: Settings) -> Library:
+    """The library, its tables made or changed where that is due."""
+    if settings.database:
+        from profiledb.report import migrations
+
+        migrations.move(settings.database)
+    return open_library(settings)
 
 
 def _once(worker: Worker) -> None:

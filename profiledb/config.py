@@ -4,7 +4,7 @@ import hashlib
 import math
 import os
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,12 @@ SETTINGS = (
     Setting("cache", "WARPDECK_CACHE", "", "folder for copies of what is in a bucket (default: DATA/cache)"),
     Setting("cache_mb", "WARPDECK_CACHE_MB", "20480", "size of the copies of reports that are in a bucket, in MB"),
     Setting(
+        "database",
+        "WARPDECK_DATABASE",
+        "",
+        "PostgreSQL for a team's catalog, postgresql://USER@HOST/NAME (default: SQLite)",
+    ),
+    Setting(
         "samples",
         "WARPDECK_SAMPLES",
         str(ROOT / "sample_reports") if CHECKOUT else "off",
@@ -91,6 +97,9 @@ SETTINGS = (
     Setting("uploads_mb", "WARPDECK_UPLOADS_MB", "8192", "total size of the uploads in progress, in MB"),
     Setting("login_claim", "WARPDECK_LOGIN_CLAIM", "roles", "claim with the role of a user; a dot goes into an object"),
     Setting(
+        "login_admins", "WARPDECK_LOGIN_ADMINS", "", "values of the claim that may do everything (default: nobody)"
+    ),
+    Setting(
         "login_editors", "WARPDECK_LOGIN_EDITORS", "editor", "values of the claim that may edit; '*' for every user"
     ),
     Setting(
@@ -112,6 +121,7 @@ class Settings:
     library: Path
     cache: Path
     cache_mb: int
+    database: str = field(repr=False)  # it may hold a password
     samples: Path | None
     worker: str
     nsys: str
@@ -131,6 +141,7 @@ class Settings:
     max_upload_mb: int
     uploads_mb: int
     login_claim: str
+    login_admins: frozenset[str]
     login_editors: frozenset[str]
     login_viewers: frozenset[str]
     login_hours: float
@@ -169,6 +180,7 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "library_url": url,
         "cache": cache,
         "cache_mb": int(_from_1(text, "cache_mb")),
+        "database": _database(text["database"]),
         "samples": _folder(text["samples"]),
         "classes": _folder(text["classes"]),
         "phases": _folder(text["phases"]),
@@ -183,6 +195,7 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "sql_memory_mb": int(_from_1(text, "sql_memory_mb")),
         "max_upload_mb": int(_from_1(text, "max_upload_mb")),
         "uploads_mb": int(_from_1(text, "uploads_mb")),
+        "login_admins": _values(text["login_admins"]),
         "login_editors": _values(text["login_editors"]),
         "login_viewers": _values(text["login_viewers"]),
         "login_hours": _from_1(text, "login_hours"),
@@ -216,6 +229,12 @@ def _copies(cache: Path, url: str, server: str) -> Path | None:
         return None
     number = hashlib.sha256(f"{server} {url}".encode()).hexdigest()[:12]
     return cache / f"{url.removeprefix('s3://').partition('/')[0]}-{number}"
+
+
+def _database(text: str) -> str:
+    if text and not text.startswith(("postgresql://", "postgres://")):  # it is not repeated: it may hold a password
+        raise ConfigError("WARPDECK_DATABASE must begin with postgresql://.")
+    return text
 
 
 def given(prefix: str) -> list[str]:

@@ -24,6 +24,7 @@ from tests.support.groups import pytest_xdist_make_scheduler
 from tests.support.ingesting import Ingested, pytest_sessionfinish
 from tests.support.kept import pytest_unconfigure
 from tests.support.needs import CORPUS, pytest_runtest_setup
+from tests.support.postgres import catalog, postgres, team
 from tests.support.s3 import s3, s3_server
 from tests.support.sweep import pytest_report_header
 
@@ -33,7 +34,9 @@ SAMPLES = ROOT / "sample_reports"
 __all__ = [  # hooks, and what tests use
     "CORPUS",
     "Ingested",
+    "catalog",
     "make_answers",
+    "postgres",
     "pytest_report_header",
     "pytest_runtest_setup",
     "pytest_sessionfinish",
@@ -41,6 +44,7 @@ __all__ = [  # hooks, and what tests use
     "pytest_xdist_make_scheduler",
     "s3",
     "s3_server",
+    "team",
 ]
 
 os.environ["WARPDECK_SAMPLES"] = "off"

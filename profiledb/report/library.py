@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from profiledb.report.attached import BROKEN, Attachments, State, Views, state
 from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.linked import Partner
 from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.report.visitor import Visitor
 
 __all__ = ["BROKEN", "Library"]
 
@@ -78,6 +80,12 @@ class Library:
         self._intact: dict[str, tuple[State, bool]] = {}
         self.closers: list[Callable[[str], bool]] = [self._attached.close]
         """Each closes the files of a report that it has open, and says whether none is open now."""
+
+    def asked_by(self, visitor: Visitor) -> "Library":
+        """The same library as somebody else asks it (``Catalog.asked_by``)."""
+        asked = copy(self)
+        asked.catalog = self.catalog.asked_by(visitor)
+        return asked
 
     def list(self) -> list[Manifest]:
         """All reports, the newest first."""

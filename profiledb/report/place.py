@@ -21,9 +21,9 @@ def open_library(settings: Settings) -> "Library":
 
 def open_catalog(settings: Settings) -> "Catalog":
     """The catalog alone; it needs no DuckDB, whose import takes 0.1 s."""
-    from profiledb.report.catalog import FILE, Catalog
+    from profiledb.report.catalog import catalog_of
 
-    return Catalog(settings.library / FILE)
+    return catalog_of(settings)
 
 
 @cache
