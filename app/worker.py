@@ -19,6 +19,7 @@ from typing import IO, Literal
 
 from profiledb import config
 from profiledb.config import Settings
+from profiledb.operating import logs
 
 BUSY = 3
 """Exit status of a worker that found the library held by another."""
@@ -126,7 +127,7 @@ class Keeper:
         self._process = subprocess.Popen(
             command(self._settings),
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=None if self._settings.log == logs.JSON else subprocess.DEVNULL,
             stderr=self._errors,
             cwd=config.ROOT,
         )

@@ -1,12 +1,12 @@
 """The worker as a command: for good, or once over what is there."""
 
 import argparse
+import logging
 import os
 import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -15,16 +15,20 @@ from ingest import progress
 from ingest.conversion.child import Runner
 from ingest.conversion.forks import Forks
 from ingest.opening import Opening
+from ingest.operating import Operating, operated
 from ingest.watch import QUICK_S, Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
+from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
 from profiledb.report.sidecar import DROPPED
 from profiledb.terminal import FAILED
+from profiledb.words import visible
 
 BUSY = 3
+_log = logging.getLogger("warpdeck")
 SAMPLES_AT_ONCE = 4
 """Samples that are taken in before the inbox is looked at again."""
 Result = TypeVar("Result")
@@ -63,6 +67,11 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
         Exit status 0; 1 with ``--strict`` if a file failed; 3 if another worker holds the library.
     """
     settings = config.load(inbox=arguments.inbox, library=arguments.library, samples=arguments.samples)
+    with operated(settings, lambda: Library(settings.library)) as told:
+        return _run(arguments, settings, forks, told)
+
+
+def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: Operating) -> int:
     jobs: list[Job] = []
     end = End()
     if not arguments.once:
@@ -70,7 +79,7 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
     library = _patiently(lambda: Library(settings.library), end, 0 if arguments.once else settings.scan_s)
     if library is None:
         return FAILED if arguments.once else 0
-    with hold(library) as mine, progress.shown() as shown:
+    with hold(library) as mine, progress.shown(settings.log) as shown:
         if not mine:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
@@ -80,14 +89,19 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
         def done(job: Job) -> None:
             jobs.append(job)
             shown.done(job)
+            told.done(job)
             opening.add(job)
 
-        worker = Worker(library, settings, done, shown.step, Runner(forks))
+        def step(job: Job) -> None:
+            shown.step(job)
+            told.step(job)
+
+        worker = Worker(library, settings, done, step, Runner(forks))
         if arguments.once:
             _once(worker)
         else:
             forks.warm(prepare=True)
-            _forever(worker, end, opening)
+            _forever(worker, end, opening, told)
     return FAILED if arguments.strict and any(job.state in ("failed", "deferred") for job in jobs) else 0
 
 
@@ -99,7 +113,7 @@ def _once(worker: Worker) -> None:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
 
 
-def _forever(worker: Worker, end: End, opening: Opening) -> None:
+def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> None:
     watch, pause_s = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s), worker.settings.scan_s
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
@@ -109,6 +123,7 @@ def _forever(worker: Worker, end: End, opening: Opening) -> None:
     def look() -> None:
         taken = worker.take(watch.finished() + samples.next())
         worker.forget_removed()
+        told.looked()
         if not taken:
             opening.look()
 
@@ -160,9 +175,9 @@ def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result
 
 def _say(error: Exception) -> None:
     if isinstance(error, WarpdeckError):
-        terminal.say(terminal.sentence(error), sys.stderr)
+        _log.error("%s", visible(terminal.sentence(error)))
     else:
-        traceback.print_exception(error)
+        _log.error("The worker could not go on; it tries again", exc_info=error)
 
 
 def _listen(end: End, *, until_stdin_closes: bool) -> None:

@@ -177,6 +177,14 @@ class Catalog:
                 latest, size = max(latest, state.st_mtime_ns), size + state.st_size
         return latest, size
 
+    def job_states(self) -> dict[str, int]:
+        """How many files are in each state."""
+        with self._connect() as db:
+            return {
+                row["state"]: row["files"]
+                for row in db.execute("SELECT state, count(*) AS files FROM job GROUP BY state")
+            }
+
     def reports(self) -> list[Manifest]:
         """All reports, the newest first."""
         with self._connect() as db:
