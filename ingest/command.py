@@ -16,6 +16,7 @@ from ingest.conversion.child import Runner
 from ingest.conversion.forks import Forks
 from ingest.opening import Opening
 from ingest.operating import Operating, operated
+from ingest.retaining import Retaining
 from ingest.watch import QUICK_S, Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
         Exit status 0; 1 with ``--strict`` if a file failed; 3 if another worker holds the library.
     """
     settings = config.load(inbox=arguments.inbox, library=arguments.library, samples=arguments.samples)
-    with operated(settings, lambda: Library(settings.library)) as told:
+    with operated(settings, lambda: open_library(settings)) as told:
         return _run(arguments, settings, forks, told)
 
 
@@ -118,6 +119,7 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
     watch.start()
+    retaining = Retaining(worker.settings)
     samples = Samples(worker.samples())  # once: they come with the product and are not dropped meanwhile
 
     def look() -> None:
@@ -125,12 +127,14 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
         worker.forget_removed()
         told.looked()
         if not taken:
+            retaining.look()
             opening.look()
 
     while not end.is_set():
         watch.wake.clear()
         _patiently(look, end, pause_s)
         watch.wake.wait(0 if samples.left else QUICK_S if watch.restless else pause_s)
+    retaining.stop()
     opening.stop()
     watch.stop()
 

@@ -79,6 +79,7 @@ SETTINGS = (
         "login_viewers", "WARPDECK_LOGIN_VIEWERS", "viewer", "values of the claim that may view; '*' for every user"
     ),
     Setting("login_hours", "WARPDECK_LOGIN_HOURS", "12", "hours until a user has to log in again"),
+    Setting("retention", "WARPDECK_RETENTION", "", "a TOML file of rules which reports and uploads go, and when"),
     Setting("log", "WARPDECK_LOG", "plain", "form of the log: 'plain', or 'json' for an object a line"),
     Setting("metrics", "WARPDECK_METRICS", "", "PORT or HOST:PORT on which the server tells Prometheus its figures"),
     Setting(
@@ -119,6 +120,7 @@ class Settings:
     login_editors: frozenset[str]
     login_viewers: frozenset[str]
     login_hours: float
+    retention: Path | None
     log: str
     metrics: str
     worker_metrics: str
@@ -160,6 +162,7 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "login_editors": _values(text["login_editors"]),
         "login_viewers": _values(text["login_viewers"]),
         "login_hours": _from_1(text, "login_hours"),
+        "retention": _folder(text["retention"]),
         "log": _one_of(text, "log", ("plain", "json")),
     }
     return Settings(**{f.name: values.get(f.name, text[f.name]) for f in fields(Settings)})

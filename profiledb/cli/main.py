@@ -17,6 +17,7 @@ from profiledb.cli import (
     findings,
     html,
     link,
+    retain,
     run,
     scaling,
     series,
@@ -28,7 +29,7 @@ from profiledb.report.place import open_catalog, open_library
 
 COMMANDS = (
     listing, run, sql, summary, html, findings, export_stats, export_speedscope, export_trace, link, compare,
-    crossover, features, scaling, series, check, analyses,
+    crossover, features, scaling, series, check, analyses, retain,
 )  # fmt: skip
 """In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 
