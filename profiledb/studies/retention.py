@@ -111,12 +111,12 @@ def _noted(library: Library, one: Goes) -> None:  # noqa: ARG001 (the audit of a
 
 def _kept(library: Library) -> set[str]:
     """Ids of the reports that somebody gave a label, and of those that they are linked to."""
-    labelled = set(library.catalog.labels())
+    labeled = set(library.catalog.labels())
     for to in LINKS:
         for nsys_id, partner in library.catalog.links.all(to).items():
-            if nsys_id in labelled or partner in labelled:
-                labelled |= {nsys_id, partner}
-    return labelled
+            if nsys_id in labeled or partner in labeled:
+                labeled |= {nsys_id, partner}
+    return labeled
 
 
 def _sizes(library: Library) -> dict[str, int]:

@@ -45,7 +45,7 @@ def gone(library: Library, settings: Settings, of: Rules, now: datetime = NOW) -
     return [(one.what, one.name) for one in done]
 
 
-def test_reports_go_by_age_and_kind_and_labelled_ones_stay(empty_library: Library, settings: Settings) -> None:
+def test_reports_go_by_age_and_kind_and_labeled_ones_stay(empty_library: Library, settings: Settings) -> None:
     aged(empty_library, "aaaa000000000001", 91)
     aged(empty_library, "aaaa000000000002", 91, kind="ncu")
     aged(empty_library, "aaaa000000000003", 89, kind="ncu")
