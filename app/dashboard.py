@@ -61,6 +61,10 @@ def _pages() -> None:
 def _page(current: Manifest | None, offered: Manifest | None) -> None:
     """Chooses the page by the address and draws it; the menu has those that fit the report on offer."""
     library = st.Page(pages.LIBRARY, title="Library", icon=":material/folder_open:", default=True)
+    admin = st.Page(
+        pages.ADMIN, title="Administration", icon=":material/shield_person:", url_path=pages.ADMIN_URL,
+        visibility="hidden",
+    )  # fmt: skip
     scripts = {
         view: st.Page(view.path, title=view.title, icon=view.icon, url_path=view.url, visibility="hidden")
         for view in pages.VIEWS
@@ -70,7 +74,7 @@ def _page(current: Manifest | None, offered: Manifest | None) -> None:
         for view in pages.VIEWS
         for url in view.was
     }
-    chosen = st.navigation([library, *scripts.values(), *former], position="hidden")
+    chosen = st.navigation([library, admin, *scripts.values(), *former], position="hidden")
     if chosen in former:
         chosen.run()
     navigate.arrived(chosen.url_path)

@@ -152,6 +152,8 @@ VIEWS = (
 """Every page of a report; the first that fits is the one that opens."""
 
 LIBRARY = FOLDER / "library" / "page.py"
+ADMIN = FOLDER / "admin" / "page.py"
+ADMIN_URL = "admin"
 
 
 def at(url: str) -> View:

@@ -23,7 +23,7 @@ from profiledb.report.library import Library, find
 from profiledb.report.linked import Partner
 from profiledb.report.place import open_library
 from profiledb.studies.trends.board import Board
-from profiledb.studies.trends.store import Summaries
+from profiledb.studies.trends.shared import summaries_of
 
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
@@ -54,7 +54,17 @@ def editing() -> Library:
         NotAllowedError: the user may look only.
     """
     access.require_editor()
-    return library()
+    return library().asked_by(access.visitor())
+
+
+def administering() -> Library:
+    """The library, for whoever may see the audit and say who may what.
+
+    Raises:
+        NotAllowedError: the user is no admin.
+    """
+    access.require_admin()
+    return library().asked_by(access.visitor())
 
 
 @cache
@@ -110,7 +120,7 @@ def board() -> Board:
     """The series of the library; read again only when a report, a summary, a rule or what people said has changed."""
     shelf = library()
     rules = settings().series
-    versions = (shelf.catalog.version(), Summaries(shelf.folder).version(), request.stamp(rules) if rules else 0)
+    versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
     with turns.of_pages.aside():
         return _board(shelf.folder, versions)
 

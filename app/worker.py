@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,10 @@ from typing import IO, Literal
 
 from profiledb import config
 from profiledb.config import Settings
+from profiledb.errors import CatalogError
 from profiledb.operating import logs
+from profiledb.report import database
+from profiledb.report.workers import Seen, Workers
 
 BUSY = 3
 """Exit status of a worker that found the library held by another."""
@@ -48,7 +52,7 @@ def status() -> Status:
     """How ingest is doing; a worker that died is started again by this look, once its wait is over."""
     settings = config.load()
     if settings.worker == "off":
-        return Status("elsewhere" if held(settings.library) else "off")
+        return Status("elsewhere" if held(settings.library) or team(settings) else "off")
     return _keeper(settings).look()
 
 
@@ -76,6 +80,15 @@ def held(library: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def team(settings: Settings) -> list[Seen]:
+    """The workers of a team that are alive; none where there is no team, or its database is away."""
+    if not settings.database:
+        return []
+    with suppress(CatalogError):
+        return Workers(database.shared(settings.database)).all()
+    return []
 
 
 def command(settings: Settings) -> list[str]:

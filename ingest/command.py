@@ -23,8 +23,10 @@ from profiledb import config, terminal
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.report.catalog import Job
+from profiledb.report.library import Library
 from profiledb.report.place import open_library
 from profiledb.report.sidecar import DROPPED
+from profiledb.report.visitor import WORKER
 from profiledb.terminal import FAILED
 from profiledb.words import visible
 
@@ -77,33 +79,43 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
     end = End()
     if not arguments.once:
         _listen(end, until_stdin_closes=arguments.until_stdin_closes)
-    library = _patiently(lambda: open_library(settings), end, 0 if arguments.once else settings.scan_s)
+    pause_s = 0 if arguments.once else settings.scan_s
+    library = _patiently(lambda: _opened(settings).asked_by(WORKER), end, pause_s)
     if library is None:
         return FAILED if arguments.once else 0
+    if library.catalog.shared:
+        from ingest import team
+
+        with progress.shown(settings.log) as shown:
+            return team.run(library, settings, forks, end, Both(shown, told), once=arguments.once)
     with hold(library) as mine, progress.shown(settings.log) as shown:
         if not mine:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
 
-        opening = Opening(library.folder)
+        opening, both = Opening(library.folder), Both(shown, told)
 
         def done(job: Job) -> None:
             jobs.append(job)
-            shown.done(job)
-            told.done(job)
+            both.done(job)
             opening.add(job)
 
-        def step(job: Job) -> None:
-            shown.step(job)
-            told.step(job)
-
-        worker = Worker(library, settings, done, step, Runner(forks))
+        worker = Worker(library, settings, done, both.step, Runner(forks))
         if arguments.once:
             _once(worker)
         else:
             forks.warm(prepare=True)
             _forever(worker, end, opening, told)
     return FAILED if arguments.strict and any(job.state in ("failed", "deferred") for job in jobs) else 0
+
+
+def _opened(settings: Settings) -> Library:
+    """The library, its tables made or changed where that is due."""
+    if settings.database:
+        from profiledb.report import migrations
+
+        migrations.move(settings.database)
+    return open_library(settings)
 
 
 def _once(worker: Worker) -> None:
@@ -137,6 +149,24 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
     retaining.stop()
     opening.stop()
     watch.stop()
+
+
+class Both(progress.Lines):
+    """What is printed of files, and what is told of them besides."""
+
+    def __init__(self, shown: progress.Lines, told: Operating) -> None:
+        self._shown = shown
+        self._told = told
+
+    def step(self, job: Job) -> None:
+        """How far a file is."""
+        self._shown.step(job)
+        self._told.step(job)
+
+    def done(self, job: Job) -> None:
+        """What became of a file."""
+        self._shown.done(job)
+        self._told.done(job)
 
 
 class Samples:

@@ -99,7 +99,7 @@ class Worker:
         shelf = Shelf.of(self.library, jobs)
         apart = beside.apart(paths, known, shelf)
         reports = [path for path in paths if path not in apart]
-        at_hand = tools_at_hand()
+        at_hand = self.at_hand()
         fresh = [
             Job(str(path), path.name, mark, "waiting", tools=at_hand)
             for path in reports
@@ -107,14 +107,31 @@ class Worker:
         ]
         taken = 0
         if fresh:
-            self.runner.forks.warm(prepare=len(fresh) > 1)
-            self.library.catalog.put_job(*fresh)
-            taken = schedule.run(
-                self._without_companions(fresh), lambda job: self._take(job, known.get(job.path)), self.stop
-            )
+            taken = self.take_all(fresh, known)
             jobs = self.library.catalog.jobs()
             known, shelf = {job.path: job for job in jobs}, Shelf.of(self.library, jobs)
         return taken + self._take_beside(sorted(apart), known, shelf, at_hand)
+
+    def take_all(self, fresh: list[Job], known: Mapping[str, Job]) -> int:
+        """Takes these files, of which ``known`` is what was known before; how many became something."""
+        self.runner.forks.warm(prepare=len(fresh) > 1)
+        self.library.catalog.put_job(*fresh)
+        return schedule.run(
+            self.without_companions(fresh), lambda job: self.take_one(job, known.get(job.path)), self.stop
+        )
+
+    def at_hand(self) -> str:
+        """The converters that files can be given to."""
+        return tools_at_hand()
+
+    def of_error(self, job: Job, error: Exception) -> Job:
+        """What became of a file where this program itself met an error."""
+        _log.error("%s could not be taken in", visible(job.name), exc_info=error)
+        return deferral.of_error(job, error)
+
+    def tries_again(self, known: Job | None, at_hand: str) -> bool:
+        """Whether it failed with other tools than those at hand; what was read as no report asked for none."""
+        return known is not None and known.state == "failed" and known.tools not in ("", at_hand)
 
     def forget_removed(self) -> None:
         """Drops the failures of files that are gone, and what waits for its report, but only where their folder is
@@ -124,7 +141,7 @@ class Worker:
             if job.state in ("failed", deferral.STATE, *beside.STATES) and _is_gone(path):
                 self.library.catalog.forget_job(job.path)
 
-    def _without_companions(self, jobs: list[Job]) -> list[Job]:
+    def without_companions(self, jobs: list[Job]) -> list[Job]:
         """Sets aside exports that belong to a report beside them."""
         asked = [job for job in jobs if fingerprints.has_report_beside(Path(job.path))]
         if not asked:
@@ -137,7 +154,7 @@ class Worker:
                     jobs = [left for left in jobs if left is not job]
         return jobs
 
-    def _take(self, job: Job, known: Job | None, beside_as: str = "") -> int:
+    def take_one(self, job: Job, known: Job | None, beside_as: str = "") -> int:
         """Converts one file; whatever happens, it is that file's own.
 
         One that lies beside a report, and turns out to be none itself, is remembered by ``beside_as``: by that it is
@@ -148,12 +165,11 @@ class Worker:
         try:
             outcome = self._convert(replace(job, state="converting"), known)
         except Exception as error:  # noqa: BLE001 - one file must not stop the others
-            _log.exception("%s could not be taken in", visible(job.name))
-            outcome = deferral.of_error(job, error)
+            outcome = self.of_error(job, error)
         if beside_as and not outcome.report_id:
             outcome = replace(outcome, fingerprint=beside_as)
         with self._lock:
-            return self._record(outcome)
+            return self.record(outcome)
 
     def _take_beside(self, paths: list[Path], jobs: Mapping[str, Job], shelf: Shelf, at_hand: str) -> int:
         """Reads what lies beside reports, all by one process as long as none of them is its end."""
@@ -161,7 +177,7 @@ class Worker:
             Job(str(path), path.name, mark, "converting")
             for path in paths
             if (mark := shelf.mark(path))
-            and (self._is_due(known := jobs.get(str(path)), mark) or _failed_with_others(known, at_hand))
+            and (self.is_due(known := jobs.get(str(path)), mark) or self.tries_again(known, at_hand))
         ]
         if not fresh:  # so it is at nearly every look
             return 0
@@ -173,28 +189,29 @@ class Worker:
             for job, request, outcome in zip(fresh, requests, outcomes, strict=False):
                 if outcome["state"] == "report":
                     plain = replace(job, fingerprint=fingerprints.of(Path(job.path)) or "", tools=at_hand)
-                    taken += self._take(plain, jobs.get(job.path), job.fingerprint)
+                    taken += self.take_one(plain, jobs.get(job.path), job.fingerprint)
                 else:
                     taken += self._lay(shelf, job, request.work, outcome)
         return taken
 
     def _lay(self, shelf: Shelf, job: Job, work: Path, outcome: dict[str, Any]) -> int:
         try:
-            return self._record(shelf.lay(_done(job, outcome), work, outcome))
+            return self.record(shelf.lay(_done(job, outcome), work, outcome))
         except Exception as error:  # noqa: BLE001 - one file must not stop the others
             _log.exception("%s could not be laid beside its report", visible(job.name))
-            return self._record(deferral.of_error(job, error))
+            return self.record(deferral.of_error(job, error))
 
-    def _is_due(self, known: Job | None, mark: str) -> bool:
+    def is_due(self, known: Job | None, mark: str) -> bool:
+        """Whether a file in this state is to be taken: one that is new, has changed, or has waited long enough."""
         return known is None or known.fingerprint != mark or self._deferrals.retry(known, self.library.folder)
 
     def _fresh(self, path: Path, known: Job | None, at_hand: str) -> str | None:
         """What identifies the present state of a file, where that state still has to be worked on."""
         mark = fingerprints.of(path)
-        if mark is None or known is None or self._is_due(known, mark):
+        if mark is None or known is None or self.is_due(known, mark):
             return mark
         lost = known.state in ("ready", "duplicate") and not self.library.intact(known.report_id or "")
-        return mark if lost or _failed_with_others(known, at_hand) else None
+        return mark if lost or self.tries_again(known, at_hand) else None
 
     def _convert(self, job: Job, known: Job | None) -> Job:
         started = time.monotonic()
@@ -204,7 +221,7 @@ class Worker:
             (outcome,) = list(self.runner.run([request], partial(self._tell, job))) or [{"state": "failed"}]
             if outcome["state"] == "ready":
                 with self._lock:
-                    self._publish(Path(job.path), work, outcome["manifest"], known)
+                    outcome |= self.publish(Path(job.path), work, outcome["manifest"], known)
         return replace(_done(job, outcome), seconds=round(time.monotonic() - started, 3))
 
     def _tell(self, job: Job, step: str) -> None:
@@ -233,13 +250,15 @@ class Worker:
             most = replace(most, threads=1)
         return Request(path, work, self.library.folder, most, task, columns)
 
-    def _publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> None:
+    def publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> dict[str, Any]:
+        """Publishes what was made of a file; answers what changes in the outcome by that."""
         sample = self.settings.samples in path.parents
         made = replace(Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample)
         self.library.publish(work / DATABASE, made)
         supersede.partial(self.library, made, known)
+        return {}
 
-    def _record(self, job: Job) -> int:
+    def record(self, job: Job) -> int:
         """Writes down how it ended; a file that is gone or changed meanwhile is as if never seen, and so is one whose
         conversion was ended because the worker ends."""
         self._deferrals.note(job, self.library.folder)
@@ -258,11 +277,6 @@ def _done(job: Job, outcome: dict[str, Any]) -> Job:
         _log.error("%s: %s", visible(job.name), outcome["trace"])
     told = {key: str(outcome.get(key) or "") for key in ("state", "message", "hint", "detail", "cause")}
     return ended(job, told.pop("cause"), report_id=outcome.get("report_id"), **told)
-
-
-def _failed_with_others(known: Job | None, at_hand: str) -> bool:
-    """Whether a conversion failed with other tools than those at hand; what was read as no report asked for none."""
-    return known is not None and known.state == "failed" and known.tools not in ("", at_hand)
 
 
 def _is_gone(path: Path) -> bool:

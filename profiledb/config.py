@@ -2,7 +2,7 @@
 
 import math
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,12 @@ SETTINGS = (
     Setting("inbox", "WARPDECK_INBOX", "", "folder that is watched for reports (default: DATA/inbox)"),
     Setting("library", "WARPDECK_LIBRARY", "", "folder of the converted reports (default: DATA/library)"),
     Setting(
+        "database",
+        "WARPDECK_DATABASE",
+        "",
+        "PostgreSQL for a team's catalog, postgresql://USER@HOST/NAME (default: SQLite)",
+    ),
+    Setting(
         "samples",
         "WARPDECK_SAMPLES",
         str(ROOT / "sample_reports") if CHECKOUT else "off",
@@ -73,6 +79,9 @@ SETTINGS = (
     Setting("uploads_mb", "WARPDECK_UPLOADS_MB", "8192", "total size of the uploads in progress, in MB"),
     Setting("login_claim", "WARPDECK_LOGIN_CLAIM", "roles", "claim with the role of a user; a dot goes into an object"),
     Setting(
+        "login_admins", "WARPDECK_LOGIN_ADMINS", "", "values of the claim that may do everything (default: nobody)"
+    ),
+    Setting(
         "login_editors", "WARPDECK_LOGIN_EDITORS", "editor", "values of the claim that may edit; '*' for every user"
     ),
     Setting(
@@ -98,6 +107,7 @@ class Settings:
     data: Path
     inbox: Path
     library: Path
+    database: str = field(repr=False)  # it may hold a password
     samples: Path | None
     worker: str
     nsys: str
@@ -117,6 +127,7 @@ class Settings:
     max_upload_mb: int
     uploads_mb: int
     login_claim: str
+    login_admins: frozenset[str]
     login_editors: frozenset[str]
     login_viewers: frozenset[str]
     login_hours: float
@@ -145,6 +156,7 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "data": data,
         "inbox": _folder(text["inbox"]) or data / "inbox",
         "library": _folder(text["library"]) or data / "library",
+        "database": _database(text["database"]),
         "samples": _folder(text["samples"]),
         "classes": _folder(text["classes"]),
         "phases": _folder(text["phases"]),
@@ -159,6 +171,7 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "sql_memory_mb": int(_from_1(text, "sql_memory_mb")),
         "max_upload_mb": int(_from_1(text, "max_upload_mb")),
         "uploads_mb": int(_from_1(text, "uploads_mb")),
+        "login_admins": _values(text["login_admins"]),
         "login_editors": _values(text["login_editors"]),
         "login_viewers": _values(text["login_viewers"]),
         "login_hours": _from_1(text, "login_hours"),
@@ -170,6 +183,12 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
 
 def _folder(text: str) -> Path | None:
     return None if text in ("", "off") else Path(text).expanduser().absolute()
+
+
+def _database(text: str) -> str:
+    if text and not text.startswith(("postgresql://", "postgres://")):  # it is not repeated: it may hold a password
+        raise ConfigError("WARPDECK_DATABASE must begin with postgresql://.")
+    return text
 
 
 def given(prefix: str) -> list[str]:

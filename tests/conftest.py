@@ -24,6 +24,7 @@ from tests.support.groups import pytest_xdist_make_scheduler
 from tests.support.ingesting import Ingested, pytest_sessionfinish
 from tests.support.kept import pytest_unconfigure
 from tests.support.needs import CORPUS, pytest_runtest_setup
+from tests.support.postgres import catalog, postgres, team
 from tests.support.sweep import pytest_report_header
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,12 +33,15 @@ SAMPLES = ROOT / "sample_reports"
 __all__ = [  # hooks, and what tests use
     "CORPUS",
     "Ingested",
+    "catalog",
     "make_answers",
+    "postgres",
     "pytest_report_header",
     "pytest_runtest_setup",
     "pytest_sessionfinish",
     "pytest_unconfigure",
     "pytest_xdist_make_scheduler",
+    "team",
 ]
 
 os.environ["WARPDECK_SAMPLES"] = "off"

@@ -7,7 +7,7 @@ from typing import Any
 from ingest import arguments as of_ingest
 from profiledb import terminal
 from profiledb.cli import main as library
-from warpdeck import completion, opening, programs, serve
+from warpdeck import completion, migrate, opening, programs, serve
 
 ABOUT = "A dashboard for GPU profile reports. Without a command it serves the dashboard."
 
@@ -31,6 +31,7 @@ def parser(version: str = "") -> argparse.ArgumentParser:
     _add_ingest(commands)
     library.add_all(commands)
     programs.add(commands)
+    migrate.add(commands)
     completion.add(commands, parser)
     return top
 

@@ -20,7 +20,10 @@ def add(commands: Any) -> None:
     token.add_argument("action", choices=("new", "list", "remove"), help="what to do")
     token.add_argument("name", nargs="?", metavar="NAME", help="name of the token")
     token.add_argument(
-        "--role", choices=("viewer", "editor"), default="viewer", help="what it allows: an editor also uploads"
+        "--role",
+        choices=("viewer", "editor", "admin"),
+        default="viewer",
+        help="what it allows: an editor also uploads, an admin also reads the audit",
     )
     _library(token)
     token.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _token(arguments)))
@@ -48,17 +51,23 @@ def _serve(arguments: argparse.Namespace) -> None:
 
 def _token(arguments: argparse.Namespace) -> None:
     from profiledb.errors import AnalysisError
-    from profiledb.operations.tokens import Tokens
+    from profiledb.operations.tokens import tokens_of
+    from profiledb.report.place import open_catalog
 
-    kept = Tokens(config.load(library=arguments.library).library)
+    settings = config.load(library=arguments.library)
+    kept = tokens_of(settings)
     if arguments.action == "list":
         for one in kept.all():
             terminal.say(f"{one.role:<7} {one.created_at}  {one.name}")
         return
     if not arguments.name:
         raise AnalysisError("A token needs a name.", hint=f'warpdeck token {arguments.action} "nightly build"')
+    audit = open_catalog(settings).audit
     if arguments.action == "remove":
         kept.remove(arguments.name)
+        audit.write("removed token", about=arguments.name)
         terminal.say(f"The token {arguments.name!r} opens nothing any more.")
         return
-    print(kept.new(arguments.name, arguments.role))
+    made = kept.new(arguments.name, arguments.role)
+    audit.write("made token", about=f"{arguments.name}, {arguments.role}")
+    print(made)

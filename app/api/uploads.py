@@ -12,7 +12,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from app.web import inbox
+from app.web import inbox, visitors
 from app.web.problems import problem
 from app.web.store import RefusedError, Upload, store
 from app.web.uploads import IDLE_S
@@ -52,7 +52,7 @@ async def _received(request: Request, kept: Upload, name: str) -> Response:
     try:
         await _read(request, kept)
         if kept.size and kept.size == int(request.headers["content-length"]):
-            return await _placed(kept, name)
+            return await _placed(request, kept, name)
     except RefusedError as error:
         return problem(error.status, error.words)
     except (ClientDisconnect, TimeoutError):
@@ -63,13 +63,15 @@ async def _received(request: Request, kept: Upload, name: str) -> Response:
     return problem(400, "The upload is empty or broke off.")
 
 
-async def _placed(kept: Upload, name: str) -> Response:
+async def _placed(request: Request, kept: Upload, name: str) -> Response:
     """Moves a whole file into the inbox, where the worker finds it."""
     store().keep(kept)
     whole = store().take(_SESSION, kept.receipt)
     if whole is None:
         return problem(400, "The upload broke off.")
     path = await to_thread.run_sync(inbox.place, whole, name, config.load().inbox, limiter=_writers)
+    audit = visitors.library(request.scope).catalog.audit
+    await to_thread.run_sync(audit.write, "uploaded", "", path.name, limiter=_writers)
     return JSONResponse({"name": path.name, "bytes": kept.size}, status_code=202)
 
 

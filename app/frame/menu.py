@@ -9,6 +9,7 @@ from streamlit.navigation.page import StreamlitPage
 from app import pages, session
 from app.selection import settled
 from app.ui import format as fmt
+from app.web import access
 from profiledb.report.catalog import Manifest
 
 Scripts = Mapping[pages.View, StreamlitPage]
@@ -18,16 +19,22 @@ def show(library: StreamlitPage, scripts: Scripts, report: Manifest | None) -> N
     """Draws it for a report; without one it has the Library and what shows all reports."""
     with st.sidebar.container(key="menu", gap="xxsmall"):
         st.page_link(library, icon=":material/folder_open:")
-        if report is None:
-            for view, script in scripts.items():
-                if view.across:
-                    st.page_link(script, icon=view.icon)
-            return
-        query = settled.link(report.id)
-        fitting = [view for view in scripts if view.listed and view.fits(report)]
-        fitting.sort(key=lambda view: pages.GROUPS.index(view.group))
-        for group, views in groupby(fitting, lambda view: view.group):
-            _group(group, list(views), scripts, report, query)
+        _pages(scripts, report)
+        if access.may_administer():
+            st.page_link(pages.ADMIN, icon=":material/shield_person:")
+
+
+def _pages(scripts: Scripts, report: Manifest | None) -> None:
+    if report is None:
+        for view, script in scripts.items():
+            if view.across:
+                st.page_link(script, icon=view.icon)
+        return
+    query = settled.link(report.id)
+    fitting = [view for view in scripts if view.listed and view.fits(report)]
+    fitting.sort(key=lambda view: pages.GROUPS.index(view.group))
+    for group, views in groupby(fitting, lambda view: view.group):
+        _group(group, list(views), scripts, report, query)
 
 
 def _group(

@@ -12,6 +12,7 @@ from app.web import identity, roles
 from app.web.roles import Standing
 from profiledb import config
 from profiledb.errors import NotAllowedError
+from profiledb.report.visitor import LOCAL, Visitor
 
 
 def standing() -> Standing:
@@ -19,6 +20,11 @@ def standing() -> Standing:
     if not identity.login():
         return Standing.EDITOR
     return roles.standing(st.user.to_dict(), config.load(), time.time())
+
+
+def visitor() -> Visitor:
+    """Who looks at this session."""
+    return roles.visitor(st.user.to_dict()) if identity.login() else LOCAL
 
 
 def may_edit() -> bool:
@@ -34,6 +40,21 @@ def require_editor() -> None:
     """
     if not may_edit():
         raise NotAllowedError("You can view reports but not change anything.", hint="Ask for the editor role.")
+
+
+def may_administer() -> bool:
+    """Whether the user of this session is an admin; without a login nobody is, and the command line does it."""
+    return standing() >= Standing.ADMIN
+
+
+def require_admin() -> None:
+    """Stops what only an admin may do.
+
+    Raises:
+        NotAllowedError: the user is none.
+    """
+    if not may_administer():
+        raise NotAllowedError("Only an admin may do this.", hint="Ask for the admin role.")
 
 
 def gate() -> bool:
@@ -68,5 +89,5 @@ def who() -> None:
     user = st.user.to_dict()
     name = next((str(user[key]) for key in ("name", "email", "sub") if user.get(key)), "")
     with st.sidebar:
-        st.text(f"{name}, {'editor' if may_edit() else 'viewer'}")
+        st.text(f"{name}, {standing().name.lower()}")
         out()

@@ -7,14 +7,16 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import pages
-from app.web import identity, paths, uploads
+from app.web import identity, paths, roles, uploads, visitors
 from app.web.problems import problem
-from app.web.roles import Standing, standing
+from app.web.roles import Standing
 from profiledb import config
-from profiledb.operations.tokens import Tokens
+from profiledb.errors import CatalogError
+from profiledb.operations.tokens import Role, tokens_of
 from profiledb.report import serving
+from profiledb.report.visitor import NOBODY, Visitor
 
-SHELL = {"/", *(f"/{view.url}" for view in pages.VIEWS)}
+SHELL = {"/", f"/{pages.ADMIN_URL}", *(f"/{view.url}" for view in pages.VIEWS)}
 """Pages: Streamlit answers each with the same file, which holds nothing; what a page shows comes by WebSocket."""
 
 OPEN = SHELL | {
@@ -35,6 +37,7 @@ FOR_PROGRAMS = ("/api/v1/", MCP)
 """Where a token opens what its role may ask."""
 STATIC = "/static/"
 """Streamlit's own scripts, styles and fonts."""
+_OF_ROLE: dict[Role, Standing] = {"viewer": Standing.VIEWER, "editor": Standing.EDITOR, "admin": Standing.ADMIN}
 
 
 class LoginGuard:
@@ -49,7 +52,16 @@ class LoginGuard:
             await self.app(scope, receive, send)
             return
         needed = needs(scope["method"], paths.below(scope))
-        if needed == Standing.ANONYMOUS or (has := sender(scope)) >= needed:
+        if needed == Standing.ANONYMOUS:
+            await self.app(scope, receive, send)
+            return
+        try:
+            has, visitor = sender(scope)
+        except CatalogError as error:  # the database that has the tokens is away
+            await _refusal(scope, 503, error.message)(scope, receive, send)
+            return
+        if has >= needed:
+            visitors.note(scope, visitor)
             await self.app(scope, receive, send)
         elif has == Standing.ANONYMOUS:
             await _refusal(scope, 401, "Log in first.")(scope, receive, send)
@@ -75,13 +87,14 @@ def needs(method: str, path: str) -> Standing:
     return Standing.VIEWER if reads else Standing.EDITOR
 
 
-def sender(scope: Scope) -> Standing:
-    """The standing of whoever sent a request: by its cookie, or by the token that a program shows."""
+def sender(scope: Scope) -> tuple[Standing, Visitor]:
+    """Whoever sent a request, and their standing: by its cookie, or by the token that a program shows."""
     connection = HTTPConnection(scope)
-    if token := _token(connection):
-        role = Tokens(config.load().library).role(token) if paths.below(scope).startswith(FOR_PROGRAMS) else None
-        return {"viewer": Standing.VIEWER, "editor": Standing.EDITOR, None: Standing.ANONYMOUS}[role]
-    return standing(identity.claims(connection.cookies), config.load(), time.time())
+    if text := _token(connection):
+        token = tokens_of(config.load()).shown(text) if paths.below(scope).startswith(FOR_PROGRAMS) else None
+        return (_OF_ROLE[token.role], Visitor(token.name, "token")) if token else (Standing.ANONYMOUS, NOBODY)
+    claims = identity.claims(connection.cookies)
+    return roles.standing(claims, config.load(), time.time()), roles.visitor(claims)
 
 
 def _token(connection: HTTPConnection) -> str:

@@ -5,6 +5,7 @@ from enum import IntEnum
 from typing import Any
 
 from profiledb.config import Settings
+from profiledb.report.visitor import Visitor, named
 
 EVERYONE = "*"
 
@@ -20,6 +21,8 @@ class Standing(IntEnum):
     """May look."""
     EDITOR = 3
     """May upload, label, mark, delete, link, name columns, and try files again."""
+    ADMIN = 4
+    """May see the audit, make spaces and tokens, and allow sharing links."""
 
 
 def standing(claims: Mapping[str, Any], settings: Settings, now: float) -> Standing:
@@ -34,10 +37,17 @@ def standing(claims: Mapping[str, Any], settings: Settings, now: float) -> Stand
         values: set[str] = set()
     else:
         values = set(_values(_look_up(claims, settings.login_claim)))
+    if values & settings.login_admins:
+        return Standing.ADMIN
     values.add(EVERYONE)
     if values & settings.login_editors:
         return Standing.EDITOR
     return Standing.VIEWER if values & settings.login_viewers else Standing.STRANGER
+
+
+def visitor(claims: Mapping[str, Any]) -> Visitor:
+    """A user as the audit calls them: name, e-mail address and the provider's own number, as far as there are any."""
+    return Visitor(named(*(claims.get(key) for key in ("name", "email", "sub"))), "login")
 
 
 def _fresh(issued: Any, settings: Settings, now: float) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from profiledb.console.bounds import LONGEST, Bounds
+from profiledb.console.bounds import LONGEST, PREFIX, Bounds
 from profiledb.errors import AnalysisError
 from profiledb.report import sidecar
 from profiledb.report.library import Library
@@ -28,8 +28,8 @@ _FRAME = 1 << 20
 """Bytes of an answer beside its rows."""
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "profiledb.console.child")
-_KEPT = ("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
-"""What a process has of our environment: where libraries lie, nothing else."""
+_KEPT = ("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PGPASSFILE", "PGSSLROOTCERT")
+"""What a process has of our environment: where libraries lie, and what a team's database is opened with."""
 _QUIET = {"OPENBLAS_NUM_THREADS": "1"}
 """Else numpy, which Arrow brings, reserves memory for threads that nobody needs."""
 
@@ -72,10 +72,16 @@ def _question(library: Library, report_id: str, sql: str, bounds: Bounds) -> byt
     asked = bounds.plain() | {
         "database": str(library.path(report_id).resolve()),
         "sidecars": {kind: str(path.resolve()) for kind, path in beside.items() if path.exists()},
-        "summaries": str((library.folder / SUMMARIES).resolve()),
+        "summaries": _summaries(library) if PREFIX in sql.lower() else "",
         "sql": sql,
     }
     return json.dumps(asked).encode()
+
+
+def _summaries(library: Library) -> str:
+    """Where the summaries of all reports are: a file, or a team's database, which is read before the question is."""
+    shared = library.catalog.shared
+    return shared.url if shared else str((library.folder / SUMMARIES).resolve())
 
 
 def _run(question: bytes, bounds: Bounds) -> tuple[dict[str, Any], bytes]:

@@ -6,6 +6,8 @@ from typing import Any
 
 from profiledb.config import Settings
 
+PREFIX = "library_"
+"""How the names of the tables of all reports begin; a question that does not say it does not wait for them."""
 LONGEST = 20_000
 """Characters of a question."""
 SHOWN_ROWS = 10_000

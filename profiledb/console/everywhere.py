@@ -1,13 +1,15 @@
 """The summaries of all reports as tables for a question: what was kept of each for Trends (studies/trends/store.py)."""
 
 import sqlite3
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 
 import pyarrow as pa
 
-PREFIX = "library_"
-"""How the names of these tables begin; a question that does not say it does not wait for them."""
+from profiledb.console.bounds import PREFIX
+from profiledb.errors import CatalogError
+from profiledb.report.database import Connection, shared
+
 MOST_ROWS = 3_000_000
 """Rows of a table that are read."""
 _TABLES = {
@@ -23,21 +25,26 @@ _TABLES = {
 }  # fmt: skip
 
 
-def tables(file: Path) -> dict[str, pa.Table]:
-    """The tables by name; empty ones where nothing was kept yet, or the file cannot be read."""
+def tables(place: str) -> dict[str, pa.Table]:
+    """The tables by name; empty ones where nothing was kept yet, or it cannot be read.
+
+    Args:
+        place: the file of the summaries, or the address of a team's database.
+    """
     found = {f"{PREFIX}{name}": _empty(columns) for name, columns in _TABLES.items()}
-    if not file.exists():
-        return found
-    try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=5)) as db:
-            for name, columns in _TABLES.items():
-                found[f"{PREFIX}{name}"] = _read(db, name, columns)
-    except (sqlite3.Error, pa.ArrowException):
-        pass
+    with suppress(sqlite3.Error, CatalogError, pa.ArrowException), _opened(place) as db:
+        for name, columns in _TABLES.items():
+            found[f"{PREFIX}{name}"] = _read(db, name, columns)
     return found
 
 
-def _read(db: sqlite3.Connection, name: str, columns: dict[str, pa.DataType]) -> pa.Table:
+def _opened(place: str) -> AbstractContextManager[Connection]:
+    if place.startswith("postgres"):
+        return shared(place).connect("")
+    return closing(sqlite3.connect(f"{Path(place).as_uri()}?mode=ro", uri=True, timeout=5))
+
+
+def _read(db: Connection, name: str, columns: dict[str, pa.DataType]) -> pa.Table:
     rows = db.execute(f"SELECT {', '.join(columns)} FROM {name} LIMIT {MOST_ROWS}").fetchall()
     values = zip(*rows, strict=True) if rows else [()] * len(columns)
     return pa.table([pa.array(one, kind) for one, kind in zip(values, columns.values(), strict=True)], list(columns))

@@ -1,4 +1,7 @@
-"""Questions that people kept: a name and a SELECT each, a file each in the library's folder, found by their ids."""
+"""Questions that people kept: a name and a SELECT each, found by their ids.
+
+A file each in the library's folder, or for a team a row each in the catalog's database.
+"""
 
 import json
 import os
@@ -11,6 +14,8 @@ from pathlib import Path
 from profiledb.console.bounds import LONGEST
 from profiledb.errors import AnalysisError, WarpdeckError
 from profiledb.report import durable
+from profiledb.report.database import Shared
+from profiledb.report.library import Library
 from profiledb.words import visible
 
 MOST = 500
@@ -33,7 +38,7 @@ class Question:
 
 
 class Questions:
-    """The questions of a library. Every call reads the folder, so processes may share it."""
+    """The questions of a folder. Every call reads it, so processes may share it."""
 
     def __init__(self, library: Path) -> None:
         self._folder = library / "questions"
@@ -74,13 +79,16 @@ class Questions:
         if same is None and len(known) >= MOST:
             raise AnalysisError(f"A library keeps at most {MOST} questions.", hint="Remove some first.")
         question = Question(same.id if same else secrets.token_hex(6), name, sql)
-        text = json.dumps({"name": name, "sql": sql}, ensure_ascii=True)
+        self._write(question)
+        return question
+
+    def _write(self, question: Question) -> None:
+        text = json.dumps({"name": question.name, "sql": question.sql}, ensure_ascii=True)
         try:
             self._folder.mkdir(exist_ok=True)
             durable.write_text(self._path(question.id), text, self._folder / f".{question.id}.{os.getpid()}")
         except OSError as error:
             raise WarpdeckError(f"The question cannot be kept: {error.strerror}.") from error
-        return question
 
     def remove(self, question_id: str) -> None:
         """Removes a question, where there is one of this id."""
@@ -97,3 +105,41 @@ class Questions:
 
     def _path(self, question_id: str) -> Path:
         return self._folder / f"{question_id}.json"
+
+
+class SharedQuestions(Questions):
+    """The questions of a team."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._connect = shared.connect
+
+    def all(self) -> list[Question]:
+        """All questions by name."""
+        with self._connect() as db:
+            rows = db.execute("SELECT id, name, sql FROM question ORDER BY id LIMIT ?", [MOST]).fetchall()
+        return sorted((Question(*row) for row in rows), key=lambda one: (one.name.casefold(), one.id))
+
+    def get(self, question_id: str) -> Question | None:
+        """The question of an id; None where there is none."""
+        with self._connect() as db:
+            row = db.execute("SELECT id, name, sql FROM question WHERE id = ?", [question_id]).fetchone()
+        return Question(*row) if row else None
+
+    def remove(self, question_id: str) -> None:
+        """Removes a question, where there is one of this id."""
+        with self._connect() as db:
+            db.execute("DELETE FROM question WHERE id = ?", [question_id])
+
+    def _write(self, question: Question) -> None:
+        with self._connect() as db:
+            db.execute(
+                "INSERT INTO question (id, name, sql) VALUES (?, ?, ?)"
+                " ON CONFLICT (name) DO UPDATE SET sql = excluded.sql",
+                [question.id, question.name, question.sql],
+            )
+
+
+def questions_of(library: Library) -> Questions:
+    """The questions of a library, wherever its catalog is."""
+    shared = library.catalog.shared
+    return SharedQuestions(shared) if shared else Questions(library.folder)

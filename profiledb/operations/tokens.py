@@ -1,4 +1,4 @@
-"""Tokens for programs: kept as hashes in the library's folder, each with a name and a role."""
+"""Tokens for programs: kept as hashes in the library's folder, or a team's database, each with a name and a role."""
 
 import hashlib
 import hmac
@@ -11,12 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
+from profiledb.config import Settings
 from profiledb.errors import AnalysisError, WarpdeckError
-from profiledb.report import durable
+from profiledb.report import database, durable
+from profiledb.report.database import Shared
 from profiledb.words import visible
 
-Role = Literal["viewer", "editor"]
-ROLES = get_args(Role)
+Role = Literal["viewer", "editor", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)
 MOST = 200
 """Tokens of a library."""
 LONGEST_NAME = 100
@@ -38,7 +40,7 @@ class Token:
 
 
 class Tokens:
-    """The tokens of a library. Every call reads the file, so that one that is taken away ends at once."""
+    """The tokens of a folder. Every call reads the file, so that one that is taken away ends at once."""
 
     def __init__(self, library: Path) -> None:
         self._file = library / FILE
@@ -65,31 +67,36 @@ class Tokens:
             raise AnalysisError(f"A token takes a name of 1 to {LONGEST_NAME} characters.")
         known = self.all()
         if any(one.name == name for one in known):
-            raise AnalysisError(f"There is a token {name!r} already.", hint="Remove it, or choose another name.")
+            raise _taken(name)
         if len(known) >= MOST:
             raise AnalysisError(f"A library has at most {MOST} tokens.", hint="Remove some first.")
         number, secret = secrets.token_hex(6), secrets.token_hex(32)
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        self._write([*known, Token(number, name, role, _digest(secret), made)])
+        self._add(Token(number, name, role, _digest(secret), made))
         return f"wd_{number}_{secret}"
 
     def remove(self, name: str) -> None:
         """Takes a token away; raises AnalysisError where there is none of this name."""
-        known = self.all()
-        rest = [one for one in known if one.name != name]
-        if len(rest) == len(known):
+        if not self._drop(name):
             raise AnalysisError(f"There is no token {name!r}.", hint="warpdeck token list shows all.")
-        self._write(rest)
 
-    def role(self, text: str) -> Role | None:
-        """The role of whoever shows a token; None where it is none of ours."""
+    def shown(self, text: str) -> Token | None:
+        """The token that a program shows; None where it is none of ours."""
         match = _TOKEN.fullmatch(text)
         if not match:
             return None
         number, digest = match[1], _digest(match[2])
-        return next(
-            (one.role for one in self.all() if one.id == number and hmac.compare_digest(one.digest, digest)), None
-        )
+        return next((one for one in self.all() if one.id == number and hmac.compare_digest(one.digest, digest)), None)
+
+    def _add(self, token: Token) -> None:
+        self._write([*self.all(), token])
+
+    def _drop(self, name: str) -> bool:
+        known = self.all()
+        rest = [one for one in known if one.name != name]
+        if found := len(rest) < len(known):
+            self._write(rest)
+        return found
 
     def _write(self, tokens: list[Token]) -> None:
         text = json.dumps([asdict(one) for one in tokens], indent=1)
@@ -100,6 +107,44 @@ class Tokens:
             durable.write_text(self._file, text, temporary)
         except OSError as error:
             raise WarpdeckError(f"The tokens cannot be written: {error.strerror}.") from error
+
+
+class SharedTokens(Tokens):
+    """The tokens of a team."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._connect = shared.connect
+
+    def all(self) -> list[Token]:
+        """All tokens."""
+        with self._connect() as db:
+            rows = db.execute("SELECT id, name, role, digest, created_at FROM token ORDER BY created_at, id").fetchall()
+        return [Token(*row) for row in rows if row["role"] in ROLES]
+
+    def _add(self, token: Token) -> None:
+        with self._connect() as db:
+            added = db.execute(
+                "INSERT INTO token (id, name, role, digest, created_at)"
+                " VALUES (:id, :name, :role, :digest, :created_at) ON CONFLICT DO NOTHING",
+                asdict(token),
+            )
+            if not added.rowcount:  # somebody else was quicker
+                raise _taken(token.name)
+
+    def _drop(self, name: str) -> bool:
+        with self._connect() as db:
+            return db.execute("DELETE FROM token WHERE name = ?", [name]).rowcount > 0
+
+
+def tokens_of(settings: Settings) -> Tokens:
+    """The tokens that the settings name, wherever they are kept."""
+    if settings.database:
+        return SharedTokens(database.shared(settings.database))
+    return Tokens(settings.library)
+
+
+def _taken(name: str) -> AnalysisError:
+    return AnalysisError(f"There is a token {name!r} already.", hint="Remove it, or choose another name.")
 
 
 def _digest(secret: str) -> str:

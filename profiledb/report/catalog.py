@@ -1,29 +1,29 @@
 """The catalog: which reports there are, what became of each file, and the labels, marks and links that people gave."""
 
 import json
-import logging
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from profiledb.errors import CatalogError
-from profiledb.report import catalog_repair, linked, schema
+from profiledb.config import Settings
+from profiledb.report import database, linked, schema
+from profiledb.report.audit import Audit
+from profiledb.report.catalog_file import CatalogFile
+from profiledb.report.database import Connect, Database, Shared
 from profiledb.report.decided import Decided
 from profiledb.report.linked import Linked
 from profiledb.report.marks import Marks
-from profiledb.report.schema import read_sql
 from profiledb.report.sidecar import Columns
+from profiledb.report.visitor import LOCAL, Visitor
 
 FILE = "catalog.sqlite"
 """Its name in the folder of a library."""
 
 OPEN_STATES = ("waiting", "converting", "loading")
-
-_log = logging.getLogger("warpdeck")
 
 
 def now() -> str:
@@ -116,68 +116,65 @@ class Job:
 
 
 _JOB = ", ".join(f.name for f in fields(Job))
+_OF_A_REPORT = {
+    "label": "label",
+    "mark": "t_ns, note",
+    "series_choice": "series",
+    "change_note": "measure, state, note, changed_at",
+}
+"""What people said of a report, beside links: the tables, with their columns beside the report's id."""
+
+
+def catalog_of(settings: Settings) -> "Catalog":
+    """The catalog that the settings name: a file of the library's folder, or a database of many machines."""
+    return Catalog(database.shared(settings.database) if settings.database else settings.library / FILE)
+
+
+def upsert(table: str, columns: Sequence[str], key: str) -> str:
+    """A statement that writes a row (``:name`` a column), in place of the one with the same key, if there is one."""
+    rest = ", ".join(f"{name} = excluded.{name}" for name in columns if name != key)
+    values = ", ".join(f":{name}" for name in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values}) ON CONFLICT ({key}) DO UPDATE SET {rest}"
 
 
 class Catalog:
-    """One SQLite file in WAL mode: several processes write a row at a time, any number read.
+    """The catalog of a library. Every call is a transaction of its own, so a Catalog may be shared by threads.
 
-    Every call opens its own connection, so a Catalog may be shared by threads. Every method raises CatalogError where
-    the file is damaged, locked or cannot be written; the worker mends a damaged one.
+    Every method raises CatalogError where the catalog cannot be read or written.
+
+    Args:
+        place: a SQLite file, or a database of many machines.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.marks = Marks(self._connect)
-        self.decided = Decided(self._connect)
-        self.links = Linked(self._connect)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with suppress(CatalogError):  # whoever asks it something hears of that
-            self._prepare()
+    def __init__(self, place: Path | Shared) -> None:
+        database: Database = CatalogFile(place) if isinstance(place, Path) else place
+        self._file = database if isinstance(database, CatalogFile) else None
+        self.shared = None if isinstance(place, Path) else place
+        self._connect: Connect = database.connect
+        self.version = database.version
+        self._asked_by(LOCAL)
 
-    def _prepare(self) -> None:
-        """Makes the tables that are not there yet; but none of those that every catalog had: they were lost."""
-        with self._connect() as db:
-            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if tables and not set(catalog_repair.CORE) <= tables:
-                return
-            db.execute("PRAGMA journal_mode = WAL")
-            db.executescript(read_sql("catalog.sql"))
+    def _asked_by(self, visitor: Visitor) -> None:
+        self.visitor = visitor
+        self.audit = Audit(self._connect, visitor)
+        self.marks = Marks(self._connect, self.audit)
+        self.decided = Decided(self._connect, self.audit)
+        self.links = Linked(self._connect, self.audit)
 
-    @contextmanager
-    def _connect(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with closing(sqlite3.connect(self._path, timeout=catalog_repair.PATIENCE_S)) as db, db:
-                db.row_factory = sqlite3.Row
-                yield db
-        except sqlite3.Error as error:
-            raise catalog_repair.told(error, self._path) from error
+    def asked_by(self, visitor: Visitor) -> "Catalog":
+        """The same catalog as somebody else asks it: what they change stands in the audit under their name."""
+        asked = copy(self)
+        asked._asked_by(visitor)  # noqa: SLF001 (its own)
+        return asked
 
     def mend(self) -> None:
-        """Sets a damaged catalog aside and begins a new one, with what people said as far as it can still be read.
-
-        Only the worker that holds the library may call it, and then lists the reports anew.
-        """
-        if not catalog_repair.is_damaged(self._path):
-            return
-        aside = catalog_repair.set_aside(self._path)
-        self._prepare()
-        kept = catalog_repair.salvage(aside, self._path)
-        _log.warning(
-            "The catalog was damaged: %s. A new one is made; %d entries of the old one are in it.", aside, kept
-        )
+        """Puts a damaged file in order (CatalogFile); a database of many machines is in the care of its own server."""
+        if self._file:
+            self._file.mend()
 
     def set_aside(self) -> list[Path]:
-        """Damaged catalogs that were set aside, the newest first."""
-        return sorted(self._path.parent.glob(catalog_repair.ASIDE), reverse=True)
-
-    def version(self) -> tuple[int, int]:
-        """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
-        latest, size = 0, 0
-        for path in (self._path, Path(f"{self._path}-wal")):
-            with suppress(FileNotFoundError):  # SQLite removes the log when its last reader leaves
-                state = path.stat()
-                latest, size = max(latest, state.st_mtime_ns), size + state.st_size
-        return latest, size
+        """Damaged files that were set aside, the newest first."""
+        return self._file.set_aside() if self._file else []
 
     def job_states(self) -> dict[str, int]:
         """How many files are in each state."""
@@ -207,19 +204,17 @@ class Catalog:
         row = {
             f: getattr(manifest, f)
             for f in ("id", "name", "kind", "source_sha256", "captured_at", "ingested_at", "gpu")
-        }
+        } | {"manifest": manifest.to_json()}
         with self._connect() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO report (id, name, kind, source_sha256, captured_at, ingested_at, gpu, manifest)"
-                " VALUES (:id, :name, :kind, :source_sha256, :captured_at, :ingested_at, :gpu, :manifest)",
-                row | {"manifest": manifest.to_json()},
-            )
+            db.execute(upsert("report", list(row), "id"), row)
+            self.audit.note(db, "took in", manifest.id, manifest.kind)
 
     def remove_report(self, report_id: str) -> None:
         """Forgets a report, its labels, marks and links; the files that it came from are remembered as deleted."""
         with self._connect() as db:
+            self.audit.note(db, "deleted", report_id)
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
-            for table in ("label", "mark", "series_choice", "change_note"):
+            for table in _OF_A_REPORT:
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
             linked.forget(db, report_id)
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
@@ -227,9 +222,12 @@ class Catalog:
     def hand_over(self, before: str, after: str) -> None:
         """Gives the labels, the marks and the links of one report to another one that takes its place."""
         with self._connect() as db:
-            db.execute("INSERT OR IGNORE INTO label SELECT ?, label FROM label WHERE report_id = ?", [after, before])
-            for table in ("mark", "series_choice", "change_note"):
-                db.execute(f"UPDATE OR IGNORE {table} SET report_id = ? WHERE report_id = ?", [after, before])
+            for table, columns in _OF_A_REPORT.items():
+                db.execute(
+                    f"INSERT INTO {table} (report_id, {columns}) SELECT ?, {columns} FROM {table} WHERE report_id = ?"
+                    " ON CONFLICT DO NOTHING",
+                    [after, before],
+                )
             linked.hand_over(db, before, after)
 
     def unlist_report(self, report_id: str) -> None:
@@ -250,9 +248,8 @@ class Catalog:
 
     def put_job(self, *jobs: Job) -> None:
         """Writes the states of files, all at once; ``changed_at`` is set to now."""
-        names = [f.name for f in fields(Job)]
-        statement = f"INSERT OR REPLACE INTO job ({', '.join(names)}) VALUES ({', '.join(':' + n for n in names)})"
         with self._connect() as db:
+            statement = upsert("job", [f.name for f in fields(Job)], "path")
             db.executemany(statement, [asdict(job) | {"changed_at": now()} for job in jobs])
 
     def set_state(self, path: str, state: str) -> None:
@@ -278,7 +275,10 @@ class Catalog:
         cleaned = sorted({" ".join(label.split()) for label in labels} - {""})
         with self._connect() as db:
             db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
-            db.executemany("INSERT INTO label VALUES (?, ?)", [(report_id, label) for label in cleaned])
+            db.executemany(
+                "INSERT INTO label (report_id, label) VALUES (?, ?)", [(report_id, label) for label in cleaned]
+            )
+            self.audit.note(db, "labelled", report_id, ", ".join(cleaned) or "no labels")
 
     def columns(self, path: str) -> Columns | None:
         """What a reader said of the columns of a table beside a report."""
@@ -289,9 +289,11 @@ class Catalog:
     def name_columns(self, path: str, columns: Columns) -> None:
         """Says what the columns of a table beside a report mean; the worker then reads it anew."""
         with self._connect() as db:
-            db.execute("INSERT OR REPLACE INTO sidecar_columns VALUES (?, ?)", [path, json.dumps(asdict(columns))])
+            row = {"path": path, "columns": json.dumps(asdict(columns))}
+            db.execute(upsert("sidecar_columns", list(row), "path"), row)
+            self.audit.note(db, "named columns", "", Path(path).name)
 
 
-def _job(row: sqlite3.Row) -> Job:
+def _job(row: Any) -> Job:
     values: dict[str, Any] = dict(row)
     return Job(**values)

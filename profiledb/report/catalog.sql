@@ -1,6 +1,6 @@
 -- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the marks,
--- the links, the names of columns, what people say of series and the memory of deleted files can be rebuilt from the
--- manifests beside the reports.
+-- the links, the names of columns, what people say of series, the audit and the memory of deleted files can be rebuilt
+-- from the manifests beside the reports.
 CREATE TABLE IF NOT EXISTS report (
     id TEXT PRIMARY KEY,            -- first 16 hex digits of the source's SHA-256
     name TEXT NOT NULL,             -- file name as it was dropped
@@ -60,4 +60,14 @@ CREATE TABLE IF NOT EXISTS change_note (
     note TEXT NOT NULL,             -- what somebody wrote about it
     changed_at TEXT NOT NULL,       -- ISO 8601, UTC
     PRIMARY KEY (report_id, measure)
+) STRICT;
+CREATE TABLE IF NOT EXISTS audit (
+    id INTEGER PRIMARY KEY,         -- in the order of writing
+    at TEXT NOT NULL,               -- ISO 8601, UTC
+    who TEXT NOT NULL,              -- what the identity provider or the token says of whoever did it
+    way TEXT NOT NULL,              -- how they came in: local, login, token, worker, link
+    action TEXT NOT NULL,           -- what they did
+    report_id TEXT NOT NULL,        -- to which report; empty where to none
+    report_name TEXT NOT NULL,      -- its name at that time
+    about TEXT NOT NULL             -- what exactly
 ) STRICT;

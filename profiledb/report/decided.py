@@ -1,13 +1,12 @@
 """What people decided about series: where a report belongs, and what they say of a change; kept in the catalog."""
 
-import sqlite3
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
 from profiledb.errors import AnalysisError
+from profiledb.report.audit import Audit
+from profiledb.report.database import Connect
 from profiledb.words import visible
 
 State = Literal["open", "accepted", "dismissed"]
@@ -31,8 +30,9 @@ class Note:
 class Decided:
     """Choices and notes of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+    def __init__(self, connect: Connect, audit: Audit) -> None:
         self._connect = connect
+        self._audit = audit
 
     def choices(self) -> dict[str, str]:
         """The series that somebody chose for a report, by its id; ``LEFT_OUT`` for none."""
@@ -43,9 +43,12 @@ class Decided:
         """Moves a report to a series, or out of all (``LEFT_OUT``); None goes by the rules again."""
         with self._connect() as db:
             db.execute("DELETE FROM series_choice WHERE report_id = ?", [report_id])
-            if series is not None:
+            if series is None:
+                self._audit.note(db, "moved", report_id, "series by the rules")
+            else:
                 name = " ".join(visible(series).split())[:LONGEST_SERIES]
-                db.execute("INSERT INTO series_choice VALUES (?, ?)", [report_id, name])
+                self._audit.note(db, "moved", report_id, f"to the series {name}" if name else "out of all series")
+                db.execute("INSERT INTO series_choice (report_id, series) VALUES (?, ?)", [report_id, name])
 
     def notes(self) -> dict[tuple[str, str], Note]:
         """What was said of changes, by the first report after each, and its measure."""
@@ -69,7 +72,9 @@ class Decided:
         text = " ".join(visible(note.note[: 4 * LONGEST]).split())[:LONGEST]
         with self._connect() as db:
             db.execute("DELETE FROM change_note WHERE report_id = ? AND measure = ?", [report_id, measure])
+            self._audit.note(db, "decided", report_id, f"{measure} {note.state}: {text}")
             if note.state != "open" or text:
                 moment = datetime.now(UTC).isoformat(timespec="seconds")
+                names = "report_id, measure, state, note, changed_at"
                 values = [report_id, measure, note.state, text, moment]
-                db.execute("INSERT INTO change_note VALUES (?, ?, ?, ?, ?)", values)
+                db.execute(f"INSERT INTO change_note ({names}) VALUES (?, ?, ?, ?, ?)", values)

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from profiledb.report.attached import BROKEN, Attachments, State, Views, state
 from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.linked import Partner
 from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.report.visitor import Visitor
 
 __all__ = ["BROKEN", "Library"]
 
@@ -65,15 +67,22 @@ class Library:
     threads use at once can return wrong rows.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, catalog: Catalog | None = None) -> None:
+        """Opens a library; its catalog is the file in its folder where none is named."""
         self.folder = folder
         self.reports = folder / "reports"
         self.work = folder / "work"
         self.answers = folder / "answers"
         self.reports.mkdir(parents=True, exist_ok=True)
-        self.catalog = Catalog(folder / FILE)
+        self.catalog = catalog or Catalog(folder / FILE)
         self._attached = Attachments(partial(report_path, self.folder))
         self._intact: dict[str, tuple[State, bool]] = {}
+
+    def asked_by(self, visitor: Visitor) -> "Library":
+        """The same library as somebody else asks it (``Catalog.asked_by``)."""
+        asked = copy(self)
+        asked.catalog = self.catalog.asked_by(visitor)
+        return asked
 
     def list(self) -> list[Manifest]:
         """All reports, the newest first."""

@@ -1,12 +1,12 @@
 """Marks with a note at moments of a report, which everybody who opens it sees; kept in the catalog, like labels."""
 
-import sqlite3
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from profiledb.errors import AnalysisError
+from profiledb.report.audit import Audit
+from profiledb.report.database import Connect
 from profiledb.words import visible
 
 MOST = 200
@@ -27,8 +27,9 @@ class Mark:
 class Marks:
     """The marks of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+    def __init__(self, connect: Connect, audit: Audit) -> None:
         self._connect = connect
+        self._audit = audit
 
     def of(self, report_id: str) -> list[Mark]:
         """The marks of a report in the order of time."""
@@ -44,11 +45,13 @@ class Marks:
             AnalysisError: the report would have too many; then none is written.
         """
         with self._connect() as db:
-            db.execute("BEGIN IMMEDIATE")
             for mark in marks:
+                self._audit.note(db, "marked", report_id, f"{mark.t_ns} ns: {mark.note or 'mark removed'}")
                 db.execute("DELETE FROM mark WHERE report_id = ? AND t_ns = ?", [report_id, mark.t_ns])
                 if mark.note:
-                    db.execute("INSERT INTO mark VALUES (?, ?, ?)", [report_id, mark.t_ns, mark.note])
+                    db.execute(
+                        "INSERT INTO mark (report_id, t_ns, note) VALUES (?, ?, ?)", [report_id, mark.t_ns, mark.note]
+                    )
             ((count,),) = db.execute("SELECT count(*) FROM mark WHERE report_id = ?", [report_id]).fetchall()
             if count > MOST:
                 raise AnalysisError(f"A report has at most {MOST} marks.", hint="Remove some before you add more.")

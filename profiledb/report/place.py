@@ -13,11 +13,11 @@ def open_library(settings: Settings) -> "Library":
     """The library of these settings; its folder is made where there is none."""
     from profiledb.report.library import Library
 
-    return Library(settings.library)
+    return Library(settings.library, open_catalog(settings))
 
 
 def open_catalog(settings: Settings) -> "Catalog":
     """The catalog alone; it needs no DuckDB, whose import takes 0.1 s."""
-    from profiledb.report.catalog import FILE, Catalog
+    from profiledb.report.catalog import catalog_of
 
-    return Catalog(settings.library / FILE)
+    return catalog_of(settings)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.web.roles import Standing, standing
+from app.web.roles import Standing, standing, visitor
 from profiledb import config
 
 NOW = 1_800_000_000.0
@@ -40,6 +40,20 @@ def test_everybody_who_is_logged_in() -> None:
     assert of({"roles": "editor"}, login_viewers="*") == Standing.EDITOR
     assert of({}, login_editors="*") == Standing.EDITOR
     assert of({"is_logged_in": False}, login_editors="*") == Standing.ANONYMOUS
+
+
+def test_an_admin_is_named() -> None:
+    assert of({"roles": "admin"}) == Standing.STRANGER, "nobody is one by default"
+    assert of({"roles": ["viewer", "chief"]}, login_admins="chief") == Standing.ADMIN
+    assert of({}, login_admins="*") == Standing.STRANGER, "everybody is none"
+    assert of({"roles": "*"}, login_admins="*") == Standing.STRANGER
+
+
+def test_what_the_audit_calls_a_user() -> None:
+    everything = {"name": "Edith\n\u202eE", "email": "e@example.com", "sub": "Edith E", "roles": "editor"}
+    assert visitor(everything).name == "Edith E, e@example.com"
+    assert len(visitor({"name": "x" * 10_000, "sub": 5}).name) == 200
+    assert visitor({"name": "worker", "sub": "9"}).way == "login"
 
 
 @pytest.mark.parametrize("value", [1, "True", "yes", None, [True]])

@@ -42,12 +42,26 @@ class Need:
         )
 
 
+def find_postgres() -> Path | None:
+    """The folder of the newest PostgreSQL server of this machine."""
+    if os.environ.get("WARPDECK_POSTGRES", "").strip().lower() in ("off", "none"):
+        return None
+    named = os.environ.get("WARPDECK_POSTGRES", "").strip()
+    found = [Path(named)] if named else sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_major)
+    return next((folder for folder in reversed(found) if (folder / "postgres").exists()), None)
+
+
+def _major(folder: Path) -> int:
+    return int(folder.parent.name) if folder.parent.name.isdigit() else 0
+
+
 NEEDS = {
     need.name: need
     for need in (
         Need("Chromium", chromium.find, chromium.VARIABLE, "scripts/install_browser.sh"),
         Need("nsys", tools.find_nsys, "WARPDECK_NSYS", "scripts/install_nsight.sh"),
         Need("ncu", tools.find_ncu, "WARPDECK_NCU", "scripts/install_nsight.sh"),
+        Need("PostgreSQL", find_postgres, "WARPDECK_POSTGRES", "scripts/install_postgres.sh"),
     )
 }
 
@@ -66,7 +80,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skips or fails a test before any of its fixtures is made."""
-    missing = [need for need in needed(item) if need.find() is None]
+    _require(needed(item))
+
+
+def require(name: str) -> None:
+    """For a fixture that only some parameters of a test ask for."""
+    _require([NEEDS[name]])
+
+
+def _require(wanted: list[Need]) -> None:
+    missing = [need for need in wanted if need.find() is None]
     if not missing:
         return
     if os.environ.get(REQUIRED, "").strip().lower() == "required":
@@ -83,6 +106,8 @@ def needed(item: pytest.Item) -> list[Need]:
         names.add("nsys")
     if item.get_closest_marker("browser"):
         names.add("Chromium")
+    if "postgres" in fixtures:
+        names.add("PostgreSQL")
     return [need for name, need in NEEDS.items() if name in names]
 
 

@@ -7,7 +7,8 @@ from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.studies.trends import keeping
-from profiledb.studies.trends.store import Facts, Row, Summaries
+from profiledb.studies.trends.shared import summaries_of
+from profiledb.studies.trends.store import Facts, Row
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -46,5 +47,5 @@ def put(library: Library, of: Facts, figures: Sequence[Row]) -> Manifest:
         ingested_at=of.captured_at, gpu=of.gpu, command=of.command, rows={"kernel": 1},
     )  # fmt: skip
     library.catalog.add_report(manifest)
-    Summaries(library.folder).put(of, keeping.stamp(library, of.report_id), figures)
+    summaries_of(library).put(of, keeping.stamp(library, of.report_id), figures)
     return manifest

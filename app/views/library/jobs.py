@@ -11,6 +11,7 @@ from app.ui import page
 from app.views.library import sidecars
 from app.web import access
 from profiledb.report.catalog import OPEN_STATES, Job
+from profiledb.report.workers import Seen, converters
 
 REFRESH_S = 1.0
 FEW = 2
@@ -151,6 +152,17 @@ def set_aside() -> None:
             f" are lost. To hide this line, remove the damaged file {fmt.plain(damaged[0])}.",
             icon=":material/warning:",
         )
+
+
+def workers() -> None:
+    """A line with the workers of a team: machines, how many on each, and the converters that they have."""
+    found: dict[str, list[Seen]] = {}
+    for one in worker.team(session.settings()):
+        found.setdefault(f"{one.host}: {converters([one])}", []).append(one)
+    if found:
+        told = [f"{name} ({len(of)} workers)" if len(of) > 1 else name for name, of in sorted(found.items())]
+        more = f" · and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+        st.caption(f"Importers · {' · '.join(map(fmt.plain, told[:SHOWN]))}{more}")
 
 
 def where(status: worker.Status, inbox: Path) -> str:

@@ -23,6 +23,7 @@ def page() -> None:
     jobs.note_listed()
     st.header("Library", anchor=False)
     upload.uploader(jobs.where(worker.status(), session.settings().inbox))
+    jobs.workers()
     jobs.live()
     jobs.set_aside()
     if not reports:

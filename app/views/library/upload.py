@@ -37,6 +37,7 @@ def uploader(label: str) -> None:
     for file in files:
         try:
             path = _receive(file, identity, settings.inbox)
+            session.editing().catalog.audit.write("uploaded", about=path.name)
         except ConversionError as error:
             wrong = error
         except OSError as error:

@@ -7,7 +7,7 @@ from app.ui import format as fmt
 from app.web import access
 from profiledb.console import listing
 from profiledb.console.bounds import LONGEST
-from profiledb.console.questions import LONGEST_NAME, Question, Questions
+from profiledb.console.questions import LONGEST_NAME, Question, questions_of
 from profiledb.errors import AnalysisError
 from profiledb.report.catalog import Manifest
 
@@ -21,7 +21,7 @@ _HEIGHT_PX = 190
 
 def show(manifest: Manifest) -> str:
     """Draws the editor and answers the question that was asked last; empty where none was."""
-    _open(Questions(session.library().folder).get(st.query_params.get(ADDRESS, "")))
+    _open(questions_of(session.library()).get(st.query_params.get(ADDRESS, "")))
     examples = listing.examples(manifest)
     st.session_state.setdefault(_TEXT, examples[0].sql if examples else _FIRST)
     _choices(manifest, examples)
@@ -50,7 +50,7 @@ def _ask() -> None:
 
 def _choices(manifest: Manifest, examples: list[listing.Example]) -> None:
     titles = {one.title: one.sql for one in examples}
-    kept = {one.id: one for one in Questions(session.library().folder).all()}
+    kept = {one.id: one for one in questions_of(session.library()).all()}
     with st.container(horizontal=True):
         st.selectbox(
             "Examples", list(titles), index=None, key=f"sql-example-{manifest.id}", placeholder="Choose an example",
@@ -91,7 +91,7 @@ def _keeping() -> None:
 
 
 def _keep() -> None:
-    question = Questions(session.editing().folder).keep(st.session_state["sql-name"], st.session_state[_TEXT])
+    question = questions_of(session.editing()).keep(st.session_state["sql-name"], st.session_state[_TEXT])
     st.query_params[ADDRESS] = question.id
     st.session_state[_OPENED] = question.id
     st.toast(f"Saved as {fmt.plain(question.name)}.", icon=":material/check:")
@@ -99,7 +99,7 @@ def _keep() -> None:
 
 def _remove() -> None:
     named = st.query_params.get(ADDRESS, "")
-    kept = Questions(session.editing().folder)
+    kept = questions_of(session.editing())
     if kept.get(named) is None:
         raise AnalysisError("This question is gone.")
     kept.remove(named)

@@ -13,6 +13,7 @@ from profiledb.studies.trends.explain import Explained
 from profiledb.studies.trends.found import Trend
 from profiledb.studies.trends.measures import MEASURES
 from profiledb.studies.trends.series import Point, Series
+from profiledb.studies.trends.shared import summaries_of
 from profiledb.studies.trends.store import Row, Summaries
 
 MAIN = next(iter(MEASURES))
@@ -32,7 +33,7 @@ class Board:
     kept: Summaries = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kept", Summaries(self.library.folder))
+        object.__setattr__(self, "kept", summaries_of(self.library))
 
     @cached_property
     def series(self) -> dict[str, Series]:

@@ -24,7 +24,8 @@ from profiledb.studies.trends.budget import check as check_budget
 from profiledb.studies.trends.explain import Explained
 from profiledb.studies.trends.measures import MEASURES, Measure
 from profiledb.studies.trends.series import Point, Series
-from profiledb.studies.trends.store import Row, Summaries
+from profiledb.studies.trends.shared import summaries_of
+from profiledb.studies.trends.store import Row
 
 OWN = "series"
 """What names the series of the new report itself."""
@@ -134,7 +135,7 @@ def check(
 
 def _judge(library: Library, report: Manifest) -> None:
     """Has the findings of a report kept, where no worker has done it."""
-    if report.id in Summaries(library.folder).values("findings"):
+    if report.id in summaries_of(library).values("findings"):
         return
     rules = rulebook.load(config.load().rules)
     params = document.page_params(library, report, {})

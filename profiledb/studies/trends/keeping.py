@@ -11,6 +11,7 @@ from profiledb.report import sidecar
 from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.report.library import Library
 from profiledb.studies.trends import measures
+from profiledb.studies.trends.shared import summaries_of
 from profiledb.studies.trends.store import VERSION, Facts, Row, Summaries
 
 _log = logging.getLogger("warpdeck")
@@ -21,9 +22,9 @@ def refresh(library: Library) -> int:
 
     A report that cannot be asked is left out, and tried again at the next time.
     """
-    kept, reports = Summaries(library.folder), _summarized(library.list())
+    kept, reports = summaries_of(library), _summarized(library.list())
     known = kept.stamps()
-    if not kept.path.exists():
+    if not kept.exists:
         kept.make()
     if gone := known.keys() - {report.id for report in reports}:
         kept.forget(gone)
@@ -37,7 +38,7 @@ def ensure(library: Library, reports: Iterable[Manifest]) -> None:
     Raises:
         WarpdeckError: one of them cannot be asked.
     """
-    kept = Summaries(library.folder)
+    kept = summaries_of(library)
     known = kept.stamps()
     for report in _summarized(reports):
         if _due(library, report, known):
@@ -46,7 +47,7 @@ def ensure(library: Library, reports: Iterable[Manifest]) -> None:
 
 def waiting(library: Library, reports: Iterable[Manifest]) -> int:
     """How many of some reports have no summary yet."""
-    known = Summaries(library.folder).stamps()
+    known = summaries_of(library).stamps()
     return sum(known.get(report.id, (0, ""))[0] != VERSION for report in _summarized(reports))
 
 

@@ -9,7 +9,7 @@ import fcntl
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
@@ -19,6 +19,8 @@ from typing import Any
 
 from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair
+from profiledb.report.catalog import upsert
+from profiledb.report.database import Connection
 
 FILE = "summaries.sqlite"
 ASIDE = "summaries.damaged-*.sqlite"
@@ -63,6 +65,7 @@ class Row:
 
 
 _FACTS = ", ".join(f.name for f in fields(Facts))
+_ROW = ", ".join(("report_id", *(f.name for f in fields(Row))))
 
 
 class Summaries:
@@ -70,6 +73,11 @@ class Summaries:
 
     def __init__(self, library: Path) -> None:
         self.path = library / FILE
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a place for summaries."""
+        return self.path.exists()
 
     def version(self) -> tuple[int, int]:
         """Changes whenever somebody has written."""
@@ -103,7 +111,7 @@ class Summaries:
         also = "" if measure is None else " AND measure = ?"
         for at in range(0, len(reports), _ASKED):
             part = list(reports[at : at + _ASKED])
-            query = f"SELECT * FROM measure WHERE report_id IN ({', '.join('?' * len(part))}){also}"
+            query = f"SELECT {_ROW} FROM measure WHERE report_id IN ({', '.join('?' * len(part))}){also}"
             for row in self._read(query, part + ([] if measure is None else [measure])):
                 values = dict(row)
                 found[values.pop("report_id")].append(Row(**values))
@@ -112,14 +120,13 @@ class Summaries:
     def put(self, facts: Facts, stamp: str, rows: Iterable[Row]) -> None:
         """Writes the summary of a report, in place of the one that it had."""
         values = asdict(facts) | {"version": VERSION, "stamp": stamp, "meta": json.dumps(dict(facts.meta))}
-        names = ", ".join(values)
+        last = {(row.measure, row.name): row for row in rows}
         with self._writing() as db:
+            db.execute(upsert("summary", list(values), "report_id"), values)
             db.execute("DELETE FROM measure WHERE report_id = ?", [facts.report_id])
-            db.execute(f"INSERT OR REPLACE INTO summary ({names}) VALUES (:{', :'.join(values)})", values)
             db.executemany(
-                "INSERT OR REPLACE INTO measure (report_id, measure, name, value, low, high, title)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [(facts.report_id, r.measure, r.name, r.value, r.low, r.high, r.title) for r in rows],
+                "INSERT INTO measure (report_id, measure, name, value, low, high, title) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [(facts.report_id, r.measure, r.name, r.value, r.low, r.high, r.title) for r in last.values()],
             )
 
     def forget(self, reports: Iterable[str]) -> None:
@@ -145,15 +152,19 @@ class Summaries:
 
     def remember(self, found: Mapping[str, str]) -> None:
         """Remembers what was found; it may be lost."""
-        if not found or not self.path.exists():
+        if not found or not self.exists:
             return
         with suppress(sqlite3.Error, OSError, CatalogError), self._writing() as db:
-            ((count,),) = db.execute("SELECT count(*) FROM detected").fetchall()
-            if count + len(found) > MOST_DETECTED:
-                db.execute("DELETE FROM detected")
-            db.executemany("INSERT OR REPLACE INTO detected VALUES (?, ?)", found.items())
+            self._remember(db, found)
 
-    def _read(self, query: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
+    def _remember(self, db: Connection, found: Mapping[str, str]) -> None:
+        ((count,),) = db.execute("SELECT count(*) FROM detected").fetchall()
+        if count + len(found) > MOST_DETECTED:
+            db.execute("DELETE FROM detected")
+        rows = [{"key": key, "found": text} for key, text in found.items()]
+        db.executemany(upsert("detected", ("key", "found"), "key"), rows)
+
+    def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         """Rows; none where the file is not there, or was damaged and is set aside."""
         if not self.path.exists():
             return []
@@ -164,8 +175,11 @@ class Summaries:
             self._set_aside(error)
             return []
 
+    def _writing(self) -> AbstractContextManager[Connection]:
+        return self._written()
+
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _written(self) -> Iterator[sqlite3.Connection]:
         try:
             db = self._ready()
         except sqlite3.Error as error:

@@ -16,6 +16,7 @@ from tests.app.web.client import BackMsg, session
 from tests.conftest import wait_until
 
 PEOPLE: Mapping[str, Mapping[str, object]] = {
+    "ada": {"name": "Ada", "email": "ada@example.com", "realm": {"roles": ["gpu-chief"]}},
     "edith": {"name": "Edith", "realm": {"roles": ["offline", "gpu-editor"]}},
     "victor": {"name": "Victor", "realm": {"roles": "gpu-viewer"}},
     "sam": {"name": "Sam", "realm": {"roles": ["other", "*"]}},
@@ -23,6 +24,7 @@ PEOPLE: Mapping[str, Mapping[str, object]] = {
 }
 ROLES = {
     "WARPDECK_LOGIN_CLAIM": "realm.roles",
+    "WARPDECK_LOGIN_ADMINS": "gpu-chief",
     "WARPDECK_LOGIN_EDITORS": "gpu-admin, gpu-editor",
     "WARPDECK_LOGIN_VIEWERS": "gpu-viewer",
 }

@@ -36,7 +36,7 @@ def test_pages_change_the_library_as_editors_only() -> None:
         if path.is_relative_to(ROOT / "app" / "web"):
             continue
         text = path.read_text(encoding="utf-8")
-        editing = "session.editing()" in text
+        editing = "session.editing()" in text or "session.administering()" in text
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
                 of = owner(node.func.value)
@@ -54,5 +54,9 @@ def test_the_library_is_for_editors_to_change(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(access, "standing", lambda standing=standing: standing)
         with pytest.raises(NotAllowedError):
             session.editing()
+    for standing in set(Standing) - {Standing.ADMIN}:
+        monkeypatch.setattr(access, "standing", lambda standing=standing: standing)
+        with pytest.raises(NotAllowedError):
+            session.administering()
     monkeypatch.setattr(access, "standing", lambda: Standing.EDITOR)
     assert session.editing().folder == tmp_path / "library"

@@ -16,6 +16,7 @@ from app.pages import VIEWS
 from bench.pages import MAIN, Server
 from profiledb.operations.tokens import Tokens
 from profiledb.report.library import Library
+from profiledb.report.visitor import Visitor
 from tests.app.web.client import BackMsg, Session, ask, form, session
 from tests.app.web.provider import guarded, log_in, provider
 from tests.conftest import ROOT, SAMPLES, ingest_files
@@ -66,7 +67,7 @@ def address(dashboard: tuple[Server, str]) -> str:
 @pytest.fixture(scope="module")
 def cookies(address: str) -> dict[str, dict[str, str]]:
     """The cookies of everybody who has logged in at the provider."""
-    return {name: log_in(address, name) for name in ("edith", "victor", "sam", "nora")}
+    return {name: log_in(address, name) for name in ("ada", "edith", "victor", "sam", "nora")}
 
 
 def buttons(page: Session, label: str) -> list[str]:
@@ -139,6 +140,8 @@ def test_a_token_opens_the_doors_for_programs_by_its_role(address: str, data: Pa
         sent = ask(address, upload, "POST", b"no report", Authorization=shown[role], Content_Type=octets)
         assert sent.status == allowed, sent.body
     assert (data / "inbox" / "x.txt").read_bytes() == b"no report"
+    (entry,) = Library(data / "library").catalog.audit.entries(action="uploaded")
+    assert (entry.who, entry.way, entry.about) == ("editor", "token", "x.txt")
     assert ask(address, upload, "POST", b"x", Authorization=shown["editor"], Content_Type="text/plain").status == 415
     assert ask(address, upload, "POST", b"", Authorization=shown["editor"], Content_Type=octets).status == 400
     foreign = ask(address, upload, "POST", b"x", Authorization=shown["editor"], Origin="http://elsewhere.example")
@@ -248,6 +251,28 @@ def test_an_editor_changes(address: str, data: Path, cookies: dict[str, dict[str
         assert "Edith, editor" in page.text()
         press(page, buttons(page, "Dismiss")[0])
     assert "failed" not in {job.state for job in catalog.jobs()}
+
+
+def test_an_admin_sees_who_changed_what(address: str, data: Path, cookies: dict[str, dict[str, str]]) -> None:
+    catalog = Library(data / "library").catalog
+    catalog.asked_by(Visitor("Mallory, m@example.com", "login")).set_labels(catalog.reports()[0].id, ["slow"])
+    with session(address, cookies["ada"]) as admin:
+        admin.run("admin")
+        assert "Ada, admin" in admin.text()
+        assert any(b"Mallory" in message.SerializeToString() for message in admin.said)
+        make = buttons(admin, "Make")
+        assert "admin" in {message.delta.new_element.page_link.page for message in admin.said}
+    assert make
+    before = Tokens(data / "library").all()
+    for name in ("edith", "victor"):
+        with session(address, cookies[name]) as page:
+            page.run()
+            assert "admin" not in {message.delta.new_element.page_link.page for message in page.said}
+            page.run("admin")
+            assert "Only an admin sees this page." in page.text()
+            assert not any(b"Mallory" in message.SerializeToString() for message in page.said)
+            press(page, make[0], "admin")
+    assert Tokens(data / "library").all() == before
 
 
 def signed(secret: str, address: str, **claims: object) -> str:

@@ -6,24 +6,31 @@ import pytest
 
 from profiledb.console import questions
 from profiledb.console.bounds import LONGEST
-from profiledb.console.questions import Questions
+from profiledb.console.questions import Questions, questions_of
 from profiledb.errors import AnalysisError
+from profiledb.report.catalog import Catalog
+from profiledb.report.library import Library
 
 HOSTILE = "<script>alert(1)</script> [x](http://y)\n\x1b[31m\u202e"
 
 
-def test_a_question_is_kept_replaced_by_name_and_removed(tmp_path: Path) -> None:
-    kept = Questions(tmp_path)
+@pytest.fixture
+def kept(catalog: Catalog, tmp_path: Path) -> Questions:
+    """The questions of a folder, and of a team."""
+    return questions_of(Library(tmp_path, catalog))
+
+
+def test_a_question_is_kept_replaced_by_name_and_removed(kept: Questions, catalog: Catalog, tmp_path: Path) -> None:
     assert kept.all() == []
     first = kept.keep(HOSTILE, "SELECT 1")
-    again = Questions(tmp_path).keep(HOSTILE, "SELECT 2")
+    again = questions_of(Library(tmp_path, catalog)).keep(HOSTILE, "SELECT 2")
     assert again.id == first.id
     assert [one.sql for one in kept.all()] == ["SELECT 2"]
     assert "\n" not in first.name
     assert "\x1b" not in first.name
     kept.remove(first.id)
     assert kept.get(first.id) is None
-    assert list((tmp_path / "questions").iterdir()) == []
+    assert list(tmp_path.glob("questions/*")) == []
 
 
 @pytest.mark.parametrize(
@@ -50,8 +57,7 @@ def test_what_is_no_question_is_left_out(tmp_path: Path, content: str) -> None:
     assert kept.all() == [good]
 
 
-def test_number_and_length_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = Questions(tmp_path)
+def test_number_and_length_are_bounded(kept: Questions, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, sql in (("", "SELECT 1"), ("x" * 101, "SELECT 1"), ("x", " "), ("x", "x" * (LONGEST + 1))):
         with pytest.raises(AnalysisError):
             kept.keep(name, sql)

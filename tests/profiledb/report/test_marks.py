@@ -15,11 +15,6 @@ from profiledb.report.marks import LONGEST, MOST, Mark
 ONE, TWO = "1" * 16, "2" * 16
 
 
-@pytest.fixture
-def catalog(tmp_path: Path) -> Catalog:
-    return Catalog(tmp_path / FILE)
-
-
 def test_marks_are_written_one_by_one(catalog: Catalog) -> None:
     """Two people who write at once leave each other's marks as they are."""
     catalog.marks.change(ONE, [Mark(5, "five"), Mark(-3, "before")])
@@ -51,7 +46,8 @@ def test_there_is_a_number_of_them(catalog: Catalog) -> None:
     assert len(catalog.marks.of(ONE)) == MOST
 
 
-def test_they_outlive_a_damaged_catalog(catalog: Catalog, tmp_path: Path) -> None:
+def test_they_outlive_a_damaged_catalog(tmp_path: Path) -> None:
+    catalog = Catalog(tmp_path / FILE)
     catalog.marks.change(ONE, [Mark(5, "five")])
     with sqlite3.connect(tmp_path / FILE) as db:
         db.execute("DROP TABLE job")
@@ -61,7 +57,8 @@ def test_they_outlive_a_damaged_catalog(catalog: Catalog, tmp_path: Path) -> Non
     assert catalog.marks.of(ONE) == [Mark(5, "five")]
 
 
-def test_a_catalog_of_before_gets_the_table(catalog: Catalog, tmp_path: Path) -> None:
+def test_a_catalog_of_before_gets_the_table(tmp_path: Path) -> None:
+    Catalog(tmp_path / FILE)
     with sqlite3.connect(tmp_path / FILE) as db:
         db.execute("DROP TABLE mark")
     db.close()

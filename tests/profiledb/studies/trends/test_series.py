@@ -11,17 +11,25 @@ import numpy as np
 import pytest
 
 from profiledb.errors import AnalysisError, ConfigError
+from profiledb.report.catalog import Catalog
 from profiledb.report.decided import LEFT_OUT, Note
 from profiledb.report.library import Library
 from profiledb.rules import series as rules
 from profiledb.studies.trends import explain, keeping, series
 from profiledb.studies.trends.board import Board
+from profiledb.studies.trends.shared import summaries_of
 from profiledb.studies.trends.store import Facts, Row, Summaries
 from tests.support import serial
 
 SERIES = "train · nsys · NVIDIA H200"
 SLOW = 21
 """Report from which on one kernel takes longer."""
+
+
+@pytest.fixture
+def library(catalog: Catalog, tmp_path: Path) -> Library:
+    """A library of a folder, and of a team."""
+    return Library(tmp_path / "library", catalog)
 
 
 def filled(library: Library, count: int = 40, slow: int = SLOW) -> Library:
@@ -34,7 +42,7 @@ def filled(library: Library, count: int = 40, slow: int = SLOW) -> Library:
     return library
 
 
-def test_the_same_program_on_the_same_gpu_is_a_series(empty_library: Library) -> None:
+def test_the_same_program_on_the_same_gpu_is_a_series(library: Library) -> None:
     changes: tuple[dict[str, object], ...] = (
         {},
         {"gpu": "NVIDIA A100"},
@@ -47,9 +55,9 @@ def test_the_same_program_on_the_same_gpu_is_a_series(empty_library: Library) ->
     )
     known = {number: serial.facts(number, **changed) for number, changed in enumerate(changes, 1)}
     for one in known.values():
-        serial.put(empty_library, one, serial.rows(1e6, {"k": 1e5}))
-    empty_library.catalog.set_labels(known[8].report_id, ["series=by label"])
-    found = Board(empty_library).series
+        serial.put(library, one, serial.rows(1e6, {"k": 1e5}))
+    library.catalog.set_labels(known[8].report_id, ["series=by label"])
+    found = Board(library).series
     assert {name: [int(point.id, 16) for point in one.points] for name, one in found.items()} == {
         SERIES: [1, 6, 7],
         "train · nsys · NVIDIA A100": [2],
@@ -59,21 +67,21 @@ def test_the_same_program_on_the_same_gpu_is_a_series(empty_library: Library) ->
     }
 
 
-def test_commit_and_date_order_the_points(empty_library: Library) -> None:
+def test_commit_and_date_order_the_points(library: Library) -> None:
     late = serial.facts(
         1, meta={"workload": "train", "GITHUB_SHA": "beef" * 10, "commit_date": "2027-01-01T10:00:00+02:00"}
     )
-    serial.put(empty_library, late, serial.rows(1e6, {}))
+    serial.put(library, late, serial.rows(1e6, {}))
     odd = serial.facts(2, meta={"workload": "train", "commit": "<b>x</b> `", "commit_date": "9999-99-99"})
-    serial.put(empty_library, odd, serial.rows(1e6, {}))
-    (one,) = Board(empty_library).series.values()
+    serial.put(library, odd, serial.rows(1e6, {}))
+    (one,) = Board(library).series.values()
     assert [point.id for point in one.points] == [odd.report_id, late.report_id]
     assert (one.points[0].commit, one.points[1].commit) == (None, "beef" * 10), "what is no commit is none"
     assert one.points[1].at.isoformat() == "2027-01-01T08:00:00+00:00"
 
 
-def test_people_move_a_report_and_leave_one_out(empty_library: Library) -> None:
-    library = filled(empty_library, 3)
+def test_people_move_a_report_and_leave_one_out(library: Library) -> None:
+    filled(library, 3)
     decided = library.catalog.decided
     decided.choose(f"{1:016x}", "  mine\nis\x1b[31m  ")
     decided.choose(f"{2:016x}", LEFT_OUT)
@@ -112,16 +120,16 @@ def test_wrong_rules_say_what_is_wrong(tmp_path: Path, text: str, said: str) -> 
 
 
 def test_own_rules_change_what_belongs_together(
-    empty_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "own.toml").write_text("program = ['name']\napart = []")
     monkeypatch.setenv("WARPDECK_SERIES", str(tmp_path / "own.toml"))
-    filled(empty_library, 2)
-    assert list(Board(empty_library).series) == ["train"]
+    filled(library, 2)
+    assert list(Board(library).series) == ["train"]
 
 
-def test_a_change_is_found_where_it_is_and_made_up_of_its_kernel(empty_library: Library) -> None:
-    board = Board(filled(empty_library))
+def test_a_change_is_found_where_it_is_and_made_up_of_its_kernel(library: Library) -> None:
+    board = Board(filled(library))
     (trend,) = board.listed
     (shift,) = trend.shifts
     assert int(shift.point.id, 16) == SLOW
@@ -134,13 +142,13 @@ def test_a_change_is_found_where_it_is_and_made_up_of_its_kernel(empty_library: 
     for parts in told.by.values():
         assert sum(part.change for part in parts) == pytest.approx(told.kernels.change)
     assert told.by["kernel"][0].title == "softmax"
-    assert Board(empty_library).listed == [trend], "as remembered"
+    assert Board(library).listed == [trend], "as remembered"
     assert trend.level == tuple(range(SLOW - 1, 40))
 
 
-def test_a_change_of_the_driver_is_no_regression(empty_library: Library) -> None:
-    library = filled(empty_library)
-    kept = Summaries(library.folder)
+def test_a_change_of_the_driver_is_no_regression(library: Library) -> None:
+    filled(library)
+    kept = summaries_of(library)
     every = kept.of([f"{n:016x}" for n in range(SLOW, 41)])
     for number in range(SLOW, 41):
         serial.put(library, serial.facts(number, driver="590.2"), every[f"{number:016x}"])
@@ -149,8 +157,8 @@ def test_a_change_of_the_driver_is_no_regression(empty_library: Library) -> None
     assert (shift.kind, shift.around) == ("surroundings", ("driver: 580.1 → 590.2",))
 
 
-def test_what_people_say_of_a_change_stays(empty_library: Library) -> None:
-    library = filled(empty_library)
+def test_what_people_say_of_a_change_stays(library: Library) -> None:
+    filled(library)
     decided = library.catalog.decided
     first = f"{SLOW:016x}"
     decided.say(first, "wall_ns", Note("dismissed", " noise\n\x1b" + 900 * "x"))

@@ -1,0 +1,1 @@
+"""Administration: the audit, tokens for programs."""

@@ -1,0 +1,24 @@
+"""Administration: who changed what, and tokens for programs. For admins alone."""
+
+import streamlit as st
+
+from app.ui import page as ui
+from app.views.admin import changes, tokens
+from app.web import access
+
+
+def page() -> None:
+    """Draws the page; what its parts ask of the library asks for an admin again (``session.administering``)."""
+    st.header("Administration", anchor=False)
+    if not access.may_administer():
+        st.info(
+            "Only an admin sees this page. Without a login there is none: warpdeck audit and warpdeck token do the same"
+            " on the command line."
+        )
+        return
+    for part in (changes.show, tokens.show):
+        with ui.boundary():
+            part()
+
+
+page()

@@ -1,0 +1,63 @@
+"""Tokens for programs: list, make, remove."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import session
+from app.ui import format as fmt
+from app.ui import page as ui
+from app.ui import tables
+from app.ui.heads import Col
+from profiledb.operations.tokens import LONGEST_NAME, ROLES, tokens_of
+
+_MADE = "admin-token"
+_NAME, _ROLE, _GONE = "admin-token-name", "admin-token-role", "admin-token-gone"
+COLUMNS = (Col("name", "Token", width=300), Col("role", "Role", width=100), Col("created_at", "Made (UTC)", width=200))
+
+
+def show() -> None:
+    """Draws the tokens, and the way to make and to remove one."""
+    st.subheader("Tokens for programs", anchor=False)
+    session.administering()
+    kept = tokens_of(session.settings()).all()
+    if kept:
+        rows = pd.DataFrame([{name: getattr(one, name) for name in ("name", "role", "created_at")} for one in kept])
+        tables.table(rows, COLUMNS, key="admin-tokens", download="tokens.csv")
+    else:
+        st.caption("There are none.")
+    _made()
+    with st.container(horizontal=True):
+        with st.popover("Make a token", icon=":material/key:"), st.form("admin-token-new", border=False):
+            st.text_input("Name", key=_NAME, max_chars=LONGEST_NAME, placeholder="nightly build")
+            st.selectbox("Role", ROLES, key=_ROLE, format_func=str.capitalize)
+            st.form_submit_button("Make", on_click=_make)
+        if kept:
+            with st.popover("Remove a token", icon=":material/key_off:"), st.form("admin-token-remove", border=False):
+                st.selectbox("Token", [one.name for one in kept], key=_GONE, format_func=fmt.visible)
+                st.form_submit_button("Remove", on_click=_remove)
+
+
+def _made() -> None:
+    """The text of a token that was just made, once."""
+    made: Any = st.session_state.pop(_MADE, None)
+    if made:
+        st.success("Copy the token now: it is shown only this once.")
+        st.code(made, language=None)
+
+
+def _make() -> None:
+    with ui.boundary():
+        library = session.administering()
+        name, role = st.session_state[_NAME], st.session_state[_ROLE]
+        made = tokens_of(session.settings()).new(name, role)
+        library.catalog.audit.write("made token", about=f"{name}, {role}")
+        st.session_state[_MADE] = made
+
+
+def _remove() -> None:
+    with ui.boundary():
+        library = session.administering()
+        tokens_of(session.settings()).remove(st.session_state[_GONE])
+        library.catalog.audit.write("removed token", about=st.session_state[_GONE])

@@ -1,0 +1,100 @@
+"""The files that wait for a worker of a team: jobs of procrastinate, in the database of the catalog.
+
+The catalog says what is to be done: a file in one of ``OPEN_STATES`` has a job, or gets one at the next look. So
+nothing is lost where a process dies between two writes, and one key a file keeps it from being there twice.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from procrastinate import App, PsycopgConnector, SyncPsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from psycopg_pool import PoolTimeout
+
+from ingest.state import look
+from profiledb.config import Settings
+from profiledb.errors import CatalogError
+from profiledb.report import catalog, postgres
+from profiledb.report.catalog import Job
+from profiledb.report.database import Shared
+
+TASK = "convert"
+ANY = "any"
+"""The queue that every worker takes from; beside it each has one of its own nsys."""
+_INBOX_FIRST = 100
+_AWAY = "The catalog's database cannot be reached."
+
+
+def app(settings: Settings) -> App:
+    """The application of a worker, which also takes jobs."""
+    return App(connector=PsycopgConnector(kwargs=_arguments(settings.database), min_size=1, max_size=4))
+
+
+def of_nsys(version: str) -> str:
+    """The queue of the workers that have this version."""
+    return f"nsys {version}"
+
+
+class Queue:
+    """Puts files into the queue."""
+
+    def __init__(self, settings: Settings, shared: Shared) -> None:
+        self._settings = settings
+        self._shared = shared
+        connector = SyncPsycopgConnector(kwargs=_arguments(settings.database), min_size=1, max_size=1, timeout=10)
+        self._app = App(connector=connector)
+
+    def close(self) -> None:
+        """Closes its connections."""
+        self._app.close()
+
+    def put_missing(self) -> int:
+        """Puts all files there that are to be done and are not; how many that were."""
+        states = ", ".join(f"'{state}'" for state in catalog.OPEN_STATES)
+        query = (
+            f"SELECT path, report_id FROM job WHERE state IN ({states}) AND NOT EXISTS (SELECT 1"
+            " FROM procrastinate.procrastinate_jobs AS queued WHERE queued.status IN ('todo', 'doing')"
+            " AND queued.queueing_lock = encode(sha256(convert_to(job.path, 'UTF8')), 'hex'))"
+        )
+        with self._shared.connect() as db:
+            paths = [row["path"] for row in db.execute(query)]
+        return sum(self.put(path) for path in paths)
+
+    def put(self, path: str, queue: str = ANY) -> bool:
+        """Puts a file into a queue, small ones first, samples last; False where it waits already."""
+        lock = hashlib.sha256(path.encode()).hexdigest()
+        size, _ = look(Path(path)) or (0, 0)
+        first = 0 if self._settings.samples in Path(path).parents else _INBOX_FIRST
+        with _told():
+            self._app.open()
+            deferrer = self._app.configure_task(
+                TASK, queue=queue, lock=lock, queueing_lock=lock, priority=first - size.bit_length()
+            )
+            try:
+                deferrer.defer(path=path)
+            except AlreadyEnqueued:
+                return False
+        return True
+
+
+def waiting(jobs: Iterable[Job], known: dict[str, Job]) -> list[Job]:
+    """Files as they wait; a folder that was taken in before remembers as what, for the report to be replaced."""
+    before = {path: job.report_id for path, job in known.items() if job.state == "ready"}
+    return [Job(**vars(job) | {"state": "waiting", "report_id": before.get(job.path)}) for job in jobs]
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turns what procrastinate says of the database into our words."""
+    try:
+        yield
+    except (ConnectorException, PoolTimeout) as error:
+        raise CatalogError(_AWAY, hint="It is asked again by itself.") from error
+
+
+def _arguments(url: str) -> dict[str, Any]:
+    given = postgres.arguments(url)
+    return given | {"options": f"{given['options']} -c search_path=procrastinate"}

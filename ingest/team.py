@@ -1,0 +1,318 @@
+"""A worker of many: one of them watches the inbox, all of them convert what it puts into the queue."""
+
+import asyncio
+import secrets
+import shutil
+import socket
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol
+
+import psycopg
+from procrastinate import App
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Status
+
+from ingest import beside, deferral, queue, tools
+from ingest.conversion.child import Runner
+from ingest.conversion.forks import Forks
+from ingest.opening import Opening
+from ingest.progress import Lines
+from ingest.queue import Queue
+from ingest.watch import QUICK_S, Watch
+from ingest.worker import Worker
+from profiledb import terminal
+from profiledb.config import Settings
+from profiledb.errors import CatalogError, ConfigError
+from profiledb.report import catalog, postgres, workers
+from profiledb.report.catalog import Job, Manifest
+from profiledb.report.database import Shared
+from profiledb.report.library import Library
+from profiledb.report.workers import Seen, Workers
+
+LONGEST_PATH = 2_600
+"""Bytes of the path of a file: PostgreSQL's index takes no longer key."""
+BEAT_S = 5.0
+STALLED_S = 20.0
+"""A worker that says nothing for so long is taken for dead, and others take its files over."""
+TRIES = 5
+"""So many workers may die of a file before it counts as failed."""
+_LEADS = 0x7761727065
+_LEADER = "-lead"
+
+
+class Ends(Protocol):
+    """When this worker is to end (command.End)."""
+
+    def is_set(self) -> bool:
+        """Whether it is."""
+
+    def wait(self, timeout: float) -> bool:
+        """Waits for it."""
+
+    def then(self, *actions: Any) -> None:
+        """What to do then."""
+
+
+@dataclass
+class TeamWorker(Worker):
+    """The worker of a team: files go into the queue, and one that another worker can read goes to that.
+
+    Args:
+        me: what others know of it.
+        queue: where files wait.
+    """
+
+    me: Seen = None  # type: ignore[assignment]
+    queue: Queue = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        assert self.library.catalog.shared
+        self.shared: Shared = self.library.catalog.shared
+        self.workers = Workers(self.shared)
+
+    def prepare(self) -> None:
+        """Makes the inbox and brings folder and catalog together; what others have at hand stays as it is."""
+        if self.settings.inbox.is_file():
+            raise ConfigError(f"{self.settings.inbox} is a file; the inbox must be a folder.")
+        self.settings.inbox.mkdir(parents=True, exist_ok=True)
+        self.library.recover()
+        living = {one.id for one in self.workers.all()}
+        for folder in self.library.work.parent.glob("*"):
+            if (
+                folder.name.removesuffix(_LEADER) not in living
+                and time.time() - folder.stat().st_mtime > workers.ALIVE_S
+            ):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def is_due(self, known: Job | None, mark: str) -> bool:
+        """Whether a file is to be taken; what had to wait, on whichever machine, is tried again after a while."""
+        if known is None or known.state != deferral.STATE or known.fingerprint != mark:
+            return super().is_due(known, mark)
+        return datetime.now(UTC) - datetime.fromisoformat(known.changed_at) > timedelta(seconds=deferral.WAITS_S[0])
+
+    def take(self, paths: list[Path]) -> int:
+        """Puts files into the queue that are new or have changed, and reads what lies beside reports."""
+        taken = super().take([path for path in paths if len(str(path).encode()) <= LONGEST_PATH])
+        self.queue.put_missing()
+        return taken
+
+    def take_all(self, fresh: list[Job], known: Mapping[str, Job]) -> int:
+        """Puts these files into the queue."""
+        self.library.catalog.put_job(*queue.waiting(fresh, dict(known)))
+        self.without_companions(fresh)
+        return 0
+
+    def convert(self, path: str) -> None:
+        """Takes a file that waited in the queue; one that was deleted, or is done, is left."""
+        job = self.library.catalog.job(path)
+        if job is None or job.state not in catalog.OPEN_STATES:
+            return
+        known = replace(job, state="ready") if job.report_id else None
+        self.take_one(replace(job, state="waiting", report_id=None, message="", tools=self.at_hand()), known)
+
+    def publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> dict[str, Any]:
+        """Publishes what was made, unless another worker has published the same meanwhile: then it is a duplicate."""
+        report_id = Manifest.from_json(manifest).id
+        with self.shared.connect("") as db:
+            db.execute("SELECT pg_advisory_xact_lock(?)", [int(report_id, 16) - (1 << 63)])
+            listed = db.execute("SELECT 1 FROM report WHERE id = ?", [report_id]).fetchone()
+            if listed and self.library.intact(report_id):
+                return {"state": "duplicate"}
+            return super().publish(path, work, manifest, known)
+
+    def record(self, job: Job) -> int:
+        """Writes down how it ended; a file that failed with an older nsys goes to a worker that has the newest."""
+        lost = job.state == "failed" and not self.runner.stopped.is_set() and not beside.is_sidecar(job)
+        best = workers.newest(self.workers.all()) if lost else ""
+        if workers.number(best) <= workers.number(self.me.nsys):
+            return super().record(job)
+        told = f"{job.name} goes to a worker with nsys {best}."
+        self.library.catalog.put_job(replace(job, state="waiting", message=told, hint="", detail="", report_id=None))
+        self.queue.put(job.path, queue.of_nsys(best))
+        return 0
+
+    def at_hand(self) -> str:
+        """The converters that the workers of the team have."""
+        return workers.converters([*self.workers.all(), self.me])
+
+    def tries_again(self, known: Job | None, at_hand: str) -> bool:
+        """Whether a conversion failed when the team had not all the converters that it has now."""
+        if known is None or known.state != "failed" or not known.tools:
+            return False
+        return not set(at_hand.split(", ")) <= set(known.tools.split(", "))
+
+    def of_error(self, job: Job, error: Exception) -> Job:
+        """What became of a file; where the database is away, nothing did: its job stays in the queue."""
+        if isinstance(error, CatalogError):
+            raise error
+        return super().of_error(job, error)
+
+
+def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Lines, *, once: bool) -> int:
+    """Works until the end, or once over what is there; returns the exit status."""
+    nsys, ncu = (".".join(map(str, tool.version[:3])) if tool else "" for tool in (tools.find_nsys(), tools.find_ncu()))
+    me = Seen(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
+    opening = Opening(library.folder)
+    assert library.catalog.shared
+
+    def done(job: Job) -> None:
+        shown.done(job)
+        opening.add(job)
+
+    with closing(Queue(settings, library.catalog.shared)) as files:
+        worker, lead = (
+            TeamWorker(_own(library, name), settings, done, shown.step, Runner(forks), me=me, queue=files)
+            for name in (me.id, me.id + _LEADER)
+        )
+        end.then(worker.stop, lead.stop)
+        if once:
+            _once(worker, lead, end)
+            return 0
+        leader = threading.Thread(target=_lead, args=(lead, end))
+        leader.start()
+        try:
+            while not end.is_set():
+                with _Told(end, settings.scan_s):
+                    asyncio.run(_serve(worker, end, opening, wait=True))
+        finally:
+            leader.join()
+            opening.stop()
+            with suppress(CatalogError):
+                worker.workers.leave(me.id)
+            _clear(worker, lead)
+    return 0
+
+
+def _own(library: Library, name: str) -> Library:
+    """The library with a folder for work that no other worker uses, on its disk."""
+    own = copy(library)
+    own.work = library.work / name
+    return own
+
+
+def _clear(*ended: TeamWorker) -> None:
+    for worker in ended:
+        shutil.rmtree(worker.library.work, ignore_errors=True)
+
+
+def _once(worker: TeamWorker, lead: TeamWorker, end: Ends) -> None:
+    worker.workers.seen(worker.me)
+    lead.prepare()
+    watch = Watch(worker.settings.inbox, patience_s=0)
+    while lead.take(watch.finished()) or watch.restless:
+        time.sleep(0.05)  # between two looks
+    asyncio.run(_serve(worker, end, None, wait=False))
+    lead.take(watch.finished())  # what lies beside reports finds them now
+    worker.workers.leave(worker.me.id)
+    _clear(worker, lead)
+
+
+class _Told:
+    """What goes wrong with the database or a disk is told, and tried again after a pause."""
+
+    def __init__(self, end: Ends, pause_s: float) -> None:
+        self._end, self._pause_s = end, pause_s
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if error is None or not isinstance(error, Exception) or isinstance(error, ConfigError):
+            return False
+        if isinstance(error, CatalogError | ConnectorException | psycopg.Error):
+            terminal.say("The catalog's database cannot be reached; it is asked again.")
+        else:
+            traceback.print_exception(error)
+        self._end.wait(self._pause_s)
+        return True
+
+
+async def _serve(worker: TeamWorker, end: Ends, opening: Opening | None, *, wait: bool) -> None:
+    """Takes jobs from the queue, one at a time, until the end or, without ``wait``, until there is none."""
+    app = queue.app(worker.settings)
+    app.task(name=queue.TASK)(worker.convert)
+    async with app.open_async():
+        serving = asyncio.create_task(
+            app.run_worker_async(
+                queues=[queue.ANY, queue.of_nsys(worker.me.nsys)],
+                name=worker.me.id,
+                wait=wait,
+                install_signal_handlers=False,
+                delete_jobs="always",
+                update_heartbeat_interval=BEAT_S,
+                stalled_worker_timeout=STALLED_S,
+            )
+        )
+        beat_at = 0.0
+        try:
+            while not serving.done() and not end.is_set():
+                if time.monotonic() - beat_at > BEAT_S:
+                    beat_at = time.monotonic()
+                    await asyncio.to_thread(worker.workers.seen, worker.me)
+                    await _take_over(app, worker)
+                    if opening:
+                        opening.look()
+                await asyncio.wait([serving], timeout=0.2)
+        finally:
+            if not serving.done():
+                serving.cancel()
+            with suppress(asyncio.CancelledError):
+                await serving
+
+
+async def _take_over(app: App, worker: TeamWorker) -> None:
+    """Gives the jobs of workers that died to the living."""
+    for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_S):
+        path = str(job.task_kwargs.get("path"))
+        try:
+            if job.attempts + 1 < TRIES:
+                await app.job_manager.retry_job(job)
+                continue
+            known = await asyncio.to_thread(worker.library.catalog.job, path)
+            if known and known.state in catalog.OPEN_STATES:
+                told = f"{TRIES} workers ended while they read {known.name}."
+                failed = replace(
+                    known, state="failed", message=told, hint="See the logs of the workers.", report_id=None
+                )
+                await asyncio.to_thread(worker.library.catalog.put_job, failed)
+        except ConnectorException:  # another worker was quicker, or the file waits already
+            pass
+        with suppress(ConnectorException):
+            await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
+
+
+def _lead(worker: TeamWorker, end: Ends) -> None:
+    """Watches the inbox, as long as no other worker does; who dies, or loses the database, leads no more."""
+    while not end.is_set():
+        with _Told(end, worker.settings.scan_s), psycopg.connect(
+            **postgres.arguments(worker.settings.database), autocommit=True
+        ) as db:  # fmt: skip
+            while not end.is_set():
+                if db.execute("SELECT pg_try_advisory_lock(%s)", [_LEADS]).fetchone() == (True,):
+                    _watch(worker, end, db)
+                end.wait(worker.settings.scan_s)
+
+
+def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]") -> None:
+    watch = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s)
+    worker.prepare()
+    samples = worker.samples()
+    end.then(watch.wake.set)
+    watch.start()
+    try:
+        while not end.is_set():
+            watch.wake.clear()
+            worker.take(watch.finished() + samples)
+            worker.forget_removed()
+            db.execute("SELECT 1")  # as long as this connection lives, no other worker leads
+            watch.wake.wait(QUICK_S if watch.restless else worker.settings.scan_s)
+    finally:
+        watch.stop()

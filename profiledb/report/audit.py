@@ -1,0 +1,91 @@
+"""Who changed what, and when: kept in the catalog, written in the transaction of the change itself."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, get_args
+
+from profiledb.report.database import Connect, Connection
+from profiledb.report.visitor import Visitor
+from profiledb.words import visible
+
+Action = Literal[
+    "uploaded", "took in", "labelled", "marked", "linked", "unlinked", "deleted", "moved", "decided", "named columns",
+    "made token", "removed token", "made space", "changed space", "removed space", "shared", "ended link",
+]  # fmt: skip
+"""What is written down."""
+ACTIONS: tuple[Action, ...] = get_args(Action)
+MOST = 100_000
+"""Entries that are kept; the oldest go first."""
+LONGEST = 500
+"""Characters of what an entry says of a change."""
+LONGEST_SEARCH = 200
+COLUMNS = ("at", "who", "way", "action", "report_id", "report_name", "about")
+_ENTRY = ", ".join(COLUMNS)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One change.
+
+    Args:
+        at: when, ISO 8601 in UTC.
+        who: what the identity provider or the token says of whoever did it.
+        way: how they came in (``visitor.Way``).
+        action: what they did (``ACTIONS``).
+        report_id: to which report; empty where to none.
+        report_name: its name at that time: the entry outlives the report.
+        about: what exactly.
+    """
+
+    at: str
+    who: str
+    way: str
+    action: str
+    report_id: str
+    report_name: str
+    about: str
+
+
+class Audit:
+    """The audit of a library, as one visitor writes it. Raises what ``Catalog`` does."""
+
+    def __init__(self, connect: Connect, visitor: Visitor) -> None:
+        self._connect = connect
+        self._visitor = visitor
+
+    def note(self, db: Connection, action: Action, report_id: str = "", about: str = "") -> None:
+        """Writes an entry in the transaction at hand, so that it is there exactly where the change is."""
+        db.execute(
+            f"INSERT INTO audit ({_ENTRY})"
+            " VALUES (?, ?, ?, ?, ?, coalesce((SELECT name FROM report WHERE id = ?), ''), ?)",
+            [
+                datetime.now(UTC).isoformat(timespec="seconds"), self._visitor.name, self._visitor.way, action,
+                report_id, report_id, visible(about[:LONGEST]),
+            ],
+        )  # fmt: skip
+        db.execute("DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?", [MOST])
+
+    def write(self, action: Action, report_id: str = "", about: str = "") -> None:
+        """Writes an entry of what is no change of the catalog."""
+        with self._connect() as db:
+            self.note(db, action, report_id, about)
+
+    def entries(self, search: str = "", action: str = "", report_id: str = "", most: int = 1_000) -> list[Entry]:
+        """The newest entries that hold a text anywhere, in any case of letters; of an action, of a report."""
+        held = " OR ".join(f"lower({column}) LIKE :held ESCAPE '!'" for column in COLUMNS)
+        conditions = [f"({held})"] if search else []
+        conditions += ["action = :action"] if action else []
+        conditions += ["report_id = :report"] if report_id else []
+        where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+        values = {"held": _pattern(search), "action": action, "report": report_id, "most": min(most, MOST)}
+        with self._connect() as db:
+            rows = db.execute(f"SELECT {_ENTRY} FROM audit {where}ORDER BY id DESC LIMIT :most", values).fetchall()
+        return [Entry(*(row[name] for name in COLUMNS)) for row in rows]
+
+
+def _pattern(search: str) -> str:
+    """A text as LIKE finds it anywhere."""
+    text = search[:LONGEST_SEARCH].lower()
+    for sign in "!%_":
+        text = text.replace(sign, f"!{sign}")
+    return f"%{text}%"

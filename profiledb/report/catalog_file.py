@@ -1,0 +1,72 @@
+"""The catalog of one machine: a SQLite file in WAL mode. Several processes write a row at a time, any number read."""
+
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from profiledb.errors import CatalogError
+from profiledb.report import catalog_repair
+from profiledb.report.schema import read_sql
+
+_log = logging.getLogger("warpdeck")
+
+
+class CatalogFile:
+    """The file; every transaction opens its own connection, so threads may share it.
+
+    Errors are CatalogError where the file is damaged, locked or cannot be written; the worker mends a damaged one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(CatalogError):  # whoever asks it something hears of that
+            self._prepare()
+
+    def _prepare(self) -> None:
+        """Makes the tables that are not there yet; but none of those that every catalog had: they were lost."""
+        with self.connect() as db:
+            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if tables and not set(catalog_repair.CORE) <= tables:
+                return
+            db.execute("PRAGMA journal_mode = WAL")
+            db.executescript(read_sql("catalog.sql"))
+
+    @contextmanager
+    def connect(self) -> Iterator[sqlite3.Connection]:
+        """A transaction."""
+        try:
+            with closing(sqlite3.connect(self._path, timeout=catalog_repair.PATIENCE_S)) as db, db:
+                db.row_factory = sqlite3.Row
+                yield db
+        except sqlite3.Error as error:
+            raise catalog_repair.told(error, self._path) from error
+
+    def mend(self) -> None:
+        """Sets a damaged catalog aside and begins a new one, with what people said as far as it can still be read.
+
+        Only the worker that holds the library may call it, and then lists the reports anew.
+        """
+        if not catalog_repair.is_damaged(self._path):
+            return
+        aside = catalog_repair.set_aside(self._path)
+        self._prepare()
+        kept = catalog_repair.salvage(aside, self._path)
+        _log.warning(
+            "The catalog was damaged: %s. A new one is made; %d entries of the old one are in it.", aside, kept
+        )
+
+    def set_aside(self) -> list[Path]:
+        """Damaged catalogs that were set aside, the newest first."""
+        return sorted(self._path.parent.glob(catalog_repair.ASIDE), reverse=True)
+
+    def version(self) -> tuple[int, int]:
+        """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
+        latest, size = 0, 0
+        for path in (self._path, Path(f"{self._path}-wal")):
+            with suppress(FileNotFoundError):  # SQLite removes the log when its last reader leaves
+                state = path.stat()
+                latest, size = max(latest, state.st_mtime_ns), size + state.st_size
+        return latest, size

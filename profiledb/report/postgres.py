@@ -1,0 +1,275 @@
+"""PostgreSQL as the database of a catalog: connections that are kept, statements as SQLite takes them, errors in words.
+
+Whoever writes about a topic first counts up its row in ``revision``: so writers of a topic come one after another, as
+SQLite has them, each sees what the one before wrote, and the number tells readers that something has changed.
+"""
+
+import math
+import re
+import threading
+import time
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
+
+from profiledb.errors import CatalogError, ConfigError
+from profiledb.report.database import CATALOG, Connection, Rows, Values
+
+MOST = 8
+"""Connections of a process at a time; who needs one more waits."""
+PATIENCE_S = 30
+"""How long a statement, or the wait for another writer or for a connection, may take."""
+CONNECT_S = 5
+"""How long a server may take to answer; where none listens that is known at once."""
+FRESH_S = 1.0
+"""So long an answer to ``version`` is repeated."""
+_DEFAULTS = {
+    "application_name": "warpdeck",
+    "connect_timeout": CONNECT_S,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 1000 * PATIENCE_S,
+    "options": f"-c statement_timeout={PATIENCE_S}s -c lock_timeout={PATIENCE_S}s"
+    f" -c idle_in_transaction_session_timeout={2 * PATIENCE_S}s",
+}
+_MARKS = re.compile(r"'[^']*'|\"[^\"]*\"|::|%|\?|:([a-z_]\w*)")
+_REACHED = "Check that the server of WARPDECK_DATABASE runs. It is asked again by itself."
+_WORDS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], str, str], ...] = (
+    (
+        (errors.UndefinedTable, errors.UndefinedColumn),
+        "The catalog's database lacks tables of this version.",
+        "A worker makes them when it starts; so does: warpdeck migrate",
+    ),
+    (
+        (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected, errors.TooManyConnections),
+        "The catalog's database is busy.",
+        "Try again in a moment.",
+    ),
+    (errors.DiskFull, "The disk of the catalog's database is full.", "It goes on by itself when there is room."),
+    (
+        (errors.ReadOnlySqlTransaction, errors.InsufficientPrivilege),
+        "The catalog's database cannot be written.",
+        "Check the rights of the user in WARPDECK_DATABASE, and that its server is not a standby.",
+    ),
+    (errors.ProgramLimitExceeded, "A text is too long for the catalog.", "Shorten it."),
+    (psycopg.OperationalError, "The catalog's database cannot be reached.", _REACHED),
+    (psycopg.InterfaceError, "The catalog's database cannot be reached.", _REACHED),
+)
+
+
+def arguments(url: str) -> dict[str, Any]:
+    """What psycopg connects with to an address.
+
+    Raises:
+        ConfigError: it is none; the address, which may hold a password, is not repeated.
+    """
+    try:
+        given = conninfo_to_dict(url)
+        if not str(given.get("port", "")).replace(",", "0").isdigit() and given.get("port"):
+            raise psycopg.ProgrammingError  # a part of a password with a slash, perhaps, and libpq would repeat it
+    except psycopg.Error:
+        raise ConfigError(
+            "WARPDECK_DATABASE is no address of a PostgreSQL database.",
+            hint="It is written as postgresql://USER:PASSWORD@HOST/NAME; special characters of a password as %XX.",
+        ) from None
+    return _DEFAULTS | given
+
+
+class Postgres:
+    """A database of many machines (database.Shared)."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._arguments = arguments(url)
+        self._room = threading.BoundedSemaphore(MOST)
+        self._idle: list[psycopg.Connection[_Row]] = []
+        weakref.finalize(self, _close, self._idle)
+        self._lock = threading.Lock()
+        self._written = 0
+        self._versions: dict[str, tuple[float, tuple[int, int]]] = {}
+
+    @contextmanager
+    def connect(self, topic: str = CATALOG) -> Iterator[Connection]:
+        """A transaction; see database.Shared."""
+        if not self._room.acquire(timeout=PATIENCE_S):
+            raise CatalogError("The catalog's database is busy.", hint="Try again in a moment.")
+        try:
+            transaction = _Transaction(topic, self._taken, self._opened)
+            try:
+                yield transaction
+                transaction.commit()
+            finally:
+                self._give_back(transaction)
+        except psycopg.Error as error:
+            raise told(error) from error
+        finally:
+            self._room.release()
+
+    def version(self, topic: str = CATALOG) -> tuple[int, int]:
+        """Changes when somebody has written about a topic, after a second at the latest.
+
+        Where the database cannot be reached it stays what it was: what a process has in memory goes on to be shown.
+        """
+        asked_at, known = self._versions.get(topic, (-math.inf, None))
+        if known and time.monotonic() - asked_at < FRESH_S:
+            return known
+        written = self._written
+        try:
+            with self.connect("") as db:  # the row's own transaction tells it from one that a backup brought back
+                query = "SELECT number, CAST(CAST(xmin AS text) AS bigint) FROM revision WHERE topic = ?"
+                number, transaction = db.execute(query, [topic]).fetchone() or (0, 0)
+        except CatalogError:
+            if known is None:
+                raise
+        else:
+            known = (number, transaction)
+        with self._lock:  # an answer of before what this process wrote is not repeated
+            self._versions[topic] = (time.monotonic() if written == self._written else -math.inf, known)
+        return known
+
+    def close(self) -> None:
+        """Closes the connections that nobody uses."""
+        _close(self._idle)
+
+    def _taken(self) -> "psycopg.Connection[_Row] | None":
+        """A connection that was used before, if there is one; its server may have gone meanwhile."""
+        with suppress(IndexError):
+            return self._idle.pop()
+        return None
+
+    def _opened(self) -> "psycopg.Connection[_Row]":
+        """A new connection. Those that were kept go: it is asked for where one of them turned out to be dead."""
+        self.close()
+        return psycopg.Connection.connect(**self._arguments, row_factory=_rows)
+
+    def _give_back(self, transaction: "_Transaction") -> None:
+        connection = transaction.connection
+        if connection is None:
+            return
+        with suppress(psycopg.Error):
+            connection.rollback()  # nothing, where it was committed
+        if not connection.closed:
+            self._idle.append(connection)
+        if transaction.writes:
+            with self._lock:
+                self._written += 1
+                self._versions = {topic: (-math.inf, known) for topic, (_, known) in self._versions.items()}
+
+
+def _close(connections: "list[psycopg.Connection[_Row]]") -> None:
+    while connections:
+        connections.pop().close()
+
+
+class _Transaction:
+    """A transaction that begins with its first statement."""
+
+    def __init__(self, topic: str, taken: Any, opened: Any) -> None:
+        self.connection: psycopg.Connection[_Row] | None = None
+        self.writes = False
+        self._topic = topic
+        self._taken, self._opened = taken, opened
+
+    def execute(self, sql: str, parameters: Values = (), /) -> Rows:
+        """Runs one statement."""
+        return self._ready(sql).execute(_translated(sql), _plain(parameters))
+
+    def executemany(self, sql: str, parameters: Iterable[Values], /) -> Rows:
+        """Runs a statement for each of many values."""
+        cursor = self._ready(sql).cursor()
+        cursor.executemany(_translated(sql), [_plain(values) for values in parameters])
+        return cursor
+
+    def commit(self) -> None:
+        """Ends it well."""
+        if self.connection is not None:
+            self.connection.commit()
+
+    def _ready(self, sql: str) -> "psycopg.Connection[_Row]":
+        """The connection, on which this transaction has begun as what follows needs it."""
+        if self.connection is None:
+            self.connection = self._alive() or self._opened()
+        if not self.writes and not sql.lstrip().upper().startswith("SELECT"):
+            self.writes = True
+            self.connection.execute("UPDATE revision SET number = number + 1 WHERE topic = %s", [self._topic])
+        return self.connection
+
+    def _alive(self) -> "psycopg.Connection[_Row] | None":
+        """A connection that was kept, if its server still answers on it."""
+        kept: psycopg.Connection[_Row] | None = self._taken()
+        if kept is not None:
+            try:
+                kept.execute("SELECT 1")
+            except psycopg.OperationalError:
+                kept.close()
+                return None
+        return kept
+
+
+class _Row:
+    """A row by position and by name, as sqlite3.Row is."""
+
+    __slots__ = ("_at", "_values")
+
+    def __init__(self, values: Sequence[Any], at: Mapping[str, int]) -> None:
+        self._values = values
+        self._at = at
+
+    def __getitem__(self, key: int | str) -> Any:
+        return self._values[key if isinstance(key, int) else self._at[key]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def keys(self) -> list[str]:
+        """Names of the columns; by this ``dict`` takes a row."""
+        return list(self._at)
+
+
+def _rows(cursor: "psycopg.Cursor[Any]") -> Any:
+    at = {column.name: number for number, column in enumerate(cursor.description or ())}
+    return lambda values: _Row(values, at)
+
+
+@lru_cache(maxsize=512)
+def _translated(sql: str) -> Any:
+    """A statement with the marks of psycopg for values; names and texts between quotes stay as they are."""
+
+    def mark(match: re.Match[str]) -> str:
+        text = match[0]
+        if text == "?":
+            return "%s"
+        return f"%({match[1]})s" if match[1] else text.replace("%", "%%")
+
+    return _MARKS.sub(mark, sql)
+
+
+def _plain(parameters: Values) -> Values:
+    """The same without what PostgreSQL takes in no text: NUL, and halves of characters."""
+    if isinstance(parameters, Mapping):
+        return {name: _text(value) for name, value in parameters.items()}
+    return [_text(value) for value in parameters]
+
+
+def _text(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def told(error: psycopg.Error) -> Exception:
+    """An error of PostgreSQL in words; the error itself where it is a mistake of ours."""
+    for kinds, message, hint in _WORDS:
+        if isinstance(error, kinds):
+            return CatalogError(message, hint=hint)
+    return error

@@ -1,0 +1,104 @@
+"""The audit: every change with who made it, in the transaction of the change, and after its report is gone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from profiledb.cli.main import main
+from profiledb.errors import AnalysisError
+from profiledb.report import audit as audits
+from profiledb.report import marks
+from profiledb.report.catalog import Catalog, Manifest
+from profiledb.report.decided import Note
+from profiledb.report.marks import Mark
+from profiledb.report.sidecar import Columns
+from profiledb.report.visitor import Visitor
+
+EDITH = Visitor("Edith, e@example.com", "login")
+REPORT = Manifest("0123456789abcdef", 5, "train.nsys-rep", "nsys", "0" * 64, 1, ingested_at="2026-01-01T00:00:00+00:00")
+
+
+@pytest.fixture(name="catalog")
+def make_catalog(catalog: Catalog) -> Catalog:
+    catalog.add_report(REPORT)
+    return catalog
+
+
+def said(catalog: Catalog) -> list[tuple[str, str, str, str]]:
+    return [(one.who, one.action, one.report_name, one.about) for one in catalog.audit.entries()]
+
+
+def test_every_change_is_written_down_and_outlives_its_report(catalog: Catalog) -> None:
+    edith = catalog.asked_by(EDITH)
+    edith.set_labels(REPORT.id, ["slow", "slow", " new  one "])
+    edith.marks.change(REPORT.id, [Mark(5, "here")])
+    edith.links.put(REPORT.id, "f" * 16)
+    edith.links.remove(REPORT.id)
+    edith.decided.choose(REPORT.id, "nightly")
+    edith.decided.say(REPORT.id, "step_ns", Note("accepted", "new driver"))
+    edith.name_columns("/inbox/a/table.csv", Columns("a.csv", "t", "v"))
+    edith.remove_report(REPORT.id)
+    name = REPORT.name
+    expected = [
+        ("took in", name, "nsys"),
+        ("labelled", name, "new one, slow"),
+        ("marked", name, "5 ns: here"),
+        ("linked", name, f"with {'f' * 16}"),
+        ("unlinked", name, "from its Compute report"),
+        ("moved", name, "to the series nightly"),
+        ("decided", name, "step_ns accepted: new driver"),
+        ("named columns", "", "table.csv"),
+        ("deleted", name, ""),
+    ]
+    told = said(catalog)[::-1]
+    assert [entry[1:] for entry in told] == expected
+    assert {entry[0] for entry in told[1:]} == {EDITH.name}
+    assert catalog.asked_by(EDITH).visitor == EDITH
+    assert catalog.visitor.way == "local"
+
+
+def test_a_change_that_fails_leaves_no_entry(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marks, "MOST", 1)
+    before = said(catalog)
+    with pytest.raises(AnalysisError):
+        catalog.marks.change(REPORT.id, [Mark(1, "a"), Mark(2, "b")])
+    assert said(catalog) == before
+
+
+def test_it_is_bounded(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audits, "MOST", 5)
+    for number in range(9):
+        catalog.audit.write("uploaded", about=f"{number}" + "x" * 10_000)
+    assert [one.about[0] for one in catalog.audit.entries()] == ["8", "7", "6", "5", "4"]
+    assert {len(one.about) for one in catalog.audit.entries()} == {audits.LONGEST}
+
+
+def test_a_search_takes_every_sign_as_it_is(catalog: Catalog) -> None:
+    for about in ("100%", "100 percent", "a_b", "axb", "it's!", "ÄRGER"):
+        catalog.audit.write("uploaded", about=about)
+
+    def found(text: str) -> list[str]:
+        return [one.about for one in catalog.audit.entries(text)]
+
+    assert found("0%") == ["100%"]
+    assert found("A_B") == ["a_b"]
+    assert found("it's!") == ["it's!"]
+    assert found("' OR 1 = 1 --") == []
+    assert found("train") == ["nsys"], "the name of the report counts, too"
+    assert [one.about for one in catalog.audit.entries(action="uploaded", most=2)] == ["ÄRGER", "it's!"]
+    assert [one.action for one in catalog.audit.entries(report_id=REPORT.id)] == ["took in"]
+
+
+def test_the_command_prints_it(
+    catalog: Catalog, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARPDECK_DATABASE", catalog.shared.url if catalog.shared else "")
+    catalog.asked_by(EDITH).set_labels(REPORT.id, ['a "quoted", one'])
+    for form in ("text", "csv", "json"):
+        assert main(["audit", "--library", str(tmp_path), "--search", "edith", "--format", form]) == 0
+    text, *csv, rest = capsys.readouterr().out.split("\n", 3)
+    assert "Edith, e@example.com (login)  labelled  train.nsys-rep" in text
+    assert csv[0] == ",".join(audits.COLUMNS)
+    assert '"a ""quoted"", one"' in csv[1]
+    assert json.loads(rest)[0]["action"] == "labelled"

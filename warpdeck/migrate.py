@@ -1,0 +1,30 @@
+"""``warpdeck migrate``: the tables of a team's database, for who does not leave that to the workers."""
+
+from typing import Any
+
+from profiledb import config, terminal
+from profiledb.errors import ConfigError
+
+
+def add(commands: Any) -> None:
+    """Adds the command to those of the parser."""
+    command = terminal.add(
+        commands, "migrate", "make or change the tables of a team's database", "--down 0001",
+        description="Brings the tables of WARPDECK_DATABASE to this version, as each worker does when it starts.",
+    )  # fmt: skip
+    command.add_argument(
+        "--down", metavar="REVISION", help="go back to an older revision; 'base' removes all tables with what they hold"
+    )
+    command.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _move(arguments.down)))
+
+
+def _move(down: str | None) -> None:
+    settings = config.load()
+    if not settings.database:
+        raise ConfigError(
+            "WARPDECK_DATABASE names no database.", hint="SQLite's tables are made where a library is opened."
+        )
+    from profiledb.report import migrations
+
+    migrations.move(settings.database, down or migrations.LATEST)
+    terminal.say("The tables are in place." if down is None else f"The tables are those of {down}.")
