@@ -52,7 +52,9 @@ def status() -> Status:
     """How ingest is doing; a worker that died is started again by this look, once its wait is over."""
     settings = config.load()
     if settings.worker == "off":
-        return Status("elsewhere" if held(settings.library) or team(settings) else "off")
+        with suppress(CatalogError):
+            return Status("elsewhere" if held(settings.library) or team(settings) else "off")
+        return Status("elsewhere")
     return _keeper(settings).look()
 
 
@@ -83,12 +85,8 @@ def held(library: Path) -> bool:
 
 
 def team(settings: Settings) -> list[Seen]:
-    """The workers of a team that are alive; none where there is no team, or its database is away."""
-    if not settings.database:
-        return []
-    with suppress(CatalogError):
-        return Workers(database.shared(settings.database)).all()
-    return []
+    """The workers of a team that are alive; none where there is no team. Raises CatalogError: nobody can say now."""
+    return Workers(database.shared(settings.database)).all() if settings.database else []
 
 
 def command(settings: Settings) -> list[str]:

@@ -4,6 +4,7 @@ import streamlit as st
 
 from app import session, worker
 from app.ui import found, report_links
+from app.ui import page as ui
 from app.views.library import actions, jobs, sidecars, table, tour, upload
 from app.views.library import filters as library_filters
 
@@ -23,7 +24,8 @@ def page() -> None:
     jobs.note_listed()
     st.header("Library", anchor=False)
     upload.uploader(jobs.where(worker.status(), session.settings().inbox))
-    jobs.workers()
+    with ui.boundary():
+        jobs.workers()
     jobs.live()
     jobs.set_aside()
     if not reports:
