@@ -1,6 +1,7 @@
 """The script behind every page: list of pages, report picker, one error boundary. ``main.py`` serves it."""
 
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
@@ -21,10 +22,12 @@ from app.ui import format as fmt
 from app.ui import page as ui
 from app.web import access
 from profiledb.errors import DamagedError, ReportNotFoundError, StorageError
+from profiledb.operating import logs, tally
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 
 LOGO = Path(__file__).with_name("static") / "logo.svg"
 ICON = LOGO.with_name("icon.png")
+_BEGAN = time.perf_counter()  # of this look: the script runs anew at each
 # What pages are about, as the end of a sentence; no text below, Streamlit would draw it.
 _SHOWS = {TIMELINE: "a timeline", LAUNCHES: "measurements of kernel launches"}
 
@@ -84,6 +87,14 @@ def _page(current: Manifest | None, offered: Manifest | None) -> None:
         chosen.run()
     elif _offer(view, library, scripts):
         chosen.run()
+    _looked(chosen.url_path or "library", offered)
+
+
+def _looked(page: str, report: Manifest | None) -> None:
+    """Counts a look at a page that was drawn to its end."""
+    seconds = time.perf_counter() - _BEGAN
+    tally.PAGES.add(page, seconds)
+    logs.event("page", page=page, report=report.id if report else None, seconds=round(seconds, 3))
 
 
 def _moved(view: pages.View) -> None:

@@ -15,7 +15,7 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from app import web, worker
+from app import operating, web, worker
 from app.api import routes as api
 from app.api.assistant import Assistant
 from app.timeline import assets, routes
@@ -30,6 +30,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     """Looks after the worker as long as the server runs, so that files are read before anybody opens a page."""
     store().start()
     announced.begin()
+    operating.begin()
     tasks = [asyncio.create_task(worker.keep()), asyncio.create_task(announced.keep())]
     try:
         async with assistant.running():
@@ -37,12 +38,14 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     finally:
         for task in tasks:
             task.cancel()
+        operating.end()
         announced.end()
         store().end()
 
 
 try:
     start.prepare()
+    operating.check()
 except ConfigError as error:
     sys.exit(f"Warpdeck does not start: {error}")
 
@@ -51,7 +54,7 @@ assistant = Assistant()
 app = st.App(
     Path(__file__).with_name("dashboard.py"),
     lifespan=lifespan,
-    routes=[announced.route(), assets.route(), *routes.routes(), *api.routes(), assistant.route()],
+    routes=[announced.route(), assets.route(), *routes.routes(), *api.routes(), assistant.route(), *operating.routes()],
     middleware=web.stack(),
     exception_handlers={Exception: headers.server_error},
     on_script_error=page.escaped,

@@ -213,6 +213,11 @@ def whole(report_id: str, name: str, /, **params: Any) -> pd.DataFrame:
     return _ANSWERS.answer(shelf, request.build(shelf, report_id, name, params))
 
 
+def answers_bytes() -> int:
+    """What the answers in memory take."""
+    return _ANSWERS.bytes
+
+
 def has_sidecar(report_id: str, kind: sidecar.Kind) -> bool:
     """Whether the program of a report left a file of this kind beside it."""
     return library().has_sidecar(report_id, kind)

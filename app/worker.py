@@ -21,6 +21,7 @@ from typing import IO, Literal
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import CatalogError
+from profiledb.operating import logs
 from profiledb.report import database
 from profiledb.report.workers import Seen, Workers
 
@@ -137,7 +138,7 @@ class Keeper:
         self._process = subprocess.Popen(
             command(self._settings),
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=None if self._settings.log == logs.JSON else subprocess.DEVNULL,
             stderr=self._errors,
             cwd=config.ROOT,
         )

@@ -1,12 +1,12 @@
 """The worker as a command: for good, or once over what is there."""
 
 import argparse
+import logging
 import os
 import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +15,8 @@ from ingest import progress
 from ingest.conversion.child import Runner
 from ingest.conversion.forks import Forks
 from ingest.opening import Opening
+from ingest.operating import Operating, operated
+from ingest.retaining import Retaining
 from ingest.watch import QUICK_S, Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
@@ -26,8 +28,10 @@ from profiledb.report.place import open_library
 from profiledb.report.sidecar import DROPPED
 from profiledb.report.visitor import WORKER
 from profiledb.terminal import FAILED
+from profiledb.words import visible
 
 BUSY = 3
+_log = logging.getLogger("warpdeck")
 SAMPLES_AT_ONCE = 4
 """Samples that are taken in before the inbox is looked at again."""
 Result = TypeVar("Result")
@@ -66,6 +70,11 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
         Exit status 0; 1 with ``--strict`` if a file failed; 3 if another worker holds the library.
     """
     settings = config.load(inbox=arguments.inbox, library=arguments.library, samples=arguments.samples)
+    with operated(settings, lambda: open_library(settings)) as told:
+        return _run(arguments, settings, forks, told)
+
+
+def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: Operating) -> int:
     jobs: list[Job] = []
     end = End()
     if not arguments.once:
@@ -77,26 +86,26 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
     if library.catalog.shared:
         from ingest import team
 
-        with progress.shown() as shown:
-            return team.run(library, settings, forks, end, shown, once=arguments.once)
-    with hold(library) as mine, progress.shown() as shown:
+        with progress.shown(settings.log) as shown:
+            return team.run(library, settings, forks, end, Both(shown, told), once=arguments.once)
+    with hold(library) as mine, progress.shown(settings.log) as shown:
         if not mine:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
 
-        opening = Opening(library.folder, settings.library_text)
+        opening, both = Opening(library.folder, settings.library_text), Both(shown, told)
 
         def done(job: Job) -> None:
             jobs.append(job)
-            shown.done(job)
+            both.done(job)
             opening.add(job)
 
-        worker = Worker(library, settings, done, shown.step, Runner(forks))
+        worker = Worker(library, settings, done, both.step, Runner(forks))
         if arguments.once:
             _once(worker)
         else:
             forks.warm(prepare=True)
-            _forever(worker, end, opening)
+            _forever(worker, end, opening, told)
     return FAILED if arguments.strict and any(job.state in ("failed", "deferred") for job in jobs) else 0
 
 
@@ -117,25 +126,47 @@ def _once(worker: Worker) -> None:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
 
 
-def _forever(worker: Worker, end: End, opening: Opening) -> None:
+def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> None:
     watch, pause_s = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s), worker.settings.scan_s
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
     watch.start()
+    retaining = Retaining(worker.settings)
     samples = Samples(worker.samples())  # once: they come with the product and are not dropped meanwhile
 
     def look() -> None:
         taken = worker.take(watch.finished() + samples.next())
         worker.forget_removed()
+        told.looked()
         if not taken:
+            retaining.look()
             opening.look()
 
     while not end.is_set():
         watch.wake.clear()
         _patiently(look, end, pause_s)
         watch.wake.wait(0 if samples.left else QUICK_S if watch.restless else pause_s)
+    retaining.stop()
     opening.stop()
     watch.stop()
+
+
+class Both(progress.Lines):
+    """What is printed of files, and what is told of them besides."""
+
+    def __init__(self, shown: progress.Lines, told: Operating) -> None:
+        self._shown = shown
+        self._told = told
+
+    def step(self, job: Job) -> None:
+        """How far a file is."""
+        self._shown.step(job)
+        self._told.step(job)
+
+    def done(self, job: Job) -> None:
+        """What became of a file."""
+        self._shown.done(job)
+        self._told.done(job)
 
 
 class Samples:
@@ -178,9 +209,9 @@ def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result
 
 def _say(error: Exception) -> None:
     if isinstance(error, WarpdeckError):
-        terminal.say(terminal.sentence(error), sys.stderr)
+        _log.error("%s", visible(terminal.sentence(error)))
     else:
-        traceback.print_exception(error)
+        _log.error("The worker could not go on; it tries again", exc_info=error)
 
 
 def _listen(end: End, *, until_stdin_closes: bool) -> None:

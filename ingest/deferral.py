@@ -3,9 +3,10 @@
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from ingest.conversion.outcome import ended
 from ingest.disk import is_full
 from profiledb.errors import StorageError
 from profiledb.report.catalog import Job
@@ -61,7 +62,9 @@ def of_error(job: Job, error: Exception) -> Job:
     """What became of a file that the worker itself could not take in."""
     if is_full(error):
         hint = "It is tried again when there is more space."
-        return replace(job, state=STATE, message="The disk is full.", hint=hint)
+        return ended(job, "disk", state=STATE, message="The disk is full.", hint=hint)
     if isinstance(error, StorageError):
-        return replace(job, state=STATE, message=error.message, hint="It is tried again in a while.")
-    return replace(job, state="failed", message=f"{job.name} could not be imported.", hint="See the importer's log.")
+        hint = "It is tried again in a while."
+        return ended(job, "store", state=STATE, message=error.message, hint=hint)
+    said = f"{job.name} could not be imported."
+    return ended(job, "worker", state="failed", message=said, hint="See the importer's log.")

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from profiledb import terminal
+from profiledb.operating import logs
 from profiledb.report.catalog import Job
 from profiledb.words import visible
 
@@ -53,9 +54,19 @@ class Drawn(Lines):
             self._progress.remove_task(task)
 
 
+class Silent(Lines):
+    """Nothing: the log has an event a file (ingest.operating)."""
+
+    def done(self, job: Job) -> None:
+        """What became of a file: nothing to print."""
+
+
 @contextmanager
-def shown() -> Iterator[Lines]:
-    """Lines, or on a terminal also the file at hand."""
+def shown(log: str = "") -> Iterator[Lines]:
+    """Lines, or on a terminal also the file at hand; none where the log is JSON."""
+    if log == logs.JSON:
+        yield Silent()
+        return
     if not terminal.draws():
         yield Lines()
         return

@@ -1,12 +1,11 @@
 """The worker: takes finished files, has each converted, and publishes the reports."""
 
 import fcntl
+import logging
 import shutil
-import sys
 import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from ingest import beside, deferral, fingerprints, schedule, supersede, tools
 from ingest.beside import Shelf
 from ingest.conversion import limits
 from ingest.conversion.child import DATABASE, Request, Runner, Task
+from ingest.conversion.outcome import ended
 from ingest.fingerprints import NSYS_SUFFIXES
 from ingest.state import look
 from profiledb.config import Settings
@@ -28,6 +28,7 @@ from profiledb.report.library import Library
 from profiledb.report.sidecar import DROPPED, TRACES
 from profiledb.words import visible
 
+_log = logging.getLogger("warpdeck")
 SAMPLES = (*NSYS_SUFFIXES, ".sqlite", ".ncu-rep", ".ncu-repz", *TRACES)
 """Endings of samples; other things lie beside them, too."""
 
@@ -125,7 +126,7 @@ class Worker:
 
     def of_error(self, job: Job, error: Exception) -> Job:
         """What became of a file where this program itself met an error."""
-        traceback.print_exc()
+        _log.error("%s could not be taken in", visible(job.name), exc_info=error)
         return deferral.of_error(job, error)
 
     def tries_again(self, known: Job | None, at_hand: str) -> bool:
@@ -197,7 +198,7 @@ class Worker:
         try:
             return self.record(shelf.lay(_done(job, outcome), work, outcome))
         except Exception as error:  # noqa: BLE001 - one file must not stop the others
-            traceback.print_exc()
+            _log.exception("%s could not be laid beside its report", visible(job.name))
             return self.record(deferral.of_error(job, error))
 
     def is_due(self, known: Job | None, mark: str) -> bool:
@@ -273,9 +274,9 @@ class Worker:
 def _done(job: Job, outcome: dict[str, Any]) -> Job:
     """What became of a file; where in this program an error came about goes to the log."""
     if outcome.get("trace"):
-        print(f"{visible(job.name)}: {outcome['trace']}", file=sys.stderr, flush=True)
-    state, message, hint, detail = (str(outcome.get(key) or "") for key in ("state", "message", "hint", "detail"))
-    return replace(job, report_id=outcome.get("report_id"), state=state, message=message, hint=hint, detail=detail)
+        _log.error("%s: %s", visible(job.name), outcome["trace"])
+    told = {key: str(outcome.get(key) or "") for key in ("state", "message", "hint", "detail", "cause")}
+    return ended(job, told.pop("cause"), report_id=outcome.get("report_id"), **told)
 
 
 def _is_gone(path: Path) -> bool:

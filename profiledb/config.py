@@ -106,6 +106,15 @@ SETTINGS = (
         "login_viewers", "WARPDECK_LOGIN_VIEWERS", "viewer", "values of the claim that may view; '*' for every user"
     ),
     Setting("login_hours", "WARPDECK_LOGIN_HOURS", "12", "hours until a user has to log in again"),
+    Setting("retention", "WARPDECK_RETENTION", "", "a TOML file of rules which reports and uploads go, and when"),
+    Setting("log", "WARPDECK_LOG", "plain", "form of the log: 'plain', or 'json' for an object a line"),
+    Setting("metrics", "WARPDECK_METRICS", "", "PORT or HOST:PORT on which the server tells Prometheus its figures"),
+    Setting(
+        "worker_metrics",
+        "WARPDECK_WORKER_METRICS",
+        "",
+        "PORT or HOST:PORT on which the worker tells Prometheus its own",
+    ),
 )
 
 
@@ -145,6 +154,10 @@ class Settings:
     login_editors: frozenset[str]
     login_viewers: frozenset[str]
     login_hours: float
+    retention: Path | None
+    log: str
+    metrics: str
+    worker_metrics: str
     library_url: str
 
     @property
@@ -199,6 +212,8 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "login_editors": _values(text["login_editors"]),
         "login_viewers": _values(text["login_viewers"]),
         "login_hours": _from_1(text, "login_hours"),
+        "retention": _folder(text["retention"]),
+        "log": _one_of(text, "log", ("plain", "json")),
     }
     values = text | values
     return Settings(**{f.name: values[f.name] for f in fields(Settings)})
@@ -245,6 +260,12 @@ def given(prefix: str) -> list[str]:
 def _values(text: str) -> frozenset[str]:
     """What stands between the commas."""
     return frozenset(part.strip() for part in text.split(",")) - {""}
+
+
+def _one_of(text: dict[str, str], field: str, words: tuple[str, ...]) -> str:
+    if text[field] not in words:
+        raise ConfigError(f"{variable(field)} must be {' or '.join(words)}, not {text[field]!r}.")
+    return text[field]
 
 
 def _from_1(text: dict[str, str], field: str) -> float:

@@ -18,6 +18,7 @@ from app import pages
 from app.ui import format as fmt
 from app.ui import navigate
 from profiledb.errors import NotCapturedError, WarpdeckError
+from profiledb.operating import tally
 from profiledb.report.catalog import Manifest
 from profiledb.words import KIND_TITLES
 
@@ -144,5 +145,6 @@ def _draw_again() -> None:
 def unforeseen(error: Exception) -> str:
     """Logs an error that nobody foresaw under a number, and says so without its words."""
     number = uuid.uuid4().hex[:8]
+    tally.ERRORS.add(type(error).__name__)
     _log.error("Error %s", number, exc_info=error)
     return f"Something went wrong on this page. The server's log says more, under {number}."

@@ -17,8 +17,8 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 from app.web import paths
 from profiledb.report import serving
 
-_OF_MACHINE = ("/_stcore/health", serving.PATH)
-"""Answered to this machine whatever names the server has; neither tells anything of a report."""
+_OF_MACHINE = ("/_stcore/health", paths.HEALTH, paths.LIVE, serving.PATH)
+"""Answered to this machine whatever names the server has; none tells anything of a report."""
 _MACHINE = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 _WORDS = {
     "host": "This server does not answer to that host name; it is not in server.allowedHosts.",

@@ -28,6 +28,8 @@ OPEN = SHELL | {
     "/auth/login",
     "/auth/logout",
     "/oauth2callback",
+    paths.HEALTH,
+    paths.LIVE,
     serving.PATH,
 }
 MCP = "/mcp"

@@ -3,6 +3,10 @@
 import streamlit as st
 from starlette.types import Scope
 
+HEALTH = "/health"
+"""Whether pages can be shown (app/operating.py); below it ``LIVE``, whether the server answers at all."""
+LIVE = f"{HEALTH}/live"
+
 
 def below(scope: Scope) -> str:
     """The path of a request without ``server.baseUrlPath``, as ``/media/x``; ``/`` for the dashboard itself."""

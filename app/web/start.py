@@ -14,6 +14,7 @@ from app.web import identity
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import ConfigError
+from profiledb.operating import logs
 
 LEAST_SECRET = 32
 """Characters of a cookie secret that nobody guesses."""
@@ -30,6 +31,7 @@ def prepare() -> None:
         ConfigError: a setting or the section ``[auth]`` is wrong, or settings of a login stand there without a login.
     """
     settings = config.load()
+    log(settings.log)
     streamlit_config.set_option("server.maxUploadSize", settings.max_upload_mb)
     address = str(st.get_option("server.address") or "")
     if identity.login():
@@ -48,6 +50,23 @@ def prepare() -> None:
         )
     if not st.get_option("server.allowedHosts") or "*" in st.get_option("server.allowedHosts"):
         _log.warning("server.allowedHosts allows every host name: pages of other sites can reach this server.")
+
+
+def log(form: str) -> None:
+    """Has this server log in a form of ``logs.FORMS``, with what Streamlit and its server log.
+
+    Their loggers write by themselves, each with a handler that Streamlit makes, also for those to come.
+    """
+    logs.prepare(form)
+    if form != logs.JSON:
+        return
+    from streamlit import logger as streamlit_logger
+
+    def in_our_form(logger: logging.Logger) -> None:
+        logger.handlers = [logs.handler()]
+
+    streamlit_logger.setup_formatter = in_our_form
+    streamlit_logger.update_formatter()
 
 
 def check_login(auth: Mapping[str, Any], settings: Settings) -> None:

@@ -154,11 +154,11 @@ def _listen(pipe: IO[bytes], on_step: Callable[[str], None]) -> dict[str, Any] |
 
 def _died(status: int, words: str, timeout_s: float | None) -> dict[str, Any]:
     if timeout_s is not None:
-        message = f"The conversion did not finish within {timeout_s:.0f} seconds and was stopped."
+        cause, message = "time", f"The conversion did not finish within {timeout_s:.0f} seconds and was stopped."
         hint = "Capture a shorter window, or raise WARPDECK_CONVERT_TIMEOUT_S."
     else:
         how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-        message = f"The conversion ended without a result ({how})."
+        cause, message = "ended", f"The conversion ended without a result ({how})."
         hint = "The usual cause is too little memory; try again, or capture a shorter window."
     detail = "" if "Traceback (most recent" in words else scrub.words(words)
-    return {"state": "failed", "message": message, "hint": hint, "detail": detail}
+    return {"state": "failed", "message": message, "hint": hint, "detail": detail, "cause": cause}

@@ -3,7 +3,8 @@
 import json
 import shutil
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import duckdb
 
@@ -13,9 +14,13 @@ from ingest.conversion.limits import FREE_SHARE
 from ingest.disk import is_full
 from ingest.sidecars.files import ColumnsNeededError
 from profiledb.errors import WarpdeckError
+from profiledb.report.catalog import Job
 
 LONGEST = 600
 """Characters of a sentence: names of files and cells may stand in it."""
+CAUSES = ("time", "ended", "memory", "disk", "size", "rights", "damaged", "refused", "worker")
+"""Why a file did not become a report: too late; its process ended; too little memory or room; too large; no right to
+read it; it cannot be read; a reader says why not; the worker itself failed."""
 _NAMES = 200
 _NEAR = 0.95
 """Of the largest file that may be written: what stopped short of it did not stop because of it."""
@@ -35,6 +40,7 @@ class Outcome:
         hint: one sentence that says what to do.
         detail: another program's words, without what may be secret; of ``columns`` their names, JSON.
         trace: where in this program an error came about that no format foresaw: for the log, without its words.
+        cause: of ``failed`` and ``deferred``, one of ``CAUSES``.
     """
 
     state: str
@@ -45,6 +51,20 @@ class Outcome:
     hint: str = ""
     detail: str = ""
     trace: str = ""
+    cause: str = ""
+
+
+@dataclass(frozen=True)
+class Ended(Job):
+    """A file with why it did not become a report: one of ``CAUSES``, which the catalog does not keep."""
+
+    cause: str = ""
+
+
+def ended(job: Job, cause: str, **changed: Any) -> Ended:
+    """A file that has ended so; ``changed`` are fields that have another value now."""
+    known = {one.name: getattr(job, one.name) for one in fields(Job)}
+    return Ended(**known | changed, cause=cause)
 
 
 def failed(error: Exception, request: Request) -> Outcome:
@@ -61,7 +81,8 @@ def _of(error: Exception, request: Request) -> Outcome:
     if is_full(error):
         return _full(error, request)
     if isinstance(error, WarpdeckError):
-        return Outcome("failed", message=error.message, hint=error.hint, detail=scrub.words(error.detail))
+        detail = scrub.words(error.detail)
+        return Outcome("failed", message=error.message, hint=error.hint, detail=detail, cause="refused")
     if isinstance(error, FileNotFoundError) and not request.source.exists():
         return Outcome("gone", message=f"{name} was removed before it was read.")
     return _unforeseen(error, name)
@@ -70,14 +91,17 @@ def _of(error: Exception, request: Request) -> Outcome:
 def _unforeseen(error: Exception, name: str) -> Outcome:
     detail = ""
     if isinstance(error, PermissionError):
+        cause = "rights"
         message, hint = f"The importer may not read {name}.", "Give the importer read permission; it then tries again."
     elif isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
+        cause = "memory"
         message = f"{name} needs more memory than a conversion may use."
         hint = "Capture a shorter window, or raise WARPDECK_CONVERT_MEMORY_MB and WARPDECK_MEMORY_LIMIT."
     else:
+        cause = "damaged"
         message = f"{name} could not be read: it is damaged or not in the expected format."
         hint, detail = "Copy it again from its source, or capture again.", scrub.database(error)
-    return Outcome("failed", message=message, hint=hint, detail=detail, trace=_trace(error))
+    return Outcome("failed", message=message, hint=hint, detail=detail, trace=_trace(error), cause=cause)
 
 
 def _full(error: Exception, request: Request) -> Outcome:
@@ -89,6 +113,7 @@ def _full(error: Exception, request: Request) -> Outcome:
             "failed",
             message=f"{request.source.name} needs a file of more than {request.limits.file_bytes >> 20:,} MB.",
             hint="Capture a shorter window, or raise WARPDECK_CONVERT_DISK_MB.",
+            cause="size",
         )
     detail = scrub.words(error.detail) if isinstance(error, WarpdeckError) else scrub.database(error)
     return Outcome(
@@ -96,6 +121,7 @@ def _full(error: Exception, request: Request) -> Outcome:
         message="The disk is full.",
         hint="It is tried again when there is more space.",
         detail=detail,
+        cause="disk",
     )
 
 

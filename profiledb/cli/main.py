@@ -7,6 +7,7 @@ from profiledb import config, terminal
 from profiledb.cli import (
     analyses,
     audit,
+    backup,
     check,
     compare,
     crossover,
@@ -17,6 +18,7 @@ from profiledb.cli import (
     findings,
     html,
     link,
+    retain,
     run,
     scaling,
     series,
@@ -28,7 +30,7 @@ from profiledb.report.place import open_catalog, open_library
 
 COMMANDS = (
     listing, run, sql, summary, html, findings, export_stats, export_speedscope, export_trace, link, compare,
-    crossover, features, scaling, series, check, analyses, audit,
+    crossover, features, scaling, series, check, analyses, audit, retain, backup,
 )  # fmt: skip
 """In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Union
 
 from profiledb.errors import NotCapturedError
+from profiledb.operating import tally
 from profiledb.query import analysis, kept, together
 from profiledb.query.request import Request
 from profiledb.report.library import Library
@@ -60,12 +61,16 @@ class Answers:
         """
         key = asked.key(library)
         found = self._find(key)
-        if found is None:
+        if found is not None:
+            tally.ANSWERS.add("memory")
+        else:
             several = together.members(asked)
             with self._aside(), self._turn(together.key(library, several) if several else key):
-                found = self._find(key)  # answered while this one waited for its turn
+                found = self._find(key)
                 if found is None:
                     found = self._work_out(library, asked, several)
+                else:
+                    tally.ANSWERS.add("memory")  # answered while this one waited for its turn
         if isinstance(found, NotCapturedError):
             raise copy(found)
         return found.copy(deep=False)
@@ -73,6 +78,7 @@ class Answers:
     def _work_out(self, library: Library, asked: Request, several: tuple[Request, ...]) -> _Answer:
         """Reads an answer from the disk, else works it out and keeps it, with all that are answered together."""
         rows = kept.read(library, asked)
+        tally.ANSWERS.add("worked out" if rows is None else "disk")
         if rows is not None:
             return self._put(asked.key(library), analysis.frame_of(rows))
         try:

@@ -178,6 +178,14 @@ class Catalog:
         """Damaged files that were set aside, the newest first."""
         return self._file.set_aside() if self._file else []
 
+    def job_states(self) -> dict[str, int]:
+        """How many files are in each state."""
+        with self._connect() as db:
+            return {
+                row["state"]: row["files"]
+                for row in db.execute("SELECT state, count(*) AS files FROM job GROUP BY state")
+            }
+
     def reports(self) -> list[Manifest]:
         """All reports, the newest first."""
         with self._connect() as db:

@@ -1,0 +1,97 @@
+"""The log of a process: plain lines as ever, or with ``WARPDECK_LOG=json`` an object a line on standard output.
+
+An object has ``time`` (UTC), ``level`` and ``event``, and with it what the event is about: ``file``, ``report``,
+``seconds``, ``cause`` ... Whatever a library logs is the event ``log`` with its ``message``. Texts are ASCII with
+escapes, cut, and without passwords: names from files do nothing to whatever reads the log.
+"""
+
+import json
+import logging
+import math
+import os
+import re
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+JSON = "json"
+FORMS = ("plain", JSON)
+LONGEST = 2_000
+"""Characters of a text."""
+LONGEST_TRACE = 8_000
+MARK = "[removed]"
+
+_PASSWORD = re.compile(r"(://[^/\s:@]*:)\S+@")
+"""In an address; what is behind the last @ is the host, for a password may hold anything."""
+_GIVEN = re.compile(r"(?i)\b((?:password|secret_access_key|session_token|client_secret|cookie_secret)\s*[=:]\s*)\S+")
+_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD")
+"""Variables whose values never reach a log, wherever they stand."""
+_LEAST_SECRET = 6
+_events = logging.getLogger("warpdeck.events")
+
+
+def event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
+    """Logs that something happened. Plain logs leave it out: what people are told there has words of its own.
+
+    Args:
+        name: a word of ours.
+        level: of ``logging``.
+        fields: what it is about; None is left out.
+    """
+    _events.log(level, name, extra={"fields": {key: value for key, value in fields.items() if value is not None}})
+
+
+def prepare(form: str) -> None:
+    """Has this process log in a form of ``FORMS``; plain changes nothing."""
+    if form != JSON:
+        return
+    root = logging.getLogger()
+    root.handlers = [handler()]
+    _events.setLevel(logging.INFO)
+
+
+def handler() -> logging.Handler:
+    """Writes records as JSON to standard output."""
+    made = logging.StreamHandler(sys.stdout)
+    made.setFormatter(Formatter())
+    made.addFilter(_wanted)
+    return made
+
+
+def _wanted(record: logging.LogRecord) -> bool:
+    """All but what the HTTP server says of each request: addresses may hold what only their reader may know."""
+    return record.levelno > logging.INFO or not record.name.startswith("uvicorn.")
+
+
+class Formatter(logging.Formatter):
+    """A record as an object on one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, without its end."""
+        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line: dict[str, Any] = {"time": moment.replace("+00:00", "Z"), "level": record.levelname.lower()}
+        fields = getattr(record, "fields", None)
+        if record.name == _events.name and isinstance(fields, Mapping):
+            line |= {"event": record.getMessage()} | {key: _plain(value) for key, value in fields.items()}
+        else:
+            line |= {"event": "log", "logger": record.name, "message": without_secrets(record.getMessage())[:LONGEST]}
+        if record.exc_info:
+            line["trace"] = without_secrets(self.formatException(record.exc_info))[-LONGEST_TRACE:]
+        return json.dumps(line)
+
+
+def without_secrets(text: str) -> str:
+    """Text without passwords of addresses, and without the values of variables that hold keys."""
+    text = _GIVEN.sub(rf"\1{MARK}", _PASSWORD.sub(rf"\1{MARK}@", text))
+    for name in _SECRETS:
+        value = os.environ.get(name, "")
+        if len(value) >= _LEAST_SECRET:
+            text = text.replace(value, MARK)
+    return text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return without_secrets(str(value))[:LONGEST]

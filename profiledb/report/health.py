@@ -1,0 +1,64 @@
+"""Whether what a library is made of can be reached: its catalog and its reports. Cheap, and safe to tell anybody."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from profiledb.errors import WarpdeckError
+from profiledb.report.library import Library
+
+LOOK_S = 2.0
+"""So long what was found counts, however many ask."""
+OK = "ok"
+MISSING = "missing"
+
+
+class Health:
+    """A look at a library that is taken anew after ``LOOK_S``, by one thread at a time: others get the last one.
+
+    Args:
+        library: gives the library; what it raises counts as a database that is missing.
+        clock: seconds that never go back.
+    """
+
+    def __init__(self, library: Callable[[], Library], clock: Callable[[], float] = time.monotonic) -> None:
+        self._library = library
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._looked: float | None = None
+        self._found = {"database": MISSING, "store": MISSING}
+
+    def parts(self) -> dict[str, str]:
+        """``database`` and ``store``, each OK or MISSING."""
+        if (self._looked is None or self._clock() - self._looked >= LOOK_S) and self._lock.acquire(blocking=False):
+            try:
+                self._found = self._look()
+                self._looked = self._clock()
+            finally:
+                self._lock.release()
+        return dict(self._found)
+
+    def _look(self) -> dict[str, str]:
+        try:
+            library = self._library()
+        except (WarpdeckError, OSError):
+            return {"database": MISSING, "store": MISSING}
+        return {"database": _of(lambda: _asked(library)), "store": _of(lambda: _listed(library))}
+
+
+def _asked(library: Library) -> None:
+    """Raises CatalogError where the catalog cannot be read now."""
+    library.catalog.job("")
+
+
+def _listed(library: Library) -> None:
+    """Raises OSError where the folder of the reports is gone, such as a disk that is not mounted."""
+    next(library.reports.iterdir(), None)
+
+
+def _of(look: Callable[[], None]) -> str:
+    try:
+        look()
+    except (WarpdeckError, OSError):
+        return MISSING
+    return OK

@@ -1,0 +1,101 @@
+"""How long what is kept: the rules of the file that WARPDECK_RETENTION names. Without one nothing is ever removed."""
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from profiledb.errors import ConfigError
+
+MOST_BYTES = 100_000
+MOST_RULES = 1_000
+_HINT = "Fix the file; docs/team.md shows the format. Nothing is removed meanwhile."
+_TEXTS = ("kind", "series")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Reports that go after so many days.
+
+    Args:
+        days: since they were taken in.
+        kind: of these alone, as nsys or ncu; empty: of every kind.
+        series: of series whose names fit this pattern, with ``*`` for any text; empty: of all, and of none.
+    """
+
+    days: float
+    kind: str = ""
+    series: str = ""
+
+    @property
+    def words(self) -> str:
+        """What it says, as a part of a sentence."""
+        told = [f"{name} {value}" for name in _TEXTS if (value := getattr(self, name))]
+        return ", ".join([f"older than {self.days:g} days", *told])
+
+
+@dataclass(frozen=True)
+class Rules:
+    """All rules of a file; without any of them nothing goes.
+
+    Args:
+        uploads_days: after so many days a file of the inbox goes whose report is in the library.
+        total_gb: 10**9 bytes that the reports may take; above that the oldest go.
+        rules: which reports go by their age.
+    """
+
+    uploads_days: float | None = None
+    total_gb: float | None = None
+    rules: tuple[Rule, ...] = ()
+
+
+def load(path: Path) -> Rules:
+    """Reads the rules.
+
+    Raises:
+        ConfigError: the file cannot be read, or an entry of it is wrong: then none of its rules counts.
+    """
+    try:
+        with path.open("rb") as file:
+            told: Mapping[str, Any] = tomllib.loads(file.read(MOST_BYTES).decode())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read as rules of retention.", hint=_HINT, detail=str(error)) from error
+    _known(path, told, ("uploads_days", "total_gb", "rule"))
+    several = told.get("rule", [])
+    if not isinstance(several, list) or len(several) > MOST_RULES:
+        raise ConfigError(f"{path}: rule must be sections, [[rule]].", hint=_HINT)
+    return Rules(
+        _number(path, told, "uploads_days"), _number(path, told, "total_gb"), tuple(_rule(path, one) for one in several)
+    )
+
+
+def _rule(path: Path, told: Any) -> Rule:
+    if not isinstance(told, Mapping):
+        raise ConfigError(f"{path}: rule must be sections, [[rule]].", hint=_HINT)
+    _known(path, told, ("days", *_TEXTS))
+    days = _number(path, told, "days")
+    if days is None:
+        raise ConfigError(f"{path}: a rule lacks its days.", hint=_HINT)
+    texts = {name: told.get(name, "") for name in _TEXTS}
+    for name, value in texts.items():
+        if not isinstance(value, str) or (name in told and not value.strip()):
+            raise ConfigError(f"{path}: {name} must be a text.", hint=_HINT)
+    return Rule(days, **texts)
+
+
+def _known(path: Path, told: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    """A misspelled condition must not turn a rule about few reports into one about all."""
+    for name in told:
+        if name not in names:
+            raise ConfigError(f"{path}: {name!r} is no rule of retention.", hint=f"It has {', '.join(names)}.")
+
+
+def _number(path: Path, told: Mapping[str, Any], name: str) -> float | None:
+    value = told.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 1:
+        raise ConfigError(f"{path}: {name} must be a number from 1 on, not {value!r}.", hint=_HINT)
+    return float(value)

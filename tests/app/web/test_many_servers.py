@@ -1,0 +1,118 @@
+"""Two servers of one library behind a real nginx, with the file that deploy/ has."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from bench.pages import Server, free_port, server
+from profiledb.report.library import Library
+from tests.app.web.client import ask, session
+from tests.conftest import ROOT, run_ingest, wait_until
+from tests.support.dropped import made
+
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(NGINX is None, reason="needs nginx: apt-get install nginx")]
+COOKIE = "warpdeck_server"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("many")
+    (folder / "inbox").mkdir()
+    made(folder / "inbox" / "a.sqlite")
+    run_ingest(folder / "inbox", folder / "library")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def servers(data: Path) -> Iterator[tuple[Server, Server]]:
+    settings = {"WARPDECK_DATA": str(data), "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off"}
+    with server(settings, {}) as one, server(settings, {}) as other:
+        yield one, other
+
+
+@pytest.fixture(scope="module")
+def proxy(servers: tuple[Server, Server], data: Path) -> Iterator[str]:
+    """The address of nginx; its log says which server each browser's requests went to."""
+    port = free_port()
+    site = (ROOT / "deploy" / "nginx.conf").read_text().replace("listen 8080", f"listen 127.0.0.1:{port}")
+    for name, one in zip(("app1:8501", "app2:8501"), servers, strict=True):
+        site = site.replace(name, f"127.0.0.1:{urlsplit(one.address).port}")
+    temporary = "".join(
+        f"{kind}_temp_path {data}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (data / "nginx.conf").write_text(
+        f"daemon off; pid {data}/nginx.pid; error_log {data}/error.log; events {{}} http {{ {temporary}"
+        f" log_format way '$warpdeck_key $upstream_addr'; access_log {data}/way.log way;\n{site}\n}}"
+    )
+    process = subprocess.Popen([str(NGINX), "-p", str(data), "-c", str(data / "nginx.conf")])
+    try:
+        address = f"http://127.0.0.1:{port}"
+
+        def answers() -> bool:
+            try:
+                return ask(address, "/health").status == 200
+            except OSError:
+                return False
+
+        wait_until(answers)
+        yield address
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=20)
+
+
+def browser(address: str) -> str:
+    """The cookie that a new browser is given."""
+    found = re.search(rf"{COOKIE}=([0-9a-f]{{32}})", ask(address, "/").headers["set-cookie"])
+    assert found
+    return found[1]
+
+
+def ways(data: Path, key: str) -> set[str]:
+    """The servers that a browser's requests went to."""
+    lines = (line.split(" ", 1) for line in (data / "way.log").read_text().splitlines())
+    return {way for one, way in lines if one == key}
+
+
+def drawn(proxy: str, report: str, cookie: str) -> bool:
+    """Whether the timeline of a report is there; 202 says that it is being made."""
+    answer = ask(proxy, f"/_warpdeck/timeline/{report}/lanes", Cookie=cookie)
+    assert answer.status in (200, 202), answer.body
+    return answer.status == 200
+
+
+def test_a_browser_stays_with_its_server_until_that_is_gone(
+    proxy: str, servers: tuple[Server, Server], data: Path
+) -> None:
+    report = Library(data / "library").list()[0].id
+    answers = set()
+    keys = [browser(proxy) for _ in range(12)]
+    for key in keys:
+        cookie = f"{COOKIE}={key}"
+        answers.add(ask(proxy, "/api/v1/reports", Cookie=cookie).body)
+        wait_until(partial(drawn, proxy, report, cookie))
+    assert len(answers) == 1
+    assert all(len(ways(data, key)) == 1 for key in keys)
+    assert len({way for key in keys for way in ways(data, key)}) == 2
+    key = keys[0]
+    (way,) = ways(data, key)
+    with session(proxy, {COOKIE: key}) as page:
+        page.run()
+        assert page.put(b"x" * (1 << 20)).status == 204
+        own = next(one for one in servers if one.address.endswith(way))
+        os.kill(own.pid, signal.SIGKILL)
+        wait_until(lambda: ask(proxy, "/health", Cookie=f"{COOKIE}={key}").status == 200)
+    with session(proxy, {COOKIE: key}) as page:
+        page.run()
+        assert "a.sqlite" in page.text()
+        assert page.put(b"x" * (1 << 20)).status == 204
+    assert all(ask(proxy, "/health", Cookie=f"{COOKIE}={one}").status == 200 for one in keys)

@@ -1,0 +1,48 @@
+"""A real worker as whoever runs it sees it: figures, health, and an event a file."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.pages import free_port
+from profiledb.report.library import Library
+from tests.app.web.client import ask
+from tests.conftest import ROOT, wait_until
+from tests.profiledb.operating.test_exposition import values
+from tests.support.dropped import made
+
+
+def test_a_worker_tells_what_it_does(tmp_path: Path) -> None:
+    inbox, library, port = tmp_path / "inbox", Library(tmp_path / "library"), free_port()
+    inbox.mkdir()
+    made(inbox / "good.sqlite")
+    (inbox / 'bad"\n.nsys-rep').write_bytes(b"no report")
+    argv = [sys.executable, "-m", "ingest", "--samples", "off", "--inbox", str(inbox), "--library", str(library.folder)]
+    told = {"WARPDECK_LOG": "json", "WARPDECK_WORKER_METRICS": str(port), "WARPDECK_SCAN_S": "0.1"}
+    with (tmp_path / "log").open("wb") as log:
+        worker = subprocess.Popen(argv, cwd=ROOT, env=os.environ | told, stdout=log, stderr=log)
+    try:
+        wait_until(lambda: library.catalog.job_states() == {"ready": 1, "failed": 1})
+        address = f"http://127.0.0.1:{port}"
+        wait_until(
+            lambda: (
+                values(ask(address, "/metrics").body.decode()).get(("warpdeck_conversion_seconds_count", "failed")) == 1
+            )
+        )
+        found = values(ask(address, "/metrics").body.decode())
+        assert json.loads(ask(address, "/health").body) == {"status": "ready", "database": "ok", "store": "ok"}
+    finally:
+        worker.terminate()
+        worker.wait(timeout=30)
+    assert found["warpdeck_conversion_seconds_count", "ready"] == 1
+    assert found["warpdeck_conversion_seconds_sum", "ready"] > 0
+    assert sum(number for (name, _), number in found.items() if name == "warpdeck_conversion_failures_total") == 1
+    assert found["warpdeck_worker_looked_seconds", ""] > 1.7e9
+    events = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    files = {one["file"]: one for one in events if one["event"] == "file"}
+    assert files["good.sqlite"]["state"] == "ready"
+    assert files["good.sqlite"]["report"] == library.list()[0].id
+    assert files['bad"\n.nsys-rep']["cause"] == "refused"
+    assert [events[0]["event"], events[-1]["event"]] == ["worker_started", "worker_ended"]

@@ -1,0 +1,30 @@
+"""The worker has what the rules let go removed, once an hour."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.retaining import EVERY_S, Retaining
+from profiledb import config
+from profiledb.report.library import Library
+from tests.conftest import wait_until
+from tests.profiledb.report.test_library import publish
+
+
+def test_it_looks_once_an_hour(empty_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rules.toml").write_text("[[rule]]\ndays = 30\n")
+    monkeypatch.setenv("WARPDECK_RETENTION", str(tmp_path / "rules.toml"))
+    now = [0.0]
+    retaining = Retaining(config.load(library=empty_library.folder, inbox=tmp_path), clock=lambda: now[0])
+    publish(empty_library, "aaaa000000000001")  # taken in on 2026-01-01
+    retaining.look()
+    wait_until(lambda: not empty_library.list())
+    publish(empty_library, "aaaa000000000002")
+    now[0] = EVERY_S - 1
+    retaining.look()
+    retaining.stop()
+    assert empty_library.list()
+    now[0] = EVERY_S
+    retaining.look()
+    wait_until(lambda: not empty_library.list())
+    retaining.stop()

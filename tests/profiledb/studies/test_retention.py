@@ -1,0 +1,175 @@
+"""What goes by the rules, with real files, a real worker, and the clock as an argument."""
+
+import shutil
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from profiledb import config
+from profiledb.cli import main as cli
+from profiledb.config import Settings
+from profiledb.errors import ConfigError
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.rules import retention as rules
+from profiledb.rules.retention import Rule, Rules
+from profiledb.studies import retention
+from profiledb.studies.trends import keeping
+from tests.conftest import SAMPLES, run_ingest
+from tests.profiledb.report.test_library import publish
+from tests.support.dropped import made
+
+NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return config.load(inbox=tmp_path / "inbox", library=tmp_path / "library", samples="off")
+
+
+def aged(library: Library, report_id: str, days: float, **fields: object) -> Manifest:
+    """A report that was taken in so many days ago."""
+    manifest = replace(publish(library, report_id, f"{report_id}.rep"), **fields)  # type: ignore[arg-type]
+    manifest = replace(manifest, ingested_at=(NOW - timedelta(days=days)).isoformat(timespec="seconds"))
+    library.catalog.add_report(manifest)
+    return manifest
+
+
+def gone(library: Library, settings: Settings, of: Rules, now: datetime = NOW) -> list[tuple[str, str]]:
+    """What a plan said and then did."""
+    planned = retention.plan(library, of, settings, now)
+    done = list(retention.carry_out(library, planned, settings))
+    assert done == planned
+    return [(one.what, one.name) for one in done]
+
+
+def test_reports_go_by_age_and_kind_and_labeled_ones_stay(empty_library: Library, settings: Settings) -> None:
+    aged(empty_library, "aaaa000000000001", 91)
+    aged(empty_library, "aaaa000000000002", 91, kind="ncu")
+    aged(empty_library, "aaaa000000000003", 89, kind="ncu")
+    aged(empty_library, "aaaa000000000004", 400, kind="ncu", sample=True)
+    aged(empty_library, "aaaa000000000005", 400, kind="ncu")
+    aged(empty_library, "aaaa000000000006", 400, kind="ncu")
+    odd = aged(empty_library, "aaaa000000000007", -5, kind="ncu")
+    empty_library.catalog.add_report(replace(odd, id="aaaa000000000008", ingested_at="long ago"))
+    empty_library.catalog.set_labels("aaaa000000000005", ["baseline"])
+    empty_library.catalog.links.put("aaaa000000000005", "aaaa000000000006")
+    assert gone(empty_library, settings, Rules(rules=(Rule(90, kind="ncu"),))) == [("report", "aaaa000000000002.rep")]
+    assert {one.id[-1] for one in empty_library.list()} == set("1345678")
+    assert not list(empty_library.reports.glob("aaaa000000000002*"))
+    assert gone(empty_library, settings, Rules()) == []
+
+
+def test_the_oldest_go_above_a_size(empty_library: Library, settings: Settings) -> None:
+    for number in range(4):
+        aged(empty_library, f"aaaa00000000000{number}", 10 - number)
+    empty_library.catalog.set_labels("aaaa000000000000", ["kept"])
+    one = (
+        empty_library.path("aaaa000000000000").stat().st_size
+        + empty_library.manifest_path("aaaa000000000000").stat().st_size
+    )
+    assert gone(empty_library, settings, Rules(total_gb=2.5 * one / 1e9)) == [
+        ("report", "aaaa000000000001.rep"),
+        ("report", "aaaa000000000002.rep"),
+    ]
+    assert gone(empty_library, settings, Rules(total_gb=1e-9)) == [("report", "aaaa000000000003.rep")]
+
+
+def test_reports_of_a_series(empty_library: Library, settings: Settings) -> None:
+    for number, name in enumerate(("nightly_1.rep", "nightly_2.rep", "other_1.rep")):
+        aged(empty_library, f"aaaa00000000000{number}", 10, name=name, rows={"kernel": 1})
+    of = Rules(rules=(Rule(1, series="nightly*"),))
+    assert gone(empty_library, settings, of) == []  # no summary, no series
+    keeping.refresh(empty_library)
+    assert gone(empty_library, settings, of) == [("report", "nightly_1.rep"), ("report", "nightly_2.rep")]
+
+
+def test_a_label_that_came_meanwhile_keeps_the_report(empty_library: Library, settings: Settings) -> None:
+    aged(empty_library, "aaaa000000000001", 91)
+    planned = retention.plan(empty_library, Rules(rules=(Rule(90),)), settings, NOW)
+    empty_library.catalog.set_labels("aaaa000000000001", ["wait"])
+    assert list(retention.carry_out(empty_library, planned, settings)) == []
+    assert empty_library.list()
+
+
+def test_uploads_go_and_nothing_comes_back(settings: Settings, tmp_path: Path) -> None:
+    inbox = settings.inbox
+    inbox.mkdir()
+    for ending in (".nsys-rep", ".sqlite"):
+        shutil.copy(SAMPLES / f"streams_serial{ending}", inbox)
+    (inbox / "opened" / "x").mkdir(parents=True)
+    made(inbox / "opened" / "x" / "a.sqlite")
+    made(inbox / "deleted.sqlite", end=7)
+    (inbox / "bad.nsys-rep").write_bytes(b"no report")
+    made(tmp_path / "elsewhere.sqlite", end=9)
+    (inbox / "link.sqlite").symlink_to(tmp_path / "elsewhere.sqlite")
+    run_ingest(inbox, settings.library, WARPDECK_NSYS="off")
+    library = Library(settings.library)
+    library.delete(library.find("deleted.sqlite").id)
+    ids = {one.id for one in library.list()}
+    assert len(ids) == 2  # a link is not followed
+    of, later = Rules(uploads_days=14), datetime.now(UTC) + timedelta(days=15)
+    assert gone(library, settings, of, later - timedelta(days=2)) == []
+    told = gone(library, settings, of, later)
+    names = ("a.sqlite", "deleted.sqlite", "streams_serial.nsys-rep", "streams_serial.sqlite")
+    assert sorted(told) == [("upload", name) for name in names]
+    assert told.index(("upload", "streams_serial.sqlite")) < told.index(("upload", "streams_serial.nsys-rep"))
+    assert sorted(path.name for path in inbox.rglob("*")) == ["bad.nsys-rep", "link.sqlite", "opened"]
+    assert (tmp_path / "elsewhere.sqlite").exists()
+    run_ingest(inbox, settings.library, WARPDECK_NSYS="off")
+    assert {one.id for one in library.list()} == ids
+    assert {what for what, _ in gone(library, settings, of, later)} == {"record"}
+    run_ingest(inbox, settings.library, WARPDECK_NSYS="off")
+    assert {one.id for one in library.list()} == ids
+
+
+def test_the_command(
+    empty_library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    publish(empty_library, "aaaa000000000001", "a\x1b[2J.rep")  # taken in on 2026-01-01
+    command = ["retain", "--library", str(empty_library.folder), "--inbox", str(tmp_path / "inbox")]
+    assert cli.main(command) == 1
+    assert "WARPDECK_RETENTION" in capsys.readouterr().err
+    (tmp_path / "rules.toml").write_text("[[rule]]\ndays = 30\n")
+    monkeypatch.setenv("WARPDECK_RETENTION", str(tmp_path / "rules.toml"))
+    assert cli.main([*command, "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "report  aaaa000000000001  a [2J.rep  (older than 30 days)" in said
+    assert "1 thing would go" in said
+    assert empty_library.list()
+    assert cli.main(command) == 0
+    assert "1 thing removed" in capsys.readouterr().out
+    assert not empty_library.list()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "uploads_day = 3",
+        "uploads_days = 0",
+        "total_gb = '5'",
+        "total_gb = nan",
+        "rule = 3",
+        "[[rule]]\nkind = 'ncu'",
+        "[[rule]]\ndays = 3\nkinds = 'ncu'",
+        "[[rule]]\ndays = 3\nkind = ''",
+        "[[rule]]\ndays = true",
+        "[rule]\ndays = 3",
+        "not toml",
+    ],
+)
+def test_a_wrong_rule_removes_nothing(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "rules.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError):
+        rules.load(path)
+
+
+def test_rules_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "rules.toml"
+    path.write_text('uploads_days = 14\ntotal_gb = 500\n[[rule]]\ndays = 90\nkind = "ncu"\nseries = "nightly*"\n')
+    assert rules.load(path) == Rules(14.0, 500.0, (Rule(90.0, "ncu", "nightly*"),))
+    with pytest.raises(ConfigError, match="cannot be read"):
+        rules.load(tmp_path / "none.toml")
