@@ -9,7 +9,7 @@ from profiledb.report.visitor import Visitor
 from profiledb.words import visible
 
 Action = Literal[
-    "uploaded", "took in", "labelled", "marked", "linked", "unlinked", "deleted", "moved", "decided", "named columns",
+    "uploaded", "took in", "labeled", "marked", "linked", "unlinked", "deleted", "moved", "decided", "named columns",
     "made token", "removed token", "made space", "changed space", "removed space", "shared", "ended link",
 ]  # fmt: skip
 """What is written down."""

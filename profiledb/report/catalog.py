@@ -280,7 +280,7 @@ class Catalog:
             db.executemany(
                 "INSERT INTO label (report_id, label) VALUES (?, ?)", [(report_id, label) for label in cleaned]
             )
-            self.audit.note(db, "labelled", report_id, ", ".join(cleaned) or "no labels")
+            self.audit.note(db, "labeled", report_id, ", ".join(cleaned) or "no labels")
 
     def columns(self, path: str) -> Columns | None:
         """What a reader said of the columns of a table beside a report."""

@@ -42,7 +42,7 @@ def test_every_change_is_written_down_and_outlives_its_report(catalog: Catalog) 
     name = REPORT.name
     expected = [
         ("took in", name, "nsys"),
-        ("labelled", name, "new one, slow"),
+        ("labeled", name, "new one, slow"),
         ("marked", name, "5 ns: here"),
         ("linked", name, f"with {'f' * 16}"),
         ("unlinked", name, "from its Compute report"),
@@ -98,7 +98,7 @@ def test_the_command_prints_it(
     for form in ("text", "csv", "json"):
         assert main(["audit", "--library", str(tmp_path), "--search", "edith", "--format", form]) == 0
     text, *csv, rest = capsys.readouterr().out.split("\n", 3)
-    assert "Edith, e@example.com (login)  labelled  train.nsys-rep" in text
+    assert "Edith, e@example.com (login)  labeled  train.nsys-rep" in text
     assert csv[0] == ",".join(audits.COLUMNS)
     assert '"a ""quoted"", one"' in csv[1]
-    assert json.loads(rest)[0]["action"] == "labelled"
+    assert json.loads(rest)[0]["action"] == "labeled"
