@@ -62,7 +62,7 @@ def load(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     is_pickle = isinstance(reader, Machine)
     settings = reader.result.get("allocator_settings") if isinstance(reader.result, dict) else None
     _write_report(db, "pickle" if is_pickle else "JSON", settings)
-    complete(db, names=lambda: _write_names(db), rest=lambda: db.execute(read_sql("write.sql", "ingest.snapshot")))
+    complete(db, names=lambda: _write_names(db), rest=lambda: _write_rest(db))
     _note(db, parts, source.damage or reader.damage)
 
 
@@ -104,6 +104,10 @@ def _write_names(db: duckdb.DuckDBPyConnection) -> None:
         INSERT INTO range_name BY NAME
         SELECT DISTINCT name_id, name AS text, name FROM snapshot_annotation
     """)
+
+
+def _write_rest(db: duckdb.DuckDBPyConnection) -> None:
+    db.execute(read_sql("write.sql", "ingest.snapshot"))
 
 
 def _write_report(db: duckdb.DuckDBPyConnection, form: str, settings: Any) -> None:

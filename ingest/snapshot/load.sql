@@ -11,11 +11,9 @@ SELECT coalesce(min(time_us), 0) AS begin_us, max(time_us) AS end_us, count(time
 FROM moment CROSS JOIN middle WHERE abs(time_us - middle_us) < 4503599627370;
 
 -- A time on the report's clock, which begins with the first event.
-SET VARIABLE snapshot_begin = (SELECT begin_us FROM session);
-SET VARIABLE snapshot_end = (SELECT end_us FROM session);
 CREATE OR REPLACE TEMP MACRO on_clock(t) AS
-CASE WHEN t BETWEEN getvariable('snapshot_begin') AND getvariable('snapshot_end')
-    THEN (t - getvariable('snapshot_begin')) * 1000 END;
+CASE WHEN t BETWEEN (SELECT session.begin_us FROM session) AND (SELECT session.end_us FROM session)
+    THEN (t - (SELECT session.begin_us FROM session)) * 1000 END;
 
 -- What each event does. Snapshots of before PyTorch 2.1 have no times: their events stand a microsecond apart. Tensors
 -- let go of memory when its release is asked for, which is when torch.cuda's counters fall; that it completed is one
@@ -93,6 +91,6 @@ FROM held CROSS JOIN session WHERE missing = 0;
 -- Annotations name no thread: they stand on one of their own, and so do allocations.
 DROP TABLE temp.staged_range;
 CREATE TEMP VIEW staged_range AS
-SELECT range_id, on_clock(begin_us) AS start_ns, on_clock(coalesce(end_us, getvariable('snapshot_end'))) AS end_ns,
+SELECT range_id, on_clock(begin_us) AS start_ns, on_clock(coalesce(end_us, (SELECT session.end_us FROM session))) AS end_ns,
     end_us IS NOT NULL AS closed, 'PushPop' AS style, name_id, 0::BIGINT AS global_tid, NULL::BIGINT AS end_global_tid
 FROM snapshot_annotation;

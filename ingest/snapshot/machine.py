@@ -244,7 +244,7 @@ class Machine:
 
     def _refuse(self, code: int) -> None:
         """Raises ConversionError for an instruction of pickles, _DamageError for what is none."""
-        known = pickletools.code2op.get(chr(code))
+        known = _OPCODES.get(chr(code))
         if known is None:
             raise _DamageError
         raise ConversionError(
@@ -259,6 +259,7 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
 
 
+_OPCODES = {one.code: one for one in pickletools.opcodes}
 _CODES = {one.name: one.code for one in pickletools.opcodes}
 _STOP, _BINGET, _LONG_BINGET, _LONG1, _BININT1 = (
     ord(_CODES[name]) for name in ("STOP", "BINGET", "LONG_BINGET", "LONG1", "BININT1")

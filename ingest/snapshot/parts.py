@@ -113,7 +113,7 @@ class Parts:
 
     def stack(self, known: Any, frames: Iterable[Any]) -> Stack:
         """The number of a stack whose list held ``known`` and gets further frames, the innermost first; 0 is empty."""
-        numbers = tuple(frame if type(frame) is Frame else self._frame(frame) for frame in frames)
+        numbers: tuple[int, ...] = tuple(frame if type(frame) is Frame else self._frame(frame) for frame in frames)
         if type(known) is Stack:  # a list in several pieces: one of more than a thousand frames
             numbers = self._kept[known] + numbers
         kept = tuple(number for number in numbers if self._shown[number] is not None)[:FRAMES]

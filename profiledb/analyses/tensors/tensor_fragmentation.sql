@@ -3,7 +3,7 @@
 -- An allocation that is larger than the largest free block makes the allocator take more of the device, however much is
 -- free: the rest is scattered.
 -- needs: tensor_segment
--- includes: selection, tensors
+-- includes: tensors
 -- selects: part
 -- column: device | text | | CPU, or GPU with its number
 -- column: segments | count | | segments of the device

@@ -4,7 +4,7 @@
 -- block is as large: that is fragmentation. Rounding is what blocks are larger than what was asked for. Numbers are
 -- those of `stats` of PyTorch's viewer (torch/cuda/_memory_viz.py): free external, free internal.
 -- needs: tensor_segment
--- includes: selection, tensors
+-- includes: tensors
 -- selects: part
 -- param: limit = 1000 rows per device, those with most free memory first
 -- column: device | text | | CPU, or GPU with its number

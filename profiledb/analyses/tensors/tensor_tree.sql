@@ -35,8 +35,8 @@ WITH live AS (
     SELECT row_number() OVER (ORDER BY device, bytes DESC, deep, way) AS node_id, * FROM part
     QUALIFY row_number() OVER (PARTITION BY device ORDER BY bytes DESC, deep, way) <= $limit::BIGINT
 )
-SELECT node.device, node.node_id, up.node_id AS parent_id, node.deep - 1 AS level, node.way[-1] AS function, node.tensors,
-    TRY_CAST(node.bytes AS BIGINT) AS bytes, TRY_CAST(node.self_bytes AS BIGINT) AS self_bytes,
+SELECT node.device, node.node_id, up.node_id AS parent_id, node.deep - 1 AS level, node.way[-1] AS function,
+    node.tensors, TRY_CAST(node.bytes AS BIGINT) AS bytes, TRY_CAST(node.self_bytes AS BIGINT) AS self_bytes,
     100.0 * node.bytes / nullif(peak_bytes, 0) AS share_pct
 FROM node LEFT JOIN node AS up ON up.device = node.device AND up.deep = node.deep - 1 AND up.way = node.way[1:-2]
 JOIN selected_tensor_peak AS peak ON peak.device = node.device

@@ -12,6 +12,7 @@ WITH used AS (
         CASE WHEN is_program_frame(text) THEN 0 WHEN contains(text, '.py(') THEN 1 ELSE 2 END AS rank
     FROM (SELECT DISTINCT function, file, line FROM python_frame SEMI JOIN used USING (stack_id))
 )
-SELECT stack_id, arg_min(text, (rank, depth)) AS line, string_agg(text, ' < ' ORDER BY depth) FILTER (depth < 40) AS stack
+SELECT stack_id, arg_min(text, (rank, depth)) AS line,
+    string_agg(text, ' < ' ORDER BY depth) FILTER (depth < 40) AS stack
 FROM python_frame SEMI JOIN used USING (stack_id) JOIN frame USING (function, file, line)
 GROUP BY stack_id;

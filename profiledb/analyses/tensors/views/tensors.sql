@@ -77,7 +77,7 @@ WITH RECURSIVE kind AS (
 SELECT path_id, innermost, operator, module FROM down;
 
 -- Which code an event belongs to: operators and modules around it on its thread. What a backward operator does belongs
--- to the module of its forward one. Events of a snapshot have the line of the program and the stack instead. Events of a snapshot have a stack instead.
+-- to the module of its forward one. Events of a snapshot have the line of the program and the stack instead.
 CREATE OR REPLACE VIEW tensor_place AS
 WITH backward AS (
     SELECT pre, post, forward_range_id, max(post) OVER (
@@ -98,8 +98,8 @@ FROM placed ASOF LEFT JOIN outermost ON thread_range >= pre;
 
 -- What names an allocation where answers are grouped by it; a trace knows operators, a snapshot lines.
 CREATE OR REPLACE MACRO tensor_name(chosen, operator, module, innermost, line, stack) AS CASE chosen
-    WHEN 'any' THEN coalesce(line, operator) WHEN 'operator' THEN operator WHEN 'module' THEN module WHEN 'line' THEN line WHEN 'stack' THEN stack
-    ELSE innermost END;
+    WHEN 'any' THEN coalesce(line, operator) WHEN 'operator' THEN operator WHEN 'module' THEN module
+    WHEN 'line' THEN line WHEN 'stack' THEN stack ELSE innermost END;
 
 -- The devices that a selection keeps: one of its GPU, and the CPU.
 CREATE OR REPLACE MACRO selected_tensor_device(device_type, device_id) AS
