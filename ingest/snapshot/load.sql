@@ -91,6 +91,7 @@ FROM held CROSS JOIN session WHERE missing = 0;
 -- Annotations name no thread: they stand on one of their own, and so do allocations.
 DROP TABLE temp.staged_range;
 CREATE TEMP VIEW staged_range AS
-SELECT range_id, on_clock(begin_us) AS start_ns, on_clock(coalesce(end_us, (SELECT session.end_us FROM session))) AS end_ns,
-    end_us IS NOT NULL AS closed, 'PushPop' AS style, name_id, 0::BIGINT AS global_tid, NULL::BIGINT AS end_global_tid
+SELECT range_id, on_clock(begin_us) AS start_ns,
+    on_clock(coalesce(end_us, (SELECT session.end_us FROM session))) AS end_ns, end_us IS NOT NULL AS closed,
+    'PushPop' AS style, name_id, 0::BIGINT AS global_tid, NULL::BIGINT AS end_global_tid
 FROM snapshot_annotation;
