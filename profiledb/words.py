@@ -13,7 +13,10 @@ DURATION_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 FLOP_UNITS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3), ("FLOP", 1.0))
 BYTE_UNITS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3), ("B", 1.0))
 
-KIND_TITLES = {"nsys": "Nsight Systems", "ncu": "Nsight Compute", "torch": "PyTorch profiler"}
+KIND_TITLES = {
+    "nsys": "Nsight Systems", "ncu": "Nsight Compute", "torch": "PyTorch profiler",
+    "snapshot": "PyTorch memory snapshot",
+}  # fmt: skip
 """What people call the kinds of reports; another one by its name."""
 
 _MOST_DIGITS = 6

@@ -1,8 +1,10 @@
 """A tree as boxes that are as wide as what they stand for: ranges with their time, functions with their samples."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from app.ui import format as fmt
@@ -10,6 +12,12 @@ from app.ui.charts import ACCENT, FONT_PX, GROUND, Theme, channels, frame, reada
 from app.ui.kept import kept
 
 ROW_PX = 26
+LEAST_SHARE = 0.0008
+"""Of the whole: below it a box of a tree would be no wider than its edge."""
+DEEPEST = 40
+"""Levels of a tree that are drawn: recursion goes on for hundreds."""
+READABLE = 0.01
+"""Of the whole: levels below the last box of such a width are slivers in an empty space, and are left out."""
 _ROOT = {"light": "#dfe3e8", "dark": "#2d343e"}
 
 
@@ -53,6 +61,29 @@ def icicle(nodes: Sequence[Node], theme: Theme) -> go.Figure:
     frame(figure, theme, height=ROW_PX * (deepest + 1), left=0, right=0, top=0, bottom=0)
     figure.update_layout(uniformtext={"minsize": 11, "mode": "hide"}, hovermode="closest")
     return figure
+
+
+def tree(rows: pd.DataFrame, amount: str, root: Node, words: Callable[[Mapping[Any, Any]], str]) -> list[Node]:
+    """The boxes of rows that are a tree of functions, each after the one around it; the small ones stay empty space.
+
+    Args:
+        rows: ``node_id``, ``parent_id`` (missing for the outermost), ``level`` from 0, ``function``, and the amount.
+        amount: the column that says how wide a box is, with all inside it.
+        root: the box around all; its ``own`` is the amount of the whole.
+        words: what hovering over a row says, escaped.
+    """
+    whole = root.own
+    wide = rows[(rows[amount] >= LEAST_SHARE * whole) & (rows["level"] < DEEPEST)]
+    last = wide.loc[wide[amount] >= READABLE * whole, "level"].max()
+    wide = wide[wide["level"] <= (0 if pd.isna(last) else last)]
+    inside = wide.groupby("parent_id")[amount].sum()
+    found = [replace(root, own=float(whole - wide.loc[wide["level"] == 0, amount].sum()))]
+    for row in wide.sort_values(["level", "node_id"]).to_dict("records"):
+        parent = root.id if pd.isna(row["parent_id"]) else str(int(row["parent_id"]))
+        own = float(row[amount] - inside.get(row["node_id"], 0))
+        name = fmt.visible(row["function"])
+        found.append(Node(str(row["node_id"]), parent, name, own, words(row), int(row["level"]) + 1))
+    return found
 
 
 def _ramp(level: int, deepest: int, theme: Theme) -> str:

@@ -4,20 +4,20 @@ from pathlib import Path
 
 from ingest.conversion.child import Request
 from ingest.fingerprints import EXPORT_SUFFIX, NSYS_SUFFIXES
-from ingest.formats import ncu_csv, nsys_report, torch_trace
+from ingest.formats import ncu_csv, nsys_report, torch_snapshot, torch_trace
 from ingest.sidecars import files
 from ingest.sidecars.files import Sidecar
 from profiledb.report.sidecar import Columns
 
 
 def sidecar(request: Request) -> Sidecar | None:
-    """The text of a file that by its name lies beside a report; None for a table that ncu printed, and for a trace.
+    """The text of a file that by its name lies beside a report; None for what is a report of its own.
 
     Raises:
         ColumnsNeededError: a table whose columns nobody has named.
         ConversionError: it is neither.
     """
-    if ncu_csv.matches(request.source) or torch_trace.matches(request.source):
+    if any(one.matches(request.source) for one in (ncu_csv, torch_trace, torch_snapshot)):
         return None
     return files.read(request.source, Columns(**request.columns) if request.columns else None)
 

@@ -36,7 +36,7 @@ FORMATS = tuple(
     f"{__name__}.{module}"
     for module in (
         *("nsys_report", "nsys_sqlite", "nsys_parquet", "nsys_stream"),
-        *("torch_trace", "ncu_report", "ncu_csv"),
+        *("torch_trace", "torch_snapshot", "ncu_report", "ncu_csv"),
     )
 )
 """Modules by their full names, imported when their turn comes: those that build tables in Python take 0.2 s."""

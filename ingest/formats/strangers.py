@@ -4,6 +4,7 @@ from pathlib import Path
 
 from profiledb.errors import ConversionError
 
+_PICKLE = "Other pickles may run code, so they are not opened."
 _KNOWN = (
     (
         ".qdstrm",
@@ -15,6 +16,12 @@ _KNOWN = (
     (".ncu-rep", "does not start like an Nsight Compute report", "Copy it again from its source."),
     (".trace.json", "does not start like a trace of the PyTorch profiler", "Copy it again from its source."),
     (".trace.json.gz", "does not start like a trace of the PyTorch profiler", "Copy it again from its source."),
+    (
+        ".pickle",
+        "does not start like a memory snapshot of PyTorch",
+        _PICKLE,
+    ),
+    (".pkl", "does not start like a memory snapshot of PyTorch", _PICKLE),
     (".sqlite", "is not an nsys export", "Make one with: nsys export -t sqlite REPORT.nsys-rep"),
 )
 
@@ -31,5 +38,5 @@ def error(path: Path) -> ConversionError:
     return ConversionError(
         f"Warpdeck cannot read {path.name}: it is not a known report format.",
         hint="Drop .nsys-rep, .qdrep, .qdstrm, an nsys export (.sqlite or parquetdir), .ncu-rep, the text of ncu --csv,"
-        " or a trace of the PyTorch profiler.",
+        " a trace of the PyTorch profiler, or a memory snapshot of PyTorch.",
     )

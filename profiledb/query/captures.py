@@ -111,10 +111,12 @@ CAPTURES = (
 
 @dataclass(frozen=True)
 class Advice:
-    """How those of another tool than Nsight record more: what it records, and a sentence for all that it does not."""
+    """How those of another tool than Nsight record more: what it records, a sentence for all that it does not, and what
+    people call its files, in the plural."""
 
     captures: tuple[Capture, ...]
     rest: str
+    files: str
 
 
 _PROFILE = "torch.profiler.profile"
@@ -129,7 +131,17 @@ _OF_TORCH = (
     Capture("module_call", TIMELINE, "Modules", f"{_PROFILE}(with_stack=True, with_modules=True)", "time by module"),
     Capture("python_call", TIMELINE, "Python functions", f"{_PROFILE}(with_stack=True)", "time by source line"),
 )
-BY_KIND = {"torch": Advice(_OF_TORCH, "The PyTorch profiler does not record this.")}
+_OF_SNAPSHOT = (
+    Capture(
+        "tensor_segment", TIMELINE, "Segments of the allocator",
+        'torch.cuda.memory._record_memory_history(); ...; torch.cuda.memory._dump_snapshot("run.pickle")',
+        "memory by stack, and fragmentation",
+    ),
+)  # fmt: skip
+BY_KIND = {
+    "torch": Advice(_OF_TORCH, "The PyTorch profiler does not record this.", f"Traces of the {KIND_TITLES['torch']}"),
+    "snapshot": Advice(_OF_SNAPSHOT, "A memory snapshot holds memory alone.", "Memory snapshots of PyTorch"),
+}
 """By the KIND that a format registers (ingest/formats); of all others the advice is Nsight's, ``CAPTURES``."""
 
 INCLUDES = ("ncu",)
@@ -272,10 +284,10 @@ def how_to_capture(
             why = (NO_COPIES if table == "memop" else capture.none) if asked_for else ""
             flag = "" if asked_for else capture.flag
             return NotCapturedError(capture.lack, why=why, command=flag, use=capture.use, tables=(table,))
-    for kind, own in BY_KIND.items():
+    for own in BY_KIND.values():
         for capture in own.captures:
             if capture.table == table:
-                why = f"Traces of the {KIND_TITLES[kind]} hold them."
+                why = f"{own.files} hold them."
                 return NotCapturedError(capture.lack, why=why, tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Raised when a change of the tables or of what fills them makes older report files unreadable."""
 
 FILES = ("schema.sql", "schema_nvtx.sql", "schema_ncu.sql", "schema_torch.sql")

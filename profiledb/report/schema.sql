@@ -4,7 +4,7 @@
 
 -- One row: what was captured, with what, and what converted it
 CREATE TABLE report (
-    kind VARCHAR,                      -- nsys, ncu, torch
+    kind VARCHAR,                      -- nsys, ncu, torch, snapshot
     name VARCHAR,                      -- file name as it was dropped
     source_sha256 VARCHAR,             -- hash of the file that was dropped
     source_bytes BIGINT,               -- size of that file, bytes

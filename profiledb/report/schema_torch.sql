@@ -1,4 +1,4 @@
--- What the PyTorch profiler says beyond times: of operators, modules, Python calls, memory of tensors, collectives.
+-- What PyTorch says beyond times: of operators, modules, Python calls, memory of tensors, collectives.
 -- Operators, modules and annotations are rows of `range`; these tables add what is known of them.
 
 -- Attributes of ranges that are operators, a row a range
@@ -37,19 +37,47 @@ CREATE TABLE python_call (
     name_id BIGINT                     -- string: file(line): function, or a built-in function
 );
 
--- Memory of tensors: allocations and releases by the framework's allocator, a row each
+-- Memory of tensors: allocations and releases by the framework's allocator, a row each. Of memory snapshots also what
+-- the allocator took from the device and gave back, what was held before their first event, and when they were taken
 CREATE TABLE tensor_event (
     event_id BIGINT,                   -- row in the order of the trace
     time_ns BIGINT,                    -- moment on the host, ns
     global_tid BIGINT,                 -- thread
     thread_range BIGINT,               -- range.pre of the innermost range open on its thread
-    kind VARCHAR,                      -- memory, out_of_memory
+    kind VARCHAR,                      -- memory, out_of_memory; of snapshots segment, before, state
     device_type INTEGER,               -- 0 CPU, 1 CUDA, else as c10::DeviceType counts
     device_id INTEGER,                 -- GPU; NULL for the CPU
     address UBIGINT,                   -- address of the memory
     bytes BIGINT,                      -- size, bytes: positive for an allocation, negative for a release
     allocated_bytes BIGINT,            -- what tensors hold on the device afterward, bytes
-    reserved_bytes BIGINT              -- what the allocator holds of the device afterward, bytes
+    reserved_bytes BIGINT,             -- what the allocator holds of the device afterward, bytes
+    stack_id BIGINT                    -- stack of python_frame, snapshots only
+);
+
+-- What the allocator held of a device when a memory snapshot was taken, a row a segment
+CREATE TABLE tensor_segment (
+    segment_id BIGINT,                 -- row in the order of the snapshot
+    device_id INTEGER,                 -- GPU
+    address UBIGINT,                   -- address of its first byte
+    bytes BIGINT,                      -- size, bytes
+    allocated_bytes BIGINT,            -- size of the blocks that tensors held, bytes
+    active_bytes BIGINT,               -- the same with those that a stream still used after their release, bytes
+    requested_bytes BIGINT,            -- what was asked for in active blocks: the allocator rounds up, bytes
+    stream UBIGINT,                    -- CUDA stream that it serves; 0 is the default one
+    type VARCHAR,                      -- small, large: of which of the allocator's pools
+    pool VARCHAR,                      -- numbers of a private pool, as of a CUDA graph; NULL for that of all others
+    is_expandable BOOLEAN,             -- it grows and shrinks (expandable_segments)
+    stack_id BIGINT                    -- stack of python_frame that made the allocator take it, where captured
+);
+
+-- How each segment was divided when the snapshot was taken, a row a block
+CREATE TABLE tensor_block (
+    segment_id BIGINT,                 -- tensor_segment
+    address UBIGINT,                   -- address of its first byte
+    bytes BIGINT,                      -- size, bytes
+    requested_bytes BIGINT,            -- what was asked for: the allocator rounds up, bytes
+    state VARCHAR,                     -- active_allocated, active_awaiting_free, inactive
+    stack_id BIGINT                    -- stack of python_frame that allocated it, where captured
 );
 
 -- What is known of collectives, a row an operator or a kernel

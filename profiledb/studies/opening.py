@@ -58,7 +58,7 @@ PART: tuple[Asked, ...] = (
     ("top_kernels", {"limit": PHASE_TOP, "phase": "forward,backward"}), ("mfu", {}),
     ("copies", {}), ("copy_sizes", {}), ("memory_use", {}), ("memory_over_time", {}),
     ("tensor_memory", {}), ("tensor_over_time", {}), ("tensor_peak", {}), ("tensor_allocations", {}),
-    ("tensor_lifetimes", {}),
+    ("tensor_lifetimes", {}), ("tensor_tree", {}), ("tensor_fragmentation", {}), ("tensor_segments", {}),
     ("api_categories", {}), ("osrt_calls", {}),
     ("host_threads", {}), ("osrt_threads", {}), ("launch_sites", {}), ("openmp_regions", {}),
     ("cpu_tree", {}), ("cpu_functions", {}), ("cpu_functions", {"moments": "idle"}), ("cpu_modules", {}),

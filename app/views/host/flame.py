@@ -10,12 +10,6 @@ from app.ui import draw, icicle, theme
 from app.ui import format as fmt
 from app.ui.icicle import Node
 
-LEAST_SHARE = 0.0008
-"""Of all samples: below it a box would be no wider than its edge."""
-DEEPEST = 40
-"""Levels that are drawn: recursion goes on for hundreds."""
-READABLE = 0.01
-"""Of all samples: levels below the last box of such a width are slivers in an empty space, and are left out."""
 _ROOT = "all"
 
 
@@ -44,20 +38,10 @@ def samples(rows: pd.DataFrame) -> int:
 
 def nodes(rows: pd.DataFrame) -> list[Node]:
     """The boxes, each after the one around it; what is too small stays empty space below it."""
-    whole = samples(rows)
-    wide = rows[(rows["samples"] >= LEAST_SHARE * whole) & (rows["level"] < DEEPEST)]
-    last = wide.loc[wide["samples"] >= READABLE * whole, "level"].max()
-    wide = wide[wide["level"] <= (0 if pd.isna(last) else last)]
-    inside = wide.groupby("parent_id")["samples"].sum()
-    top = int(wide.loc[wide["level"] == 0, "samples"].sum())
-    title = "All samples"
-    found = [Node(_ROOT, "", title, float(whole - top), f"<b>{title}</b><br>{fmt.count(whole)}", 0)]
-    for row in wide.sort_values(["level", "node_id"]).to_dict("records"):
-        parent = _ROOT if pd.isna(row["parent_id"]) else str(int(row["parent_id"]))
-        own = float(row["samples"] - inside.get(row["node_id"], 0))
-        name = fmt.visible(row["function"])
-        found.append(Node(str(row["node_id"]), parent, name, own, _words(row), int(row["level"]) + 1))
-    return found
+    whole, title = samples(rows), "All samples"
+    return icicle.tree(
+        rows, "samples", Node(_ROOT, "", title, float(whole), f"<b>{title}</b><br>{fmt.count(whole)}", 0), _words
+    )
 
 
 def _words(row: Mapping[Any, Any]) -> str:

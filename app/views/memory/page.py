@@ -1,9 +1,9 @@
-"""Memory & copies: memory of tensors, what copies reached of their link, and GPU memory over time."""
+"""Memory & copies: memory of tensors and their allocator, what copies reached of their link, GPU memory over time."""
 
 from app import session
 from app.ui import sections
 from app.ui.sections import Section
-from app.views.memory import copies, tensors, use
+from app.views.memory import copies, segments, tensors, use
 from profiledb.errors import NotCapturedError
 
 
@@ -21,6 +21,9 @@ def page() -> None:
     """Draws the page; what several sections lack is said once. Operators are whose tensors hold memory."""
     report = session.report()
     of_operators = any(map(report.rows.get, ("operator", "tensor_event")))
+    if report.rows.get("tensor_segment"):  # a memory snapshot knows nothing else
+        sections.show(report.id, (Section(tensors.TITLE, tensors.show), Section(segments.TITLE, segments.show)))
+        return
     held = [] if of_operators and not report.rows.get("memory_event") else [Section("GPU memory", use.show, loud=False)]
     of_tensors = [Section(tensors.TITLE, tensors.show, loud=False)] if of_operators else []
     sections.show(report.id, (*of_tensors, Section("Memcpy and memset", _copies), *held))

@@ -11,10 +11,11 @@ from app.selection import drag
 from app.ui import bound, heads, page, shares, tables, theme
 from app.ui import format as fmt
 from app.views.memory import charts as charts_memory
+from app.views.memory import stacks
 from profiledb.query.analysis import rows_or_none
 
 TITLE = "Tensor memory"
-OPERATOR, MODULE = "Operator", "Module"
+OPERATOR, MODULE, LINE, STACK = "Operator", "Module", "Source line", "Stack"
 DEVICE, BY = "device_of", "tensors_by"
 """The parameters of the address that name the device, and what tables group by."""
 STEADY = {"warmup": "exclude"}
@@ -32,6 +33,8 @@ LIFETIMES = heads.of(
     "duration_ns",
     heads.use("operator", width=230),
     heads.use("module", width=230),
+    heads.use("line", width=300),
+    heads.use("stack", width=300),
     heads.use("freed_by", width=230),
 )
 STEPS = heads.of(
@@ -137,20 +140,32 @@ def trend(row: Any) -> str:
     )
 
 
+def _choices() -> list[str]:
+    """What allocations are told by: a trace knows operators, and modules where asked, a snapshot lines and stacks."""
+    rows = session.report().rows
+    if rows.get("tensor_segment"):
+        return [LINE, STACK] if rows.get("python_frame") else []
+    return [OPERATOR, MODULE] if rows.get("module_call") else [OPERATOR]
+
+
 def _tables(report_id: str, device: str) -> None:
-    by = OPERATOR
-    if session.report().rows.get("module_call"):
+    choices = _choices()
+    by = choices[0] if choices else LINE
+    if len(choices) > 1:
         by = st.segmented_control(
-            "Group by", [OPERATOR, MODULE], required=True, **bound.option(BY, [OPERATOR, MODULE], OPERATOR),
-        ) or OPERATOR  # fmt: skip
-    peak = _of(session.run(report_id, "tensor_peak", by=by.lower()), device)
-    outside = f"Outside {by.lower()}s"
+            "Group by", choices, required=True, **bound.option(BY, choices, by),
+        ) or by  # fmt: skip
+    asked = {} if by in choices[:1] or not choices else {"by": by.lower()}
+    outside = "No stack" if by in (LINE, STACK) else f"Outside {by.lower()}s"
+    peak = _of(session.run(report_id, "tensor_peak", **asked), device)
     st.markdown("**At the peak**")
     st.caption("Allocations that are alive when tensors hold most, by what allocated them.")
+    if by in (LINE, STACK) and choices:
+        stacks.show(_of(session.run(report_id, "tensor_tree"), device))
     named = peak.assign(name=peak["name"].where(peak["part"] == "named", peak["part"].map(PARTS).fillna(outside)))
     columns = heads.of("tensor_peak", heads.use("name", label=by, width=360), *PEAK)
     _table(named, columns, "tensor_peak")
-    made = _of(session.run(report_id, "tensor_allocations", by=by.lower()), device)
+    made = _of(session.run(report_id, "tensor_allocations", **asked), device)
     made = made.assign(name=made["name"].fillna(outside))
     st.markdown("**Allocations**")
     columns = heads.of("tensor_allocations", heads.use("name", label=by, width=360), *ALLOCATIONS)

@@ -4,7 +4,7 @@
 -- belongs to the line of its forward operator. Where operators have stacks of their own, as in traces before 2022,
 -- these decide.
 -- needs: python_call or operator
--- includes: operator_time
+-- includes: operator_time, program_frame
 -- selects: part
 -- param: limit =  at most this many rows
 -- column: line | text | | file, line and function, as the trace has them; empty where no function of the program is known

@@ -1,14 +1,15 @@
 -- title: Allocations of tensors
--- The allocations of the selection by the operator that made them, or the module around it (`tensor_peak` says which).
+-- The allocations of the selection by the operator that made them, or the module around it, in a memory snapshot by line
+-- of the program or by stack (`tensor_peak` says which).
 -- Net is what of them is not released in the capture. With `innermost` count, bytes and net are "Allocation Count",
 -- "Allocation Size" and "Size Increase" (self) of TensorBoard's plugin, where a release belongs to who allocated.
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part
--- param: by = operator (operator, module, innermost) what to group by
+-- param: by = any (any, operator, module, innermost, line, stack) what to group by; any: line, else operator
 -- param: limit = 500 rows per device
 -- column: device | text | | CPU, or GPU with its number
--- column: name | text | | operator or module; empty outside of all of them
+-- column: name | text | | operator, module, line or stack; empty where there is none
 -- column: allocations | count | | in the selection
 -- column: bytes | bytes | | sum of their sizes
 -- column: share_pct | % | .1f | share of the sizes of all allocations of the device
@@ -18,9 +19,9 @@
 -- column: net_bytes = Net | bytes | | not released in the capture
 WITH made AS (
     SELECT device, bytes, gone IS NULL AS is_kept, end_ns - start_ns AS life_ns,
-        CASE $by WHEN 'operator' THEN operator WHEN 'module' THEN module ELSE innermost END AS name
+        tensor_name($by, operator, module, innermost, line, stack) AS name
     FROM tensor_life SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)
-    LEFT JOIN tensor_place USING (event_id)
+    LEFT JOIN tensor_place USING (event_id) WHERE born IS NOT NULL
 )
 SELECT device, name, count(*) AS allocations, TRY_CAST(sum(bytes) AS BIGINT) AS bytes,
     100.0 * sum(bytes) / nullif(sum(sum(bytes)) OVER (PARTITION BY device), 0) AS share_pct, avg(bytes) AS avg_bytes,

@@ -12,7 +12,9 @@
 -- column: duration_ns = Lifetime | ns | | from one to the other
 -- column: operator | text | | operator that allocated it; empty outside of operators, and before the capture
 -- column: module | text | | module around it; of a backward operator that of its forward one
--- column: freed_by = Released in | text | | operator in which it was released; empty outside of operators
+-- column: line = Source line | text | | line of the program that allocated it, memory snapshots only
+-- column: stack | text | | its stack, the innermost function first
+-- column: freed_by = Released in | text | | operator, or line, in which it was released; empty outside of them
 WITH life AS (
     SELECT life.* FROM tensor_life AS life SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept
         ON kept.event_id = coalesce(life.event_id, life.freed_by)
@@ -22,7 +24,7 @@ WITH life AS (
 )
 SELECT device, bytes, life.start_ns - capture_window.start_ns AS start_ns,
     life.end_ns - capture_window.start_ns AS end_ns, life.end_ns - life.start_ns AS duration_ns, made.operator,
-    made.module, coalesce(freed.operator, freed.innermost) AS freed_by
+    made.module, made.line, made.stack, coalesce(freed.operator, freed.innermost, freed.line) AS freed_by
 FROM life LEFT JOIN tensor_place AS made USING (event_id)
 LEFT JOIN tensor_place AS freed ON freed.event_id = life.freed_by CROSS JOIN capture_window
 ORDER BY starts_with(device, 'CPU'), device, bytes DESC, duration_ns DESC NULLS FIRST, start_ns, end_ns;

@@ -1,5 +1,6 @@
 -- title: Memory of tensors
--- What the framework's allocator gave to tensors, by device (`profile_memory=True` of torch.profiler). Peak, reserved
+-- What the framework's allocator gave to tensors, by device (`profile_memory=True` of torch.profiler, or a memory
+-- snapshot, which counts sizes as they were asked for). Peak, reserved
 -- and unused memory are the largest of the selection. Reserved is what the allocator took from the device and
 -- keeps; what of it no tensor holds is unused: cached for later, or too fragmented to be used. The start and
 -- the end are those of the capture. Where the trace does not state what is allocated, it is allocations less releases.
@@ -33,7 +34,7 @@ WITH level AS (
     FROM tensor_level AS level LEFT JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)
     WHERE selected_tensor_device(device_type, device_id)
 ), unseen AS (
-    SELECT device, count(*) AS unseen FROM tensor_life WHERE born IS NULL GROUP BY device
+    SELECT device, count(*) AS unseen FROM tensor_life WHERE born IS NULL AND gone IS NOT NULL GROUP BY device
 ), failed AS (
     SELECT tensor_device(device_type, device_id) AS device, count(*) AS failed
     FROM selected_tensor_event WHERE kind = 'out_of_memory' GROUP BY ALL

@@ -1,26 +1,25 @@
 -- title: What holds memory at the peak
 -- The allocations that live when tensors hold most in the selection (`tensor_memory`), by the operator that made them,
--- or the module around it. What was allocated before the capture, or was not seen, is a part of its own: the peak less
--- all that was seen. Operators that only allocate for others (`aten::empty`) count as the operator around
+-- or the module around it; in a memory snapshot by line of the program, or by stack. What was allocated before the
+-- capture, or was not seen, is a part of its own: the peak less all that was seen. Operators that only allocate for others (`aten::empty`) count as the operator around
 -- them, unlike in TensorBoard's plugin; `innermost` counts as there. Backward operators belong to the module of their
 -- forward ones.
 -- needs: tensor_event
 -- includes: tensors
 -- selects: part
--- param: by = operator (operator, module, innermost) what to group by
+-- param: by = any (any, operator, module, innermost, line, stack) what to group by; any: line, else operator
 -- param: limit = 200 rows per device; what is left is one row
 -- column: device | text | | CPU, or GPU with its number
 -- column: part | text | | named; none: outside of all of them; before: allocated before the capture; rest: further names
--- column: name | text | | operator or module
+-- column: name | text | | operator, module, line or stack
 -- column: tensors | count | | allocations that live at the peak; empty for those before the capture
 -- column: bytes | bytes | | what they hold
 -- column: share_pct | % | .1f | share of the peak
 -- column: largest_bytes = Largest | bytes | | the largest of them
 WITH live AS (
-    SELECT life.device, bytes,
-        CASE $by WHEN 'operator' THEN operator WHEN 'module' THEN module ELSE innermost END AS name
+    SELECT life.device, bytes, tensor_name($by, operator, module, innermost, line, stack) AS name
     FROM tensor_life AS life JOIN selected_tensor_peak AS peak USING (device) LEFT JOIN tensor_place USING (event_id)
-    WHERE born <= nth AND (gone IS NULL OR gone > nth)
+    WHERE event_id IS NOT NULL AND coalesce(born, 0) <= nth AND (gone IS NULL OR gone > nth)
 ), summed AS (
     SELECT device, name, count(*) AS tensors, sum(bytes) AS bytes, max(bytes) AS largest_bytes,
         row_number() OVER (PARTITION BY device ORDER BY sum(bytes) DESC, name) > $limit::BIGINT AS is_rest

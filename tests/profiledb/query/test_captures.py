@@ -76,7 +76,9 @@ def test_strangers(every_report: Library, one: str) -> None:
 
 def test_a_format_brings_advice_of_its_own(library: Library, publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = captures.Capture("api_call", TIMELINE, "CUDA API calls", "made-up --calls", "launches")
-    monkeypatch.setitem(captures.BY_KIND, "made-up", captures.Advice((calls,), "Made up does not record this."))
+    monkeypatch.setitem(
+        captures.BY_KIND, "made-up", captures.Advice((calls,), "Made up does not record this.", "Made-ups")
+    )
     report_id = report(publish, "saxpy", report=[{"kind": "made-up"}])
     assert missing(library, report_id) == {"api_call": calls}
     told: dict[str, NotCapturedError] = {}

@@ -122,10 +122,3 @@ CREATE OR REPLACE VIEW module_title AS
 SELECT path_id, parent_id, starts_with(name, 'nn.Module: ') AS is_module,
     replace(left(regexp_replace(name, '^nn\.Module: ', ''), 60), '/', '∕') AS title
 FROM range_path;
-
--- Whether a Python function is of the program: none of PyTorch, of a compiler of kernels or of Python's library.
-CREATE OR REPLACE MACRO is_program_frame(name) AS regexp_matches(name, '\.py\(\d+\)') AND NOT regexp_matches(
-    name, '^\s*(torch/|triton/|(contextlib|functools|threading|runpy|queue|inspect|copy|typing|enum|weakref)\.py'
-    || '|(importlib|asyncio|concurrent|multiprocessing|collections|logging)/)|^\s*<|(site|dist)-packages/torch/'
-    || '|/lib/python3'
-);

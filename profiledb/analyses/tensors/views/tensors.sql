@@ -1,5 +1,5 @@
 -- Memory of tensors: what each device holds after each event, the life of each allocation, and which code made it.
--- includes: selection
+-- includes: selection, tensor_stack
 
 -- A device as people call it, by the numbers of c10::DeviceType.
 CREATE OR REPLACE MACRO tensor_device(device_type, device_id) AS concat_ws(' ', CASE device_type
@@ -8,13 +8,15 @@ CREATE OR REPLACE MACRO tensor_device(device_type, device_id) AS concat_ws(' ', 
 
 -- What a device holds after each event, in the order `nth`. Where the trace does not say it of every event (old ones),
 -- it is allocations less releases, with what was released but never seen allocated held from the start.
--- `reserved_bytes` is empty where no allocator keeps memory back, as on a CPU. Of more than 64 devices those with most
--- events are told.
+-- `reserved_bytes` is empty where no allocator keeps memory back, as on a CPU. Of a snapshot there are rows without
+-- bytes, too: the allocator takes memory of the device, or gives it back, and the snapshot itself. Of more than 64
+-- devices those with most events are told.
 CREATE OR REPLACE VIEW tensor_level AS
 WITH counted AS (
-    SELECT *, tensor_device(device_type, device_id) AS device, row_number() OVER ordered AS nth,
-        sum(bytes) OVER ordered AS running
-    FROM tensor_event WHERE kind = 'memory' AND bytes <> 0
+    SELECT * REPLACE (CASE kind WHEN 'memory' THEN bytes ELSE 0 END AS bytes),
+        tensor_device(device_type, device_id) AS device, row_number() OVER ordered AS nth,
+        sum(CASE kind WHEN 'memory' THEN bytes ELSE 0 END) OVER ordered AS running
+    FROM tensor_event WHERE kind = 'memory' AND bytes <> 0 OR kind IN ('segment', 'state')
     WINDOW ordered AS (
         PARTITION BY device_type, device_id ORDER BY time_ns, event_id ROWS UNBOUNDED PRECEDING
     )
@@ -31,18 +33,22 @@ FROM counted JOIN told USING (device);
 -- The life of each allocation: from its event (`born`) to the one (`gone`) at its address that follows, both in the
 -- order of the device. Empty are the first where memory was allocated before the capture, and the second where it
 -- lives past its end. Of a release that follows another one at its address the allocation was not seen: it has no life.
+-- What lives through the whole capture only a snapshot tells: both are empty, and the row of the block is its event.
 CREATE OR REPLACE VIEW tensor_life AS
 WITH paired AS (
     SELECT *, lag(bytes) OVER one AS last_bytes,
         lead({nth: nth, time_ns: time_ns, event_id: event_id, bytes: bytes}) OVER one AS next
-    FROM tensor_level WHERE address IS NOT NULL
+    FROM tensor_level WHERE address IS NOT NULL AND bytes <> 0
     WINDOW one AS (PARTITION BY device, address ORDER BY nth)
 )
 SELECT device, event_id, nth AS born, next.nth AS gone, time_ns AS start_ns, next.time_ns AS end_ns, bytes,
     CASE WHEN next.bytes < 0 THEN next.event_id END AS freed_by
 FROM paired WHERE bytes > 0
 UNION ALL
-SELECT device, NULL, NULL, nth, NULL, time_ns, -bytes, event_id FROM paired WHERE bytes < 0 AND last_bytes IS NULL;
+SELECT device, NULL, NULL, nth, NULL, time_ns, -bytes, event_id FROM paired WHERE bytes < 0 AND last_bytes IS NULL
+UNION ALL
+SELECT tensor_device(device_type, device_id), event_id, NULL, NULL, NULL, NULL, bytes, NULL
+FROM tensor_event WHERE kind = 'before';
 
 -- Functions that only allocate, which other operators call for their results.
 CREATE OR REPLACE MACRO only_allocates(name) AS regexp_full_match(name,
@@ -71,7 +77,7 @@ WITH RECURSIVE kind AS (
 SELECT path_id, innermost, operator, module FROM down;
 
 -- Which code an event belongs to: operators and modules around it on its thread. What a backward operator does belongs
--- to the module of its forward one.
+-- to the module of its forward one. Events of a snapshot have the line of the program and the stack instead.
 CREATE OR REPLACE VIEW tensor_place AS
 WITH backward AS (
     SELECT pre, post, forward_range_id, max(post) OVER (
@@ -82,12 +88,18 @@ WITH backward AS (
     FROM backward JOIN range ON range_id = forward_range_id JOIN tensor_path USING (path_id)
     WHERE reached IS NULL OR backward.pre > reached
 ), placed AS (
-    SELECT event_id, thread_range, innermost, operator, module
+    SELECT event_id, thread_range, innermost, operator, module, line, stack
     FROM tensor_event LEFT JOIN range ON pre = thread_range LEFT JOIN tensor_path USING (path_id)
+    LEFT JOIN tensor_stack USING (stack_id)
 )
 SELECT event_id, innermost, operator,
-    coalesce(module, CASE WHEN thread_range <= post THEN forward_module END) AS module
+    coalesce(module, CASE WHEN thread_range <= post THEN forward_module END) AS module, line, stack
 FROM placed ASOF LEFT JOIN outermost ON thread_range >= pre;
+
+-- What names an allocation where answers are grouped by it; a trace knows operators, a snapshot lines.
+CREATE OR REPLACE MACRO tensor_name(chosen, operator, module, innermost, line, stack) AS CASE chosen
+    WHEN 'any' THEN coalesce(line, operator) WHEN 'operator' THEN operator WHEN 'module' THEN module
+    WHEN 'line' THEN line WHEN 'stack' THEN stack ELSE innermost END;
 
 -- The devices that a selection keeps: one of its GPU, and the CPU.
 CREATE OR REPLACE MACRO selected_tensor_device(device_type, device_id) AS

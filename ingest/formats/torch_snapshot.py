@@ -1,0 +1,50 @@
+"""Memory snapshots of PyTorch (``torch.cuda.memory._dump_snapshot``): pickle or JSON, also packed by gzip."""
+
+import re
+import zlib
+from pathlib import Path
+
+import duckdb
+
+from profiledb.report.store import Access
+
+NAME = "PyTorch memory snapshot"
+KIND = "snapshot"
+RUNS_TOOLS = False
+
+_LOOK_BYTES = 1 << 16
+_GZIP = zlib.MAX_WBITS | 16
+_PICKLE = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?[}\]]", re.DOTALL)
+_PICKLED = re.compile(rb"(?:segments|device_traces|total_size|segment_type)")
+_JSON = re.compile(
+    rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*"(?:segments|device_traces|allocator_settings|external_annotations)"\s*:\s*[\[{]'
+    rb'|\[\s*\{\s*"(?:device|address|total_size)"\s*:\s*\d[^{]*"(?:total_size|allocated_size)"\s*:)'
+)
+
+
+def matches(path: Path) -> bool:
+    """Whether a file begins as a snapshot does, packed or not."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_LOOK_BYTES)
+        if head.startswith(b"\x1f\x8b"):
+            head = zlib.decompressobj(_GZIP).decompress(head, _LOOK_BYTES)
+    except (OSError, zlib.error):
+        return False
+    return bool(_JSON.match(head) or (_PICKLE.match(head) and _PICKLED.search(head[:512])))
+
+
+def access(source: Path) -> Access:
+    """The load needs nothing; see Format.access."""
+    return Access()
+
+
+def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
+    """Loads the snapshot; nothing in it is executed.
+
+    Raises:
+        ConversionError: it holds no memory, or instructions that no snapshot needs.
+    """
+    from ingest.snapshot import load  # here: it imports pyarrow, and every worker asks ``matches``
+
+    load.load(db, source)
