@@ -52,17 +52,18 @@ test-tools: $(VENV)/.installed-test
 test test-all test-fast: export PYTHONDONTWRITEBYTECODE :=
 
 # Browser tests wait for pages to be drawn, so two at a time leave a core to what they wait for; everything else shares
-# the cores after them. Two tests load the whole machine and run by themselves. All parts always run. What one has taken
+# the cores after them. Two tests load the whole machine and run by themselves, first: on a day when it is not
+# their turn (docs/tests.md) there is none, and the last part says how it ended. All parts always run. What one has taken
 # in the next ones find in the folder that the variable names (tests/support/kept.py).
 BROWSER_TESTS := $(if $(PYTEST_ARGS),,tests/e2e)
 OTHER_TESTS := $(if $(PYTEST_ARGS),,--ignore=tests/e2e)
 define pytest
 @WARPDECK_TEST_KEPT=$$(mktemp -d -t warpdeck-kept-XXXXXX); export WARPDECK_TEST_KEPT; \
 	trap 'rm -rf "$$WARPDECK_TEST_KEPT"' EXIT; trap 'exit 130' INT TERM; status=0; \
-	$(BIN)/pytest -n 2 -m 'browser and not alone' $(BROWSER_TESTS) $(PYTEST_ARGS) || status=$$?; \
+	$(BIN)/pytest -m alone $(BROWSER_TESTS) $(PYTEST_ARGS) || status=$$?; \
 	if [ $$status -eq 5 ]; then status=0; fi; \
+	$(BIN)/pytest -n 2 -m 'browser and not alone' $(BROWSER_TESTS) $(PYTEST_ARGS) || { part=$$?; [ $$part -eq 5 ] || status=$$part; }; \
 	$(BIN)/pytest -n $(WORKERS) -m 'not browser and not alone' $(OTHER_TESTS) $(PYTEST_ARGS) || status=$$?; \
-	$(BIN)/pytest -m alone $(BROWSER_TESTS) $(PYTEST_ARGS) || { alone=$$?; [ $$alone -eq 5 ] || status=$$alone; }; \
 	exit $$status
 endef
 

@@ -21,6 +21,7 @@ from profiledb.report import sidecar
 from profiledb.report.catalog import Job, Manifest, Subject
 from profiledb.report.library import Library, find
 from profiledb.report.linked import Partner
+from profiledb.report.place import open_library
 from profiledb.studies.trends.board import Board
 from profiledb.studies.trends.store import Summaries
 
@@ -43,7 +44,7 @@ def library() -> Library:
     known = settings()
     if not known.inbox.is_dir():
         known.inbox.mkdir(parents=True, exist_ok=True)
-    return _library(known.library)
+    return _opened(known)
 
 
 def editing() -> Library:
@@ -57,8 +58,8 @@ def editing() -> Library:
 
 
 @cache
-def _library(folder: Path) -> Library:
-    return Library(folder)
+def _opened(known: Settings) -> Library:
+    return open_library(known)
 
 
 def reports() -> list[Manifest]:
@@ -69,7 +70,7 @@ def reports() -> list[Manifest]:
 
 @lru_cache(maxsize=4)
 def _reports(folder: Path, version: tuple[int, int]) -> tuple[Manifest, ...]:  # noqa: ARG001 (part of the key)
-    return tuple(_library(folder).list())
+    return tuple(library().list())
 
 
 def jobs() -> list[Job]:
@@ -80,7 +81,7 @@ def jobs() -> list[Job]:
 
 @lru_cache(maxsize=4)
 def _jobs(folder: Path, version: tuple[int, int]) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
-    return tuple(_library(folder).catalog.jobs())
+    return tuple(library().catalog.jobs())
 
 
 def labels() -> dict[str, list[str]]:
@@ -91,7 +92,7 @@ def labels() -> dict[str, list[str]]:
 
 @lru_cache(maxsize=4)
 def _labels(folder: Path, version: tuple[int, int]) -> dict[str, list[str]]:  # noqa: ARG001 (part of the key)
-    return _library(folder).catalog.labels()
+    return library().catalog.labels()
 
 
 def links(to: Partner = "ncu") -> dict[str, str]:
@@ -102,7 +103,7 @@ def links(to: Partner = "ncu") -> dict[str, str]:
 
 @lru_cache(maxsize=8)
 def _links(folder: Path, version: tuple[int, int], to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
-    return _library(folder).catalog.links.all(to)
+    return library().catalog.links.all(to)
 
 
 def board() -> Board:
@@ -116,7 +117,7 @@ def board() -> Board:
 
 @lru_cache(maxsize=2)
 def _board(folder: Path, versions: tuple[Any, ...]) -> Board:  # noqa: ARG001 (part of the key)
-    found = Board(_library(folder))
+    found = Board(library())
     _ = found.listed
     return found
 
@@ -229,5 +230,5 @@ def to_record(report_id: str, table: str) -> str:
 
 @lru_cache(maxsize=512)
 def _missing(folder: Path, report_id: str, stamp: int) -> tuple[Capture, ...]:  # noqa: ARG001 (part of the key)
-    with _library(folder).cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
+    with library().cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
         return tuple(captures.missing(cursor))

@@ -1,15 +1,19 @@
 """Lists of series and the gate over 10,000 reports: `python -m bench.trends [REPORTS]`.
 
-The reports are copies of summaries that are made up; there are no files of reports. Each figure is seconds of processor
-(user and system) of this process.
+The reports are copies of summaries that are made up, and have no files; a sample is converted to be the new report of
+one of their series. Each figure is seconds of processor (user and system) of this process; those of the command are of
+a process of its own, with what they took on the clock.
 """
 
 from __future__ import annotations
 
 import resource
+import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +22,8 @@ import numpy as np
 
 from app.views.library import filters
 from app.views.trends import listing
+from profiledb import config
+from profiledb.cli.check import WORSE
 from profiledb.report.catalog import FILE as CATALOG
 from profiledb.report.library import Library
 from profiledb.studies.trends import gate, keeping, printed
@@ -28,6 +34,7 @@ from tests.support import serial
 
 SERIES, KERNELS, MADE = 100, 40, 500
 """Programs; kernels of each report; reports that are made, of which the others are copies."""
+NEW = config.ROOT / "sample_reports" / "idle_fixed.sqlite"
 _SUMMARY = "name, kind, gpu, gpus, command, captured_at, driver, tool, machine, capture, basis"
 
 
@@ -82,6 +89,7 @@ def main(count: int) -> int:
     """Prints what each question takes."""
     with tempfile.TemporaryDirectory() as folder:
         library = Library(Path(folder))
+        new = _take(library)  # before the made-up ones are listed: a worker takes reports without files off the list
         fill(library, count)
         size = (library.folder / FILE).stat().st_size
         print(f"{count:,} reports, {size / 1e6:.0f} MB of summaries")
@@ -97,7 +105,34 @@ def main(count: int) -> int:
         print(f"a series of {len(one.points)}: {spent(lambda: (board.one(one), board.measures(one))):.2f} s")
         checked = spent(lambda: printed.text(gate.check(library, reports[0], "series", Budget()), "md"))
         print(f"check of a new report: {checked:.2f} s")
+        library.catalog.decided.choose(new, one.name)
+        for known in ("nothing of it known", "its summary known"):
+            print(f"warpdeck check, {known}: {_command(library, new)}")
     return 0
+
+
+def _take(library: Library) -> str:
+    """The id of a sample that is converted into the library; nobody has asked anything of it."""
+    with tempfile.TemporaryDirectory() as inbox:
+        shutil.copy(NEW, inbox)
+        subprocess.run(
+            [sys.executable, "-m", "ingest", "--once", "--strict", "--inbox", inbox, "--library", library.folder],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+    return library.find(NEW.name).id
+
+
+def _command(library: Library, report_id: str) -> str:
+    """What `warpdeck check` of a report takes in all, against its own series."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    arguments = ["check", report_id, "--against", "series", "--anywhere", "--library", str(library.folder)]
+    done = subprocess.run([sys.executable, "-m", "profiledb", *arguments], check=False, capture_output=True, text=True)
+    wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in (0, WORSE):
+        raise SystemExit(done.stderr)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"{cpu:.2f} s of processor, {wall:.2f} s on the clock"
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from ingest.worker import Worker, hold
 from profiledb import config, terminal
 from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.report.catalog import Job
-from profiledb.report.library import Library
+from profiledb.report.place import open_library
 from profiledb.report.sidecar import DROPPED
 from profiledb.terminal import FAILED
 
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
     end = End()
     if not arguments.once:
         _listen(end, until_stdin_closes=arguments.until_stdin_closes)
-    library = _patiently(lambda: Library(settings.library), end, 0 if arguments.once else settings.scan_s)
+    library = _patiently(lambda: open_library(settings), end, 0 if arguments.once else settings.scan_s)
     if library is None:
         return FAILED if arguments.once else 0
     with hold(library) as mine, progress.shown() as shown:

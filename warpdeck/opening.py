@@ -90,14 +90,14 @@ def _take_all(
     require_server: Callable[[], None] | None,
 ) -> bool:
     """Takes files in, prints a link for each and shows the first; returns whether one failed."""
-    from profiledb.report.library import Library
+    from profiledb.report.place import open_library
     from warpdeck import browser, following, taking
 
     if not paths:
         terminal.say(browser.link(serving))
         show(browser.link(serving))
         return False
-    library, inbox = Library(settings.library), _inbox(settings, serving)
+    library, inbox = open_library(settings), _inbox(settings, serving)
     failed = False
     taken: list[Taken] = []
     with following.steps() as shown:

@@ -35,9 +35,9 @@ def _library(command: argparse.ArgumentParser) -> None:
 def _serve(arguments: argparse.Namespace) -> None:
     from profiledb.operations import assistants
     from profiledb.report import serving
-    from profiledb.report.library import Library
+    from profiledb.report.place import open_library
 
-    library = Library(config.load(library=arguments.library).library)
+    library = open_library(config.load(library=arguments.library))
     running = serving.read(library.folder)
     address = f"http://127.0.0.1:{running.port}{running.base}" if running else ""
     assistants.server(library)  # says what is missing before anybody waits

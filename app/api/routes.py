@@ -23,6 +23,7 @@ from profiledb.operations import openapi
 from profiledb.operations.model import FORMATS, MOST_BYTES, Operation, Values
 from profiledb.operations.registry import operations
 from profiledb.report.library import Library
+from profiledb.report.place import open_library
 
 QUERIES = 4
 """Operations that run at once; others wait for them."""
@@ -37,7 +38,7 @@ _log = logging.getLogger("warpdeck")
 @cache
 def library() -> Library:
     """The library that programs ask."""
-    return Library(config.load().library)
+    return open_library(config.load())
 
 
 @cache

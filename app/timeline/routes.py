@@ -19,7 +19,7 @@ from app.timeline import answers
 from app.web import paths
 from profiledb import config
 from profiledb.errors import DamagedError, ReportNotFoundError, WarpdeckError
-from profiledb.report.library import Library
+from profiledb.report.place import open_library
 from profiledb.rules import classes
 from profiledb.timeline.opened import Opened
 from profiledb.timeline.store import BuildingError, Timelines
@@ -39,7 +39,7 @@ Answer = Callable[[duckdb.DuckDBPyConnection, Opened, answers.Asked], bytes]
 def timelines() -> Timelines:
     """The timelines of this server's library."""
     settings = config.load()
-    return Timelines(Library(settings.library), classes.load(settings.classes), settings.memory_limit)
+    return Timelines(open_library(settings), classes.load(settings.classes), settings.memory_limit)
 
 
 @cache

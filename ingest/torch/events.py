@@ -52,7 +52,7 @@ class Events:
         self.unreadable = 0
         db.execute(read_sql("events.sql", "ingest.torch"))
         read = f"json_transform(event, {_STRUCTURE})"
-        db.execute(f"CREATE OR REPLACE TEMP MACRO read_event(event) AS CASE WHEN json_valid(event) THEN {read} END")
+        db.execute(f"CREATE OR REPLACE TEMP MACRO read_event(event) AS TRY({read})")
         self._take = read_sql("take.sql", "ingest.torch")
 
     def take(self, batches: Iterator[Batch]) -> None:

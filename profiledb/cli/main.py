@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from profiledb import config, terminal
 from profiledb.cli import (
@@ -24,10 +24,7 @@ from profiledb.cli import (
     summary,
 )
 from profiledb.cli import list as listing
-
-if TYPE_CHECKING:
-    from profiledb.report.catalog import Catalog
-    from profiledb.report.library import Library
+from profiledb.report.place import open_catalog, open_library
 
 COMMANDS = (
     listing, run, sql, summary, html, findings, export_stats, export_speedscope, export_trace, link, compare,
@@ -63,19 +60,9 @@ def execute(arguments: argparse.Namespace) -> int:
     """Runs the command that was read, on the library or, where it asks no report, on its catalog alone."""
 
     def action() -> int | None:
-        folder = config.load(library=arguments.library).library
-        status: int | None = arguments.command(_opened(folder, arguments.asks), arguments)
+        settings = config.load(library=arguments.library)
+        opened = open_catalog(settings) if arguments.asks == "catalog" else open_library(settings)
+        status: int | None = arguments.command(opened, arguments)
         return status
 
     return terminal.guarded(action, arguments.trouble, damaged=terminal.USAGE)
-
-
-def _opened(folder: Path, asks: str) -> "Library | Catalog":
-    """Imports come with it: the catalog needs no DuckDB, which takes 0.1 s."""
-    if asks == "catalog":
-        from profiledb.report.catalog import FILE, Catalog
-
-        return Catalog(folder / FILE)
-    from profiledb.report.library import Library
-
-    return Library(folder)

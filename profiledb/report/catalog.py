@@ -74,9 +74,8 @@ class Manifest:
         Raises:
             ValueError: it is none.
         """
-        known = {f.name for f in fields(cls)}
         try:
-            manifest = cls(**{key: value for key, value in json.loads(text).items() if key in known})
+            manifest = cls(**{key: value for key, value in json.loads(text).items() if key in _MANIFEST})
         except (TypeError, AttributeError) as error:
             raise ValueError(f"not a manifest: {error}") from error
         texts = (manifest.id, manifest.name, manifest.kind, manifest.source_sha256, manifest.ingested_at)
@@ -94,6 +93,9 @@ class Manifest:
     def to_json(self) -> str:
         """The manifest as text."""
         return json.dumps(asdict(self), indent=1)
+
+
+_MANIFEST = frozenset(f.name for f in fields(Manifest))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -25,6 +24,7 @@ from profiledb.query.analysis import rows_or_none
 from profiledb.query.shared import Answers
 from profiledb.report.catalog import TIMELINE
 from profiledb.report.library import Library
+from profiledb.report.place import open_library
 from profiledb.rules import classes
 from profiledb.selection import model
 from profiledb.studies.trends import keeping
@@ -157,7 +157,7 @@ def main(arguments: Sequence[str]) -> int:
     with suppress(AttributeError, OSError):  # Linux: only what nobody else wants
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     threading.Thread(target=_end_with_starter, daemon=True).start()
-    library = Library(Path(arguments[0]))
+    library = open_library(config.load(library=arguments[0]))
     for report_id in arguments[1:] if config.load().answers_mb else ():
         with suppress(WarpdeckError):
             prepare(library, report_id)

@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
 import duckdb
 
@@ -28,7 +27,8 @@ def refresh(library: Library) -> int:
         kept.make()
     if gone := known.keys() - {report.id for report in reports}:
         kept.forget(gone)
-    return sum(_made(library, kept, report) for report in reports if _due(library, report, known))
+    there = frozenset(os.listdir(library.reports))  # noqa: PTH208 (names alone)
+    return sum(_made(library, kept, report) for report in reports if _due(library, report, known, there))
 
 
 def ensure(library: Library, reports: Iterable[Manifest]) -> None:
@@ -54,8 +54,10 @@ def _summarized(reports: Iterable[Manifest]) -> list[Manifest]:
     return [report for report in reports if TIMELINE in report.subjects]
 
 
-def _due(library: Library, report: Manifest, known: dict[str, tuple[int, str]]) -> bool:
-    return known.get(report.id) != (VERSION, stamp(library, report.id))
+def _due(
+    library: Library, report: Manifest, known: dict[str, tuple[int, str]], there: frozenset[str] | None = None
+) -> bool:
+    return known.get(report.id) != (VERSION, stamp(library, report.id, there))
 
 
 def _made(library: Library, kept: Summaries, report: Manifest) -> bool:
@@ -73,16 +75,19 @@ def _summary(library: Library, report: Manifest) -> tuple[Facts, str, list[Row]]
     return facts, before, rows
 
 
-def stamp(library: Library, report_id: str) -> str:
-    """What changes with the files that a summary is made from."""
-    beside = (f"{library.reports}/{report_id}{suffix}" for suffix in sidecar.SUFFIX.values())
-    files: tuple[Path | str, ...] = (library.path(report_id), *beside, f"{library.answers}/{report_id}/findings.json")
-    return " ".join(map(_changed, files))
+def stamp(library: Library, report_id: str, there: frozenset[str] | None = None) -> str:
+    """What changes with the files that a summary is made from.
+
+    ``there`` names what is in the folder of reports: of tens of thousands most have no file beside them.
+    """
+    names = (library.path(report_id).name, *(f"{report_id}{suffix}" for suffix in sidecar.SUFFIX.values()))
+    beside = (f"{library.reports}/{name}" if there is None or name in there else "" for name in names)
+    return " ".join(map(_changed, (*beside, f"{library.answers}/{report_id}/findings.json")))
 
 
-def _changed(path: Path | str) -> str:
+def _changed(path: str) -> str:
     """When a file changed last, ns; nothing where there is none. It is asked of every report at each refresh."""
     try:
-        return str(os.stat(path).st_mtime_ns)  # noqa: PTH116 (of tens of thousands of files: a Path takes thrice as long)
+        return str(os.stat(path).st_mtime_ns) if path else ""  # noqa: PTH116 (a Path takes thrice as long)
     except OSError:
         return ""
