@@ -49,9 +49,31 @@ TABLES: dict[Kind, dict[str, str]] = {
         "gpu_utilisation_pct": "DOUBLE",
         "memory_utilisation_pct": "DOUBLE",
     },
-    "tasks": {"task": "VARCHAR", "size": "BIGINT", "device": "VARCHAR", "part": "VARCHAR", "seconds": "DOUBLE"},
+    "tasks": {
+        "task": "VARCHAR",
+        "size": "BIGINT",
+        "device": "VARCHAR",
+        "part": "VARCHAR",
+        "seconds": "DOUBLE",
+        "time_ns": "BIGINT",
+        "repetitions": "BIGINT",
+        "policy": "VARCHAR",
+        "load": "VARCHAR",
+        "reason": "VARCHAR",
+        "gpu": "INTEGER",
+        "cpu_predicted_s": "DOUBLE",
+        "gpu_predicted_s": "DOUBLE",
+        "decision_s": "DOUBLE",
+        "waited_s": "DOUBLE",
+        "gpu_utilisation_pct": "DOUBLE",
+        "memory_free_bytes": "DOUBLE",
+        "sm_clock_mhz": "DOUBLE",
+        "power_w": "DOUBLE",
+        "reading_age_s": "DOUBLE",
+    },
 }
-"""Columns of the tables, with the type of each."""
+"""Columns of the tables, with the type of each. Of tasks all from time_ns on came later: files that the library keeps
+from before have them not, and answer NULL."""
 
 WARMUP = "warmup"
 """The step of measurements in a warm-up; other steps are whole numbers, or empty."""
@@ -66,7 +88,7 @@ def select(kind: Kind, file: Path) -> str:
     types = ", ".join(f"{quote(name)}: {quote(kind)}" for name, kind in TABLES[kind].items())
     rows = (
         f"FROM read_csv({quote(str(file))}, header = true, auto_detect = false, delim = ',',"
-        f" quote = '\"', escape = '\"', columns = {{{types}}})"
+        f" quote = '\"', escape = '\"', columns = {{{types}}}, null_padding = true)"
     )
     if kind != "timings":
         return rows

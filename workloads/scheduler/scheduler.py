@@ -130,7 +130,7 @@ class Scheduler:
         if found is None:
             found = self._choose(task, size, precision, line, cpu_s, gpu_s, reading, shared)
         device, reason, wait_s = found
-        age_s = started - reading.read_s if reading else None
+        age_s = max(started - reading.read_s, 0.0) if reading else None  # one may come in meanwhile
         gpu = (reading.gpu if reading else 0) if device == "gpu" else None
         mark(f"schedule {task}_{size:.0f}: {device}{'' if gpu is None else f' {gpu}'}")
         return Decision(
