@@ -84,6 +84,20 @@ def describe_gpus() -> list[dict[str, object]]:
     return described
 
 
+def limits(index: int) -> tuple[float | None, float | None, float | None]:
+    """Return memory (bytes), power limit (watts) and highest SM clock (MHz) of a GPU; None where it tells none."""
+    pynvml = library()
+    assert pynvml is not None
+    handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+    memory = _asked(pynvml.nvmlDeviceGetMemoryInfo, handle)
+    limit_mw = _asked(pynvml.nvmlDeviceGetEnforcedPowerLimit, handle)
+    return (
+        None if memory is None else memory.total,
+        None if limit_mw is None else limit_mw / 1000,
+        _asked(pynvml.nvmlDeviceGetMaxClockInfo, handle, pynvml.NVML_CLOCK_SM),
+    )
+
+
 def read(index: int) -> Reading:
     """Return one value for each of READINGS; None for what this GPU does not tell."""
     pynvml = library()

@@ -32,6 +32,9 @@ class RangeSink(Protocol):
     def pop(self) -> None:
         """End the innermost range of the calling thread."""
 
+    def mark(self, name: str, color: int) -> None:
+        """Mark this moment."""
+
 
 class NoSink:
     """Drops every range."""
@@ -40,6 +43,9 @@ class NoSink:
         """Do nothing."""
 
     def pop(self) -> None:
+        """Do nothing."""
+
+    def mark(self, name: str, color: int) -> None:
         """Do nothing."""
 
 
@@ -57,6 +63,10 @@ class NvtxSink:
         """End the innermost NVTX range of the default domain."""
         self._nvtx.pop_range()
 
+    def mark(self, name: str, color: int) -> None:
+        """Leave an NVTX mark, whose name the package keeps: of few names."""
+        self._nvtx.mark(name, color=color)
+
 
 class Sinks:
     """Passes every range on to several places."""
@@ -73,6 +83,11 @@ class Sinks:
         """End the innermost range of each."""
         for sink in reversed(self._sinks):
             sink.pop()
+
+    def mark(self, name: str, color: int) -> None:
+        """Mark this moment in each."""
+        for sink in self._sinks:
+            sink.mark(name, color)
 
 
 class Stopwatch:
@@ -128,6 +143,11 @@ def annotate(name: str, color: int = COMPUTE) -> Iterator[None]:
         if stopwatch:
             stopwatch.stop()
         sink.pop()
+
+
+def mark(name: str, color: int = STRUCTURE) -> None:
+    """Mark this moment for a profiler; names come from a small set, because NVTX keeps them."""
+    _sink.get().mark(name, color)
 
 
 @contextmanager

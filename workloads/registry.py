@@ -67,6 +67,11 @@ WORKLOADS: dict[str, Entry] = {
         "many tiny kernels, launched one by one, or as one CUDA graph (--mode tiny|graph)",
         "--mode graph",
     ),
+    "queue": Entry(
+        "workloads.queue",
+        "a mixed queue of tasks that a scheduler sends to CPU or GPU, beside simpler policies and an oracle",
+        "--model model.skops --count 100 --compete",
+    ),
     "streams": Entry(
         "workloads.streams",
         "copies and kernels one after the other, or overlapped on several streams (--mode serial|overlapped)",

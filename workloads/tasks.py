@@ -32,6 +32,8 @@ from workloads.tasks_cpu import CPU_BACKENDS, CpuBackend, make_cpu
 from workloads.tasks_gpu import GPU_BACKENDS, GpuBackend, choose_gpu
 
 HEADER = ("task", "size", "device", "part", "seconds")
+MORE = ("time_ns", "repetitions")
+"""Columns of what was repeated for its energy (tasks_energy.py)."""
 PRECISIONS: dict[str, tuple[np.dtype[Any], float]] = {
     "fp32": (np.dtype(np.float32), 1e-4),
     "fp64": (np.dtype(np.float64), 1e-10),
@@ -49,7 +51,9 @@ class Bench:
         gpu: GpuBackend | None,
         tasks: Sequence[str] = BASIC,
         precision: str = "fp32",
+        suffix: str = "",
     ) -> None:
+        self.suffix = suffix  # behind the name of a task in its ranges
         random = np.random.default_rng(0)
         self.dtype, self.tolerance = PRECISIONS[precision]
         self.kinds = [KINDS[task] for task in tasks]
@@ -80,7 +84,7 @@ class Bench:
     def on_cpu(self, kind: Kind, size: int) -> Array:
         """Run a task on the CPU; returns its result."""
         task = kind.name
-        with annotate(f"{task}_{size}/cpu", HOST):
+        with annotate(f"{task}{self.suffix}_{size}/cpu", HOST):
             with self.part(task, size, "cpu", "allocate", ALLOCATION):
                 out = self.out(kind, size)
             with self.part(task, size, "cpu", "compute", HOST):
@@ -91,7 +95,7 @@ class Bench:
         """Run a task on the GPU; returns its result on the host."""
         task = kind.name
         inputs, result = self.inputs[task, size], self.references[task, size]
-        with annotate(f"{task}_{size}/gpu"):
+        with annotate(f"{task}{self.suffix}_{size}/gpu"):
             with self.part(task, size, "gpu", "allocate", ALLOCATION):
                 held, out = [gpu.allocate(array) for array in inputs], gpu.allocate(result)
             with self.part(task, size, "gpu", "to_device", TRANSFER):
@@ -148,6 +152,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--precision", choices=tuple(PRECISIONS), default="fp32", help="data type (default: fp32)")
     parser.add_argument("--cpu", choices=CPU_BACKENDS, default="numpy", help="library on the CPU (default: numpy)")
     parser.add_argument("--gpu", choices=GPU_BACKENDS, default="torch", help="library on the GPU (default: torch)")
+    parser.add_argument(
+        "--energy-seconds", type=float, default=0, metavar="S",
+        help="after the measured steps repeat each task on the GPU for S seconds, for the power log (default: 0)",
+    )  # fmt: skip
     parser.add_argument("--csv", type=Path, metavar="FILE", help="file for the times (default: beside the report)")
     parser.add_argument("--warmup", type=int, default=1, help="iterations in the range `warmup` (default: 1)")
     parser.add_argument("--steps", type=int, default=3, help="measured steps (default: 3)")
@@ -178,9 +186,21 @@ def run(options: argparse.Namespace) -> Iterator[str]:
             with annotate(f"step_{number}", STRUCTURE):
                 bench.step(sizes)
     path = options.csv or beside(".tasks.csv")
+    energy = _repeated(bench, options.energy_seconds)
     if path:
-        write_csv(path, HEADER, bench.rows)
+        write_csv(path, (*HEADER, *(MORE if energy else ())), [*padded(bench.rows, bool(energy)), *energy])
     yield from summary(bench.rows)
+
+
+def _repeated(bench: Bench, least_s: float) -> Sequence[Sequence[object]]:
+    from workloads.tasks_energy import repeated  # here: it imports this module
+
+    return list(repeated(bench, bench.gpu, least_s)) if least_s and bench.gpu else []
+
+
+def padded(rows: Sequence[Sequence[object]], pad: bool) -> list[tuple[object, ...]]:
+    """Return rows with nothing in the columns MORE, where these are there."""
+    return [(*row, *((None,) * len(MORE) if pad else ())) for row in rows]
 
 
 def summary(rows: list[tuple[str, int, str, str, float]]) -> Iterator[str]:

@@ -39,6 +39,11 @@ class TorchSink:
         """End the innermost annotation."""
         self._open.pop().close()
 
+    def mark(self, name: str, color: int) -> None:
+        """Leave an annotation of no length."""
+        self.push(name, color)
+        self.pop()
+
 
 @contextmanager
 def traced(path: Path, extras: dict[str, Any]) -> Iterator[None]:

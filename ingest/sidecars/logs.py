@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from profiledb.errors import ConversionError
 from profiledb.report.sidecar import TABLES, Kind
@@ -14,8 +14,11 @@ _NEEDED: dict[Kind, tuple[tuple[str, ...], ...]] = {
 }
 """Columns without which a table says nothing; one of each group is enough."""
 _DEFAULT = {"part": "compute"}
-_ONE_OF: dict[tuple[Kind, str], tuple[str, ...]] = {("tasks", "device"): ("cpu", "gpu")}
-_MAY_BE_EMPTY = frozenset(TABLES["power"]) - {"time_ns", "device"}
+_ONE_OF: dict[tuple[Kind, str], tuple[str, ...]] = {("tasks", "device"): ("cpu", "gpu", "none")}
+_MAY_BE_EMPTY: dict[Kind, frozenset[str]] = {
+    "power": frozenset(TABLES["power"]) - {"time_ns", "device"},
+    "tasks": frozenset(TABLES["tasks"]) - {"task", "size", "device", "part", "seconds"},
+}
 
 
 def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[int, list[str]]]) -> str:
@@ -38,7 +41,8 @@ def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[i
     places = {column: lowered.index(column) for column in TABLES[kind] if column in lowered}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(TABLES[kind])
+    columns = _kept(kind, places)
+    writer.writerow(columns)
     count = 0
     try:
         for line, row in rows:
@@ -46,13 +50,21 @@ def read_log(kind: Kind, name: str, names: Sequence[str], rows: Iterable[tuple[i
                 raise ConversionError(
                     f"{name}, row {line} has too few cells.", hint="Each row needs one cell per column."
                 )
-            writer.writerow(_cell(kind, f"{name}, row {line}", column, row, places) for column in TABLES[kind])
+            writer.writerow(_cell(kind, f"{name}, row {line}", column, row, places) for column in columns)
             count += 1
     except csv.Error as error:
         raise ConversionError(f"{name} is not CSV.", hint="", detail=type(error).__name__) from error
     if not count:
         raise ConversionError(f"{name} has no rows.", hint="The file needs one row per reading or measurement.")
     return out.getvalue()
+
+
+def _kept(kind: Kind, places: Collection[str]) -> list[str]:
+    """The columns that are written: of times of tasks none behind the last that the file has."""
+    columns = list(TABLES[kind])
+    while kind == "tasks" and columns[-1] in _MAY_BE_EMPTY[kind] and columns[-1] not in places:
+        columns.pop()
+    return columns
 
 
 def _cell(kind: Kind, where: str, column: str, row: Sequence[str], places: dict[str, int]) -> str:
@@ -62,7 +74,7 @@ def _cell(kind: Kind, where: str, column: str, row: Sequence[str], places: dict[
     allowed = _ONE_OF.get((kind, column))
     if allowed:
         text = text.lower()
-    if not text and column in _MAY_BE_EMPTY:
+    if not text and column in _MAY_BE_EMPTY[kind]:
         return ""
     if not _is_value(TABLES[kind][column], text) or (allowed and text not in allowed):
         wanted = f"Use one of {', '.join(allowed)}." if allowed else _HINTS[TABLES[kind][column]]

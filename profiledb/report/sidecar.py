@@ -49,9 +49,33 @@ TABLES: dict[Kind, dict[str, str]] = {
         "gpu_utilisation_pct": "DOUBLE",
         "memory_utilisation_pct": "DOUBLE",
     },
-    "tasks": {"task": "VARCHAR", "size": "BIGINT", "device": "VARCHAR", "part": "VARCHAR", "seconds": "DOUBLE"},
+    "tasks": {
+        "task": "VARCHAR",
+        "size": "BIGINT",
+        "device": "VARCHAR",
+        "part": "VARCHAR",
+        "seconds": "DOUBLE",
+        "time_ns": "BIGINT",
+        "repetitions": "BIGINT",
+        "policy": "VARCHAR",
+        "load": "VARCHAR",
+        "reason": "VARCHAR",
+        "gpu": "INTEGER",
+        "cpu_predicted_s": "DOUBLE",
+        "gpu_predicted_s": "DOUBLE",
+        "decision_s": "DOUBLE",
+        "waited_s": "DOUBLE",
+        "gpu_utilisation_pct": "DOUBLE",
+        "memory_free_bytes": "DOUBLE",
+        "sm_clock_mhz": "DOUBLE",
+        "power_w": "DOUBLE",
+        "reading_age_s": "DOUBLE",
+    },
 }
-"""Columns of the tables, with the type of each."""
+"""Columns of the tables, with the type of each. Of tasks a file may lack those from time_ns on, which are then NULL."""
+
+TASK_COLUMNS = 5
+"""Columns that every file of times of tasks has: task to seconds."""
 
 WARMUP = "warmup"
 """The step of measurements in a warm-up; other steps are whole numbers, or empty."""
@@ -63,17 +87,34 @@ def select(kind: Kind, file: Path) -> str:
     """SQL of the rows of a sidecar."""
     if kind == "meta":
         return f"SELECT key, value ->> '$' AS value FROM read_text({quote(str(file))}), json_each(content)"
-    types = ", ".join(f"{quote(name)}: {quote(kind)}" for name, kind in TABLES[kind].items())
+    columns = dict(list(TABLES[kind].items())[: _held(kind, file)])
+    types = ", ".join(f"{quote(name)}: {quote(kind)}" for name, kind in columns.items())
     rows = (
         f"FROM read_csv({quote(str(file))}, header = true, auto_detect = false, delim = ',',"
         f" quote = '\"', escape = '\"', columns = {{{types}}})"
     )
+    if kind == "tasks":
+        later = [f"NULL::{type_} AS {name}" for name, type_ in TABLES[kind].items() if name not in columns]
+        return f"SELECT {', '.join(['*', *later])} {rows}"
     if kind != "timings":
         return rows
     number = f"CAST(nullif(nullif(step, {quote(WARMUP)}), '') AS BIGINT) AS step"
     return (
         f"SELECT label, {number}, seconds, coalesce(timing.step = {quote(WARMUP)}, false) AS is_warmup {rows} AS timing"
     )
+
+
+def _held(kind: Kind, file: Path) -> int:
+    """How many columns a file has, from the first on; of times of tasks those that every file has, at least."""
+    if kind != "tasks":
+        return len(TABLES[kind])
+    try:
+        with file.open(encoding="utf-8", errors="replace") as text:
+            names = text.readline(10_000).strip().split(",")
+    except OSError:
+        names = []  # who reads the rows says it
+    most = list(TABLES[kind])[: len(names)]
+    return max(len(most) if names == most else 0, TASK_COLUMNS)
 
 
 @dataclass(frozen=True)

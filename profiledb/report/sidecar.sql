@@ -16,10 +16,16 @@ SELECT NULL::BIGINT AS time_ns, NULL::INTEGER AS device, NULL::VARCHAR AS uuid, 
     NULL::DOUBLE AS temperature_c, NULL::DOUBLE AS memory_used_bytes, NULL::DOUBLE AS gpu_utilisation_pct,
     NULL::DOUBLE AS memory_utilisation_pct WHERE false;
 
--- Times of the same work on CPU and GPU, a row a part and repetition, in the order in which they ran.
+-- Times of the same work on CPU and GPU, a row a part and repetition, in the order in which they ran. What a scheduler
+-- decided has a row a task, with its reasons (workloads.scheduler.decisions); device is none where nothing ran on one
+-- device alone: a task that was refused, or one that was repeated for its energy.
 CREATE OR REPLACE VIEW task_time AS
 SELECT NULL::VARCHAR AS task, NULL::BIGINT AS size, NULL::VARCHAR AS device, NULL::VARCHAR AS part,
-    NULL::DOUBLE AS seconds WHERE false;
+    NULL::DOUBLE AS seconds, NULL::BIGINT AS time_ns, NULL::BIGINT AS repetitions, NULL::VARCHAR AS policy,
+    NULL::VARCHAR AS load, NULL::VARCHAR AS reason, NULL::INTEGER AS gpu, NULL::DOUBLE AS cpu_predicted_s,
+    NULL::DOUBLE AS gpu_predicted_s, NULL::DOUBLE AS decision_s, NULL::DOUBLE AS waited_s,
+    NULL::DOUBLE AS gpu_utilisation_pct, NULL::DOUBLE AS memory_free_bytes, NULL::DOUBLE AS sm_clock_mhz,
+    NULL::DOUBLE AS power_w, NULL::DOUBLE AS reading_age_s WHERE false;
 
 -- Facts under one of several names, wherever they are nested. Figures per step, iteration or second
 -- (items_per_step.tokens) are sums over a group of work: they are none of these.

@@ -200,7 +200,7 @@ def test_logs_come_with_their_report(ingest: Ingest, inbox: Path, empty_library:
     assert list(read_back["time_ns"]) == [1795274097316886716, 1795274097341886716]
     assert list(read_back["energy_mj"]) == [6908334, 6908334]
     assert list(read_back["power_w"].isna()) == [False, True], "what the GPU does not tell is missing, not 0"
-    tasks = analysis.query(empty_library, report.id, "FROM task_time")
+    tasks = analysis.query(empty_library, report.id, "SELECT task, size, device, part, seconds FROM task_time")
     assert [tuple(row) for row in tasks.itertuples(index=False)] == [
         ("matmul", 256, "cpu", "compute", 0.5),
         ("matmul", 256, "gpu", "to_device", 0.25),

@@ -16,3 +16,7 @@ class Recorder:
 
     def pop(self) -> None:
         self.open.pop()
+
+    def mark(self, name: str, color: int) -> None:
+        self.paths.append((*self.open, name))
+        self.colors[name] = color

@@ -155,7 +155,7 @@ def test_list_names_the_workloads(capsys: pytest.CaptureFixture[str]) -> None:
     names = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]
     assert names == [
         *("attention", "dataloader", "ddp", "energy", "idle"),
-        *("kernels", "launches", "streams", "tasks", "transformer"),
+        *("kernels", "launches", "queue", "streams", "tasks", "transformer"),
     ]
 
 

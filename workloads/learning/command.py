@@ -46,6 +46,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         yield f"not learned: {task} {precision} on {machine} has {sizes} of {costs.SIZES} sizes"
     yield from table(list(validation.scores(rows)))
     if options.output:
+        model.trust = validation.trust(rows)
         model.save(options.output)
         yield f"{options.output}: the model"
 

@@ -6,7 +6,7 @@ the work does. They are fitted to the relative error (scikit-learn's LinearRegre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloads.errors import WorkloadError
-from workloads.learning.table import Row
+from workloads.learning.plain import Costs, Line, laws
+from workloads.learning.table import TARGETS, Row
 
 SIZES = 4
 """Sizes of a task from which on there is something to learn."""
 TERMS = ("call", "row", "byte", "operation")
 ANY = ""
-FORMAT = "warpdeck costs 1"
+FORMAT = "warpdeck costs 2"
 
 Key = tuple[str, str, str, str]
 """Machine, task, precision, target; ANY where a model is of all machines or tasks."""
@@ -35,6 +36,10 @@ class Prediction:
     basis: str
 
 
+Trust = dict[tuple[str, str, str], tuple[float, float]]
+"""Regrets in percent of the model and of the threshold by task, precision and what was left out (validation.trust)."""
+
+
 class TimeModel:
     """What was learned. Make it by ``learn`` or ``load``."""
 
@@ -43,10 +48,12 @@ class TimeModel:
         fits: dict[Key, NDArray[np.float64]],
         sizes: dict[tuple[str, str], NDArray[np.float64]],
         limits: dict[tuple[str, str], float],
+        trust: Mapping[tuple[str, str, str], tuple[float, float]] | None = None,
     ) -> None:
         self._fits = fits
         self._sizes = sizes
         self._limits = limits
+        self.trust = dict(trust or {})
 
     @property
     def tasks(self) -> list[str]:
@@ -101,6 +108,33 @@ class TimeModel:
         fit = self._fits.get((machine, task, precision, target))
         return None if fit is None else dict(zip(TERMS, map(float, fit), strict=True))
 
+    @property
+    def machines(self) -> list[str]:
+        """The machines that were learned from, by name."""
+        return sorted({machine for machine, _, _, _ in self._fits} - {ANY})
+
+    @property
+    def limits(self) -> dict[tuple[str, str], float]:
+        """The size from which on the GPU won, by task and precision; of task ANY the middle of the others."""
+        return dict(self._limits)
+
+    def lines(self, machine: str) -> dict[tuple[str, str], Line]:
+        """Return the times of each task and precision that was measured, here or else on other machines."""
+        found = {}
+        for (task, precision), known in self._sizes.items():
+            cpu, gpu, compute = (self._own(machine, task, precision, target) for target in TARGETS)
+            if cpu and gpu:
+                rows = known.tolist()
+                found[task, precision] = Line([row[0] for row in rows], laws(rows), (cpu, gpu, compute))
+        return found
+
+    def _own(self, machine: str, task: str, precision: str, target: str) -> Costs | None:
+        for of in (machine, ANY):
+            if (fit := self._fits.get((of, task, precision, target))) is not None:
+                call, row, byte, operation = map(float, fit)
+                return call, row, byte, operation
+        return None
+
     def save(self, path: Path) -> None:
         """Write the model with skops, which holds data and no code; raises WorkloadError where it cannot."""
         from skops import io
@@ -109,7 +143,8 @@ class TimeModel:
         sizes = [[*key, known] for key, known in self._sizes.items()]
         try:
             limits = [[*key, limit] for key, limit in self._limits.items()]
-            io.dump({"format": FORMAT, "fits": fits, "sizes": sizes, "limits": limits}, path)
+            trust = [[*key, *regrets] for key, regrets in self.trust.items()]
+            io.dump({"format": FORMAT, "fits": fits, "sizes": sizes, "limits": limits, "trust": trust}, path)
         except OSError as error:
             raise WorkloadError(f"{path} cannot be written: {error.strerror}.") from error
 
@@ -129,7 +164,8 @@ def load(path: Path) -> TimeModel:
         fits = {(str(a), str(b), str(c), str(d)): fit for (a, b, c, d), fit in zip(*told["fits"], strict=True)}
         sizes = {(str(task), str(precision)): known for task, precision, known in told["sizes"]}
         limits = {(str(task), str(precision)): float(limit) for task, precision, limit in told["limits"]}
-        return TimeModel(fits, sizes, limits)
+        trust = {(str(a), str(b), str(c)): (float(model), float(rule)) for a, b, c, model, rule in told["trust"]}
+        return TimeModel(fits, sizes, limits, trust)
     except Exception as error:  # whatever a damaged file makes of the reader
         raise WorkloadError(f"{path} is no model of `python -m workloads learn` ({type(error).__name__}).") from error
 

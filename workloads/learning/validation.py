@@ -5,15 +5,18 @@ Regret is the time of the tasks on the devices that a rule chooses, over that on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from workloads.learning import costs
 from workloads.learning.table import TARGETS, Row
 
+SIZES, LARGEST = "every fifth size", "the largest fifth of the sizes"
+TASKS, MACHINES = "one task", "one machine"
+"""What is left out, in words."""
 FOLDS = 5
-LARGEST = 0.2
+LARGEST_SHARE = 0.2
 """Share of the sizes that is left out as the largest."""
 
 
@@ -35,52 +38,89 @@ class Score:
 Split = tuple[Sequence[Row], Sequence[Row]]
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A row that was left out: seconds that the model predicts by target, and whether each rule takes the GPU."""
+
+    row: Row
+    predicted: dict[str, float | None]
+    on_gpu: dict[str, bool]
+    """Empty where one device was not measured, or nothing tells which."""
+
+
 def scores(rows: Sequence[Row]) -> Iterator[Score]:
     """Leave out sizes, the largest sizes, each task, and each machine, as far as there are several."""
-    yield score("every fifth size", list(_sizes(rows)))
-    yield score("the largest fifth of the sizes", list(_largest(rows)))
-    for what, told in (("one task", "task"), ("one machine", "machine")):
-        names = sorted({getattr(row, told) for row in rows})
-        if len(names) > 1:
-            splits = [
-                (
-                    [row for row in rows if getattr(row, told) != name],
-                    [row for row in rows if getattr(row, told) == name],
-                )
-                for name in names
-            ]
-            yield score(what, splits)
+    for left_out, splits in _splits(rows).items():
+        if splits:
+            yield score(left_out, splits)
+
+
+def trust(rows: Sequence[Row]) -> dict[tuple[str, str, str], tuple[float, float]]:
+    """Return the regrets in percent of the model and of the threshold, by task, precision and what was left out.
+
+    What was left out is one of SIZES, LARGEST and MACHINES. A task is told of that both devices were measured of.
+    """
+    found = {}
+    for left_out, splits in _splits(rows).items():
+        groups: dict[tuple[str, str], list[Judged]] = {}
+        for one in judged(splits) if left_out != TASKS else ():
+            groups.setdefault((one.row.task, one.row.precision), []).append(one)
+        for key, members in groups.items():
+            if regrets := _regrets(members):
+                found[*key, left_out] = regrets["model"], regrets["threshold"]
+    return found
+
+
+def judged(splits: Iterable[Split]) -> Iterator[Judged]:
+    """Learn from the first part of each split and ask about the second."""
+    for known, unknown in splits:
+        model, limits = costs.learn(known), costs.thresholds(known)
+        for row in unknown:
+            predicted = {target: _predicted(model, row, target) for target in row.seconds}
+            told = model.on_gpu(row.machine, row.task, row.precision, row.size)
+            if told is None or not {"cpu", "gpu"} <= set(row.seconds):
+                yield Judged(row, predicted, {})
+                continue
+            limit = limits.get((row.task, row.precision), limits.get((costs.ANY, row.precision), 0.0))
+            chosen = {"model": told, "threshold": row.size >= limit, "always GPU": True, "always CPU": False}
+            yield Judged(row, predicted, chosen)
 
 
 def score(left_out: str, splits: Sequence[Split]) -> Score:
     """Learn from the first part of each split and compare with the second."""
+    found = list(judged(splits))
     errors: dict[str, list[float]] = {target: [] for target in TARGETS}
-    spent = dict.fromkeys(("model", "threshold", "always GPU", "always CPU"), 0.0)
-    best, predicted, decided = 0.0, 0, 0
-    for known, unknown in splits:
-        model, limits = costs.learn(known), costs.thresholds(known)
-        for row in unknown:
-            found = {target: _predicted(model, row, target) for target in row.seconds}
-            for target, seconds in found.items():
-                if seconds is not None:
-                    errors[target].append(abs(seconds / row.seconds[target] - 1))
-            predicted += any(seconds is not None for seconds in found.values())
-            told = model.on_gpu(row.machine, row.task, row.precision, row.size)
-            if told is None or not {"cpu", "gpu"} <= set(row.seconds):
-                continue
-            decided += 1
-            limit = limits.get((row.task, row.precision), limits.get((costs.ANY, row.precision), 0.0))
-            chosen = {
-                "model": told, "threshold": row.size >= limit, "always GPU": True, "always CPU": False,
-            }  # fmt: skip
-            best += min(row.seconds["cpu"], row.seconds["gpu"])
-            for rule, on_gpu in chosen.items():
-                spent[rule] += row.seconds["gpu" if on_gpu else "cpu"]
+    for one in found:
+        for target, seconds in one.predicted.items():
+            if seconds is not None:
+                errors[target].append(abs(seconds / one.row.seconds[target] - 1))
     return Score(
-        left_out, predicted, decided,
+        left_out,
+        sum(any(seconds is not None for seconds in one.predicted.values()) for one in found),
+        sum(bool(one.on_gpu) for one in found),
         {target: 100 * median(of) for target, of in errors.items() if of},
-        {rule: 100 * (seconds / best - 1) for rule, seconds in spent.items()} if best else {},
-    )  # fmt: skip
+        _regrets(found),
+    )
+
+
+def _regrets(found: Iterable[Judged]) -> dict[str, float]:
+    """Percent by rule; empty where no row has both devices."""
+    spent: dict[str, float] = {}
+    best = 0.0
+    for one in found:
+        seconds = one.row.seconds
+        best += min(seconds["cpu"], seconds["gpu"]) if one.on_gpu else 0.0
+        for rule, on_gpu in one.on_gpu.items():
+            spent[rule] = spent.get(rule, 0.0) + seconds["gpu" if on_gpu else "cpu"]
+    return {rule: 100 * (seconds / best - 1) for rule, seconds in spent.items()}
+
+
+def _splits(rows: Sequence[Row]) -> dict[str, list[Split]]:
+    found = {SIZES: list(_sizes(rows)), LARGEST: list(_largest(rows))}
+    for what, told in ((TASKS, "task"), (MACHINES, "machine")):
+        names = sorted({getattr(row, told) for row in rows})
+        found[what] = [_without(rows, told, name) for name in names] if len(names) > 1 else []
+    return found
 
 
 def _predicted(model: costs.TimeModel, row: Row, target: str) -> float | None:
@@ -112,5 +152,5 @@ def _largest(rows: Sequence[Row]) -> Iterator[Split]:
     limits = {}
     for task, of in by_task.items():
         sizes = sorted(set(of))
-        limits[task] = sizes[-max(1, round(LARGEST * len(sizes)))]
+        limits[task] = sizes[-max(1, round(LARGEST_SHARE * len(sizes)))]
     yield [row for row in rows if row.size < limits[row.task]], [row for row in rows if row.size >= limits[row.task]]

@@ -10,7 +10,7 @@ FROM (
     SELECT task, size, device, round(seconds * 1e9) AS ns, row_number() OVER () AS row,
         CASE WHEN lower(part) IN ('allocate', 'to_device', 'compute', 'to_host') THEN lower(part) ELSE part END AS part
     FROM task_time
-) WHERE ns < 1e18;
+) WHERE ns < 1e18 AND device IN ('cpu', 'gpu');
 
 -- A row a task, size, device and repetition: its parts, and all of them together. One that lacks a part which others of
 -- its device have is not whole and has no total.

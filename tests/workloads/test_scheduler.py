@@ -1,0 +1,171 @@
+"""The scheduler: as the model says, in microseconds; refuses, waits and falls back, and logs what the library reads."""
+
+import csv
+import time
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+pytest.importorskip("sklearn")
+pytest.importorskip("skops")
+
+from ingest.sidecars import files
+from tests.support.recorder import Recorder
+from tests.workloads.test_learning import SIZES, rows
+from workloads.__main__ import main
+from workloads.learning import costs, validation
+from workloads.ranges import send_to
+from workloads.scheduler import Scheduler, TooLargeError
+from workloads.scheduler.load import Correction
+from workloads.scheduler.readings import Reading, Readings
+
+
+class Given(Readings):
+    """Readings of a GPU that this machine has not: as NVML would tell them, but for the library's call."""
+
+    def __init__(self, free_bytes: float = 8e10, used_pct: float = 0.0, host_bytes: float = 1e12) -> None:
+        super().__init__()
+        self.has_gpu = True
+        self.latest = (Reading(0, time.perf_counter() + 60, used_pct, free_bytes, 8e10, 1980, 1980, 100, 700),)
+        self.host_free_bytes = host_bytes
+
+
+@pytest.fixture(scope="module")
+def model() -> costs.TimeModel:
+    """Learned of two machines alike, so that another one may be decided on, too."""
+    measured = [*rows(), *rows("two")]
+    found = costs.learn(measured)
+    found.trust = validation.trust(measured)
+    return found
+
+
+def test_plain_python_says_what_the_model_says(model: costs.TimeModel) -> None:
+    for (task, precision), line in model.lines("one").items():
+        for size in (1, *SIZES, 100, 777.5, 5000, 100_000):
+            found = line(size)
+            for target, seconds in (("cpu", found.cpu_s), ("gpu", found.gpu_s), ("gpu_compute", found.compute_s)):
+                told = model.predict("one", task, precision, size, target)
+                assert told
+                assert seconds == pytest.approx(told.seconds, rel=1e-9)
+
+
+def test_the_faster_device_is_chosen_and_says_why(model: costs.TimeModel) -> None:
+    scheduler = Scheduler(model, readings=Given())
+    for row in rows():
+        decision = scheduler.schedule(row.task, row.size)
+        faster = "gpu" if row.seconds["gpu"] < row.seconds["cpu"] else "cpu"
+        assert (decision.device, decision.reason) == (faster, f"{faster.upper()} faster by the model")
+    assert scheduler.schedule("product", SIZES[-1]).gpu == 0
+
+
+def test_a_warm_decision_takes_less_than_50_microseconds(model: costs.TimeModel) -> None:
+    """Of several rounds the quickest, as other programs use this machine, too."""
+    scheduler = Scheduler(model, readings=Given())
+    rounds = []
+    for _ in range(20):
+        started = time.process_time()
+        for size in range(100, 300):
+            scheduler.schedule("product", size)
+        rounds.append((time.process_time() - started) / 200)
+    assert min(rounds) < 50e-6
+
+
+def test_what_was_never_measured_goes_by_a_threshold_and_without_one_to_the_cpu(model: costs.TimeModel) -> None:
+    limit = model.limits["", "fp32"]
+    scheduler = Scheduler(model, readings=Given(), thresholds={"mine": 10})
+    assert scheduler.schedule("sort", limit).reason == f"never measured: threshold {limit:,.0f}"
+    assert [scheduler.schedule("sort", size).device for size in (limit - 1, limit)] == ["cpu", "gpu"]
+    assert [scheduler.schedule("mine", size).device for size in (9, 10)] == ["cpu", "gpu"]
+    bare = Scheduler(None, readings=Given()).schedule("sort", 1e6)
+    assert (bare.device, bare.reason) == ("cpu", "no model, no threshold")
+
+
+def test_a_model_that_was_worse_than_the_threshold_does_not_decide(model: costs.TimeModel) -> None:
+    worse = costs.learn([*rows(), *rows("two")])
+    worse.trust = dict.fromkeys(model.trust, (2.0, 1.0))
+    decision = Scheduler(worse, readings=Given()).schedule("product", 2048)
+    assert decision.reason.startswith("model no better: threshold")
+
+
+def test_a_silent_nvml_and_no_gpu_are_said(model: costs.TimeModel) -> None:
+    silent, old, none = Given(), Given(), Given()
+    silent.latest = ()
+    old.latest = (Reading(0, time.perf_counter() - 60, 0.0, 8e10, 8e10),)
+    none.has_gpu, none.latest = False, ()
+    for readings in (silent, old):
+        assert Scheduler(model, readings=readings).schedule("add", 64).reason.startswith("NVML is silent: threshold")
+    decision = Scheduler(model, readings=none).schedule("product", 1e5)
+    assert (decision.device, decision.reason) == ("cpu", "no GPU")
+
+
+def test_what_does_not_fit_is_not_tried(model: costs.TimeModel) -> None:
+    full = Given(free_bytes=1e9)
+    now = Scheduler(model, readings=full).schedule("product", 20_000, needs_bytes=5e9)
+    assert (now.device, now.reason) == ("wait", "needs 5.0 GB, and the GPU has 1.0 GB free now")
+    assert now.cpu_s
+    assert now.gpu_s
+    assert 0 < now.wait_s <= now.cpu_s - now.gpu_s
+    later = Scheduler(model, readings=full).schedule("product", 20_000, needs_bytes=5e9, waited_s=now.cpu_s)
+    assert (later.device, later.reason) == ("cpu", "needs 5.0 GB, and the GPU has 1.0 GB free")
+    assert Scheduler(model, readings=full).schedule("product", 64, needs_bytes=1e12 + 1).device == "none"
+    host = Scheduler(model, readings=Given(host_bytes=1e9)).schedule("product", 16, needs_bytes=5e9)
+    assert (host.device, host.reason) == ("gpu", "needs 5.0 GB, more than the host has free")
+
+
+def test_a_shared_gpu_is_left_where_runs_on_it_took_long(model: costs.TimeModel) -> None:
+    scheduler = Scheduler(model, readings=Given(used_pct=100))
+    size = next(row.size for row in rows() if row.task == "product" and row.seconds["gpu"] < row.seconds["cpu"] / 3)
+    assert scheduler.schedule("product", size).reason == "GPU faster by the model, GPU shared"
+    for _ in range(20):
+        decision = scheduler.schedule("product", size)
+        if decision.device == "gpu":
+            assert decision.cpu_s
+            scheduler.finished(decision, 10 * decision.cpu_s)
+    assert scheduler.schedule("product", size).reason == "CPU faster by the model, GPU shared"
+
+
+def test_a_wait_and_a_factor_are_found_again() -> None:
+    correction = Correction(2.0, doubt=1.0)
+    for number in range(300):
+        predicted = 10 ** (-4 + number % 4)
+        correction.seen(predicted, 0.003 + 1.5 * predicted)
+    assert correction.wait_s == pytest.approx(0.003, rel=0.05)
+    assert correction.factor == pytest.approx(1.5, rel=0.05)
+
+
+def test_the_decorator_runs_and_logs_and_the_library_reads_the_log(model: costs.TimeModel, tmp_path: Path) -> None:
+    recorder = Recorder()
+    with Scheduler(model, readings=Given(), log=tmp_path / "run") as scheduler, send_to(recorder):
+
+        @scheduler.scheduled("product", size=len)
+        def double(values: list[int], *, device: str = "") -> tuple[str, list[int]]:
+            return device, [2 * value for value in values]
+
+        assert double([1] * 16) == ("cpu", [2] * 16)
+        assert double([1] * 2048)[0] == "cuda:0"
+        scheduler.readings.host_free_bytes = 0.0
+        scheduler.readings.latest = ()
+        with pytest.raises(TooLargeError, match="fits into no memory"):
+            double([1])
+    assert ("schedule product_2048: gpu 0",) in recorder.paths
+    file = tmp_path / "run.tasks.csv"
+    logged = list(csv.DictReader(file.read_text().splitlines()))
+    assert [(row["device"], row["part"], row["policy"]) for row in logged] == [
+        ("cpu", "run", "model"), ("gpu", "run", "model"), ("none", "failed", "model"),
+    ]  # fmt: skip
+    kept = files.read(file)
+    assert kept.kind == "tasks"
+    assert [row["reason"] for row in csv.DictReader(kept.text.splitlines())] == [row["reason"] for row in logged]
+
+
+def test_a_queue_runs_without_a_gpu_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "queue.tasks.csv"
+    assert main(["run", "queue", "--device", "cpu", "--count", "12", "--sizes", "8,12", "--csv", str(file)]) == 0
+    assert "No GPU: every task runs on the CPU." in capsys.readouterr().out
+    logged = list(csv.DictReader(file.read_text().splitlines()))
+    assert [row["policy"] for row in logged[::12]] == ["cpu", "gpu", "threshold", "model", "oracle"]
+    assert {row["device"] for row in logged} == {"cpu"}
+    orders = [[(row["task"], row["size"]) for row in logged[at : at + 12]] for at in range(0, 60, 12)]
+    assert all(order == orders[0] for order in orders)
+    assert median(float(row["seconds"]) for row in logged) > 0

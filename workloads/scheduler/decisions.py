@@ -1,0 +1,98 @@
+"""A decision, and the log of decisions: a row of NAME.tasks.csv each, with its reasons."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from workloads.scheduler.readings import Reading
+
+HEADER = (
+    "task", "size", "device", "part", "seconds", "time_ns", "policy", "load", "reason", "gpu", "cpu_predicted_s",
+    "gpu_predicted_s", "decision_s", "waited_s", "gpu_utilisation_pct", "memory_free_bytes", "sm_clock_mhz", "power_w",
+    "reading_age_s",
+)  # fmt: skip
+"""Columns of the log: those of NAME.tasks.csv, then why. ``device`` is none where a task did not run."""
+PART, FAILED = "run", "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Where a task runs, and why.
+
+    Args:
+        task: its name, as the model has it.
+        size: its size.
+        precision: fp32 ...
+        device: cpu, gpu, wait (ask again) or none (it fits nowhere).
+        reason: why, in words.
+        gpu: number of the GPU; None elsewhere.
+        cpu_s: seconds that it will take on the CPU; None where nobody knows.
+        gpu_s: on the GPU, copies included, under its present load.
+        time_ns: when this was decided (CLOCK_REALTIME).
+        decision_s: seconds that deciding took.
+        wait_s: of wait: how long it is worth waiting.
+        reading: of the GPU that was looked at.
+        age_s: how old that was.
+        busy: whether others used the GPU.
+    """
+
+    task: str
+    size: float
+    precision: str
+    device: str
+    reason: str
+    gpu: int | None = None
+    cpu_s: float | None = None
+    gpu_s: float | None = None
+    time_ns: int = 0
+    decision_s: float = 0.0
+    wait_s: float = 0.0
+    reading: Reading | None = None
+    age_s: float | None = None
+    busy: bool = False
+
+
+class DecisionLog:
+    """NAME.tasks.csv, written as tasks end; nothing where there is no path."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file: IO[str] | None = None
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("w", newline="", encoding="utf-8")
+            self._writer = csv.writer(self._file, lineterminator="\n")
+            self._writer.writerow(HEADER)
+
+    def write(
+        self, decision: Decision, seconds: float, *, label: str | None = None, policy: str = "", load: str = "",
+        waited_s: float = 0.0, part: str = PART,
+    ) -> None:  # fmt: skip
+        """Write a decision and what came of it; ``label`` names the task where its name alone does not."""
+        if not self._file:
+            return
+        reading = decision.reading
+        now = (
+            (reading.utilization_pct, reading.free_bytes, reading.sm_clock_mhz, reading.power_w)
+            if reading
+            else (None,) * 4
+        )
+        device = decision.device if decision.device in ("cpu", "gpu") and part == PART else "none"
+        words = (label or decision.task, f"{decision.size:.0f}", device, part, _seconds(seconds), decision.time_ns)
+        why = (policy, load, decision.reason, decision.gpu, _seconds(decision.cpu_s), _seconds(decision.gpu_s))
+        spent = (_seconds(decision.decision_s), _seconds(waited_s or None))
+        age = None if decision.age_s is None else f"{decision.age_s:.3f}"
+        self._writer.writerow((*words, *why, *spent, *now, age))
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._file:
+            self._file.close()
+            self._file = None
+
+
+def _seconds(value: float | None) -> str:
+    """Seven digits after the point of what is long, nanoseconds of what is short."""
+    return "" if value is None else f"{value:.7f}" if value >= 0.001 else f"{value:.9f}"

@@ -1,0 +1,65 @@
+"""What runs take beside what the model says, under a load: a wait for every run, and a factor.
+
+A program that shares a GPU waits for the other's turn at every synchronization, however short its own work is, and gets
+a part of the time of what is long. Neither is in a model that was learned of a free GPU. Both are learned from the runs
+of this program, by least squares of the relative error, with older runs forgotten.
+"""
+
+from __future__ import annotations
+
+from math import exp
+
+FORGET = 0.98
+"""Weight of a run beside that of the next one."""
+USUAL_S = 1e-3
+"""A wait that weighs as much as a factor of one, before anything ran."""
+MOST = 4.0
+"""A run that took this many times what was expected counts as if it took this many times: what else ran was chance."""
+
+
+class Correction:
+    """Wait (seconds) and factor of the runs on a device under a load; ``doubt`` runs outweigh the first guess."""
+
+    def __init__(self, factor: float = 1.0, doubt: float = 20.0) -> None:
+        self.wait_s = 0.0
+        self.factor = factor
+        self._guess = factor
+        self._doubt = doubt
+        self._n = self._u = self._uu = self._r = self._ur = 0.0
+
+    def __call__(self, predicted_s: float) -> float:
+        """Return seconds that a run will take under this load."""
+        return self.wait_s + self.factor * predicted_s
+
+    def seen(self, predicted_s: float, took_s: float) -> None:
+        """Learn from a run that took a time, of which the model predicted another."""
+        u = 1 / predicted_s
+        ratio = min(took_s, MOST * self(predicted_s)) * u
+        self._n = FORGET * self._n + 1
+        self._u = FORGET * self._u + u
+        self._uu = FORGET * self._uu + u * u
+        self._r = FORGET * self._r + ratio
+        self._ur = FORGET * self._ur + u * ratio
+        uu, n = self._uu + self._doubt / USUAL_S**2, self._n + self._doubt
+        r = self._r + self._doubt * self._guess
+        wait = (self._ur * n - self._u * r) / (uu * n - self._u**2)
+        self.wait_s = max(wait, 0.0)
+        self.factor = max((r - self._u * self.wait_s) / n, 0.05)
+
+
+class Own:
+    """The share of the time in which this program's own kernels ran on a GPU, lately."""
+
+    def __init__(self, window_s: float) -> None:
+        self._window_s = window_s
+        self._busy_s = 0.0
+        self._at_s = 0.0
+
+    def add(self, now_s: float, busy_s: float) -> None:
+        """Kernels ran for a time that ends now."""
+        self._busy_s = self._busy_s * exp(-(now_s - self._at_s) / self._window_s) + busy_s
+        self._at_s = now_s
+
+    def share(self, now_s: float) -> float:
+        """Return it, from 0 to 1."""
+        return min(1.0, self._busy_s * exp(-(now_s - self._at_s) / self._window_s) / self._window_s)

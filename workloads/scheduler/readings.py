@@ -1,0 +1,109 @@
+"""What NVML says of the GPUs now: read by a thread, so that a decision looks at memory only."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from workloads import nvml
+
+INTERVAL_S = 0.05
+"""Time between readings."""
+MEMORY = Path("/proc/meminfo")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A reading of one GPU; None is what it does not tell.
+
+    ``gpu`` is its number in this program, ``read_s`` when it was read on the clock of time.perf_counter.
+    """
+
+    gpu: int
+    read_s: float
+    utilization_pct: float | None = None
+    free_bytes: float | None = None
+    total_bytes: float | None = None
+    sm_clock_mhz: float | None = None
+    sm_clock_max_mhz: float | None = None
+    power_w: float | None = None
+    power_limit_w: float | None = None
+
+
+class Readings:
+    """The newest reading of each GPU that this program may use, while it is entered."""
+
+    def __init__(self, interval_s: float = INTERVAL_S) -> None:
+        self.interval_s = interval_s
+        self.latest: tuple[Reading, ...] = ()
+        self.host_free_bytes: float | None = None
+        self.has_gpu = nvml.has_gpu() and os.environ.get("CUDA_VISIBLE_DEVICES") != ""
+        self._devices = visible(nvml.gpu_count())
+        self._limits = [nvml.limits(device) for device in self._devices]
+        self._stop = threading.Event()
+        self._read = threading.Condition()
+        self._thread = threading.Thread(target=self._read_until_stopped, name="Readings", daemon=True)
+
+    def __enter__(self) -> Readings:
+        self.read()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def read(self) -> None:
+        """Take one reading now."""
+        found = tuple(self._reading(gpu) for gpu in range(len(self._devices)))
+        free = host_free_bytes()
+        with self._read:
+            self.latest, self.host_free_bytes = found, free
+            self._read.notify_all()
+
+    def wait(self, timeout_s: float) -> None:
+        """Return after the next reading, or after the time."""
+        with self._read:
+            self._read.wait(timeout_s)
+
+    def _reading(self, gpu: int) -> Reading:
+        told = dict(zip(nvml.READINGS, nvml.read(self._devices[gpu]), strict=True))
+        total, limit_w, clock = self._limits[gpu]
+        used = told["memory_used_bytes"]
+        return Reading(
+            gpu, time.perf_counter(), told["gpu_utilisation_pct"],
+            None if total is None or used is None else total - used, total, told["sm_clock_mhz"], clock,
+            told["power_w"], limit_w,
+        )  # fmt: skip
+
+    def _read_until_stopped(self) -> None:
+        while not self._stop.wait(self.interval_s):
+            self.read()
+
+
+def visible(count: int) -> list[int]:
+    """Return NVML's numbers of the GPUs that CUDA shows this program, in CUDA's order; all where they have other names.
+
+    NVML counts in the order of the bus, CUDA with CUDA_DEVICE_ORDER=PCI_BUS_ID or where all GPUs are alike.
+    """
+    named = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    if not all(name.strip().isdecimal() and int(name) < count for name in named):
+        return list(range(count))
+    return [int(name) for name in named]
+
+
+def host_free_bytes() -> float | None:
+    """Return the memory that a program can have without swapping, as Linux estimates it; None elsewhere."""
+    try:
+        for line in MEMORY.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return float(line.split()[1]) * 1024
+    except OSError:
+        return None
+    return None

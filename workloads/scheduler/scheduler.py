@@ -1,0 +1,318 @@
+"""The scheduler: what was learned, what NVML says, and what this program's own runs took, make a decision.
+
+In this order:
+
+1. What does not fit is not tried. A task needs what the caller says, else ROOM times the bytes that go in and out. One
+   that no GPU has free now, though it could, waits as long as that is worth it.
+2. Where no GPU is, or NVML is silent, or a reading is older than STALE_S, or no model is there, or the model was not as
+   good as the threshold when this task was left out of its data (``TimeModel.trust``): the threshold of the task, from
+   which on the GPU won. Without one the CPU. The threshold is that of a free GPU: one that others use is decided on
+   by times.
+3. Else the faster device, by the model and the present load (load.py). Among GPUs the one that will be ready first.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+from workloads import nvml
+from workloads.errors import WorkloadError
+from workloads.learning import costs
+from workloads.learning.plain import Estimate, Line
+from workloads.learning.validation import LARGEST, MACHINES, SIZES
+from workloads.ranges import mark
+from workloads.scheduler.decisions import FAILED, PART, Decision, DecisionLog
+from workloads.scheduler.load import Correction, Own
+from workloads.scheduler.readings import Reading, Readings
+
+ROOM = 4.0
+"""Memory that a task needs, as a multiple of the bytes that go in and out: sorting takes that much."""
+STALE_S = 1.0
+"""A reading that is older says nothing."""
+BUSY_PCT = 50.0
+"""Utilization by others from which on a GPU is shared."""
+WINDOW_S = 0.3
+"""Time that a utilization of NVML is about."""
+LONGEST_WAIT_S = 5.0
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Thresholds = Mapping[str, float] | Mapping[tuple[str, str], float]
+
+
+class TooLargeError(WorkloadError):
+    """A task that fits into the memory of no device."""
+
+
+class Scheduler:
+    """Makes decisions while it is entered.
+
+    Args:
+        model: file of `python -m workloads learn`, a model, or None.
+        log: path without suffix; the decisions go to LOG.tasks.csv.
+        thresholds: sizes from which on a task goes to the GPU (`warpdeck crossover`), by task, or by task and
+            precision; by default those that the model has.
+        readings: by default those of NVML.
+        policy: name of this scheduler in the log.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | costs.TimeModel | None = None,
+        *,
+        log: str | Path | None = None,
+        thresholds: Thresholds | None = None,
+        readings: Readings | None = None,
+        policy: str = "model",
+    ) -> None:
+        known = costs.load(Path(model)) if isinstance(model, str | Path) else model
+        self.readings = readings or Readings()
+        self.policy = policy
+        self.machine, self.is_known = machine_of(known) if known else ("", False)
+        self._lines = known.lines(self.machine) if known else {}
+        self._limits: dict[Any, float] = {**(known.limits if known else {}), **(thresholds or {})}
+        self._trusted = {key: _trusted(known, key, self.is_known) for key in self._lines} if known else {}
+        self._log = DecisionLog(None if log is None else Path(f"{log}.tasks.csv"))
+        self._cpu = Correction()
+        self._free: dict[int | None, Correction] = {}
+        self._shared: dict[int | None, Correction] = {}
+        self._own: dict[int | None, Own] = {}
+        self._entered = readings is None
+
+    def __enter__(self) -> Scheduler:
+        if self._entered:
+            self.readings.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._entered:
+            self.readings.__exit__(kind, error, trace)
+        self._log.close()
+
+    def schedule(
+        self,
+        task: str,
+        size: float,
+        precision: str = "fp32",
+        *,
+        needs_bytes: float | None = None,
+        waited_s: float = 0.0,
+    ) -> Decision:
+        """Return where a task of a size runs.
+
+        Args:
+            task: its name, as the model has it.
+            size: its size, as the model counts.
+            precision: fp32 ...
+            needs_bytes: memory that it needs on a device, where that is known.
+            waited_s: how long it has waited already.
+        """
+        started = time.perf_counter()
+        line = self._lines.get((task, precision))
+        estimate = line(size) if line else None
+        if needs_bytes is None and estimate:
+            needs_bytes = ROOM * estimate.moved_bytes
+        latest = [one for one in self.readings.latest if started - one.read_s <= STALE_S]
+        ready = [one for one in latest if _fits(needs_bytes, one.free_bytes)]
+        cpu_s = self._cpu(estimate.cpu_s) if estimate else None
+        gpu_s, reading = self._soonest(estimate, ready or latest, started) if estimate else (None, None)
+        reading = reading or next(iter(ready or latest), None)
+        shared = reading is not None and self._is_shared(reading, started)
+        found = self._room(needs_bytes, latest, ready, cpu_s, gpu_s, waited_s)
+        if found is None:
+            found = self._choose(task, size, precision, line, cpu_s, gpu_s, reading, shared)
+        device, reason, wait_s = found
+        age_s = max(started - reading.read_s, 0.0) if reading else None  # one may come in meanwhile
+        gpu = (reading.gpu if reading else 0) if device == "gpu" else None
+        mark(f"schedule {task}_{size:.0f}: {device}{'' if gpu is None else f' {gpu}'}")
+        return Decision(
+            task, size, precision, device, reason, gpu, cpu_s, gpu_s, time.time_ns(), wait_s=wait_s, reading=reading,
+            age_s=age_s, busy=shared, decision_s=time.perf_counter() - started,
+        )  # fmt: skip
+
+    def _room(
+        self, needs: float | None, latest: list[Reading], ready: list[Reading], cpu_s: float | None,
+        gpu_s: float | None, waited_s: float,
+    ) -> tuple[str, str, float] | None:  # fmt: skip
+        """Decide by memory alone: None where that does not decide."""
+        on_host = _fits(needs, self.readings.host_free_bytes)
+        if ready or not latest:
+            if not on_host and not latest:
+                return "none", f"needs {_gb(needs)}, and the host has {_gb(self.readings.host_free_bytes)} free", 0.0
+            return None if on_host or not ready else ("gpu", f"needs {_gb(needs)}, more than the host has free", 0.0)
+        most = max(one.free_bytes or 0.0 for one in latest)
+        gain = (cpu_s or 0.0) - (gpu_s or 0.0) if on_host else LONGEST_WAIT_S
+        left = min(gain, LONGEST_WAIT_S) - waited_s
+        if left > self.readings.interval_s and any(_fits(needs, one.total_bytes) for one in latest):
+            return "wait", f"needs {_gb(needs)}, and the GPU has {_gb(most)} free now", left
+        reason = f"needs {_gb(needs)}, and the GPU has {_gb(most)} free"
+        return ("cpu", reason, 0.0) if on_host else ("none", f"{reason}, the host less", 0.0)
+
+    def _choose(
+        self, task: str, size: float, precision: str, line: Line | None, cpu_s: float | None, gpu_s: float | None,
+        reading: Reading | None, shared: bool,
+    ) -> tuple[str, str, float]:  # fmt: skip
+        """Decide by time; words are from a small set."""
+        if not self.readings.has_gpu:
+            return "cpu", "no GPU", 0.0
+        if line is None or cpu_s is None or gpu_s is None:
+            why = "never measured" if self._lines else "no model"
+        elif reading is None:
+            why = "NVML is silent"
+        elif not shared and not self._trusted[task, precision][size > line.largest]:
+            why = "model no better"
+        else:
+            faster = "gpu" if gpu_s < cpu_s else "cpu"
+            return faster, f"{faster.upper()} faster by the model{', GPU shared' if shared else ''}", 0.0
+        limit = self._limit(task, precision)
+        if limit is None:
+            return "cpu", f"{why}, no threshold", 0.0
+        return ("gpu" if size >= limit else "cpu"), f"{why}: threshold {limit:,.0f}", 0.0
+
+    def _limit(self, task: str, precision: str) -> float | None:
+        limits = self._limits
+        for key in ((task, precision), task, (costs.ANY, precision)):
+            if key in limits:
+                return limits[key]
+        return None
+
+    def _soonest(
+        self, estimate: Estimate, among: Iterable[Reading], now_s: float
+    ) -> tuple[float, Reading | None]:  # fmt: skip
+        """Return the GPU that will be ready first, and when; as if it were free where none is told of."""
+        best: tuple[float, Reading | None] = (estimate.gpu_s, None)
+        for reading in among:
+            seconds = self._correction(reading.gpu, shared=self._is_shared(reading, now_s))(
+                estimate.gpu_s + (_slowdown(reading) - 1) * estimate.compute_s
+            )
+            if best[1] is None or seconds < best[0]:
+                best = seconds, reading
+        return best
+
+    def _is_shared(self, reading: Reading, now_s: float) -> bool:
+        """Return whether others use a GPU: what NVML says less what this program did itself."""
+        own = self._own.get(reading.gpu)
+        used = reading.utilization_pct or 0.0
+        return used - (100 * own.share(now_s) if own else 0.0) >= BUSY_PCT
+
+    def _correction(self, gpu: int | None, *, shared: bool) -> Correction:
+        of = self._shared if shared else self._free
+        if gpu not in of:
+            of[gpu] = Correction(2.0, doubt=1.0) if shared else Correction()
+        return of[gpu]
+
+    def finished(self, decision: Decision, seconds: float, *, waited_s: float = 0.0, **words: str) -> None:
+        """Learn from a run that ended, and write it to the log; ``words`` are those of ``DecisionLog.write``."""
+        line = self._lines.get((decision.task, decision.precision))
+        if line and seconds > 0:
+            estimate = line(decision.size)
+            if decision.device == "cpu":
+                self._cpu.seen(estimate.cpu_s, seconds)
+            elif decision.device == "gpu":
+                self._correction(decision.gpu, shared=decision.busy).seen(estimate.gpu_s, seconds)
+                own = self._own.setdefault(decision.gpu, Own(WINDOW_S))
+                own.add(time.perf_counter(), min(estimate.compute_s, seconds))
+        self._log.write(decision, seconds, waited_s=waited_s, **{"policy": self.policy, **words})
+
+    @contextmanager
+    def place(
+        self, task: str, size: float, precision: str = "fp32", needs_bytes: float | None = None, **words: str
+    ) -> Iterator[Decision]:
+        """Go around a task: waits where that is decided, times the body and logs it.
+
+        Raises:
+            TooLargeError: it fits nowhere.
+        """
+        started = time.perf_counter()
+        decision = self.schedule(task, size, precision, needs_bytes=needs_bytes)
+        while decision.device == "wait":
+            self.readings.wait(decision.wait_s)
+            waited = time.perf_counter() - started
+            decision = self.schedule(task, size, precision, needs_bytes=needs_bytes, waited_s=waited)
+        begun, part = time.perf_counter(), FAILED
+        try:
+            if decision.device == "none":
+                raise TooLargeError(f"{task} of size {size:,.0f} fits into no memory: {decision.reason}.")
+            yield decision
+            part = PART
+        finally:
+            seconds, waited_s = time.perf_counter() - begun, begun - started - decision.decision_s
+            if part == PART:
+                self.finished(decision, seconds, waited_s=max(waited_s, 0.0), **words)
+            else:
+                self._log.write(decision, 0.0, waited_s=max(waited_s, 0.0), part=part, policy=self.policy)
+
+    def scheduled(
+        self, task: str, size: Callable[..., float], precision: str = "fp32"
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]:
+        """Make a function run where the scheduler says: it gets ``device`` (cpu, cuda:0 ...); ``size`` gets its first
+        argument.
+        """
+
+        def decorate(function: Callable[P, R]) -> Callable[P, R]:
+            @functools.wraps(function)
+            def placed(*args: P.args, **kwargs: P.kwargs) -> R:
+                with self.place(task, size(args[0]), precision) as decision:
+                    device: dict[str, Any] = {"device": "cpu" if decision.gpu is None else f"cuda:{decision.gpu}"}
+                    return function(*args, **{**kwargs, **device})
+
+            return placed
+
+        return decorate
+
+
+def machine_of(model: costs.TimeModel) -> tuple[str, bool]:
+    """Return the machine of the model that is this one, and whether it is: its GPU counts, then its CPU."""
+    gpus = nvml.describe_gpus()
+    name = " with ".join(filter(None, (str(gpus[0]["name"]) if gpus else "", cpu_name())))
+    if name in model.machines:
+        return name, True
+    return name, False
+
+
+def cpu_name() -> str:
+    """Return the name of the processor, as Linux has it; nothing elsewhere."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")), "")
+
+
+def _trusted(model: costs.TimeModel, key: tuple[str, str], is_known: bool) -> tuple[bool, bool]:
+    """Return whether a task may be decided by the model, among the measured sizes and beyond them.
+
+    It may where the choices of the model cost no more than those of the threshold, when these sizes were left out; on
+    a machine that was never measured also when each machine was.
+    """
+    elsewhere = is_known or _no_worse(model, key, MACHINES)
+    return elsewhere and _no_worse(model, key, SIZES), elsewhere and _no_worse(model, key, LARGEST)
+
+
+def _no_worse(model: costs.TimeModel, key: tuple[str, str], left_out: str) -> bool:
+    regrets = model.trust.get((*key, left_out))
+    return regrets is not None and regrets[0] <= regrets[1]
+
+
+def _fits(needs: float | None, free: float | None) -> bool:
+    return needs is None or free is None or needs <= free
+
+
+def _slowdown(reading: Reading) -> float:
+    """Return how much longer kernels take while a GPU at work runs below its highest clock, as at its power limit."""
+    clock, most = reading.sm_clock_mhz, reading.sm_clock_max_mhz
+    if not clock or not most or (reading.utilization_pct or 0.0) < BUSY_PCT:
+        return 1.0
+    return max(1.0, most / clock)
+
+
+def _gb(size: float | None) -> str:
+    return "an unknown amount" if size is None else f"{size / 1e9:,.1f} GB"
