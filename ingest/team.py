@@ -7,12 +7,9 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Mapping
 from contextlib import closing, suppress
 from copy import copy
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Protocol
 
 import psycopg
@@ -20,32 +17,28 @@ from procrastinate import App
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 
-from ingest import beside, deferral, queue, tools
+from ingest import queue, tools
 from ingest.conversion.child import Runner
 from ingest.conversion.forks import Forks
+from ingest.member import LEADER, TeamWorker
 from ingest.opening import Opening
 from ingest.progress import Lines
 from ingest.queue import Queue
 from ingest.watch import QUICK_S, Watch
-from ingest.worker import Worker
 from profiledb import terminal
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, ConfigError
-from profiledb.report import catalog, postgres, workers
-from profiledb.report.catalog import Job, Manifest
-from profiledb.report.database import Shared
+from profiledb.report import catalog, postgres
+from profiledb.report.catalog import Job
 from profiledb.report.library import Library
-from profiledb.report.workers import Seen, Workers
+from profiledb.report.workers import Seen
 
-LONGEST_PATH = 2_600
-"""Bytes of the path of a file: PostgreSQL's index takes no longer key."""
 BEAT_S = 5.0
 STALLED_S = 20.0
 """A worker that says nothing for so long is taken for dead, and others take its files over."""
 TRIES = 5
 """So many workers may die of a file before it counts as failed."""
 _LEADS = 0x7761727065
-_LEADER = "-lead"
 
 
 class Ends(Protocol):
@@ -59,101 +52,6 @@ class Ends(Protocol):
 
     def then(self, *actions: Any) -> None:
         """What to do then."""
-
-
-@dataclass
-class TeamWorker(Worker):
-    """The worker of a team: files go into the queue, and one that another worker can read goes to that.
-
-    Args:
-        me: what others know of it.
-        queue: where files wait.
-    """
-
-    me: Seen = None  # type: ignore[assignment]
-    queue: Queue = None  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        assert self.library.catalog.shared
-        self.shared: Shared = self.library.catalog.shared
-        self.workers = Workers(self.shared)
-
-    def prepare(self) -> None:
-        """Makes the inbox and brings folder and catalog together; what others have at hand stays as it is."""
-        if self.settings.inbox.is_file():
-            raise ConfigError(f"{self.settings.inbox} is a file; the inbox must be a folder.")
-        self.settings.inbox.mkdir(parents=True, exist_ok=True)
-        self.library.recover()
-        living = {one.id for one in self.workers.all()}
-        for folder in self.library.work.parent.glob("*"):
-            if (
-                folder.name.removesuffix(_LEADER) not in living
-                and time.time() - folder.stat().st_mtime > workers.ALIVE_S
-            ):
-                shutil.rmtree(folder, ignore_errors=True)
-
-    def is_due(self, known: Job | None, mark: str) -> bool:
-        """Whether a file is to be taken; what had to wait, on whichever machine, is tried again after a while."""
-        if known is None or known.state != deferral.STATE or known.fingerprint != mark:
-            return super().is_due(known, mark)
-        return datetime.now(UTC) - datetime.fromisoformat(known.changed_at) > timedelta(seconds=deferral.WAITS_S[0])
-
-    def take(self, paths: list[Path]) -> int:
-        """Puts files into the queue that are new or have changed, and reads what lies beside reports."""
-        taken = super().take([path for path in paths if len(str(path).encode()) <= LONGEST_PATH])
-        self.queue.put_missing()
-        return taken
-
-    def take_all(self, fresh: list[Job], known: Mapping[str, Job]) -> int:
-        """Puts these files into the queue."""
-        self.library.catalog.put_job(*queue.waiting(fresh, dict(known)))
-        self.without_companions(fresh)
-        return 0
-
-    def convert(self, path: str) -> None:
-        """Takes a file that waited in the queue; one that was deleted, or is done, is left."""
-        job = self.library.catalog.job(path)
-        if job is None or job.state not in catalog.OPEN_STATES:
-            return
-        known = replace(job, state="ready") if job.report_id else None
-        self.take_one(replace(job, state="waiting", report_id=None, message="", tools=self.at_hand()), known)
-
-    def publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> dict[str, Any]:
-        """Publishes what was made, unless another worker has published the same meanwhile: then it is a duplicate."""
-        report_id = Manifest.from_json(manifest).id
-        with self.shared.connect("") as db:
-            db.execute("SELECT pg_advisory_xact_lock(?)", [int(report_id, 16) - (1 << 63)])
-            listed = db.execute("SELECT 1 FROM report WHERE id = ?", [report_id]).fetchone()
-            if listed and self.library.intact(report_id):
-                return {"state": "duplicate"}
-            return super().publish(path, work, manifest, known)
-
-    def record(self, job: Job) -> int:
-        """Writes down how it ended; a file that failed with an older nsys goes to a worker that has the newest."""
-        lost = job.state == "failed" and not self.runner.stopped.is_set() and not beside.is_sidecar(job)
-        best = workers.newest(self.workers.all()) if lost else ""
-        if workers.number(best) <= workers.number(self.me.nsys):
-            return super().record(job)
-        told = f"{job.name} goes to a worker with nsys {best}."
-        self.library.catalog.put_job(replace(job, state="waiting", message=told, hint="", detail="", report_id=None))
-        self.queue.put(job.path, queue.of_nsys(best))
-        return 0
-
-    def at_hand(self) -> str:
-        """The converters that the workers of the team have."""
-        return workers.converters([*self.workers.all(), self.me])
-
-    def tries_again(self, known: Job | None, at_hand: str) -> bool:
-        """Whether a conversion failed when the team had not all the converters that it has now."""
-        if known is None or known.state != "failed" or not known.tools:
-            return False
-        return not set(at_hand.split(", ")) <= set(known.tools.split(", "))
-
-    def of_error(self, job: Job, error: Exception) -> Job:
-        """What became of a file; where the database is away, nothing did: its job stays in the queue."""
-        if isinstance(error, CatalogError):
-            raise error
-        return super().of_error(job, error)
 
 
 def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Lines, *, once: bool) -> int:
@@ -170,7 +68,7 @@ def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Li
     with closing(Queue(settings, library.catalog.shared)) as files:
         worker, lead = (
             TeamWorker(_own(library, name), settings, done, shown.step, Runner(forks), me=me, queue=files)
-            for name in (me.id, me.id + _LEADER)
+            for name in (me.id, me.id + LEADER)
         )
         end.then(worker.stop, lead.stop)
         if once:

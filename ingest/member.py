@@ -1,0 +1,118 @@
+"""The worker of a team: files go into the queue, and one that another worker can read goes to that."""
+
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from ingest import beside, deferral, queue
+from ingest.queue import Queue
+from ingest.worker import Worker
+from profiledb.errors import CatalogError, ConfigError
+from profiledb.report import catalog, workers
+from profiledb.report.catalog import Job, Manifest
+from profiledb.report.database import Shared
+from profiledb.report.workers import Seen, Workers
+
+LONGEST_PATH = 2_600
+"""Bytes of the path of a file: PostgreSQL's index takes no longer key."""
+LEADER = "-lead"
+"""How the names of folders end in which the worker that watches the inbox works."""
+
+
+@dataclass
+class TeamWorker(Worker):
+    """One of many workers.
+
+    Args:
+        me: what others know of it.
+        queue: where files wait.
+    """
+
+    me: Seen = None  # type: ignore[assignment]
+    queue: Queue = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        assert self.library.catalog.shared
+        self.shared: Shared = self.library.catalog.shared
+        self.workers = Workers(self.shared)
+
+    def prepare(self) -> None:
+        """Makes the inbox and brings folder and catalog together; what others have at hand stays as it is."""
+        if self.settings.inbox.is_file():
+            raise ConfigError(f"{self.settings.inbox} is a file; the inbox must be a folder.")
+        self.settings.inbox.mkdir(parents=True, exist_ok=True)
+        self.library.recover()
+        living = {one.id for one in self.workers.all()}
+        for folder in self.library.work.parent.glob("*"):
+            if (
+                folder.name.removesuffix(LEADER) not in living
+                and time.time() - folder.stat().st_mtime > workers.ALIVE_S
+            ):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def is_due(self, known: Job | None, mark: str) -> bool:
+        """Whether a file is to be taken; what had to wait, on whichever machine, is tried again after a while."""
+        if known is None or known.state != deferral.STATE or known.fingerprint != mark:
+            return super().is_due(known, mark)
+        return datetime.now(UTC) - datetime.fromisoformat(known.changed_at) > timedelta(seconds=deferral.WAITS_S[0])
+
+    def take(self, paths: list[Path]) -> int:
+        """Puts files into the queue that are new or have changed, and reads what lies beside reports."""
+        taken = super().take([path for path in paths if len(str(path).encode()) <= LONGEST_PATH])
+        self.queue.put_missing()
+        return taken
+
+    def take_all(self, fresh: list[Job], known: Mapping[str, Job]) -> int:
+        """Puts these files into the queue."""
+        self.library.catalog.put_job(*queue.waiting(fresh, dict(known)))
+        self.without_companions(fresh)
+        return 0
+
+    def convert(self, path: str) -> None:
+        """Takes a file that waited in the queue; one that was deleted, or is done, is left."""
+        job = self.library.catalog.job(path)
+        if job is None or job.state not in catalog.OPEN_STATES:
+            return
+        known = replace(job, state="ready") if job.report_id else None
+        self.take_one(replace(job, state="waiting", report_id=None, message="", tools=self.at_hand()), known)
+
+    def publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> dict[str, Any]:
+        """Publishes what was made, unless another worker has published the same meanwhile: then it is a duplicate."""
+        report_id = Manifest.from_json(manifest).id
+        with self.shared.connect("") as db:
+            db.execute("SELECT pg_advisory_xact_lock(?)", [int(report_id, 16) - (1 << 63)])
+            listed = db.execute("SELECT 1 FROM report WHERE id = ?", [report_id]).fetchone()
+            if listed and self.library.intact(report_id):
+                return {"state": "duplicate"}
+            return super().publish(path, work, manifest, known)
+
+    def record(self, job: Job) -> int:
+        """Writes down how it ended; a file that failed with an older nsys goes to a worker that has the newest."""
+        lost = job.state == "failed" and not self.runner.stopped.is_set() and not beside.is_sidecar(job)
+        best = workers.newest(self.workers.all()) if lost else ""
+        if workers.number(best) <= workers.number(self.me.nsys):
+            return super().record(job)
+        told = f"{job.name} goes to a worker with nsys {best}."
+        self.library.catalog.put_job(replace(job, state="waiting", message=told, hint="", detail="", report_id=None))
+        self.queue.put(job.path, queue.of_nsys(best))
+        return 0
+
+    def at_hand(self) -> str:
+        """The converters that the workers of the team have."""
+        return workers.converters([*self.workers.all(), self.me])
+
+    def tries_again(self, known: Job | None, at_hand: str) -> bool:
+        """Whether a conversion failed when the team had not all the converters that it has now."""
+        if known is None or known.state != "failed" or not known.tools:
+            return False
+        return not set(at_hand.split(", ")) <= set(known.tools.split(", "))
+
+    def of_error(self, job: Job, error: Exception) -> Job:
+        """What became of a file; where the database is away, nothing did: its job stays in the queue."""
+        if isinstance(error, CatalogError):
+            raise error
+        return super().of_error(job, error)
