@@ -19,8 +19,9 @@ from profiledb.query.captures import Capture
 from profiledb.query.shared import Answers
 from profiledb.report import sidecar
 from profiledb.report.catalog import Job, Manifest, Subject
-from profiledb.report.library import Library, find
+from profiledb.report.library import Library
 from profiledb.report.linked import Partner
+from profiledb.report.named import find
 from profiledb.report.place import open_library
 from profiledb.studies.trends.board import Board
 from profiledb.studies.trends.shared import summaries_of

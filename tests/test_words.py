@@ -27,8 +27,9 @@ FINE = re.compile(
     re.IGNORECASE,
 )
 """Words that end so everywhere: raise, precise, elementwise, disable."""
-EXCEPTIONS = re.compile(r"(?:gpu|memory)_utilisation_pct|`synchronisation`")
-"""Columns of NAME.nvml.csv, which programs have written already; a value of earlier versions in the changelog."""
+EXCEPTIONS = re.compile(r"(?:gpu|memory)_utilisation_pct|`synchronisation`|\bCancelledError\b")
+"""Columns of NAME.nvml.csv, which programs have written already; a value of earlier versions in the changelog; an
+error of Python's."""
 PER = re.compile(
     r"^(?:an? (?:step|pass|launch|instance|second)|.* an? (?:step|pass|launch|instance|second))$", re.IGNORECASE
 )

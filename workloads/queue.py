@@ -46,7 +46,7 @@ FREE, COMPETING = "free", "competing"
 LOG_INTERVAL_S = 0.1
 """Time between rows of the power log: NVML counts energy ten times a second."""
 SHOWN = "model"
-"""The policy whose tasks are recorded where --capture names how many."""
+"""The policy whose tasks are recorded where --record names how many."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--compete", action="store_true", help="another program uses the GPU in the second half")
     parser.add_argument(
-        "--capture", type=int, metavar="N",
+        "--record", type=int, metavar="N",
         help=f"a profiler records N tasks of {SHOWN}, in the middle of the queue (default: all of all policies)",
     )  # fmt: skip
     parser.add_argument(
@@ -139,8 +139,8 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     sizes = chosen_sizes(options.sizes or (SIZES if gpu else SMALL))
     if options.count < 1:
         raise WorkloadError("--count must be 1 or more.")
-    if options.capture is not None and (options.capture < 1 or SHOWN not in policies):
-        raise WorkloadError(f"--capture must be 1 or more, with the policy {SHOWN}.")
+    if options.record is not None and (options.record < 1 or SHOWN not in policies):
+        raise WorkloadError(f"--record must be 1 or more, with the policy {SHOWN}.")
     model = costs.load(options.model) if options.model else None
     items = draw_items(options.count, tasks, sizes, precisions, options.seed)
     yield f"queue of {len(items)} tasks, sizes {', '.join(map(str, sizes))}"
@@ -154,11 +154,11 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         competitor = stack.enter_context(Competitor()) if options.compete and gpu else None
         readings = stack.enter_context(Readings())
         monitor = stack.enter_context(GPUMonitor(beside(""), LOG_INTERVAL_S))
-        if options.capture is None:
+        if options.record is None:
             stack.enter_context(window_of(gpu))
         for policy in policies:
             runner = Runner(queue, policy, model, readings, log, results, monitor)
-            runner.run(competitor, options.capture)
+            runner.run(competitor, options.record)
     log.close()
     summary = results.summary()
     flops = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from workloads.learning import costs
 from workloads.scheduler.decisions import Decision
-from workloads.scheduler.scheduler import machine_of
+from workloads.scheduler.trust import machine_of
 
 Known = dict[tuple[str, str, int, str], dict[str, float]]
 """Median seconds by device, of task, precision, size and load."""

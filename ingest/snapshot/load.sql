@@ -1,5 +1,5 @@
--- Rows of tensor_event, tensor_segment and tensor_block from what a snapshot holds (parts.py). Events of a device are in
--- their order; what their times say otherwise, because the clock was set back, is not believed.
+-- Rows of tensor_event, tensor_segment and tensor_block from what a snapshot holds (parts.py). Events of a device are
+-- in their order; what their times say otherwise, because the clock was set back, is not believed.
 
 -- A damaged digit puts an event years away: what is more than 52 days from the middle has no possible time.
 CREATE OR REPLACE TEMP TABLE session AS

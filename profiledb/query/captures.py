@@ -250,12 +250,7 @@ def lacking(cursor: duckdb.DuckDBPyConnection, table: str) -> NotCapturedError:
 
 
 def how_to_capture(
-    table: str,
-    *,
-    calls_traced: bool = False,
-    graphs_traced: bool = False,
-    asked_for: bool = False,
-    wsl: bool = False,
+    table: str, *, calls_traced: bool = False, graphs_traced: bool = False, asked_for: bool = False, wsl: bool = False
 ) -> NotCapturedError:
     """The answer to a question that needs a table which this report does not have.
 
@@ -285,10 +280,8 @@ def how_to_capture(
             flag = "" if asked_for else capture.flag
             return NotCapturedError(capture.lack, why=why, command=flag, use=capture.use, tables=(table,))
     for own in BY_KIND.values():
-        for capture in own.captures:
-            if capture.table == table:
-                why = f"{own.files} hold them."
-                return NotCapturedError(capture.lack, why=why, tables=(table,))
+        for lack in (capture.lack for capture in own.captures if capture.table == table):
+            return NotCapturedError(lack, why=f"{own.files} hold them.", tables=(table,))
     return NotCapturedError(f"This report has no rows in {table}.", why="Capture with the trace that records it.")
 
 

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
@@ -10,12 +10,12 @@ from pathlib import Path
 
 import duckdb
 
-from profiledb import words
-from profiledb.errors import AnalysisError, DamagedError, ReportNotFoundError
+from profiledb.errors import AnalysisError, DamagedError
 from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
 from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.linked import Partner
+from profiledb.report.named import find
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.report.visitor import Visitor
 
@@ -28,35 +28,6 @@ _WRONG_VALUE = (duckdb.ConversionException, duckdb.InvalidInputException)
 def report_path(library: Path, report_id: str) -> Path:
     """Where the database of a report is in a library's folder, whether it exists or not."""
     return library / "reports" / f"{report_id}.v{SCHEMA_VERSION}.duckdb"
-
-
-def find(reports: Iterable[Manifest], name: str) -> Manifest:
-    """The one of some reports that an id, a unique prefix of one, or a file name means.
-
-    Raises:
-        ReportNotFoundError: none does, or several do.
-    """
-    known = list(reports)
-    exact = [r for r in known if r.id == name] or [r for r in known if r.name == name]
-    if len(exact) == 1:
-        return exact[0]
-    if exact:
-        told = ", ".join(f"{r.id} ({_moment(r)})" for r in exact[:5]) + (" ..." if exact[5:] else "")
-        raise ReportNotFoundError(f"{len(exact)} reports are called {name!r}: {told}.", hint="Name one by its id.")
-    begins = [r for r in known if name and r.id.startswith(name)]
-    if len(begins) == 1:
-        return begins[0]
-    if begins:
-        ids = ", ".join(r.id for r in begins[:5])
-        raise ReportNotFoundError(f"{name!r} matches the start of {len(begins)} report ids: {ids}.")
-    raise ReportNotFoundError(f"No report is called {name!r}.", hint="warpdeck list shows the reports of this library.")
-
-
-def _moment(report: Manifest) -> str:
-    """When a report was captured, else when it was taken in."""
-    if report.captured_at:
-        return f"captured {words.when(report.captured_at)}"
-    return f"taken in {words.when(report.ingested_at)}"
 
 
 class Library:

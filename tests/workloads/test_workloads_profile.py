@@ -57,6 +57,12 @@ def test_a_window_is_asked_of_both_profilers(capsys: pytest.CaptureFixture[str])
     assert after(ncu, "--set") == "basic"
 
 
+def test_an_option_of_a_workload_is_none_of_the_profilers(capsys: pytest.CaptureFixture[str]) -> None:
+    command = printed(capsys, "queue", "--record", "40", "--capture", "window", "--print")
+    assert command[-4:] == ["run", "queue", "--record", "40"]
+    assert "--capture-range=cudaProfilerApi" in command
+
+
 def test_an_own_program_is_recorded_whole_under_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
     command = printed(capsys, "--print", "--", "python", "my_script.py", "--print")
     assert command[-3:] == ["python", "my_script.py", "--print"]

@@ -21,15 +21,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from workloads import nvml
 from workloads.errors import WorkloadError
 from workloads.learning import costs
 from workloads.learning.plain import Estimate, Line
-from workloads.learning.validation import LARGEST, MACHINES, SIZES
 from workloads.ranges import mark
 from workloads.scheduler.decisions import FAILED, PART, Decision, DecisionLog
 from workloads.scheduler.load import Correction, Own
 from workloads.scheduler.readings import Reading, Readings
+from workloads.scheduler.trust import machine_of, trusted
 
 ROOM = 4.0
 """Memory that a task needs, as a multiple of the bytes that go in and out: sorting takes that much."""
@@ -77,7 +76,7 @@ class Scheduler:
         self.machine, self.is_known = machine_of(known) if known else ("", False)
         self._lines = known.lines(self.machine) if known else {}
         self._limits: dict[Any, float] = {**(known.limits if known else {}), **(thresholds or {})}
-        self._trusted = {key: _trusted(known, key, self.is_known) for key in self._lines} if known else {}
+        self._trusted = {key: trusted(known, key, self.is_known) for key in self._lines} if known else {}
         self._log = DecisionLog(None if log is None else Path(f"{log}.tasks.csv"))
         self._cpu = Correction()
         self._free: dict[int | None, Correction] = {}
@@ -267,39 +266,6 @@ class Scheduler:
             return placed
 
         return decorate
-
-
-def machine_of(model: costs.TimeModel) -> tuple[str, bool]:
-    """Return the machine of the model that is this one, and whether it is: its GPU counts, then its CPU."""
-    gpus = nvml.describe_gpus()
-    name = " with ".join(filter(None, (str(gpus[0]["name"]) if gpus else "", cpu_name())))
-    if name in model.machines:
-        return name, True
-    return name, False
-
-
-def cpu_name() -> str:
-    """Return the name of the processor, as Linux has it; nothing elsewhere."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    return next((line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")), "")
-
-
-def _trusted(model: costs.TimeModel, key: tuple[str, str], is_known: bool) -> tuple[bool, bool]:
-    """Return whether a task may be decided by the model, among the measured sizes and beyond them.
-
-    It may where the choices of the model cost no more than those of the threshold, when these sizes were left out; on
-    a machine that was never measured also when each machine was.
-    """
-    elsewhere = is_known or _no_worse(model, key, MACHINES)
-    return elsewhere and _no_worse(model, key, SIZES), elsewhere and _no_worse(model, key, LARGEST)
-
-
-def _no_worse(model: costs.TimeModel, key: tuple[str, str], left_out: str) -> bool:
-    regrets = model.trust.get((*key, left_out))
-    return regrets is not None and regrets[0] <= regrets[1]
 
 
 def _fits(needs: float | None, free: float | None) -> bool:

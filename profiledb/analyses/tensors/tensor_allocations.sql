@@ -1,6 +1,6 @@
 -- title: Allocations of tensors
--- The allocations of the selection by the operator that made them, or the module around it, in a memory snapshot by line
--- of the program or by stack (`tensor_peak` says which).
+-- The allocations of the selection by the operator that made them, or the module around it, in a memory snapshot by
+-- line of the program or by stack (`tensor_peak` says which).
 -- Net is what of them is not released in the capture. With `innermost` count, bytes and net are "Allocation Count",
 -- "Allocation Size" and "Size Increase" (self) of TensorBoard's plugin, where a release belongs to who allocated.
 -- needs: tensor_event

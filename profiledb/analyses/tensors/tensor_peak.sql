@@ -1,9 +1,9 @@
 -- title: What holds memory at the peak
 -- The allocations that live when tensors hold most in the selection (`tensor_memory`), by the operator that made them,
 -- or the module around it; in a memory snapshot by line of the program, or by stack. What was allocated before the
--- capture, or was not seen, is a part of its own: the peak less all that was seen. Operators that only allocate for others (`aten::empty`) count as the operator around
--- them, unlike in TensorBoard's plugin; `innermost` counts as there. Backward operators belong to the module of their
--- forward ones.
+-- capture, or was not seen, is a part of its own: the peak less all that was seen. Operators that
+-- only allocate for others (`aten::empty`) count as the operator around them, unlike in TensorBoard's plugin;
+-- `innermost` counts as there. Backward operators belong to the module of their forward ones.
 -- needs: tensor_event
 -- includes: tensors
 -- selects: part

@@ -110,8 +110,8 @@ def test_the_header_tells_the_query(filled: Library, analysis_name: str) -> None
     frame = analysis.run(filled, "f" * 16, analysis_name)
     assert list(frame.columns) == [column.name for column in header.columns]
     body = "\n".join(line for line in header.sql.splitlines() if not line.startswith("--"))
-    assert all(f"${param.name}" in body for param in header.params if not (header.joins and param.name == "ncu"))
-    assert not header.joins or [param.default for param in header.params if param.name == "ncu"] == [""]
+    assert all(f"${param.name}" in body for param in header.params if not (header.joins == param.name == "ncu"))
+    assert header.joins != "ncu" or [param.default for param in header.params if param.name == "ncu"] == [""]
     needed = {table for need in header.needs for table in need}
     assert all(table in schema.tables() or f"VIEW {table} AS" in views.sql(header.includes) for table in needed)
 

@@ -1,0 +1,36 @@
+"""Which report a name means."""
+
+from collections.abc import Iterable
+
+from profiledb import words
+from profiledb.errors import ReportNotFoundError
+from profiledb.report.manifest import Manifest
+
+
+def find(reports: Iterable[Manifest], name: str) -> Manifest:
+    """The one of some reports that an id, a unique prefix of one, or a file name means.
+
+    Raises:
+        ReportNotFoundError: none does, or several do.
+    """
+    known = list(reports)
+    exact = [r for r in known if r.id == name] or [r for r in known if r.name == name]
+    if len(exact) == 1:
+        return exact[0]
+    if exact:
+        told = ", ".join(f"{r.id} ({_moment(r)})" for r in exact[:5]) + (" ..." if exact[5:] else "")
+        raise ReportNotFoundError(f"{len(exact)} reports are called {name!r}: {told}.", hint="Name one by its id.")
+    begins = [r for r in known if name and r.id.startswith(name)]
+    if len(begins) == 1:
+        return begins[0]
+    if begins:
+        ids = ", ".join(r.id for r in begins[:5])
+        raise ReportNotFoundError(f"{name!r} matches the start of {len(begins)} report ids: {ids}.")
+    raise ReportNotFoundError(f"No report is called {name!r}.", hint="warpdeck list shows the reports of this library.")
+
+
+def _moment(report: Manifest) -> str:
+    """When a report was captured, else when it was taken in."""
+    if report.captured_at:
+        return f"captured {words.when(report.captured_at)}"
+    return f"taken in {words.when(report.ingested_at)}"

@@ -1,0 +1,42 @@
+"""Where the model may decide: on which machine it was learned, and how its choices did in sizes that were left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workloads import nvml
+from workloads.learning import costs
+from workloads.learning.validation import LARGEST, MACHINES, SIZES
+
+
+def machine_of(model: costs.TimeModel) -> tuple[str, bool]:
+    """Return the machine of the model that is this one, and whether it is: its GPU counts, then its CPU."""
+    gpus = nvml.describe_gpus()
+    name = " with ".join(filter(None, (str(gpus[0]["name"]) if gpus else "", cpu_name())))
+    if name in model.machines:
+        return name, True
+    return name, False
+
+
+def cpu_name() -> str:
+    """Return the name of the processor, as Linux has it; nothing elsewhere."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")), "")
+
+
+def trusted(model: costs.TimeModel, key: tuple[str, str], is_known: bool) -> tuple[bool, bool]:
+    """Return whether a task may be decided by the model, among the measured sizes and beyond them.
+
+    It may where the choices of the model cost no more than those of the threshold, when these sizes were left out; on
+    a machine that was never measured also when each machine was.
+    """
+    elsewhere = is_known or _no_worse(model, key, MACHINES)
+    return elsewhere and _no_worse(model, key, SIZES), elsewhere and _no_worse(model, key, LARGEST)
+
+
+def _no_worse(model: costs.TimeModel, key: tuple[str, str], left_out: str) -> bool:
+    regrets = model.trust.get((*key, left_out))
+    return regrets is not None and regrets[0] <= regrets[1]
