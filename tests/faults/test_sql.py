@@ -166,7 +166,15 @@ def test_an_attack_ends_in_a_sentence(place: tuple[Library, Manifest], words: di
 
 def below() -> list[psutil.Process]:
     """Processes of questions that this one has started."""
-    return [one for one in psutil.Process().children(recursive=True) if "profiledb.console.child" in one.cmdline()]
+    return [one for one in psutil.Process().children(recursive=True) if "profiledb.console.child" in _words(one)]
+
+
+def _words(process: psutil.Process) -> list[str]:
+    """The command of a process; none of one that ended, as those that other tests leave behind may have."""
+    try:
+        return process.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return []
 
 
 WITHOUT_RULES = """
