@@ -206,6 +206,8 @@ class Copies:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 return False
+            if not _is_there(file.fileno(), path):  # another process removed it meanwhile, and a third may hold it anew
+                return False
             self.drop(report_id)
             path.unlink(missing_ok=True)
         return True

@@ -80,11 +80,11 @@ class Index:
             query = f"SELECT {_COLUMNS} FROM stored_file WHERE report_id = ? AND damaged <= ?"
             return {row["name"]: _file(row) for row in db.execute(query, [report_id, int(damaged)])}
 
-    def all(self) -> dict[str, dict[str, File]]:
+    def all(self, *, damaged: bool = False) -> dict[str, dict[str, File]]:
         """The same of all reports, by their ids."""
         found: dict[str, dict[str, File]] = {}
         with self._connect() as db:
-            for row in db.execute(f"SELECT {_COLUMNS} FROM stored_file WHERE damaged = 0"):
+            for row in db.execute(f"SELECT {_COLUMNS} FROM stored_file WHERE damaged <= ?", [int(damaged)]):
                 found.setdefault(row["report_id"], {})[row["name"]] = _file(row)
         return found
 
@@ -119,14 +119,17 @@ class Index:
                 [file.report_id, file.name, file.sha256],
             )
 
-    def forget(self, report_id: str, names: Iterable[str] = ()) -> None:
-        """Removes the rows of a report, all or those of some names."""
+    def forget(self, report_id: str, names: Iterable[str]) -> None:
+        """Removes rows of a report, those of these names."""
+        rows = [[report_id, name] for name in names]
+        if rows:
+            with self._connect() as db:
+                db.executemany("DELETE FROM stored_file WHERE report_id = ? AND name = ?", rows)
+
+    def forget_all(self, report_id: str) -> None:
+        """Removes all rows of a report."""
         with self._connect() as db:
-            if chosen := list(names):
-                statement = "DELETE FROM stored_file WHERE report_id = ? AND name = ?"
-                db.executemany(statement, [[report_id, name] for name in chosen])
-            else:
-                db.execute("DELETE FROM stored_file WHERE report_id = ?", [report_id])
+            db.execute("DELETE FROM stored_file WHERE report_id = ?", [report_id])
 
 
 def _file(row: Mapping[str, Any]) -> File:

@@ -93,8 +93,8 @@ class StoredLibrary(Library):
         try:
             name = f"{report_id}{answers.ENDING}"
             if answers.pack(folder, packed) and not _is_same(packed, known.get(name)):
-                self.store.put(report_id, name, packed)
-                (folder / _UNPACKED).write_text(self.store.index.of(report_id)[name].sha256, encoding="utf-8")
+                file = self.store.put(report_id, name, packed)
+                (folder / _UNPACKED).write_text(file.sha256, encoding="utf-8")
         finally:
             packed.unlink(missing_ok=True)
 
@@ -139,7 +139,7 @@ class StoredLibrary(Library):
         """Removes a report: first what would list it anew, then its rows, then all of its objects and copies."""
         objects = self.store.objects(report_id)
         self.store.bucket.delete(key for key in objects if key.endswith(".json"))
-        self.store.index.forget(report_id)
+        self.store.index.forget_all(report_id)
         super().delete(report_id)
         self.store.leave(report_id)
         self.store.remove(objects)
@@ -224,7 +224,7 @@ class StoredLibrary(Library):
         """Removes what an older schema made, and a database that was damaged."""
         current = self.path(report_id).name
         older = [file for name, file in before.items() if name.startswith(f"{report_id}.v")]
-        self.store.index.forget(report_id, [file.name for file in older if file.name != current] or [""])
+        self.store.index.forget(report_id, [file.name for file in older if file.name != current])
         now = self.store.index.of(report_id)[current]
         manifests = [file.key_of(file.name.removesuffix(".duckdb") + ".json") for file in older if file != now]
         self.store.remove([*(file.key for file in older if file != now), *manifests])

@@ -16,7 +16,7 @@ from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.report.store import create
 from profiledb.report.stored import copies, recovery, store
 from profiledb.report.stored.bucket import Bucket
-from profiledb.report.stored.index import File
+from profiledb.report.stored.index import File, Index
 from profiledb.report.stored.library import StoredLibrary
 from tests.support.page_reports import empty
 from tests.support.s3 import S3
@@ -146,6 +146,9 @@ def test_what_is_damaged_in_the_bucket_is_told_and_may_be_published_again(machin
     with pytest.raises(DamagedError, match=f"{ONE}.rep in the library is damaged"):
         total(there, ONE)
     assert not machine().intact(ONE)
+    machine().recover()
+    assert not machine().intact(ONE), "a worker that starts takes it for what it is, and converts its source again"
+    assert [one.id for one in here.list()] == [ONE]
     publish(machine(), ONE, 80)
     assert total(there, ONE) == 80
     assert not database.exists()
@@ -173,6 +176,42 @@ def test_what_a_process_has_open_stays(machine: Machine) -> None:
         assert [total(beside, one) for one in (TWO, THREE)] == [70, 70]
         assert there.path(ONE).exists()
         assert cursor.execute("SELECT count(*) FROM kernel").fetchall() == [(1,)]
+
+
+def test_a_lock_that_was_removed_meanwhile_removes_nothing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the opening of a lock and its taking another process removes it, and a third one holds it anew."""
+    here = machine()
+    for report_id in (ONE, TWO):
+        publish(here, report_id, 70, filler=2_000_000)
+    there, beside = (machine(most_mb=room(here) / 2, folder="there") for _ in range(2))
+    assert total(there, ONE) == 70
+    there.store.copies.close()
+    flock, lock = fcntl.flock, there.folder / "locks" / f"{ONE}.use"
+
+    def late(file: int, how: int) -> None:
+        if how & fcntl.LOCK_NB and lock.exists():
+            lock.unlink()
+            beside.store.copies.hold(ONE)
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    assert total(there, TWO) == 70
+    assert there.path(ONE).exists()
+
+
+def test_what_one_report_changes_reads_no_others(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = machine()
+    publish(here, ONE, 70)
+    monkeypatch.setattr(store, "LISTED_S", 100.0)
+    assert here.has_sidecar(ONE, "meta") is False
+    monkeypatch.setattr(Index, "all", lambda *_: pytest.fail("it reads the rows of all reports"))
+    here.put_sidecar(ONE, "meta", "{}")
+    publish(here, TWO, 80)
+    assert here.has_sidecar(ONE, "meta")
+    assert here.intact(TWO)
+    assert here.there() >= {here.path(ONE).name, here.path(TWO).name}
+    here.delete(ONE)
+    assert not here.intact(ONE)
 
 
 def test_many_that_ask_at_once_fetch_once(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
