@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ def library() -> Library:
     known = settings()
     if not known.inbox.is_dir():
         known.inbox.mkdir(parents=True, exist_ok=True)
-    return _opened(known)
+    return open_library(known)
 
 
 def editing() -> Library:
@@ -66,11 +66,6 @@ def administering() -> Library:
     """
     access.require_admin()
     return library().asked_by(access.visitor())
-
-
-@cache
-def _opened(known: Settings) -> Library:
-    return open_library(known)
 
 
 def reports() -> list[Manifest]:

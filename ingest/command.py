@@ -75,7 +75,6 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
 
 
 def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: Operating) -> int:
-    jobs: list[Job] = []
     end = End()
     if not arguments.once:
         _listen(end, until_stdin_closes=arguments.until_stdin_closes)
@@ -87,7 +86,9 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
         from ingest import team
 
         with progress.shown(settings.log) as shown:
-            return team.run(library, settings, forks, end, Both(shown, told), once=arguments.once)
+            both = Both(shown, told)
+            team.run(library, settings, forks, end, both, once=arguments.once)
+        return both.status(arguments)
     with hold(library) as mine, progress.shown(settings.log) as shown:
         if not mine:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
@@ -96,7 +97,6 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
         opening, both = Opening(library.folder, settings.library_text), Both(shown, told)
 
         def done(job: Job) -> None:
-            jobs.append(job)
             both.done(job)
             opening.add(job)
 
@@ -105,8 +105,8 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
             _once(worker)
         else:
             forks.warm(prepare=True)
-            _forever(worker, end, opening, told)
-    return FAILED if arguments.strict and any(job.state in ("failed", "deferred") for job in jobs) else 0
+            _forever(worker, end, opening, both)
+    return both.status(arguments)
 
 
 def _opened(settings: Settings) -> Library:
@@ -126,7 +126,7 @@ def _once(worker: Worker) -> None:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
 
 
-def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> None:
+def _forever(worker: Worker, end: End, opening: Opening, shown: progress.Lines) -> None:
     watch, pause_s = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s), worker.settings.scan_s
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
@@ -137,7 +137,7 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
     def look() -> None:
         taken = worker.take(watch.finished() + samples.next())
         worker.forget_removed()
-        told.looked()
+        shown.looked()
         if not taken:
             retaining.look()
             opening.look()
@@ -152,11 +152,16 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
 
 
 class Both(progress.Lines):
-    """What is printed of files, and what is told of them besides."""
+    """What is printed of files, what is told of them besides, and whether one failed."""
 
     def __init__(self, shown: progress.Lines, told: Operating) -> None:
         self._shown = shown
         self._told = told
+        self._failed = False
+
+    def looked(self) -> None:
+        """Whether there is work was looked at."""
+        self._told.looked()
 
     def step(self, job: Job) -> None:
         """How far a file is."""
@@ -167,6 +172,11 @@ class Both(progress.Lines):
         """What became of a file."""
         self._shown.done(job)
         self._told.done(job)
+        self._failed |= job.state in ("failed", "deferred")
+
+    def status(self, arguments: argparse.Namespace) -> int:
+        """The exit status."""
+        return FAILED if arguments.strict and self._failed else 0
 
 
 class Samples:

@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -48,11 +49,10 @@ class TeamWorker(Worker):
         self.library.recover()
         living = {one.id for one in self.workers.all()}
         for folder in self.library.work.parent.glob("*"):
-            if (
-                folder.name.removesuffix(LEADER) not in living
-                and time.time() - folder.stat().st_mtime > workers.ALIVE_S
-            ):
-                shutil.rmtree(folder, ignore_errors=True)
+            with suppress(FileNotFoundError):  # its worker has ended well, or another leader was quicker
+                since_s = time.time() - folder.stat().st_mtime
+                if folder.name.removesuffix(LEADER) not in living and since_s > workers.ALIVE_S:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def is_due(self, known: Job | None, mark: str) -> bool:
         """Whether a file is to be taken; what had to wait, on whichever machine, is tried again after a while."""
@@ -84,6 +84,8 @@ class TeamWorker(Worker):
         """Publishes what was made, unless another worker has published the same meanwhile: then it is a duplicate."""
         report_id = Manifest.from_json(manifest).id
         with self.shared.connect("") as db:
+            # A large report may take minutes on its way into a bucket, in which this transaction has nothing to say.
+            db.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
             db.execute("SELECT pg_advisory_xact_lock(?)", [int(report_id, 16) - (1 << 63)])
             listed = db.execute("SELECT 1 FROM report WHERE id = ?", [report_id]).fetchone()
             if listed and self.library.intact(report_id):

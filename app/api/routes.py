@@ -35,7 +35,6 @@ _OWN_SITE = ("same-origin", "none")
 _log = logging.getLogger("warpdeck")
 
 
-@cache
 def library() -> Library:
     """The library that programs ask."""
     return open_library(config.load())

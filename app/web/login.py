@@ -2,6 +2,7 @@
 
 import time
 
+from anyio import to_thread
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -56,7 +57,7 @@ class LoginGuard:
             await self.app(scope, receive, send)
             return
         try:
-            has, visitor = sender(scope)
+            has, visitor = await to_thread.run_sync(sender, scope)  # a token may be in a database that is slow, or away
         except CatalogError as error:  # the database that has the tokens is away
             await _refusal(scope, 503, error.message)(scope, receive, send)
             return

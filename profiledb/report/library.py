@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -104,6 +104,20 @@ class Library:
     def there(self) -> frozenset[str]:
         """The names of all files in ``reports``."""
         return frozenset(os.listdir(self.reports))  # noqa: PTH208 (names alone)
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each report with all that lies beside it."""
+        found: dict[str, int] = {}
+        for path in self.reports.iterdir():
+            with suppress(FileNotFoundError):
+                size = path.stat().st_size
+                report_id = path.name.partition(".")[0]
+                found[report_id] = found.get(report_id, 0) + size
+        return found
+
+    def reachable(self) -> None:
+        """Raises OSError or StorageError where reports cannot be reached, such as on a disk that is not mounted."""
+        next(self.reports.iterdir(), None)
 
     def has_sidecar(self, report_id: str, kind: sidecar.Kind) -> bool:
         """Whether the program of a report left a file of this kind beside it."""

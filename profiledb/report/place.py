@@ -10,10 +10,16 @@ if TYPE_CHECKING:
     from profiledb.report.library import Library
 
 
+@cache
 def open_library(settings: Settings) -> "Library":
-    """The library of these settings; its folder is made where there is none."""
+    """The library of these settings; its folder is made where there is none.
+
+    One object a process: a report is opened once, and who brings a copy and who lets go of it know of each other.
+    """
     if settings.library_url:
-        return _stored(settings)
+        from profiledb.report.stored.library import StoredLibrary
+
+        return StoredLibrary(settings.library, open_catalog(settings), settings.library_url, settings.cache_mb)
     from profiledb.report.library import Library
 
     return Library(settings.library, open_catalog(settings))
@@ -24,11 +30,3 @@ def open_catalog(settings: Settings) -> "Catalog":
     from profiledb.report.catalog import catalog_of
 
     return catalog_of(settings)
-
-
-@cache
-def _stored(settings: Settings) -> "Library":
-    """One object a process: who brings a copy and who lets go of it know of each other."""
-    from profiledb.report.stored.library import StoredLibrary
-
-    return StoredLibrary(settings.library, open_catalog(settings), settings.library_url, settings.cache_mb)

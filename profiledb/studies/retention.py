@@ -48,7 +48,7 @@ def plan(library: Library, rules: Rules, settings: Settings, now: datetime) -> l
     """What goes now, the oldest first; nothing is changed. ``now`` has a time zone."""
     kept = _kept(library)
     reports = [one for one in library.list() if one.id not in kept and not one.sample]
-    sizes = _sizes(library)
+    sizes = library.sizes()
     series = _series(library, rules)
     going = {one.id: why for one in reports if (why := _by_age(one, rules, series, now))}
     going |= _over(library, rules, sizes, reports, going)
@@ -72,7 +72,8 @@ def carry_out(library: Library, planned: list[Goes], settings: Settings) -> Iter
             logs.event("not_removed", what=one.what, file=one.name, cause=type(error).__name__)
             continue
         if done:
-            _noted(library, one)
+            told = {"what": one.what, "file": one.name, "report": one.report_id or None, "bytes": one.size}
+            logs.event("removed", **told, cause=one.why)
             yield one
 
 
@@ -104,11 +105,6 @@ def _drop(library: Library, one: Goes, path: Path, settings: Settings) -> bool:
     return True
 
 
-def _noted(library: Library, one: Goes) -> None:  # noqa: ARG001 (the audit of a library is written here)
-    """Every deletion is written down: the one call to make for it."""
-    logs.event("removed", what=one.what, file=one.name, report=one.report_id or None, bytes=one.size, cause=one.why)
-
-
 def _kept(library: Library) -> set[str]:
     """Ids of the reports that somebody gave a label, and of those that they are linked to."""
     labeled = set(library.catalog.labels())
@@ -117,19 +113,6 @@ def _kept(library: Library) -> set[str]:
             if nsys_id in labeled or partner in labeled:
                 labeled |= {nsys_id, partner}
     return labeled
-
-
-def _sizes(library: Library) -> dict[str, int]:
-    """Bytes of each report with all that lies beside it."""
-    found: dict[str, int] = {}
-    for path in library.reports.iterdir():
-        try:
-            size = path.stat().st_size
-        except FileNotFoundError:
-            continue
-        report_id = path.name.partition(".")[0]
-        found[report_id] = found.get(report_id, 0) + size
-    return found
 
 
 def _series(library: Library, rules: Rules) -> Mapping[str, str]:

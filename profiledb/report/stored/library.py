@@ -114,6 +114,14 @@ class StoredLibrary(Library):
         """The names of all files beside each other in the folder of reports, as the catalog lists them."""
         return frozenset(name for files in self.store.listed().values() for name in files)
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes of the files of each report in the bucket."""
+        return {one: sum(file.bytes for file in files.values()) for one, files in self.store.listed().items()}
+
+    def reachable(self) -> None:
+        """Raises StorageError where the bucket does not answer."""
+        next(self.store.bucket.list("health"), None)  # nothing is there, and all that is needed to say so
+
     def publish(self, database: Path, manifest: Manifest) -> None:
         """Puts a finished database into the bucket; from the row in the catalog on the report exists.
 

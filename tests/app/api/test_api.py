@@ -42,10 +42,8 @@ def samples(sample_data: Path) -> Library:
 def client(samples: Library) -> Iterator[TestClient]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WARPDECK_LIBRARY", str(samples.folder))
-        routes.library.cache_clear()
         with TestClient(Starlette(routes=routes.routes()), base_url="http://localhost") as client:
             yield client
-    routes.library.cache_clear()
 
 
 def told(client: TestClient, path: str, **params: Any) -> Any:

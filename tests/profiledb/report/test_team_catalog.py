@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime, timedelta, tzinfo
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -17,13 +18,14 @@ from profiledb import config
 from profiledb.console import everywhere
 from profiledb.errors import AnalysisError, CatalogError, ConfigError
 from profiledb.operations.tokens import Tokens, tokens_of
-from profiledb.report import catalog_repair, database, migrations, postgres
+from profiledb.report import catalog_repair, database, migrations, postgres, workers
 from profiledb.report.catalog import Catalog, Job
 from profiledb.report.database import Shared
 from profiledb.report.library import Library
 from profiledb.report.linked import LINKS
 from profiledb.report.place import open_library
 from profiledb.report.postgres import Postgres
+from profiledb.report.workers import Seen, Workers
 from profiledb.studies.trends.store import Row
 from tests.support import serial
 from tests.support.postgres import PASSWORD, Server
@@ -120,6 +122,21 @@ def _label(url: str, number: int) -> None:
         catalog.set_labels("one", [f"{number}", f"{number} {n}"])
         catalog.links.put("one", f"{number}")
         catalog.hand_over("one", f"after {number}")
+
+
+def test_who_lives_is_known_by_the_clock_of_the_database(team: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Behind(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return datetime.now(tz) - timedelta(hours=1)
+
+    monkeypatch.setattr(workers, "datetime", Behind, raising=False)
+    Workers(team).seen(Seen("one", "gpu7", "2023.4.4", ""))
+    monkeypatch.undo()
+    assert [one.id for one in Workers(team).all()] == ["one"]
+    with team.connect("") as db:
+        db.execute("UPDATE worker SET seen_at = seen_at - make_interval(secs => ?)", [workers.ALIVE_S + 1])
+    assert Workers(team).all() == []
 
 
 def test_people_write_at_once(team: Shared) -> None:

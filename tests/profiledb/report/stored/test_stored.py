@@ -12,6 +12,7 @@ import pytest
 from profiledb.errors import DamagedError, ReportNotFoundError, StorageError
 from profiledb.query import analysis
 from profiledb.report.catalog import FILE, Catalog, Manifest
+from profiledb.report.health import Health
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.report.store import create
 from profiledb.report.stored import copies, recovery, store
@@ -80,6 +81,7 @@ def test_a_report_that_one_machine_publishes_is_read_by_another(machine: Machine
     assert [one.id for one in there.list()] == [ONE]
     assert there.intact(ONE)
     assert not there.path(ONE).exists()
+    assert there.sizes() == {ONE: here.path(ONE).stat().st_size}, "what it takes in the bucket"
     assert total(there, ONE) == 70
     assert there.path(ONE).read_bytes() == here.path(ONE).read_bytes()
     assert there.stamp(there.path(ONE)) == there.path(ONE).stat().st_mtime_ns == here.path(ONE).stat().st_mtime_ns
@@ -267,7 +269,10 @@ def test_a_bucket_that_does_not_answer(machine: Machine, s3: S3) -> None:
     publish(here, ONE, 70)
     publish(here, TWO, 80)
     assert total(there, ONE) == 70
+    looks = Health(lambda: there, iter(range(0, 100, 10)).__next__)
+    assert looks.parts() == {"database": "ok", "store": "ok"}
     s3.stop()
+    assert looks.parts() == {"database": "ok", "store": "missing"}
     assert total(there, ONE) == 70
     with pytest.raises(StorageError) as told:
         total(there, TWO)
