@@ -151,7 +151,7 @@ def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> b
         return True
     assert view.subject is not None  # what shows every kind fits
     st.info(
-        f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(manifest.kind)}. This page shows"
+        f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(ui.kind_of(manifest))}. This page shows"
         f" {_SHOWS[view.subject]}, which it does not have."
     )
     fitting = pages.first(manifest)

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.ui import page
 from app.views.library import filters as library_filters
+from app.views.library import table as library_table
 from app.views.library.filters import Filters
 from app.views.library.table import gpu
 from app.web import inbox as received
@@ -158,6 +159,18 @@ def test_filters(filters: Filters, ids: list[str]) -> None:
     b = replace(a, id="b", name="x.ncu-rep", kind="ncu", gpu="T4", captured_at=None)
     found = library_filters.matching([a, b], {"b": ["slow", "v2"]}, filters, KNOWN)
     assert [r.id for r in found] == ids
+
+
+def test_a_trace_of_a_browser_is_none_of_pytorch() -> None:
+    """The form of both is the same; people look for them by what wrote them."""
+    kept = [
+        Manifest("a", 1, "a.trace.json", "torch", "", 1, tool="PyTorch profiler"),
+        Manifest("b", 1, "b.trace.json", "torch", "", 1, tool="Chrome trace"),
+    ]
+    assert list(library_table.frame(kept, {}, {}, {})["kind"]) == ["PyTorch profiler", "Chrome trace"]
+    for kind, ids in (("torch", ["a"]), ("Chrome trace", ["b"])):
+        found = library_filters.matching(kept, {}, Filters(kinds=(kind,)), {})
+        assert [one.id for one in found] == ids
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ WELL = {"database": "ok", "store": "ok"}
 
 def test_who_asks_during_the_first_look_waits_for_it(tmp_path: Path) -> None:
     library, begun, go_on = Library(tmp_path), threading.Event(), threading.Event()
-    opened = []
+    opened: list[Library] = []
 
     def slow() -> Library:
-        opened.append(begun.set())
+        opened.append(library)
+        begun.set()
         go_on.wait(10)
         return library
 
