@@ -64,9 +64,14 @@ class CatalogFile:
 
     def version(self) -> tuple[int, int]:
         """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
-        latest, size = 0, 0
-        for path in (self._path, Path(f"{self._path}-wal")):
-            with suppress(FileNotFoundError):  # SQLite removes the log when its last reader leaves
-                state = path.stat()
-                latest, size = max(latest, state.st_mtime_ns), size + state.st_size
-        return latest, size
+        return version(self._path)
+
+
+def version(file: Path) -> tuple[int, int]:
+    """What changes whenever somebody writes to a SQLite file in WAL mode: the last time and the size, with its log."""
+    latest, size = 0, 0
+    for path in (file, Path(f"{file}-wal")):
+        with suppress(FileNotFoundError):  # SQLite removes the log when its last reader leaves
+            state = path.stat()
+            latest, size = max(latest, state.st_mtime_ns), size + state.st_size
+    return latest, size
