@@ -105,7 +105,7 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
             _once(worker)
         else:
             forks.warm(prepare=True)
-            _forever(worker, end, opening, both)
+            _forever(worker, end, opening, told)
     return both.status(arguments)
 
 
@@ -126,7 +126,7 @@ def _once(worker: Worker) -> None:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
 
 
-def _forever(worker: Worker, end: End, opening: Opening, shown: progress.Lines) -> None:
+def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> None:
     watch, pause_s = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s), worker.settings.scan_s
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
@@ -137,7 +137,7 @@ def _forever(worker: Worker, end: End, opening: Opening, shown: progress.Lines) 
     def look() -> None:
         taken = worker.take(watch.finished() + samples.next())
         worker.forget_removed()
-        shown.looked()
+        told.looked()
         if not taken:
             retaining.look()
             opening.look()
@@ -158,10 +158,6 @@ class Both(progress.Lines):
         self._shown = shown
         self._told = told
         self._failed = False
-
-    def looked(self) -> None:
-        """Whether there is work was looked at."""
-        self._told.looked()
 
     def step(self, job: Job) -> None:
         """How far a file is."""

@@ -42,12 +42,7 @@ class Operating:
     def gauges(self) -> list[Gauge]:
         """What is looked at when somebody asks."""
         return [
-            Gauge(
-                "warpdeck_worker_looked_seconds",
-                "When the inbox was looked at last, Unix time.",
-                "",
-                self._last,
-            ),
+            Gauge("warpdeck_worker_looked_seconds", "When the inbox was looked at last, Unix time.", "", self._last),
             Gauge("warpdeck_worker_files_at_hand", "Files that are converted now.", "", self._now),
         ]
 

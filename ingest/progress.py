@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 class Lines:
     """A line a file on standard output; what was wrong with it goes to standard error."""
 
-    def looked(self) -> None:
-        """Whether there is work was looked at: nothing to print."""
-
     def step(self, job: Job) -> None:
         """How far a file is: nothing to print."""
 

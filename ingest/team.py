@@ -1,13 +1,12 @@
 """A worker of many: one of them watches the inbox, all of them convert what it puts into the queue."""
 
 import asyncio
-import logging
 import secrets
 import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable
+import traceback
 from contextlib import closing, suppress
 from copy import copy
 from dataclasses import replace
@@ -15,7 +14,7 @@ from typing import Any, Protocol
 
 import psycopg
 from procrastinate import App
-from procrastinate.exceptions import ConnectorException
+from procrastinate.exceptions import ConnectorException, UniqueViolation
 from procrastinate.jobs import Status
 
 from ingest import queue, tools
@@ -26,6 +25,7 @@ from ingest.opening import Opening
 from ingest.progress import Lines
 from ingest.queue import Queue
 from ingest.watch import QUICK_S, Watch
+from profiledb import terminal
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, ConfigError
 from profiledb.report import catalog, postgres
@@ -39,7 +39,6 @@ STALLED_S = 20.0
 TRIES = 5
 """So many workers may die of a file before it counts as failed."""
 _LEADS = 0x7761727065
-_log = logging.getLogger("warpdeck")
 
 
 class Ends(Protocol):
@@ -55,8 +54,8 @@ class Ends(Protocol):
         """What to do then."""
 
 
-def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Lines, *, once: bool) -> None:
-    """Works until the end, or once over what is there."""
+def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Lines, *, once: bool) -> int:
+    """Works until the end, or once over what is there; returns the exit status."""
     nsys, ncu = (".".join(map(str, tool.version[:3])) if tool else "" for tool in (tools.find_nsys(), tools.find_ncu()))
     me = Seen(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
     opening = Opening(library.folder, settings.library_text)
@@ -66,10 +65,6 @@ def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Li
         shown.done(job)
         opening.add(job)
 
-    def beat() -> None:
-        shown.looked()
-        opening.look()
-
     with closing(Queue(settings, library.catalog.shared)) as files:
         worker, lead = (
             TeamWorker(_own(library, name), settings, done, shown.step, Runner(forks), me=me, queue=files)
@@ -78,19 +73,20 @@ def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Li
         end.then(worker.stop, lead.stop)
         if once:
             _once(worker, lead, end)
-            return
+            return 0
         leader = threading.Thread(target=_lead, args=(lead, end))
         leader.start()
         try:
             while not end.is_set():
                 with _Told(end, settings.scan_s):
-                    asyncio.run(_serve(worker, end, beat, wait=True))
+                    asyncio.run(_serve(worker, end, opening, wait=True))
         finally:
             leader.join()
             opening.stop()
             with suppress(CatalogError):
                 worker.workers.leave(me.id)
             _clear(worker, lead)
+    return 0
 
 
 def _own(library: Library, name: str) -> Library:
@@ -111,7 +107,7 @@ def _once(worker: TeamWorker, lead: TeamWorker, end: Ends) -> None:
     watch = Watch(worker.settings.inbox, patience_s=0)
     while lead.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # between two looks
-    asyncio.run(_serve(worker, end, lambda: None, wait=False))
+    asyncio.run(_serve(worker, end, None, wait=False))
     lead.take(watch.finished())  # what lies beside reports finds them now
     worker.workers.leave(worker.me.id)
     _clear(worker, lead)
@@ -130,18 +126,15 @@ class _Told:
         if error is None or not isinstance(error, Exception) or isinstance(error, ConfigError):
             return False
         if isinstance(error, CatalogError | ConnectorException | psycopg.Error):
-            _log.error("The catalog's database cannot be reached; it is asked again.")
+            terminal.say("The catalog's database cannot be reached; it is asked again.")
         else:
-            _log.error("The worker could not go on; it tries again", exc_info=error)
+            traceback.print_exception(error)
         self._end.wait(self._pause_s)
         return True
 
 
-async def _serve(worker: TeamWorker, end: Ends, beat: Callable[[], None], *, wait: bool) -> None:
-    """Takes jobs from the queue, one at a time, until the end or, without ``wait``, until there is none.
-
-    ``beat`` is called each time that this worker has said that it lives.
-    """
+async def _serve(worker: TeamWorker, end: Ends, opening: Opening | None, *, wait: bool) -> None:
+    """Takes jobs from the queue, one at a time, until the end or, without ``wait``, until there is none."""
     app = queue.app(worker.settings)
     app.task(name=queue.TASK)(worker.convert)
     async with app.open_async():
@@ -163,7 +156,8 @@ async def _serve(worker: TeamWorker, end: Ends, beat: Callable[[], None], *, wai
                     beat_at = time.monotonic()
                     await asyncio.to_thread(worker.workers.seen, worker.me)
                     await _take_over(app, worker)
-                    beat()
+                    if opening:
+                        opening.look()
                 await asyncio.wait([serving], timeout=0.2)
         finally:
             if not serving.done():
@@ -187,8 +181,10 @@ async def _take_over(app: App, worker: TeamWorker) -> None:
                     known, state="failed", message=told, hint="See the logs of the workers.", report_id=None
                 )
                 await asyncio.to_thread(worker.library.catalog.put_job, failed)
-        except ConnectorException:  # another worker was quicker, or the file waits already
+        except UniqueViolation:  # the file waits already, in another job
             pass
+        except ConnectorException:  # another worker was quicker, and the job is its affair
+            continue
         with suppress(ConnectorException):
             await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
 

@@ -1,14 +1,18 @@
 """Workers of a team: real processes and a real PostgreSQL, which between them take in every file once."""
 
+import asyncio
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import AsyncMock, Mock
 
 import pytest
+from procrastinate.exceptions import ConnectorException, UniqueViolation
 
 from bench import team_queue
+from ingest import team as team_worker
 from ingest.member import TeamWorker
 from ingest.worker import Worker
 from profiledb import config
@@ -61,6 +65,18 @@ def test_a_script_hears_that_a_file_failed(team: Shared, inbox: Path, tmp_path: 
         cwd=ROOT, env=os.environ | {"WARPDECK_DATABASE": team.url}, capture_output=True, timeout=60, check=False,
     )  # fmt: skip
     assert (done.returncode, [job.state for job in Catalog(team).jobs()]) == (1, ["failed"]), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "finished"), [(ConnectorException(), 0), (UniqueViolation(constraint_name="x", queueing_lock="y"), 1)]
+)
+def test_a_job_that_another_worker_took_over_is_its_affair(error: Exception, finished: int) -> None:
+    """A job goes only where the file waits in another one: else the deaths of its workers would be forgotten."""
+    manager = AsyncMock()
+    manager.get_stalled_jobs.return_value = [Mock(attempts=0, task_kwargs={"path": "/inbox/x"})]
+    manager.retry_job.side_effect = error
+    asyncio.run(team_worker._take_over(Mock(job_manager=manager), Mock()))
+    assert manager.finish_job.await_count == finished
 
 
 def test_a_report_that_takes_long_to_publish_keeps_its_lock(
