@@ -72,8 +72,8 @@ def carry_out(library: Library, planned: list[Goes], settings: Settings) -> Iter
             logs.event("not_removed", what=one.what, file=one.name, cause=type(error).__name__)
             continue
         if done:
-            told = {"what": one.what, "file": one.name, "report": one.report_id or None, "bytes": one.size}
-            logs.event("removed", **told, cause=one.why)
+            report = one.report_id or None
+            logs.event("removed", what=one.what, file=one.name, report=report, bytes=one.size, cause=one.why)
             yield one
 
 

@@ -94,7 +94,7 @@ def test_a_report_that_takes_long_to_publish_keeps_its_lock(
 
         def waits() -> bool:
             with team.connect("") as db:
-                return db.execute(quiet).fetchone()[0] == 1
+                return bool(db.execute(quiet).fetchone()[0] == 1)
 
         wait_until(waits, 10)
         return {"state": "published"}

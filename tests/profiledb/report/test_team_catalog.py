@@ -7,9 +7,10 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from multiprocessing import get_context
 from pathlib import Path
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -125,12 +126,8 @@ def _label(url: str, number: int) -> None:
 
 
 def test_who_lives_is_known_by_the_clock_of_the_database(team: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Behind(datetime):
-        @classmethod
-        def now(cls, tz: tzinfo | None = None) -> datetime:
-            return datetime.now(tz) - timedelta(hours=1)
-
-    monkeypatch.setattr(workers, "datetime", Behind, raising=False)
+    behind = Mock(now=lambda zone: datetime.now(zone) - timedelta(hours=1))
+    monkeypatch.setattr(workers, "datetime", behind, raising=False)
     Workers(team).seen(Seen("one", "gpu7", "2023.4.4", ""))
     monkeypatch.undo()
     assert [one.id for one in Workers(team).all()] == ["one"]
