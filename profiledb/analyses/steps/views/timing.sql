@@ -24,8 +24,9 @@ END;
 -- Paths that a label of the timings means, as good as any: the whole path, or the path without the name that tells its
 -- step (forward for step_3/forward, batch_8 for batch_8/step_3); else the end of either, such as forward/layer_0 in
 -- step_3/forward/layer_0; else a name with a number behind it. A path with slashes in its names is told by them as they
--- are; operators and modules of a framework that stand around a name are no part of what the program calls it. `step` is the number of the innermost name like a step that the label does not hold itself: step_1 and batch_1
--- are labels whose number is no step. `inside` names the steps inside what the label means: batch_8/step_*.
+-- are; operators and modules of a framework that stand around a name are no part of what the program calls it. `step`
+-- is the number of the innermost name like a step that the label does not hold itself: step_1 and batch_1 are labels
+-- whose number is no step. `inside` names the steps inside what the label means: batch_8/step_*.
 CREATE OR REPLACE VIEW timed_label_range AS
 WITH RECURSIVE kind AS (
     SELECT path_id, bool_or(domain IN ('operator', 'module')) AS of_framework
