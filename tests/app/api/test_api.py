@@ -25,6 +25,7 @@ from profiledb.cli import main as command
 from profiledb.operations import about, assistants, openapi
 from profiledb.operations.model import FORMATS
 from profiledb.operations.registry import operations
+from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from tests.support import answers as asking
 from tests.support import sweep
@@ -198,6 +199,13 @@ def test_the_description_is_whole(client: TestClient) -> None:
 
 
 hostile = st.text(max_size=30)
+
+
+@pytest.mark.parametrize(("ns", "address"), [("", ""), (None, ""), ("1500000", "&from=1.5"), (True, "&from=0.000001")])
+def test_an_empty_time_is_none(ns: Any, address: str) -> None:
+    """What a selection takes for a whole number, or for nothing, the address of a page takes, too."""
+    one = Manifest("a", 1, "x", "nsys", "", 1)
+    assert about.page(one, params={"from_ns": ns}) == f"/overview?report=a{address}"
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
