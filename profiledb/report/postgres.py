@@ -18,6 +18,7 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
+from profiledb import secret
 from profiledb.errors import CatalogError, ConfigError
 from profiledb.report.database import CATALOG, Connection, Rows, Values
 
@@ -79,6 +80,8 @@ def arguments(url: str) -> dict[str, Any]:
             "WARPDECK_DATABASE is no address of a PostgreSQL database.",
             hint="It is written as postgresql://USER:PASSWORD@HOST/NAME; special characters of a password as %XX.",
         ) from None
+    if not given.get("password") and (password := secret.read("PGPASSWORD")):
+        given["password"] = password
     return _DEFAULTS | given
 
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from profiledb import config
+from profiledb import config, secret
 from profiledb.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
@@ -144,10 +144,12 @@ def _store(bucket: str, prefix: str) -> "S3Store":
     from obstore.exceptions import BaseError
 
     plain = config.endpoint().startswith("http://")
+    key = secret.read("AWS_SECRET_ACCESS_KEY")
     try:
         return S3Store(
             bucket,
             prefix=prefix or None,
+            config={"secret_access_key": key} if key else {},
             client_options={
                 "allow_http": plain,
                 "timeout": _ALL_S,
