@@ -87,7 +87,7 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
         from ingest import team
 
         with progress.shown(settings.log) as shown:
-            return team.run(library, settings, forks, end, Both(shown, told), once=arguments.once)
+            return team.run(library, settings, forks, end, Both(shown, told), told.looked, once=arguments.once)
     with hold(library) as mine, progress.shown(settings.log) as shown:
         if not mine:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import closing, suppress
 from copy import copy
 from dataclasses import replace
@@ -24,8 +25,9 @@ from ingest.member import LEADER, TeamWorker
 from ingest.opening import Opening
 from ingest.progress import Lines
 from ingest.queue import Queue
+from ingest.reached import LOST, Reached, quiet
+from ingest.retaining import Retaining
 from ingest.watch import QUICK_S, Watch
-from profiledb import terminal
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, ConfigError
 from profiledb.report import catalog, postgres
@@ -54,11 +56,20 @@ class Ends(Protocol):
         """What to do then."""
 
 
-def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Lines, *, once: bool) -> int:
-    """Works until the end, or once over what is there; returns the exit status."""
+def run(
+    library: Library,
+    settings: Settings,
+    forks: Forks,
+    end: Ends,
+    shown: Lines,
+    looked: Callable[[], None],
+    *,
+    once: bool,
+) -> int:
+    """Works until the end, or once over what is there; returns the exit status. ``looked`` hears of each look."""
     nsys, ncu = (".".join(map(str, tool.version[:3])) if tool else "" for tool in (tools.find_nsys(), tools.find_ncu()))
     me = Seen(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
-    opening = Opening(library.folder, settings.library_text)
+    opening, reached = Opening(library.folder, settings.library_text), Reached("lead", "serve")
     assert library.catalog.shared
 
     def done(job: Job) -> None:
@@ -74,12 +85,14 @@ def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Li
         if once:
             _once(worker, lead, end)
             return 0
-        leader = threading.Thread(target=_lead, args=(lead, end))
+        quiet(me.id)
+        leader = threading.Thread(target=_lead, args=(lead, end, _Told(end, settings.scan_s, reached, "lead"), looked))
         leader.start()
+        told = _Told(end, settings.scan_s, reached, "serve")
         try:
             while not end.is_set():
-                with _Told(end, settings.scan_s):
-                    asyncio.run(_serve(worker, end, opening, wait=True))
+                with told:
+                    asyncio.run(_serve(worker, end, opening, told.back, wait=True))
         finally:
             leader.join()
             opening.stop()
@@ -107,17 +120,22 @@ def _once(worker: TeamWorker, lead: TeamWorker, end: Ends) -> None:
     watch = Watch(worker.settings.inbox, patience_s=0)
     while lead.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # between two looks
-    asyncio.run(_serve(worker, end, None, wait=False))
+    asyncio.run(_serve(worker, end, None, lambda: None, wait=False))
     lead.take(watch.finished())  # what lies beside reports finds them now
     worker.workers.leave(worker.me.id)
     _clear(worker, lead)
 
 
 class _Told:
-    """What goes wrong with the database or a disk is told, and tried again after a pause."""
+    """What goes wrong with the database or a disk in a part of the worker is told, and tried again after a pause."""
 
-    def __init__(self, end: Ends, pause_s: float) -> None:
+    def __init__(self, end: Ends, pause_s: float, reached: Reached, part: str) -> None:
         self._end, self._pause_s = end, pause_s
+        self._reached, self._part = reached, part
+
+    def back(self) -> None:
+        """Says that the database answers."""
+        self._reached.back(self._part)
 
     def __enter__(self) -> None:
         return None
@@ -125,16 +143,21 @@ class _Told:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if error is None or not isinstance(error, Exception) or isinstance(error, ConfigError):
             return False
-        if isinstance(error, CatalogError | ConnectorException | psycopg.Error):
-            terminal.say("The catalog's database cannot be reached; it is asked again.")
+        if isinstance(error, LOST):
+            self._reached.lost()
         else:
             traceback.print_exception(error)
         self._end.wait(self._pause_s)
         return True
 
 
-async def _serve(worker: TeamWorker, end: Ends, opening: Opening | None, *, wait: bool) -> None:
-    """Takes jobs from the queue, one at a time, until the end or, without ``wait``, until there is none."""
+async def _serve(
+    worker: TeamWorker, end: Ends, opening: Opening | None, back: Callable[[], None], *, wait: bool
+) -> None:
+    """Takes jobs from the queue, one at a time, until the end or, without ``wait``, until there is none.
+
+    ``back`` hears whenever the database has answered.
+    """
     app = queue.app(worker.settings)
     app.task(name=queue.TASK)(worker.convert)
     async with app.open_async():
@@ -156,6 +179,7 @@ async def _serve(worker: TeamWorker, end: Ends, opening: Opening | None, *, wait
                     beat_at = time.monotonic()
                     await asyncio.to_thread(worker.workers.seen, worker.me)
                     await _take_over(app, worker)
+                    back()
                     if opening:
                         opening.look()
                 await asyncio.wait([serving], timeout=0.2)
@@ -187,20 +211,25 @@ async def _take_over(app: App, worker: TeamWorker) -> None:
             await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
 
 
-def _lead(worker: TeamWorker, end: Ends) -> None:
+def _lead(worker: TeamWorker, end: Ends, told: _Told, looked: Callable[[], None]) -> None:
     """Watches the inbox, as long as no other worker does; who dies, or loses the database, leads no more."""
+
+    def seen() -> None:
+        told.back()
+        looked()
+
     while not end.is_set():
-        with _Told(end, worker.settings.scan_s), psycopg.connect(
-            **postgres.arguments(worker.settings.database), autocommit=True
-        ) as db:  # fmt: skip
+        with told, psycopg.connect(**postgres.arguments(worker.settings.database), autocommit=True) as db:
             while not end.is_set():
-                if db.execute("SELECT pg_try_advisory_lock(%s)", [_LEADS]).fetchone() == (True,):
-                    _watch(worker, end, db)
+                leads = db.execute("SELECT pg_try_advisory_lock(%s)", [_LEADS]).fetchone() == (True,)
+                told.back()
+                if leads:
+                    _watch(worker, end, db, seen)
                 end.wait(worker.settings.scan_s)
 
 
-def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]") -> None:
-    watch = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s)
+def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]", looked: Callable[[], None]) -> None:
+    watch, retaining = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s), Retaining(worker.settings)
     worker.prepare()
     samples = worker.samples()
     end.then(watch.wake.set)
@@ -211,6 +240,9 @@ def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]") -> None
             worker.take(watch.finished() + samples)
             worker.forget_removed()
             db.execute("SELECT 1")  # as long as this connection lives, no other worker leads
+            looked()
+            retaining.look()
             watch.wake.wait(QUICK_S if watch.restless else worker.settings.scan_s)
     finally:
+        retaining.stop()
         watch.stop()

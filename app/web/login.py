@@ -2,6 +2,7 @@
 
 import time
 
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -37,6 +38,8 @@ FOR_PROGRAMS = ("/api/v1/", MCP)
 """Where a token opens what its role may ask."""
 STATIC = "/static/"
 """Streamlit's own scripts, styles and fonts."""
+_LOOKS = CapacityLimiter(8)
+"""Tokens that are looked up at once; it keeps them from using up the threads that requests have."""
 _OF_ROLE: dict[Role, Standing] = {"viewer": Standing.VIEWER, "editor": Standing.EDITOR, "admin": Standing.ADMIN}
 
 
@@ -56,7 +59,7 @@ class LoginGuard:
             await self.app(scope, receive, send)
             return
         try:
-            has, visitor = sender(scope)
+            has, visitor = await sender(scope)
         except CatalogError as error:  # the database that has the tokens is away
             await _refusal(scope, 503, error.message)(scope, receive, send)
             return
@@ -87,11 +90,16 @@ def needs(method: str, path: str) -> Standing:
     return Standing.VIEWER if reads else Standing.EDITOR
 
 
-def sender(scope: Scope) -> tuple[Standing, Visitor]:
-    """Whoever sent a request, and their standing: by its cookie, or by the token that a program shows."""
+async def sender(scope: Scope) -> tuple[Standing, Visitor]:
+    """Whoever sent a request, and their standing: by its cookie, or by the token that a program shows.
+
+    A token is looked up where others do not wait for it: the database that has it may be away.
+    """
     connection = HTTPConnection(scope)
     if text := _token(connection):
-        token = tokens_of(config.load()).shown(text) if paths.below(scope).startswith(FOR_PROGRAMS) else None
+        if not paths.below(scope).startswith(FOR_PROGRAMS):
+            return Standing.ANONYMOUS, NOBODY
+        token = await to_thread.run_sync(lambda: tokens_of(config.load()).shown(text), limiter=_LOOKS)
         return (_OF_ROLE[token.role], Visitor(token.name, "token")) if token else (Standing.ANONYMOUS, NOBODY)
     claims = identity.claims(connection.cookies)
     return roles.standing(claims, config.load(), time.time()), roles.visitor(claims)
