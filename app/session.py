@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from app import turns
+from app.lasting import lasting
 from app.web import access
 from profiledb import config
 from profiledb.config import Settings
@@ -79,7 +80,7 @@ def reports() -> list[Manifest]:
     return list(_reports(shelf.folder, shelf.catalog.version()))
 
 
-@lru_cache(maxsize=4)
+@lasting(maxsize=4)
 def _reports(folder: Path, version: tuple[int, int]) -> tuple[Manifest, ...]:  # noqa: ARG001 (part of the key)
     return tuple(library().list())
 
@@ -90,7 +91,7 @@ def jobs() -> list[Job]:
     return list(_jobs(shelf.folder, shelf.catalog.version()))
 
 
-@lru_cache(maxsize=4)
+@lasting(maxsize=4)
 def _jobs(folder: Path, version: tuple[int, int]) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
     return tuple(library().catalog.jobs())
 
@@ -101,7 +102,7 @@ def labels() -> dict[str, list[str]]:
     return dict(_labels(shelf.folder, shelf.catalog.version()))
 
 
-@lru_cache(maxsize=4)
+@lasting(maxsize=4)
 def _labels(folder: Path, version: tuple[int, int]) -> dict[str, list[str]]:  # noqa: ARG001 (part of the key)
     return library().catalog.labels()
 
@@ -112,7 +113,7 @@ def links(to: Partner = "ncu") -> dict[str, str]:
     return dict(_links(shelf.folder, shelf.catalog.version(), to))
 
 
-@lru_cache(maxsize=8)
+@lasting(maxsize=8)
 def _links(folder: Path, version: tuple[int, int], to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
     return library().catalog.links.all(to)
 

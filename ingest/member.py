@@ -39,6 +39,7 @@ class TeamWorker(Worker):
         assert self.library.catalog.shared
         self.shared: Shared = self.library.catalog.shared
         self.workers = Workers(self.shared)
+        self._taken_over = False
 
     def prepare(self) -> None:
         """Makes the inbox and brings folder and catalog together; what others have at hand stays as it is."""
@@ -77,6 +78,7 @@ class TeamWorker(Worker):
         job = self.library.catalog.job(path)
         if job is None or job.state not in catalog.OPEN_STATES:
             return
+        self._taken_over = job.state != "waiting"
         known = replace(job, state="ready") if job.report_id else None
         self.take_one(replace(job, state="waiting", report_id=None, message="", tools=self.at_hand()), known)
 
@@ -91,7 +93,13 @@ class TeamWorker(Worker):
             return super().publish(path, work, manifest, known)
 
     def record(self, job: Job) -> int:
-        """Writes down how it ended; a file that failed with an older nsys goes to a worker that has the newest."""
+        """Writes down how it ended; a file that failed with an older nsys goes to a worker that has the newest.
+
+        A file that was taken over, and whose report is there already without any other file having become it, was
+        published by a worker that could not say so any more.
+        """
+        if job.state == "duplicate" and self._taken_over and not self._is_of_another(job):
+            job = replace(job, state="ready")
         lost = job.state == "failed" and not self.runner.stopped.is_set() and not beside.is_sidecar(job)
         best = workers.newest(self.workers.all()) if lost else ""
         if workers.number(best) <= workers.number(self.me.nsys):
@@ -100,6 +108,11 @@ class TeamWorker(Worker):
         self.library.catalog.put_job(replace(job, state="waiting", message=told, hint="", detail="", report_id=None))
         self.queue.put(job.path, queue.of_nsys(best))
         return 0
+
+    def _is_of_another(self, job: Job) -> bool:
+        with self.shared.connect() as db:
+            query = "SELECT 1 FROM job WHERE report_id = ? AND path <> ? AND state = 'ready'"
+            return db.execute(query, [job.report_id, job.path]).fetchone() is not None
 
     def at_hand(self) -> str:
         """The converters that the workers of the team have."""

@@ -21,7 +21,7 @@ from ingest.conversion.outcome import ended
 from ingest.fingerprints import NSYS_SUFFIXES
 from ingest.state import look
 from profiledb.config import Settings
-from profiledb.errors import ConfigError
+from profiledb.errors import ConfigError, StorageError
 from profiledb.report import catalog
 from profiledb.report.catalog import Job, Manifest
 from profiledb.report.library import Library
@@ -126,7 +126,8 @@ class Worker:
 
     def of_error(self, job: Job, error: Exception) -> Job:
         """What became of a file where this program itself met an error."""
-        _log.error("%s could not be taken in", visible(job.name), exc_info=error)
+        if not isinstance(error, StorageError):  # a bucket that is away is no mistake of ours
+            _log.error("%s could not be taken in", visible(job.name), exc_info=error)
         return deferral.of_error(job, error)
 
     def tries_again(self, known: Job | None, at_hand: str) -> bool:

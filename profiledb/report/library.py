@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from profiledb.errors import AnalysisError, DamagedError
+from profiledb.errors import AnalysisError, CatalogError, DamagedError
 from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
 from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
@@ -49,6 +49,7 @@ class Library:
         self.catalog = catalog or Catalog(folder / FILE)
         self._attached = Attachments(partial(report_path, self.folder))
         self._intact: dict[str, tuple[State, bool]] = {}
+        self._linked: dict[Partner, dict[str, str]] = {}
         self.closers: list[Callable[[str], bool]] = [self._attached.close]
         """Each closes the files of a report that it has open, and says whether none is open now."""
 
@@ -196,8 +197,16 @@ class Library:
         self.catalog.links.remove(nsys_id, to)
 
     def linked(self, nsys_id: str, to: Partner = "ncu") -> str | None:
-        """The id of the report that a Systems report is linked to; None where it is not in the library."""
-        partner = self.catalog.links.all(to).get(nsys_id)
+        """The id of the report that a Systems report is linked to; None where it is not in the library.
+
+        While the database of a team is away it is the one that it was linked to.
+        """
+        try:
+            self._linked[to] = self.catalog.links.all(to)
+        except CatalogError:
+            if self.catalog.shared is None or to not in self._linked:
+                raise
+        partner = self._linked[to].get(nsys_id)
         return partner if partner is None or to == "ncu" or self.stamp(self.pairs(nsys_id, partner)) else None
 
     def recover(self) -> None:

@@ -12,10 +12,9 @@ from compose_spec import PyCompose
 
 from tests.app.web.client import ask, session
 from tests.conftest import ROOT, wait_until
-from tests.support.composed import PORTS, Composed, composed, services
+from tests.support.composed import PORTS, Composed, services
 from tests.support.dropped import made
 
-__all__ = ["composed"]
 TEXT = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
 
 
@@ -77,8 +76,7 @@ def test_a_report_that_is_dropped_is_on_both_servers(composed: Composed, tmp_pat
             wait_until(lambda page=page: bool(page.run()) and "a.sqlite" in page.text())  # type: ignore[misc]
     with composed.shared.connect() as db:
         assert db.execute("SELECT count(*) FROM worker").fetchone()[0] == 2
-    objects = [path.name for path in (composed.folder / "storage/data/warpdeck/library").rglob("*.duckdb")]
-    assert len(objects) == 1, objects
+    assert len(composed.objects("*.duckdb")) == 1
     for name in ("app1", "app2", "worker-1", "worker-2"):
         assert composed.is_well(name)
         for secret in (composed.folder / "secrets").iterdir():

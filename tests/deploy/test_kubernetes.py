@@ -117,6 +117,8 @@ def test_probes_ask_what_they_should() -> None:
     ):
         assert server[probe]["httpGet"]["path"] == path
         assert server[probe]["httpGet"]["httpHeaders"] == [{"name": "Host", "value": "localhost"}]
+    ready = server["readinessProbe"]
+    assert ready["periodSeconds"] * ready["failureThreshold"] >= 300, "a loss of minutes takes no server away"
     assert worker["readinessProbe"]["httpGet"]["path"] == "/health"
     assert worker["livenessProbe"]["httpGet"]["path"] == "/metrics", "a database that is away ends no worker"
 

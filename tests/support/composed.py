@@ -35,7 +35,7 @@ PORTS = {"database": 5432, "storage": 9000, "worker": 9102, "app1": 8501, "app2"
 """On which port of its container each service listens."""
 QUICK = {"WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.3"}
 """What is not as in the file, for the sake of time."""
-_STARTS_S = 90.0
+_STARTS_S = 200.0
 _PATHS = re.compile(r"(?<![\w/])/(data|run/secrets)(?![\w-])")
 
 
@@ -81,6 +81,23 @@ class Composed:
     def shared(self) -> Shared:
         """Its database."""
         return shared(self.database.url("warpdeck"))
+
+    @property
+    def ours(self) -> list[str]:
+        """Workers and servers."""
+        return [name for name, one in self._services.items() if one["image"].startswith("warpdeck:")]
+
+    def alive(self, name: str) -> bool:
+        """Whether it runs, and is the process that was started at first."""
+        return self._running[name].poll() is None
+
+    def objects(self, names: str) -> list[Path]:
+        """The objects of reports in the bucket whose names match, as files."""
+        return list((self.folder / "storage/data/warpdeck/library/reports").glob(f"*/{names}"))
+
+    def copies(self, names: str) -> list[Path]:
+        """Copies of them on this machine."""
+        return list(self._local_path("app1", "/data/cache").glob(f"*/reports/{names}"))
 
     def address(self, name: str) -> str:
         """Where a service is reached."""
@@ -234,8 +251,8 @@ def started(folder: Path, **more: str) -> Iterator[Composed]:
         team.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def composed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
-    """The services of a team, for the tests of a module; needs.py skips where PostgreSQL or nginx is missing."""
+    """The services of a team, for all tests of a process; needs.py skips where PostgreSQL or nginx is missing."""
     with started(tmp_path_factory.mktemp("team")) as team:
         yield team

@@ -8,9 +8,9 @@ import re
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-MODULES = ("tests/app/", "tests/deploy/", "tests/e2e/", "tests/ingest/ncu/", "tests/profiledb/")
+MODULES = ("tests/app/", "tests/e2e/", "tests/ingest/ncu/", "tests/profiledb/")
 """Where tests of a module share a server, a browser, a report made once, or what is asked of the same samples."""
-FOLDERS = ("tests/e2e/timeline/",)
+FOLDERS = ("tests/deploy/", "tests/e2e/timeline/")
 """Where tests of a folder share one."""
 REPORTS = (
     "tests/ingest/ncu/test_ncu_agree.py",

@@ -85,6 +85,19 @@ def test_a_report_that_one_machine_publishes_is_read_by_another(machine: Machine
     assert there.stamp(there.path(ONE)) == there.path(ONE).stat().st_mtime_ns == here.path(ONE).stat().st_mtime_ns
 
 
+def test_what_another_machine_published_a_moment_ago_is_not_lost(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "LISTED_S", 60.0)
+    here, there = machine(), machine()
+    publish(here, ONE)
+    assert there.intact(ONE)
+    publish(here, TWO)
+    assert TWO not in there.store.listed(), "which it has read before"
+    assert there.intact(TWO)
+    assert not there.intact("ffff000000000001")
+
+
 def test_one_of_several_that_publish_a_report_is_the_one(machine: Machine, s3: S3) -> None:
     machines = [machine() for _ in range(4)]
     threads = [threading.Thread(target=publish, args=(one, ONE, 10 + at)) for at, one in enumerate(machines)]
