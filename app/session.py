@@ -151,7 +151,7 @@ def report(subject: Subject | None = None) -> Manifest:
         return found
     raise ReportNotFoundError(
         "There is no report of this kind yet." if subject else "There is no report yet.",
-        hint=f"Drop one into {settings().inbox} or into the Library page.",
+        hint=f"Drop one into {settings().inbox_text} or into the Library page.",
     )
 
 

@@ -25,6 +25,7 @@ from ingest.queue import Queue
 from profiledb import config
 from profiledb.report import database, migrations
 from profiledb.report.catalog import OPEN_STATES, Catalog
+from profiledb.report.place import open_inbox
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -109,7 +110,7 @@ def overhead(url: str, count: int) -> tuple[float, float]:
         async with app.open_async():
             await app.run_worker_async(wait=False, install_signal_handlers=False, delete_jobs="always")
 
-    files, begun = Queue(settings, database.shared(url)), spent()
+    files, begun = Queue(settings, database.shared(url), open_inbox(settings)), spent()
     for number in range(count):
         files.put(f"/nothing/{number}")
     between = spent()

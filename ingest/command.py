@@ -17,14 +17,14 @@ from ingest.conversion.forks import Forks
 from ingest.opening import Opening
 from ingest.operating import Operating, operated
 from ingest.retaining import Retaining
-from ingest.watch import QUICK_S, Watch
+from ingest.watch import Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
-from profiledb.report.place import open_library
+from profiledb.report.place import open_inbox, open_library
 from profiledb.report.sidecar import DROPPED
 from profiledb.report.visitor import WORKER
 from profiledb.terminal import FAILED
@@ -100,7 +100,7 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
             both.done(job)
             opening.add(job)
 
-        worker = Worker(library, settings, done, both.step, Runner(forks))
+        worker = Worker(library, settings, open_inbox(settings), done, both.step, Runner(forks))
         if arguments.once:
             _once(worker)
         else:
@@ -121,13 +121,14 @@ def _opened(settings: Settings) -> Library:
 def _once(worker: Worker) -> None:
     """Only the inbox: a script that names its files is not asking for samples."""
     worker.prepare()
-    watch = Watch(worker.settings.inbox, patience_s=0)
+    watch = Watch(worker.inbox, patience_s=0)
     while worker.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
 
 
 def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> None:
-    watch, pause_s = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s), worker.settings.scan_s
+    pause_s = worker.settings.scan_s
+    watch = Watch(worker.inbox, patience_s=pause_s)
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
     watch.start()
@@ -145,7 +146,7 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
     while not end.is_set():
         watch.wake.clear()
         _patiently(look, end, pause_s)
-        watch.wake.wait(0 if samples.left else QUICK_S if watch.restless else pause_s)
+        watch.wake.wait(0 if samples.left else watch.again_s)
     retaining.stop()
     opening.stop()
     watch.stop()

@@ -11,7 +11,7 @@ from typing import Any
 from ingest import beside, deferral, queue
 from ingest.queue import Queue
 from ingest.worker import Worker
-from profiledb.errors import CatalogError, ConfigError
+from profiledb.errors import CatalogError
 from profiledb.report import catalog, workers
 from profiledb.report.catalog import Job, Manifest
 from profiledb.report.database import Shared
@@ -42,9 +42,7 @@ class TeamWorker(Worker):
 
     def prepare(self) -> None:
         """Makes the inbox and brings folder and catalog together; what others have at hand stays as it is."""
-        if self.settings.inbox.is_file():
-            raise ConfigError(f"{self.settings.inbox} is a file; the inbox must be a folder.")
-        self.settings.inbox.mkdir(parents=True, exist_ok=True)
+        self.inbox.prepare()
         self.library.recover()
         living = {one.id for one in self.workers.all()}
         for folder in self.library.work.parent.glob("*"):

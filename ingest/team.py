@@ -24,13 +24,14 @@ from ingest.member import LEADER, TeamWorker
 from ingest.opening import Opening
 from ingest.progress import Lines
 from ingest.queue import Queue
-from ingest.watch import QUICK_S, Watch
+from ingest.watch import Watch
 from profiledb import terminal
 from profiledb.config import Settings
-from profiledb.errors import CatalogError, ConfigError
+from profiledb.errors import CatalogError, ConfigError, StorageError
 from profiledb.report import catalog, postgres
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
+from profiledb.report.place import open_inbox
 from profiledb.report.workers import Seen
 
 BEAT_S = 5.0
@@ -60,14 +61,15 @@ def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Li
     me = Seen(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
     opening = Opening(library.folder, settings.library_text)
     assert library.catalog.shared
+    inbox = open_inbox(settings)
 
     def done(job: Job) -> None:
         shown.done(job)
         opening.add(job)
 
-    with closing(Queue(settings, library.catalog.shared)) as files:
+    with closing(Queue(settings, library.catalog.shared, inbox)) as files:
         worker, lead = (
-            TeamWorker(_own(library, name), settings, done, shown.step, Runner(forks), me=me, queue=files)
+            TeamWorker(_own(library, name), settings, inbox, done, shown.step, Runner(forks), me=me, queue=files)
             for name in (me.id, me.id + LEADER)
         )
         end.then(worker.stop, lead.stop)
@@ -104,7 +106,7 @@ def _clear(*ended: TeamWorker) -> None:
 def _once(worker: TeamWorker, lead: TeamWorker, end: Ends) -> None:
     worker.workers.seen(worker.me)
     lead.prepare()
-    watch = Watch(worker.settings.inbox, patience_s=0)
+    watch = Watch(worker.inbox, patience_s=0)
     while lead.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # between two looks
     asyncio.run(_serve(worker, end, None, wait=False))
@@ -127,6 +129,8 @@ class _Told:
             return False
         if isinstance(error, CatalogError | ConnectorException | psycopg.Error):
             terminal.say("The catalog's database cannot be reached; it is asked again.")
+        elif isinstance(error, StorageError):
+            terminal.say(terminal.sentence(error))
         else:
             traceback.print_exception(error)
         self._end.wait(self._pause_s)
@@ -200,7 +204,7 @@ def _lead(worker: TeamWorker, end: Ends) -> None:
 
 
 def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]") -> None:
-    watch = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s)
+    watch = Watch(worker.inbox, patience_s=worker.settings.scan_s)
     worker.prepare()
     samples = worker.samples()
     end.then(watch.wake.set)
@@ -211,6 +215,6 @@ def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]") -> None
             worker.take(watch.finished() + samples)
             worker.forget_removed()
             db.execute("SELECT 1")  # as long as this connection lives, no other worker leads
-            watch.wake.wait(QUICK_S if watch.restless else worker.settings.scan_s)
+            watch.wake.wait(watch.again_s)
     finally:
         watch.stop()

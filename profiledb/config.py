@@ -47,7 +47,7 @@ SETTINGS = (
         "inbox",
         "WARPDECK_INBOX",
         "",
-        "folder that is watched for reports (default: DATA/inbox)",
+        "folder that is watched for reports, or s3://BUCKET/PREFIX (default: DATA/inbox)",
     ),
     Setting(
         "library",
@@ -122,7 +122,8 @@ SETTINGS = (
 class Settings:
     """The settings of this process; see SETTINGS for what each one means.
 
-    Where ``library_url`` names a bucket, ``library`` is the folder of its copies here.
+    Where ``library_url`` names a bucket, ``library`` is the folder of its copies here; where ``inbox_url`` does,
+    ``inbox`` is a folder for uploads on their way.
     """
 
     data: Path
@@ -159,11 +160,17 @@ class Settings:
     metrics: str
     worker_metrics: str
     library_url: str
+    inbox_url: str
 
     @property
     def library_text(self) -> str:
         """The library as it was named: a folder, or a bucket."""
         return self.library_url or str(self.library)
+
+    @property
+    def inbox_text(self) -> str:
+        """The inbox as it was named: a folder, or a bucket."""
+        return self.inbox_url or str(self.inbox)
 
 
 def load(**override: str | Path | None) -> Settings:
@@ -183,12 +190,13 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
     text = dict(given)
     data = Path(text["data"]).expanduser().absolute()
     cache = _folder(text["cache"]) or data / "cache"
-    url = _url(text["library"])
-    if "://" in text["inbox"]:  # it is not repeated: it may hold keys
-        raise ConfigError(f"{variable('inbox')} must be a folder.")
+    url, inbox_url = _url(text, "library"), _url(text, "inbox")
+    if url and inbox_url and f"{url}/".startswith(f"{inbox_url}/"):
+        raise ConfigError(f"{variable('library')} lies in {variable('inbox')}: name another prefix of the bucket.")
     values: dict[str, Any] = {
         "data": data,
-        "inbox": _folder(text["inbox"]) or data / "inbox",
+        "inbox": _copies(cache, inbox_url, text["endpoint"]) or _folder(text["inbox"]) or data / "inbox",
+        "inbox_url": inbox_url,
         "library": _copies(cache, url, text["endpoint"]) or _folder(text["library"]) or data / "library",
         "library_url": url,
         "cache": cache,
@@ -228,13 +236,13 @@ def endpoint() -> str:
     return next((found for name in _ENDPOINTS if (found := os.environ.get(name, "").strip())), "")
 
 
-def _url(text: str) -> str:
+def _url(text: dict[str, str], field: str) -> str:
     """The bucket that a setting names; empty where it names a folder. It is not repeated: it may hold keys."""
-    if "://" not in text:
+    if "://" not in text[field]:
         return ""
-    url = text.rstrip("/")
+    url = text[field].rstrip("/")
     if not _S3.fullmatch(url) or not {".", ".."}.isdisjoint(url.split("/")):
-        raise ConfigError(f"{variable('library')} must be a folder, or a bucket as s3://BUCKET/PREFIX.")
+        raise ConfigError(f"{variable(field)} must be a folder, or a bucket as s3://BUCKET/PREFIX.")
     return url
 
 

@@ -12,11 +12,13 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from app.web import inbox, visitors
+from app.web import visitors
 from app.web.problems import problem
 from app.web.store import RefusedError, Upload, store
 from app.web.uploads import IDLE_S
 from profiledb import config
+from profiledb.errors import StorageError
+from profiledb.report.place import open_inbox
 
 CONTENT = "application/octet-stream"
 _SESSION = "programs"
@@ -55,6 +57,8 @@ async def _received(request: Request, kept: Upload, name: str) -> Response:
             return await _placed(request, kept, name)
     except RefusedError as error:
         return problem(error.status, error.words)
+    except StorageError as error:
+        return problem(503, f"{error.message} {error.hint}")
     except (ClientDisconnect, TimeoutError):
         pass
     except OSError:
@@ -69,7 +73,7 @@ async def _placed(request: Request, kept: Upload, name: str) -> Response:
     whole = store().take(_SESSION, kept.receipt)
     if whole is None:
         return problem(400, "The upload broke off.")
-    path = await to_thread.run_sync(inbox.place, whole, name, config.load().inbox, limiter=_writers)
+    path = await to_thread.run_sync(open_inbox(config.load()).place, whole, name, limiter=_writers)
     audit = visitors.library(request.scope).catalog.audit
     await to_thread.run_sync(audit.write, "uploaded", "", path.name, limiter=_writers)
     return JSONResponse({"name": path.name, "bytes": kept.size}, status_code=202)

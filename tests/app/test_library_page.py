@@ -17,6 +17,7 @@ from app.web import inbox as received
 from profiledb.findings import digest, judge, rulebook
 from profiledb.findings.digest import Found
 from profiledb.report.catalog import Manifest
+from profiledb.report.inbox.folder import FolderInbox
 from profiledb.report.library import Library
 from profiledb.report.names import safe_name
 from tests.app.conftest import Dashboard
@@ -186,7 +187,9 @@ def test_a_long_name_keeps_its_suffix() -> None:
 
 def test_uploads_never_overwrite_other_content(tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
-    names = [received.save(io.BytesIO(text), "x.csv", inbox).name for text in (b"1", b"2", b"1", b"3", b"2")]
+    names = [
+        received.save(io.BytesIO(text), "x.csv", FolderInbox(inbox)).name for text in (b"1", b"2", b"1", b"3", b"2")
+    ]
     assert names == ["x.csv", "x-2.csv", "x.csv", "x-3.csv", "x-2.csv"]
     assert sorted(p.name for p in inbox.iterdir()) == ["x-2.csv", "x-3.csv", "x.csv"]
     assert (inbox / "x.csv").read_bytes() == b"1"

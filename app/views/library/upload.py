@@ -9,9 +9,11 @@ from streamlit.typing import UploadedFile
 from app import session
 from app.ui import format as fmt
 from app.web import access
-from app.web.inbox import place, save
+from app.web.inbox import save
 from app.web.store import RECEIPT, store
-from profiledb.errors import ConversionError
+from profiledb.errors import ConversionError, StorageError, WarpdeckError
+from profiledb.report.inbox import Inbox
+from profiledb.report.place import open_inbox
 
 
 def uploader(label: str) -> None:
@@ -33,17 +35,18 @@ def uploader(label: str) -> None:
     if not files:
         return
     st.session_state["upload-turn"] = turn + 1  # an empty uploader takes the place of this one
-    wrong: ConversionError | None = None
+    wrong: WarpdeckError | None = None
+    inbox = open_inbox(settings)
     for file in files:
         try:
-            path = _receive(file, identity, settings.inbox)
+            path = _receive(file, identity, inbox)
             session.editing().catalog.audit.write("uploaded", about=path.name)
-        except ConversionError as error:
+        except (ConversionError, StorageError) as error:
             wrong = error
         except OSError as error:
             wrong = ConversionError(
                 f"{fmt.visible(file.name)} could not be written to the inbox.",
-                hint=f"Check free space and permissions of {settings.inbox}.",
+                hint=f"Check free space and permissions of {inbox.near}.",
                 detail=str(error),
             )
         else:
@@ -62,7 +65,7 @@ def _session() -> str:
     return context.session_id
 
 
-def _receive(file: UploadedFile, identity: str, inbox: Path) -> Path:
+def _receive(file: UploadedFile, identity: str, inbox: Inbox) -> Path:
     """Puts an uploaded file into the inbox and returns where; see ``save``.
 
     It lies on the disk already, and what Streamlit has is a receipt. A server without our middleware gives the file.
@@ -73,5 +76,5 @@ def _receive(file: UploadedFile, identity: str, inbox: Path) -> Path:
     if not begin.startswith(RECEIPT):
         return save(file, file.name, inbox)
     if arrived := store().take(identity, begin):
-        return place(arrived, file.name, inbox)
+        return inbox.place(arrived, file.name)
     raise ConversionError(f"The upload of {fmt.visible(file.name)} was interrupted.", hint="Drop the file again.")
