@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from copy import copy
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from profiledb.config import Settings
 from profiledb.report import database, linked
 from profiledb.report.audit import Audit
 from profiledb.report.catalog_file import CatalogFile
-from profiledb.report.database import Connect, Database, Shared
+from profiledb.report.database import Connect, Connection, Database, Shared
 from profiledb.report.decided import Decided
 from profiledb.report.linked import Linked
 from profiledb.report.manifest import LAUNCHES, TIMELINE, Manifest, Subject
@@ -104,6 +104,10 @@ class Catalog:
         asked = copy(self)
         asked._asked_by(visitor)  # noqa: SLF001 (its own)
         return asked
+
+    def transaction(self) -> AbstractContextManager[Connection]:
+        """A transaction over the tables, for who carries all of them elsewhere (report/moving)."""
+        return self._connect()
 
     def mend(self) -> None:
         """Puts a damaged file in order (CatalogFile); a database of many machines is in the care of its own server."""

@@ -15,6 +15,7 @@ from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
 from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.linked import Partner
+from profiledb.report.moving.checked import digest, require_same, require_whole
 from profiledb.report.named import find
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.report.visitor import Visitor
@@ -122,6 +123,29 @@ class Library:
         self.catalog.add_report(manifest)
         for path in (*self.older(manifest.id), self._verdict(manifest.id)):
             path.unlink(missing_ok=True)
+
+    def take_over(self, report_id: str, path: Path, manifest: str) -> bool:  # noqa: ARG002 (for those in a bucket)
+        """Takes a file of a report of another library, with its time; False where it is here already.
+
+        Args:
+            report_id: the report.
+            path: the file, in a folder as ``reports`` is; it stays.
+            manifest: of the report, JSON.
+
+        Raises:
+            ConfigError: another file has its name here.
+            DamagedError: what was written is not what was read.
+        """
+        target, sha256 = self.reports / path.name, digest(path)
+        if target.exists():
+            require_same(path, digest(target), sha256)
+            return False
+        self.work.mkdir(parents=True, exist_ok=True)
+        half = self.work / path.name
+        shutil.copy2(path, half)
+        require_whole(path, digest(half), sha256)
+        durable.move(half, target)
+        return True
 
     def delete(self, report_id: str) -> None:
         """Removes a report, also one whose files are damaged. Readers that have it open keep their snapshot."""

@@ -4,13 +4,14 @@ An object never changes: its name has the time and the SHA-256 of its content. W
 and the row says from when on. So whoever reads finds a whole file, the old one or the new one, on any S3 server.
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from profiledb.report.moving.checked import digest
 
 FOLDER = "reports"
 _KEY = re.compile(rf"{FOLDER}/([\w-]{{1,64}})/(\d{{1,19}})-([0-9a-f]{{64}})\.([\w.-]{{1,200}})")
@@ -48,19 +49,13 @@ class File:
     def of(cls, report_id: str, name: str, path: Path) -> "File":
         """A file that lies here; its time is rounded down to whole microseconds, as more is not kept everywhere."""
         state = path.stat()
-        return cls(report_id, name, state.st_size, sha256(path), state.st_mtime_ns // 1000 * 1000)
+        return cls(report_id, name, state.st_size, digest(path), state.st_mtime_ns // 1000 * 1000)
 
     @classmethod
     def parse(cls, key: str, size: int) -> "File | None":
         """The file that an object is by its name; None where it is none of ours."""
         found = _KEY.fullmatch(key)
         return cls(found[1], found[4], size, found[3], int(found[2])) if found else None
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file's content, hexadecimal."""
-    with path.open("rb", buffering=0) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 _COLUMNS = "report_id, name, bytes, sha256, time_ns"

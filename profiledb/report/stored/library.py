@@ -14,6 +14,7 @@ from profiledb.report.attached import Views
 from profiledb.report.catalog import Catalog, Manifest
 from profiledb.report.library import Library
 from profiledb.report.linked import Partner
+from profiledb.report.moving.checked import require_same, require_whole
 from profiledb.report.sidecar import Kind
 from profiledb.report.stored import answers, recovery
 from profiledb.report.stored.bucket import Bucket
@@ -134,6 +135,25 @@ class StoredLibrary(Library):
         self.store.changed(manifest.id)
         self._verdict(manifest.id).unlink(missing_ok=True)
         self._remove_older(manifest.id, before)
+
+    def take_over(self, report_id: str, path: Path, manifest: str) -> bool:
+        """Puts a file of a report of another library; see Library. It is fetched again, and that is the copy here."""
+        if path.name == self.manifest_path(report_id).name:
+            return False  # it goes with the database
+        file = File.of(report_id, path.name, path)
+        if known := self.store.index.of(report_id).get(path.name):
+            require_same(path, known.sha256, file.sha256)
+            return False
+        if path.name == self.path(report_id).name:
+            self.store.bucket.put(file.key_of(self.manifest_path(report_id).name), manifest.encode())
+        self.store.bucket.put(file.key, path)
+        self.work.mkdir(parents=True, exist_ok=True)
+        half = self.work / path.name
+        require_whole(path, self.store.bucket.fetch(file.key, half), file.sha256)
+        self.store.index.put(file)
+        self.store.copies.adopt(file, half)
+        self.store.changed(report_id)
+        return True
 
     def delete(self, report_id: str) -> None:
         """Removes a report: first what would list it anew, then its rows, then all of its objects and copies."""
