@@ -15,7 +15,7 @@ from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
 from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.linked import Partner
-from profiledb.report.moving.checked import digest, require_same, require_whole
+from profiledb.report.moving import checked
 from profiledb.report.named import find
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.report.visitor import Visitor
@@ -136,16 +136,8 @@ class Library:
             ConfigError: another file has its name here.
             DamagedError: what was written is not what was read.
         """
-        target, sha256 = self.reports / path.name, digest(path)
-        if target.exists():
-            require_same(path, digest(target), sha256)
-            return False
         self.work.mkdir(parents=True, exist_ok=True)
-        half = self.work / path.name
-        shutil.copy2(path, half)
-        require_whole(path, digest(half), sha256)
-        durable.move(half, target)
-        return True
+        return checked.copy(path, self.reports / path.name, self.work / path.name)
 
     def delete(self, report_id: str) -> None:
         """Removes a report, also one whose files are damaged. Readers that have it open keep their snapshot."""
