@@ -1,8 +1,8 @@
 """A copy of a library as a folder that is whole, made while workers write.
 
-The catalog first, as it is at one moment (moving/snapshot.py). Then the files: what was published meanwhile in a folder
-lies there with its manifest, and the start of a worker lists it; what was deleted meanwhile is missing, and the start of
-a worker forgets it. A report never changes, so that a second copy into the same folder takes only what is new.
+The catalog first, as it is at one moment (moving/snapshot.py). Then the files: what was published meanwhile in a
+folder lies there with its manifest, and the start of a worker lists it; what was deleted meanwhile is missing, and the
+start of a worker forgets it. A report never changes, so that a second copy into the same folder takes only what is new.
 """
 
 import filecmp
