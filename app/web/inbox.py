@@ -8,7 +8,7 @@ from typing import BinaryIO
 from profiledb.report.inbox import Inbox
 
 
-def save(source: BinaryIO, name: str, inbox: Inbox) -> Path:
+def save(source: BinaryIO, name: str, inbox: Inbox, below: str = "") -> Path:
     """Writes a file into the inbox and returns its path there; see ``Inbox.place``."""
     inbox.near.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=inbox.near, prefix=".upload-", delete=False) as temporary:
@@ -17,4 +17,4 @@ def save(source: BinaryIO, name: str, inbox: Inbox) -> Path:
         except BaseException:
             Path(temporary.name).unlink(missing_ok=True)
             raise
-    return inbox.place(Path(temporary.name), name)
+    return inbox.place(Path(temporary.name), name, below)

@@ -53,8 +53,10 @@ class Inbox(Protocol):
             OSError: the disk does not take them.
         """
 
-    def place(self, content: Path, name: str) -> Path:
+    def place(self, content: Path, name: str, below: str = "") -> Path:
         """Gives a finished file, which lies in ``near`` and is moved, a name in the inbox; it is gone where that fails.
+
+        ``below`` is a folder of the inbox, which is made where there is none.
 
         A file of that name is replaced where its content is the same (its new date makes the worker look at it again),
         or where it lies beside a report, whose name it needs; otherwise a number is added to the name.

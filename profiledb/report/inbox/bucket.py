@@ -82,10 +82,10 @@ class BucketInbox:
             self._fetch_folder(self._key(path), target, most)
         return target
 
-    def place(self, content: Path, name: str) -> Path:
+    def place(self, content: Path, name: str, below: str = "") -> Path:
         """Puts a finished file under a name that is free, or that of a file which may be replaced; see Inbox."""
         try:
-            key = self._free(safe_name(name), content)
+            key = self._free(f"{below}/" if below else "", safe_name(name), content)
             self._bucket.put(key, content)
         finally:
             content.unlink(missing_ok=True)
@@ -153,12 +153,12 @@ class BucketInbox:
             with suppress(GoneError):
                 most -= self._fetch(one.key, target / one.key.rpartition("/")[2], most)
 
-    def _free(self, name: str, content: Path) -> str:
+    def _free(self, folder: str, name: str, content: Path) -> str:
         """The first free name, held by an empty object; or that of an object which may be replaced."""
         number = 1
         while True:
             extra = str(number) if number <= _NUMBERED else secrets.token_hex(6)
-            key = name if number == 1 else shortened(name, f"-{extra}")
+            key = folder + (name if number == 1 else shortened(name, f"-{extra}"))
             there = self._bucket.head(key)
             if there is None:
                 with self._alone():

@@ -53,31 +53,18 @@ class FolderInbox:
         """The file itself."""
         return path
 
-    def place(self, content: Path, name: str) -> Path:
+    def place(self, content: Path, name: str, below: str = "") -> Path:
         """Gives a finished file a name by a rename; see Inbox."""
         try:
             content.chmod(0o644)
-            target = self._reserve(safe_name(name), content)
+            folder = self.root / below
+            folder.mkdir(parents=True, exist_ok=True)
+            target = _reserve(folder, safe_name(name), content)
             content.replace(target)
         except BaseException:
             content.unlink(missing_ok=True)
             raise
         return target
-
-    def _reserve(self, name: str, content: Path) -> Path:
-        """The first free path for a name, made as an empty file; or that of a file which may be replaced."""
-        number = 1
-        while True:
-            target = self.root / (name if number == 1 else shortened(name, f"-{number}"))
-            try:
-                target.open("xb").close()
-            except FileExistsError:
-                beside = target.name.lower().endswith(sidecar.DROPPED)
-                if target.is_file() and (beside or filecmp.cmp(target, content, shallow=False)):
-                    return target
-                number += 1
-            else:
-                return target
 
     def lay(self, below: str, files: Sequence[tuple[str, Path]]) -> Path:
         """Copies files under a hidden name first; see Inbox."""
@@ -132,6 +119,22 @@ class FolderInbox:
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _ABANDONED_S and os.access(path, os.W_OK):
                     shutil.rmtree(path, ignore_errors=True)
+
+
+def _reserve(folder: Path, name: str, content: Path) -> Path:
+    """The first free path for a name, made as an empty file; or that of a file which may be replaced."""
+    number = 1
+    while True:
+        target = folder / (name if number == 1 else shortened(name, f"-{number}"))
+        try:
+            target.open("xb").close()
+        except FileExistsError:
+            beside = target.name.lower().endswith(sidecar.DROPPED)
+            if target.is_file() and (beside or filecmp.cmp(target, content, shallow=False)):
+                return target
+            number += 1
+        else:
+            return target
 
 
 def _is_link(entry: "os.DirEntry[str]") -> bool:

@@ -19,6 +19,7 @@ from profiledb import config
 from profiledb.errors import ConfigError, ConversionError, StorageError
 from profiledb.operations import openapi
 from profiledb.report.inbox import Inbox
+from profiledb.report.inbox.folder import FolderInbox
 from profiledb.report.inbox.tree import Tree
 from profiledb.report.library import Library
 from profiledb.report.place import open_inbox
@@ -62,6 +63,13 @@ def test_uploads_never_overwrite_other_content(inbox: Inbox, bucket: Bucket) -> 
         "x.csv": b"1", "x-2.csv": b"2", "x-3.csv": b"3"
     }  # fmt: skip
     assert not list(inbox.near.glob(".upload*")), "nothing is left on the way"
+
+
+def test_an_upload_into_a_folder(inbox: Inbox, bucket: Bucket, tmp_path: Path) -> None:
+    for one in (inbox, FolderInbox(tmp_path / "folder")):
+        paths = [save(io.BytesIO(text), "x.csv", one, "@team/runs") for text in (b"1", b"2")]
+        assert paths == [one.root / "@team" / "runs" / name for name in ("x.csv", "x-2.csv")]
+    assert sorted(one.key for one in bucket.list()) == ["@team/runs/x-2.csv", "@team/runs/x.csv"]
 
 
 def test_what_lies_beside_a_report_keeps_its_name(inbox: Inbox, bucket: Bucket) -> None:
