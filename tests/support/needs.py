@@ -6,6 +6,7 @@ so that no skip hides anything. ``WARPDECK_NSYS``, ``WARPDECK_NCU`` and ``WARPDE
 """
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,12 @@ def find_postgres() -> Path | None:
     return next((folder for folder in reversed(found) if (folder / "postgres").exists()), None)
 
 
+def find_oidc() -> Path | None:
+    """The modules of the OpenID provider that tests run, where node is there to run it."""
+    folder = ROOT / ".tools" / "oidc" / "node_modules"
+    return folder if shutil.which("node") and (folder / "oidc-provider").is_dir() else None
+
+
 def _major(folder: Path) -> int:
     return int(folder.parent.name) if folder.parent.name.isdigit() else 0
 
@@ -62,6 +69,7 @@ NEEDS = {
         Need("nsys", tools.find_nsys, "WARPDECK_NSYS", "scripts/install_nsight.sh"),
         Need("ncu", tools.find_ncu, "WARPDECK_NCU", "scripts/install_nsight.sh"),
         Need("PostgreSQL", find_postgres, "WARPDECK_POSTGRES", "scripts/install_postgres.sh"),
+        Need("OpenID provider", find_oidc, "WARPDECK_OIDC", "scripts/install_oidc.sh"),
     )
 }
 
@@ -108,6 +116,8 @@ def needed(item: pytest.Item) -> list[Need]:
         names.add("Chromium")
     if "postgres" in fixtures:
         names.add("PostgreSQL")
+    if "certified" in fixtures:
+        names.add("OpenID provider")
     return [need for name, need in NEEDS.items() if name in names]
 
 
