@@ -26,6 +26,7 @@ from profiledb.report import catalog
 from profiledb.report.catalog import Job, Manifest
 from profiledb.report.library import Library
 from profiledb.report.sidecar import DROPPED, TRACES
+from profiledb.report.spaces import space_of
 from profiledb.words import visible
 
 _log = logging.getLogger("warpdeck")
@@ -253,7 +254,9 @@ class Worker:
     def publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> dict[str, Any]:
         """Publishes what was made of a file; answers what changes in the outcome by that."""
         sample = self.settings.samples in path.parents
-        made = replace(Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample)
+        made = replace(
+            Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample, space=space_of(str(path))
+        )
         self.library.publish(work / DATABASE, made)
         supersede.partial(self.library, made, known)
         return {}

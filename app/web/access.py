@@ -24,7 +24,7 @@ def standing() -> Standing:
 
 def visitor() -> Visitor:
     """Who looks at this session."""
-    return roles.visitor(st.user.to_dict()) if identity.login() else LOCAL
+    return roles.visitor(st.user.to_dict(), config.load(), time.time()) if identity.login() else LOCAL
 
 
 def may_edit() -> bool:

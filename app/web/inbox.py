@@ -29,6 +29,7 @@ def save(source: BinaryIO, name: str, inbox: Path) -> Path:
 def place(content: Path, name: str, inbox: Path) -> Path:
     """Gives a finished file of the inbox's file system its name in the inbox; it is gone where that fails."""
     try:
+        inbox.mkdir(parents=True, exist_ok=True)
         content.chmod(0o644)
         target = _reserve(inbox, safe_name(name), content)
         content.replace(target)

@@ -12,8 +12,9 @@ from app.web.problems import problem
 from app.web.roles import Standing
 from profiledb import config
 from profiledb.errors import CatalogError
-from profiledb.operations.tokens import Role, tokens_of
+from profiledb.operations.tokens import Role, Token, tokens_of
 from profiledb.report import serving
+from profiledb.report.spaces import OF_PROGRAMS
 from profiledb.report.visitor import NOBODY, Visitor
 
 SHELL = {"/", f"/{pages.ADMIN_URL}", *(f"/{view.url}" for view in pages.VIEWS)}
@@ -92,9 +93,15 @@ def sender(scope: Scope) -> tuple[Standing, Visitor]:
     connection = HTTPConnection(scope)
     if text := _token(connection):
         token = tokens_of(config.load()).shown(text) if paths.below(scope).startswith(FOR_PROGRAMS) else None
-        return (_OF_ROLE[token.role], Visitor(token.name, "token")) if token else (Standing.ANONYMOUS, NOBODY)
-    claims = identity.claims(connection.cookies)
-    return roles.standing(claims, config.load(), time.time()), roles.visitor(claims)
+        return (_OF_ROLE[token.role], _program(token)) if token else (Standing.ANONYMOUS, NOBODY)
+    claims, settings, now = identity.claims(connection.cookies), config.load(), time.time()
+    return roles.standing(claims, settings, now), roles.visitor(claims, settings, now)
+
+
+def _program(token: Token) -> Visitor:
+    """Who shows a token: spaces know it by its name."""
+    groups = None if token.role == "admin" else frozenset({OF_PROGRAMS + token.name})
+    return Visitor(token.name, "token", groups)
 
 
 def _token(connection: HTTPConnection) -> str:

@@ -6,6 +6,7 @@ from starlette.types import Scope
 
 from app.web import identity
 from profiledb import config
+from profiledb.config import Settings
 from profiledb.report.library import Library
 from profiledb.report.place import open_library
 from profiledb.report.visitor import LOCAL, Visitor
@@ -31,7 +32,14 @@ def library(scope: Scope) -> Library:
     return whole().asked_by(of(scope))
 
 
-@cache
 def whole() -> Library:
-    """The library of this server, whoever asks; one object for all, so that a report is opened once."""
-    return open_library(config.load())
+    """The library of this server with all reports; one object for all, so that a report is opened once.
+
+    For what shows nobody anything: everything else asks ``library``, or ``session.library`` on a page.
+    """
+    return _opened(config.load())
+
+
+@cache
+def _opened(settings: Settings) -> Library:
+    return open_library(settings)

@@ -33,6 +33,8 @@ class CatalogFile:
                 return
             db.execute("PRAGMA journal_mode = WAL")
             db.executescript(read_sql("catalog.sql"))
+            if tables and "report_space" not in tables:  # of an earlier version: it is everybody's
+                db.execute("INSERT OR IGNORE INTO report_space (report_id, space) SELECT id, '' FROM report")
 
     @contextmanager
     def connect(self) -> Iterator[sqlite3.Connection]:

@@ -17,6 +17,7 @@ from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.linked import Partner
 from profiledb.report.named import find
 from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.report.sight import look_first
 from profiledb.report.visitor import Visitor
 
 __all__ = ["BROKEN", "Library"]
@@ -37,7 +38,14 @@ class Library:
 
     May be shared by threads: each query gets a cursor of its own, because one DuckDB connection that several
     threads use at once can return wrong rows.
+
+    Whatever takes the id of a report raises ReportNotFoundError where whoever asks (``asked_by``) does not see it: by
+    ``look_first``, so that no method can forget it.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        look_first(cls)
 
     def __init__(self, folder: Path, catalog: Catalog | None = None) -> None:
         """Opens a library; its catalog is the file in its folder where none is named."""
@@ -53,7 +61,7 @@ class Library:
         """Each closes the files of a report that it has open, and says whether none is open now."""
 
     def asked_by(self, visitor: Visitor) -> "Library":
-        """The same library as somebody else asks it (``Catalog.asked_by``)."""
+        """The same library as somebody else asks it, without what they do not see (``Catalog.asked_by``)."""
         asked = copy(self)
         asked.catalog = self.catalog.asked_by(visitor)
         return asked
@@ -277,3 +285,6 @@ class Library:
 
     def _name(self, report_id: str) -> str:
         return next((report.name for report in self.list() if report.id == report_id), report_id)
+
+
+look_first(Library)

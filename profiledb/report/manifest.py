@@ -20,7 +20,7 @@ class Manifest:
     ``kind`` names the tool family that wrote it, for people and file names; what can be asked of it is ``subjects``.
     ``captured_at`` and ``ingested_at`` are ISO 8601 in UTC, ``duration_ns`` is the capture's length, ``rows`` counts
     the rows of each table that has any, ``sample`` marks the reports that come with the product, ``parts`` has the
-    bytes of the files of a source that is a folder.
+    bytes of the files of a source that is a folder, ``space`` is that of the file that it was made of (spaces.py).
     """
 
     id: str
@@ -41,6 +41,7 @@ class Manifest:
     sample: bool = False
     rows: dict[str, int] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
+    space: str = ""
 
     @classmethod
     def from_json(cls, text: str) -> "Manifest":
@@ -53,7 +54,8 @@ class Manifest:
             manifest = cls(**{key: value for key, value in json.loads(text).items() if key in _MANIFEST})
         except (TypeError, AttributeError) as error:
             raise ValueError(f"not a manifest: {error}") from error
-        texts = (manifest.id, manifest.name, manifest.kind, manifest.source_sha256, manifest.ingested_at)
+        names = ("id", "name", "kind", "source_sha256", "ingested_at", "space")
+        texts = [getattr(manifest, name) for name in names]
         if not (all(isinstance(value, str) for value in texts) and isinstance(manifest.rows, dict)):
             raise ValueError("a manifest with values of other types")
         return manifest

@@ -49,8 +49,8 @@ def plan(library: Library, rules: Rules, settings: Settings, now: datetime) -> l
     kept = _kept(library)
     reports = [one for one in library.list() if one.id not in kept and not one.sample]
     sizes = _sizes(library)
-    series = _series(library, rules)
-    going = {one.id: why for one in reports if (why := _by_age(one, rules, series, now))}
+    series, spaces = _series(library, rules), _spaces(library, rules)
+    going = {one.id: why for one in reports if (why := _by_age(one, rules, series, spaces, now))}
     going |= _over(library, rules, sizes, reports, going)
     told = [
         Goes("report", one.name, going[one.id], sizes.get(one.id, 0), one.id)
@@ -141,9 +141,17 @@ def _series(library: Library, rules: Rules) -> Mapping[str, str]:
     return {point.id: series.name for series in Board(library).series.values() for point in series.points}
 
 
-def _by_age(one: Manifest, rules: Rules, series: Mapping[str, str], now: datetime) -> str:
+def _spaces(library: Library, rules: Rules) -> Mapping[str, str]:
+    """The space of each report that is in one alone, where a rule asks for it."""
+    if not any(rule.space for rule in rules.rules):
+        return {}
+    return {key: space for key, spaces in library.catalog.spaces.of().items() if len(spaces) == 1 for space in spaces}
+
+
+def _by_age(one: Manifest, rules: Rules, series: Mapping[str, str], spaces: Mapping[str, str], now: datetime) -> str:
     """The rule by which a report goes; empty where none fits."""
-    return next((rule.words for rule in rules.rules if _fits(rule, one, series, now)), "")
+    fitting = (rule for rule in rules.rules if rule.space in ("", spaces.get(one.id)))
+    return next((rule.words for rule in fitting if _fits(rule, one, series, now)), "")
 
 
 def _fits(rule: Rule, one: Manifest, series: Mapping[str, str], now: datetime) -> bool:

@@ -1,1 +1,1 @@
-"""Administration: the audit, tokens for programs."""
+"""Administration: the audit, spaces, tokens for programs."""

@@ -12,6 +12,7 @@ from app.web import access
 from app.web.inbox import place, save
 from app.web.store import RECEIPT, store
 from profiledb.errors import ConversionError
+from profiledb.report.spaces import EVERYBODY, folder
 
 
 def uploader(label: str) -> None:
@@ -24,6 +25,7 @@ def uploader(label: str) -> None:
     identity = _session()
     turn = st.session_state.setdefault("upload-turn", 0)
     settings = session.settings()
+    inbox = settings.inbox / _folder()
     files = st.file_uploader(
         label,
         accept_multiple_files=True,
@@ -36,8 +38,8 @@ def uploader(label: str) -> None:
     wrong: ConversionError | None = None
     for file in files:
         try:
-            path = _receive(file, identity, settings.inbox)
-            session.editing().catalog.audit.write("uploaded", about=path.name)
+            path = _receive(file, identity, inbox)
+            session.editing().catalog.audit.write("uploaded", about=str(path.relative_to(settings.inbox)))
         except ConversionError as error:
             wrong = error
         except OSError as error:
@@ -51,6 +53,18 @@ def uploader(label: str) -> None:
     if wrong:
         raise wrong
     st.rerun()
+
+
+def _folder() -> str:
+    """The folder of the inbox that files go to: that of a space, where somebody who sees any has chosen one."""
+    spaces = session.library().catalog.spaces.seen()
+    if not spaces:
+        return ""
+    chosen: str | None = st.selectbox(
+        "Space", spaces, index=None, placeholder="Everybody's", key="upload-space", width=320,
+        help="Who sees what you drop here: the people of a space, or everybody who may look at reports",
+    )  # fmt: skip
+    return folder(chosen or EVERYBODY)
 
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=lambda identity: store().close(identity))

@@ -42,10 +42,8 @@ def samples(sample_data: Path) -> Library:
 def client(samples: Library) -> Iterator[TestClient]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WARPDECK_LIBRARY", str(samples.folder))
-        routes.library.cache_clear()
         with TestClient(Starlette(routes=routes.routes()), base_url="http://localhost") as client:
             yield client
-    routes.library.cache_clear()
 
 
 def told(client: TestClient, path: str, **params: Any) -> Any:
@@ -249,7 +247,7 @@ def test_the_mcp_server_answers_its_own_client(samples: Library) -> None:
     from mcp import Client
 
     async def talk() -> None:
-        async with Client(assistants.server(samples)) as client:
+        async with Client(assistants.server(lambda: samples)) as client:
             tools = await client.list_tools()
             assert {tool.name for tool in tools.tools} == set(operations())
             answer = await client.call_tool("get_report", {"report": STEPS})

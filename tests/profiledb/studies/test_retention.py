@@ -11,7 +11,7 @@ from profiledb import config
 from profiledb.cli import main as cli
 from profiledb.config import Settings
 from profiledb.errors import ConfigError
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import Job, Manifest
 from profiledb.report.library import Library
 from profiledb.rules import retention as rules
 from profiledb.rules.retention import Rule, Rules
@@ -84,6 +84,16 @@ def test_reports_of_a_series(empty_library: Library, settings: Settings) -> None
     assert gone(empty_library, settings, of) == []  # no summary, no series
     keeping.refresh(empty_library)
     assert gone(empty_library, settings, of) == [("report", "nightly_1.rep"), ("report", "nightly_2.rep")]
+
+
+def test_reports_of_a_space(empty_library: Library, settings: Settings) -> None:
+    for number, space in enumerate(("kernels", "kernels", "", "other")):
+        one = aged(empty_library, f"aaaa00000000000{number}", 10, space=space)
+        empty_library.catalog.remove_report(one.id)
+        empty_library.catalog.add_report(one)
+    catalog, of = empty_library.catalog, Rules(rules=(Rule(1, space="kernels"),))
+    catalog.put_job(Job("/inbox/@other/copy.rep", "copy.rep", "1", "duplicate", "aaaa000000000001"))
+    assert gone(empty_library, settings, of) == [("report", "aaaa000000000000.rep")]
 
 
 def test_a_label_that_came_meanwhile_keeps_the_report(empty_library: Library, settings: Settings) -> None:
