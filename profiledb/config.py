@@ -106,6 +106,9 @@ SETTINGS = (
         "login_viewers", "WARPDECK_LOGIN_VIEWERS", "viewer", "values of the claim that may view; '*' for every user"
     ),
     Setting("login_hours", "WARPDECK_LOGIN_HOURS", "12", "hours until a user has to log in again"),
+    Setting(
+        "login_link_days", "WARPDECK_LOGIN_LINK_DAYS", "0", "days that a link without a login may last; 0 allows none"
+    ),
     Setting("retention", "WARPDECK_RETENTION", "", "a TOML file of rules which reports and uploads go, and when"),
     Setting("log", "WARPDECK_LOG", "plain", "form of the log: 'plain', or 'json' for an object a line"),
     Setting("metrics", "WARPDECK_METRICS", "", "PORT or HOST:PORT on which the server tells Prometheus its figures"),
@@ -154,6 +157,7 @@ class Settings:
     login_editors: frozenset[str]
     login_viewers: frozenset[str]
     login_hours: float
+    login_link_days: float
     retention: Path | None
     log: str
     metrics: str
@@ -164,6 +168,9 @@ class Settings:
     def library_text(self) -> str:
         """The library as it was named: a folder, or a bucket."""
         return self.library_url or str(self.library)
+
+
+MOST_LINK_DAYS = 365.0
 
 
 def load(**override: str | Path | None) -> Settings:
@@ -212,6 +219,7 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "login_editors": _values(text["login_editors"]),
         "login_viewers": _values(text["login_viewers"]),
         "login_hours": _from_1(text, "login_hours"),
+        "login_link_days": min(_number(text, "login_link_days"), MOST_LINK_DAYS),
         "retention": _folder(text["retention"]),
         "log": _one_of(text, "log", ("plain", "json")),
     }

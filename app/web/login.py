@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app import pages
-from app.web import identity, paths, roles, uploads, visitors
+from app.web import identity, paths, roles, shared, uploads, visitors
 from app.web.problems import problem
 from app.web.roles import Standing
 from profiledb import config
@@ -36,6 +36,9 @@ OPEN = SHELL | {
 MCP = "/mcp"
 FOR_PROGRAMS = ("/api/v1/", MCP)
 """Where a token opens what its role may ask."""
+FOR_GUESTS = ("/_warpdeck/timeline/", "/media/", "/component/", "/_stcore/bidi-components/")
+"""What pages of a report ask for beside themselves; the routes among these look at the report."""
+_READ = ("GET", "HEAD", "OPTIONS")
 STATIC = "/static/"
 """Streamlit's own scripts, styles and fonts."""
 _OF_ROLE: dict[Role, Standing] = {"viewer": Standing.VIEWER, "editor": Standing.EDITOR, "admin": Standing.ADMIN}
@@ -80,10 +83,12 @@ def needs(method: str, path: str) -> Standing:
     """The least standing that a request needs; ``path`` is that below the address of the dashboard."""
     if path.startswith(uploads.PREFIX):
         return Standing.EDITOR
+    if path.startswith(FOR_GUESTS) and method in _READ:
+        return Standing.GUEST
     if path == MCP:
         return Standing.VIEWER  # its tools read, by POST
-    reads = method in ("GET", "HEAD", "OPTIONS")
-    if reads and ((path.rstrip("/") or "/") in OPEN or path.startswith(STATIC)):
+    reads = method in _READ
+    if reads and ((path.rstrip("/") or "/") in OPEN or path.startswith((STATIC, shared.PREFIX))):
         return Standing.ANONYMOUS
     return Standing.VIEWER if reads else Standing.EDITOR
 
@@ -95,7 +100,10 @@ def sender(scope: Scope) -> tuple[Standing, Visitor]:
         token = tokens_of(config.load()).shown(text) if paths.below(scope).startswith(FOR_PROGRAMS) else None
         return (_OF_ROLE[token.role], _program(token)) if token else (Standing.ANONYMOUS, NOBODY)
     claims, settings, now = identity.claims(connection.cookies), config.load(), time.time()
-    return roles.standing(claims, settings, now), roles.visitor(claims, settings, now)
+    has = roles.standing(claims, settings, now)
+    if has < Standing.VIEWER and (share := shared.of(connection.cookies)):
+        return Standing.GUEST, shared.visitor(share)
+    return has, roles.visitor(claims, settings, now)
 
 
 def _program(token: Token) -> Visitor:

@@ -18,11 +18,13 @@ class Standing(IntEnum):
     """Nobody has said who this is, or too long ago."""
     STRANGER = 1
     """Logged in, without a role here."""
-    VIEWER = 2
+    GUEST = 2
+    """Has a link: may look at the pages of one report."""
+    VIEWER = 3
     """May look."""
-    EDITOR = 3
+    EDITOR = 4
     """May upload, label, mark, delete, link, name columns, and try files again."""
-    ADMIN = 4
+    ADMIN = 5
     """May see the audit, make spaces and tokens, and allow sharing links."""
 
 

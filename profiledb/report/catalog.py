@@ -18,6 +18,7 @@ from profiledb.report.decided import Decided
 from profiledb.report.linked import Linked
 from profiledb.report.manifest import LAUNCHES, TIMELINE, Manifest, Subject
 from profiledb.report.marks import Marks
+from profiledb.report.shares import Shares
 from profiledb.report.sidecar import Columns
 from profiledb.report.sight import Sight
 from profiledb.report.spaces import Spaces
@@ -104,6 +105,7 @@ class Catalog:
         self.marks = Marks(self._connect, self.audit, self.sight)
         self.decided = Decided(self._connect, self.audit, self.sight)
         self.links = Linked(self._connect, self.audit, self.sight)
+        self.shares = Shares(self._connect, self.audit, self.sight, visitor)
         self.stored = Index(self._connect)
 
     def _sight(self, visitor: Visitor) -> Sight:
@@ -170,7 +172,7 @@ class Catalog:
         with self._connect() as db:
             self.audit.note(db, "deleted", report_id)
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
-            for table in (*_OF_A_REPORT, "report_space"):
+            for table in (*_OF_A_REPORT, "report_space", "share"):
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
             linked.forget(db, report_id)
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])

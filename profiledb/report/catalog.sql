@@ -70,6 +70,14 @@ CREATE TABLE IF NOT EXISTS report_space (
     space TEXT NOT NULL,            -- one that it is in; empty: everybody's
     PRIMARY KEY (report_id, space)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS share ( -- links that open one report without a login
+    id TEXT PRIMARY KEY,
+    report_id TEXT NOT NULL,
+    made_by TEXT NOT NULL,          -- what the identity provider says of whoever made it
+    made_at TEXT NOT NULL,          -- ISO 8601, UTC
+    ends_at TEXT NOT NULL,          -- ISO 8601, UTC
+    digest TEXT NOT NULL            -- SHA-256 of its secret
+) STRICT;
 CREATE TABLE IF NOT EXISTS stored_file ( -- of a library in a bucket: the object that each file of a report is
     report_id TEXT NOT NULL,
     name TEXT NOT NULL,             -- of the file in a library's folder

@@ -11,7 +11,6 @@ import pytest
 from app.pages import ADMIN_URL, VIEWS
 from app.timeline.answers import ANSWERS
 from app.timeline.routes import PREFIX
-from bench.pages import Server
 from profiledb.operations import openapi
 from profiledb.operations.registry import operations
 from profiledb.operations.tokens import Tokens
@@ -61,11 +60,7 @@ def secret(data: Path) -> str:
 def address(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     secrets = tmp_path_factory.mktemp("secrets") / "secrets.toml"
     with provider() as issuer, guarded(issuer, data, secrets) as (running, _):
-        yield one(running)
-
-
-def one(running: Server) -> str:
-    return running.address
+        yield running.address
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +81,8 @@ def test_pages_tell_nothing_of_it(address: str, people: dict[str, dict[str, str]
             page.run(view)
         assert OPEN in page.text()
         assert [word for word in ("hush_", secret) if word in page.text()] == []
-        for view in VIEWS:
-            page.run(view.url, report=secret if view.across else f"{OPEN}.sqlite", other=secret, ncu=secret)
+        for one in VIEWS:
+            page.run(one.url, report=secret if one.across else f"{OPEN}.sqlite", other=secret, ncu=secret)
         page.run("overview", report=secret)
         assert "hush_" not in page.text(), "though its address names the report"
     for name in ("edith", "ada"):
@@ -99,7 +94,7 @@ def test_pages_tell_nothing_of_it(address: str, people: dict[str, dict[str, str]
 def values(operation: Any, report: str) -> dict[str, str]:
     """What an operation needs at least."""
     given = {"report": report, "a": f"{OPEN}.sqlite", "b": report, "analysis": "kernel_summary"}
-    given["sql"] = "SELECT * FROM all_summary"
+    given["sql"] = "SELECT * FROM library_summary"
     return {param.name: given[param.name] for param in operation.params if param.required}
 
 
