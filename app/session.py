@@ -22,16 +22,15 @@ from profiledb.report.catalog import Job, Manifest, Subject
 from profiledb.report.library import Library
 from profiledb.report.linked import Partner
 from profiledb.report.named import find
-from profiledb.report.sight import Sight
 from profiledb.studies.trends.board import Board
 from profiledb.studies.trends.shared import summaries_of
 
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
 
-# Who waits for a query lets other pages run.
-_VIEWS = 4
+_VIEWS = 8
 """Kinds of users, by what they see, for whom lists are remembered."""
+# Who waits for a query lets other pages run.
 _ANSWERS = Answers(aside=turns.of_pages.aside)
 _LAST = "last_report"
 _SELECTED = "selected"
@@ -80,14 +79,14 @@ def reports() -> list[Manifest]:
 
 
 @lru_cache(maxsize=_VIEWS)
-def _reports(folder: Path, version: tuple[int, int], sight: Sight) -> tuple[Manifest, ...]:  # noqa: ARG001 (part of the key)
+def _reports(folder: Path, version: tuple[int, int], kind: object) -> tuple[Manifest, ...]:  # noqa: ARG001 (part of the key)
     return tuple(library().list())
 
 
-def _shown() -> tuple[Path, tuple[int, int], Sight]:
+def _shown() -> tuple[Path, tuple[int, int], object]:
     """What lists go by: the library, its version, and what the user of this session sees of it."""
     shelf = library()
-    return shelf.folder, shelf.catalog.version(), shelf.catalog.sight
+    return shelf.folder, shelf.catalog.version(), shelf.catalog.sight.kind()
 
 
 def jobs() -> list[Job]:
@@ -96,7 +95,7 @@ def jobs() -> list[Job]:
 
 
 @lru_cache(maxsize=_VIEWS)
-def _jobs(folder: Path, version: tuple[int, int], sight: Sight) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
+def _jobs(folder: Path, version: tuple[int, int], kind: object) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
     return tuple(library().catalog.jobs())
 
 
@@ -106,7 +105,7 @@ def labels() -> dict[str, list[str]]:
 
 
 @lru_cache(maxsize=_VIEWS)
-def _labels(folder: Path, version: tuple[int, int], sight: Sight) -> dict[str, list[str]]:  # noqa: ARG001 (part of the key)
+def _labels(folder: Path, version: tuple[int, int], kind: object) -> dict[str, list[str]]:  # noqa: ARG001 (part of the key)
     return library().catalog.labels()
 
 
@@ -116,7 +115,7 @@ def links(to: Partner = "ncu") -> dict[str, str]:
 
 
 @lru_cache(maxsize=2 * _VIEWS)
-def _links(folder: Path, version: tuple[int, int], sight: Sight, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
+def _links(folder: Path, version: tuple[int, int], kind: object, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
     return library().catalog.links.all(to)
 
 
@@ -126,11 +125,11 @@ def board() -> Board:
     rules = settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
     with turns.of_pages.aside():
-        return _board(shelf.folder, versions, shelf.catalog.sight)
+        return _board(shelf.folder, versions, shelf.catalog.sight.kind())
 
 
 @lru_cache(maxsize=_VIEWS)
-def _board(folder: Path, versions: tuple[Any, ...], sight: Sight) -> Board:  # noqa: ARG001 (part of the key)
+def _board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
     found = Board(library())
     _ = found.listed
     return found

@@ -96,7 +96,8 @@ def _way_in() -> None:
     """The buttons to log in."""
     for name in identity.providers(identity.section() or {}) or [""]:
         label = f"Log in with {name}" if name else "Log in"
-        st.button(label, key=f"login-{name}", type="primary", on_click=st.login, args=(name or None,))
+        icon = ":material/login:"
+        st.button(label, key=f"login-{name}", type="primary", icon=icon, on_click=st.login, args=(name or None,))
 
 
 def out() -> None:
@@ -109,12 +110,12 @@ def who() -> None:
     if not identity.login():
         return
     if share := _share() if is_guest() else None:
-        with st.sidebar:
+        with st.sidebar.container(key="who"):
             st.text(f"This link shows one report, until {share.ends_at[:16].replace('T', ' ')} UTC.")
             _way_in()
         return
     user = st.user.to_dict()
     name = next((str(user[key]) for key in ("name", "email", "sub") if user.get(key)), "")
-    with st.sidebar:
+    with st.sidebar.container(key="who"):
         st.text(f"{name}, {standing().name.lower()}")
         out()

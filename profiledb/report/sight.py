@@ -43,9 +43,9 @@ class Sight:
         self.whole = visitor.groups is None and not visitor.only
         """Whether it is everything: then nothing is asked."""
 
-    def spaces(self) -> frozenset[str]:
-        """The spaces that somebody sees of whom not everything is seen, with ``EVERYBODY``."""
-        return self._now().spaces
+    def kind(self) -> object:
+        """What is the same for all who see the same, whatever else is known of them: by that lists are remembered."""
+        return None if self.whole else self._only or self._now().spaces
 
     def reports(self) -> frozenset[str] | None:
         """The ids of the reports that are seen, with some that are no more; None: all."""
