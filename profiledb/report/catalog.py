@@ -101,7 +101,7 @@ class Catalog:
         self.visitor = visitor
         self.sight = self._sight(visitor)
         self.audit = Audit(self._connect, visitor)
-        self.spaces = Spaces(self._connect, self.audit, visitor)
+        self.spaces = Spaces(self._connect, self.audit, self.sight)
         self.marks = Marks(self._connect, self.audit, self.sight)
         self.decided = Decided(self._connect, self.audit, self.sight)
         self.links = Linked(self._connect, self.audit, self.sight)

@@ -63,7 +63,11 @@ class Sight:
 
     def sees_file(self, path: str) -> bool:
         """Whether what became of a file of the inbox is seen."""
-        return self.whole or space_of(path) in self._now().spaces
+        return self.sees_space(space_of(path))
+
+    def sees_space(self, name: str) -> bool:
+        """Whether the reports of a space are seen."""
+        return self.whole or name in self._now().spaces
 
     def require_file(self, path: str) -> None:
         """Raises NotAllowedError for a file that is not seen."""

@@ -8,11 +8,14 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from profiledb.errors import AnalysisError
 from profiledb.report.audit import Audit
 from profiledb.report.database import Connect, Connection
-from profiledb.report.visitor import Visitor
+
+if TYPE_CHECKING:
+    from profiledb.report.sight import Sight
 
 EVERYBODY = ""
 """The space of what is in none."""
@@ -53,10 +56,10 @@ def put(db: Connection, report_id: str, space: str) -> None:
 class Spaces:
     """The spaces of a library. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Connect, audit: Audit, visitor: Visitor) -> None:
+    def __init__(self, connect: Connect, audit: Audit, sight: "Sight") -> None:
         self._connect = connect
         self._audit = audit
-        self._visitor = visitor
+        self._sight = sight
 
     def made(self) -> dict[str, tuple[str, ...]]:
         """The spaces that somebody made by their names, with the groups that see each, sorted."""
@@ -65,13 +68,11 @@ class Spaces:
 
     def seen(self) -> list[str]:
         """The spaces that somebody made and that the visitor sees, by their names."""
-        groups = self._visitor.groups
-        if self._visitor.only:
-            return []
-        return [name for name, told in self.made().items() if groups is None or not groups.isdisjoint(told)]
+        return [name for name in self.made() if self._sight.sees_space(name)]
 
     def counts(self) -> dict[str, int]:
         """How many reports are in each space, also in those that nobody has made, and in ``EVERYBODY``."""
+        self._sight.require_whole()
         with self._connect() as db:
             query = (
                 "SELECT space, count(*) AS reports FROM report_space WHERE report_id IN (SELECT id FROM report)"
@@ -81,6 +82,7 @@ class Spaces:
 
     def of(self) -> dict[str, set[str]]:
         """The spaces of each report by its id."""
+        self._sight.require_whole()
         found: dict[str, set[str]] = {}
         with self._connect() as db:
             for row in db.execute("SELECT report_id, space FROM report_space"):
@@ -92,7 +94,9 @@ class Spaces:
 
         Raises:
             AnalysisError: its name or a group is none, or there are too many.
+            NotAllowedError: for somebody who does not see everything.
         """
+        self._sight.require_whole()
         if len(name) > LONGEST or not _NAME.fullmatch(name):
             raise AnalysisError(
                 f"A space takes a name of 1 to {LONGEST} letters, digits, dots, dashes and underscores.",
@@ -115,7 +119,13 @@ class Spaces:
             )
 
     def remove(self, name: str) -> None:
-        """Takes a space away: its reports are then seen by admins alone. Raises AnalysisError where there is none."""
+        """Takes a space away: its reports are then seen by admins alone.
+
+        Raises:
+            AnalysisError: there is none of this name.
+            NotAllowedError: for somebody who does not see everything.
+        """
+        self._sight.require_whole()
         with self._connect() as db:
             if not db.execute("DELETE FROM space WHERE name = ?", [name]).rowcount:
                 raise AnalysisError(f"There is no space {name!r}.")

@@ -113,8 +113,12 @@ def test_a_catalog_tells_nothing_of_what_is_not_seen(catalog: Catalog) -> None:
     assert not any(word in str(told) for word in (HIDDEN.id, HIDDEN.name, "lost"))
     with pytest.raises(NotAllowedError):
         otto.audit.entries()
+    assert (otto.spaces.seen(), catalog.asked_by(ANN).spaces.seen()) == ([], ["kernels"])
+    for ask in (otto.job_states, otto.spaces.counts, otto.spaces.of, lambda: otto.spaces.remove("kernels")):
+        with pytest.raises(NotAllowedError):
+            ask()
     with pytest.raises(NotAllowedError):
-        otto.job_states()
+        otto.spaces.put("kernels", ["all"])
 
 
 def test_a_catalog_changes_nothing_of_what_is_not_seen(catalog: Catalog) -> None:
