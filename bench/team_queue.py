@@ -43,14 +43,19 @@ def write(inbox: Path, count: int) -> None:
     """Traces of a kernel each, with contents that differ."""
     inbox.mkdir(parents=True, exist_ok=True)
     for number in range(count):
-        where = {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 1, 1], "block": [32, 1, 1]}
-        common = {"ph": "X", "pid": 1, "tid": 1}
-        events: list[dict[str, Any]] = [
-            common | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1, "dur": 1, "args": {"correlation": 1}},
-            common | {"cat": "kernel", "name": f"kernel_{number}", "ts": 3, "dur": number + 1, "args": where},
-        ]
-        told = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": events}
-        (inbox / f"{number:05}.pt.trace.json").write_text(json.dumps(told), encoding="utf-8")
+        drop(inbox, number)
+
+
+def drop(inbox: Path, number: int) -> None:
+    """One of them."""
+    where = {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 1, 1], "block": [32, 1, 1]}
+    common = {"ph": "X", "pid": 1, "tid": 1}
+    events: list[dict[str, Any]] = [
+        common | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1, "dur": 1, "args": {"correlation": 1}},
+        common | {"cat": "kernel", "name": f"kernel_{number}", "ts": 3, "dur": number + 1, "args": where},
+    ]
+    told = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": events}
+    (inbox / f"{number:05}.pt.trace.json").write_text(json.dumps(told), encoding="utf-8")
 
 
 def take_in(folder: Path, url: str, count: int, workers: int, kills: int, limit_s: float = 300) -> Result:

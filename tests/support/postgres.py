@@ -23,17 +23,22 @@ USER = "postgres" if os.getuid() == 0 else ""
 """Who runs the server, which does not run as root."""
 _QUICK = (
     *("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"),
-    *("-c", "listen_addresses=", "-c", "shared_buffers=16MB", "-c", "max_connections=100"),
+    *("-c", "shared_buffers=16MB", "-c", "max_connections=100"),
 )
 
 
 class Server:
-    """A cluster in a temporary folder; it ends with this process, however that ends."""
+    """A cluster in a temporary folder; it ends with this process, however that ends.
 
-    def __init__(self) -> None:
+    Args:
+        options: of the server besides where it listens; by themselves such that a test waits for no disk.
+    """
+
+    def __init__(self, *options: str) -> None:
         found = needs.find_postgres()
         assert found
         self._programs = found
+        self._options = options or _QUICK
         self.folder = Path(tempfile.mkdtemp(prefix="wd-pg-", dir="/tmp"))
         self._process: subprocess.Popen[bytes] | None = None
         self._numbers = count(1)
@@ -45,7 +50,8 @@ class Server:
 
     def start(self) -> None:
         """Starts the server, and waits until it answers."""
-        argv = self._argv("postgres", "-D", str(self.folder / "data"), "-k", str(self.folder), *_QUICK)
+        where = ("-D", str(self.folder / "data"), "-k", str(self.folder), "-c", "listen_addresses=")
+        argv = self._argv("postgres", *where, *self._options)
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(argv, stdout=log, stderr=log, cwd=self.folder)
         limit = time.monotonic() + 60
