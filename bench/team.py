@@ -77,13 +77,13 @@ def warm(place: Place) -> None:
 
 @contextmanager
 def dropping(inbox: Path, numbers: Iterator[int], every_s: float) -> Iterator[list[int]]:
-    """Drops a small trace again and again; gives the numbers of those that were dropped."""
+    """Drops a small trace again and again, as long as there are numbers; gives those that were dropped."""
     ended, dropped = threading.Event(), list[int]()
 
     def drop() -> None:
-        while not ended.wait(every_s):
-            dropped.append(next(numbers))
-            team_queue.drop(inbox, dropped[-1])
+        while not ended.wait(every_s) and (number := next(numbers, None)) is not None:
+            team_queue.drop(inbox, number)
+            dropped.append(number)
 
     thread = threading.Thread(target=drop)
     thread.start()

@@ -31,9 +31,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Result:
-    """How it went: seconds, workers that were killed, reports, and files by their state."""
+    """How it went: seconds, those of processor of workers that ended well, workers killed, reports, files by state."""
 
     seconds: float
+    cpu_s: float
     killed: int
     reports: int
     states: Counter[str]
@@ -64,7 +65,7 @@ def take_in(folder: Path, url: str, count: int, workers: int, kills: int, limit_
     inbox, catalog = folder / "inbox", Catalog(database.shared(url))
     write(inbox, count)
     chance, killed = random.Random(22), 0
-    running = [_started(folder, url) for _ in range(workers)]
+    before, running = _spent(resource.RUSAGE_CHILDREN), [_started(folder, url) for _ in range(workers)]
     begun = next_at = time.monotonic()
     states: Counter[str] = Counter()
     try:
@@ -86,7 +87,8 @@ def take_in(folder: Path, url: str, count: int, workers: int, kills: int, limit_
             process.send_signal(signal.SIGTERM)
         for process in running:
             process.wait(60)
-    return Result(seconds, killed, len(catalog.reports()), states)
+    spent = _spent(resource.RUSAGE_CHILDREN) - before
+    return Result(seconds, spent, killed, len(catalog.reports()), states)
 
 
 def _started(folder: Path, url: str) -> "subprocess.Popen[bytes]":
@@ -101,10 +103,6 @@ def overhead(url: str, count: int) -> tuple[float, float]:
     """Milliseconds of processor of this process to put a job into the queue, and to take one that does nothing."""
     settings = config.load(database=url)
 
-    def spent() -> float:
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        return used.ru_utime + used.ru_stime
-
     def nothing(path: str) -> None:
         assert path
 
@@ -114,13 +112,18 @@ def overhead(url: str, count: int) -> tuple[float, float]:
         async with app.open_async():
             await app.run_worker_async(wait=False, install_signal_handlers=False, delete_jobs="always")
 
-    files, begun = Queue(settings, database.shared(url)), spent()
+    files, begun = Queue(settings, database.shared(url)), _spent(resource.RUSAGE_SELF)
     for number in range(count):
         files.put(f"/nothing/{number}")
-    between = spent()
+    between = _spent(resource.RUSAGE_SELF)
     files.close()
     asyncio.run(serve())
-    return 1e3 * (between - begun) / count, 1e3 * (spent() - between) / count
+    return 1e3 * (between - begun) / count, 1e3 * (_spent(resource.RUSAGE_SELF) - between) / count
+
+
+def _spent(who: int) -> float:
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
