@@ -70,7 +70,7 @@ def team(
     Without ``prepared`` nothing is prepared of what is taken in before they start.
     """
     with ExitStack() as parts:
-        database, bucket = postgres.Server(*DURABLE), S3(root)
+        database, bucket = postgres.Server(DURABLE), S3(root)
         parts.callback(database.remove)
         bucket.start()
         parts.callback(bucket.stop)

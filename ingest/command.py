@@ -93,7 +93,7 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
 
-        opening, both = Opening(library.folder, settings.library_text), Both(shown, told)
+        opening, both = Opening(library.folder, settings.library_text, forks), Both(shown, told)
 
         def done(job: Job) -> None:
             jobs.append(job)

@@ -58,7 +58,7 @@ def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Li
     """Works until the end, or once over what is there; returns the exit status."""
     nsys, ncu = (".".join(map(str, tool.version[:3])) if tool else "" for tool in (tools.find_nsys(), tools.find_ncu()))
     me = Seen(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
-    opening = Opening(library.folder, settings.library_text)
+    opening = Opening(library.folder, settings.library_text, forks)
     assert library.catalog.shared
 
     def done(job: Job) -> None:

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -34,11 +34,11 @@ class Server:
         options: of the server besides where it listens; by themselves such that a test waits for no disk.
     """
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, options: Sequence[str] = _QUICK) -> None:
         found = needs.find_postgres()
         assert found
         self._programs = found
-        self._options = options or _QUICK
+        self._options = options
         self.folder = Path(tempfile.mkdtemp(prefix="wd-pg-", dir="/tmp"))
         self._process: subprocess.Popen[bytes] | None = None
         self._numbers = count(1)
