@@ -85,13 +85,13 @@ def _reports(folder: Path, version: tuple[int, int]) -> tuple[Manifest, ...]:  #
 
 
 def jobs() -> list[Job]:
-    """All files that were ever taken up, the last change first; read again only when the catalog has changed."""
+    """All files that were ever taken up, the last change first; read again only when one of them has changed."""
     shelf = library()
-    return list(_jobs(shelf.folder, shelf.catalog.version()))
+    return list(_jobs(shelf.folder, shelf.catalog.version_of_files()))
 
 
 @lru_cache(maxsize=4)
-def _jobs(folder: Path, version: tuple[int, int]) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
+def _jobs(folder: Path, version: tuple[int, ...]) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
     return tuple(library().catalog.jobs())
 
 

@@ -127,6 +127,16 @@ def memory() -> dict[str, list[float]]:
     return {name: sorted(sizes, reverse=True) for name, sizes in sorted(found.items())}
 
 
+def cpu_s() -> Counter[str]:
+    """Seconds of processor that the parts below this process have taken, with those of their children that ended."""
+    found: Counter[str] = Counter()
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            spent, part = process.cpu_times(), _part(process)
+            found[part] += spent.user + spent.system + spent.children_user + spent.children_system
+    return found
+
+
 def _part(process: psutil.Process) -> str:
     words = process.cmdline()[1:4]
     return next((part for word, part in _PARTS.items() if word in words), process.name())

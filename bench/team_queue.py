@@ -65,7 +65,7 @@ def take_in(folder: Path, url: str, count: int, workers: int, kills: int, limit_
     inbox, catalog = folder / "inbox", Catalog(database.shared(url))
     write(inbox, count)
     chance, killed = random.Random(22), 0
-    before, running = _spent(resource.RUSAGE_CHILDREN), [_started(folder, url) for _ in range(workers)]
+    before, running = spent(resource.RUSAGE_CHILDREN), [_started(folder, url) for _ in range(workers)]
     begun = next_at = time.monotonic()
     states: Counter[str] = Counter()
     try:
@@ -87,8 +87,7 @@ def take_in(folder: Path, url: str, count: int, workers: int, kills: int, limit_
             process.send_signal(signal.SIGTERM)
         for process in running:
             process.wait(60)
-    spent = _spent(resource.RUSAGE_CHILDREN) - before
-    return Result(seconds, spent, killed, len(catalog.reports()), states)
+    return Result(seconds, spent(resource.RUSAGE_CHILDREN) - before, killed, len(catalog.reports()), states)
 
 
 def _started(folder: Path, url: str) -> "subprocess.Popen[bytes]":
@@ -112,16 +111,17 @@ def overhead(url: str, count: int) -> tuple[float, float]:
         async with app.open_async():
             await app.run_worker_async(wait=False, install_signal_handlers=False, delete_jobs="always")
 
-    files, begun = Queue(settings, database.shared(url)), _spent(resource.RUSAGE_SELF)
+    files, begun = Queue(settings, database.shared(url)), spent(resource.RUSAGE_SELF)
     for number in range(count):
         files.put(f"/nothing/{number}")
-    between = _spent(resource.RUSAGE_SELF)
+    between = spent(resource.RUSAGE_SELF)
     files.close()
     asyncio.run(serve())
-    return 1e3 * (between - begun) / count, 1e3 * (_spent(resource.RUSAGE_SELF) - between) / count
+    return 1e3 * (between - begun) / count, 1e3 * (spent(resource.RUSAGE_SELF) - between) / count
 
 
-def _spent(who: int) -> float:
+def spent(who: int) -> float:
+    """Seconds of processor that ``resource.getrusage`` tells of this process, or of its children that ended."""
     used = resource.getrusage(who)
     return used.ru_utime + used.ru_stime
 

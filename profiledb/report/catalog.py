@@ -6,6 +6,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from profiledb.config import Settings
 from profiledb.report import database, linked
 from profiledb.report.audit import Audit
 from profiledb.report.catalog_file import CatalogFile
-from profiledb.report.database import Connect, Database, Shared
+from profiledb.report.database import FILES, Connect, Database, Shared
 from profiledb.report.decided import Decided
 from profiledb.report.linked import Linked
 from profiledb.report.manifest import LAUNCHES, TIMELINE, Manifest, Subject
@@ -88,6 +89,7 @@ class Catalog:
         self._file = database if isinstance(database, CatalogFile) else None
         self.shared = None if isinstance(place, Path) else place
         self._connect: Connect = database.connect
+        self._connect_files: Connect = partial(self.shared.connect, FILES) if self.shared else database.connect
         self.version = database.version
         self._asked_by(LOCAL)
 
@@ -104,6 +106,10 @@ class Catalog:
         asked = copy(self)
         asked._asked_by(visitor)  # noqa: SLF001 (its own)
         return asked
+
+    def version_of_files(self) -> tuple[int, ...]:
+        """Changes with ``version``, and whenever a file of the inbox is in another state."""
+        return (*self.version(), *(self.shared.version(FILES) if self.shared else ()))
 
     def mend(self) -> None:
         """Puts a damaged file in order (CatalogFile); a database of many machines is in the care of its own server."""
@@ -186,18 +192,18 @@ class Catalog:
 
     def put_job(self, *jobs: Job) -> None:
         """Writes the states of files, all at once; ``changed_at`` is set to now."""
-        with self._connect() as db:
+        with self._connect_files() as db:
             statement = upsert("job", [f.name for f in fields(Job)], "path")
             db.executemany(statement, [asdict(job) | {"changed_at": now()} for job in jobs])
 
     def set_state(self, path: str, state: str) -> None:
         """Moves a file to another state and leaves the rest as it is."""
-        with self._connect() as db:
+        with self._connect_files() as db:
             db.execute("UPDATE job SET state = ?, changed_at = ? WHERE path = ?", [state, now(), path])
 
     def forget_job(self, path: str) -> None:
         """Removes the record of a file, so that the worker takes it up anew."""
-        with self._connect() as db:
+        with self._connect_files() as db:
             db.execute("DELETE FROM job WHERE path = ?", [path])
 
     def labels(self) -> dict[str, list[str]]:

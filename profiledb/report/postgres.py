@@ -39,6 +39,9 @@ _DEFAULTS = {
     "options": f"-c statement_timeout={PATIENCE_S}s -c lock_timeout={PATIENCE_S}s"
     f" -c idle_in_transaction_session_timeout={2 * PATIENCE_S}s",
 }
+_COUNTED = (
+    "INSERT INTO revision (topic, number) VALUES (%s, 1) ON CONFLICT (topic) DO UPDATE SET number = revision.number + 1"
+)
 _MARKS = re.compile(r"'[^']*'|\"[^\"]*\"|::|%|\?|:([a-z_]\w*)")
 _REACHED = "Check that the server of WARPDECK_DATABASE runs. It is asked again by itself."
 _WORDS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], str, str], ...] = (
@@ -198,7 +201,8 @@ class _Transaction:
             self.connection = self._alive() or self._opened()
         if not self.writes and not sql.lstrip().upper().startswith("SELECT"):
             self.writes = True
-            self.connection.execute("UPDATE revision SET number = number + 1 WHERE topic = %s", [self._topic])
+            if self._topic:
+                self.connection.execute(_COUNTED, [self._topic])
         return self.connection
 
     def _alive(self) -> "psycopg.Connection[_Row] | None":

@@ -4,13 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from bench import team, team_parts
+from bench import team, team_lists, team_parts, trends
+from bench.team_units import Cost
+from profiledb import config
+from profiledb.report.database import Shared
+from profiledb.report.place import open_library
+from profiledb.report.stored.library import StoredLibrary
 from tests.support.postgres import Server
 from tests.support.proxy import NGINX
+from tests.support.s3 import S3
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(NGINX is None, reason="needs nginx: apt-get install nginx")]
+pytestmark = pytest.mark.slow
 
 
+@pytest.mark.skipif(NGINX is None, reason="needs nginx: apt-get install nginx")
 def test_people_look_at_a_team_while_files_are_dropped(postgres: Server, tmp_path: Path) -> None:
     inbox = team.reports(tmp_path / "inbox", kernels=1_500)
     (tmp_path / "team").mkdir()
@@ -22,3 +29,27 @@ def test_people_look_at_a_team_while_files_are_dropped(postgres: Server, tmp_pat
         told = {line.partition(":")[0] for line in team_parts.told(team_parts.memory())}
         assert {"server", "worker", "postgres", "rclone", "nginx"} <= told
         assert 0 < team.first_touch(place, tmp_path / "new") < 60
+
+
+def test_reports_that_are_made_up_are_whole_to_a_worker(
+    team: Shared, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the measurement of lists puts down is such that nothing is to be done and nothing is missing."""
+    monkeypatch.setattr(trends, "MADE", 4)
+    settings = config.load(database=team.url, library=s3.url(), cache=tmp_path / "cache", inbox=tmp_path / "inbox")
+    library = open_library(settings)
+    assert isinstance(library, StoredLibrary)
+    team_lists.listed(library, settings.inbox, s3.objects / settings.library_url.rpartition("/")[2], 6)
+    assert len(library.list()) == len(library.catalog.jobs()) == 6
+    lines = [line.partition(":")[0] for line in team_lists.of_worker(library, settings)]
+    assert lines == ["worker, first look at the inbox", "worker, a further look"]
+    library.recover()
+    assert len(library.list()) == 6
+    assert {len(files) for files in library.store.index.all().values()} == {2}
+
+
+def test_what_a_thing_costs_is_told_without_what_nothing_costs() -> None:
+    idle = Cost(10.0, 20, {"server": 1.0})
+    busy = Cost(20.0, 140, {"server": 7.0, "worker": 2.5})
+    assert busy.without(idle, 50) == "2.0 transactions, 0.100 s of server, 0.050 s of worker"
+    assert idle.each_second() == "2.00 transactions, 0.1000 s of server"

@@ -81,11 +81,17 @@ def test_the_settings_choose_it(team: Shared, tmp_path: Path) -> None:
 
 def test_readers_hear_of_what_others_write(team: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = Catalog(team), Catalog(Postgres(team.url))
-    before = reader.version()
+    before, files = reader.version(), reader.version_of_files()
     writer.put_job(FILE_JOB)
-    assert reader.version() == before, "it asks once a second"
+    writer.set_labels("x", ["theirs"])
+    assert (reader.version(), reader.version_of_files()) == (before, files), "it asks once a second"
     monkeypatch.setattr(postgres, "FRESH_S", 0)
     assert (seen := reader.version()) != before
+    for write in (lambda: writer.set_state("/inbox/a", "ready"), lambda: writer.forget_job("/inbox/a")):
+        files = reader.version_of_files()
+        write()
+        assert reader.version_of_files() != files
+        assert reader.version() == seen, "how far a file is changes no list of reports"
     reader.jobs()
     assert reader.version() == seen, "reading is no news"
     monkeypatch.undo()
