@@ -127,13 +127,14 @@ def memory() -> dict[str, list[float]]:
     return {name: sorted(sizes, reverse=True) for name, sizes in sorted(found.items())}
 
 
-def cpu_s() -> Counter[str]:
+def cpu_s() -> dict[str, float]:
     """Seconds of processor that the parts below this process have taken, with those of their children that ended."""
-    found: Counter[str] = Counter()
+    found: dict[str, float] = {}
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             spent, part = process.cpu_times(), _part(process)
-            found[part] += spent.user + spent.system + spent.children_user + spent.children_system
+            own, ended = spent.user + spent.system, spent.children_user + spent.children_system
+            found[part] = found.get(part, 0.0) + own + ended
     return found
 
 

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -64,7 +65,7 @@ def cost(place: Place, action: Callable[[], object]) -> Cost:
     action()
     time.sleep(TOLD_S)  # of which nothing else counts than a share of doing nothing
     after, seconds = team_parts.cpu_s(), time.monotonic() - began
-    return Cost(seconds, _transactions(place) - before, {name: after[name] - had[name] for name in after})
+    return Cost(seconds, _transactions(place) - before, {name: after[name] - had.get(name, 0.0) for name in after})
 
 
 def _transactions(place: Place) -> int:
@@ -130,7 +131,7 @@ def measure(root: Path, kernels: int, files: int) -> Iterator[str]:
         alone = cost(place, lambda: time.sleep(IDLE_S))
         yield f"a second of a server: {alone.each_second()}"
         for pause_s in (0.0, 1.5):
-            seen = cost(place, lambda pause_s=pause_s: look(place, pause_s))  # type: ignore[misc]
+            seen = cost(place, partial(look, place, pause_s))
             yield f"a look at a page, {pause_s:g} s after the one before: {seen.without(alone, LOOKS)}"
         with team_parts.worker(place.settings):
             time.sleep(TOLD_S)

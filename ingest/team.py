@@ -208,9 +208,11 @@ def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]") -> None
     try:
         while not end.is_set():
             watch.wake.clear()
+            began = time.monotonic()
             worker.take(watch.finished() + samples)
             worker.forget_removed()
             db.execute("SELECT 1")  # as long as this connection lives, no other worker leads
+            end.wait(time.monotonic() - began)  # of many files a look takes seconds: not one after the other
             watch.wake.wait(QUICK_S if watch.restless else worker.settings.scan_s)
     finally:
         watch.stop()

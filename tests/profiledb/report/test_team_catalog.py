@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -87,7 +88,7 @@ def test_readers_hear_of_what_others_write(team: Shared, monkeypatch: pytest.Mon
     assert (reader.version(), reader.version_of_files()) == (before, files), "it asks once a second"
     monkeypatch.setattr(postgres, "FRESH_S", 0)
     assert (seen := reader.version()) != before
-    for write in (lambda: writer.set_state("/inbox/a", "ready"), lambda: writer.forget_job("/inbox/a")):
+    for write in (partial(writer.set_state, "/inbox/a", "ready"), partial(writer.forget_job, "/inbox/a")):
         files = reader.version_of_files()
         write()
         assert reader.version_of_files() != files
