@@ -101,7 +101,8 @@ def of_size(root: Path, kernels: int) -> str:
     took = _taken_in(source.parent, folder) - _taken_in(root / "empty", root / "none")
     library = Library(folder)
     (report,) = library.list()
-    prepared = spent(lambda: (opening.prepare(library, report.id), opening.timeline(library, report.id)))
+    prepared = spent(partial(opening.prepare, library, report.id))
+    prepared += spent(partial(opening.timeline, library, report.id))
     before = sum(path.stat().st_size for path in source.iterdir())
     sizes = [library.path(report.id).stat().st_size]
     sizes += [sum(path.stat().st_size for path in library.reports.glob("*.timeline*"))]

@@ -149,9 +149,12 @@ class Catalog:
             f: getattr(manifest, f)
             for f in ("id", "name", "kind", "source_sha256", "captured_at", "ingested_at", "gpu")
         } | {"manifest": manifest.to_json()}
-        with self._connect() as db:
-            db.execute(upsert("report", list(row), "id"), row)
-            self.audit.note(db, "took in", manifest.id, manifest.kind)
+        known = upsert("report", list(row), "id")
+        with self._connect() as db:  # one that is published while a worker starts is listed by both
+            if db.execute(known.partition(" DO ")[0] + " DO NOTHING", row).rowcount:
+                self.audit.note(db, "took in", manifest.id, manifest.kind)
+            else:
+                db.execute(known, row)
 
     def remove_report(self, report_id: str) -> None:
         """Forgets a report, its labels, marks and links; the files that it came from are remembered as deleted."""
