@@ -27,16 +27,25 @@ from profiledb.report import database, migrations
 from profiledb.report.catalog import OPEN_STATES, Catalog
 
 ROOT = Path(__file__).resolve().parent.parent
+_ENDS_S = 300
+"""For a worker to end, also on a busy machine."""
+_LIMIT_S = 4 * 3_600
 
 
 @dataclass(frozen=True)
 class Result:
-    """How it went: seconds, those of processor of workers that ended well, workers killed, reports, files by state."""
+    """How it went: seconds, and those of processor (of workers that were killed a part), what is there afterward.
+
+    Args:
+        published: how often a report was taken in, as the audit has it: more than ``reports`` is twice.
+        states: files by their state.
+    """
 
     seconds: float
     cpu_s: float
     killed: int
     reports: int
+    published: int
     states: Counter[str]
 
 
@@ -59,13 +68,19 @@ def drop(inbox: Path, number: int) -> None:
     (inbox / f"{number:05}.pt.trace.json").write_text(json.dumps(told), encoding="utf-8")
 
 
-def take_in(folder: Path, url: str, count: int, workers: int, kills: int, limit_s: float = 300) -> Result:
-    """Has so many workers take in so many traces, and kills one of them after the other at random moments."""
+def take_in(
+    folder: Path, url: str, count: int, workers: int, kills: int, limit_s: float = 300, library: str = ""
+) -> Result:
+    """Has so many workers take in so many traces, and kills one of them after the other at random moments.
+
+    Reports go into a folder, or into the bucket that ``library`` names.
+    """
     migrations.move(url)
     inbox, catalog = folder / "inbox", Catalog(database.shared(url))
     write(inbox, count)
     chance, killed = random.Random(22), 0
-    before, running = spent(resource.RUSAGE_CHILDREN), [_started(folder, url) for _ in range(workers)]
+    library = library or str(folder / "library")
+    before, running = spent(resource.RUSAGE_CHILDREN), [_started(folder, url, library) for _ in range(workers)]
     begun = next_at = time.monotonic()
     states: Counter[str] = Counter()
     try:
@@ -78,7 +93,7 @@ def take_in(folder: Path, url: str, count: int, workers: int, kills: int, limit_
                 number = chance.randrange(len(running))
                 running[number].kill()
                 running[number].wait()
-                running[number] = _started(folder, url)
+                running[number] = _started(folder, url, library)
                 killed, next_at = killed + 1, time.monotonic() + chance.uniform(0, 2)
             time.sleep(0.05)
         seconds = time.monotonic() - begun
@@ -86,14 +101,19 @@ def take_in(folder: Path, url: str, count: int, workers: int, kills: int, limit_
         for process in running:
             process.send_signal(signal.SIGTERM)
         for process in running:
-            process.wait(60)
-    return Result(seconds, spent(resource.RUSAGE_CHILDREN) - before, killed, len(catalog.reports()), states)
+            process.wait(_ENDS_S)
+    cpu_s, published = (
+        spent(resource.RUSAGE_CHILDREN) - before,
+        len(catalog.audit.entries(action="took in", most=count * 2)),
+    )
+    return Result(seconds, cpu_s, killed, len(catalog.reports()), published, states)
 
 
-def _started(folder: Path, url: str) -> "subprocess.Popen[bytes]":
+def _started(folder: Path, url: str, library: str) -> "subprocess.Popen[bytes]":
     environment = os.environ | {
-        "WARPDECK_DATABASE": url, "WARPDECK_INBOX": str(folder / "inbox"), "WARPDECK_LIBRARY": str(folder / "library"),
-        "WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.5", "WARPDECK_NCU": "off",
+        "WARPDECK_DATABASE": url, "WARPDECK_INBOX": str(folder / "inbox"), "WARPDECK_LIBRARY": library,
+        "WARPDECK_CACHE": str(folder / "cache"), "WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.5",
+        "WARPDECK_NCU": "off",
     }  # fmt: skip
     return subprocess.Popen([sys.executable, "-m", "ingest"], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
 
@@ -130,20 +150,21 @@ def main() -> None:
     """Prints what was measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", required=True)
+    parser.add_argument("--library", default="", help="s3://BUCKET/PREFIX, by itself a folder")
     parser.add_argument("--files", type=int, default=2_000)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--kills", type=int, default=20)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        many = take_in(Path(name), given.database, given.files, given.workers, given.kills, 3_600)
+        many = take_in(Path(name), given.database, given.files, given.workers, given.kills, _LIMIT_S, given.library)
         print(f"{given.workers} workers: {given.files / many.seconds:.1f} files/s, {many}")
     migrations.move(given.database, migrations.NOTHING)
     with tempfile.TemporaryDirectory() as name:
         few = max(1, given.files // 5)
-        one = take_in(Path(name), given.database, few, 1, 0, 3_600)
+        one = take_in(Path(name), given.database, few, 1, 0, _LIMIT_S, given.library and f"{given.library}-one")
         print(f"1 worker: {few / one.seconds:.1f} files/s, {one}")
-    put, take = overhead(given.database, 200)
-    print(f"a job costs {put:.1f} ms of processor to put, {take:.1f} ms to take")
+    put, take = overhead(given.database, given.files)
+    print(f"with {given.files:,} in the queue a job costs {put:.1f} ms of processor to put, {take:.1f} ms to take")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")
 
 def test_every_file_once_while_workers_die(team: Shared, tmp_path: Path) -> None:
     result = team_queue.take_in(tmp_path, team.url, 24, workers=2, kills=2, limit_s=200)
-    assert (result.killed, result.reports) == (2, 24)
+    assert (result.killed, result.reports, result.published) == (2, 24, 24)
     assert result.states["ready"] + result.states["duplicate"] == result.states.total() == 24
     catalog = Catalog(team)
     assert len({job.report_id for job in catalog.jobs()}) == 24
