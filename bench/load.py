@@ -113,7 +113,8 @@ def session(address: str) -> Iterator[Session]:
         subprotocols=[Subprotocol("streamlit"), Subprotocol(token)],
         additional_headers={"Cookie": "; ".join(cookies)},
         max_size=None,
-        open_timeout=60,
+        open_timeout=_TIMEOUT_S,
+        ping_interval=None,  # a browser sends none, and waits
         proxy=None,
     ) as socket:
         yield Session(socket)
