@@ -146,8 +146,9 @@ class StoredLibrary(Library):
 
     def intact(self, report_id: str) -> bool:
         """Whether the catalog lists the database of a report, and of one that is here that it is whole."""
-        if self.path(report_id).name not in self.store.files(report_id):
-            return False
+        name = self.path(report_id).name
+        if name not in self.store.files(report_id) and name not in self.store.index.of(report_id):
+            return False  # the list is some seconds old: what another one has just published is not converted again
         return not self.store.is_here(report_id) or super().intact(report_id)
 
     def put_sidecar(self, report_id: str, kind: Kind, text: str) -> None:
