@@ -85,6 +85,15 @@ def test_a_report_that_one_machine_publishes_is_read_by_another(machine: Machine
     assert there.stamp(there.path(ONE)) == there.path(ONE).stat().st_mtime_ns == here.path(ONE).stat().st_mtime_ns
 
 
+def test_what_another_machine_has_just_published_is_whole(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of objects that is some seconds old does not have it: by that its file would be converted again."""
+    monkeypatch.setattr(store, "LISTED_S", 600)
+    here, there = machine(), machine()
+    assert not there.intact(ONE)
+    publish(here, ONE)
+    assert there.intact(ONE)
+
+
 def test_one_of_several_that_publish_a_report_is_the_one(machine: Machine, s3: S3) -> None:
     machines = [machine() for _ in range(4)]
     threads = [threading.Thread(target=publish, args=(one, ONE, 10 + at)) for at, one in enumerate(machines)]
