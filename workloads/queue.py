@@ -233,9 +233,11 @@ class Runner:
             device, reason = _faster(self.known, item, load)
         if not self.queue.gpu:
             device, reason = "cpu", "no GPU"
+        reading = next(iter(self.scheduler.readings.latest), None)  # what else went on, whoever decides
         return Decision(
             item.task, item.size, item.precision, device, reason, 0 if device == "gpu" else None,
-            time_ns=time.time_ns(), decision_s=time.perf_counter() - started,
+            time_ns=time.time_ns(), reading=reading, age_s=max(started - reading.read_s, 0.0) if reading else None,
+            decision_s=time.perf_counter() - started,
         )  # fmt: skip
 
 

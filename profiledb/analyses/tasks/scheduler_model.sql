@@ -1,0 +1,26 @@
+-- title: What the model of a scheduler looks at
+-- One row per task and device of the model: what a call, a row of the matrix, a byte that is moved and an operation
+-- cost. A predicted time is the sum of them (model.TASK.DEVICE.TERM of NAME.meta.json). Terms of 0 do not count and are
+-- empty.
+-- needs: meta
+-- includes: sidecar
+-- column: task | text | | what was computed
+-- column: device | text | | cpu or gpu, copies included
+-- column: call_ns = Call | ns | .1f | cost of every run
+-- column: row_ns = Row | ns | .2f | cost of a row of the matrix
+-- column: bytes_per_s = Bytes | bytes/s | .3g | bytes to and from the GPU per second: the inverse of what a byte costs
+-- column: operations_per_s = Operations | FLOP/s | .3g | operations per second: the inverse of what one costs
+WITH term AS (
+    SELECT regexp_extract(key, '^model\.(.+)\.(cpu|gpu)\.(call|row|byte|operation)$', ['task', 'device', 'term'])
+            AS told,
+        TRY_CAST(value AS DOUBLE) AS seconds
+    FROM meta WHERE regexp_matches(key, '^model\..+\.(cpu|gpu)\.(call|row|byte|operation)$')
+), cost AS (
+    SELECT told.task AS task, told.device AS device, told.term AS term, any_value(seconds) AS seconds
+    FROM term WHERE seconds > 0 AND isfinite(seconds) GROUP BY ALL
+)
+SELECT task, device, 1e9 * any_value(seconds) FILTER (term = 'call') AS call_ns,
+    1e9 * any_value(seconds) FILTER (term = 'row') AS row_ns,
+    1 / any_value(seconds) FILTER (term = 'byte') AS bytes_per_s,
+    1 / any_value(seconds) FILTER (term = 'operation') AS operations_per_s
+FROM cost GROUP BY task, device ORDER BY task, device;

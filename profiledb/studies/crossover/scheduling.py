@@ -1,0 +1,159 @@
+"""A scheduler's decisions in words, from the rows of ``scheduler_policies`` and its neighbors.
+
+What is held against it: times predicted within ``ERROR_PCT``, a regret of at most ``REGRET_PCT`` and no more than any
+simpler rule, decisions within ``DECISION_NS``. A sentence about what was missed says where.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from profiledb.words import count, counted, duration, flops, number, percent, rate, shortened, significant
+
+ERROR_PCT, REGRET_PCT, DECISION_NS = 15.0, 5.0, 50_000.0
+"""Median error of the predicted times, regret, and median time of a decision: what a good scheduler stays below."""
+ALL = "all"
+RULES = ("threshold", "cpu", "gpu")
+"""Policies that need no model, by their names in the log: a scheduler is worth its model where it beats them."""
+_TITLES = {
+    "model": "model", "threshold": "threshold", "cpu": "always CPU", "gpu": "always GPU", "oracle": "oracle",
+}  # fmt: skip
+_DEVICES = {"cpu": "CPU", "gpu": "GPU"}
+_LENGTH = 40
+_FEW_PCT = 1e-9
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence, and whether what it tells misses a goal."""
+
+    words: str
+    missed: bool = False
+
+
+def title(policy: Any) -> str:
+    """What people call a policy (untrusted)."""
+    return _TITLES.get(str(policy), shortened(policy, _LENGTH))
+
+
+def main(policies: pd.DataFrame) -> str:
+    """The policy that is looked at first: one that predicts, else the first one."""
+    predicting = policies[policies["predicted"] > 0]
+    return str((predicting if len(predicting) else policies)["policy"].iloc[0])
+
+
+def whole(policies: pd.DataFrame, policy: str) -> "pd.Series[Any]":
+    """The row of a policy under all loads together."""
+    own: pd.Series[Any] = policies[policies["policy"] == policy].iloc[-1]
+    return own
+
+
+def verdict(policies: pd.DataFrame, errors: pd.DataFrame, regrets: pd.DataFrame, policy: str) -> list[Said]:
+    """What there is to say of a policy; ``errors`` and ``regrets`` are the rows of all."""
+    row = whole(policies, policy)
+    found = [
+        _predictions(row, errors[errors["policy"] == policy]),
+        _regret(row, regrets[regrets["policy"] == policy]),
+        *_beaten(policies, policy),
+        _speed(row),
+    ]
+    return [said for said in found if said]
+
+
+def _predictions(row: "pd.Series[Any]", errors: pd.DataFrame) -> Said:
+    error = number(row["error_pct"])
+    if error is None:
+        return Said("No times were predicted.")
+    words = f"Predicted times are off by {percent(error)} (median of {counted(row['predicted'], 'run')})."
+    if error <= ERROR_PCT:
+        return Said(words)
+    off = errors[errors["error_pct"] > ERROR_PCT].head(3).to_dict("records")
+    where = "; ".join(
+        f"{shortened(one['task'], _LENGTH)} on the {_DEVICES.get(one['device'], 'device')}, which took"
+        f" {significant(1 / one['ratio'])} times what was predicted"
+        for one in off
+        if one["ratio"] > 0
+    )
+    return Said(f"{words} The goal is {percent(ERROR_PCT)}." + (f" Most: {where}." if where else ""), missed=True)
+
+
+def _regret(row: "pd.Series[Any]", regrets: pd.DataFrame) -> Said:
+    regret = number(row["regret_pct"])
+    if regret is None:
+        return Said("No regret: no task was measured on both devices.")
+    words = (
+        f"Its choices cost {duration(row['regret_ns'])} more than the faster devices: {percent(regret)} of their"
+        f" {duration(row['best_ns'])}. Always CPU would cost {percent(row['cpu_regret_pct'])} more, always GPU"
+        f" {percent(row['gpu_regret_pct'])}."
+    )
+    if regret <= REGRET_PCT:
+        return Said(words)
+    worst = f" Most: {why(regrets.iloc[0])}" if len(regrets) else ""
+    return Said(f"{words} The goal is {percent(REGRET_PCT)}.{worst}", missed=True)
+
+
+def _beaten(policies: pd.DataFrame, policy: str) -> list[Said]:
+    """A sentence a rule and load under which it costs less than the policy."""
+    if policy in RULES:
+        return []
+    own = policies[policies["policy"] == policy].set_index("load")["regret_pct"]
+    found = []
+    rules = policies[policies["policy"].isin(RULES)].to_dict("records")
+    for one in rules:
+        mine, other = number(own.get(one["load"])), number(one["regret_pct"])
+        if mine is not None and other is not None and mine > other + _FEW_PCT:
+            where = "" if one["load"] == ALL else f" under the load {shortened(one['load'], _LENGTH)}"
+            words = f"The rule {title(one['policy'])} does better{where}"
+            found.append(Said(f"{words}: a regret of {percent(other)} against {percent(mine)}.", missed=True))
+    return found
+
+
+def _speed(row: "pd.Series[Any]") -> Said | None:
+    took = number(row["decision_ns"])
+    if took is None:
+        return None
+    words = f"A decision takes {duration(took)} (P99 {duration(row['decision_p99_ns'])})."
+    return Said(words) if took <= DECISION_NS else Said(f"{words} The goal is {duration(DECISION_NS)}.", missed=True)
+
+
+def why(row: Any) -> str:
+    """Why a row of ``scheduler_regrets`` was the wrong choice, in one sentence; ``row`` has its columns."""
+    own, other = str(row["device"]), "gpu" if row["device"] == "cpu" else "cpu"
+    what = f"{shortened(row['task'], _LENGTH)} of {count(row['size'])} ran on the {_DEVICES.get(own, own)}"
+    predicted = {device: number(row[f"{device}_predicted_ns"]) or 0.0 for device in (own, other)}
+    if not all(predicted.values()):
+        return f"{what} without a prediction: {shortened(row['reason'], 120)}."
+    if predicted[own] > predicted[other]:
+        return f"{what} against the predictions: {shortened(row['reason'], 120)}."
+    # Its own time was predicted too short, or the other one's too long: what is further off.
+    blamed = own if row[f"{own}_ns"] / predicted[own] >= predicted[other] / row[f"{other}_ns"] else other
+    return (
+        f"{what}: the {_DEVICES[blamed]} was predicted to take {duration(predicted[blamed])} and takes"
+        f" {duration(row[f'{blamed}_ns'])}."
+    )
+
+
+def reasons(regrets: pd.DataFrame) -> list[str]:
+    """``why`` of each row."""
+    return [why(row) for row in regrets.to_dict("records")]
+
+
+def looks_at(model: pd.DataFrame) -> list[str]:
+    """What the time of each row of ``scheduler_model`` is the sum of."""
+    return [_terms(row) for row in model.to_dict("records")]
+
+
+def _terms(row: Any) -> str:
+    parts: Sequence[str] = [
+        words
+        for column, words in (
+            ("call_ns", f"{duration(row['call_ns'])} per run"),
+            ("row_ns", f"{duration(row['row_ns'])} per row"),
+            ("bytes_per_s", f"bytes at {rate(row['bytes_per_s'])}"),
+            ("operations_per_s", f"operations at {flops(row['operations_per_s'])}"),
+        )
+        if number(row[column]) is not None
+    ]
+    return " + ".join(parts)
