@@ -135,7 +135,9 @@ def test_decisions_of_a_scheduler(dashboard: Dashboard, decided: str) -> None:
     assert "mm on the GPU, which took 1.33 times what was predicted" in warned[0]
     assert "3.10 ms more than the faster devices: 206.7 % of their 1.50 ms" in warned[1]
     assert "mm of 64 ran on the GPU: the GPU was predicted to take 500 µs and takes 4.00 ms." in warned[1]
-    assert "does better under the load competing: a regret of 0.0 % against 300.0 %." in warned[2]
+    assert "Simpler rules have less regret: always CPU (free)" not in warned[2]
+    assert "Simpler rules have less regret: always CPU (competing) 0.0 % against 300.0 %." in warned[2]
+    assert "The GPUs drew 42.5 J meanwhile." in words
     assert "A decision takes 20.0 µs" in words
     assert at.selectbox(key="policy").value == "model"
     assert "20.0 µs per run + bytes at 10.0 GB/s" in " ".join(frame.value.to_string() for frame in at.dataframe)

@@ -53,10 +53,12 @@ def run(options: argparse.Namespace) -> Iterator[str]:
 
 def table(found: list[validation.Score]) -> Iterator[str]:
     """Say errors and regrets, a line for what was left out."""
-    head = ["left out", "rows", *(f"{target} error" for target in TARGETS), *(f"{rule} regret" for rule in RULES)]
+    targets = [target for target in TARGETS if any(target in score.error_pct for score in found)]
+    names = [target.replace("_", " ") for target in targets]
+    head = ["left out", "rows", *(f"{name} error" for name in names), *(f"{rule} regret" for rule in RULES)]
     lines = [head]
     for score in found:
-        errors = [_percent(score.error_pct.get(target)) for target in TARGETS]
+        errors = [_percent(score.error_pct.get(target)) for target in targets]
         regrets = [_percent(score.regret_pct.get(rule)) for rule in RULES]
         lines.append([score.left_out, f"{score.rows:,}", *errors, *regrets])
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
@@ -66,6 +68,10 @@ def table(found: list[validation.Score]) -> Iterator[str]:
             for n, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         yield "  ".join(cells).rstrip()
+    for score in found:
+        if of := score.energy_regret_pct:
+            told = ", ".join(f"{rule} {_percent(regret)}" for rule, regret in of.items())
+            yield f"energy of the GPUs, {score.left_out} left out: regret {told}"
     yield "Errors are medians. Regret: time on the chosen devices over that on the faster ones, less one."
     yield "Of tasks that were never measured bytes and operations tell too little: there the model goes by thresholds."
 

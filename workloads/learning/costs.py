@@ -1,4 +1,4 @@
-"""A time is the sum of what a call, a row, a byte and an operation cost, none of them less than nothing.
+"""A time, or an energy, is the sum of what a call, a row, a byte and an operation cost, none less than nothing.
 
 So few numbers are learned from as few sizes as people measure, say what they mean, and go on beyond the largest size as
 the work does. They are fitted to the relative error (scikit-learn's LinearRegression, positive, weighted by 1 / time²).
@@ -22,7 +22,7 @@ SIZES = 4
 """Sizes of a task from which on there is something to learn."""
 TERMS = ("call", "row", "byte", "operation")
 ANY = ""
-FORMAT = "warpdeck costs 2"
+FORMAT = "warpdeck costs 3"
 
 Key = tuple[str, str, str, str]
 """Machine, task, precision, target; ANY where a model is of all machines or tasks."""
@@ -49,11 +49,13 @@ class TimeModel:
         sizes: dict[tuple[str, str], NDArray[np.float64]],
         limits: dict[tuple[str, str], float],
         trust: Mapping[tuple[str, str, str], tuple[float, float]] | None = None,
+        idle_w: Mapping[str, float] | None = None,
     ) -> None:
         self._fits = fits
         self._sizes = sizes
         self._limits = limits
         self.trust = dict(trust or {})
+        self._idle_w = dict(idle_w or {})
 
     @property
     def tasks(self) -> list[str]:
@@ -118,14 +120,18 @@ class TimeModel:
         """The size from which on the GPU won, by task and precision; of task ANY the middle of the others."""
         return dict(self._limits)
 
+    def idle_w(self, machine: str) -> float | None:
+        """Return what the GPUs of a machine draw when nothing runs, or those of others; None where no log told it."""
+        return self._idle_w.get(machine, median(self._idle_w.values()) if self._idle_w else None)
+
     def lines(self, machine: str) -> dict[tuple[str, str], Line]:
         """Return the times of each task and precision that was measured, here or else on other machines."""
         found = {}
         for (task, precision), known in self._sizes.items():
-            cpu, gpu, compute = (self._own(machine, task, precision, target) for target in TARGETS)
+            cpu, gpu, compute, energy = (self._own(machine, task, precision, target) for target in TARGETS)
             if cpu and gpu:
                 rows = known.tolist()
-                found[task, precision] = Line([row[0] for row in rows], laws(rows), (cpu, gpu, compute))
+                found[task, precision] = Line([row[0] for row in rows], laws(rows), (cpu, gpu, compute, energy))
         return found
 
     def _own(self, machine: str, task: str, precision: str, target: str) -> Costs | None:
@@ -144,7 +150,9 @@ class TimeModel:
         try:
             limits = [[*key, limit] for key, limit in self._limits.items()]
             trust = [[*key, *regrets] for key, regrets in self.trust.items()]
-            io.dump({"format": FORMAT, "fits": fits, "sizes": sizes, "limits": limits, "trust": trust}, path)
+            idle = [[machine, idle_w] for machine, idle_w in self._idle_w.items()]
+            told = {"format": FORMAT, "fits": fits, "sizes": sizes, "limits": limits, "trust": trust, "idle_w": idle}
+            io.dump(told, path)
         except OSError as error:
             raise WorkloadError(f"{path} cannot be written: {error.strerror}.") from error
 
@@ -165,7 +173,8 @@ def load(path: Path) -> TimeModel:
         sizes = {(str(task), str(precision)): known for task, precision, known in told["sizes"]}
         limits = {(str(task), str(precision)): float(limit) for task, precision, limit in told["limits"]}
         trust = {(str(a), str(b), str(c)): (float(model), float(rule)) for a, b, c, model, rule in told["trust"]}
-        return TimeModel(fits, sizes, limits, trust)
+        idle_w = {str(machine): float(idle) for machine, idle in told["idle_w"]}
+        return TimeModel(fits, sizes, limits, trust, idle_w)
     except Exception as error:  # whatever a damaged file makes of the reader
         raise WorkloadError(f"{path} is no model of `python -m workloads learn` ({type(error).__name__}).") from error
 
@@ -183,7 +192,13 @@ def learn(rows: Sequence[Row]) -> TimeModel:
         for key, members in groups.items()
         if len({row.size for row in members}) >= SIZES
     }
-    return TimeModel(fits, _known_sizes(rows), thresholds(rows))
+    idle: dict[str, list[float]] = {}
+    for row in rows:
+        if row.idle_w is not None:
+            idle.setdefault(row.machine, []).append(row.idle_w)
+    return TimeModel(
+        fits, _known_sizes(rows), thresholds(rows), idle_w={machine: min(of) for machine, of in idle.items()}
+    )
 
 
 def thresholds(rows: Sequence[Row]) -> dict[tuple[str, str], float]:

@@ -11,27 +11,32 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, log
 
-LEAST_S = 1e-9
+LEAST = 1e-9
 Costs = tuple[float, float, float, float]
-"""Seconds of a call, a row, a byte and an operation."""
+"""Seconds, or joules, of a call, a row, a byte and an operation."""
 Law = tuple[float, float, float, float]
 """Logarithm of the bytes at size 1 and its slope by log(size), and the same of the operations."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a task will take: seconds on the CPU, on the GPU with copies, and computing there; bytes in and out."""
+    """What a task will take: seconds on the CPU, on the GPU with copies, and computing there; bytes in and out; energy
+    of the GPUs where it runs there, None where it was not learned.
+    """
 
     cpu_s: float
     gpu_s: float
     compute_s: float
     moved_bytes: float
+    gpu_joules: float | None = None
 
 
 class Line:
     """The times of one task in one precision on one machine, by size."""
 
-    def __init__(self, sizes: Sequence[float], laws: Sequence[Law], costs: tuple[Costs, Costs, Costs | None]) -> None:
+    def __init__(
+        self, sizes: Sequence[float], laws: Sequence[Law], costs: tuple[Costs, Costs, Costs | None, Costs | None]
+    ) -> None:
         """Take the measured sizes, ascending, a law for each stretch between two of them, and costs by target."""
         self.largest = sizes[-1]
         self.costs = costs
@@ -43,11 +48,12 @@ class Line:
         at = log(size)
         moved_1, moved_slope, work_1, work_slope = self._laws[bisect_right(self._bounds, at)]
         moved, work = exp(moved_1 + moved_slope * at), exp(work_1 + work_slope * at)
-        cpu, gpu, compute = self.costs
-        gpu_s = _seconds(gpu, size, moved, work)
+        cpu, gpu, compute, energy = self.costs
+        gpu_s = _sum(gpu, size, moved, work)
         return Estimate(
-            _seconds(cpu, size, moved, work), gpu_s, _seconds(compute, size, moved, work) if compute else gpu_s, moved
-        )
+            _sum(cpu, size, moved, work), gpu_s, _sum(compute, size, moved, work) if compute else gpu_s, moved,
+            _sum(energy, size, moved, work) if energy else None,
+        )  # fmt: skip
 
 
 def laws(known: Sequence[Sequence[float]]) -> list[Law]:
@@ -65,6 +71,6 @@ def _through(x0: float, y0: float, x1: float, y1: float) -> tuple[float, float]:
     return log(y0) - slope * log(x0), slope
 
 
-def _seconds(costs: Costs, size: float, moved: float, work: float) -> float:
+def _sum(costs: Costs, size: float, moved: float, work: float) -> float:
     call, row, byte, operation = costs
-    return max(call + row * size + byte * moved + operation * work, LEAST_S)
+    return max(call + row * size + byte * moved + operation * work, LEAST)

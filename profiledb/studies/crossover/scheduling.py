@@ -18,7 +18,8 @@ ALL = "all"
 RULES = ("threshold", "cpu", "gpu")
 """Policies that need no model, by their names in the log: a scheduler is worth its model where it beats them."""
 _TITLES = {
-    "model": "model", "threshold": "threshold", "cpu": "always CPU", "gpu": "always GPU", "oracle": "oracle",
+    "model": "model", "energy": "model, by energy", "threshold": "threshold", "cpu": "always CPU", "gpu": "always GPU",
+    "oracle": "oracle",
 }  # fmt: skip
 _DEVICES = {"cpu": "CPU", "gpu": "GPU"}
 _LENGTH = 40
@@ -53,10 +54,11 @@ def whole(policies: pd.DataFrame, policy: str) -> "pd.Series[Any]":
 def verdict(policies: pd.DataFrame, errors: pd.DataFrame, regrets: pd.DataFrame, policy: str) -> list[Said]:
     """What there is to say of a policy; ``errors`` and ``regrets`` are the rows of all."""
     row = whole(policies, policy)
-    found = [
+    found: list[Said | None] = [
         _predictions(row, errors[errors["policy"] == policy]),
         _regret(row, regrets[regrets["policy"] == policy]),
-        *_beaten(policies, policy),
+        _beaten(policies, policy),
+        _energy(policies, policy),
         _speed(row),
     ]
     return [said for said in found if said]
@@ -94,20 +96,30 @@ def _regret(row: "pd.Series[Any]", regrets: pd.DataFrame) -> Said:
     return Said(f"{words} The goal is {percent(REGRET_PCT)}.{worst}", missed=True)
 
 
-def _beaten(policies: pd.DataFrame, policy: str) -> list[Said]:
-    """A sentence a rule and load under which it costs less than the policy."""
+def _beaten(policies: pd.DataFrame, policy: str) -> Said | None:
+    """The rules that cost less than the policy, each under the loads where it does; None where there is none."""
     if policy in RULES:
-        return []
+        return None
     own = policies[policies["policy"] == policy].set_index("load")["regret_pct"]
+    single = [load for load in own.index if load != ALL] or [ALL]
+    rules = policies[policies["policy"].isin(RULES) & policies["load"].isin(single)].to_dict("records")
     found = []
-    rules = policies[policies["policy"].isin(RULES)].to_dict("records")
     for one in rules:
         mine, other = number(own.get(one["load"])), number(one["regret_pct"])
         if mine is not None and other is not None and mine > other + _FEW_PCT:
-            where = "" if one["load"] == ALL else f" under the load {shortened(one['load'], _LENGTH)}"
-            words = f"The rule {title(one['policy'])} does better{where}"
-            found.append(Said(f"{words}: a regret of {percent(other)} against {percent(mine)}.", missed=True))
-    return found
+            where = "" if one["load"] == ALL else f" ({shortened(one['load'], _LENGTH)})"
+            found.append(f"{title(one['policy'])}{where} {percent(other)} against {percent(mine)}")
+    return Said(f"Simpler rules have less regret: {'; '.join(found)}.", missed=True) if found else None
+
+
+def _energy(policies: pd.DataFrame, policy: str) -> Said | None:
+    """What the GPUs drew under each policy, this one first; None where this was not measured."""
+    last = policies.drop_duplicates("policy", keep="last").set_index("policy")["joules"].dropna()
+    if policy not in last:
+        return None
+    own, others = last[policy], last.drop(policy)
+    beside = ", ".join(f"{title(name)} {significant(joules)} J" for name, joules in others.items())
+    return Said(f"The GPUs drew {significant(own)} J meanwhile{f' ({beside})' if beside else ''}.")
 
 
 def _speed(row: "pd.Series[Any]") -> Said | None:
