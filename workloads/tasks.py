@@ -73,6 +73,13 @@ class Bench:
         out: Array = np.zeros(kind.result(size), kind.dtype(self.dtype))
         return out
 
+    def bytes_by_task(self) -> dict[str, int]:
+        """Return the bytes to the GPU and back of each task and size."""
+        return {
+            f"{task}_{size}": sum(array.nbytes for array in inputs) + self.references[task, size].nbytes
+            for (task, size), inputs in self.inputs.items()
+        }
+
     def step(self, sizes: Sequence[int]) -> None:
         """Run every task on every device, at each of `sizes`."""
         for kind in self.kinds:
@@ -172,6 +179,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         shapes={"sizes": sizes},
         backends={"cpu": options.cpu, "gpu": options.gpu if gpu else None},
         flops_by_task=flops_by_task(tasks, sizes),
+        bytes_by_task=bench.bytes_by_task(),
     )
     who = f"{options.cpu} and {options.gpu}" if gpu else f"{options.cpu} without a GPU"
     yield f"tasks, {who}: sizes {', '.join(map(str, sizes))}"

@@ -1,5 +1,6 @@
 """Energy: learned as times are, validated by its own regret, and what a scheduler makes of it."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from tests.workloads.test_learning import SIZES, rows, table
 from tests.workloads.test_scheduler import Given
 from workloads.__main__ import main
 from workloads.errors import WorkloadError
-from workloads.learning import costs, validation
+from workloads.learning import costs, measured, validation
 from workloads.learning.table import ENERGY, Row, read
 from workloads.scheduler import Scheduler
+from workloads.system import cpu_name
 
 BUSY_W, IDLE_W = 500.0, 100.0
 
@@ -107,3 +109,76 @@ def test_the_command_says_errors_and_regrets_of_energy(tmp_path: Path, capsys: p
 def test_the_policy_energy_needs_a_model_that_has_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "queue", "--device", "cpu", "--count", "2", "--sizes", "8", "--policies", "energy"]) == 1
     assert "The policy energy needs a --model that has learned energy." in capsys.readouterr().err
+
+
+LOG = "time_ns,device,power_w,energy_mj\n"
+TIMES = """task,size,device,part,seconds,time_ns,repetitions
+mm,8,cpu,allocate,0.001,,
+mm,8,cpu,compute,0.003,,
+mm,8,gpu,to_device,0.001,,
+mm,8,gpu,compute,0.002,,
+mm,8,gpu,to_device,0.003,,
+mm,8,gpu,compute,0.006,,
+mm,8,gpu,compute,0.1,,
+mm,9,cpu,compute,0.005,,
+mm,8,none,repeated,1,1000000000,1000
+mm,9,none,repeated,0.05,1000000000,10
+"""
+
+
+@pytest.fixture
+def times(tmp_path: Path) -> Path:
+    """What `tasks` leaves, by hand: 400 W between the changes of the counter within the second of repetitions."""
+    changes = [(0, 0.0), (500, 50.0), (950, 95.0), (1150, 175.0), (1550, 335.0), (1950, 495.0), (2150, 545.0)]
+    readings = [f"{ms * 10**6},0,{100 + ms},{joules * 1000:.0f}\n" for ms, joules in changes]
+    (tmp_path / "run.nvml.csv").write_text(LOG + "".join(readings))
+    facts = {
+        "precision": "fp32", "gpus": [{"name": "G"}], "cpu_name": "C", "flops_by_task": {"mm_8": 1024},
+        "bytes_by_task": {"mm_8": 768, "mm_9": 972},
+    }  # fmt: skip
+    (tmp_path / "run.meta.json").write_text(json.dumps(facts))
+    file = tmp_path / "run.tasks.csv"
+    file.write_text(TIMES)
+    return file
+
+
+def test_measured_tasks_are_read_without_a_report(times: Path) -> None:
+    one, other = measured.read(times)
+    assert (one.machine, one.precision, one.moved, one.work, one.idle_w) == ("G with C", "fp32", 768, 1024, 100)
+    assert one.seconds == {
+        "cpu": pytest.approx(0.004), "gpu": pytest.approx(0.006), "gpu_compute": pytest.approx(0.006),
+        ENERGY: pytest.approx(0.4),
+    }, "the third repetition on the GPU lacks a part"  # fmt: skip
+    assert other.seconds == {"cpu": pytest.approx(0.005)}, "its repetitions end before the counter changes twice"
+    times.with_name("run.nvml.csv").unlink()
+    assert ENERGY not in measured.read(times)[0].seconds
+
+
+def test_what_lacks_its_facts_is_refused(times: Path) -> None:
+    times.with_name("run.meta.json").write_text("[]")
+    with pytest.raises(WorkloadError, match="has no bytes_by_task"):
+        measured.read(times)
+    times.with_name("run.meta.json").write_text("{")
+    with pytest.raises(WorkloadError, match="is needed beside the times"):
+        measured.read(times)
+    times.with_name("run.meta.json").write_text("{}")
+    times.write_text("task,size\nmm,8\n")
+    with pytest.raises(WorkloadError, match="has no column device"):
+        measured.read(times)
+
+
+def test_tasks_are_learned_as_they_were_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of two precisions together; on a machine without a GPU there are times of the CPU alone."""
+    files = []
+    for precision in ("fp32", "fp64"):
+        monkeypatch.setenv("WORKLOADS_RECORD", str(tmp_path / precision))
+        words = ["--device", "cpu", "--sizes", "8,12,16,24", "--precision", precision, "--tasks", "fft,sort"]
+        assert main(["run", "tasks", *words, "--steps", "1"]) == 0
+        files.append(str(tmp_path / f"{precision}.tasks.csv"))
+    capsys.readouterr()
+    assert main(["learn", *files]) == 0
+    assert capsys.readouterr().out.startswith(f"16 rows, 2 tasks, {cpu_name()}\n")
+    half_spectrum = 8 * 5 * 8
+    assert measured.read(Path(files[0]))[0].moved == 8 * 8 * 4 + half_spectrum

@@ -1,4 +1,4 @@
-"""`python -m workloads learn FEATURES -o MODEL`: learns how long tasks take, and says how far that can be trusted."""
+"""`python -m workloads learn FEATURES... -o MODEL`: learns what tasks take, and says how far that can be trusted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from workloads.errors import WorkloadError
-from workloads.learning import costs, validation
+from workloads.learning import costs, measured, validation
 from workloads.learning.table import TARGETS, read
 
 RULES = ("model", "threshold", "always GPU", "always CPU")
@@ -15,7 +15,10 @@ RULES = ("model", "threshold", "always GPU", "always CPU")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("features", type=Path, metavar="FEATURES", help="table that `warpdeck features` wrote")
+    parser.add_argument(
+        "features", type=Path, nargs="+", metavar="FEATURES",
+        help="tables that `warpdeck features` wrote, or NAME.tasks.csv of the workload `tasks`",
+    )  # fmt: skip
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="file for the model (default: none, only the errors are said)"
     )
@@ -32,7 +35,11 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         import skops  # noqa: F401
     except ImportError as error:
         raise WorkloadError(f"Learning needs {error.name}: pip install 'warpdeck[learn]'.") from error
-    rows = read(options.features)
+    rows = [
+        row
+        for path in options.features
+        for row in (measured.read(path) if path.name.endswith(measured.ENDING) else read(path))
+    ]
     few = costs.too_few(rows)
     if len(few) == len({(row.machine, row.task, row.precision) for row in rows}):
         raise WorkloadError(

@@ -78,10 +78,20 @@ def _row(told: Sequence[object]) -> Row | None:
     if not size or size <= 0 or not isinstance(named["task"], str) or not seconds:
         return None
     moved = (_number(named["bytes_to_device"]) or 0) + (_number(named["bytes_to_host"]) or 0) or size
-    work = _number(named["flops"]) or moved * np.log2(moved + 1)
-    idle_w = _number(named["gpu_idle_w"])
-    words = [str(named[name]) if isinstance(named[name], str) else "" for name in ("gpu_name", "cpu_name", "precision")]
-    return Row(" with ".join(filter(None, words[:2])), named["task"], words[2], size, moved, work, seconds, idle_w)
+    work = work_of(_number(named["flops"]), moved)
+    precision = named["precision"] if isinstance(named["precision"], str) else ""
+    name, idle_w = machine(named["gpu_name"], named["cpu_name"]), _number(named["gpu_idle_w"])
+    return Row(name, named["task"], precision, size, moved, work, seconds, idle_w)
+
+
+def machine(gpu_name: object, cpu_name: object) -> str:
+    """Return the name of a machine, of the names of its GPU and CPU as far as they are known."""
+    return " with ".join(name for name in (gpu_name, cpu_name) if isinstance(name, str) and name)
+
+
+def work_of(flops: float | None, moved: float) -> float:
+    """Return the operations of a task; where the program counts none, N log2 N of N bytes."""
+    return float(flops or moved * np.log2(moved + 1))
 
 
 def _number(value: object) -> float | None:

@@ -75,12 +75,12 @@ def over_time(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | N
     unit, size = fmt.unit_for(fmt.number(known["policy_ns"].max()) or 1.0, fmt.DURATION_UNITS)
     loads = [load for load in LOADS if known[load.column].notna().any()]
     many = 1 + len(loads)
-    heights = [1.0, *(0.45 for _ in loads)]
+    heights = [1.0, *(0.6 for _ in loads)]
     figure = make_subplots(many, 1, shared_xaxes=True, vertical_spacing=0.05, row_heights=heights)
     _runs(figure, known, size, colors, theme)
     for place, load in enumerate(loads, 2):
         _load(figure, load, known[known[load.column].notna()], size, place, theme)
-    charts.frame(figure, theme, height=240 + 100 * len(loads), left=70, top=30, bottom=44)
+    charts.frame(figure, theme, height=260 + 135 * len(loads), left=70, top=30, bottom=44)
     _shade(figure, known, size, theme)
     charts.legend_above(figure)
     scale = _logarithmic(float(times.min()) / 1.5, float(times.max()) * 1.5)
@@ -166,6 +166,6 @@ def _shade(figure: go.Figure, known: pd.DataFrame, size: float, theme: Theme) ->
                 row="all", col=1,
             )  # fmt: skip
             figure.add_annotation(
-                x=times[0], y=0, xref="x", yref="y domain", text=fmt.plotly_text(fmt.shortened(load, 30)),
-                showarrow=False, xanchor="left", yanchor="bottom", font={"size": FONT_PX, "color": MARK[theme]},
+                x=times[-1], y=1, xref="x", yref="y domain", text=fmt.plotly_text(fmt.shortened(load, 30)),
+                showarrow=False, xanchor="right", yanchor="bottom", font={"size": FONT_PX, "color": MARK[theme]},
             )  # fmt: skip

@@ -32,8 +32,9 @@ ERRORS = heads.of(
     heads.use("runs", width=70), "error_pct", "ratio", heads.use("worst_size", width=90), "worst_error_pct",
 )  # fmt: skip
 REGRETS = heads.of(
-    "scheduler_regrets", heads.use("task", width=160), heads.use("size", width=70), heads.use("load", width=96),
-    heads.use("decisions", width=70), "regret_ns", heads.bar("share_pct"), heads.Col("why", "Why", width=560),
+    "scheduler_regrets", heads.use("task", width=150), heads.use("size", width=64), heads.use("load", width=96),
+    heads.Col("chosen", "Chosen", width=70), "regret_ns", heads.Col("why", "Why", width=300),
+    heads.bar("share_pct"), heads.use("decisions", width=70),
 )  # fmt: skip
 MODEL = heads.of(
     "scheduler_model", heads.use("task", width=160), heads.Col("device_title", "Device", width=70),
@@ -140,7 +141,7 @@ def _tables(errors: pd.DataFrame, regrets: pd.DataFrame) -> None:
         )  # fmt: skip
     if len(regrets):
         st.subheader("Where it was wrong", anchor=False)
-        rows = regrets.assign(why=scheduling.reasons(regrets))
+        rows = _with_device(regrets, "chosen").assign(why=scheduling.reasons(regrets))
         tables.table(
             rows, heads.filled(rows, REGRETS), key="scheduler-regrets", download="scheduler_regrets.csv",
             hidden=("policy", "device", *_SIDES, "reason"),
@@ -163,5 +164,5 @@ def _model(report_id: str) -> None:
     st.caption("Bytes are those that go to the GPU and back. Where the CPU works, they stand for its memory.")
 
 
-def _with_device(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.assign(device_title=[charts_scheduler.DEVICES.get(str(device), "–") for device in rows["device"]])
+def _with_device(rows: pd.DataFrame, name: str = "device_title") -> pd.DataFrame:
+    return rows.assign(**{name: [charts_scheduler.DEVICES.get(str(device), "–") for device in rows["device"]]})

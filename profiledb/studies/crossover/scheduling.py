@@ -131,25 +131,26 @@ def _speed(row: "pd.Series[Any]") -> Said | None:
 
 
 def why(row: Any) -> str:
-    """Why a row of ``scheduler_regrets`` was the wrong choice, in one sentence; ``row`` has its columns."""
-    own, other = str(row["device"]), "gpu" if row["device"] == "cpu" else "cpu"
-    what = f"{shortened(row['task'], _LENGTH)} of {count(row['size'])} ran on the {_DEVICES.get(own, own)}"
-    predicted = {device: number(row[f"{device}_predicted_ns"]) or 0.0 for device in (own, other)}
-    if not all(predicted.values()):
-        return f"{what} without a prediction: {shortened(row['reason'], 120)}."
-    if predicted[own] > predicted[other]:
-        return f"{what} against the predictions: {shortened(row['reason'], 120)}."
-    # Its own time was predicted too short, or the other one's too long: what is further off.
-    blamed = own if row[f"{own}_ns"] / predicted[own] >= predicted[other] / row[f"{other}_ns"] else other
-    return (
-        f"{what}: the {_DEVICES[blamed]} was predicted to take {duration(predicted[blamed])} and takes"
-        f" {duration(row[f'{blamed}_ns'])}."
-    )
+    """What a row of ``scheduler_regrets`` was about, and why it was the wrong choice: one sentence of its columns."""
+    device = _DEVICES.get(str(row["device"]), "device")
+    return f"{shortened(row['task'], _LENGTH)} of {count(row['size'])} ran on the {device}: {_cause(row)}."
 
 
 def reasons(regrets: pd.DataFrame) -> list[str]:
-    """``why`` of each row."""
-    return [why(row) for row in regrets.to_dict("records")]
+    """Why each row was the wrong choice, in short."""
+    return [cause[:1].upper() + cause[1:] for cause in map(_cause, regrets.to_dict("records"))]
+
+
+def _cause(row: Any) -> str:
+    own, other = str(row["device"]), "gpu" if row["device"] == "cpu" else "cpu"
+    predicted = {device: number(row[f"{device}_predicted_ns"]) or 0.0 for device in (own, other)}
+    if not all(predicted.values()):
+        return f"no prediction, {shortened(row['reason'], 120)}"
+    if predicted[own] > predicted[other]:
+        return f"against the predictions, {shortened(row['reason'], 120)}"
+    # Its own time was predicted too short, or the other one's too long: what is further off.
+    blamed = own if row[f"{own}_ns"] / predicted[own] >= predicted[other] / row[f"{other}_ns"] else other
+    return f"{_DEVICES[blamed]} predicted {duration(predicted[blamed])}, takes {duration(row[f'{blamed}_ns'])}"
 
 
 def looks_at(model: pd.DataFrame) -> list[str]:
