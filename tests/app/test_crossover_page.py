@@ -140,7 +140,8 @@ def test_decisions_of_a_scheduler(dashboard: Dashboard, decided: str) -> None:
     assert "The GPUs drew 42.5 J meanwhile." in words
     assert "A decision takes 20.0 µs" in words
     assert at.selectbox(key="policy").value == "model"
-    assert "20.0 µs per run + bytes at 10.0 GB/s" in " ".join(frame.value.to_string() for frame in at.dataframe)
+    shown = " ".join(frame.value.to_string() for frame in at.dataframe)
+    assert "20.0 µs per run + bytes at 10.0 GB/s + a large result at 1.00 GB/s" in shown
     for element in [*at.markdown, *at.caption, *at.warning]:
         assert "<script>" not in element.value
         assert ":red[" not in element.value

@@ -37,6 +37,7 @@ def read(path: Path) -> list[Row]:
     found = []
     for (task, size), seconds in _medians(times).items():
         moved = facts.get("bytes_by_task", {}).get(f"{task}_{size}")
+        result = facts.get("result_bytes_by_task", {}).get(f"{task}_{size}", 0)
         if not moved:
             raise WorkloadError(
                 f"{path}: its .meta.json has no bytes_by_task. Run python -m workloads profile tasks anew."
@@ -44,7 +45,7 @@ def read(path: Path) -> list[Row]:
         work = work_of(facts.get("flops_by_task", {}).get(f"{task}_{size}"), moved)
         if (task, size) in joules:
             seconds[ENERGY] = joules[task, size]
-        found.append(Row(name, task, str(facts.get("precision", "")), size, moved, work, seconds, idle_w))
+        found.append(Row(name, task, str(facts.get("precision", "")), size, moved, work, seconds, idle_w, result))
     return found
 
 

@@ -12,10 +12,12 @@ from itertools import pairwise
 from math import exp, log
 
 LEAST = 1e-9
-Costs = tuple[float, float, float, float]
-"""Seconds, or joules, of a call, a row, a byte and an operation."""
-Law = tuple[float, float, float, float]
-"""Logarithm of the bytes at size 1 and its slope by log(size), and the same of the operations."""
+LARGE = 15e6
+"""Bytes from which on a result goes to memory that the C library maps anew: its pages cost more than the copy."""
+Costs = tuple[float, float, float, float, float]
+"""Seconds, or joules, of a call, a row, a byte, an operation, and in addition a byte of a large result."""
+Law = tuple[float, float, float, float, float, float]
+"""Logarithm of the bytes at size 1 and its slope by log(size), the same of the operations and of the result."""
 
 
 @dataclass(frozen=True)
@@ -46,31 +48,37 @@ class Line:
     def __call__(self, size: float) -> Estimate:
         """Return what a size will take."""
         at = log(size)
-        moved_1, moved_slope, work_1, work_slope = self._laws[bisect_right(self._bounds, at)]
+        moved_1, moved_slope, work_1, work_slope, result_1, slope = self._laws[bisect_right(self._bounds, at)]
         moved, work = exp(moved_1 + moved_slope * at), exp(work_1 + work_slope * at)
+        large = large_result(exp(result_1 + slope * at))
         cpu, gpu, compute, energy = self.costs
-        gpu_s = _sum(gpu, size, moved, work)
+        gpu_s = _sum(gpu, size, moved, work, large)
         return Estimate(
-            _sum(cpu, size, moved, work), gpu_s, _sum(compute, size, moved, work) if compute else gpu_s, moved,
-            _sum(energy, size, moved, work) if energy else None,
+            _sum(cpu, size, moved, work, large), gpu_s,
+            _sum(compute, size, moved, work, large) if compute else gpu_s, moved,
+            _sum(energy, size, moved, work, large) if energy else None,
         )  # fmt: skip
 
 
 def laws(known: Sequence[Sequence[float]]) -> list[Law]:
-    """Return the laws between successive rows of size, bytes and operations; of one row what it says, at any size."""
+    """Return the laws between successive rows of size, bytes, operations and result; of one row what it says."""
     if len(known) == 1:
-        return [(log(known[0][1]), 0.0, log(known[0][2]), 0.0)]
+        return [(log(known[0][1]), 0.0, log(known[0][2]), 0.0, log(known[0][3]), 0.0)]
     return [
-        (*_through(low[0], low[1], high[0], high[1]), *_through(low[0], low[2], high[0], high[2]))
-        for low, high in pairwise(known)
+        (*_through(low, high, 1), *_through(low, high, 2), *_through(low, high, 3)) for low, high in pairwise(known)
     ]
 
 
-def _through(x0: float, y0: float, x1: float, y1: float) -> tuple[float, float]:
-    slope = (log(y1) - log(y0)) / (log(x1) - log(x0))
-    return log(y0) - slope * log(x0), slope
+def _through(low: Sequence[float], high: Sequence[float], column: int) -> tuple[float, float]:
+    slope = (log(high[column]) - log(low[column])) / (log(high[0]) - log(low[0]))
+    return log(low[column]) - slope * log(low[0]), slope
 
 
-def _sum(costs: Costs, size: float, moved: float, work: float) -> float:
-    call, row, byte, operation = costs
-    return max(call + row * size + byte * moved + operation * work, LEAST)
+def large_result(result: float) -> float:
+    """Return the bytes of a result that count once more, because it is large."""
+    return result if result >= LARGE else 0.0
+
+
+def _sum(costs: Costs, size: float, moved: float, work: float, large: float) -> float:
+    call, row, byte, operation, result_byte = costs
+    return max(call + row * size + byte * moved + operation * work + result_byte * large, LEAST)

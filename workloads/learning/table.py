@@ -31,7 +31,7 @@ class Row:
 
     ``moved`` is the bytes to and from the GPU, ``work`` the floating-point operations; where the program counts none,
     N log2 N of N bytes, as of sorting. ``seconds`` has those of TARGETS that were measured, the energy in joules.
-    ``idle_w`` is what the GPUs draw when nothing runs, where a power log told it.
+    ``idle_w`` is what the GPUs draw when nothing runs, where a power log told it; ``result`` the bytes to the host.
     """
 
     machine: str
@@ -42,6 +42,7 @@ class Row:
     work: float
     seconds: dict[str, float]
     idle_w: float | None = None
+    result: float = 0.0
 
 
 def read(path: Path) -> list[Row]:
@@ -77,11 +78,12 @@ def _row(told: Sequence[object]) -> Row | None:
     }
     if not size or size <= 0 or not isinstance(named["task"], str) or not seconds:
         return None
-    moved = (_number(named["bytes_to_device"]) or 0) + (_number(named["bytes_to_host"]) or 0) or size
+    result = _number(named["bytes_to_host"]) or 0.0
+    moved = (_number(named["bytes_to_device"]) or 0) + result or size
     work = work_of(_number(named["flops"]), moved)
     precision = named["precision"] if isinstance(named["precision"], str) else ""
     name, idle_w = machine(named["gpu_name"], named["cpu_name"]), _number(named["gpu_idle_w"])
-    return Row(name, named["task"], precision, size, moved, work, seconds, idle_w)
+    return Row(name, named["task"], precision, size, moved, work, seconds, idle_w, result)
 
 
 def machine(gpu_name: object, cpu_name: object) -> str:

@@ -145,7 +145,7 @@ def _splits(rows: Sequence[Row]) -> dict[str, list[Split]]:
 
 def _predicted(model: costs.TimeModel, row: Row, target: str) -> float | None:
     found = model.predict(
-        row.machine, row.task, row.precision, row.size, target, moved=row.moved, work=row.work
+        row.machine, row.task, row.precision, row.size, target, moved=row.moved, work=row.work, result=row.result
     )  # fmt: skip
     return None if found is None else found.seconds
 

@@ -159,9 +159,12 @@ def _model(report_id: str) -> None:
     rows = _with_device(model).assign(words=scheduling.looks_at(model))
     tables.table(
         rows, MODEL, key="scheduler-model", download="scheduler_model.csv",
-        hidden=("device", "call_ns", "row_ns", "bytes_per_s", "operations_per_s"),
+        hidden=("device", "call_ns", "row_ns", "bytes_per_s", "operations_per_s", "result_bytes_per_s"),
     )  # fmt: skip
-    st.caption("Bytes are those that go to the GPU and back. Where the CPU works, they stand for its memory.")
+    st.caption(
+        "Bytes are those that go to the GPU and back. Where the CPU works, they stand for its memory."
+        " A result of 15 MB or more goes to memory that is mapped anew, which costs more than the copy."
+    )
 
 
 def _with_device(rows: pd.DataFrame, name: str = "device_title") -> pd.DataFrame:

@@ -166,6 +166,7 @@ def _terms(row: Any) -> str:
             ("row_ns", f"{duration(row['row_ns'])} per row"),
             ("bytes_per_s", f"bytes at {rate(row['bytes_per_s'])}"),
             ("operations_per_s", f"operations at {flops(row['operations_per_s'])}"),
+            ("result_bytes_per_s", f"a large result at {rate(row['result_bytes_per_s'])}"),
         )
         if number(row[column]) is not None
     ]

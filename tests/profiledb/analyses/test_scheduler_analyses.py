@@ -28,9 +28,10 @@ mm,64,gpu,run,0.005,9000,,model,competing,GPU faster by the model,0,0.001,0.0005
 mm,4096,none,failed,0,10000,,model,competing,"needs 99 GB, and the GPU has 20 GB free",,,,0.00002,,99,2e10,1980,700,0.03
 """
 META = (
-    '{"queue.model.free.joules": "12.5", "queue.model.competing.joules": "30", "queue.gpu.free.joules": "7",'
+    '{"model.mm.x.cpu.operation": "1e-11",'
+    ' "queue.model.free.joules": "12.5", "queue.model.competing.joules": "30", "queue.gpu.free.joules": "7",'
     ' "model.mm.x.gpu.call": "2e-5", "model.mm.x.gpu.byte": "1e-10", "model.mm.x.gpu.row": "0.0",'
-    ' "model.mm.x.cpu.operation": "1e-11", "model.mm.x.cpu.call": "nan", "model.name": "x"}'
+    ' "model.mm.x.gpu.result_byte": "1e-9", "model.mm.x.cpu.call": "nan", "model.name": "x"}'
 )
 Lay = Callable[..., str]
 
@@ -109,8 +110,8 @@ def test_errors_and_regrets_by_hand(library: Library, lay: Lay) -> None:
 def test_the_model_by_hand(library: Library, lay: Lay) -> None:
     rows = run(library, lay(), "scheduler_model")
     assert [tuple(row.values()) for row in rows] == [
-        ("mm.x", "cpu", None, None, None, pytest.approx(1e11)),
-        ("mm.x", "gpu", pytest.approx(20_000), None, pytest.approx(1e10), None),
+        ("mm.x", "cpu", None, None, None, pytest.approx(1e11), None),
+        ("mm.x", "gpu", pytest.approx(20_000), None, pytest.approx(1e10), None, pytest.approx(1e9)),
     ]
 
 
