@@ -161,7 +161,14 @@ def test_what_lacks_its_facts_is_refused(times: Path) -> None:
     times.with_name("run.meta.json").write_text("{")
     with pytest.raises(WorkloadError, match="is needed beside the times"):
         measured.read(times)
-    times.with_name("run.meta.json").write_text("{}")
+    odd = {"gpus": {}, "bytes_by_task": {"mm_8": "many", "mm_9": -1}, "flops_by_task": [1]}
+    times.with_name("run.meta.json").write_text(json.dumps(odd))
+    with pytest.raises(WorkloadError, match="has no bytes_by_task"):
+        measured.read(times)
+    times.write_text(
+        TIMES.splitlines()[0] + "\nmm,x,cpu,compute,1,,\nmm,8,cpu,compute,long,,\n,9,none,repeated,1,y,z\n"
+    )
+    assert measured.read(times) == []
     times.write_text("task,size\nmm,8\n")
     with pytest.raises(WorkloadError, match="has no column device"):
         measured.read(times)

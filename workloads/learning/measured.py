@@ -6,6 +6,7 @@ Without a profiler there is no report to take features of; the figures are defin
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 ENDING = ".tasks.csv"
 _NEEDED = ("task", "size", "device", "part", "seconds")
+_LOGGED = ("time_ns", "device", "energy_mj", "power_w")
+_TEXTS = ("task", "device", "part")
 
 
 def read(path: Path) -> list[Row]:
@@ -27,35 +30,39 @@ def read(path: Path) -> list[Row]:
     Raises:
         WorkloadError: it is no such file, or NAME.meta.json does not tell the bytes of each task.
     """
-    times, facts = _table(path), _facts(path.with_name(path.name.removesuffix(ENDING) + ".meta.json"))
+    times, facts = _table(path, _NEEDED), _facts(path.with_name(path.name.removesuffix(ENDING) + ".meta.json"))
     log = path.with_name(path.name.removesuffix(ENDING) + ".nvml.csv")
-    joules, idle_w = _energy(times, _table(log)) if log.exists() and "repetitions" in times else ({}, None)
-    if missing := [name for name in _NEEDED if name not in times]:
-        raise WorkloadError(f"{path} has no column {missing[0]}.")
-    gpus = facts.get("gpus") or [{}]
-    name = machine(gpus[0].get("name"), facts.get("cpu_name"))
+    joules, idle_w = _energy(times, _table(log, _LOGGED)) if log.exists() and "repetitions" in times else ({}, None)
+    name = machine(_gpu_name(facts), facts.get("cpu_name"))
+    flops, both, back = (_by_task(facts, name) for name in ("flops_by_task", "bytes_by_task", "result_bytes_by_task"))
     found = []
     for (task, size), seconds in _medians(times).items():
-        moved = facts.get("bytes_by_task", {}).get(f"{task}_{size}")
-        result = facts.get("result_bytes_by_task", {}).get(f"{task}_{size}", 0)
+        moved = both.get(f"{task}_{size}")
         if not moved:
             raise WorkloadError(
                 f"{path}: its .meta.json has no bytes_by_task. Run python -m workloads profile tasks anew."
             )
-        work = work_of(facts.get("flops_by_task", {}).get(f"{task}_{size}"), moved)
+        work, result = work_of(flops.get(f"{task}_{size}"), moved), back.get(f"{task}_{size}", 0.0)
         if (task, size) in joules:
             seconds[ENERGY] = joules[task, size]
         found.append(Row(name, task, str(facts.get("precision", "")), size, moved, work, seconds, idle_w, result))
     return found
 
 
-def _table(path: Path) -> pd.DataFrame:
+def _table(path: Path, needed: Sequence[str]) -> pd.DataFrame:
+    """Return a table with numbers in all columns but those of texts; what is none is missing."""
     import pandas as pd
 
     try:
-        return pd.read_csv(path, nrows=ROWS)
+        table = pd.read_csv(path, nrows=ROWS)
     except (OSError, ValueError) as error:
         raise WorkloadError(f"{path} cannot be read as a table: {error}.") from error
+    if missing := [name for name in needed if name not in table]:
+        raise WorkloadError(f"{path} has no column {missing[0]}.")
+    for name in map(str, table.columns):
+        if name not in _TEXTS:
+            table[name] = pd.to_numeric(table[name], errors="coerce")
+    return table
 
 
 def _facts(path: Path) -> dict[str, Any]:
@@ -66,9 +73,21 @@ def _facts(path: Path) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
+def _by_task(facts: dict[str, Any], name: str) -> dict[str, float]:
+    told = facts.get(name)
+    pairs = told.items() if isinstance(told, dict) else ()
+    return {key: float(value) for key, value in pairs if isinstance(value, (int, float)) and 0 < value < 1e300}
+
+
+def _gpu_name(facts: dict[str, Any]) -> object:
+    gpus = facts.get("gpus")
+    first = gpus[0] if isinstance(gpus, list) and gpus else None
+    return first.get("name") if isinstance(first, dict) else None
+
+
 def _medians(times: pd.DataFrame) -> dict[tuple[str, int], dict[str, float]]:
     """Seconds of each task and size: of all parts by device, of repetitions that have all, and of computing."""
-    own = times[times["device"].isin(("cpu", "gpu")) & (times["seconds"] > 0)]
+    own = times[times["device"].isin(("cpu", "gpu")) & (times["seconds"] > 0) & (times["size"] > 0)]
     key = ["task", "size", "device"]
     own = own.assign(repetition=own.groupby([*key, "part"]).cumcount())
     runs = own.groupby([*key, "repetition"])["seconds"].agg(["sum", "count"]).reset_index()
@@ -84,10 +103,8 @@ def _medians(times: pd.DataFrame) -> dict[tuple[str, int], dict[str, float]]:
 
 def _energy(times: pd.DataFrame, log: pd.DataFrame) -> tuple[dict[tuple[str, int], float], float | None]:
     """Joules of a repetition of each task and size on the GPU, and the lowest power that was read."""
-    if not {"time_ns", "device", "energy_mj", "power_w"} <= set(log.columns):
-        return {}, None
     found = {}
-    for one in times[times["repetitions"] > 0].to_dict("records"):
+    for one in times[(times["repetitions"] > 0) & (times["size"] > 0)].to_dict("records"):
         first, seconds = float(one["time_ns"]), float(one["seconds"])
         power = [_mean_w(own, first, first + 1e9 * seconds) for _, own in log.groupby("device")]
         if known := [watts for watts in power if watts is not None]:
