@@ -228,9 +228,7 @@ OF_SIDECARS = {
         why="Drop NAME.tasks.csv with the columns task, size, device, part, seconds; NAME is the report's name.",
     ),
     "task_decision": NotCapturedError(
-        "No decisions of a scheduler in this report.",
-        why="workloads.scheduler writes NAME.tasks.csv with them.",
-        command="python -m workloads profile queue --model model.skops --compete",
+        "No decisions of a scheduler in this report.", command="python -m workloads profile queue --model model.skops"
     ),
     "meta": NotCapturedError(
         "No facts about the program in this report.",

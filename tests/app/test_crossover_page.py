@@ -155,7 +155,7 @@ def test_decisions_of_a_scheduler(dashboard: Dashboard, decided: str) -> None:
 def test_a_report_of_times_says_how_to_log_decisions(dashboard: Dashboard, sample: str) -> None:
     at = dashboard("cpu_gpu", report=sample)
     assert "No decisions of a scheduler in this report." in said(at)
-    assert "python -m workloads profile queue --model model.skops --compete" in [code.value for code in at.code]
+    assert "python -m workloads profile queue --model model.skops" in [code.value for code in at.code]
 
 
 def test_a_log_of_refusals_alone(dashboard: Dashboard, library: Library) -> None:
