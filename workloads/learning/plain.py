@@ -12,8 +12,9 @@ from itertools import pairwise
 from math import exp, log
 
 LEAST = 1e-9
-LARGE = 15e6
-"""Bytes from which on a result goes to memory that the C library maps anew: its pages cost more than the copy."""
+LARGE = 33e6
+"""Bytes from which on a result goes to memory that is mapped anew each time, so that its pages cost more than the copy:
+glibc takes what is larger than 32 MiB from no heap (M_MMAP_THRESHOLD in mallopt(3))."""
 Costs = tuple[float, float, float, float, float]
 """Seconds, or joules, of a call, a row, a byte, an operation, and in addition a byte of a large result."""
 Law = tuple[float, float, float, float, float, float]

@@ -163,7 +163,7 @@ def _model(report_id: str) -> None:
     )  # fmt: skip
     st.caption(
         "Bytes are those that go to the GPU and back. Where the CPU works, they stand for its memory."
-        " A result of 15 MB or more goes to memory that is mapped anew, which costs more than the copy."
+        " A result of more than 32 MiB goes to memory that is mapped anew, which costs more than the copy."
     )
 
 

@@ -10,7 +10,7 @@
 -- column: row_ns = Row | ns | .2f | cost of a row of the matrix
 -- column: bytes_per_s = Bytes | bytes/s | .3g | bytes to and from the GPU per second: the inverse of what a byte costs
 -- column: operations_per_s = Operations | FLOP/s | .3g | operations per second: the inverse of what one costs
--- column: result_bytes_per_s = Large results | bytes/s | .3g | bytes of a result of 15 MB or more per second, in addition: the inverse of what such a byte costs
+-- column: result_bytes_per_s = Large results | bytes/s | .3g | bytes of a result of more than 32 MiB per second, in addition: the inverse of what such a byte costs
 WITH term AS (
     SELECT TRY_CAST(value AS DOUBLE) AS seconds, regexp_extract(
         key, '^model\.(.+)\.(cpu|gpu)\.(call|row|byte|operation|result_byte)$', ['task', 'device', 'term']
