@@ -82,12 +82,14 @@ def judged(splits: Iterable[Split]) -> Iterator[Judged]:
         for row in unknown:
             predicted = {target: _predicted(model, row, target) for target in row.seconds}
             told = model.on_gpu(row.machine, row.task, row.precision, row.size)
+            machines = (row.machine, costs.ANY)  # of a task that was never measured no energy is decided on
+            is_known = any(model.costs(machine, row.task, row.precision, ENERGY) for machine in machines)
             if told is None or not {"cpu", "gpu"} <= set(row.seconds):
                 yield Judged(row, predicted, {}, {})
                 continue
             limit = limits.get((row.task, row.precision), limits.get((costs.ANY, row.precision), 0.0))
             chosen = {"model": told, "threshold": row.size >= limit, "always GPU": True, "always CPU": False}
-            yield Judged(row, predicted, chosen, _by_energy(row, predicted, by_time=told))
+            yield Judged(row, predicted, chosen, _by_energy(row, predicted, by_time=told) if is_known else {})
 
 
 def score(left_out: str, splits: Sequence[Split]) -> Score:
