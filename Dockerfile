@@ -1,4 +1,4 @@
-# One image for both services of docker-compose.yml: the dashboard (app) and the converter (ingest).
+# The image of docker-compose.yml's own services: the dashboard (app) and the converter (ingest, worker).
 FROM debian:trixie-slim
 
 RUN apt-get update \
@@ -14,9 +14,11 @@ RUN useradd --create-home --uid 10001 warpdeck \
 USER warpdeck
 WORKDIR /srv/warpdeck
 
-# What changes seldom comes first, so that a changed view does not install everything again.
+# What changes seldom comes first, so that a changed view does not install everything again. [auth,team] is what the
+# services of a team need (docs/team.md).
+ARG EXTRAS=[auth]
 COPY --chown=warpdeck:warpdeck pyproject.toml constraints.txt Makefile README.md LICENSE ./
-RUN mkdir app ingest profiledb warpdeck workloads && make setup EXTRAS='[auth]'
+RUN mkdir app ingest profiledb warpdeck workloads && make setup EXTRAS="$EXTRAS"
 COPY --chown=warpdeck:warpdeck . .
 
 ENV PATH=/srv/warpdeck/.venv/bin:/opt/nsight/bin:$PATH \

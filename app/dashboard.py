@@ -80,7 +80,9 @@ def _page(current: Manifest | None, offered: Manifest | None) -> None:
     navigate.arrived(chosen.url_path)
     ui.say_escaped()
     view = next((view for view, page in scripts.items() if page is chosen), None)
-    if view is None or view.across:
+    if access.is_guest() and not (view and view.for_guests):
+        _one_report(library, scripts, offered)
+    elif view is None or view.across:
         _around(library, scripts, offered, current, None)
         if view:
             st.set_page_config(page_title=f"{view.title} · Warpdeck")
@@ -95,6 +97,15 @@ def _looked(page: str, report: Manifest | None) -> None:
     seconds = time.perf_counter() - _BEGAN
     tally.PAGES.add(page, seconds)
     logs.event("page", page=page, report=report.id if report else None, seconds=round(seconds, 3))
+
+
+def _one_report(library: StreamlitPage, scripts: menu.Scripts, shared: Manifest | None) -> None:
+    """What a page says that a sharing link does not open."""
+    _around(library, scripts, shared, None, None)
+    st.info("The link that you have shows one report. Log in to see more.")
+    if shared:
+        link = {session.PARAMETER: shared.id}
+        st.page_link(pages.first(shared).path, label=f"Open {fmt.plain(shared.name)}", query_params=link)
 
 
 def _moved(view: pages.View) -> None:
@@ -117,7 +128,8 @@ def _around(
 
 
 def _way_out() -> None:
-    st.page_link(pages.LIBRARY, label="See what is in the Library")
+    if not access.is_guest():
+        st.page_link(pages.LIBRARY, label="See what is in the Library")
 
 
 def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> bool:
@@ -151,7 +163,7 @@ def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> b
         return True
     assert view.subject is not None  # what shows every kind fits
     st.info(
-        f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(manifest.kind)}. This page shows"
+        f"{fmt.plain(manifest.name)} is a report of {ui.kind_title(ui.kind_of(manifest))}. This page shows"
         f" {_SHOWS[view.subject]}, which it does not have."
     )
     fitting = pages.first(manifest)

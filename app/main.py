@@ -20,7 +20,7 @@ from app.api import routes as api
 from app.api.assistant import Assistant
 from app.timeline import assets, routes
 from app.ui import page
-from app.web import headers, serving, start
+from app.web import headers, serving, shared, start
 from app.web.store import store
 from profiledb.errors import ConfigError
 
@@ -54,7 +54,15 @@ assistant = Assistant()
 app = st.App(
     Path(__file__).with_name("dashboard.py"),
     lifespan=lifespan,
-    routes=[announced.route(), assets.route(), *routes.routes(), *api.routes(), assistant.route(), *operating.routes()],
+    routes=[
+        announced.route(),
+        shared.route(),
+        assets.route(),
+        *routes.routes(),
+        *api.routes(),
+        assistant.route(),
+        *operating.routes(),
+    ],
     middleware=web.stack(),
     exception_handlers={Exception: headers.server_error},
     on_script_error=page.escaped,

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app import session, turns, worker
-from app.web import paths
+from app.web import paths, visitors
 from app.web.counted import Open
 from profiledb import config
 from profiledb.errors import ConfigError
@@ -27,7 +27,7 @@ PATIENCE_S = 5.0
 _AT_WORK = ("here", "elsewhere")
 
 _log = logging.getLogger("warpdeck")
-_health = health.Health(session.library)
+_health = health.Health(visitors.whole)
 _listener: list[Listener] = []
 
 
@@ -110,6 +110,6 @@ def _up() -> dict[str, float]:
 
 
 def _files() -> dict[str, float]:
-    found = session.library().catalog.job_states()
+    found = visitors.whole().catalog.job_states()
     known = {state: float(found.pop(state, 0)) for state in STATES}
     return known | {OTHER: float(sum(found.values()))}

@@ -73,6 +73,11 @@ class View:
         return rows and (not self.answer or shelf.has_answer(manifest.id, self.answer))
 
     @property
+    def for_guests(self) -> bool:
+        """Whether somebody with a sharing link may open it: not what shows all reports, nor what takes questions."""
+        return not self.across and self.group not in (COMPARE, DATA)
+
+    @property
     def path(self) -> Path:
         """The script."""
         return FOLDER / self.script

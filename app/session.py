@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from app import turns
-from app.web import access
+from app.lasting import lasting
+from app.web import access, identity, visitors
 from profiledb import config
 from profiledb.config import Settings
 from profiledb.errors import ReportNotFoundError, WarpdeckError
@@ -22,13 +23,14 @@ from profiledb.report.catalog import Job, Manifest, Subject
 from profiledb.report.library import Library
 from profiledb.report.linked import Partner
 from profiledb.report.named import find
-from profiledb.report.place import open_library
 from profiledb.studies.trends.board import Board
 from profiledb.studies.trends.shared import summaries_of
 
 PARAMETER = "report"
 """The query parameter that names the report of a page, and the key under which a session remembers its last one."""
 
+_VIEWS = 8
+"""Kinds of users, by what they see, for whom lists are remembered."""
 # Who waits for a query lets other pages run.
 _ANSWERS = Answers(aside=turns.of_pages.aside)
 _LAST = "last_report"
@@ -41,11 +43,15 @@ def settings() -> Settings:
 
 
 def library() -> Library:
-    """The library; one object a server, shared by all sessions. The inbox is there as soon as a page names it."""
+    """The library as the user of this session sees it; without a login one object, shared by all sessions.
+
+    The inbox is there as soon as a page names it.
+    """
     known = settings()
     if not known.inbox.is_dir():
         known.inbox.mkdir(parents=True, exist_ok=True)
-    return _opened(known)
+    whole = visitors.whole()
+    return whole.asked_by(access.visitor()) if identity.login() else whole
 
 
 def editing() -> Library:
@@ -55,7 +61,7 @@ def editing() -> Library:
         NotAllowedError: the user may look only.
     """
     access.require_editor()
-    return library().asked_by(access.visitor())
+    return library()
 
 
 def administering() -> Library:
@@ -65,55 +71,53 @@ def administering() -> Library:
         NotAllowedError: the user is no admin.
     """
     access.require_admin()
-    return library().asked_by(access.visitor())
-
-
-@cache
-def _opened(known: Settings) -> Library:
-    return open_library(known)
+    return library()
 
 
 def reports() -> list[Manifest]:
     """All reports, the newest first; read again only when the catalog has changed."""
-    shelf = library()
-    return list(_reports(shelf.folder, shelf.catalog.version()))
+    return list(_reports(*_shown()))
 
 
-@lru_cache(maxsize=4)
-def _reports(folder: Path, version: tuple[int, int]) -> tuple[Manifest, ...]:  # noqa: ARG001 (part of the key)
+@lasting(maxsize=_VIEWS)
+def _reports(folder: Path, version: tuple[int, int], kind: object) -> tuple[Manifest, ...]:  # noqa: ARG001 (part of the key)
     return tuple(library().list())
 
 
-def jobs() -> list[Job]:
-    """All files that were ever taken up, the last change first; read again only when the catalog has changed."""
+def _shown() -> tuple[Path, tuple[int, int], object]:
+    """What lists go by: the library, its version, and what the user of this session sees of it."""
     shelf = library()
-    return list(_jobs(shelf.folder, shelf.catalog.version()))
+    return shelf.folder, shelf.catalog.version(), shelf.catalog.sight.kind()
 
 
-@lru_cache(maxsize=4)
-def _jobs(folder: Path, version: tuple[int, int]) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
+def jobs() -> list[Job]:
+    """All files that were ever taken up, the last change first; read again only when one of them has changed."""
+    shelf = library()
+    return list(_jobs(shelf.folder, shelf.catalog.version_of_files(), shelf.catalog.sight.kind()))
+
+
+@lasting(maxsize=_VIEWS)
+def _jobs(folder: Path, version: tuple[int, ...], kind: object) -> tuple[Job, ...]:  # noqa: ARG001 (part of the key)
     return tuple(library().catalog.jobs())
 
 
 def labels() -> dict[str, list[str]]:
     """Labels by report id, sorted; read again only when the catalog has changed."""
-    shelf = library()
-    return dict(_labels(shelf.folder, shelf.catalog.version()))
+    return dict(_labels(*_shown()))
 
 
-@lru_cache(maxsize=4)
-def _labels(folder: Path, version: tuple[int, int]) -> dict[str, list[str]]:  # noqa: ARG001 (part of the key)
+@lasting(maxsize=_VIEWS)
+def _labels(folder: Path, version: tuple[int, int], kind: object) -> dict[str, list[str]]:  # noqa: ARG001 (part of the key)
     return library().catalog.labels()
 
 
 def links(to: Partner = "ncu") -> dict[str, str]:
     """The id of the Compute report, or of the trace, of each Systems report that is linked to one."""
-    shelf = library()
-    return dict(_links(shelf.folder, shelf.catalog.version(), to))
+    return dict(_links(*_shown(), to))
 
 
-@lru_cache(maxsize=8)
-def _links(folder: Path, version: tuple[int, int], to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
+@lasting(maxsize=2 * _VIEWS)
+def _links(folder: Path, version: tuple[int, int], kind: object, to: Partner) -> dict[str, str]:  # noqa: ARG001 (part of the key)
     return library().catalog.links.all(to)
 
 
@@ -123,11 +127,11 @@ def board() -> Board:
     rules = settings().series
     versions = (shelf.catalog.version(), summaries_of(shelf).version(), request.stamp(rules) if rules else 0)
     with turns.of_pages.aside():
-        return _board(shelf.folder, versions)
+        return _board(shelf.folder, versions, shelf.catalog.sight.kind())
 
 
-@lru_cache(maxsize=2)
-def _board(folder: Path, versions: tuple[Any, ...]) -> Board:  # noqa: ARG001 (part of the key)
+@lru_cache(maxsize=_VIEWS)
+def _board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
     found = Board(library())
     _ = found.listed
     return found
@@ -151,7 +155,7 @@ def report(subject: Subject | None = None) -> Manifest:
         return found
     raise ReportNotFoundError(
         "There is no report of this kind yet." if subject else "There is no report yet.",
-        hint=f"Drop one into {settings().inbox} or into the Library page.",
+        hint=f"Drop one into {settings().inbox_text} or into the Library page.",
     )
 
 

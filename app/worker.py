@@ -94,7 +94,7 @@ def command(settings: Settings) -> list[str]:
     samples = str(settings.samples) if settings.samples else "off"
     return [
         *(sys.executable, "-m", "ingest", "--until-stdin-closes"),
-        *("--inbox", str(settings.inbox), "--library", settings.library_text, "--samples", samples),
+        *("--inbox", settings.inbox_text, "--library", settings.library_text, "--samples", samples),
     ]
 
 

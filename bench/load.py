@@ -13,7 +13,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
+from streamlit.proto.Alert_pb2 import Alert
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
@@ -86,7 +88,7 @@ class Session:
             kind = said.WhichOneof("type")
             if said.metadata.cacheable or kind == "ref_hash":
                 self._has[said.hash or said.ref_hash] = self._runs
-            if kind == "delta" and said.delta.new_element.WhichOneof("type") == "exception":
+            if kind == "delta" and _is_error(said.delta.new_element):
                 good = False
             if kind == "script_finished" and said.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
                 self._runs += 1
@@ -94,18 +96,25 @@ class Session:
                 return good
 
 
+def _is_error(element: Element) -> bool:
+    kind = element.WhichOneof("type")
+    return kind == "exception" or (kind == "alert" and element.alert.format == Alert.ERROR)
+
+
 @contextmanager
 def session(address: str) -> Iterator[Session]:
     """Open the dashboard as a browser does."""
     with urllib.request.urlopen(f"{address}/_stcore/health", timeout=60) as answer:
-        token = answer.headers["Set-Cookie"].partition("=")[2].partition(";")[0]
+        cookies = [line.partition(";")[0] for line in answer.headers.get_all("Set-Cookie")]
+    token = next(one.partition("=")[2] for one in cookies if one.startswith("_streamlit_xsrf="))
     with connect(
         f"ws://{urlsplit(address).netloc}/_stcore/stream",
         origin=Origin(address),
         subprotocols=[Subprotocol("streamlit"), Subprotocol(token)],
-        additional_headers={"Cookie": f"_streamlit_xsrf={token}"},
+        additional_headers={"Cookie": "; ".join(cookies)},
         max_size=None,
-        open_timeout=60,
+        open_timeout=_TIMEOUT_S,
+        ping_interval=None,  # a browser sends none, and waits
         proxy=None,
     ) as socket:
         yield Session(socket)
@@ -122,10 +131,10 @@ def _view(running: Server, path: str) -> ViewTime:
     warm: list[float] = []
     with session(running.address) as one:
         for costs in (first, *[warm] * _REPEAT):
-            before = _cpu_s(running.pid)
+            before = cpu_s(running.pid)
             if not one.look(path):
                 raise BenchError(f"{path} says an error")
-            costs.append(_cpu_s(running.pid) - before)
+            costs.append(cpu_s(running.pid) - before)
         return ViewTime(path, first[0], statistics.median(warm), one.sent_bytes)
 
 
@@ -133,17 +142,32 @@ def measure_crowd(
     env: Mapping[str, str], paths: Sequence[str], sessions: int = SESSIONS, main: Path = MAIN, pause_s: float = 0.0
 ) -> Crowd:
     """Have many sessions click through pages, from the start of a new server on."""
-    with server(env, {"address": "127.0.0.1"}, main) as running, ThreadPoolExecutor(sessions) as pool:
-        began, before = time.monotonic(), _cpu_s(running.pid)
-        each = [[paths[(number + click) % len(paths)] for click in range(CLICKS)] for number in range(sessions)]
-        starts = [began + pause_s * number / sessions for number in range(sessions)]
-        clicks = pool.map(lambda own, start: _clicks(running.address, own, start, pause_s), each, starts)
-        done = [look for one in clicks for look in one]
-        seconds, cpu = time.monotonic() - began, _cpu_s(running.pid) - before
+    with server(env, {"address": "127.0.0.1"}, main) as running:
+        began, before = time.monotonic(), cpu_s(running.pid)
+        done = clicked(running.address, paths, sessions, pause_s)
+        seconds, cpu = time.monotonic() - began, cpu_s(running.pid) - before
         resident = int(psutil.Process(running.pid).memory_info().rss)
-    waits = sorted(wait for wait, _ in done)
-    p50, p95 = (waits[min(len(waits) - 1, int(share * len(waits)))] for share in (0.5, 0.95))
+    p50, p95 = percentiles([wait for wait, _ in done])
     return Crowd(sessions, pause_s, len(done), seconds, cpu, p50, p95, sum(not good for _, good in done), resident)
+
+
+def clicked(
+    address: str, paths: Sequence[str], sessions: int, pause_s: float, clicks: int = CLICKS
+) -> list[tuple[float, bool]]:
+    """Has many sessions click through pages: how long each look took (s), and whether it had no error."""
+    with ThreadPoolExecutor(sessions) as pool:
+        began = time.monotonic()
+        each = [[paths[(number + click) % len(paths)] for click in range(clicks)] for number in range(sessions)]
+        starts = [began + pause_s * number / sessions for number in range(sessions)]
+        done = pool.map(lambda own, start: _clicks(address, own, start, pause_s), each, starts)
+        return [look for one in done for look in one]
+
+
+def percentiles(waits: Sequence[float]) -> tuple[float, float]:
+    """The 50th and the 95th percentile."""
+    ordered = sorted(waits)
+    p50, p95 = (ordered[min(len(ordered) - 1, int(share * len(ordered)))] for share in (0.5, 0.95))
+    return p50, p95
 
 
 def _clicks(address: str, paths: Sequence[str], start: float, pause_s: float) -> list[tuple[float, bool]]:
@@ -157,6 +181,7 @@ def _clicks(address: str, paths: Sequence[str], start: float, pause_s: float) ->
     return found
 
 
-def _cpu_s(pid: int) -> float:
+def cpu_s(pid: int) -> float:
+    """Seconds of processor that a process has taken."""
     times = psutil.Process(pid).cpu_times()
     return float(times.user + times.system)

@@ -25,17 +25,28 @@ from ingest.queue import Queue
 from profiledb import config
 from profiledb.report import database, migrations
 from profiledb.report.catalog import OPEN_STATES, Catalog
+from profiledb.report.place import open_inbox
 
 ROOT = Path(__file__).resolve().parent.parent
+_ENDS_S = 300
+"""For a worker to end, also on a busy machine."""
+_LIMIT_S = 4 * 3_600
 
 
 @dataclass(frozen=True)
 class Result:
-    """How it went: seconds, workers that were killed, reports, and files by their state."""
+    """How it went: seconds, and those of processor (of workers that were killed a part), what is there afterward.
+
+    Args:
+        published: how often a report was taken in, as the audit has it: more than ``reports`` is twice.
+        states: files by their state.
+    """
 
     seconds: float
+    cpu_s: float
     killed: int
     reports: int
+    published: int
     states: Counter[str]
 
 
@@ -43,23 +54,34 @@ def write(inbox: Path, count: int) -> None:
     """Traces of a kernel each, with contents that differ."""
     inbox.mkdir(parents=True, exist_ok=True)
     for number in range(count):
-        where = {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 1, 1], "block": [32, 1, 1]}
-        common = {"ph": "X", "pid": 1, "tid": 1}
-        events: list[dict[str, Any]] = [
-            common | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1, "dur": 1, "args": {"correlation": 1}},
-            common | {"cat": "kernel", "name": f"kernel_{number}", "ts": 3, "dur": number + 1, "args": where},
-        ]
-        told = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": events}
-        (inbox / f"{number:05}.pt.trace.json").write_text(json.dumps(told), encoding="utf-8")
+        drop(inbox, number)
 
 
-def take_in(folder: Path, url: str, count: int, workers: int, kills: int, limit_s: float = 300) -> Result:
-    """Has so many workers take in so many traces, and kills one of them after the other at random moments."""
+def drop(inbox: Path, number: int) -> None:
+    """One of them."""
+    where = {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 1, 1], "block": [32, 1, 1]}
+    common = {"ph": "X", "pid": 1, "tid": 1}
+    events: list[dict[str, Any]] = [
+        common | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1, "dur": 1, "args": {"correlation": 1}},
+        common | {"cat": "kernel", "name": f"kernel_{number}", "ts": 3, "dur": number + 1, "args": where},
+    ]
+    told = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": events}
+    (inbox / f"{number:05}.pt.trace.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+def take_in(
+    folder: Path, url: str, count: int, workers: int, kills: int, limit_s: float = 300, library: str = ""
+) -> Result:
+    """Has so many workers take in so many traces, and kills one of them after the other at random moments.
+
+    Reports go into a folder, or into the bucket that ``library`` names.
+    """
     migrations.move(url)
     inbox, catalog = folder / "inbox", Catalog(database.shared(url))
     write(inbox, count)
     chance, killed = random.Random(22), 0
-    running = [_started(folder, url) for _ in range(workers)]
+    library = library or str(folder / "library")
+    before, running = spent(resource.RUSAGE_CHILDREN), [_started(folder, url, library) for _ in range(workers)]
     begun = next_at = time.monotonic()
     states: Counter[str] = Counter()
     try:
@@ -72,7 +94,7 @@ def take_in(folder: Path, url: str, count: int, workers: int, kills: int, limit_
                 number = chance.randrange(len(running))
                 running[number].kill()
                 running[number].wait()
-                running[number] = _started(folder, url)
+                running[number] = _started(folder, url, library)
                 killed, next_at = killed + 1, time.monotonic() + chance.uniform(0, 2)
             time.sleep(0.05)
         seconds = time.monotonic() - begun
@@ -80,14 +102,19 @@ def take_in(folder: Path, url: str, count: int, workers: int, kills: int, limit_
         for process in running:
             process.send_signal(signal.SIGTERM)
         for process in running:
-            process.wait(60)
-    return Result(seconds, killed, len(catalog.reports()), states)
+            process.wait(_ENDS_S)
+    cpu_s, published = (
+        spent(resource.RUSAGE_CHILDREN) - before,
+        len(catalog.audit.entries(action="took in", most=count * 2)),
+    )
+    return Result(seconds, cpu_s, killed, len(catalog.reports()), published, states)
 
 
-def _started(folder: Path, url: str) -> "subprocess.Popen[bytes]":
+def _started(folder: Path, url: str, library: str) -> "subprocess.Popen[bytes]":
     environment = os.environ | {
-        "WARPDECK_DATABASE": url, "WARPDECK_INBOX": str(folder / "inbox"), "WARPDECK_LIBRARY": str(folder / "library"),
-        "WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.5", "WARPDECK_NCU": "off",
+        "WARPDECK_DATABASE": url, "WARPDECK_INBOX": str(folder / "inbox"), "WARPDECK_LIBRARY": library,
+        "WARPDECK_CACHE": str(folder / "cache"), "WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.5",
+        "WARPDECK_NCU": "off",
     }  # fmt: skip
     return subprocess.Popen([sys.executable, "-m", "ingest"], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
 
@@ -95,10 +122,6 @@ def _started(folder: Path, url: str) -> "subprocess.Popen[bytes]":
 def overhead(url: str, count: int) -> tuple[float, float]:
     """Milliseconds of processor of this process to put a job into the queue, and to take one that does nothing."""
     settings = config.load(database=url)
-
-    def spent() -> float:
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        return used.ru_utime + used.ru_stime
 
     def nothing(path: str) -> None:
         assert path
@@ -109,33 +132,41 @@ def overhead(url: str, count: int) -> tuple[float, float]:
         async with app.open_async():
             await app.run_worker_async(wait=False, install_signal_handlers=False, delete_jobs="always")
 
-    files, begun = Queue(settings, database.shared(url)), spent()
+    files = Queue(settings, database.shared(url), open_inbox(settings))
+    begun = spent(resource.RUSAGE_SELF)
     for number in range(count):
         files.put(f"/nothing/{number}")
-    between = spent()
+    between = spent(resource.RUSAGE_SELF)
     files.close()
     asyncio.run(serve())
-    return 1e3 * (between - begun) / count, 1e3 * (spent() - between) / count
+    return 1e3 * (between - begun) / count, 1e3 * (spent(resource.RUSAGE_SELF) - between) / count
+
+
+def spent(who: int) -> float:
+    """Seconds of processor that ``resource.getrusage`` tells of this process, or of its children that ended."""
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
     """Prints what was measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", required=True)
+    parser.add_argument("--library", default="", help="s3://BUCKET/PREFIX, by itself a folder")
     parser.add_argument("--files", type=int, default=2_000)
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--kills", type=int, default=20)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        many = take_in(Path(name), given.database, given.files, given.workers, given.kills, 3_600)
+        many = take_in(Path(name), given.database, given.files, given.workers, given.kills, _LIMIT_S, given.library)
         print(f"{given.workers} workers: {given.files / many.seconds:.1f} files/s, {many}")
     migrations.move(given.database, migrations.NOTHING)
     with tempfile.TemporaryDirectory() as name:
         few = max(1, given.files // 5)
-        one = take_in(Path(name), given.database, few, 1, 0, 3_600)
+        one = take_in(Path(name), given.database, few, 1, 0, _LIMIT_S, given.library and f"{given.library}-one")
         print(f"1 worker: {few / one.seconds:.1f} files/s, {one}")
-    put, take = overhead(given.database, 200)
-    print(f"a job costs {put:.1f} ms of processor to put, {take:.1f} ms to take")
+    put, take = overhead(given.database, given.files)
+    print(f"with {given.files:,} in the queue a job costs {put:.1f} ms of processor to put, {take:.1f} ms to take")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -24,17 +24,21 @@ from app.views.library import filters
 from app.views.trends import listing
 from profiledb import config
 from profiledb.cli.check import WORSE
+from profiledb.report import database
 from profiledb.report.catalog import FILE as CATALOG
+from profiledb.report.database import Connection
 from profiledb.report.library import Library
 from profiledb.studies.trends import gate, keeping, printed
 from profiledb.studies.trends.board import Board
 from profiledb.studies.trends.budget import Budget
+from profiledb.studies.trends.shared import TOPIC
 from profiledb.studies.trends.store import FILE, Row
 from tests.support import serial
 
 SERIES, KERNELS, MADE = 100, 40, 500
 """Programs; kernels of each report; reports that are made, of which the others are copies."""
 NEW = config.ROOT / "sample_reports" / "idle_fixed.sqlite"
+_AT_ONCE = 10_000
 _SUMMARY = "name, kind, gpu, gpus, command, captured_at, driver, tool, machine, capture, basis"
 
 
@@ -53,36 +57,45 @@ def fill(library: Library, count: int) -> None:
         times = {f"kernel_{at}_of_a_long_name": float(1e5 * random.normal(1, 0.02)) for at in range(KERNELS)}
         facts = serial.facts(number, meta={"workload": f"program {number % SERIES}", "versions.torch": "2.11.0"})
         serial.put(library, facts, [*serial.rows(5e6, times), Row("memory_bytes", 1e9)])
-    ids = [
-        (f"{1 + (n - 1) % MADE:016x}", f"{n:016x}", n > count // 2 and n % SERIES % 5 == 0)
-        for n in range(MADE + 1, count + 1)
-    ]
-    for path, copy in ((library.folder / CATALOG, _copy_manifests), (library.folder / FILE, _copy_summaries)):
-        with closing(sqlite3.connect(path)) as db, db:
-            db.execute("CREATE TEMP TABLE copy (old TEXT, new TEXT, late BOOLEAN)")
-            db.executemany("INSERT INTO copy VALUES (?, ?, ?)", ids)
-            copy(db)
-    with closing(sqlite3.connect(library.folder / FILE)) as db, db:
-        stamps = [(keeping.stamp(library, new), new) for _, new, _ in ids]
-        db.executemany("UPDATE summary SET stamp = ? WHERE report_id = ?", stamps)
+    ids = []
+    for n in range(MADE + 1, count + 1):
+        factor = float((1.1 if n > count // 2 and n % SERIES % 5 == 0 else 1.0) * random.uniform(1, 1.01))
+        ids.append((f"{1 + (n - 1) % MADE:016x}", f"{n:016x}", keeping.stamp(library, f"{n:016x}"), factor))
+    for at in range(0, len(ids), _AT_ONCE):
+        with _writing(library, CATALOG, database.CATALOG) as db:
+            _name(db, ids[at : at + _AT_ONCE])
+            db.execute(
+                "INSERT INTO report SELECT new, name, kind, new, captured_at, ingested_at, gpu,"
+                " replace(manifest, old, new) FROM report JOIN copy ON old = id"
+            )
+        with _writing(library, FILE, TOPIC) as db:
+            _name(db, ids[at : at + _AT_ONCE])
+            db.execute(
+                f"INSERT INTO summary (report_id, version, stamp, {_SUMMARY}, meta)"
+                f" SELECT new, version, copy.stamp, {_SUMMARY}, meta FROM summary JOIN copy ON old = report_id"
+            )
+            db.execute(
+                "INSERT INTO measure SELECT new, measure, name, value * factor, low, high, title"
+                " FROM measure JOIN copy ON old = report_id"
+            )
 
 
-def _copy_manifests(db: sqlite3.Connection) -> None:
-    db.execute(
-        "INSERT INTO report SELECT new, name, kind, new, captured_at, ingested_at, gpu, replace(manifest, old, new)"
-        " FROM report JOIN copy ON old = id"
-    )
+@contextmanager
+def _writing(library: Library, file: str, topic: str) -> Iterator[Connection]:
+    """A transaction on the catalog, or on the summaries, wherever they are."""
+    if library.catalog.shared:
+        with library.catalog.shared.connect(topic) as db:
+            yield db
+    else:
+        with closing(sqlite3.connect(library.folder / file)) as db, db:
+            yield db
 
 
-def _copy_summaries(db: sqlite3.Connection) -> None:
-    db.execute(
-        f"INSERT INTO summary (report_id, version, stamp, {_SUMMARY}, meta)"
-        f" SELECT new, version, '', {_SUMMARY}, meta FROM summary JOIN copy ON old = report_id"
-    )
-    db.execute(
-        "INSERT INTO measure SELECT new, measure, name, value * (1 + 0.1 * late) * (1 + abs(random() % 1000) / 1e5),"
-        " low, high, title FROM measure JOIN copy ON old = report_id"
-    )
+def _name(db: Connection, ids: Sequence[tuple[str, str, str, float]]) -> None:
+    """Says for the time of a transaction which reports are copied, with their stamps and a factor of all figures."""
+    db.execute("DROP TABLE IF EXISTS copy")
+    db.execute("CREATE TEMPORARY TABLE copy (old TEXT, new TEXT, stamp TEXT, factor DOUBLE PRECISION)")
+    db.executemany("INSERT INTO copy VALUES (?, ?, ?, ?)", ids)
 
 
 def main(count: int) -> int:

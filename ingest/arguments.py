@@ -17,7 +17,7 @@ EPILOG = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments to a parser."""
-    parser.add_argument("--inbox", metavar="DIR", help="folder to watch (default: WARPDECK_INBOX)")
+    parser.add_argument("--inbox", metavar="DIR", help="folder or bucket to watch (default: WARPDECK_INBOX)")
     parser.add_argument("--library", metavar="DIR", help="folder of the converted reports (default: WARPDECK_LIBRARY)")
     parser.add_argument(
         "--samples", metavar="DIR", help="folder of sample reports to take in, or 'off' (default: WARPDECK_SAMPLES)"

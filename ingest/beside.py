@@ -9,8 +9,8 @@ from typing import Any
 
 from ingest.conversion.child import SIDECAR
 from ingest.sidecars.files import ENDINGS
-from ingest.state import look
 from profiledb.report.catalog import Job
+from profiledb.report.inbox import Inbox
 from profiledb.report.library import Library
 from profiledb.report.sidecar import DROPPED, SUFFIX, TRACES, Columns, stem
 
@@ -31,21 +31,23 @@ class Shelf:
 
     Args:
         library: whose reports they are.
+        inbox: where the files lie.
         owners: ids of reports by the place of the files that they were made of.
     """
 
     library: Library
+    inbox: Inbox
     owners: Mapping[Place, set[str]]
 
     @classmethod
-    def of(cls, library: Library, jobs: Iterable[Job]) -> "Shelf":
+    def of(cls, library: Library, inbox: Inbox, jobs: Iterable[Job]) -> "Shelf":
         """The reports that the catalog knows to be made of files."""
         owners: dict[Place, set[str]] = {}
         for job in jobs:
             if job.report_id and job.state in ("ready", "duplicate") and not is_sidecar(job):
                 folder, name = os.path.split(job.path)
                 owners.setdefault((folder, stem(name)), set()).add(job.report_id)
-        return cls(library, owners)
+        return cls(library, inbox, owners)
 
     def owners_of(self, path: Path) -> list[str]:
         """The reports that a sidecar belongs to, as far as they are there."""
@@ -53,10 +55,10 @@ class Shelf:
 
     def mark(self, path: Path) -> str | None:
         """What identifies a sidecar's state: the file, the reports beside it and the word on its columns."""
-        state = look(path)
+        state = self.inbox.look(path)
         columns = self.library.catalog.columns(str(path))
         described = json.dumps(asdict(columns)) if columns else ""
-        return None if state is None else f"{state[0]}:{state[1]}{_MARK}{','.join(self.owners_of(path))}{described}"
+        return None if state is None else f"{state}{_MARK}{','.join(self.owners_of(path))}{described}"
 
     def lay(self, job: Job, work: Path, outcome: Mapping[str, Any]) -> Job:
         """Puts the text of a sidecar beside its reports and says what became of the file."""

@@ -17,14 +17,14 @@ from ingest.conversion.forks import Forks
 from ingest.opening import Opening
 from ingest.operating import Operating, operated
 from ingest.retaining import Retaining
-from ingest.watch import QUICK_S, Watch
+from ingest.watch import Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
-from profiledb.report.place import open_library
+from profiledb.report.place import open_inbox, open_library
 from profiledb.report.sidecar import DROPPED
 from profiledb.report.visitor import WORKER
 from profiledb.terminal import FAILED
@@ -75,7 +75,6 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
 
 
 def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: Operating) -> int:
-    jobs: list[Job] = []
     end = End()
     if not arguments.once:
         _listen(end, until_stdin_closes=arguments.until_stdin_closes)
@@ -87,26 +86,27 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
         from ingest import team
 
         with progress.shown(settings.log) as shown:
-            return team.run(library, settings, forks, end, Both(shown, told), once=arguments.once)
+            both = Both(shown, told)
+            team.run(library, settings, forks, end, both, told.looked, once=arguments.once)
+        return both.status(arguments)
     with hold(library) as mine, progress.shown(settings.log) as shown:
         if not mine:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
 
-        opening, both = Opening(library.folder, settings.library_text), Both(shown, told)
+        opening, both = Opening(library.folder, settings.library_text, forks), Both(shown, told)
 
         def done(job: Job) -> None:
-            jobs.append(job)
             both.done(job)
             opening.add(job)
 
-        worker = Worker(library, settings, done, both.step, Runner(forks))
+        worker = Worker(library, settings, open_inbox(settings), done, both.step, Runner(forks))
         if arguments.once:
             _once(worker)
         else:
             forks.warm(prepare=True)
             _forever(worker, end, opening, told)
-    return FAILED if arguments.strict and any(job.state in ("failed", "deferred") for job in jobs) else 0
+    return both.status(arguments)
 
 
 def _opened(settings: Settings) -> Library:
@@ -121,13 +121,14 @@ def _opened(settings: Settings) -> Library:
 def _once(worker: Worker) -> None:
     """Only the inbox: a script that names its files is not asking for samples."""
     worker.prepare()
-    watch = Watch(worker.settings.inbox, patience_s=0)
+    watch = Watch(worker.inbox, patience_s=0)
     while worker.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
 
 
 def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> None:
-    watch, pause_s = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s), worker.settings.scan_s
+    pause_s = worker.settings.scan_s
+    watch = Watch(worker.inbox, patience_s=pause_s)
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
     watch.start()
@@ -145,18 +146,19 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
     while not end.is_set():
         watch.wake.clear()
         _patiently(look, end, pause_s)
-        watch.wake.wait(0 if samples.left else QUICK_S if watch.restless else pause_s)
+        watch.wake.wait(0 if samples.left else watch.again_s)
     retaining.stop()
     opening.stop()
     watch.stop()
 
 
 class Both(progress.Lines):
-    """What is printed of files, and what is told of them besides."""
+    """What is printed of files, what is told of them besides, and whether one failed."""
 
     def __init__(self, shown: progress.Lines, told: Operating) -> None:
         self._shown = shown
         self._told = told
+        self._failed = False
 
     def step(self, job: Job) -> None:
         """How far a file is."""
@@ -167,6 +169,11 @@ class Both(progress.Lines):
         """What became of a file."""
         self._shown.done(job)
         self._told.done(job)
+        self._failed |= job.state in ("failed", "deferred")
+
+    def status(self, arguments: argparse.Namespace) -> int:
+        """The exit status."""
+        return FAILED if arguments.strict and self._failed else 0
 
 
 class Samples:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ingest.conversion.outcome import ended
 from ingest.disk import is_full
-from profiledb.errors import StorageError
+from profiledb.errors import ConversionError, StorageError
 from profiledb.report.catalog import Job
 
 STATE = "deferred"
@@ -66,5 +66,7 @@ def of_error(job: Job, error: Exception) -> Job:
     if isinstance(error, StorageError):
         hint = "It is tried again in a while."
         return ended(job, "store", state=STATE, message=error.message, hint=hint)
+    if isinstance(error, ConversionError):
+        return ended(job, "size", state="failed", message=error.message, hint=error.hint)
     said = f"{job.name} could not be imported."
     return ended(job, "worker", state="failed", message=said, hint="See the importer's log.")

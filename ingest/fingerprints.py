@@ -1,30 +1,27 @@
 """What identifies the state of a dropped file, told from names, sizes and times alone."""
 
-import os
 from pathlib import Path
 
-from ingest.state import look
+from profiledb.report.inbox import Inbox
 
 NSYS_SUFFIXES = (".nsys-rep", ".qdrep")
 EXPORT_SUFFIX = ".sqlite"
 
 
-def of(path: Path) -> str | None:
+def of(inbox: Inbox, path: Path) -> str | None:
     """Changes with a file, with the right to read it, and with what appears beside it: its export, or its report."""
-    state = look(path)
+    state = inbox.look(path)
     if state is None:
         return None
-    states = [f"+{beside[0]}:{beside[1]}" for partner in _partners(path) if (beside := look(partner))]
-    readable = "" if os.access(path, os.R_OK) else "!"
-    return f"{state[0]}:{state[1]}{readable}{''.join(states)}"
+    return f"{state}{''.join(f'+{beside}' for partner in partners(path) if (beside := inbox.look(partner)))}"
 
 
-def has_report_beside(path: Path) -> bool:
+def has_report_beside(inbox: Inbox, path: Path) -> bool:
     """Whether a file may be the export of a report that lies beside it under the same name."""
-    return path.suffix == EXPORT_SUFFIX and any(look(partner) for partner in _partners(path))
+    return path.suffix == EXPORT_SUFFIX and any(inbox.look(partner) for partner in partners(path))
 
 
-def _partners(path: Path) -> list[Path]:
+def partners(path: Path) -> list[Path]:
     """What may be the same capture in another form."""
     if path.suffix in NSYS_SUFFIXES:
         return [path.with_suffix(EXPORT_SUFFIX)]

@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from ingest import beside, deferral, queue
 from ingest.queue import Queue
 from ingest.worker import Worker
-from profiledb.errors import CatalogError, ConfigError
+from profiledb.errors import CatalogError
 from profiledb.report import catalog, workers
 from profiledb.report.catalog import Job, Manifest
 from profiledb.report.database import Shared
@@ -39,20 +40,18 @@ class TeamWorker(Worker):
         assert self.library.catalog.shared
         self.shared: Shared = self.library.catalog.shared
         self.workers = Workers(self.shared)
+        self._taken_over = False
 
     def prepare(self) -> None:
         """Makes the inbox and brings folder and catalog together; what others have at hand stays as it is."""
-        if self.settings.inbox.is_file():
-            raise ConfigError(f"{self.settings.inbox} is a file; the inbox must be a folder.")
-        self.settings.inbox.mkdir(parents=True, exist_ok=True)
+        self.inbox.prepare()
         self.library.recover()
         living = {one.id for one in self.workers.all()}
         for folder in self.library.work.parent.glob("*"):
-            if (
-                folder.name.removesuffix(LEADER) not in living
-                and time.time() - folder.stat().st_mtime > workers.ALIVE_S
-            ):
-                shutil.rmtree(folder, ignore_errors=True)
+            with suppress(FileNotFoundError):  # its worker has ended well, or another leader was quicker
+                since_s = time.time() - folder.stat().st_mtime
+                if folder.name.removesuffix(LEADER) not in living and since_s > workers.ALIVE_S:
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def is_due(self, known: Job | None, mark: str) -> bool:
         """Whether a file is to be taken; what had to wait, on whichever machine, is tried again after a while."""
@@ -77,6 +76,7 @@ class TeamWorker(Worker):
         job = self.library.catalog.job(path)
         if job is None or job.state not in catalog.OPEN_STATES:
             return
+        self._taken_over = job.state != "waiting"
         known = replace(job, state="ready") if job.report_id else None
         self.take_one(replace(job, state="waiting", report_id=None, message="", tools=self.at_hand()), known)
 
@@ -84,6 +84,8 @@ class TeamWorker(Worker):
         """Publishes what was made, unless another worker has published the same meanwhile: then it is a duplicate."""
         report_id = Manifest.from_json(manifest).id
         with self.shared.connect("") as db:
+            # A large report may take minutes on its way into a bucket, in which this transaction has nothing to say.
+            db.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
             db.execute("SELECT pg_advisory_xact_lock(?)", [int(report_id, 16) - (1 << 63)])
             listed = db.execute("SELECT 1 FROM report WHERE id = ?", [report_id]).fetchone()
             if listed and self.library.intact(report_id):
@@ -91,7 +93,13 @@ class TeamWorker(Worker):
             return super().publish(path, work, manifest, known)
 
     def record(self, job: Job) -> int:
-        """Writes down how it ended; a file that failed with an older nsys goes to a worker that has the newest."""
+        """Writes down how it ended; a file that failed with an older nsys goes to a worker that has the newest.
+
+        A file that was taken over, and whose report is there already without any other file having become it, was
+        published by a worker that could not say so any more.
+        """
+        if job.state == "duplicate" and self._taken_over and not self._is_of_another(job):
+            job = replace(job, state="ready")
         lost = job.state == "failed" and not self.runner.stopped.is_set() and not beside.is_sidecar(job)
         best = workers.newest(self.workers.all()) if lost else ""
         if workers.number(best) <= workers.number(self.me.nsys):
@@ -100,6 +108,11 @@ class TeamWorker(Worker):
         self.library.catalog.put_job(replace(job, state="waiting", message=told, hint="", detail="", report_id=None))
         self.queue.put(job.path, queue.of_nsys(best))
         return 0
+
+    def _is_of_another(self, job: Job) -> bool:
+        with self.shared.connect() as db:
+            query = "SELECT 1 FROM job WHERE report_id = ? AND path <> ? AND state = 'ready'"
+            return db.execute(query, [job.report_id, job.path]).fetchone() is not None
 
     def at_hand(self) -> str:
         """The converters that the workers of the team have."""

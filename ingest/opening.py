@@ -1,19 +1,19 @@
-"""Has the first look at a new report prepared (profiledb.studies.opening) while the worker has nothing else to do.
+"""Has the first look at a new report prepared (profiledb.studies.opening).
 
 So are the summaries of all reports, where any are missing: at the start, and when their file is gone.
 
-A process of its own does it, with what the machine has left over. A conversion that begins ends it, as it ends all that
-runs beside it (conversion.processes); it then starts anew when that is done.
+A process of its own does it, with what the machine has left over. It goes on while files are converted: where one comes
+after another, no report would ever be prepared otherwise.
 """
 
 import subprocess
 import sys
 from pathlib import Path
 
+from ingest.conversion.forks import Forks
 from profiledb.report.catalog import Job
 from profiledb.studies.trends import store
 
-ROOT = Path(__file__).resolve().parents[1]
 TRIES = 5
 """So often a report is tried; what stops it then is the report itself."""
 
@@ -21,9 +21,13 @@ TRIES = 5
 class Opening:
     """The reports that wait for it, and the process that prepares some."""
 
-    def __init__(self, library: Path, named: str = "") -> None:
-        """Prepares the reports of a library whose folder this is; ``named`` is a bucket, where they are in one."""
+    def __init__(self, library: Path, named: str = "", forks: Forks | None = None) -> None:
+        """Prepares the reports of a library whose folder this is; ``named`` is a bucket, where they are in one.
+
+        ``forks`` are those of the worker, which ends whatever else runs below it.
+        """
         self._library = library
+        self._forks = forks or Forks()
         self._named = named or str(library)
         self._waiting: dict[str, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -38,7 +42,7 @@ class Opening:
             self._waiting[job.report_id] = 0
 
     def look(self) -> None:
-        """Starts the process where reports wait and none runs; called while nothing is converted."""
+        """Starts the process where reports wait and none runs."""
         if self._process is not None:
             status = self._process.poll()
             if status is None:
@@ -54,8 +58,7 @@ class Opening:
         self._tries += 1
         self._waiting = {one: tries + 1 for one, tries in self._waiting.items()}
         argv = [sys.executable, "-m", "profiledb.studies.opening", self._named, *self._waiting]
-        quiet = subprocess.DEVNULL
-        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd=ROOT)
+        self._process = self._forks.beside(argv)
 
     def _is_due(self) -> bool:
         """Whether summaries may be missing: at the start, and where their file is gone."""

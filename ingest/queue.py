@@ -14,12 +14,12 @@ from procrastinate import App, PsycopgConnector, SyncPsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from psycopg_pool import PoolTimeout
 
-from ingest.state import look
 from profiledb.config import Settings
 from profiledb.errors import CatalogError
 from profiledb.report import catalog, postgres
 from profiledb.report.catalog import Job
 from profiledb.report.database import Shared
+from profiledb.report.inbox import Inbox
 
 TASK = "convert"
 ANY = "any"
@@ -41,8 +41,9 @@ def of_nsys(version: str) -> str:
 class Queue:
     """Puts files into the queue."""
 
-    def __init__(self, settings: Settings, shared: Shared) -> None:
+    def __init__(self, settings: Settings, shared: Shared, inbox: Inbox) -> None:
         self._settings = settings
+        self._inbox = inbox
         self._shared = shared
         connector = SyncPsycopgConnector(kwargs=_arguments(settings.database), min_size=1, max_size=1, timeout=10)
         self._app = App(connector=connector)
@@ -66,7 +67,7 @@ class Queue:
     def put(self, path: str, queue: str = ANY) -> bool:
         """Puts a file into a queue, small ones first, samples last; False where it waits already."""
         lock = hashlib.sha256(path.encode()).hexdigest()
-        size, _ = look(Path(path)) or (0, 0)
+        size = state.bytes if (state := self._inbox.look(Path(path))) else 0
         first = 0 if self._settings.samples in Path(path).parents else _INBOX_FIRST
         with _told():
             self._app.open()

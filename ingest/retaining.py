@@ -29,7 +29,7 @@ class Retaining:
         if self._process is not None and self._process.poll() is None:
             return
         self._due = self._clock() + EVERY_S
-        folders = ("--library", str(self._settings.library), "--inbox", str(self._settings.inbox))
+        folders = ("--library", self._settings.library_text, "--inbox", self._settings.inbox_text)
         quiet = None if self._settings.log == logs.JSON else subprocess.DEVNULL
         argv = [sys.executable, "-m", "profiledb", "retain", *folders]
         self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=quiet, cwd=ROOT)

@@ -6,20 +6,21 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from ingest.conversion import limits
-from ingest.state import look
 from profiledb.report.catalog import Job
+from profiledb.report.inbox import Inbox
 
 MOST = 4
 """Files at a time on machines with many cores: each takes some hundred megabytes."""
 
 
-def run(jobs: Sequence[Job], work: Callable[[Job], int], stop: Callable[[], None], most: int = 0) -> int:
+def run(jobs: Sequence[Job], inbox: Inbox, work: Callable[[Job], int], stop: Callable[[], None], most: int = 0) -> int:
     """Calls ``work`` for each job in turn, small files in threads beside each other; returns the sum of its results.
 
     Files of the same size may have the same content: the second waits for the first, to be known as its duplicate.
 
     Args:
         jobs: the files.
+        inbox: that tells their sizes.
         work: what is done with each; it raises nothing.
         stop: ends what ``work`` does in other threads; called where this one is interrupted.
         most: files at a time; where it is 0 as many as there are cores, up to ``MOST``.
@@ -31,7 +32,7 @@ def run(jobs: Sequence[Job], work: Callable[[Job], int], stop: Callable[[], None
         try:
             for job in jobs:
                 path = Path(job.path)
-                size, _ = look(path) or (0, 0)
+                size = state.bytes if (state := inbox.look(path)) else 0
                 small = limits.is_small(path, size)
                 while running and (alone or not small or len(running) >= most or size in running.values()):
                     done += _first(running)

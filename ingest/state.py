@@ -1,22 +1,9 @@
-"""What tells one state of a file from another: its size and its time, and what it holds."""
+"""What a dropped file holds, as numbers."""
 
 import hashlib
-import stat
 from pathlib import Path
 
 _CHUNK = 1 << 20
-
-
-def look(path: Path) -> tuple[int, int] | None:
-    """Bytes and latest time (ns) of a file, or of a folder's files; None for what is neither (a pipe) or is gone."""
-    try:
-        own = path.stat()
-        files = [p.stat() for p in path.iterdir()] if stat.S_ISDIR(own.st_mode) else [own]
-    except OSError:
-        return None
-    if not (stat.S_ISREG(own.st_mode) or stat.S_ISDIR(own.st_mode)):
-        return None
-    return sum(s.st_size for s in files), max(s.st_mtime_ns for s in (own, *files))
 
 
 def contents(source: Path) -> str:

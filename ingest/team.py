@@ -1,12 +1,13 @@
 """A worker of many: one of them watches the inbox, all of them convert what it puts into the queue."""
 
 import asyncio
+import logging
 import secrets
 import shutil
 import socket
 import threading
 import time
-import traceback
+from collections.abc import Callable
 from contextlib import closing, suppress
 from copy import copy
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 
 import psycopg
 from procrastinate import App
-from procrastinate.exceptions import ConnectorException
+from procrastinate.exceptions import ConnectorException, UniqueViolation
 from procrastinate.jobs import Status
 
 from ingest import queue, tools
@@ -24,13 +25,16 @@ from ingest.member import LEADER, TeamWorker
 from ingest.opening import Opening
 from ingest.progress import Lines
 from ingest.queue import Queue
-from ingest.watch import QUICK_S, Watch
+from ingest.reached import LOST, Reached, quiet
+from ingest.retaining import Retaining
+from ingest.watch import Watch
 from profiledb import terminal
 from profiledb.config import Settings
-from profiledb.errors import CatalogError, ConfigError
+from profiledb.errors import CatalogError, ConfigError, StorageError
 from profiledb.report import catalog, postgres
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
+from profiledb.report.place import open_inbox
 from profiledb.report.workers import Seen
 
 BEAT_S = 5.0
@@ -39,6 +43,7 @@ STALLED_S = 20.0
 TRIES = 5
 """So many workers may die of a file before it counts as failed."""
 _LEADS = 0x7761727065
+_log = logging.getLogger("warpdeck")
 
 
 class Ends(Protocol):
@@ -54,39 +59,56 @@ class Ends(Protocol):
         """What to do then."""
 
 
-def run(library: Library, settings: Settings, forks: Forks, end: Ends, shown: Lines, *, once: bool) -> int:
-    """Works until the end, or once over what is there; returns the exit status."""
+def run(
+    library: Library,
+    settings: Settings,
+    forks: Forks,
+    end: Ends,
+    shown: Lines,
+    looked: Callable[[], None],
+    *,
+    once: bool,
+) -> None:
+    """Works until the end, or once over what is there; ``looked`` hears of each look at the inbox."""
     nsys, ncu = (".".join(map(str, tool.version[:3])) if tool else "" for tool in (tools.find_nsys(), tools.find_ncu()))
     me = Seen(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
-    opening = Opening(library.folder, settings.library_text)
+    opening, reached = Opening(library.folder, settings.library_text, forks), Reached("lead", "serve")
     assert library.catalog.shared
+    inbox = open_inbox(settings)
 
     def done(job: Job) -> None:
         shown.done(job)
         opening.add(job)
 
-    with closing(Queue(settings, library.catalog.shared)) as files:
+    serving = _Told(end, settings.scan_s, reached, "serve")
+
+    def beat() -> None:
+        serving.back()
+        opening.look()
+
+    with closing(Queue(settings, library.catalog.shared, inbox)) as files:
         worker, lead = (
-            TeamWorker(_own(library, name), settings, done, shown.step, Runner(forks), me=me, queue=files)
+            TeamWorker(_own(library, name), settings, inbox, done, shown.step, Runner(forks), me=me, queue=files)
             for name in (me.id, me.id + LEADER)
         )
         end.then(worker.stop, lead.stop)
         if once:
             _once(worker, lead, end)
-            return 0
-        leader = threading.Thread(target=_lead, args=(lead, end))
+            return
+        quiet(me.id)
+        leading = _Told(end, settings.scan_s, reached, "lead")
+        leader = threading.Thread(target=_lead, args=(lead, end, leading, looked))
         leader.start()
         try:
             while not end.is_set():
-                with _Told(end, settings.scan_s):
-                    asyncio.run(_serve(worker, end, opening, wait=True))
+                with serving:
+                    asyncio.run(_serve(worker, end, beat, wait=True))
         finally:
             leader.join()
             opening.stop()
             with suppress(CatalogError):
                 worker.workers.leave(me.id)
             _clear(worker, lead)
-    return 0
 
 
 def _own(library: Library, name: str) -> Library:
@@ -104,20 +126,25 @@ def _clear(*ended: TeamWorker) -> None:
 def _once(worker: TeamWorker, lead: TeamWorker, end: Ends) -> None:
     worker.workers.seen(worker.me)
     lead.prepare()
-    watch = Watch(worker.settings.inbox, patience_s=0)
+    watch = Watch(worker.inbox, patience_s=0)
     while lead.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # between two looks
-    asyncio.run(_serve(worker, end, None, wait=False))
+    asyncio.run(_serve(worker, end, lambda: None, wait=False))
     lead.take(watch.finished())  # what lies beside reports finds them now
     worker.workers.leave(worker.me.id)
     _clear(worker, lead)
 
 
 class _Told:
-    """What goes wrong with the database or a disk is told, and tried again after a pause."""
+    """What goes wrong with the database or a disk in a part of the worker is told, and tried again after a pause."""
 
-    def __init__(self, end: Ends, pause_s: float) -> None:
+    def __init__(self, end: Ends, pause_s: float, reached: Reached, part: str) -> None:
         self._end, self._pause_s = end, pause_s
+        self._reached, self._part = reached, part
+
+    def back(self) -> None:
+        """Says that the database answers."""
+        self._reached.back(self._part)
 
     def __enter__(self) -> None:
         return None
@@ -125,16 +152,21 @@ class _Told:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if error is None or not isinstance(error, Exception) or isinstance(error, ConfigError):
             return False
-        if isinstance(error, CatalogError | ConnectorException | psycopg.Error):
-            terminal.say("The catalog's database cannot be reached; it is asked again.")
+        if isinstance(error, LOST):
+            self._reached.lost()
+        elif isinstance(error, StorageError):
+            _log.error("%s", terminal.sentence(error))
         else:
-            traceback.print_exception(error)
+            _log.error("The worker could not go on; it tries again", exc_info=error)
         self._end.wait(self._pause_s)
         return True
 
 
-async def _serve(worker: TeamWorker, end: Ends, opening: Opening | None, *, wait: bool) -> None:
-    """Takes jobs from the queue, one at a time, until the end or, without ``wait``, until there is none."""
+async def _serve(worker: TeamWorker, end: Ends, beat: Callable[[], None], *, wait: bool) -> None:
+    """Takes jobs from the queue, one at a time, until the end or, without ``wait``, until there is none.
+
+    ``beat`` is called each time that this worker has said that it lives.
+    """
     app = queue.app(worker.settings)
     app.task(name=queue.TASK)(worker.convert)
     async with app.open_async():
@@ -156,8 +188,7 @@ async def _serve(worker: TeamWorker, end: Ends, opening: Opening | None, *, wait
                     beat_at = time.monotonic()
                     await asyncio.to_thread(worker.workers.seen, worker.me)
                     await _take_over(app, worker)
-                    if opening:
-                        opening.look()
+                    beat()
                 await asyncio.wait([serving], timeout=0.2)
         finally:
             if not serving.done():
@@ -181,26 +212,33 @@ async def _take_over(app: App, worker: TeamWorker) -> None:
                     known, state="failed", message=told, hint="See the logs of the workers.", report_id=None
                 )
                 await asyncio.to_thread(worker.library.catalog.put_job, failed)
-        except ConnectorException:  # another worker was quicker, or the file waits already
+        except UniqueViolation:  # the file waits already, in another job
             pass
+        except ConnectorException:  # another worker was quicker, and the job is its affair
+            continue
         with suppress(ConnectorException):
             await app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
 
 
-def _lead(worker: TeamWorker, end: Ends) -> None:
+def _lead(worker: TeamWorker, end: Ends, told: _Told, looked: Callable[[], None]) -> None:
     """Watches the inbox, as long as no other worker does; who dies, or loses the database, leads no more."""
+
+    def seen() -> None:
+        told.back()
+        looked()
+
     while not end.is_set():
-        with _Told(end, worker.settings.scan_s), psycopg.connect(
-            **postgres.arguments(worker.settings.database), autocommit=True
-        ) as db:  # fmt: skip
+        with told, psycopg.connect(**postgres.arguments(worker.settings.database), autocommit=True) as db:
             while not end.is_set():
-                if db.execute("SELECT pg_try_advisory_lock(%s)", [_LEADS]).fetchone() == (True,):
-                    _watch(worker, end, db)
+                leads = db.execute("SELECT pg_try_advisory_lock(%s)", [_LEADS]).fetchone() == (True,)
+                told.back()
+                if leads:
+                    _watch(worker, end, db, seen)
                 end.wait(worker.settings.scan_s)
 
 
-def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]") -> None:
-    watch = Watch(worker.settings.inbox, patience_s=worker.settings.scan_s)
+def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]", looked: Callable[[], None]) -> None:
+    watch, retaining = Watch(worker.inbox, patience_s=worker.settings.scan_s), Retaining(worker.settings)
     worker.prepare()
     samples = worker.samples()
     end.then(watch.wake.set)
@@ -208,9 +246,14 @@ def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]") -> None
     try:
         while not end.is_set():
             watch.wake.clear()
+            began = time.monotonic()
             worker.take(watch.finished() + samples)
             worker.forget_removed()
             db.execute("SELECT 1")  # as long as this connection lives, no other worker leads
-            watch.wake.wait(QUICK_S if watch.restless else worker.settings.scan_s)
+            looked()
+            retaining.look()
+            end.wait(time.monotonic() - began)  # of many files a look takes seconds: not one after the other
+            watch.wake.wait(watch.again_s)
     finally:
+        retaining.stop()
         watch.stop()

@@ -1,4 +1,4 @@
-"""Finds the files of a folder that are finished: nobody has written to them between two looks."""
+"""Finds the files of an inbox that are finished: nobody has written to them between two looks."""
 
 import os
 import threading
@@ -19,8 +19,11 @@ from watchdog.events import (
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
-from ingest.formats import nsys_parquet, nsys_report
-from ingest.state import look
+from ingest.formats import nsys_report
+from ingest.formats.nsys_sqlite import is_export
+from profiledb.report.inbox import Inbox
+from profiledb.report.inbox.folder import PAUSE_S as QUICK_S
+from profiledb.report.inbox.state import State
 
 UNFINISHED = (".part", ".partial", ".tmp", ".crdownload", ".filepart", ".swp", "~")
 COMPANIONS = (".energy.csv",)
@@ -29,25 +32,23 @@ CHANGES = frozenset((EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, 
 """Events that say that something has changed; opened, and closed without writing, do not."""
 DEEPEST = 64
 """Levels of folders below the inbox that are looked into."""
-QUICK_S = 0.1
-"""Shortest time between the two looks: enough where the file shows by its end that it is complete."""
 
 
 class Watch:
-    """Looks at a folder again and again; file system events only make it look sooner.
+    """Looks at an inbox again and again; file system events only make it look sooner.
 
     Events are hints, because moved-in folders, network file systems and bind mounts send none.
 
     Args:
-        folder: the inbox, with all folders below it; links are not followed.
+        inbox: with all folders below it; links are not followed.
         patience_s: how long a file must stand still that does not show by itself that it is complete.
 
     ``restless`` says after a look whether a file has not stood still for long enough yet, so that another look is
     worth while soon; ``wake`` is set when something happened in the folder.
     """
 
-    def __init__(self, folder: Path, patience_s: float) -> None:
-        self.folder = folder
+    def __init__(self, inbox: Inbox, patience_s: float) -> None:
+        self.inbox = inbox
         self.patience_s = patience_s
         self.wake = threading.Event()
         self.restless = False
@@ -57,10 +58,12 @@ class Watch:
 
     def start(self) -> None:
         """Begins to listen to events; without them the scans alone find everything, later."""
+        if (folder := self.inbox.folder) is None:
+            return
         observer = Observer()
-        handler = _Wake(self.folder, self.wake, self._whole)
+        handler = _Wake(folder, self.wake, self._whole)
         try:
-            observer.schedule(handler, str(self.folder), recursive=True)
+            observer.schedule(handler, str(folder), recursive=True)
             observer.start()
         except OSError:  # no inotify left, or a file system without events
             return
@@ -78,8 +81,9 @@ class Watch:
         whole = {self._whole.pop() for _ in range(len(self._whole))}
         current: dict[Path, _Seen] = {}
         ready: list[tuple[int, Path]] = []
-        for path in units(self.folder):
-            state = look(path)
+        self.inbox.renew()
+        for path in units(self.inbox):
+            state = self.inbox.look(path)
             if state is None:
                 continue
             before = self._seen.get(path)
@@ -89,62 +93,55 @@ class Watch:
                 before = replace(before, patience_s=min(before.patience_s, QUICK_S))
             current[path] = before
             if moment - before.since >= before.patience_s:
-                ready.append((state[1], path))
+                ready.append((state.time_ns, path))
         self._seen = current
         self.restless = len(ready) < len(current)
         return [path for _, path in sorted(ready)]
 
+    @property
+    def again_s(self) -> float:
+        """When another look is due, seconds."""
+        return self.inbox.pause_s if self.restless else self.patience_s
+
     def _patience(self, path: Path) -> float:
-        return QUICK_S if _shows_its_end(path) else max(self.patience_s, QUICK_S)
+        return QUICK_S if self.inbox.folder and _shows_its_end(path) else max(self.patience_s, QUICK_S)
 
 
 @dataclass(frozen=True)
 class _Seen:
     """A state of a file, since when it has been in it, and how long it has to stand still (seconds)."""
 
-    state: tuple[int, int]
+    state: State
     since: float
     patience_s: float
 
 
-def units(folder: Path) -> Iterator[Path]:
+def units(inbox: Inbox) -> Iterator[Path]:
     """What may become a report: files, and folders of Parquet files as a whole; nothing hidden or half-named.
 
     Folders without rights, and those nested deeper than ``DEEPEST``, are passed over.
     """
-    folders = [(folder, 0)]
+    folders = [(inbox.root, 0)]
     while folders:
         here, depth = folders.pop()
-        try:
-            with os.scandir(here) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError:
-            continue
-        for entry in entries:
-            if not _is_wanted(entry):
+        for name, is_folder in inbox.entries(here):
+            if not _is_wanted(name):
                 continue
-            path = here / entry.name
-            if not entry.is_dir(follow_symlinks=False) or _is_unit(path):
+            path = here / name
+            if not is_folder or _is_unit(inbox, path):
                 yield path
             elif depth < DEEPEST:
                 folders.append((path, depth + 1))
 
 
-def _is_wanted(entry: "os.DirEntry[str]") -> bool:
-    name = entry.name.lower()
-    if name.startswith(".") or name.endswith(UNFINISHED + COMPANIONS) or not is_text(entry.name):
-        return False
-    try:
-        return not entry.is_symlink()
-    except OSError:
-        return False
+def _is_wanted(name: str) -> bool:
+    hidden = name.startswith(".") or name.lower().endswith(UNFINISHED + COMPANIONS)
+    return not hidden and is_text(name)
 
 
-def _is_unit(folder: Path) -> bool:
-    try:
-        return nsys_parquet.matches(folder)
-    except OSError:
-        return False
+def _is_unit(inbox: Inbox, folder: Path) -> bool:
+    """Whether a folder has a Parquet file for each table of an nsys export (formats/nsys_parquet.py)."""
+    return is_export({Path(name).stem for name, _ in inbox.entries(folder) if name.endswith(".parquet")})
 
 
 def is_text(name: str) -> bool:

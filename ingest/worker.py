@@ -19,13 +19,15 @@ from ingest.conversion import limits
 from ingest.conversion.child import DATABASE, Request, Runner, Task
 from ingest.conversion.outcome import ended
 from ingest.fingerprints import NSYS_SUFFIXES
-from ingest.state import look
 from profiledb.config import Settings
-from profiledb.errors import ConfigError
+from profiledb.errors import ConversionError, StorageError
 from profiledb.report import catalog
 from profiledb.report.catalog import Job, Manifest
+from profiledb.report.inbox import Inbox
+from profiledb.report.inbox.state import look
 from profiledb.report.library import Library
 from profiledb.report.sidecar import DROPPED, TRACES
+from profiledb.report.spaces import space_of
 from profiledb.words import visible
 
 _log = logging.getLogger("warpdeck")
@@ -55,12 +57,14 @@ class Worker:
     Args:
         library: where reports go.
         settings: folders, time limits, converters.
+        inbox: where files are dropped.
         on_done: called with the final state of each file.
         on_step: called with a file and how far its conversion is, as the job's message; none where it is given up.
     """
 
     library: Library
     settings: Settings
+    inbox: Inbox
     on_done: Callable[[Job], None]
     on_step: Callable[[Job], None] = lambda _: None
     runner: Runner = field(default_factory=Runner)
@@ -69,9 +73,7 @@ class Worker:
 
     def prepare(self) -> None:
         """Makes the inbox and mends what a crash left behind: open jobs start anew, left-over work is removed."""
-        if self.settings.inbox.is_file():
-            raise ConfigError(f"{self.settings.inbox} is a file; the inbox must be a folder.")
-        self.settings.inbox.mkdir(parents=True, exist_ok=True)
+        self.inbox.prepare()
         self.library.recover()
         for job in self.library.catalog.jobs():
             if job.state in catalog.OPEN_STATES:
@@ -96,7 +98,7 @@ class Worker:
         """
         jobs = self.library.catalog.jobs()
         known = {job.path: job for job in jobs}
-        shelf = Shelf.of(self.library, jobs)
+        shelf = Shelf.of(self.library, self.inbox, jobs)
         apart = beside.apart(paths, known, shelf)
         reports = [path for path in paths if path not in apart]
         at_hand = self.at_hand()
@@ -109,7 +111,7 @@ class Worker:
         if fresh:
             taken = self.take_all(fresh, known)
             jobs = self.library.catalog.jobs()
-            known, shelf = {job.path: job for job in jobs}, Shelf.of(self.library, jobs)
+            known, shelf = {job.path: job for job in jobs}, Shelf.of(self.library, self.inbox, jobs)
         return taken + self._take_beside(sorted(apart), known, shelf, at_hand)
 
     def take_all(self, fresh: list[Job], known: Mapping[str, Job]) -> int:
@@ -117,7 +119,7 @@ class Worker:
         self.runner.forks.warm(prepare=len(fresh) > 1)
         self.library.catalog.put_job(*fresh)
         return schedule.run(
-            self.without_companions(fresh), lambda job: self.take_one(job, known.get(job.path)), self.stop
+            self.without_companions(fresh), self.inbox, lambda job: self.take_one(job, known.get(job.path)), self.stop
         )
 
     def at_hand(self) -> str:
@@ -126,7 +128,8 @@ class Worker:
 
     def of_error(self, job: Job, error: Exception) -> Job:
         """What became of a file where this program itself met an error."""
-        _log.error("%s could not be taken in", visible(job.name), exc_info=error)
+        if not isinstance(error, StorageError):  # a bucket that is away is no mistake of ours
+            _log.error("%s could not be taken in", visible(job.name), exc_info=error)
         return deferral.of_error(job, error)
 
     def tries_again(self, known: Job | None, at_hand: str) -> bool:
@@ -137,22 +140,23 @@ class Worker:
         """Drops the failures of files that are gone, and what waits for its report, but only where their folder is
         still there: a folder that vanished is a disk that is not mounted, and nothing is concluded from it."""
         for job in self.library.catalog.jobs():
-            path = Path(job.path)
-            if job.state in ("failed", deferral.STATE, *beside.STATES) and _is_gone(path):
+            if job.state in ("failed", deferral.STATE, *beside.STATES) and self.inbox.is_gone(Path(job.path)):
                 self.library.catalog.forget_job(job.path)
 
     def without_companions(self, jobs: list[Job]) -> list[Job]:
         """Sets aside exports that belong to a report beside them."""
-        asked = [job for job in jobs if fingerprints.has_report_beside(Path(job.path))]
+        asked = [job for job in jobs if fingerprints.has_report_beside(self.inbox, Path(job.path))]
         if not asked:
             return jobs
         with self._folder() as work:
-            requests = [self._request(job, work / str(at), "companion") for at, job in enumerate(asked)]
-            for job, outcome in zip(asked, list(self.runner.run(requests)), strict=False):
+            requests = self._requests(asked, work, "companion")
+            outcomes = list(self.runner.run([request for _, request in requests]))
+            done = [job for job in asked if all(job is not one for one, _ in requests)]
+            for (job, _), outcome in zip(requests, outcomes, strict=False):
                 if outcome["state"] == "companion":
                     self.library.catalog.put_job(replace(job, state="companion"))
-                    jobs = [left for left in jobs if left is not job]
-        return jobs
+                    done.append(job)
+        return [job for job in jobs if all(job is not one for one in done)]
 
     def take_one(self, job: Job, known: Job | None, beside_as: str = "") -> int:
         """Converts one file; whatever happens, it is that file's own.
@@ -183,12 +187,12 @@ class Worker:
             return 0
         taken = 0
         with self._folder() as work:
-            requests = [self._request(job, work / str(at), "sidecar") for at, job in enumerate(fresh)]
+            requests = self._requests(fresh, work, "sidecar")
             # All of them first: a process that runs would end with the conversion of one that is a report.
-            outcomes = list(self.runner.run(requests))
-            for job, request, outcome in zip(fresh, requests, outcomes, strict=False):
+            outcomes = list(self.runner.run([request for _, request in requests]))
+            for (job, request), outcome in zip(requests, outcomes, strict=False):
                 if outcome["state"] == "report":
-                    plain = replace(job, fingerprint=fingerprints.of(Path(job.path)) or "", tools=at_hand)
+                    plain = replace(job, fingerprint=fingerprints.of(self.inbox, Path(job.path)) or "", tools=at_hand)
                     taken += self.take_one(plain, jobs.get(job.path), job.fingerprint)
                 else:
                     taken += self._lay(shelf, job, request.work, outcome)
@@ -207,7 +211,7 @@ class Worker:
 
     def _fresh(self, path: Path, known: Job | None, at_hand: str) -> str | None:
         """What identifies the present state of a file, where that state still has to be worked on."""
-        mark = fingerprints.of(path)
+        mark = fingerprints.of(self.inbox, path)
         if mark is None or known is None or self.is_due(known, mark):
             return mark
         lost = known.state in ("ready", "duplicate") and not self.library.intact(known.report_id or "")
@@ -240,20 +244,34 @@ class Worker:
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
+    def _requests(self, jobs: list[Job], work: Path, task: Task) -> list[tuple[Job, Request]]:
+        """What is asked of files; one that cannot be fetched is written down by itself."""
+        found = []
+        for at, job in enumerate(jobs):
+            try:
+                found.append((job, self._request(job, work / str(at), task)))
+            except (StorageError, ConversionError, OSError) as error:
+                self.record(self.of_error(job, error))
+        return found
+
     def _request(self, job: Job, work: Path, task: Task) -> Request:
         work.mkdir(exist_ok=True)
         path = Path(job.path)
-        size, _ = look(path) or (0, 0)
+        together = fingerprints.partners(path) if task == "companion" or path.suffix in NSYS_SUFFIXES else []
+        source = self.inbox.bring(path, together, work / "source", self.settings.convert_disk_mb << 20)
+        size = state.bytes if (state := look(source)) else 0
         columns = beside.columns_of(self.library, path) if task == "sidecar" else {}
         most = limits.of(size, self.library.folder, self.settings)
         if limits.is_small(path, size):
             most = replace(most, threads=1)
-        return Request(path, work, self.library.folder, most, task, columns)
+        return Request(source, work, self.library.folder, most, task, columns)
 
     def publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> dict[str, Any]:
         """Publishes what was made of a file; answers what changes in the outcome by that."""
         sample = self.settings.samples in path.parents
-        made = replace(Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample)
+        made = replace(
+            Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample, space=space_of(str(path))
+        )
         self.library.publish(work / DATABASE, made)
         supersede.partial(self.library, made, known)
         return {}
@@ -277,13 +295,6 @@ def _done(job: Job, outcome: dict[str, Any]) -> Job:
         _log.error("%s: %s", visible(job.name), outcome["trace"])
     told = {key: str(outcome.get(key) or "") for key in ("state", "message", "hint", "detail", "cause")}
     return ended(job, told.pop("cause"), report_id=outcome.get("report_id"), **told)
-
-
-def _is_gone(path: Path) -> bool:
-    try:
-        return path.parent.is_dir() and not path.exists()
-    except OSError:  # a name that is too long, a folder without rights
-        return False
 
 
 def tools_at_hand() -> str:

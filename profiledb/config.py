@@ -47,7 +47,7 @@ SETTINGS = (
         "inbox",
         "WARPDECK_INBOX",
         "",
-        "folder that is watched for reports (default: DATA/inbox)",
+        "folder that is watched for reports, or s3://BUCKET/PREFIX (default: DATA/inbox)",
     ),
     Setting(
         "library",
@@ -106,6 +106,9 @@ SETTINGS = (
         "login_viewers", "WARPDECK_LOGIN_VIEWERS", "viewer", "values of the claim that may view; '*' for every user"
     ),
     Setting("login_hours", "WARPDECK_LOGIN_HOURS", "12", "hours until a user has to log in again"),
+    Setting(
+        "login_link_days", "WARPDECK_LOGIN_LINK_DAYS", "0", "days that a link without a login may last; 0 allows none"
+    ),
     Setting("retention", "WARPDECK_RETENTION", "", "a TOML file of rules which reports and uploads go, and when"),
     Setting("log", "WARPDECK_LOG", "plain", "form of the log: 'plain', or 'json' for an object a line"),
     Setting("metrics", "WARPDECK_METRICS", "", "PORT or HOST:PORT on which the server tells Prometheus its figures"),
@@ -122,7 +125,8 @@ SETTINGS = (
 class Settings:
     """The settings of this process; see SETTINGS for what each one means.
 
-    Where ``library_url`` names a bucket, ``library`` is the folder of its copies here.
+    Where ``library_url`` names a bucket, ``library`` is the folder of its copies here; where ``inbox_url`` does,
+    ``inbox`` is a folder for uploads on their way.
     """
 
     data: Path
@@ -154,16 +158,26 @@ class Settings:
     login_editors: frozenset[str]
     login_viewers: frozenset[str]
     login_hours: float
+    login_link_days: float
     retention: Path | None
     log: str
     metrics: str
     worker_metrics: str
     library_url: str
+    inbox_url: str
 
     @property
     def library_text(self) -> str:
         """The library as it was named: a folder, or a bucket."""
         return self.library_url or str(self.library)
+
+    @property
+    def inbox_text(self) -> str:
+        """The inbox as it was named: a folder, or a bucket."""
+        return self.inbox_url or str(self.inbox)
+
+
+MOST_LINK_DAYS = 365.0
 
 
 def load(**override: str | Path | None) -> Settings:
@@ -183,12 +197,13 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
     text = dict(given)
     data = Path(text["data"]).expanduser().absolute()
     cache = _folder(text["cache"]) or data / "cache"
-    url = _url(text["library"])
-    if "://" in text["inbox"]:  # it is not repeated: it may hold keys
-        raise ConfigError(f"{variable('inbox')} must be a folder.")
+    url, inbox_url = _url(text, "library"), _url(text, "inbox")
+    if url and inbox_url and f"{url}/".startswith(f"{inbox_url}/"):
+        raise ConfigError(f"{variable('library')} lies in {variable('inbox')}: name another prefix of the bucket.")
     values: dict[str, Any] = {
         "data": data,
-        "inbox": _folder(text["inbox"]) or data / "inbox",
+        "inbox": _copies(cache, inbox_url, text["endpoint"]) or _folder(text["inbox"]) or data / "inbox",
+        "inbox_url": inbox_url,
         "library": _copies(cache, url, text["endpoint"]) or _folder(text["library"]) or data / "library",
         "library_url": url,
         "cache": cache,
@@ -212,6 +227,7 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "login_editors": _values(text["login_editors"]),
         "login_viewers": _values(text["login_viewers"]),
         "login_hours": _from_1(text, "login_hours"),
+        "login_link_days": min(_number(text, "login_link_days"), MOST_LINK_DAYS),
         "retention": _folder(text["retention"]),
         "log": _one_of(text, "log", ("plain", "json")),
     }
@@ -228,13 +244,13 @@ def endpoint() -> str:
     return next((found for name in _ENDPOINTS if (found := os.environ.get(name, "").strip())), "")
 
 
-def _url(text: str) -> str:
+def _url(text: dict[str, str], field: str) -> str:
     """The bucket that a setting names; empty where it names a folder. It is not repeated: it may hold keys."""
-    if "://" not in text:
+    if "://" not in text[field]:
         return ""
-    url = text.rstrip("/")
+    url = text[field].rstrip("/")
     if not _S3.fullmatch(url) or not {".", ".."}.isdisjoint(url.split("/")):
-        raise ConfigError(f"{variable('library')} must be a folder, or a bucket as s3://BUCKET/PREFIX.")
+        raise ConfigError(f"{variable(field)} must be a folder, or a bucket as s3://BUCKET/PREFIX.")
     return url
 
 

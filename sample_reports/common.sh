@@ -7,7 +7,7 @@ set -euo pipefail
 if [ "${1:-}" != --inside ]; then
     exec env -i PATH="$PATH" HOME=/root LANG=C.UTF-8 \
         unshare --fork --pid --mount-proc --uts \
-        bash "$0" --inside "${NSYS:-$(command -v nsys)}" "${NCU:-$(command -v ncu)}"
+        bash "$0" --inside "${NSYS:-$(command -v nsys)}" "${NCU:-$(command -v ncu)}" "$@"
 fi
 nsys=$2
 ncu=$3

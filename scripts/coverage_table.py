@@ -22,11 +22,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from ingest import tools  # noqa: E402
+from ingest.fingerprints import NSYS_SUFFIXES  # noqa: E402
 from ingest.ncu import cli, container, wheel  # noqa: E402
 from profiledb import words  # noqa: E402
 from profiledb.errors import NotCapturedError, WarpdeckError  # noqa: E402
 from profiledb.query import analysis  # noqa: E402
-from profiledb.report.catalog import Manifest  # noqa: E402
+from profiledb.report.catalog import Job, Manifest  # noqa: E402
 from profiledb.report.library import Library  # noqa: E402
 from tests.support import deliberate, ncu_agree, oracle, step_set  # noqa: E402
 
@@ -90,9 +91,12 @@ def main(folders: Sequence[Path]) -> None:
 
 
 def _reports(folder: Path) -> Iterator[Path]:
-    """The files of a folder, and of its runs on several GPUs, that a user might drop; no export beside its report."""
-    several = [path for part in (folder, folder / "ddp") for path in sorted(part.glob("*"))]
-    reports = {path.stem for path in several if path.suffix in (".nsys-rep", ".qdrep")}
+    """The files of a folder, and of those in it of several GPUs and of PyTorch, that a user might drop.
+
+    No export beside its report.
+    """
+    several = [path for part in (folder, folder / "ddp", folder / "torch") for path in sorted(part.glob("*"))]
+    reports = {path.stem for path in several if path.suffix in NSYS_SUFFIXES}
     for path in several:
         beside = path.suffix == ".sqlite" and path.stem in reports
         if path.suffix in ENDINGS and not beside and not path.name.endswith(BESIDE):
@@ -100,15 +104,14 @@ def _reports(folder: Path) -> Iterator[Path]:
 
 
 def _row(path: Path, work: Path, nsys: tools.Tool, ncu: tools.Tool) -> Row:
-    library, seconds, said = _take_in(path, work)
-    found = library.list()
-    if not found:
-        return Row(path.name, "refused", seconds=seconds, refused=said)
-    report = found[0]
+    library, seconds, job = _take_in(path, work)
+    if job is None or job.report_id is None:
+        return Row(path.name, "refused", seconds=seconds, refused=job.message if job else "")
+    report = library.find(job.report_id)
     row = Row(path.name, _captured(report), seconds=seconds)
     row.kernels = report.rows.get("kernel", 0) + report.rows.get("ncu_launch", 0)
     if report.kind == "nsys":
-        _compare_nsys(row, path, library, nsys, work)
+        _compare_nsys(row, path, library, report, nsys, work)
         _look_at_steps(row, library, report)
     elif path.suffix == ".ncu-rep":
         _compare_ncu(row, path, ncu, work)
@@ -116,18 +119,20 @@ def _row(path: Path, work: Path, nsys: tools.Tool, ncu: tools.Tool) -> Row:
     return row
 
 
-def _take_in(path: Path, work: Path) -> tuple[Library, float, str]:
-    """A library of the file, the seconds of processor that a worker took for it, and why it is no report."""
+def _take_in(path: Path, work: Path) -> tuple[Library, float, Job | None]:
+    """A library of the file, the seconds of processor that a worker took for it, and what became of it.
+
+    An export beside a report of Nsight Systems comes along; beside one of Nsight Compute it is of another report.
+    """
     inbox, library = work / "inbox", Library(work / "library")
     inbox.mkdir()
-    for one in path.parent.glob(f"{path.stem}.*"):
-        if one == path or one.suffix == ".sqlite":
-            shutil.copy2(one, inbox)
+    export = path.with_suffix(".sqlite")
+    for one in {path, export} if path.suffix in NSYS_SUFFIXES and export.exists() else {path}:
+        shutil.copy2(one, inbox)
     argv = [sys.executable, "-m", "ingest", "--once", "--inbox", str(inbox), "--library", str(library.folder)]
     before = _spent()
     subprocess.run(argv, cwd=ROOT, capture_output=True, check=False)
-    jobs = [job.message or "" for job in library.catalog.jobs() if job.name == path.name]
-    return library, _spent() - before, (jobs or [""])[0]
+    return library, _spent() - before, library.catalog.job(str(inbox / path.name))
 
 
 def _spent() -> float:
@@ -139,15 +144,14 @@ def _captured(report: Manifest) -> str:
     return f"{report.tool or report.kind} {report.tool_version or ''}".strip()
 
 
-def _compare_nsys(row: Row, path: Path, library: Library, nsys: tools.Tool, work: Path) -> None:
+def _compare_nsys(row: Row, path: Path, library: Library, report: Manifest, nsys: tools.Tool, work: Path) -> None:
     """Compares with what nsys prints, or a newer one has printed of a sample."""
     paper = path.parent / "oracle" / path.stem
     paper = paper if paper.exists() else path.parent.parent / "oracle" / path.stem
-    name = library.list()[0].name
     if paper.exists():
         printed = {case: oracle.on_paper(paper, case) for case in oracle.ON_SAMPLES}
     else:
-        export = None if _is_newer(library.list()[0], nsys) else _export(path, nsys, work)
+        export = None if _is_newer(report, nsys) else _export(path, nsys, work)
         if export is None:
             row.refused = NEWER
             return
@@ -155,7 +159,7 @@ def _compare_nsys(row: Row, path: Path, library: Library, nsys: tools.Tool, work
         oracle.ask(nsys.path, export, oracle.ON_CORPUS, work / "asked")
         printed = {case: oracle.asked(work / "asked", case) for case in oracle.ON_CORPUS}
     for case, expected in printed.items():
-        _compare(row, case, expected, oracle.ours(library, name, case))
+        _compare(row, case, expected, oracle.ours(library, report.name, case))
 
 
 def _is_newer(report: Manifest, nsys: tools.Tool) -> bool:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what some tests need and this machine lacks (Chromium, nsys, ncu): as root with apt-get, otherwise nothing.
+# Installs what some tests need and this machine lacks (Chromium, nsys, ncu, PostgreSQL, nginx): as root with apt-get, otherwise nothing.
 # Always ends well: what could not be installed is told in one line, and the tests that need it are skipped.
 # usage: scripts/install_test_tools.sh [PYTHON]     (PYTHON: an interpreter with the test dependencies)
 set -uo pipefail

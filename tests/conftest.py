@@ -125,6 +125,14 @@ def nsys() -> Path:
 
 
 @pytest.fixture(scope="session")
+def nginx() -> Path:
+    """The real nginx; tests/support/needs.py skips a test that asks for it where there is none."""
+    found = needs.find_nginx()
+    assert found
+    return found
+
+
+@pytest.fixture(scope="session")
 def ncu() -> tools.Tool:
     """The real ncu; tests/support/needs.py skips a test that asks for it where there is none."""
     found = tools.find_ncu()

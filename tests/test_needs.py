@@ -1,4 +1,4 @@
-"""Where nsys, ncu or Chromium is missing, tests that need it are skipped with a reason, or fail if it is required."""
+"""Where nsys, ncu, Chromium or nginx is missing, tests that need it are skipped with a reason, or fail on demand."""
 
 import subprocess
 import sys
@@ -34,8 +34,20 @@ def test_browser(): ...
 
 @pytest.mark.parametrize("ncu", ["off"])
 def test_free(ncu): ...
+
+@pytest.fixture
+def nginx():
+    raise AssertionError("made for a test that cannot run")
+
+def test_proxy(nginx): ...
 """
-HIDDEN = {"WARPDECK_NSYS": "off", "WARPDECK_NCU": "off", "WARPDECK_CHROMIUM": "off"}
+HIDDEN = {
+    "WARPDECK_NSYS": "off",
+    "WARPDECK_NCU": "off",
+    "WARPDECK_CHROMIUM": "off",
+    "WARPDECK_POSTGRES": "off",
+    "WARPDECK_NGINX": "off",
+}
 
 
 @pytest.fixture
@@ -52,9 +64,9 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
 
 def test_what_needs_a_missing_tool_is_skipped_with_one_line(suite: pytest.Pytester) -> None:
     done = suite.runpytest_inprocess("-rs", "-p", "no:cacheprovider")
-    done.assert_outcomes(passed=1, skipped=5)
+    done.assert_outcomes(passed=1, skipped=6)
     reasons = [line for line in done.outlines if line.startswith("SKIPPED")]
-    assert len(reasons) == 3
+    assert len(reasons) == 4
     done.stdout.fnmatch_lines("SKIPPED [[]2[]] *needs nsys, which WARPDECK_NSYS=off hides")
     done.stdout.fnmatch_lines("SKIPPED [[]2[]] *needs ncu, which WARPDECK_NCU=off hides")
 
@@ -63,9 +75,10 @@ def test_the_reason_says_how_to_get_the_tool(suite: pytest.Pytester, monkeypatch
     for variable in HIDDEN:
         monkeypatch.setenv(variable, str(suite.path / "missing"))
     done = suite.runpytest_inprocess("-rs", "-p", "no:cacheprovider")
-    done.assert_outcomes(passed=1, skipped=5)
-    for name, script in (("nsys", "install_nsight"), ("ncu", "install_nsight"), ("Chromium", "install_browser")):
-        done.stdout.fnmatch_lines(f"SKIPPED *needs {name}: run scripts/{script}.sh as root*")
+    done.assert_outcomes(passed=1, skipped=6)
+    scripts = {"nsys": "nsight", "ncu": "nsight", "Chromium": "browser", "nginx": "nginx"}
+    for name, script in scripts.items():
+        done.stdout.fnmatch_lines(f"SKIPPED *needs {name}: run scripts/install_{script}.sh as root*")
 
 
 def test_where_the_tools_are_required_nothing_is_skipped(
@@ -73,13 +86,13 @@ def test_where_the_tools_are_required_nothing_is_skipped(
 ) -> None:
     monkeypatch.setenv("WARPDECK_TEST_TOOLS", "required")
     done = suite.runpytest_inprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(passed=1, errors=5)
+    done.assert_outcomes(passed=1, errors=6)
     assert done.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_what_starts_a_profiler_is_slow(suite: pytest.Pytester) -> None:
     done = suite.runpytest_inprocess("-m", "slow and nsight", "-p", "no:cacheprovider")
-    done.assert_outcomes(skipped=4, deselected=2)
+    done.assert_outcomes(skipped=4, deselected=3)
 
 
 def test_what_is_hidden_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,3 +106,4 @@ def test_what_is_hidden_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
     assert to_install() == []
     assert to_install(WARPDECK_NCU="/nowhere/ncu") == ["scripts/install_nsight.sh"]
     assert to_install(WARPDECK_CHROMIUM="/nowhere/chromium") == ["scripts/install_browser.sh"]
+    assert to_install(WARPDECK_NGINX="/nowhere/nginx") == ["scripts/install_nginx.sh"]

@@ -178,7 +178,15 @@ def test_make_targets() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [".ci/run", "scripts/install_nsight.sh", "scripts/install_browser.sh", "scripts/pin.sh"]
+    "name",
+    [
+        ".ci/run",
+        "deploy/secrets.sh",
+        "scripts/install_nsight.sh",
+        "scripts/install_browser.sh",
+        "scripts/install_nginx.sh",
+        "scripts/pin.sh",
+    ],
 )
 def test_scripts_parse_and_stop_at_errors(name: str) -> None:
     path = ROOT / name
@@ -190,15 +198,17 @@ def test_scripts_parse_and_stop_at_errors(name: str) -> None:
 def test_services_share_one_image_and_one_volume() -> None:
     text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
     assert re.findall(r"^  (ingest|app):", text, flags=re.MULTILINE) == ["ingest", "app"]
+    assert (ROOT / ".env").read_text(encoding="utf-8").splitlines()[-1] == "COMPOSE_PROFILES=folder"
     assert 'WARPDECK_WORKER: "off"' in text
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     for variable in ("WARPDECK_INBOX", "WARPDECK_LIBRARY"):
         assert variable in text
         assert variable in dockerfile
     assert "USER warpdeck" in dockerfile
-    assert re.findall(r"^ +- \"(\S+):8501:8501\"", text, flags=re.MULTILINE) == ["127.0.0.1"]
+    assert set(re.findall(r"^ +- \"(\S+):8501:\d+\"", text, flags=re.MULTILINE)) == {"127.0.0.1"}
     assert '"--server.address", "0.0.0.0"' in dockerfile, "the container's inside: what publishes the port says to whom"
-    assert "make setup EXTRAS='[auth]'" in dockerfile
+    assert "ARG EXTRAS=[auth]\n" in dockerfile
+    assert 'make setup EXTRAS="$EXTRAS"' in dockerfile
 
 
 def test_license() -> None:

@@ -13,6 +13,7 @@ from profiledb.errors import ConfigError, WarpdeckError
 from warpdeck.serve import folders, require_free
 
 if TYPE_CHECKING:
+    from profiledb.report.inbox import Inbox
     from profiledb.report.library import Library
     from profiledb.report.serving import Serving
     from warpdeck.following import Ended
@@ -169,17 +170,14 @@ def _requirement(settings: Settings, require_server: Callable[[], None] | None) 
     return require
 
 
-def _inbox(settings: Settings, serving: "Serving") -> Path:
-    """The inbox as the worker of the server spells it; raises ConfigError if that is another folder than ours."""
-    settings.inbox.mkdir(parents=True, exist_ok=True)
-    theirs = Path(serving.inbox)
-    try:
-        same = theirs.samefile(settings.inbox)
-    except (OSError, ValueError):
-        same = False
-    if not same:
+def _inbox(settings: Settings, serving: "Serving") -> "Inbox":
+    """The inbox as the worker of the server spells it; raises ConfigError if that is another one than ours."""
+    from profiledb.report.place import open_inbox
+
+    theirs = open_inbox(settings).spelled(serving.inbox)
+    if theirs is None:
         raise ConfigError(
-            f"The dashboard that runs takes files from {serving.inbox}, not from {settings.inbox}.",
-            hint="Name its folder with --inbox.",
+            f"The dashboard that runs takes files from {serving.inbox}, not from {settings.inbox_text}.",
+            hint="Name it with --inbox.",
         )
     return theirs

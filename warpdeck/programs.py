@@ -40,7 +40,7 @@ def _serve(arguments: argparse.Namespace) -> None:
     library = open_library(config.load(library=arguments.library))
     running = serving.read(library.folder)
     address = f"http://127.0.0.1:{running.port}{running.base}" if running else ""
-    assistants.server(library)  # says what is missing before anybody waits
+    assistants.server(lambda: library)  # says what is missing before anybody waits
     import anyio
 
     anyio.run(assistants.serve_stdio, library, address)

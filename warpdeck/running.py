@@ -67,7 +67,7 @@ class Started:
         samples = settings.samples if config.given("WARPDECK_SAMPLES") else None
         command = [
             *(sys.executable, "-m", "warpdeck", "serve", "--until-stdin-closes"),
-            *("--inbox", str(settings.inbox), "--library", settings.library_text, "--samples", str(samples or "off")),
+            *("--inbox", settings.inbox_text, "--library", settings.library_text, "--samples", str(samples or "off")),
             *(("--port", str(port)) if port else ()),
         ]
         process = subprocess.Popen(

@@ -4,11 +4,7 @@ So a file keeps its name, two files of one name do not meet, and the same file o
 """
 
 import os
-import shutil
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +14,11 @@ from ingest.state import contents
 from profiledb.errors import ConversionError
 from profiledb.report import sidecar
 from profiledb.report.catalog import OPEN_STATES
+from profiledb.report.inbox import Inbox
 from profiledb.report.library import Library
 from profiledb.report.names import safe_name
 
 FOLDER = "opened"
-_HALF = ".open-"
-_ABANDONED_S = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -59,13 +54,13 @@ def beside(path: Path) -> list[Path]:
     return [one for one in found if one != path and os.path.isfile(one)]  # noqa: PTH113 (False for a name that is too long)
 
 
-def take(source: Path, library: Library, inbox: Path, begin: Callable[[str], None] = lambda _: None) -> Taken:
+def take(source: Path, library: Library, inbox: Inbox, begin: Callable[[str], None] = lambda _: None) -> Taken:
     """Takes a file in, unless the library has its report already.
 
     Args:
         source: a file, or a folder of Parquet files.
         library: where its report would be.
-        inbox: the folder that the worker watches, as the worker spells it.
+        inbox: that the worker watches, as the worker spells it.
         begin: called with the file's name before it is read, which takes a while where it is large.
 
     Raises:
@@ -80,7 +75,7 @@ def take(source: Path, library: Library, inbox: Path, begin: Callable[[str], Non
         known = library.intact(report_id) and any(report.id == report_id for report in library.list())
         if known and not extra:
             return Taken(shown, report_id, None)
-        job = _in_inbox(source, inbox) or _copy(source, extra, inbox, report_id)
+        job = inbox.holds(source) or _copy(source, extra, inbox, report_id)
     except OSError as error:
         raise ConversionError(f"{source} cannot be taken in: {error.strerror}.") from error
     if known:
@@ -101,58 +96,8 @@ def _require(source: Path) -> None:
         raise ConversionError(f"{source} is not a regular file.")
 
 
-def _in_inbox(source: Path, inbox: Path) -> Path | None:
-    """The path of a file that lies in the inbox already, as the worker finds it."""
-    try:
-        below = source.resolve().relative_to(inbox.resolve())
-    except ValueError:
-        return None
-    return None if any(part.startswith(".") for part in below.parts) else inbox / below
-
-
-def _copy(source: Path, extra: Iterable[Path], inbox: Path, report_id: str) -> Path:
-    """Copies a file and what lies beside it, under a hidden name first, and returns where the file is."""
-    folder = inbox / FOLDER / report_id
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(inbox)
-    half = Path(tempfile.mkdtemp(prefix=_HALF, dir=inbox))
+def _copy(source: Path, extra: Iterable[Path], inbox: Inbox, report_id: str) -> Path:
+    """Copies a file and what lies beside it, which comes first, and returns where the file is."""
     name = safe_name(source.name)
-    try:
-        _copy_one(source, half / name)
-        for one in extra:
-            _copy_one(one, half / (sidecar.stem(name) + one.name[len(sidecar.stem(source.name)) :]))
-        half.chmod(0o755)
-        _publish(half, folder)
-    finally:
-        shutil.rmtree(half, ignore_errors=True)
-    return folder / name
-
-
-def _copy_one(source: Path, target: Path) -> None:
-    if source.is_dir():
-        target.mkdir()
-        for path in source.glob("*.parquet"):
-            shutil.copyfile(path, target / path.name)
-        return
-    shutil.copyfile(source, target)
-    target.chmod(0o644)
-
-
-def _publish(half: Path, folder: Path) -> None:
-    """Gives a finished folder its name; into one that is there already the files go one by one."""
-    try:
-        half.rename(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise
-        for path in half.iterdir():
-            if not path.is_dir():  # a folder of the same content is the same
-                path.replace(folder / path.name)
-
-
-def _sweep(inbox: Path) -> None:
-    """Removes what a command that was killed left half a day ago or more."""
-    for path in inbox.glob(f"{_HALF}*"):
-        with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _ABANDONED_S and os.access(path, os.W_OK):
-                shutil.rmtree(path, ignore_errors=True)
+    beside_it = [(sidecar.stem(name) + one.name[len(sidecar.stem(source.name)) :], one) for one in extra]
+    return inbox.lay(f"{FOLDER}/{report_id}", [*beside_it, (name, source)]) / name

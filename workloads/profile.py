@@ -96,7 +96,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 def inbox() -> Path:
     """Return the dashboard's inbox: WARPDECK_INBOX, else inbox in WARPDECK_DATA, else inbox here."""
-    named = os.environ.get("WARPDECK_INBOX")
+    named = os.environ.get("WARPDECK_INBOX", "")
+    if "://" in named:
+        raise WorkloadError("The dashboard's inbox is a bucket. Name a folder with --output, then run: warpdeck open")
     return Path(named) if named else Path(os.environ.get("WARPDECK_DATA") or ".") / "inbox"
 
 

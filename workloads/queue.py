@@ -2,8 +2,8 @@
 
 A task is a kind of work (task_kinds.py), a size and a precision, drawn by a seed. Each policy works off the same queue
 in the same order: `cpu` and `gpu` always choose that device, `threshold` and `model` are workloads.scheduler without
-and with its model, `oracle` chooses what was faster under `cpu` and `gpu`. With --compete another program keeps the GPU
-busy during the second half of each.
+and with its model, `energy` is the model that chooses by energy, where it has learned some, and `oracle` chooses what
+was faster under `cpu` and `gpu`. With --compete another program keeps the GPU busy during the second half of each.
 
 Ranges: `policy_NAME` holds one range a task, `matmul_fp32_640/gpu` with its parts (see tasks.py); decisions are marks.
 
@@ -26,7 +26,7 @@ from workloads.competitor import GO, STOP, Competitor
 from workloads.errors import WorkloadError
 from workloads.learning import costs
 from workloads.monitor import GPUMonitor
-from workloads.queue_results import Done, Known, Results
+from workloads.queue_results import DECIDING, ENERGY, Done, Known, Results
 from workloads.ranges import STRUCTURE, annotate
 from workloads.record import beside, note
 from workloads.scheduler import Decision, Scheduler
@@ -37,7 +37,7 @@ from workloads.tasks import PRECISIONS, Bench, chosen_sizes, flops_by_task, wind
 from workloads.tasks_cpu import by_numpy
 from workloads.tasks_gpu import GpuBackend, choose_gpu
 
-POLICIES = ("cpu", "gpu", "threshold", "model", "oracle")
+POLICIES = ("cpu", "gpu", "threshold", "model", ENERGY, "oracle")
 """In the order in which they run: the oracle knows what the first two took."""
 SIZES = "40,56,80,112,160,224,320,448,640,896,1280,1792,2560,3584"
 """Between those that people measure, so that a model has seen none of them."""
@@ -142,6 +142,10 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     if options.record is not None and (options.record < 1 or SHOWN not in policies):
         raise WorkloadError(f"--record must be 1 or more, with the policy {SHOWN}.")
     model = costs.load(options.model) if options.model else None
+    if model is None or model.idle_w("") is None:
+        policies = [policy for policy in policies if policy != ENERGY]
+    if not policies:
+        raise WorkloadError(f"The policy {ENERGY} needs a --model that has learned energy.")
     items = draw_items(options.count, tasks, sizes, precisions, options.seed)
     yield f"queue of {len(items)} tasks, sizes {', '.join(map(str, sizes))}"
     if not gpu:
@@ -183,7 +187,10 @@ class Runner:
     ) -> None:  # fmt: skip
         self.queue, self.policy, self.log, self.results, self.monitor = queue, policy, log, results, monitor
         limits = model.limits if model else {}
-        self.scheduler = Scheduler(model if policy == "model" else None, thresholds=limits, readings=readings)
+        self.scheduler = Scheduler(
+            model if policy in (SHOWN, ENERGY) else None, thresholds=limits, readings=readings,
+            energy_weight=1.0 if policy == ENERGY else 0.0,
+        )  # fmt: skip
         self.known = results.known()
 
     def run(self, competitor: Competitor | None, capture: int | None) -> None:
@@ -218,14 +225,14 @@ class Runner:
             waited_s = time.perf_counter() - started
             decision = self.decide(item, load, waited_s)
         seconds = self.queue.work(item, decision.device) if decision.device != "none" else 0.0
-        if self.policy in ("model", "threshold"):
+        if self.policy in DECIDING:
             self.scheduler.finished(decision, seconds)
         self.log.write(decision, seconds, label=item.label, policy=self.policy, load=load, waited_s=waited_s)
         self.results.add(Done(self.policy, load, item.task, item.precision, item.size, decision, seconds))
 
     def decide(self, item: Item, load: str, waited_s: float = 0.0) -> Decision:
         """Return what the policy says of a task."""
-        if self.policy in ("model", "threshold"):
+        if self.policy in DECIDING:
             return self.scheduler.schedule(item.task, item.size, item.precision, waited_s=waited_s)
         started = time.perf_counter()
         device, reason = self.policy, f"always {self.policy.upper()}"
@@ -233,9 +240,11 @@ class Runner:
             device, reason = _faster(self.known, item, load)
         if not self.queue.gpu:
             device, reason = "cpu", "no GPU"
+        reading = next(iter(self.scheduler.readings.latest), None)  # what else went on, whoever decides
         return Decision(
             item.task, item.size, item.precision, device, reason, 0 if device == "gpu" else None,
-            time_ns=time.time_ns(), decision_s=time.perf_counter() - started,
+            time_ns=time.time_ns(), reading=reading, age_s=max(started - reading.read_s, 0.0) if reading else None,
+            decision_s=time.perf_counter() - started,
         )  # fmt: skip
 
 

@@ -11,6 +11,9 @@ from workloads.learning import costs
 from workloads.scheduler.decisions import Decision
 from workloads.scheduler.trust import machine_of
 
+ENERGY = "energy"
+DECIDING = ("threshold", "model", ENERGY)
+"""Policies of workloads.scheduler; the others are fixed."""
 Known = dict[tuple[str, str, int, str], dict[str, float]]
 """Median seconds by device, of task, precision, size and load."""
 
@@ -93,7 +96,7 @@ class Results:
         ]
         best = sum(min(known[one.key].values()) for one in both)
         spent = sum(known[one.key][one.decision.device] for one in both)
-        decided = [one for one in done if policy in ("model", "threshold")]
+        decided = [one for one in done if policy in DECIDING]
         micros = sorted(1e6 * one.decision.decision_s for one in decided)
         return {
             "tasks": len(done),
@@ -121,7 +124,7 @@ class Results:
         found: dict[str, dict[str, dict[str, float]]] = {}
         for item in items:
             if line := self._lines.get((item.task, item.precision)):
-                cpu, gpu, _ = line.costs
+                cpu, gpu, _, _ = line.costs
                 found[item.label] = {
                     "cpu": dict(zip(costs.TERMS, cpu, strict=True)), "gpu": dict(zip(costs.TERMS, gpu, strict=True))
                 }  # fmt: skip

@@ -15,8 +15,19 @@ PACKAGES = ("torch", "triton", "cupy-cuda13x", "cupy-cuda12x", "numba", "numpy",
 
 
 def describe_system() -> dict[str, object]:
-    """Return git revision, GPUs, and versions of Python, packages, CUDA and driver; None for what is unknown."""
-    return {"git_revision": git_revision(), "gpus": nvml.describe_gpus(), "versions": versions()}
+    """Return git revision, GPUs, CPU, and versions of Python, packages, CUDA and driver; None for what is unknown."""
+    return {
+        "git_revision": git_revision(), "gpus": nvml.describe_gpus(), "cpu_name": cpu_name(), "versions": versions()
+    }  # fmt: skip
+
+
+def cpu_name() -> str:
+    """Return the name of the processor, as Linux has it; nothing elsewhere."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")), "")
 
 
 def git_revision() -> str | None:

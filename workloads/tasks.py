@@ -73,6 +73,15 @@ class Bench:
         out: Array = np.zeros(kind.result(size), kind.dtype(self.dtype))
         return out
 
+    def bytes_by_task(self) -> dict[str, dict[str, int]]:
+        """Return the bytes to the GPU and back of each task and size, and those back alone."""
+        back = {f"{task}_{size}": array.nbytes for (task, size), array in self.references.items()}
+        there = {
+            f"{task}_{size}": sum(array.nbytes for array in inputs) for (task, size), inputs in self.inputs.items()
+        }
+        both = {name: there[name] + back[name] for name in back}
+        return {"bytes_by_task": both, "result_bytes_by_task": back}
+
     def step(self, sizes: Sequence[int]) -> None:
         """Run every task on every device, at each of `sizes`."""
         for kind in self.kinds:
@@ -172,6 +181,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         shapes={"sizes": sizes},
         backends={"cpu": options.cpu, "gpu": options.gpu if gpu else None},
         flops_by_task=flops_by_task(tasks, sizes),
+        **bench.bytes_by_task(),
     )
     who = f"{options.cpu} and {options.gpu}" if gpu else f"{options.cpu} without a GPU"
     yield f"tasks, {who}: sizes {', '.join(map(str, sizes))}"

@@ -45,6 +45,7 @@ class TorchBackend:
 
         warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
         torch.set_float32_matmul_precision("highest")  # float32 stays float32, not TF32
+        torch.backends.cudnn.allow_tf32 = False  # convolutions, too
         self.torch = torch
         self.device = torch.device(device)
 

@@ -2,17 +2,20 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from app.api import routes
-from app.web import paths
+from app.web import paths, visitors
 from app.web.problems import problem
 from profiledb.operations import assistants
+from profiledb.report.library import Library
 
 PATH = "/mcp"
+_asked: ContextVar[Library] = ContextVar("asked")
+"""The library as whoever sent a request sees it; the tasks that answer have it from the one that began them."""
 
 
 class Assistant:
@@ -30,9 +33,7 @@ class Assistant:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         # Each request stands for itself: whoever asks is looked at each time (web.login), and nothing stays behind.
-        self._manager = StreamableHTTPSessionManager(
-            assistants.server(routes.library()), json_response=True, stateless=True
-        )
+        self._manager = StreamableHTTPSessionManager(assistants.server(_asked.get), json_response=True, stateless=True)
         async with self._manager.run():
             yield
 
@@ -42,7 +43,11 @@ class Assistant:
             refusal = problem(404, "This server has no MCP server.", "pip install 'warpdeck[mcp]'")
             await refusal(scope, receive, send)
             return
-        await self._manager.handle_request(scope, receive, send)
+        asked = _asked.set(visitors.library(scope))
+        try:
+            await self._manager.handle_request(scope, receive, send)
+        finally:
+            _asked.reset(asked)
 
     def route(self) -> Route:
         """The address, below that of the dashboard."""

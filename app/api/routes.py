@@ -15,15 +15,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.api import uploads
-from app.web import paths
+from app.web import paths, visitors
 from app.web.problems import problem, status
-from profiledb import config
 from profiledb.errors import AnalysisError, WarpdeckError
 from profiledb.operations import openapi
 from profiledb.operations.model import FORMATS, MOST_BYTES, Operation, Values
 from profiledb.operations.registry import operations
 from profiledb.report.library import Library
-from profiledb.report.place import open_library
 
 QUERIES = 4
 """Operations that run at once; others wait for them."""
@@ -33,12 +31,6 @@ MOST_PARAMETERS = 200
 _OWN_SITE = ("same-origin", "none")
 
 _log = logging.getLogger("warpdeck")
-
-
-@cache
-def library() -> Library:
-    """The library that programs ask."""
-    return open_library(config.load())
 
 
 @cache
@@ -63,7 +55,9 @@ def _door(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
         if refused := _refusal(request, operation, form):
             return refused
         try:
-            body = await to_thread.run_sync(partial(_answer, operation, values, form), limiter=_limiter())
+            body = await to_thread.run_sync(
+                partial(_answer, visitors.library(request.scope), operation, values, form), limiter=_limiter()
+            )
         except WarpdeckError as error:
             return problem(status(error), error.message, error.hint)
         except (duckdb.Error, OSError) as error:
@@ -95,8 +89,8 @@ def _asked(request: Request) -> tuple[str, Values]:
     return form if isinstance(form, str) else "", values | request.path_params
 
 
-def _answer(operation: Operation, values: Values, form: str) -> bytes:
-    body = operation.run(library(), operation.check(values)).written(form)
+def _answer(library: Library, operation: Operation, values: Values, form: str) -> bytes:
+    body = operation.run(library, operation.check(values)).written(form)
     if len(body) > MOST_BYTES:
         raise AnalysisError("The answer is too large.", hint="Narrow the selection.")
     return body

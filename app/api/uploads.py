@@ -9,14 +9,18 @@ import logging
 import secrets
 
 from anyio import CapacityLimiter, to_thread
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from app.web import inbox, visitors
+from app.web import visitors
 from app.web.problems import problem
 from app.web.store import RefusedError, Upload, store
 from app.web.uploads import IDLE_S
 from profiledb import config
+from profiledb.errors import StorageError
+from profiledb.report.place import open_inbox
+from profiledb.report.spaces import EVERYBODY, Spaces, folder
 
 CONTENT = "application/octet-stream"
 _SESSION = "programs"
@@ -25,36 +29,48 @@ _writers = CapacityLimiter(4)
 
 
 async def upload(request: Request) -> Response:
-    """Puts the body into the inbox under the name that the address gives."""
-    name, length = request.query_params.get("name", ""), request.headers.get("content-length", "")
-    if not name or len(name) > 1_000:
-        return problem(400, "The address must give a name.")
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != CONTENT:
-        return problem(415, f"The content must be {CONTENT}.")
-    if not length.isascii() or not length.isdigit() or len(length) > 18:
-        return problem(411, "The length of the content must be told.")
+    """Puts the body into the inbox under the name that the address gives, in the folder of the space that it names."""
+    name, space = request.query_params.get("name", ""), request.query_params.get("space", EVERYBODY)
+    if refused := _refusal(name, request.headers):
+        return refused
+    if space and space not in await to_thread.run_sync(_spaces(request).seen, limiter=_writers):
+        return problem(403, "There is no such space, or it is not yours.")
     store().open(_SESSION)
     try:
-        kept = store().begin(_SESSION, secrets.token_hex(8), int(length))
+        kept = store().begin(_SESSION, secrets.token_hex(8), int(request.headers["content-length"]))
     except RefusedError as error:
         return problem(error.status, error.words)
     except OSError:
         _log.exception("An upload cannot be written to the inbox")
         return problem(507, "The inbox cannot be written to.")
     try:
-        return await _received(request, kept, name)
+        return await _received(request, kept, name, space)
     finally:
         kept.file.close()
         store().discard(kept)
 
 
-async def _received(request: Request, kept: Upload, name: str) -> Response:
+def _refusal(name: str, headers: Headers) -> Response | None:
+    """What is said of a request whose body is not looked at."""
+    length = headers.get("content-length", "")
+    if not name or len(name) > 1_000:
+        return problem(400, "The address must give a name.")
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != CONTENT:
+        return problem(415, f"The content must be {CONTENT}.")
+    if not length.isascii() or not length.isdigit() or len(length) > 18:
+        return problem(411, "The length of the content must be told.")
+    return None
+
+
+async def _received(request: Request, kept: Upload, name: str, space: str) -> Response:
     try:
         await _read(request, kept)
         if kept.size and kept.size == int(request.headers["content-length"]):
-            return await _placed(request, kept, name)
+            return await _placed(request, kept, name, space)
     except RefusedError as error:
         return problem(error.status, error.words)
+    except StorageError as error:
+        return problem(503, f"{error.message} {error.hint}")
     except (ClientDisconnect, TimeoutError):
         pass
     except OSError:
@@ -63,16 +79,21 @@ async def _received(request: Request, kept: Upload, name: str) -> Response:
     return problem(400, "The upload is empty or broke off.")
 
 
-async def _placed(request: Request, kept: Upload, name: str) -> Response:
+async def _placed(request: Request, kept: Upload, name: str, space: str) -> Response:
     """Moves a whole file into the inbox, where the worker finds it."""
     store().keep(kept)
     whole = store().take(_SESSION, kept.receipt)
     if whole is None:
         return problem(400, "The upload broke off.")
-    path = await to_thread.run_sync(inbox.place, whole, name, config.load().inbox, limiter=_writers)
+    to = open_inbox(config.load())
+    path = await to_thread.run_sync(to.place, whole, name, folder(space), limiter=_writers)
     audit = visitors.library(request.scope).catalog.audit
-    await to_thread.run_sync(audit.write, "uploaded", "", path.name, limiter=_writers)
+    await to_thread.run_sync(audit.write, "uploaded", "", str(path.relative_to(to.root)), limiter=_writers)
     return JSONResponse({"name": path.name, "bytes": kept.size}, status_code=202)
+
+
+def _spaces(request: Request) -> Spaces:
+    return visitors.library(request.scope).catalog.spaces
 
 
 async def _read(request: Request, kept: Upload) -> None:

@@ -18,8 +18,10 @@ Scripts = Mapping[pages.View, StreamlitPage]
 def show(library: StreamlitPage, scripts: Scripts, report: Manifest | None) -> None:
     """Draws it for a report; without one it has the Library and what shows all reports."""
     with st.sidebar.container(key="menu", gap="xxsmall"):
-        st.page_link(library, icon=":material/folder_open:")
-        _pages(scripts, report)
+        guest = access.is_guest()
+        if not guest:
+            st.page_link(library, icon=":material/folder_open:")
+        _pages({view: page for view, page in scripts.items() if view.for_guests or not guest}, report)
         if access.may_administer():
             st.page_link(pages.ADMIN, icon=":material/shield_person:")
 

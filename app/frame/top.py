@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from app import pages, session
-from app.frame import switcher
+from app.frame import share, switcher
 from app.selection import compared, settled
 from app.ui import format as fmt
 from app.ui import navigate, report_links
@@ -29,7 +29,8 @@ def show(current: Manifest | None, view: pages.View | None) -> None:
         _partner(current, known)
         if TIMELINE in current.subjects:
             _compare(current)
-        _link(current)
+        if not access.is_guest():
+            _link(current)
         if access.may_edit():
             switcher.pin(current)
     report_links.dialog()
@@ -81,6 +82,7 @@ def _link(current: Manifest) -> None:
     with st.popover("Copy link", icon=":material/link:", key="top-link"):
         st.caption(f"Opens {fmt.plain(current.name)} on this page, with this selection.")
         st.code(_address(), language=None)
+        share.offer(current)
 
 
 def _address() -> str:

@@ -35,7 +35,8 @@ def show(settled: Settled) -> None:
             if len(settled.paths):
                 ranges.picker(settled)
                 _chips(settled)
-                _mode(settled)
+                if not _memory_alone(settled):
+                    _mode(settled)
                 _warmup(settled)
             _places(settled)
             _time(settled)
@@ -172,6 +173,11 @@ def _time_input(settled: Settled, field: str, title: str, value: int | None) -> 
     )
 
 
+def _memory_alone(settled: Settled) -> bool:
+    """Whether a report is a memory snapshot, which knows no launches and no threads."""
+    return any(one.id == settled.report_id and one.rows.get("tensor_segment") for one in session.reports())
+
+
 def _ms(ns: int | None) -> str:
     return "" if ns is None else f"{ns / 1e6:,.10g}"
 
@@ -181,7 +187,8 @@ def _facts(settled: Settled) -> None:
     try:
         row = session.whole(settled.report_id, "selection_summary", **settled.params).iloc[0]
     except NotCapturedError:
-        st.caption("This report has no GPU activity. The selection still applies to CUDA calls and ranges.")
+        what = "memory of tensors" if _memory_alone(settled) else "CUDA calls and ranges"
+        st.caption(f"This report has no GPU activity. The selection still applies to {what}.")
         return
     part = int(row["operations"]) < int(row["report_operations"])
     whole = f" of {fmt.count(row['report_operations'])}" if part else ""

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 import duckdb
 
-from app import session
 from profiledb.errors import AnalysisError
+from profiledb.report.library import Library
 from profiledb.timeline import area, event, events, moments, names, near, operators, search, tiles, trace
 from profiledb.timeline.lanes import pid_of, tid_of
 from profiledb.timeline.opened import Opened
@@ -21,10 +21,11 @@ MOST_TRACED = 250_000
 
 
 class Asked:
-    """The parameters of a request, each checked when it is read."""
+    """The parameters of a request, each checked when it is read, and the library as whoever asks sees it."""
 
-    def __init__(self, items: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, items: Sequence[tuple[str, str]], library: Library) -> None:
         self._items = items
+        self.library = library
 
     def texts(self, name: str) -> list[str]:
         """All values of a parameter."""
@@ -100,7 +101,7 @@ def told(cursor: duckdb.DuckDBPyConnection, opened: Opened, asked: Asked) -> byt
     found = event.event(cursor, opened, asked.number("lane"), asked.number("ref"))
     about = found.pop("about")
     if about["table"] == "kernel":
-        found["rows"] += operators.rows(session.library(), opened.report_id, about["id"])
+        found["rows"] += operators.rows(asked.library, opened.report_id, about["id"])
     report = {"report": opened.report_id}
     links = {}
     if about["kernel"] is not None:

@@ -16,10 +16,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.timeline import answers
-from app.web import paths
+from app.web import paths, visitors
 from profiledb import config
 from profiledb.errors import DamagedError, ReportNotFoundError, WarpdeckError
-from profiledb.report.place import open_library
 from profiledb.rules import classes
 from profiledb.timeline.opened import Opened
 from profiledb.timeline.store import BuildingError, Timelines
@@ -39,7 +38,7 @@ Answer = Callable[[duckdb.DuckDBPyConnection, Opened, answers.Asked], bytes]
 def timelines() -> Timelines:
     """The timelines of this server's library."""
     settings = config.load()
-    return Timelines(open_library(settings), classes.load(settings.classes), settings.memory_limit)
+    return Timelines(visitors.whole(), classes.load(settings.classes), settings.memory_limit)
 
 
 @cache
@@ -64,7 +63,7 @@ def _door(name: str, answer: Answer) -> Callable[[Request], Awaitable[Response]]
         if len(request.url.query) > LONGEST_QUERY:
             return _refusal(414, "The address is too long.")
         try:
-            asked = answers.Asked(request.query_params.multi_items())
+            asked = answers.Asked(request.query_params.multi_items(), visitors.library(request.scope))
             return await _answered(request, report_id, name, answer, asked)
         except BuildingError:
             return JSONResponse({"building": True}, status_code=202, headers={"Cache-Control": "no-store"})
@@ -126,12 +125,14 @@ class _Work:
         self._stopped = False
 
     def tag(self) -> str:
-        """What changes with the answer; empty where it is not kept."""
+        """What changes with the answer; empty where it is not kept. Raises ReportNotFoundError as ``run``."""
+        self._look()
         opened = timelines().open(self._report_id)
         return f'"{opened.version}"' if self._name in answers.KEPT else ""
 
     def run(self) -> bytes:
-        """The answer."""
+        """The answer; raises ReportNotFoundError where whoever asks does not see the report."""
+        self._look()
         shelf = timelines()
         opened = shelf.open(self._report_id)
         if self._stopped:
@@ -142,6 +143,9 @@ class _Work:
                 return self._answer(cursor, opened, self._asked)
             finally:
                 self._cursor = None
+
+    def _look(self) -> None:
+        self._asked.library.catalog.sight.require(self._report_id)
 
     def stop(self) -> None:
         """Ends the query, wherever it is."""

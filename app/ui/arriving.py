@@ -24,8 +24,10 @@ def bring(manifest: Manifest) -> None:
     if shelf.is_here(manifest.id):
         return
     shown = st.empty()
-    with turns.of_pages.aside(), ThreadPoolExecutor(1, "warpdeck-bring") as pool:
-        coming = pool.submit(shelf.bring, manifest.id)
+    pool = ThreadPoolExecutor(1, "warpdeck-bring")
+    coming = pool.submit(shelf.bring, manifest.id)
+    pool.shutdown(wait=False)  # who goes to another page meanwhile does not wait for what comes
+    with turns.of_pages.aside():
         wait([coming], MOMENT_S)
         while not coming.done():
             done, size = shelf.fetched(manifest.id)

@@ -36,6 +36,12 @@ def kind_title(kind: str) -> str:
     return KIND_TITLES.get(kind, kind)
 
 
+def kind_of(report: Manifest) -> str:
+    """The kind of a report; of a trace that another program wrote in the form of PyTorch's, that program."""
+    is_other = report.kind == "torch" and report.tool not in (None, KIND_TITLES["torch"])
+    return (report.tool or report.kind) if is_other else report.kind
+
+
 def open_report(manifest: Manifest) -> None:
     """Goes to the first page of a report."""
     navigate.to(pages.first(manifest).path, {"report": manifest.id})

@@ -8,10 +8,11 @@ import time
 
 import streamlit as st
 
-from app.web import identity, roles
+from app.web import identity, roles, shared
 from app.web.roles import Standing
 from profiledb import config
 from profiledb.errors import NotAllowedError
+from profiledb.report.shares import Share
 from profiledb.report.visitor import LOCAL, Visitor
 
 
@@ -19,12 +20,28 @@ def standing() -> Standing:
     """What the user of this session may do."""
     if not identity.login():
         return Standing.EDITOR
-    return roles.standing(st.user.to_dict(), config.load(), time.time())
+    now = roles.standing(st.user.to_dict(), config.load(), time.time())
+    return Standing.GUEST if now < Standing.VIEWER and _share() else now
+
+
+def _share() -> Share | None:
+    """The link that the user of this session came with."""
+    return shared.of(st.context.cookies)
 
 
 def visitor() -> Visitor:
     """Who looks at this session."""
-    return roles.visitor(st.user.to_dict()) if identity.login() else LOCAL
+    if not identity.login():
+        return LOCAL
+    user, settings, now = st.user.to_dict(), config.load(), time.time()
+    if roles.standing(user, settings, now) < Standing.VIEWER and (share := _share()):
+        return shared.visitor(share)
+    return roles.visitor(user, settings, now)
+
+
+def is_guest() -> bool:
+    """Whether the user of this session has a link and nothing else: they see the pages of its report alone."""
+    return standing() == Standing.GUEST
 
 
 def may_edit() -> bool:
@@ -60,14 +77,12 @@ def require_admin() -> None:
 def gate() -> bool:
     """Whether the user may see reports; says what to do where not. Nothing of any report may be drawn before."""
     now = standing()
-    if now >= Standing.VIEWER:
+    if now >= Standing.GUEST:
         return True
     st.header("Warpdeck", anchor=False)
     if now == Standing.ANONYMOUS:
         st.text("Log in to see the reports.")
-        for name in identity.providers(identity.section() or {}) or [""]:
-            label = f"Log in with {name}" if name else "Log in"
-            st.button(label, key=f"login-{name}", type="primary", on_click=st.login, args=(name or None,))
+        _way_in()
     else:
         st.text(
             "You are logged in but have no role here. Ask the person who runs this dashboard for one, then log in"
@@ -75,6 +90,14 @@ def gate() -> bool:
         )
         out()
     return False
+
+
+def _way_in() -> None:
+    """The buttons to log in."""
+    for name in identity.providers(identity.section() or {}) or [""]:
+        label = f"Log in with {name}" if name else "Log in"
+        icon = ":material/login:"
+        st.button(label, key=f"login-{name}", type="primary", icon=icon, on_click=st.login, args=(name or None,))
 
 
 def out() -> None:
@@ -86,8 +109,13 @@ def who() -> None:
     """Who is logged in and as what, with the way out, at the foot of the menu; nothing without a login."""
     if not identity.login():
         return
+    if share := _share() if is_guest() else None:
+        with st.sidebar.container(key="who"):
+            st.text(f"This link shows one report, until {share.ends_at[:16].replace('T', ' ')} UTC.")
+            _way_in()
+        return
     user = st.user.to_dict()
     name = next((str(user[key]) for key in ("name", "email", "sub") if user.get(key)), "")
-    with st.sidebar:
+    with st.sidebar.container(key="who"):
         st.text(f"{name}, {standing().name.lower()}")
         out()

@@ -5,6 +5,7 @@ from enum import IntEnum
 from typing import Any
 
 from profiledb.config import Settings
+from profiledb.report.spaces import OF_PROGRAMS
 from profiledb.report.visitor import Visitor, named
 
 EVERYONE = "*"
@@ -17,11 +18,13 @@ class Standing(IntEnum):
     """Nobody has said who this is, or too long ago."""
     STRANGER = 1
     """Logged in, without a role here."""
-    VIEWER = 2
+    GUEST = 2
+    """Has a link: may look at the pages of one report."""
+    VIEWER = 3
     """May look."""
-    EDITOR = 3
+    EDITOR = 4
     """May upload, label, mark, delete, link, name columns, and try files again."""
-    ADMIN = 4
+    ADMIN = 5
     """May see the audit, make spaces and tokens, and allow sharing links."""
 
 
@@ -33,10 +36,7 @@ def standing(claims: Mapping[str, Any], settings: Settings, now: float) -> Stand
     """
     if claims.get("is_logged_in") is not True or not _fresh(claims.get("iat"), settings, now):
         return Standing.ANONYMOUS
-    if settings.login_claim == "email" and claims.get("email_verified") is not True:
-        values: set[str] = set()
-    else:
-        values = set(_values(_look_up(claims, settings.login_claim)))
+    values = _told(claims, settings)
     if values & settings.login_admins:
         return Standing.ADMIN
     values.add(EVERYONE)
@@ -45,9 +45,23 @@ def standing(claims: Mapping[str, Any], settings: Settings, now: float) -> Stand
     return Standing.VIEWER if values & settings.login_viewers else Standing.STRANGER
 
 
-def visitor(claims: Mapping[str, Any]) -> Visitor:
-    """A user as the audit calls them: name, e-mail address and the provider's own number, as far as there are any."""
-    return Visitor(named(*(claims.get(key) for key in ("name", "email", "sub"))), "login")
+def visitor(claims: Mapping[str, Any], settings: Settings, now: float) -> Visitor:
+    """A user as the audit calls them: name, e-mail address and the provider's own number, as far as there are any.
+
+    An admin sees everything; spaces know others by the values of the same claim that says their role.
+    """
+    of = standing(claims, settings, now)
+    known = of >= Standing.VIEWER
+    groups = frozenset(one for one in _told(claims, settings) if known and not one.startswith(OF_PROGRAMS))
+    name = named(*(claims.get(key) for key in ("name", "email", "sub")))
+    return Visitor(name, "login", None if of == Standing.ADMIN else groups)
+
+
+def _told(claims: Mapping[str, Any], settings: Settings) -> set[str]:
+    """The texts of the claim with the role."""
+    if settings.login_claim == "email" and claims.get("email_verified") is not True:
+        return set()
+    return set(_values(_look_up(claims, settings.login_claim)))
 
 
 def _fresh(issued: Any, settings: Settings, now: float) -> bool:

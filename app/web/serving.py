@@ -31,7 +31,7 @@ class Announced:
         settings = config.load()
         base = str(st.get_option("server.baseUrlPath") or "")
         self._library = settings.library
-        self._serving = serving.begin(int(st.get_option("server.port")), base, settings.inbox)
+        self._serving = serving.begin(int(st.get_option("server.port")), base, settings.inbox_text)
         serving.write(self._library, self._serving)
 
     async def keep(self) -> None:

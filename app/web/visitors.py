@@ -1,7 +1,5 @@
 """Who sent a request, as ``web.login`` has found it, and the library as they see it: routes ask here."""
 
-from functools import cache
-
 from starlette.types import Scope
 
 from app.web import identity
@@ -31,7 +29,9 @@ def library(scope: Scope) -> Library:
     return whole().asked_by(of(scope))
 
 
-@cache
 def whole() -> Library:
-    """The library of this server, whoever asks; one object for all, so that a report is opened once."""
+    """The library of this server with all reports; one object for all, so that a report is opened once.
+
+    For what shows nobody anything: everything else asks ``library``, or ``session.library`` on a page.
+    """
     return open_library(config.load())

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,7 @@ class Forks:
         self._server: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
         self._running: set[int] = set()
+        self._beside: list[subprocess.Popen[bytes]] = []
         self._prepares = False
 
     def warm(self, *, prepare: bool = False) -> None:
@@ -92,6 +94,17 @@ class Forks:
             for descriptor in theirs:
                 os.close(descriptor)
         return Process(pid, *(os.fdopen(end, mode) for end, mode in zip(ours, ("wb", "rb", "rb"), strict=True)))
+
+    def beside(self, argv: Sequence[str]) -> "subprocess.Popen[bytes]":
+        """Starts a process that goes on while files are read; whoever asked for it waits for its end.
+
+        It ends by itself when its standard input is closed, as that of a process is that has died.
+        """
+        quiet = subprocess.DEVNULL
+        with self._lock:
+            process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd=ROOT)
+            self._beside = [one for one in (*self._beside, process) if one.returncode is None]
+        return process
 
     def ended(self, process: Process) -> int:
         """Ends a process with all that it started, and returns its exit status."""
@@ -152,7 +165,8 @@ class Forks:
             self._end_strays()
 
     def _end_strays(self) -> None:
-        processes.end_adopted({*self._running, *([self._server.pid] if self._server else [])})
+        others = (*self._beside, *([self._server] if self._server else []))
+        processes.end_adopted({*self._running, *(one.pid for one in others if one.returncode is None)})
 
 
 def _started(files: tuple[int, ...]) -> int:

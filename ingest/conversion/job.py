@@ -20,12 +20,13 @@ from ingest.conversion.child import DATABASE, SIDECAR, Request
 from ingest.conversion.outcome import Outcome, failed
 from ingest.derive import classes
 from ingest.formats import detect
-from ingest.state import contents, look, parts
+from ingest.state import contents, parts
 from profiledb import config
 from profiledb.errors import ConversionError
 from profiledb.query import stored
 from profiledb.report import damage, rebuilt, schema, store
 from profiledb.report.catalog import Manifest
+from profiledb.report.inbox.state import look
 from profiledb.report.library import report_path
 
 HASH_FIRST_S = 0.05

@@ -19,9 +19,8 @@ from profiledb.report.catalog import Job
 LONGEST = 600
 """Characters of a sentence: names of files and cells may stand in it."""
 CAUSES = ("time", "ended", "memory", "disk", "store", "size", "rights", "damaged", "refused", "worker")
-"""Why a file did not become a report: too late; its process ended; too little memory or room; the bucket does
-not answer; too large; no right to
-read it; it cannot be read; a reader says why not; the worker itself failed."""
+"""Why a file did not become a report: too late; its process ended; too little memory or room; the bucket does not
+answer; too large; no right to read it; it cannot be read; a reader says why not; the worker itself failed."""
 _NAMES = 200
 _NEAR = 0.95
 """Of the largest file that may be written: what stopped short of it did not stop because of it."""

@@ -25,6 +25,8 @@ SETTINGS = (
     *("expandable_segments", "roundup_power2_divisions"),
 )
 """Settings of the allocator that are kept."""
+LONGEST = 200
+"""Characters of a setting."""
 _ANNOTATION = pa.schema([("name", pa.string()), ("begin_us", pa.int64()), ("end_us", pa.int64())])
 _TYPES = {
     "BIGINT": pa.int64(), "UBIGINT": pa.uint64(), "INTEGER": pa.int32(), "VARCHAR": pa.string(), "BOOLEAN": pa.bool_(),
@@ -119,9 +121,15 @@ def _write_report(db: duckdb.DuckDBPyConnection, form: str, settings: Any) -> No
         FROM session CROSS JOIN (SELECT max(time_ns) AS length_ns FROM tensor_row)
     """)
     for name in SETTINGS if isinstance(settings, dict) else ():
-        if (value := settings.get(name)) not in (None, ""):
-            text = quote(visible(str(value)[:200]))
-            db.execute(f"INSERT INTO capture_setting VALUES ({quote(name)}, {text})")
+        if text := _text(settings.get(name)):
+            db.execute(f"INSERT INTO capture_setting VALUES ({quote(name)}, {quote(text)})")
+
+
+def _text(value: Any) -> str:
+    """A setting as text: of containers the outermost one alone, because a small file may nest them without end."""
+    if isinstance(value, dict):
+        value = ", ".join(f"{key}: {one}" for key, one in value.items() if isinstance(one, int | float))
+    return visible(str(value)[:LONGEST]) if isinstance(value, str | int | float) else ""
 
 
 def _note(db: duckdb.DuckDBPyConnection, parts: Parts, damage: str) -> None:

@@ -18,6 +18,7 @@ from profiledb.cli import (
     findings,
     html,
     link,
+    move,
     retain,
     run,
     scaling,
@@ -30,7 +31,7 @@ from profiledb.report.place import open_catalog, open_library
 
 COMMANDS = (
     listing, run, sql, summary, html, findings, export_stats, export_speedscope, export_trace, link, compare,
-    crossover, features, scaling, series, check, analyses, audit, retain, backup,
+    crossover, features, scaling, series, check, analyses, audit, retain, backup, move,
 )  # fmt: skip
 """In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 

@@ -18,7 +18,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         description="WARPDECK_RETENTION names the file of rules; docs/team.md has its format. Reports with a label and"
         " samples stay. The worker does this every hour.",
     )  # fmt: skip
-    command.add_argument("--inbox", metavar="DIR", help="folder of the uploads (default: WARPDECK_INBOX)")
+    command.add_argument("--inbox", metavar="DIR", help="folder or bucket of the uploads (default: WARPDECK_INBOX)")
     command.add_argument("--dry-run", action="store_true", help="say what would go, and remove nothing")
     command.set_defaults(command=run)
 
@@ -26,6 +26,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Removes, with a line for each thing that goes."""
     from profiledb.operating import logs
+    from profiledb.report.place import open_inbox
     from profiledb.rules import retention as rules
     from profiledb.studies import retention
 
@@ -33,9 +34,10 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     if settings.retention is None:
         raise ConfigError("There are no rules of retention.", hint="WARPDECK_RETENTION names their file.")
     logs.prepare(settings.log)
-    planned = retention.plan(library, rules.load(settings.retention), settings, datetime.now(UTC))
+    inbox = open_inbox(settings)
+    planned = retention.plan(library, inbox, rules.load(settings.retention), settings, datetime.now(UTC))
     count, size = 0, 0
-    for one in planned if arguments.dry_run else retention.carry_out(library, planned, settings):
+    for one in planned if arguments.dry_run else retention.carry_out(library, inbox, planned):
         count, size = count + 1, size + one.size
         if settings.log != logs.JSON:
             terminal.say(f"{one.what:<7} {one.report_id or '-':<16}  {one.name}  ({one.why})")

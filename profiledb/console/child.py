@@ -48,7 +48,7 @@ def main() -> None:
     """
     asked = json.load(sys.stdin)
     macros = views.sql(views.files())
-    others = everywhere.tables(asked["summaries"]) if asked["summaries"] else {}
+    others = everywhere.tables(asked["summaries"], asked["seen"]) if asked["summaries"] else {}
     _limit(asked)
     files = [Path(asked["database"]), *(Path(path) for path in asked["sidecars"].values())]
     db = _connected(asked)

@@ -1,10 +1,12 @@
 """The summaries of all reports as tables for a question: what was kept of each for Trends (studies/trends/store.py)."""
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from profiledb.console.bounds import PREFIX
 from profiledb.errors import CatalogError
@@ -25,16 +27,18 @@ _TABLES = {
 }  # fmt: skip
 
 
-def tables(place: str) -> dict[str, pa.Table]:
+def tables(place: str, seen: Sequence[str] | None = None) -> dict[str, pa.Table]:
     """The tables by name; empty ones where nothing was kept yet, or it cannot be read.
 
     Args:
         place: the file of the summaries, or the address of a team's database.
+        seen: the ids of the reports that whoever asks sees; None: all.
     """
     found = {f"{PREFIX}{name}": _empty(columns) for name, columns in _TABLES.items()}
     with suppress(sqlite3.Error, CatalogError, pa.ArrowException), _opened(place) as db:
         for name, columns in _TABLES.items():
-            found[f"{PREFIX}{name}"] = _read(db, name, columns)
+            rows = _read(db, name, columns)
+            found[f"{PREFIX}{name}"] = rows if seen is None else _those(rows, seen)
     return found
 
 
@@ -48,6 +52,11 @@ def _read(db: Connection, name: str, columns: dict[str, pa.DataType]) -> pa.Tabl
     rows = db.execute(f"SELECT {', '.join(columns)} FROM {name} LIMIT {MOST_ROWS}").fetchall()
     values = zip(*rows, strict=True) if rows else [()] * len(columns)
     return pa.table([pa.array(one, kind) for one, kind in zip(values, columns.values(), strict=True)], list(columns))
+
+
+def _those(rows: pa.Table, seen: Sequence[str]) -> pa.Table:
+    """The rows of some reports."""
+    return rows.filter(pc.is_in(rows["report_id"], pa.array(seen, pa.string())))
 
 
 def _empty(columns: dict[str, pa.DataType]) -> pa.Table:

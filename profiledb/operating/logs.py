@@ -8,12 +8,15 @@ escapes, cut, and without passwords: names from files do nothing to whatever rea
 import json
 import logging
 import math
-import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
+
+from profiledb import secret
+from profiledb.errors import ConfigError
 
 JSON = "json"
 FORMS = ("plain", JSON)
@@ -26,7 +29,7 @@ _PASSWORD = re.compile(r"(://[^/\s:@]*:)\S+@")
 """In an address; what is behind the last @ is the host, for a password may hold anything."""
 _GIVEN = re.compile(r"(?i)\b((?:password|secret_access_key|session_token|client_secret|cookie_secret)\s*[=:]\s*)\S+")
 _SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD")
-"""Variables whose values never reach a log, wherever they stand."""
+"""What secret.py reads: these values never reach a log, wherever they stand."""
 _LEAST_SECRET = 6
 _events = logging.getLogger("warpdeck.events")
 
@@ -85,9 +88,10 @@ def without_secrets(text: str) -> str:
     """Text without passwords of addresses, and without the values of variables that hold keys."""
     text = _GIVEN.sub(rf"\1{MARK}", _PASSWORD.sub(rf"\1{MARK}@", text))
     for name in _SECRETS:
-        value = os.environ.get(name, "")
-        if len(value) >= _LEAST_SECRET:
-            text = text.replace(value, MARK)
+        with suppress(ConfigError):
+            value = secret.read(name)
+            if len(value) >= _LEAST_SECRET:
+                text = text.replace(value, MARK)
     return text
 
 

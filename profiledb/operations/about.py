@@ -47,13 +47,14 @@ def page(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, 
         url = first
     query = {"report": one.id} | more
     query |= {name: value for name, value in (params or {}).items() if name in _ADDRESSED}
-    query |= {name[:-3]: _milliseconds(value) for name, value in (params or {}).items() if name in ("from_ns", "to_ns")}
+    times = {name: value for name, value in (params or {}).items() if name in ("from_ns", "to_ns")}
+    query |= {name[:-3]: _milliseconds(value) for name, value in times.items() if value not in (None, "")}
     return f"/{url}?{urlencode(query, doseq=True)}"
 
 
 def _milliseconds(ns: Any) -> str:
-    """A time as the address of a page has it."""
-    return f"{Decimal(str(ns)) / 1_000_000:f}"
+    """A time as the address of a page has it; whatever a selection takes for a whole number."""
+    return f"{Decimal(int(ns)) / 1_000_000:f}"
 
 
 def coverage(library: Library, one: Manifest, params: Mapping[str, Any]) -> dict[str, Any]:

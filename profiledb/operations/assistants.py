@@ -6,7 +6,7 @@ rows: what an assistant reads is bounded.
 
 import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -39,11 +39,11 @@ def available() -> bool:
     return importlib.util.find_spec("mcp") is not None
 
 
-def server(library: Library, address: str = "") -> "Server[Any]":
+def server(library: Callable[[], Library], address: str = "") -> "Server[Any]":
     """The MCP server of a library.
 
     Args:
-        library: what is asked.
+        library: tells what is asked, at each call of a tool.
         address: where the dashboard is, so that answers link its pages; empty where nobody knows.
 
     Raises:
@@ -68,7 +68,8 @@ def server(library: Library, address: str = "") -> "Server[Any]":
 
     async def called(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            text = await anyio.to_thread.run_sync(partial(answer, library, asked.name, asked.arguments or {}, address))
+            answered = partial(answer, library(), asked.name, asked.arguments or {}, address)
+            text = await anyio.to_thread.run_sync(answered)
         except WarpdeckError as error:
             said = f"{error.message} {error.hint}".strip()
             return types.CallToolResult(content=[types.TextContent(text=said)], is_error=True)
@@ -79,7 +80,7 @@ def server(library: Library, address: str = "") -> "Server[Any]":
 
 async def serve_stdio(library: Library, address: str) -> None:
     """Answers on standard input and output until the reader goes."""
-    made = server(library, address)
+    made = server(lambda: library, address)
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (incoming, outgoing):

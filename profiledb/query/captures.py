@@ -227,6 +227,9 @@ OF_SIDECARS = {
         "No times of the same work on CPU and GPU in this report.",
         why="Drop NAME.tasks.csv with the columns task, size, device, part, seconds; NAME is the report's name.",
     ),
+    "task_decision": NotCapturedError(
+        "No decisions of a scheduler in this report.", command="python -m workloads profile queue --model model.skops"
+    ),
     "meta": NotCapturedError(
         "No facts about the program in this report.",
         why="Drop NAME.meta.json with a JSON object; NAME is the report's name.",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
+from profiledb.errors import NotAllowedError
 from profiledb.report.database import Connect, Connection
 from profiledb.report.visitor import Visitor
 from profiledb.words import visible
@@ -71,7 +72,13 @@ class Audit:
             self.note(db, action, report_id, about)
 
     def entries(self, search: str = "", action: str = "", report_id: str = "", most: int = 1_000) -> list[Entry]:
-        """The newest entries that hold a text anywhere, in any case of letters; of an action, of a report."""
+        """The newest entries that hold a text anywhere, in any case of letters; of an action, of a report.
+
+        Raises:
+            NotAllowedError: for somebody who does not see all reports: it tells of all.
+        """
+        if self._visitor.groups is not None or self._visitor.only:
+            raise NotAllowedError("Only an admin may see the audit.", hint="Ask for the admin role.")
         held = " OR ".join(f"lower({column}) LIKE :held ESCAPE '!'" for column in COLUMNS)
         conditions = [f"({held})"] if search else []
         conditions += ["action = :action"] if action else []

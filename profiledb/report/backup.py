@@ -1,25 +1,29 @@
-"""A copy of a folder library that is whole, made while a worker writes.
+"""A copy of a library as a folder that is whole, made while workers write.
 
-The catalog first, by SQLite's own way of copying: a copy of its file alone lacks what stands in its log. Then the
-files: what was published meanwhile lies there with its manifest, and the start of a worker lists it. What was deleted
-meanwhile is missing, and the start of a worker forgets it. A report never changes, so that a second copy into the same
-folder takes only what is new.
+The catalog first, as it is at one moment (moving/snapshot.py). Then the files: what was published meanwhile in a
+folder lies there with its manifest, and the start of a worker lists it; what was deleted meanwhile is missing, and the
+start of a worker forgets it. A report never changes, so that a second copy into the same folder takes only what is new.
 """
 
 import filecmp
+import os
 import shutil
-import sqlite3
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
-from profiledb.errors import CatalogError, ConfigError
+from profiledb.errors import ConfigError, DamagedError
 from profiledb.report.catalog import FILE
 from profiledb.report.library import Library
+from profiledb.report.moving import beside, snapshot
+from profiledb.report.moving.checked import require_whole
+from profiledb.report.stored import answers
+from profiledb.report.stored.bucket import GoneError
+from profiledb.report.stored.copies import BESIDE_ANSWERS
+from profiledb.report.stored.index import File
+from profiledb.report.stored.library import StoredLibrary
 
 MARK = "warpdeck-backup"
 """A file that says that a folder holds such a copy, and nothing else may lie in it."""
-SETTINGS = ("tokens.json",)
-"""Small files beside the catalog that are copied, too."""
 _PART = ".part"
 
 
@@ -29,6 +33,8 @@ def backup(library: Library, to: Path) -> tuple[int, int]:
     Raises:
         ConfigError: the folder holds anything but an earlier copy.
         CatalogError: the catalog cannot be copied.
+        StorageError: the bucket cannot be read.
+        DamagedError: a file arrived otherwise than it is listed.
         OSError: a file cannot be written.
     """
     if to.resolve().is_relative_to(library.folder.resolve()) or (
@@ -38,26 +44,16 @@ def backup(library: Library, to: Path) -> tuple[int, int]:
     reports = to / "reports"
     reports.mkdir(parents=True, exist_ok=True)
     (to / MARK).touch()
-    _catalog(library.folder / FILE, to / FILE)
-    for name in SETTINGS:
-        with suppress(FileNotFoundError):
-            _copy(library.folder / name, to / name)
-    return _files(library.reports, reports)
-
-
-def _catalog(source: Path, target: Path) -> None:
-    """Copies the catalog as it is at one moment; the copy takes the place of an earlier one when it is whole."""
-    part = target.with_name(target.name + _PART)
-    part.unlink(missing_ok=True)
-    try:
-        with (
-            closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as here,
-            closing(sqlite3.connect(part)) as copy,
-        ):
-            here.backup(copy)
-    except sqlite3.Error as error:
-        raise CatalogError(f"{source} cannot be copied: {error}.") from error
-    part.replace(target)
+    said = to / f"{FILE}{_PART}"
+    snapshot.take(library.catalog, library.folder, said)
+    copied = (
+        _objects(library, said, reports) if isinstance(library, StoredLibrary) else _files(library.reports, reports)
+    )
+    for table in beside.TABLES:
+        beside.write(to, table, list(snapshot.rows(said, table)))
+    snapshot.finish(said)
+    said.replace(to / FILE)
+    return copied
 
 
 def _files(source: Path, target: Path) -> tuple[int, int]:
@@ -71,10 +67,55 @@ def _files(source: Path, target: Path) -> tuple[int, int]:
             if not _same(path, target / path.name):
                 size += _copy(path, target / path.name)
                 count += 1
+    _leave(target, there)
+    return count, size
+
+
+def _objects(library: StoredLibrary, said: Path, target: Path) -> tuple[int, int]:
+    """The same of a bucket: the objects that the catalog named at that moment, or that took their places since."""
+    there, count, size = set(), 0, 0
+    manifests = {row[0]: row[-1] for row in snapshot.rows(said, "report")}
+    for row in snapshot.rows(said, "stored_file"):
+        file, damaged = File(*row[:5]), row[5]
+        if damaged or file.report_id not in manifests or file.name.endswith((answers.ENDING, *BESIDE_ANSWERS)):
+            continue
+        new = _object(library, file, target)
+        if new is None:
+            continue
+        there.add(file.name)
+        count, size = count + bool(new), size + new
+        if file.name == library.path(file.report_id).name:
+            manifest = target / library.manifest_path(file.report_id).name
+            there.add(manifest.name)
+            if not manifest.exists() or manifest.read_text(encoding="utf-8") != manifests[file.report_id]:
+                manifest.write_text(manifests[file.report_id], encoding="utf-8")
+    _leave(target, there)
+    return count, size
+
+
+def _object(library: StoredLibrary, file: File, target: Path) -> int | None:
+    """Fetches an object, checked, and answers its bytes; 0 where it was there, None where it is gone."""
+    path = target / file.name
+    if path.exists() and (path.stat().st_size, path.stat().st_mtime_ns) == (file.bytes, file.time_ns):
+        return 0
+    part = target / f"{file.name}{_PART}"
+    try:
+        require_whole(path, library.store.bucket.fetch(file.key, part), file.sha256)
+    except (GoneError, DamagedError):
+        now = library.store.index.of(file.report_id).get(file.name)
+        if now == file:
+            raise
+        return _object(library, now, target) if now else None
+    os.utime(part, ns=(file.time_ns, file.time_ns))
+    part.replace(path)
+    return file.bytes
+
+
+def _leave(target: Path, there: set[str]) -> None:
+    """Removes what is not in the library."""
     for path in target.iterdir():
         if path.name not in there:
             path.unlink()
-    return count, size
 
 
 def _same(path: Path, copy: Path) -> bool:

@@ -2,23 +2,27 @@
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from copy import copy
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from profiledb.config import Settings
-from profiledb.report import database, linked
+from profiledb.report import database, linked, spaces
 from profiledb.report.audit import Audit
 from profiledb.report.catalog_file import CatalogFile
-from profiledb.report.database import Connect, Database, Shared
+from profiledb.report.database import FILES, Connect, Connection, Database, Shared
 from profiledb.report.decided import Decided
 from profiledb.report.linked import Linked
 from profiledb.report.manifest import LAUNCHES, TIMELINE, Manifest, Subject
 from profiledb.report.marks import Marks
+from profiledb.report.shares import Shares
 from profiledb.report.sidecar import Columns
+from profiledb.report.sight import Sight
+from profiledb.report.spaces import Spaces
 from profiledb.report.stored.index import Index
 from profiledb.report.visitor import LOCAL, Visitor
 
@@ -26,6 +30,8 @@ __all__ = ["LAUNCHES", "TIMELINE", "Catalog", "Job", "Manifest", "Subject"]
 
 FILE = "catalog.sqlite"
 """Its name in the folder of a library."""
+MOST_SIGHTS = 1_000
+"""Kinds of visitors that a process remembers."""
 
 OPEN_STATES = ("waiting", "converting", "loading")
 
@@ -88,22 +94,43 @@ class Catalog:
         self._file = database if isinstance(database, CatalogFile) else None
         self.shared = None if isinstance(place, Path) else place
         self._connect: Connect = database.connect
+        self._connect_files: Connect = partial(self.shared.connect, FILES) if self.shared else database.connect
         self.version = database.version
+        self._sights: dict[tuple[frozenset[str] | None, str], Sight] = {}
         self._asked_by(LOCAL)
 
     def _asked_by(self, visitor: Visitor) -> None:
         self.visitor = visitor
+        self.sight = self._sight(visitor)
         self.audit = Audit(self._connect, visitor)
-        self.marks = Marks(self._connect, self.audit)
-        self.decided = Decided(self._connect, self.audit)
-        self.links = Linked(self._connect, self.audit)
+        self.spaces = Spaces(self._connect, self.audit, self.sight)
+        self.marks = Marks(self._connect, self.audit, self.sight)
+        self.decided = Decided(self._connect, self.audit, self.sight)
+        self.links = Linked(self._connect, self.audit, self.sight)
+        self.shares = Shares(self._connect, self.audit, self.sight, visitor)
         self.stored = Index(self._connect)
 
+    def _sight(self, visitor: Visitor) -> Sight:
+        """One object for all who see the same."""
+        key = (visitor.groups, visitor.only)
+        if key not in self._sights and len(self._sights) >= MOST_SIGHTS:
+            self._sights.clear()
+        return self._sights.setdefault(key, Sight(self._connect, self.version, visitor))
+
     def asked_by(self, visitor: Visitor) -> "Catalog":
-        """The same catalog as somebody else asks it: what they change stands in the audit under their name."""
+        """The same catalog as somebody else asks it: of reports that they do not see it knows nothing (sight.py), and
+        what they change stands in the audit under their name."""
         asked = copy(self)
         asked._asked_by(visitor)  # noqa: SLF001 (its own)
         return asked
+
+    def version_of_files(self) -> tuple[int, ...]:
+        """Changes with ``version``, and whenever a file of the inbox is in another state."""
+        return (*self.version(), *(self.shared.version(FILES) if self.shared else ()))
+
+    def transaction(self) -> AbstractContextManager[Connection]:
+        """A transaction over the tables, for who carries all of them elsewhere (report/moving)."""
+        return self._connect()
 
     def mend(self) -> None:
         """Puts a damaged file in order (CatalogFile); a database of many machines is in the care of its own server."""
@@ -116,6 +143,7 @@ class Catalog:
 
     def job_states(self) -> dict[str, int]:
         """How many files are in each state."""
+        self.sight.require_whole()
         with self._connect() as db:
             return {
                 row["state"]: row["files"]
@@ -125,9 +153,9 @@ class Catalog:
     def reports(self) -> list[Manifest]:
         """All reports, the newest first."""
         with self._connect() as db:
-            rows = db.execute("SELECT manifest FROM report ORDER BY ingested_at DESC, name, id").fetchall()
+            rows = db.execute("SELECT id, manifest FROM report ORDER BY ingested_at DESC, name, id").fetchall()
         manifests = []
-        for row in rows:
+        for row in self.sight.those(rows, lambda row: row["id"]):
             with suppress(ValueError):  # it is listed again from its own manifest when the worker starts
                 manifests.append(Manifest.from_json(row["manifest"]))
         return manifests
@@ -135,24 +163,29 @@ class Catalog:
     def report_ids(self) -> list[str]:
         """The ids of all reports; a tenth of the time of ``reports``."""
         with self._connect() as db:
-            return [row["id"] for row in db.execute("SELECT id FROM report")]
+            return self.sight.those([row["id"] for row in db.execute("SELECT id FROM report")], str)
 
     def add_report(self, manifest: Manifest) -> None:
-        """Adds a report, or replaces what is known of it."""
+        """Adds a report, or replaces what is known of it; the spaces that it was in it stays in."""
         row = {
             f: getattr(manifest, f)
             for f in ("id", "name", "kind", "source_sha256", "captured_at", "ingested_at", "gpu")
         } | {"manifest": manifest.to_json()}
-        with self._connect() as db:
-            db.execute(upsert("report", list(row), "id"), row)
-            self.audit.note(db, "took in", manifest.id, manifest.kind)
+        known = upsert("report", list(row), "id")
+        with self._connect() as db:  # one that is published while a worker starts is listed by both
+            if db.execute(known.partition(" DO ")[0] + " DO NOTHING", row).rowcount:
+                self.audit.note(db, "took in", manifest.id, manifest.kind)
+            else:
+                db.execute(known, row)
+            spaces.put(db, manifest.id, manifest.space)
 
     def remove_report(self, report_id: str) -> None:
-        """Forgets a report, its labels, marks and links; the files that it came from are remembered as deleted."""
+        """Forgets a report and what was said of it; the files that it came from are remembered as deleted."""
+        self.sight.require(report_id)
         with self._connect() as db:
             self.audit.note(db, "deleted", report_id)
             db.execute("DELETE FROM report WHERE id = ?", [report_id])
-            for table in _OF_A_REPORT:
+            for table in (*_OF_A_REPORT, "report_space", "share"):
                 db.execute(f"DELETE FROM {table} WHERE report_id = ?", [report_id])
             linked.forget(db, report_id)
             db.execute("UPDATE job SET state = 'deleted', changed_at = ? WHERE report_id = ?", [now(), report_id])
@@ -176,28 +209,49 @@ class Catalog:
     def jobs(self) -> list[Job]:
         """All files that were ever taken up, the last change first."""
         with self._connect() as db:
-            return [_job(row) for row in db.execute(f"SELECT {_JOB} FROM job ORDER BY changed_at DESC, path")]
+            rows = [_job(row) for row in db.execute(f"SELECT {_JOB} FROM job ORDER BY changed_at DESC, path")]
+        return [job for job in rows if self._sees(job)]
 
     def job(self, path: str) -> Job | None:
         """What became of one file."""
         with self._connect() as db:
             row = db.execute(f"SELECT {_JOB} FROM job WHERE path = ?", [path]).fetchone()
-        return _job(row) if row else None
+        job = _job(row) if row else None
+        return job if job and self._sees(job) else None
+
+    def _sees(self, job: Job) -> bool:
+        return self.sight.sees_file(job.path) and (job.report_id is None or self.sight.sees(job.report_id))
 
     def put_job(self, *jobs: Job) -> None:
-        """Writes the states of files, all at once; ``changed_at`` is set to now."""
-        with self._connect() as db:
+        """Writes the states of files, all at once; ``changed_at`` is set to now.
+
+        The report of a file with the same content as another one is then in the spaces of both.
+        """
+        self._put_in_spaces(jobs)
+        with self._connect_files() as db:
             statement = upsert("job", [f.name for f in fields(Job)], "path")
             db.executemany(statement, [asdict(job) | {"changed_at": now()} for job in jobs])
 
+    def _put_in_spaces(self, jobs: Sequence[Job]) -> None:
+        """Before the states, and as news of the reports: whoever comes between does it again."""
+        found = [
+            (job.report_id, spaces.space_of(job.path)) for job in jobs if job.state == "duplicate" and job.report_id
+        ]
+        if found:
+            with self._connect() as db:
+                for report_id, space in found:
+                    spaces.put(db, report_id, space)
+
     def set_state(self, path: str, state: str) -> None:
         """Moves a file to another state and leaves the rest as it is."""
-        with self._connect() as db:
+        self.sight.require_file(path)
+        with self._connect_files() as db:
             db.execute("UPDATE job SET state = ?, changed_at = ? WHERE path = ?", [state, now(), path])
 
     def forget_job(self, path: str) -> None:
         """Removes the record of a file, so that the worker takes it up anew."""
-        with self._connect() as db:
+        self.sight.require_file(path)
+        with self._connect_files() as db:
             db.execute("DELETE FROM job WHERE path = ?", [path])
 
     def labels(self) -> dict[str, list[str]]:
@@ -206,10 +260,11 @@ class Catalog:
         with self._connect() as db:
             for row in db.execute("SELECT report_id, label FROM label ORDER BY label"):
                 by_report.setdefault(row["report_id"], []).append(row["label"])
-        return by_report
+        return self.sight.of(by_report)
 
     def set_labels(self, report_id: str, labels: list[str]) -> None:
         """Replaces the labels of a report; blanks and repetitions are dropped."""
+        self.sight.require(report_id)
         cleaned = sorted({" ".join(label.split()) for label in labels} - {""})
         with self._connect() as db:
             db.execute("DELETE FROM label WHERE report_id = ?", [report_id])
@@ -220,12 +275,14 @@ class Catalog:
 
     def columns(self, path: str) -> Columns | None:
         """What a reader said of the columns of a table beside a report."""
+        self.sight.require_file(path)
         with self._connect() as db:
             row = db.execute("SELECT columns FROM sidecar_columns WHERE path = ?", [path]).fetchone()
         return Columns(**json.loads(row["columns"])) if row else None
 
     def name_columns(self, path: str, columns: Columns) -> None:
         """Says what the columns of a table beside a report mean; the worker then reads it anew."""
+        self.sight.require_file(path)
         with self._connect() as db:
             row = {"path": path, "columns": json.dumps(asdict(columns))}
             db.execute(upsert("sidecar_columns", list(row), "path"), row)

@@ -1,6 +1,6 @@
 -- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the marks,
--- the links, the names of columns, what people say of series, the audit and the memory of deleted files can be rebuilt
--- from the manifests beside the reports.
+-- the links, the names of columns, what people say of series, the spaces, the audit and the memory of deleted files can
+-- be rebuilt from the manifests beside the reports.
 CREATE TABLE IF NOT EXISTS report (
     id TEXT PRIMARY KEY,            -- first 16 hex digits of the source's SHA-256
     name TEXT NOT NULL,             -- file name as it was dropped
@@ -60,6 +60,23 @@ CREATE TABLE IF NOT EXISTS change_note (
     note TEXT NOT NULL,             -- what somebody wrote about it
     changed_at TEXT NOT NULL,       -- ISO 8601, UTC
     PRIMARY KEY (report_id, measure)
+) STRICT;
+CREATE TABLE IF NOT EXISTS space ( -- what some people see alone
+    name TEXT PRIMARY KEY,          -- of its folder in the inbox, without the @
+    seen_by TEXT NOT NULL           -- who sees it: values of the claim, names of tokens; JSON
+) STRICT;
+CREATE TABLE IF NOT EXISTS report_space (
+    report_id TEXT NOT NULL,
+    space TEXT NOT NULL,            -- one that it is in; empty: everybody's
+    PRIMARY KEY (report_id, space)
+) STRICT;
+CREATE TABLE IF NOT EXISTS share ( -- links that open one report without a login
+    id TEXT PRIMARY KEY,
+    report_id TEXT NOT NULL,
+    made_by TEXT NOT NULL,          -- what the identity provider says of whoever made it
+    made_at TEXT NOT NULL,          -- ISO 8601, UTC
+    ends_at TEXT NOT NULL,          -- ISO 8601, UTC
+    digest TEXT NOT NULL            -- SHA-256 of its secret
 ) STRICT;
 CREATE TABLE IF NOT EXISTS stored_file ( -- of a library in a bucket: the object that each file of a report is
     report_id TEXT NOT NULL,

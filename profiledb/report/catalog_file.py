@@ -33,6 +33,8 @@ class CatalogFile:
                 return
             db.execute("PRAGMA journal_mode = WAL")
             db.executescript(read_sql("catalog.sql"))
+            if tables and "report_space" not in tables:  # of an earlier version: it is everybody's
+                db.execute("INSERT OR IGNORE INTO report_space (report_id, space) SELECT id, '' FROM report")
 
     @contextmanager
     def connect(self) -> Iterator[sqlite3.Connection]:
@@ -64,9 +66,14 @@ class CatalogFile:
 
     def version(self) -> tuple[int, int]:
         """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
-        latest, size = 0, 0
-        for path in (self._path, Path(f"{self._path}-wal")):
-            with suppress(FileNotFoundError):  # SQLite removes the log when its last reader leaves
-                state = path.stat()
-                latest, size = max(latest, state.st_mtime_ns), size + state.st_size
-        return latest, size
+        return version(self._path)
+
+
+def version(file: Path) -> tuple[int, int]:
+    """What changes whenever somebody writes to a SQLite file in WAL mode: the last time and the size, with its log."""
+    latest, size = 0, 0
+    for path in (file, Path(f"{file}-wal")):
+        with suppress(FileNotFoundError):  # SQLite removes the log when its last reader leaves
+            state = path.stat()
+            latest, size = max(latest, state.st_mtime_ns), size + state.st_size
+    return latest, size

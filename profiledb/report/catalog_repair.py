@@ -67,11 +67,11 @@ def is_damaged(path: Path) -> bool:
         raise told(error, path) from error
 
 
-def set_aside(path: Path) -> Path:
-    """Gives a catalog a name that says that it is damaged, its log too, and returns that."""
+def set_aside(path: Path, name: str = ASIDE) -> Path:
+    """Gives a file of SQLite a name that says that it is damaged and since when (``*``), its log too; returns that."""
     moment = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}Z"
-    aside = path.with_name(ASIDE.replace("*", moment))
-    for suffix in ("-shm", "-wal", ""):  # the log first: it must not be taken for that of the next catalog
+    aside = path.with_name(name.replace("*", moment))
+    for suffix in ("-shm", "-wal", ""):  # the log first: it must not be taken for that of the next file
         with suppress(FileNotFoundError):
             Path(f"{path}{suffix}").rename(f"{aside}{suffix}")
     return aside

@@ -11,7 +11,9 @@ from typing import Any, Protocol
 from profiledb.errors import ConfigError
 
 CATALOG = "catalog"
-"""What pages ask the version of: everything that reports, files and people put down."""
+"""What pages ask the version of: everything that reports and people put down."""
+FILES = "files"
+"""How far the files of the inbox are: that changes all the time, and lists of reports need not hear of it."""
 
 Values = Sequence[Any] | Mapping[str, Any]
 """What stands for each ``?`` of a statement, or for each ``:name``."""

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 from profiledb.errors import AnalysisError
 from profiledb.report.audit import Audit
 from profiledb.report.database import Connect
+from profiledb.report.sight import Sight
 from profiledb.words import visible
 
 State = Literal["open", "accepted", "dismissed"]
@@ -30,17 +31,20 @@ class Note:
 class Decided:
     """Choices and notes of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Connect, audit: Audit) -> None:
+    def __init__(self, connect: Connect, audit: Audit, sight: Sight) -> None:
         self._connect = connect
         self._audit = audit
+        self._sight = sight
 
     def choices(self) -> dict[str, str]:
         """The series that somebody chose for a report, by its id; ``LEFT_OUT`` for none."""
         with self._connect() as db:
-            return {row["report_id"]: row["series"] for row in db.execute("SELECT * FROM series_choice")}
+            chosen = {row["report_id"]: row["series"] for row in db.execute("SELECT * FROM series_choice")}
+        return self._sight.of(chosen)
 
     def choose(self, report_id: str, series: str | None) -> None:
         """Moves a report to a series, or out of all (``LEFT_OUT``); None goes by the rules again."""
+        self._sight.require(report_id)
         with self._connect() as db:
             db.execute("DELETE FROM series_choice WHERE report_id = ?", [report_id])
             if series is None:
@@ -58,7 +62,7 @@ class Decided:
         return {
             (row["report_id"], row["measure"]): Note(row["state"], row["note"], row["changed_at"])
             for row in rows
-            if row["state"] in states
+            if row["state"] in states and self._sight.sees(row["report_id"])
         }
 
     def say(self, report_id: str, measure: str, note: Note) -> None:
@@ -69,6 +73,7 @@ class Decided:
         """
         if note.state not in get_args(State):
             raise AnalysisError(f"A change cannot be {note.state!r}.", hint=f"It is {', '.join(get_args(State))}.")
+        self._sight.require(report_id)
         text = " ".join(visible(note.note[: 4 * LONGEST]).split())[:LONGEST]
         with self._connect() as db:
             db.execute("DELETE FROM change_note WHERE report_id = ? AND measure = ?", [report_id, measure])

@@ -29,31 +29,30 @@ class Health:
         self._found = {"database": MISSING, "store": MISSING}
 
     def parts(self) -> dict[str, str]:
-        """``database`` and ``store``, each OK or MISSING."""
-        if (self._looked is None or self._clock() - self._looked >= LOOK_S) and self._lock.acquire(blocking=False):
+        """``database`` and ``store``, each OK or MISSING; nobody has an answer before the first look is done."""
+        if self._is_due() and self._lock.acquire(blocking=self._looked is None):
             try:
-                self._found = self._look()
-                self._looked = self._clock()
+                if self._is_due():
+                    self._found = self._look()
+                    self._looked = self._clock()
             finally:
                 self._lock.release()
         return dict(self._found)
+
+    def _is_due(self) -> bool:
+        return self._looked is None or self._clock() - self._looked >= LOOK_S
 
     def _look(self) -> dict[str, str]:
         try:
             library = self._library()
         except (WarpdeckError, OSError):
             return {"database": MISSING, "store": MISSING}
-        return {"database": _of(lambda: _asked(library)), "store": _of(lambda: _listed(library))}
+        return {"database": _of(lambda: _asked(library)), "store": _of(library.reachable)}
 
 
 def _asked(library: Library) -> None:
     """Raises CatalogError where the catalog cannot be read now."""
     library.catalog.job("")
-
-
-def _listed(library: Library) -> None:
-    """Raises OSError where the folder of the reports is gone, such as a disk that is not mounted."""
-    next(library.reports.iterdir(), None)
 
 
 def _of(look: Callable[[], None]) -> str:

@@ -1,6 +1,5 @@
 """The folder of reports: list, publish, open, delete."""
 
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,18 +9,23 @@ from pathlib import Path
 
 import duckdb
 
-from profiledb.errors import AnalysisError, DamagedError
+from profiledb.errors import AnalysisError, CatalogError, DamagedError
 from profiledb.report import damage, durable, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, Attachments, State, Views, state
 from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
+from profiledb.report.files import Files
 from profiledb.report.linked import Partner
+from profiledb.report.moving import checked
 from profiledb.report.named import find
 from profiledb.report.schema import SCHEMA_VERSION
+from profiledb.report.sight import look_first
 from profiledb.report.visitor import Visitor
 
 __all__ = ["BROKEN", "Library"]
 
 _AGAIN = "Delete the report on the Library page, then drop its source file again."
+_LINKED = 64
+"""Kinds of visitors, by what they see, whose links are remembered for the time when a database is away."""
 _WRONG_VALUE = (duckdb.ConversionException, duckdb.InvalidInputException)
 
 
@@ -30,14 +34,21 @@ def report_path(library: Path, report_id: str) -> Path:
     return library / "reports" / f"{report_id}.v{SCHEMA_VERSION}.duckdb"
 
 
-class Library:
+class Library(Files):
     """Reports of one folder: ``reports/`` with a database, a manifest and sidecars each, ``catalog.sqlite``, ``work/``.
 
     ``answers/`` holds what was asked of them before (query/kept.py), and may be removed at any time.
 
     May be shared by threads: each query gets a cursor of its own, because one DuckDB connection that several
     threads use at once can return wrong rows.
+
+    Whatever takes the id of a report raises ReportNotFoundError where whoever asks (``asked_by``) does not see it: by
+    ``look_first``, so that no method can forget it.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        look_first(cls)
 
     def __init__(self, folder: Path, catalog: Catalog | None = None) -> None:
         """Opens a library; its catalog is the file in its folder where none is named."""
@@ -49,11 +60,12 @@ class Library:
         self.catalog = catalog or Catalog(folder / FILE)
         self._attached = Attachments(partial(report_path, self.folder))
         self._intact: dict[str, tuple[State, bool]] = {}
+        self._linked: dict[tuple[Partner, object], dict[str, str]] = {}
         self.closers: list[Callable[[str], bool]] = [self._attached.close]
         """Each closes the files of a report that it has open, and says whether none is open now."""
 
     def asked_by(self, visitor: Visitor) -> "Library":
-        """The same library as somebody else asks it (``Catalog.asked_by``)."""
+        """The same library as somebody else asks it, without what they do not see (``Catalog.asked_by``)."""
         asked = copy(self)
         asked.catalog = self.catalog.asked_by(visitor)
         return asked
@@ -74,41 +86,6 @@ class Library:
         """The report that a name means, as ``find`` above has it."""
         return find(self.list(), name)
 
-    def bring(self, report_id: str) -> None:
-        """Makes the files of a report be in the folder as they are now, where they are kept elsewhere (stored/)."""
-
-    def is_here(self, report_id: str) -> bool:  # noqa: ARG002 (the same for all reports of a folder)
-        """Whether ``bring`` has nothing to do."""
-        return True
-
-    def fetched(self, report_id: str) -> tuple[int, int]:  # noqa: ARG002
-        """How much of a report has arrived, while somebody waits for ``bring``: bytes, and bytes of all."""
-        return 0, 0
-
-    def fetch(self, report_id: str, path: Path) -> None:
-        """The same as ``bring`` for one file in ``reports`` that queries do without, such as that of a timeline."""
-
-    def soon(self, report_id: str, name: str) -> None:
-        """The same for a small file among the answers, without waiting for it."""
-
-    def keep(self, report_id: str) -> None:
-        """Puts what was prepared of a report where other servers find it."""
-
-    def stamp(self, path: Path | str) -> int:
-        """When a file of this library changed last, ns; 0 where there is none. The same on every server."""
-        try:
-            return os.stat(path).st_mtime_ns  # noqa: PTH116 (of tens of thousands of files: a Path takes thrice as long)
-        except OSError:
-            return 0
-
-    def there(self) -> frozenset[str]:
-        """The names of all files in ``reports``."""
-        return frozenset(os.listdir(self.reports))  # noqa: PTH208 (names alone)
-
-    def has_sidecar(self, report_id: str, kind: sidecar.Kind) -> bool:
-        """Whether the program of a report left a file of this kind beside it."""
-        return self.stamp(sidecar.path(self.reports, report_id, kind)) != 0
-
     def publish(self, database: Path, manifest: Manifest) -> None:
         """Moves a finished database into the library; from then on the report exists.
 
@@ -122,6 +99,21 @@ class Library:
         self.catalog.add_report(manifest)
         for path in (*self.older(manifest.id), self._verdict(manifest.id)):
             path.unlink(missing_ok=True)
+
+    def take_over(self, report_id: str, path: Path, manifest: str) -> bool:  # noqa: ARG002 (for those in a bucket)
+        """Takes a file of a report of another library, with its time; False where it is here already.
+
+        Args:
+            report_id: the report.
+            path: the file, in a folder as ``reports`` is; it stays.
+            manifest: of the report, JSON.
+
+        Raises:
+            ConfigError: another file has its name here.
+            DamagedError: what was written is not what was read.
+        """
+        self.work.mkdir(parents=True, exist_ok=True)
+        return checked.copy(path, self.reports / path.name, self.work / path.name)
 
     def delete(self, report_id: str) -> None:
         """Removes a report, also one whose files are damaged. Readers that have it open keep their snapshot."""
@@ -152,16 +144,6 @@ class Library:
         if known is None or known[0] != file:
             known = self._intact[report_id] = (file, damage.opens(path))
         return known[1]
-
-    def sidecars(self, report_id: str) -> tuple[Path, ...]:
-        """Where the sidecars of a report are (sidecar.py), whether they exist or not."""
-        return tuple(sidecar.path(self.reports, report_id, kind) for kind in sidecar.SUFFIX)
-
-    def put_sidecar(self, report_id: str, kind: sidecar.Kind, text: str) -> None:
-        """Lays a sidecar beside a report, in place of the one that it had; queries that run keep the old one."""
-        self.work.mkdir(parents=True, exist_ok=True)
-        suffix = sidecar.SUFFIX[kind]
-        durable.write_text(sidecar.path(self.reports, report_id, kind), text, self.work / f"{report_id}{suffix}")
 
     def link(self, nsys: str, ncu: str) -> None:
         """Links a Systems report to the Compute report of the same program; both by what ``find`` takes.
@@ -196,8 +178,22 @@ class Library:
         self.catalog.links.remove(nsys_id, to)
 
     def linked(self, nsys_id: str, to: Partner = "ncu") -> str | None:
-        """The id of the report that a Systems report is linked to; None where it is not in the library."""
-        partner = self.catalog.links.all(to).get(nsys_id)
+        """The id of the report that a Systems report is linked to; None where it is not in the library.
+
+        While the database of a team is away it is the one that it was linked to.
+        """
+        seen = (to, self.catalog.sight.kind())
+        try:
+            links = self.catalog.links.all(to)
+        except CatalogError:
+            if self.catalog.shared is None or seen not in self._linked:
+                raise
+            links = self._linked[seen]
+        else:
+            if len(self._linked) >= _LINKED:
+                self._linked.clear()
+            self._linked[seen] = links
+        partner = links.get(nsys_id)
         return partner if partner is None or to == "ncu" or self.stamp(self.pairs(nsys_id, partner)) else None
 
     def recover(self) -> None:
@@ -277,3 +273,6 @@ class Library:
 
     def _name(self, report_id: str) -> str:
         return next((report.name for report in self.list() if report.id == report_id), report_id)
+
+
+look_first(Library)

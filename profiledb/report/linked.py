@@ -4,6 +4,7 @@ from typing import Literal
 
 from profiledb.report.audit import Audit
 from profiledb.report.database import Connect, Connection
+from profiledb.report.sight import Sight
 
 Partner = Literal["ncu", "trace"]
 LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("trace_link", "trace_id")}
@@ -13,19 +14,22 @@ LINKS: dict[Partner, tuple[str, str]] = {"ncu": ("link", "ncu_id"), "trace": ("t
 class Linked:
     """The links of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Connect, audit: Audit) -> None:
+    def __init__(self, connect: Connect, audit: Audit, sight: Sight) -> None:
         self._connect = connect
         self._audit = audit
+        self._sight = sight
 
     def all(self, to: Partner = "ncu") -> dict[str, str]:
         """The partner of each Systems report that is linked to one; only pairs of which both are listed."""
         table, column = LINKS[to]
         listed = f"nsys_id IN (SELECT id FROM report) AND {column} IN (SELECT id FROM report)"
         with self._connect() as db:
-            return dict(map(tuple, db.execute(f"SELECT nsys_id, {column} FROM {table} WHERE {listed}")))
+            pairs = dict(map(tuple, db.execute(f"SELECT nsys_id, {column} FROM {table} WHERE {listed}")))
+        return {nsys_id: other for nsys_id, other in self._sight.of(pairs).items() if self._sight.sees(other)}
 
     def put(self, nsys_id: str, partner: str, to: Partner = "ncu") -> None:
         """Links a Systems report to another one, in place of the one of that kind that it was linked to."""
+        self._sight.require(nsys_id, partner)
         table, column = LINKS[to]
         with self._connect() as db:
             db.execute(
@@ -37,6 +41,7 @@ class Linked:
 
     def remove(self, nsys_id: str, to: Partner = "ncu") -> None:
         """Takes the link of a Systems report away, where it has one."""
+        self._sight.require(nsys_id)
         with self._connect() as db:
             db.execute(f"DELETE FROM {LINKS[to][0]} WHERE nsys_id = ?", [nsys_id])
             self._audit.note(db, "unlinked", nsys_id, f"from its {'Compute report' if to == 'ncu' else 'trace'}")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
 from typing import Literal
 
 from profiledb.report import schema
@@ -11,6 +12,8 @@ TIMELINE: Subject = "timeline"
 """What happened when: kernels, copies, calls, ranges."""
 LAUNCHES: Subject = "launches"
 """What hardware counters say of single launches."""
+MOST_READ = 50_000
+"""Manifests that a process remembers: lists of all reports are read anew whenever one more is there."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Manifest:
     ``kind`` names the tool family that wrote it, for people and file names; what can be asked of it is ``subjects``.
     ``captured_at`` and ``ingested_at`` are ISO 8601 in UTC, ``duration_ns`` is the capture's length, ``rows`` counts
     the rows of each table that has any, ``sample`` marks the reports that come with the product, ``parts`` has the
-    bytes of the files of a source that is a folder.
+    bytes of the files of a source that is a folder, ``space`` is that of the file that it was made of (spaces.py).
     """
 
     id: str
@@ -41,22 +44,16 @@ class Manifest:
     sample: bool = False
     rows: dict[str, int] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
+    space: str = ""
 
     @classmethod
     def from_json(cls, text: str) -> "Manifest":
-        """Reads a manifest; fields that a later version added are ignored.
+        """Reads a manifest, and the same text once; fields that a later version added are ignored.
 
         Raises:
             ValueError: it is none.
         """
-        try:
-            manifest = cls(**{key: value for key, value in json.loads(text).items() if key in _MANIFEST})
-        except (TypeError, AttributeError) as error:
-            raise ValueError(f"not a manifest: {error}") from error
-        texts = (manifest.id, manifest.name, manifest.kind, manifest.source_sha256, manifest.ingested_at)
-        if not (all(isinstance(value, str) for value in texts) and isinstance(manifest.rows, dict)):
-            raise ValueError("a manifest with values of other types")
-        return manifest
+        return _read(text)
 
     @property
     def subjects(self) -> frozenset[Subject]:
@@ -71,3 +68,16 @@ class Manifest:
 
 
 _MANIFEST = frozenset(f.name for f in fields(Manifest))
+
+
+@lru_cache(maxsize=MOST_READ)
+def _read(text: str) -> Manifest:
+    try:
+        manifest = Manifest(**{key: value for key, value in json.loads(text).items() if key in _MANIFEST})
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"not a manifest: {error}") from error
+    names = ("id", "name", "kind", "source_sha256", "ingested_at", "space")
+    texts = [getattr(manifest, name) for name in names]
+    if not (all(isinstance(value, str) for value in texts) and isinstance(manifest.rows, dict)):
+        raise ValueError("a manifest with values of other types")
+    return manifest

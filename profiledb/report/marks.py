@@ -7,6 +7,7 @@ from typing import Any
 from profiledb.errors import AnalysisError
 from profiledb.report.audit import Audit
 from profiledb.report.database import Connect
+from profiledb.report.sight import Sight
 from profiledb.words import visible
 
 MOST = 200
@@ -27,12 +28,14 @@ class Mark:
 class Marks:
     """The marks of all reports. Every call opens its own connection and raises what ``Catalog`` does."""
 
-    def __init__(self, connect: Connect, audit: Audit) -> None:
+    def __init__(self, connect: Connect, audit: Audit, sight: Sight) -> None:
         self._connect = connect
         self._audit = audit
+        self._sight = sight
 
     def of(self, report_id: str) -> list[Mark]:
         """The marks of a report in the order of time."""
+        self._sight.require(report_id)
         with self._connect() as db:
             query = "SELECT t_ns, note FROM mark WHERE report_id = ? ORDER BY t_ns LIMIT ?"
             rows = db.execute(query, [report_id, MOST])
@@ -44,6 +47,7 @@ class Marks:
         Raises:
             AnalysisError: the report would have too many; then none is written.
         """
+        self._sight.require(report_id)
         with self._connect() as db:
             for mark in marks:
                 self._audit.note(db, "marked", report_id, f"{mark.t_ns} ns: {mark.note or 'mark removed'}")

@@ -1,19 +1,32 @@
-"""Where a library is, as the settings say: the one place where any of its users opens it."""
+"""Where library and inbox are, as the settings say: the one place where any of their users opens them."""
 
-from functools import cache
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from profiledb.config import Settings
 
 if TYPE_CHECKING:
     from profiledb.report.catalog import Catalog
+    from profiledb.report.inbox import Inbox
     from profiledb.report.library import Library
 
+_NAMES = 0x6E616D6573
+"""Number of the lock under which a name is chosen in an inbox of many machines."""
 
+
+@cache
 def open_library(settings: Settings) -> "Library":
-    """The library of these settings; its folder is made where there is none."""
+    """The library of these settings; its folder is made where there is none.
+
+    One object a process: a report is opened once, and who brings a copy and who lets go of it know of each other.
+    """
     if settings.library_url:
-        return _stored(settings)
+        from profiledb.report.stored.library import StoredLibrary
+
+        return StoredLibrary(settings.library, open_catalog(settings), settings.library_url, settings.cache_mb)
     from profiledb.report.library import Library
 
     return Library(settings.library, open_catalog(settings))
@@ -26,9 +39,28 @@ def open_catalog(settings: Settings) -> "Catalog":
     return catalog_of(settings)
 
 
-@cache
-def _stored(settings: Settings) -> "Library":
-    """One object a process: who brings a copy and who lets go of it know of each other."""
-    from profiledb.report.stored.library import StoredLibrary
+def open_inbox(settings: Settings) -> "Inbox":
+    """The inbox of these settings."""
+    if settings.inbox_url:
+        from profiledb.report.inbox.bucket import BucketInbox
 
-    return StoredLibrary(settings.library, open_catalog(settings), settings.library_url, settings.cache_mb)
+        return BucketInbox(settings.inbox_url, settings.inbox, partial(_alone, settings))
+    from profiledb.report.inbox.folder import FolderInbox
+
+    return FolderInbox(settings.inbox)
+
+
+@contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    """Nobody else who uses this inbox is in such a block: without a database all of them are on this machine."""
+    if settings.database:
+        from profiledb.report.database import shared
+
+        with shared(settings.database).connect("") as db:
+            db.execute("SELECT pg_advisory_xact_lock(?)", [_NAMES])
+            yield
+        return
+    settings.inbox.mkdir(parents=True, exist_ok=True)
+    with (settings.inbox / ".names.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

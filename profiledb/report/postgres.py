@@ -9,7 +9,7 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
@@ -18,8 +18,11 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
+from profiledb import secret
 from profiledb.errors import CatalogError, ConfigError
+from profiledb.report import silence
 from profiledb.report.database import CATALOG, Connection, Rows, Values
+from profiledb.report.silence import Connection as Connected
 
 MOST = 8
 """Connections of a process at a time; who needs one more waits."""
@@ -39,6 +42,9 @@ _DEFAULTS = {
     "options": f"-c statement_timeout={PATIENCE_S}s -c lock_timeout={PATIENCE_S}s"
     f" -c idle_in_transaction_session_timeout={2 * PATIENCE_S}s",
 }
+_COUNTED = (
+    "INSERT INTO revision (topic, number) VALUES (%s, 1) ON CONFLICT (topic) DO UPDATE SET number = revision.number + 1"
+)
 _MARKS = re.compile(r"'[^']*'|\"[^\"]*\"|::|%|\?|:([a-z_]\w*)")
 _REACHED = "Check that the server of WARPDECK_DATABASE runs. It is asked again by itself."
 _WORDS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], str, str], ...] = (
@@ -79,6 +85,8 @@ def arguments(url: str) -> dict[str, Any]:
             "WARPDECK_DATABASE is no address of a PostgreSQL database.",
             hint="It is written as postgresql://USER:PASSWORD@HOST/NAME; special characters of a password as %XX.",
         ) from None
+    if not given.get("password") and (password := secret.read("PGPASSWORD")):
+        given["password"] = password
     return _DEFAULTS | given
 
 
@@ -89,7 +97,8 @@ class Postgres:
         self.url = url
         self._arguments = arguments(url)
         self._room = threading.BoundedSemaphore(MOST)
-        self._idle: list[psycopg.Connection[_Row]] = []
+        self._idle: list[Connected] = []
+        self._turns = silence.Turns()
         weakref.finalize(self, _close, self._idle)
         self._lock = threading.Lock()
         self._written = 0
@@ -101,7 +110,7 @@ class Postgres:
         if not self._room.acquire(timeout=PATIENCE_S):
             raise CatalogError("The catalog's database is busy.", hint="Try again in a moment.")
         try:
-            transaction = _Transaction(topic, self._taken, self._opened)
+            transaction = _Transaction(topic, self._begun)
             try:
                 yield transaction
                 transaction.commit()
@@ -138,16 +147,31 @@ class Postgres:
         """Closes the connections that nobody uses."""
         _close(self._idle)
 
-    def _taken(self) -> "psycopg.Connection[_Row] | None":
-        """A connection that was used before, if there is one; its server may have gone meanwhile."""
-        with suppress(IndexError):
-            return self._idle.pop()
-        return None
+    def _begun(self) -> Connected:
+        """A connection whose server answers: one that was used before, else a new one."""
+        with self._turns.turn():
+            found = self._kept()
+            if found is None:
+                self.close()  # those that were kept before it are as dead
+                found = Connected.connect(**self._arguments, row_factory=_rows)
+            found.patience_s = PATIENCE_S + CONNECT_S
+            return found
 
-    def _opened(self) -> "psycopg.Connection[_Row]":
-        """A new connection. Those that were kept go: it is asked for where one of them turned out to be dead."""
-        self.close()
-        return psycopg.Connection.connect(**self._arguments, row_factory=_rows)
+    def _kept(self) -> Connected | None:
+        """A connection that was used before and on which its server still answers; it may have gone meanwhile."""
+        try:
+            kept = self._idle.pop()
+        except IndexError:
+            return None
+        try:
+            kept.patience_s = CONNECT_S
+            kept.execute("SELECT 1")
+        except silence.SilentError:
+            raise
+        except psycopg.OperationalError:
+            kept.close()
+            return None
+        return kept
 
     def _give_back(self, transaction: "_Transaction") -> None:
         connection = transaction.connection
@@ -163,7 +187,7 @@ class Postgres:
                 self._versions = {topic: (-math.inf, known) for topic, (_, known) in self._versions.items()}
 
 
-def _close(connections: "list[psycopg.Connection[_Row]]") -> None:
+def _close(connections: list[Connected]) -> None:
     while connections:
         connections.pop().close()
 
@@ -171,11 +195,11 @@ def _close(connections: "list[psycopg.Connection[_Row]]") -> None:
 class _Transaction:
     """A transaction that begins with its first statement."""
 
-    def __init__(self, topic: str, taken: Any, opened: Any) -> None:
-        self.connection: psycopg.Connection[_Row] | None = None
+    def __init__(self, topic: str, begun: Callable[[], Connected]) -> None:
+        self.connection: Connected | None = None
         self.writes = False
         self._topic = topic
-        self._taken, self._opened = taken, opened
+        self._begun = begun
 
     def execute(self, sql: str, parameters: Values = (), /) -> Rows:
         """Runs one statement."""
@@ -192,25 +216,15 @@ class _Transaction:
         if self.connection is not None:
             self.connection.commit()
 
-    def _ready(self, sql: str) -> "psycopg.Connection[_Row]":
+    def _ready(self, sql: str) -> Connected:
         """The connection, on which this transaction has begun as what follows needs it."""
         if self.connection is None:
-            self.connection = self._alive() or self._opened()
+            self.connection = self._begun()
         if not self.writes and not sql.lstrip().upper().startswith("SELECT"):
             self.writes = True
-            self.connection.execute("UPDATE revision SET number = number + 1 WHERE topic = %s", [self._topic])
+            if self._topic:
+                self.connection.execute(_COUNTED, [self._topic])
         return self.connection
-
-    def _alive(self) -> "psycopg.Connection[_Row] | None":
-        """A connection that was kept, if its server still answers on it."""
-        kept: psycopg.Connection[_Row] | None = self._taken()
-        if kept is not None:
-            try:
-                kept.execute("SELECT 1")
-            except psycopg.OperationalError:
-                kept.close()
-                return None
-        return kept
 
 
 class _Row:

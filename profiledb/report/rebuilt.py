@@ -8,6 +8,7 @@ import duckdb
 
 from profiledb.report import damage, schema
 from profiledb.report.catalog import Manifest
+from profiledb.report.spaces import UNKNOWN
 
 _COLUMNS = "name, kind, source_sha256, source_bytes, tool, tool_version, converter, duration_ns, command"
 _CAPTURED = "strftime(captured_at, '%Y-%m-%dT%H:%M:%S+00:00')"
@@ -23,7 +24,8 @@ _GPUS = """
 def manifest(path: Path, report_id: str) -> Manifest | None:
     """What a report's file says of itself; None where it cannot be read, or is that of another report.
 
-    It was taken in when its file was written; how long that took, and whether it is a sample, it does not know.
+    It was taken in when its file was written; how long that took, whether it is a sample, and in which space it is it
+    does not know: where the catalog does not, either, admins alone see it.
     """
     try:
         with damage.attached(path) as db:
@@ -34,7 +36,7 @@ def manifest(path: Path, report_id: str) -> Manifest | None:
     if made is None or made.id != report_id:
         return None
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-    return replace(made, ingested_at=written)
+    return replace(made, ingested_at=written, space=UNKNOWN)
 
 
 def of(db: duckdb.DuckDBPyConnection) -> Manifest | None:

@@ -90,15 +90,22 @@ def _forget_gone(library: "Library", report_id: str) -> None:
 
 def _sweep(library: "Library") -> None:
     """Removes what lies beside reports that are gone."""
+    there = _with_files(library)
     for suffix in (*sidecar.SUFFIX.values(), _DAMAGED):
         for path in library.reports.glob(f"*{suffix}"):
             report_id = path.name.removesuffix(suffix)
-            if "." not in report_id and not any(library.reports.glob(f"{report_id}.v*")):
+            if "." not in report_id and report_id not in there:
                 path.unlink(missing_ok=True)
     for path in (*library.reports.glob("*.timeline*"), *library.reports.glob(f"*{pair.SUFFIX}")):
-        if not any(library.reports.glob(f"{path.name.partition('.')[0]}.v*")):
+        if path.name.partition(".")[0] not in there:
             path.unlink(missing_ok=True)
     for folder in library.answers.glob("*"):
         if not library.path(folder.name).exists():
             shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(library.work, ignore_errors=True)
+
+
+def _with_files(library: "Library") -> set[str]:
+    """Ids of the reports of which there is any file of any schema."""
+    parts = (name.split(".", 2) for name in library.there())
+    return {one[0] for one in parts if len(one) > 1 and one[1].startswith("v")}

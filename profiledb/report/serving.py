@@ -32,7 +32,7 @@ class Serving:
     Args:
         port: the TCP port on which it listens.
         base: the path of its pages, without a slash at the end; empty for the root.
-        inbox: the folder that its worker watches.
+        inbox: the folder or bucket that its worker watches.
         key: 64 hexadecimal digits.
     """
 
@@ -46,10 +46,10 @@ class Serving:
         return hmac.new(bytes.fromhex(self.key), number.encode(), hashlib.sha256).hexdigest()
 
 
-def begin(port: int, base: str, inbox: Path) -> Serving:
+def begin(port: int, base: str, inbox: str) -> Serving:
     """A server that starts, with a key of its own."""
     parts = "".join(f"/{part}" for part in base.split("/") if part)
-    return Serving(port, parts, str(inbox), secrets.token_hex(32))
+    return Serving(port, parts, inbox, secrets.token_hex(32))
 
 
 def write(library: Path, serving: Serving) -> None:

@@ -27,6 +27,9 @@ SELECT NULL::VARCHAR AS task, NULL::BIGINT AS size, NULL::VARCHAR AS device, NUL
     NULL::DOUBLE AS gpu_utilisation_pct, NULL::DOUBLE AS memory_free_bytes, NULL::DOUBLE AS sm_clock_mhz,
     NULL::DOUBLE AS power_w, NULL::DOUBLE AS reading_age_s WHERE false;
 
+-- Those of them that a scheduler decided.
+CREATE OR REPLACE VIEW task_decision AS SELECT * FROM task_time WHERE policy IS NOT NULL;
+
 -- Facts under one of several names, wherever they are nested. Figures per step, iteration or second
 -- (items_per_step.tokens) are sums over a group of work: they are none of these.
 CREATE OR REPLACE MACRO meta_fact(names) AS TABLE

@@ -1,4 +1,4 @@
-"""Who asks a library: what the audit calls them."""
+"""Who asks a library: what the audit calls them, and by what it is told which reports they see (sight.py)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,15 +14,24 @@ LONGEST = 200
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who asks; ``name`` is what the identity provider or the token says, and stands in the audit."""
+    """Somebody who asks.
+
+    Args:
+        name: what the identity provider or the token says, which stands in the audit.
+        way: how they came in.
+        groups: by which spaces know them (report/spaces.py); None: they see everything.
+        only: id of the one report that they see; empty: it goes by the groups.
+    """
 
     name: str
     way: Way
+    groups: frozenset[str] | None = None
+    only: str = ""
 
 
 LOCAL = Visitor("local", "local")
 WORKER = Visitor("worker", "worker")
-NOBODY = Visitor("", "login")
+NOBODY = Visitor("", "login", frozenset())
 """Who has not said who they are."""
 
 

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
 from profiledb.report.database import Shared
 
 ALIVE_S = 30
-"""A worker that has not been seen for longer is gone."""
+"""A worker that has not been seen for longer is gone, by the clock of the database: those of machines may differ."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -32,21 +31,21 @@ class Workers:
         """The workers that are alive."""
         with self._connect() as db:
             rows = db.execute(
-                "SELECT id, host, nsys, ncu FROM worker WHERE seen_at > ? ORDER BY host, id LIMIT 1000",
-                [datetime.now(UTC) - timedelta(seconds=ALIVE_S)],
+                "SELECT id, host, nsys, ncu FROM worker WHERE seen_at > now() - make_interval(secs => ?)"
+                " ORDER BY host, id LIMIT 1000",
+                [ALIVE_S],
             ).fetchall()
         return [Seen(*row) for row in rows]
 
     def seen(self, one: Seen) -> None:
         """Says that a worker is alive; those that are long gone are forgotten."""
-        now = datetime.now(UTC)
         with self._connect("") as db:  # no news for any page
             db.execute(
-                "INSERT INTO worker (id, host, nsys, ncu, seen_at) VALUES (?, ?, ?, ?, ?)"
+                "INSERT INTO worker (id, host, nsys, ncu, seen_at) VALUES (?, ?, ?, ?, now())"
                 " ON CONFLICT (id) DO UPDATE SET nsys = excluded.nsys, ncu = excluded.ncu, seen_at = excluded.seen_at",
-                [one.id, one.host, one.nsys, one.ncu, now],
+                [one.id, one.host, one.nsys, one.ncu],
             )
-            db.execute("DELETE FROM worker WHERE seen_at < ?", [now - timedelta(days=1)])
+            db.execute("DELETE FROM worker WHERE seen_at < now() - make_interval(days => 1)")
 
     def leave(self, worker_id: str) -> None:
         """Takes a worker off that ends."""

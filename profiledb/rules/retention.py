@@ -12,7 +12,7 @@ from profiledb.errors import ConfigError
 MOST_BYTES = 100_000
 MOST_RULES = 1_000
 _HINT = "Fix the file; docs/team.md shows the format. Nothing is removed meanwhile."
-_TEXTS = ("kind", "series")
+_TEXTS = ("kind", "series", "space")
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,13 @@ class Rule:
         days: since they were taken in.
         kind: of these alone, as nsys or ncu; empty: of every kind.
         series: of series whose names fit this pattern, with ``*`` for any text; empty: of all, and of none.
+        space: of this space alone, and of no other besides; empty: of all, and of none.
     """
 
     days: float
     kind: str = ""
     series: str = ""
+    space: str = ""
 
     @property
     def words(self) -> str:

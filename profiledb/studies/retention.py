@@ -4,9 +4,8 @@ Samples never go, nor what somebody gave a label, nor what a report with a label
 read, or that lies ahead, is no reason to delete.
 """
 
-import stat
+import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
@@ -16,6 +15,7 @@ from profiledb.config import Settings
 from profiledb.errors import WarpdeckError
 from profiledb.operating import logs
 from profiledb.report.catalog import Job, Manifest
+from profiledb.report.inbox import Inbox
 from profiledb.report.library import Library
 from profiledb.report.linked import LINKS
 from profiledb.rules.retention import Rule, Rules
@@ -44,39 +44,40 @@ class Goes:
     path: str = ""
 
 
-def plan(library: Library, rules: Rules, settings: Settings, now: datetime) -> list[Goes]:
+def plan(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> list[Goes]:
     """What goes now, the oldest first; nothing is changed. ``now`` has a time zone."""
     kept = _kept(library)
     reports = [one for one in library.list() if one.id not in kept and not one.sample]
-    sizes = _sizes(library)
-    series = _series(library, rules)
-    going = {one.id: why for one in reports if (why := _by_age(one, rules, series, now))}
+    sizes = library.sizes()
+    series, spaces = _series(library, rules), _spaces(library, rules)
+    going = {one.id: why for one in reports if (why := _by_age(one, rules, series, spaces, now))}
     going |= _over(library, rules, sizes, reports, going)
     told = [
         Goes("report", one.name, going[one.id], sizes.get(one.id, 0), one.id)
         for one in sorted(reports, key=lambda one: one.ingested_at)
         if one.id in going
     ]
-    return told + list(_uploads(library, rules, settings, now))
+    return told + list(_uploads(library, inbox, rules, settings, now))
 
 
-def carry_out(library: Library, planned: list[Goes], settings: Settings) -> Iterator[Goes]:
+def carry_out(library: Library, inbox: Inbox, planned: list[Goes]) -> Iterator[Goes]:
     """Does what was planned, one by one, and gives what is gone; what changed since is left.
 
     A report that got a label meanwhile stays. One that cannot be deleted is logged, and tried at the next time.
     """
     for one in planned:
         try:
-            done = _remove(library, one, settings)
+            done = _remove(library, inbox, one)
         except (WarpdeckError, OSError) as error:
             logs.event("not_removed", what=one.what, file=one.name, cause=type(error).__name__)
             continue
         if done:
-            _noted(library, one)
+            report = one.report_id or None
+            logs.event("removed", what=one.what, file=one.name, report=report, bytes=one.size, cause=one.why)
             yield one
 
 
-def _remove(library: Library, one: Goes, settings: Settings) -> bool:
+def _remove(library: Library, inbox: Inbox, one: Goes) -> bool:
     if one.what == "report":
         if one.report_id in _kept(library):
             return False
@@ -84,29 +85,21 @@ def _remove(library: Library, one: Goes, settings: Settings) -> bool:
         return True
     path = Path(one.path)
     if one.what == "upload":
-        return _drop(library, one, path, settings)
-    if path.exists():
+        return _drop(library, inbox, one, path)
+    if inbox.look(path):
         return False
     library.catalog.forget_job(one.path)
     return True
 
 
-def _drop(library: Library, one: Goes, path: Path, settings: Settings) -> bool:
-    """Removes a file of the inbox, unless it is what a damaged report would be made of again."""
+def _drop(library: Library, inbox: Inbox, one: Goes, path: Path) -> bool:
+    """Removes a file of the inbox, unless it is what a damaged report would be made of again, or has changed."""
     job = library.catalog.job(one.path)
-    needed = job is None or (job.state in _TAKEN and not library.intact(one.report_id))
-    if needed or not _is_upload(path, settings):
+    if job is None or (job.state in _TAKEN and not library.intact(one.report_id)):
         return False
-    path.unlink()
-    if path.parent != settings.inbox:
-        with suppress(OSError):  # others lie in the folder
-            path.parent.rmdir()
-    return True
-
-
-def _noted(library: Library, one: Goes) -> None:  # noqa: ARG001 (the audit of a library is written here)
-    """Every deletion is written down: the one call to make for it."""
-    logs.event("removed", what=one.what, file=one.name, report=one.report_id or None, bytes=one.size, cause=one.why)
+    if not inbox.is_upload(path) or not _is_as_taken(inbox, job):
+        return False
+    return inbox.remove(path)
 
 
 def _kept(library: Library) -> set[str]:
@@ -141,9 +134,17 @@ def _series(library: Library, rules: Rules) -> Mapping[str, str]:
     return {point.id: series.name for series in Board(library).series.values() for point in series.points}
 
 
-def _by_age(one: Manifest, rules: Rules, series: Mapping[str, str], now: datetime) -> str:
+def _spaces(library: Library, rules: Rules) -> Mapping[str, str]:
+    """The space of each report that is in one alone, where a rule asks for it."""
+    if not any(rule.space for rule in rules.rules):
+        return {}
+    return {key: space for key, spaces in library.catalog.spaces.of().items() if len(spaces) == 1 for space in spaces}
+
+
+def _by_age(one: Manifest, rules: Rules, series: Mapping[str, str], spaces: Mapping[str, str], now: datetime) -> str:
     """The rule by which a report goes; empty where none fits."""
-    return next((rule.words for rule in rules.rules if _fits(rule, one, series, now)), "")
+    fitting = (rule for rule in rules.rules if rule.space in ("", spaces.get(one.id)))
+    return next((rule.words for rule in fitting if _fits(rule, one, series, now)), "")
 
 
 def _fits(rule: Rule, one: Manifest, series: Mapping[str, str], now: datetime) -> bool:
@@ -169,41 +170,34 @@ def _over(
     return found
 
 
-def _uploads(library: Library, rules: Rules, settings: Settings, now: datetime) -> Iterator[Goes]:
+def _uploads(library: Library, inbox: Inbox, rules: Rules, settings: Settings, now: datetime) -> Iterator[Goes]:
     """Files of the inbox whose report is in the library, or was deleted, and the memory of files that are gone.
 
     An export that lies beside a report goes before it: alone it would be taken for a report of its own.
     """
-    if rules.uploads_days is None or not settings.inbox.is_dir():
+    if rules.uploads_days is None or (inbox.folder and not inbox.folder.is_dir()):
         return
+    inbox.renew()
     why = f"uploads older than {rules.uploads_days:g} days"
     listed, jobs = set(library.catalog.report_ids()), library.catalog.jobs()
     beside = {job.path: job for job in jobs if job.state == "companion"}
     for job in reversed(jobs):
         path = Path(job.path)
         done = job.state == "deleted" or (job.state in _TAKEN and job.report_id in listed)
-        if not done or not _older(job.changed_at, rules.uploads_days, now) or not path.is_relative_to(settings.inbox):
+        if not done or not _older(job.changed_at, rules.uploads_days, now) or not path.is_relative_to(inbox.root):
             continue
-        if _is_upload(path, settings):
+        if inbox.is_upload(path) and settings.samples not in path.parents:
             for one in (beside.get(str(path.with_suffix(".sqlite"))), job):
-                if one is not None and _is_upload(Path(one.path), settings):
-                    yield _upload(one, why)
-        elif not path.exists():
+                if one is not None and inbox.is_upload(Path(one.path)) and (state := inbox.look(Path(one.path))):
+                    yield Goes("upload", one.name, why, state.bytes, one.report_id or "", one.path)
+        elif not inbox.look(path):
             yield Goes("record", job.name, why, 0, job.report_id or "", job.path)
 
 
-def _upload(job: Job, why: str) -> Goes:
-    return Goes("upload", job.name, why, Path(job.path).stat().st_size, job.report_id or "", job.path)
-
-
-def _is_upload(path: Path, settings: Settings) -> bool:
-    """Whether a path is a plain file of the inbox itself: no link, and nothing that a link leads to elsewhere."""
-    try:
-        inside = path.parent.resolve().is_relative_to(settings.inbox.resolve())
-        plain = stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
-    return inside and plain and settings.samples not in path.parents
+def _is_as_taken(inbox: Inbox, job: Job) -> bool:
+    """Whether a file is in the state in which it was taken in, with which its fingerprint begins."""
+    state = inbox.look(Path(job.path))
+    return state is not None and re.match(rf"{re.escape(str(state))}(?![0-9a-f])", job.fingerprint) is not None
 
 
 def _older(moment: str, days: float, now: datetime) -> bool:

@@ -7,15 +7,18 @@ from streamlit.testing.v1 import AppTest
 
 from app.ui import theme
 from app.ui.charts import Theme
-from app.views.cpu_gpu import charts
+from app.views.cpu_gpu import charts, charts_scheduler
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from profiledb.studies.crossover import crossing
 from tests.app.conftest import SAMPLES, Dashboard
 from tests.app.test_report_pages import HOSTILE, of, texts
+from tests.profiledb.analyses.test_scheduler_analyses import HEADER as LOG_HEADER
+from tests.profiledb.analyses.test_scheduler_analyses import LOG, META
 from tests.profiledb.rules.test_classes import difference
 
 HEADER = "task,size,device,part,seconds\n"
+HOSTILE_ROW = f'"{HOSTILE}",8,cpu,run,0.001,11000,,"{HOSTILE}","{HOSTILE}","{HOSTILE}",,0.1,,,,,,,,\n'
 
 
 def said(at: AppTest) -> str:
@@ -110,3 +113,71 @@ def test_colors_stay_apart(name: Theme) -> None:
     assert difference(colors["cpu"], colors["gpu"]) > 30
     stack = [colors[part] for part in (*charts.PARTS, "overhead")]
     assert min(difference(a, b) for a, b in pairwise(stack)) > 30
+
+
+@pytest.fixture
+def decided(library: Library) -> str:
+    """A report with the log of a scheduler that is worked out by hand in test_scheduler_analyses."""
+    report_id = of(library, "tasks.nsys-rep")
+    library.put_sidecar(report_id, "tasks", LOG_HEADER + LOG + HOSTILE_ROW)
+    library.put_sidecar(report_id, "meta", META)
+    return report_id
+
+
+def test_decisions_of_a_scheduler(dashboard: Dashboard, decided: str) -> None:
+    """What was decided comes first; each goal that was missed is a warning with its reason."""
+    at = dashboard("cpu_gpu", report=decided)
+    assert not at.exception
+    assert [title.value for title in at.subheader][:2] == ["Scheduler", "Predicted and measured"]
+    words = said(at)
+    warned = [warning.value.replace("\\", "") for warning in at.warning]
+    assert "Predicted times are off by 25.0 % (median of 3 runs). The goal is 15.0 %." in warned[0]
+    assert "mm on the GPU, which took 1.33 times what was predicted" in warned[0]
+    assert "3.10 ms more than the faster devices: 206.7 % of their 1.50 ms" in warned[1]
+    assert "mm of 64 ran on the GPU: GPU predicted 500 µs, takes 4.00 ms." in warned[1]
+    assert "Simpler rules have less regret: always CPU (free)" not in warned[2]
+    assert "Simpler rules have less regret: always CPU (competing) 0.0 % against 300.0 %." in warned[2]
+    assert "The GPUs drew 42.5 J meanwhile." in words
+    assert "A decision takes 20.0 µs" in words
+    assert at.selectbox(key="policy").value == "model"
+    shown = " ".join(frame.value.to_string() for frame in at.dataframe)
+    assert "20.0 µs per run + bytes at 10.0 GB/s + a large result at 1.00 GB/s" in shown
+    for element in [*at.markdown, *at.caption, *at.warning]:
+        assert "<script>" not in element.value
+        assert ":red[" not in element.value
+    always = dashboard("cpu_gpu", report=decided, policy="gpu")
+    assert not always.exception
+    assert "No times were predicted." in said(always)
+    told = " ".join(frame.value.to_string() for frame in always.dataframe)
+    assert "No prediction, always GPU" in told
+
+
+def test_a_report_of_times_says_how_to_log_decisions(dashboard: Dashboard, sample: str) -> None:
+    at = dashboard("cpu_gpu", report=sample)
+    assert "No decisions of a scheduler in this report." in said(at)
+    assert "python -m workloads profile queue --model model.skops" in [code.value for code in at.code]
+
+
+def test_a_log_of_refusals_alone(dashboard: Dashboard, library: Library) -> None:
+    """Nothing ran, so nothing is drawn, and no figure is 0."""
+    report_id = of(library, "tasks.nsys-rep")
+    rows = "mm,8,none,failed,0,,,own,competing,needs 9 GB,,,,,,,,,,\n"
+    library.put_sidecar(report_id, "tasks", LOG_HEADER + rows)
+    at = dashboard("cpu_gpu", report=report_id)
+    assert not at.exception
+    assert "No regret: no task was measured on both devices." in said(at)
+    assert [metric.value for metric in at.metric] == ["1", "–", "–", "–"]
+    assert not at.get("plotly_chart")
+
+
+def test_the_charts_of_decisions(library: Library, decided: str) -> None:
+    rows = analysis.run(library, decided, "scheduler_decisions", {"policy": "model"})
+    figure = charts_scheduler.predicted(rows, theme.WORK["dark"], "dark")
+    assert figure is not None
+    assert [(trace.name, len(trace.x)) for trace in figure.data[1:]] == [("GPU", 2), ("GPU, GPU shared", 1)]
+    over = charts_scheduler.over_time(rows, theme.WORK["light"], "light")
+    assert over is not None
+    assert [len(trace.x) for trace in over.data] == [2, 1, 1, 4, 4], "runs, waits, and two readings a decision"
+    assert [shape.x0 for shape in over.layout.shapes if shape.type == "rect"] == [2, 2, 2], "in µs, in each panel"
+    assert charts_scheduler.predicted(rows.head(0), theme.WORK["dark"], "dark") is None
+    assert charts_scheduler.over_time(rows.head(0), theme.WORK["dark"], "dark") is None

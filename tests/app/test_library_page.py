@@ -11,12 +11,14 @@ from streamlit.testing.v1 import AppTest
 
 from app.ui import page
 from app.views.library import filters as library_filters
+from app.views.library import table as library_table
 from app.views.library.filters import Filters
 from app.views.library.table import gpu
 from app.web import inbox as received
 from profiledb.findings import digest, judge, rulebook
 from profiledb.findings.digest import Found
 from profiledb.report.catalog import Manifest
+from profiledb.report.inbox.folder import FolderInbox
 from profiledb.report.library import Library
 from profiledb.report.names import safe_name
 from tests.app.conftest import Dashboard
@@ -160,6 +162,18 @@ def test_filters(filters: Filters, ids: list[str]) -> None:
     assert [r.id for r in found] == ids
 
 
+def test_a_trace_of_a_browser_is_none_of_pytorch() -> None:
+    """The form of both is the same; people look for them by what wrote them."""
+    kept = [
+        Manifest("a", 1, "a.trace.json", "torch", "", 1, tool="PyTorch profiler"),
+        Manifest("b", 1, "b.trace.json", "torch", "", 1, tool="Chrome trace"),
+    ]
+    assert list(library_table.frame(kept, {}, {}, {})["kind"]) == ["PyTorch profiler", "Chrome trace"]
+    for kind, ids in (("torch", ["a"]), ("Chrome trace", ["b"])):
+        found = library_filters.matching(kept, {}, Filters(kinds=(kind,)), {})
+        assert [one.id for one in found] == ids
+
+
 @pytest.mark.parametrize(
     ("given", "name"),
     [
@@ -186,7 +200,9 @@ def test_a_long_name_keeps_its_suffix() -> None:
 
 def test_uploads_never_overwrite_other_content(tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
-    names = [received.save(io.BytesIO(text), "x.csv", inbox).name for text in (b"1", b"2", b"1", b"3", b"2")]
+    names = [
+        received.save(io.BytesIO(text), "x.csv", FolderInbox(inbox)).name for text in (b"1", b"2", b"1", b"3", b"2")
+    ]
     assert names == ["x.csv", "x-2.csv", "x.csv", "x-3.csv", "x-2.csv"]
     assert sorted(p.name for p in inbox.iterdir()) == ["x-2.csv", "x-3.csv", "x.csv"]
     assert (inbox / "x.csv").read_bytes() == b"1"

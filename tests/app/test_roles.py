@@ -6,6 +6,7 @@ import pytest
 
 from app.web.roles import Standing, standing, visitor
 from profiledb import config
+from profiledb.report.visitor import NOBODY, Visitor
 
 NOW = 1_800_000_000.0
 
@@ -51,9 +52,25 @@ def test_an_admin_is_named() -> None:
 
 def test_what_the_audit_calls_a_user() -> None:
     everything = {"name": "Edith\n\u202eE", "email": "e@example.com", "sub": "Edith E", "roles": "editor"}
-    assert visitor(everything).name == "Edith E, e@example.com"
-    assert len(visitor({"name": "x" * 10_000, "sub": 5}).name) == 200
-    assert visitor({"name": "worker", "sub": "9"}).way == "login"
+    assert known(everything).name == "Edith E, e@example.com"
+    assert len(known({"name": "x" * 10_000, "sub": 5}).name) == 200
+    assert known({"name": "worker", "sub": "9"}).way == "login"
+
+
+def known(claims: dict[str, Any], **settings: str) -> Visitor:
+    return visitor({"is_logged_in": True, "iat": NOW - 60} | claims, config.load(**settings), NOW)
+
+
+def test_what_spaces_know_a_user_by() -> None:
+    assert known({"roles": ["viewer", "kernels", "*", "token:nightly"]}).groups == frozenset({"viewer", "kernels"})
+    assert known({"roles": "chief"}, login_admins="chief").groups is None, "an admin sees everything"
+    assert known({"roles": "kernels"}).groups == frozenset(), "without a role nothing"
+    assert known({"roles": "kernels", "iat": 0}, login_viewers="*").groups == frozenset(), "nor with an old login"
+    unproven = {"email": "e@example.com", "email_verified": False}
+    assert known(unproven, login_claim="email", login_viewers="*").groups == frozenset()
+    proven = unproven | {"email_verified": True}
+    assert known(proven, login_claim="email", login_viewers="*").groups == frozenset({"e@example.com"})
+    assert visitor({}, config.load(), NOW) == NOBODY
 
 
 @pytest.mark.parametrize("value", [1, "True", "yes", None, [True]])

@@ -135,6 +135,18 @@ print(processes.end_adopted(), len(os.listdir("/proc/self/fd")) < 12)
     assert tell(code) == ["True", "True", "True", "True", "-9", "[]", "None", "True"]
 
 
+def test_what_prepares_reports_goes_on_when_a_conversion_ends() -> None:
+    """What else runs below the worker ends with it."""
+    code = """
+import subprocess
+beside, stray = forks.beside(["sleep", "60"]), subprocess.Popen(["sleep", "60"])
+print(forks.ended(forks.start("a.sqlite")), beside.poll(), psutil.pid_exists(stray.pid))
+beside.kill()
+print(beside.wait())
+"""
+    assert tell("import psutil" + code) == ["-9", "None", "False", "-9"]
+
+
 def test_without_a_server_files_are_read_all_the_same() -> None:
     code = """
 from ingest.conversion import forks as module

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingest.watch import Watch
+from profiledb.report.inbox.folder import FolderInbox
 from tests.conftest import wait_until
 
 PATIENCE_S = 1000.0
@@ -16,7 +17,7 @@ PATIENCE_S = 1000.0
 def watch(tmp_path: Path) -> Iterator[Watch]:
     inbox = tmp_path / "inbox"
     inbox.mkdir()
-    watch = Watch(inbox, PATIENCE_S)
+    watch = Watch(FolderInbox(inbox), PATIENCE_S)
     watch.start()
     if watch._observer is None:
         pytest.skip("no events of the file system here")
@@ -25,37 +26,37 @@ def watch(tmp_path: Path) -> Iterator[Watch]:
 
 
 def test_what_is_moved_from_a_hidden_name_is_whole(watch: Watch) -> None:
-    half = watch.folder / ".upload-1"
+    half = watch.inbox.root / ".upload-1"
     half.write_bytes(b"x")
     watch.finished()
-    target = half.replace(watch.folder / "a.sqlite")
+    target = half.replace(watch.inbox.root / "a.sqlite")
     wait_until(lambda: watch.finished() == [target])
     assert not watch.restless
 
 
 def test_so_is_what_lies_in_a_folder_that_is_moved(watch: Watch) -> None:
-    half = watch.folder / ".opening-1"
+    half = watch.inbox.root / ".opening-1"
     half.mkdir()
     (half / "a.sqlite").write_bytes(b"x")
     watch.finished()
-    half.replace(watch.folder / "opened")
-    wait_until(lambda: watch.finished() == [watch.folder / "opened" / "a.sqlite"])
+    half.replace(watch.inbox.root / "opened")
+    wait_until(lambda: watch.finished() == [watch.inbox.root / "opened" / "a.sqlite"])
 
 
 def test_what_is_written_under_its_name_is_waited_for(watch: Watch) -> None:
     """A file that another one follows, which is whole, so that the events of both have come."""
-    (watch.folder / "slow.sqlite").write_bytes(b"x")
-    half = watch.folder / ".upload-2"
+    (watch.inbox.root / "slow.sqlite").write_bytes(b"x")
+    half = watch.inbox.root / ".upload-2"
     half.write_bytes(b"x")
-    target = half.replace(watch.folder / "a.sqlite")
+    target = half.replace(watch.inbox.root / "a.sqlite")
     wait_until(lambda: watch.finished() == [target])
     assert watch.restless
 
 
 def test_what_changes_after_it_was_moved_is_waited_for(watch: Watch) -> None:
-    half = watch.folder / ".upload-3"
+    half = watch.inbox.root / ".upload-3"
     half.write_bytes(b"x")
-    target = half.replace(watch.folder / "a.sqlite")
+    target = half.replace(watch.inbox.root / "a.sqlite")
     wait_until(lambda: watch.finished() == [target])
     target.write_bytes(b"longer")
     assert watch.finished() == []
@@ -66,8 +67,8 @@ def test_a_move_from_elsewhere_says_nothing(watch: Watch, tmp_path: Path) -> Non
     """A copying program may have a hidden name of its own outside, and write on."""
     outside = tmp_path / ".hidden.sqlite"
     outside.write_bytes(b"x")
-    outside.replace(watch.folder / "slow.sqlite")
-    half = watch.folder / ".upload-4"
+    outside.replace(watch.inbox.root / "slow.sqlite")
+    half = watch.inbox.root / ".upload-4"
     half.write_bytes(b"x")
-    target = half.replace(watch.folder / "a.sqlite")
+    target = half.replace(watch.inbox.root / "a.sqlite")
     wait_until(lambda: watch.finished() == [target])

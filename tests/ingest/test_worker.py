@@ -14,6 +14,7 @@ from ingest.watch import Watch
 from ingest.worker import Worker, tools_at_hand
 from profiledb import config
 from profiledb.report.catalog import Job
+from profiledb.report.inbox.folder import FolderInbox
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
 from tests.conftest import CORPUS, SAMPLES, Ingest, wait_until
@@ -39,7 +40,12 @@ def test_a_family_of_samples_lies_in_a_folder_of_its_own(tmp_path: Path, empty_l
     made(samples / "family" / "rank0.sqlite", 3)
     (samples / "family" / "rank0.timings.csv").write_text("label,step,seconds\nstep,0,1\n")
     (samples / "oracle" / "single" / "kernels.csv").write_text("name\n")
-    worker = Worker(empty_library, config.load(samples=samples, library=empty_library.folder), print)
+    worker = Worker(
+        empty_library,
+        config.load(samples=samples, library=empty_library.folder),
+        FolderInbox(tmp_path / "inbox"),
+        print,
+    )
     worker.prepare()
     worker.take(worker.samples())
     assert {m.name: m.sample for m in empty_library.list()} == {"single.sqlite": True, "rank0.sqlite": True}
@@ -193,11 +199,11 @@ def test_ten_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library
     files = 10_000 if sweep.whole() else 2_000
     for number in range(files):
         (inbox / f"{number}.txt").write_bytes(b"x")
-    worker = Worker(empty_library, config.load(inbox=inbox, library=empty_library.folder), print)
-    watch = Watch(inbox, patience_s=0)
+    worker = Worker(empty_library, config.load(inbox=inbox, library=empty_library.folder), FolderInbox(inbox), print)
+    watch = Watch(worker.inbox, patience_s=0)
     wait_until(lambda: len(watch.finished()) == files)
     done = [
-        Job(str(path), path.name, fingerprints.of(path) or "", "failed", tools=tools_at_hand())
+        Job(str(path), path.name, fingerprints.of(worker.inbox, path) or "", "failed", tools=tools_at_hand())
         for path in watch.finished()
     ]
     empty_library.catalog.put_job(*done)

@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 MODULES = ("tests/app/", "tests/e2e/", "tests/ingest/ncu/", "tests/profiledb/")
 """Where tests of a module share a server, a browser, a report made once, or what is asked of the same samples."""
-FOLDERS = ("tests/e2e/timeline/",)
+FOLDERS = ("tests/deploy/", "tests/e2e/timeline/")
 """Where tests of a folder share one."""
 REPORTS = (
     "tests/ingest/ncu/test_ncu_agree.py",
@@ -27,7 +27,7 @@ MODE = re.compile(r"^(thread|process)-|-(thread|process)$")
 BROWSER = "tests/e2e/"
 """Where tests in browsers are, and those that run by themselves: `make test` collects no others for them."""
 
-FIRST = (BROWSER, "tests/faults/", "tests/warpdeck/", "tests/workloads/")
+FIRST = (BROWSER, "tests/deploy/", "tests/faults/", "tests/warpdeck/", "tests/workloads/")
 """Tests that take long one by one: begun last, they would keep one process at work when the others have finished."""
 
 SLOW = {"built", "ddp", "ingest", "nsys_samples"}

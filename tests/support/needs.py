@@ -1,11 +1,13 @@
 """What tests need beyond Python, and the one place that decides what becomes of a test where it is missing.
 
 Such a test is skipped, with a reason that says how to get it. ``WARPDECK_TEST_TOOLS=required`` makes it fail,
-so that no skip hides anything. ``WARPDECK_NSYS``, ``WARPDECK_NCU`` and ``WARPDECK_CHROMIUM`` hide a tool with ``off``.
+so that no skip hides anything. ``WARPDECK_NSYS``, ``WARPDECK_NCU``, ``WARPDECK_CHROMIUM``,
+``WARPDECK_POSTGRES`` and ``WARPDECK_NGINX`` hide a tool with ``off``.
 ``python -m tests.support.needs`` prints the scripts that install what is missing and not hidden.
 """
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +53,21 @@ def find_postgres() -> Path | None:
     return next((folder for folder in reversed(found) if (folder / "postgres").exists()), None)
 
 
+def find_nginx() -> Path | None:
+    """The program nginx, which Debian has where only root looks by itself."""
+    named = os.environ.get("WARPDECK_NGINX", "").strip()
+    if named.lower() in ("off", "none"):
+        return None
+    found = shutil.which(named or "nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    return Path(found) if found else None
+
+
+def find_oidc() -> Path | None:
+    """The modules of the OpenID provider that tests run, where node is there to run it."""
+    folder = ROOT / ".tools" / "oidc" / "node_modules"
+    return folder if shutil.which("node") and (folder / "oidc-provider").is_dir() else None
+
+
 def _major(folder: Path) -> int:
     return int(folder.parent.name) if folder.parent.name.isdigit() else 0
 
@@ -62,7 +79,15 @@ NEEDS = {
         Need("nsys", tools.find_nsys, "WARPDECK_NSYS", "scripts/install_nsight.sh"),
         Need("ncu", tools.find_ncu, "WARPDECK_NCU", "scripts/install_nsight.sh"),
         Need("PostgreSQL", find_postgres, "WARPDECK_POSTGRES", "scripts/install_postgres.sh"),
+        Need("nginx", find_nginx, "WARPDECK_NGINX", "scripts/install_nginx.sh"),
+        Need("OpenID provider", find_oidc, "WARPDECK_OIDC", "scripts/install_oidc.sh"),
     )
+}
+_OF_FIXTURES = {
+    "postgres": ["PostgreSQL"],
+    "nginx": ["nginx"],
+    "composed": ["PostgreSQL", "nginx"],
+    "certified": ["OpenID provider", "nginx"],
 }
 
 
@@ -106,8 +131,7 @@ def needed(item: pytest.Item) -> list[Need]:
         names.add("nsys")
     if item.get_closest_marker("browser"):
         names.add("Chromium")
-    if "postgres" in fixtures:
-        names.add("PostgreSQL")
+    names.update(name for fixture in fixtures & _OF_FIXTURES.keys() for name in _OF_FIXTURES[fixture])
     return [need for name, need in NEEDS.items() if name in names]
 
 

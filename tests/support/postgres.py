@@ -2,13 +2,16 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -23,29 +26,44 @@ USER = "postgres" if os.getuid() == 0 else ""
 """Who runs the server, which does not run as root."""
 _QUICK = (
     *("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"),
-    *("-c", "listen_addresses=", "-c", "shared_buffers=16MB", "-c", "max_connections=100"),
+    *("-c", "shared_buffers=16MB", "-c", "max_connections=100"),
 )
 
 
 class Server:
-    """A cluster in a temporary folder; it ends with this process, however that ends."""
+    """A cluster in a temporary folder; it ends with this process, however that ends.
 
-    def __init__(self) -> None:
+    Args:
+        port: where it listens on 127.0.0.1, and asks for the password; by itself it has a socket in its folder alone.
+        password: of its one user.
+        options: of the server besides where it listens; by themselves such that a test waits for no disk.
+    """
+
+    def __init__(self, port: int = 0, password: str = PASSWORD, options: Sequence[str] = _QUICK) -> None:
+        self.port = port
+        self._password = password
         found = needs.find_postgres()
         assert found
         self._programs = found
+        self._options = options
         self.folder = Path(tempfile.mkdtemp(prefix="wd-pg-", dir="/tmp"))
         self._process: subprocess.Popen[bytes] | None = None
         self._numbers = count(1)
         if USER:
             shutil.chown(self.folder, USER)
-        self._run("initdb", "-D", str(self.folder / "data"), "-A", "trust", "-U", "warpdeck", "-E", "UTF8", "--no-sync")
+        (self.folder / "password").write_text(password)
+        self._run(
+            "initdb", "-D", str(self.folder / "data"), "-A", "scram-sha-256" if port else "trust", "-U", "warpdeck",
+            "--pwfile", str(self.folder / "password"), "-E", "UTF8", "--no-sync",
+        )  # fmt: skip
         self.start()
         migrations.move(self.create("template", ""))
 
     def start(self) -> None:
         """Starts the server, and waits until it answers."""
-        argv = self._argv("postgres", "-D", str(self.folder / "data"), "-k", str(self.folder), *_QUICK)
+        listens = ("-c", f"listen_addresses={'127.0.0.1' if self.port else ''}", "-p", str(self.port or 5432))
+        where = ("-D", str(self.folder / "data"), "-k", str(self.folder), *listens)
+        argv = self._argv("postgres", *where, *self._options)
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(argv, stdout=log, stderr=log, cwd=self.folder)
         limit = time.monotonic() + 60
@@ -65,6 +83,21 @@ class Server:
             self._process.wait(30)
             self._process = None
 
+    def pause(self) -> None:
+        """Has the server stand still with all its connections, as a machine does that hangs."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Ends the pause."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        assert self._process
+        whole = psutil.Process(self._process.pid)
+        for process in (whole, *whole.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+
     def remove(self) -> None:
         """Stops it, and removes all of it."""
         self.stop()
@@ -72,7 +105,8 @@ class Server:
 
     def url(self, name: str) -> str:
         """The address of a database."""
-        return f"postgresql://warpdeck:{PASSWORD}@/{name}?host={self.folder}"
+        where = f"127.0.0.1:{self.port}/{name}" if self.port else f"/{name}?host={self.folder}"
+        return f"postgresql://warpdeck:{self._password}@{where}"
 
     def create(self, name: str = "", template: str = "template") -> str:
         """Makes a database, by itself one with all tables, and answers its address."""

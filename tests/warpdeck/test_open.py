@@ -90,7 +90,7 @@ def test_killed_it_leaves_no_server_and_the_next_one_finds_its_way(desk: Desk, s
         process.kill()
         assert not psutil.wait_procs(children, timeout=60)[1]
     # As after a kill of the server itself: the file is left behind, and another program has the port by now.
-    stale = serving.begin(1, "", desk.folder / "data" / "inbox")
+    stale = serving.begin(1, "", str(desk.folder / "data" / "inbox"))
     serving.write(desk.library, stale)
     with desk.running("open", sample) as process:
         found = serving.read(desk.library)

@@ -148,4 +148,4 @@ def test_a_server_with_another_inbox_is_said(tmp_path: Path) -> None:
         opening._inbox(settings, SERVING)
     (tmp_path / "link").symlink_to(tmp_path / "inbox")
     same = Serving(1, "", str(tmp_path / "link"), "")
-    assert opening._inbox(settings, same) == tmp_path / "link"
+    assert opening._inbox(settings, same).root == tmp_path / "link"

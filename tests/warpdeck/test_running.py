@@ -54,7 +54,7 @@ def test_no_file_and_garbage_are_no_server(settings: Settings) -> None:
 
 
 def test_a_port_on_which_nobody_listens_any_more(settings: Settings) -> None:
-    serving.write(settings.library, serving.begin(free_port(), "", settings.inbox))
+    serving.write(settings.library, serving.begin(free_port(), "", settings.inbox_text))
     assert running.find(settings) is None
 
 
@@ -73,13 +73,13 @@ def test_a_port_on_which_nobody_listens_any_more(settings: Settings) -> None:
 )
 def test_another_program_on_the_port_is_not_taken_for_it(answer: bytes, settings: Settings) -> None:
     with speaking(answer) as (port, heard):
-        serving.write(settings.library, serving.begin(port, "", settings.inbox))
+        serving.write(settings.library, serving.begin(port, "", settings.inbox_text))
         assert running.find(settings) is None
     assert len(heard) == 1  # asked once, and not led elsewhere
 
 
 def test_an_answer_to_an_earlier_question_proves_nothing(settings: Settings) -> None:
-    one = serving.begin(1, "", settings.inbox)
+    one = serving.begin(1, "", settings.inbox_text)
     replayed = one.answer("0" * 32).encode()
     with speaking(b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n" + replayed) as (port, heard):
         found = serving.Serving(port, "", one.inbox, one.key)

@@ -8,6 +8,7 @@ import pytest
 from ingest.state import contents
 from profiledb.errors import ConversionError
 from profiledb.report.catalog import Job
+from profiledb.report.inbox.folder import FolderInbox
 from profiledb.report.library import Library
 from tests.profiledb.report.test_library import publish
 from warpdeck import taking
@@ -20,7 +21,7 @@ def written(path: Path, text: str = "x") -> Path:
 
 
 def take(path: Path, library: Library, inbox: Path) -> Path:
-    job = taking.take(path, library, inbox).job
+    job = taking.take(path, library, FolderInbox(inbox)).job
     assert job is not None
     return job
 
@@ -91,16 +92,18 @@ def test_a_name_that_leaves_no_room_for_others(tmp_path: Path, empty_library: Li
     assert taking.sources([source, tmp_path / ("x" * 300)]) == [source, tmp_path / ("x" * 300)]
     assert take(source, empty_library, inbox).name == source.name
     with pytest.raises(ConversionError, match="There is no file"):
-        taking.take(tmp_path / ("x" * 300), empty_library, inbox)
+        taking.take(tmp_path / ("x" * 300), empty_library, FolderInbox(inbox))
 
 
 def test_what_the_library_has_is_not_copied(tmp_path: Path, empty_library: Library, inbox: Path) -> None:
     source = written(tmp_path / "my.nsys-rep")
     publish(empty_library, contents(source)[:16])
-    assert taking.take(source, empty_library, inbox).job is None
+    assert taking.take(source, empty_library, FolderInbox(inbox)).job is None
     assert not (inbox / "opened").exists()
     written(tmp_path / "my.meta.json", "{}")
-    assert taking.take(source, empty_library, inbox).job is None  # shown at once, while the facts come after
+    assert (
+        taking.take(source, empty_library, FolderInbox(inbox)).job is None
+    )  # shown at once, while the facts come after
     assert names(inbox / "opened" / contents(source)[:16]) == ["my.meta.json", "my.nsys-rep"]
 
 
@@ -147,7 +150,7 @@ def test_what_is_no_file_is_said(tmp_path: Path, empty_library: Library, inbox: 
     os.mkfifo(pipe)
     for path, words in ((tmp_path / "no", "There is no file"), (tmp_path, "is a folder"), (pipe, "not a regular file")):
         with pytest.raises(ConversionError, match=words):
-            taking.take(path, empty_library, inbox)
+            taking.take(path, empty_library, FolderInbox(inbox))
 
 
 def test_each_source_comes_once(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ pytest.importorskip("sklearn")
 from workloads.__main__ import main
 from workloads.errors import WorkloadError
 from workloads.learning import costs, validation
+from workloads.learning.plain import LARGE
 from workloads.learning.table import Row, read
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
@@ -183,3 +184,23 @@ def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
     (tmp_path / "features.parquet").write_bytes(np.arange(100).tobytes())
     with pytest.raises(WorkloadError, match="cannot be read as a table"):
         read(tmp_path / "features.parquet")
+
+
+def test_large_results_cost_more_a_byte_and_so_beyond_the_largest_size() -> None:
+    """A result below 33 MB costs nothing more; what one large result told holds for larger ones."""
+    slow, sizes = 5e-10, (64, 256, 512, 1024, 2000, 2900, 3100, 4096, 8192)
+    measured = []
+    for size in sizes:
+        moved, result = 12.0 * size**2, 4.0 * size**2
+        seconds = 1e-4 + 1e-10 * moved + (slow * result if result >= LARGE else 0)
+        measured.append(Row("one", "add", "fp32", size, moved, size**2, {"cpu": seconds, "gpu": seconds}, None, result))
+    model = costs.learn([row for row in measured if row.size < 4096])
+    line = model.lines("one")["add", "fp32"]
+    for row in measured:
+        assert line(row.size).gpu_s == pytest.approx(row.seconds["gpu"], rel=0.02)
+        told = model.predict("one", "add", "fp32", row.size, "gpu")
+        assert told
+        assert told.seconds == pytest.approx(row.seconds["gpu"], rel=0.02)
+    found = model.costs("one", "add", "fp32", "gpu")
+    assert found
+    assert found["result_byte"] == pytest.approx(slow, rel=0.05)

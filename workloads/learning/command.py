@@ -1,4 +1,4 @@
-"""`python -m workloads learn FEATURES -o MODEL`: learns how long tasks take, and says how far that can be trusted."""
+"""`python -m workloads learn FEATURES... -o MODEL`: learns what tasks take, and says how far that can be trusted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from workloads.errors import WorkloadError
-from workloads.learning import costs, validation
+from workloads.learning import costs, measured, validation
 from workloads.learning.table import TARGETS, read
 
 RULES = ("model", "threshold", "always GPU", "always CPU")
@@ -15,7 +15,10 @@ RULES = ("model", "threshold", "always GPU", "always CPU")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    parser.add_argument("features", type=Path, metavar="FEATURES", help="table that `warpdeck features` wrote")
+    parser.add_argument(
+        "features", type=Path, nargs="+", metavar="FEATURES",
+        help="tables that `warpdeck features` wrote, or NAME.tasks.csv of the workload `tasks`",
+    )  # fmt: skip
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="file for the model (default: none, only the errors are said)"
     )
@@ -32,7 +35,11 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         import skops  # noqa: F401
     except ImportError as error:
         raise WorkloadError(f"Learning needs {error.name}: pip install 'warpdeck[learn]'.") from error
-    rows = read(options.features)
+    rows = [
+        row
+        for path in options.features
+        for row in (measured.read(path) if path.name.endswith(measured.ENDING) else read(path))
+    ]
     few = costs.too_few(rows)
     if len(few) == len({(row.machine, row.task, row.precision) for row in rows}):
         raise WorkloadError(
@@ -53,10 +60,12 @@ def run(options: argparse.Namespace) -> Iterator[str]:
 
 def table(found: list[validation.Score]) -> Iterator[str]:
     """Say errors and regrets, a line for what was left out."""
-    head = ["left out", "rows", *(f"{target} error" for target in TARGETS), *(f"{rule} regret" for rule in RULES)]
+    targets = [target for target in TARGETS if any(target in score.error_pct for score in found)]
+    names = [target.replace("_", " ") for target in targets]
+    head = ["left out", "rows", *(f"{name} error" for name in names), *(f"{rule} regret" for rule in RULES)]
     lines = [head]
     for score in found:
-        errors = [_percent(score.error_pct.get(target)) for target in TARGETS]
+        errors = [_percent(score.error_pct.get(target)) for target in targets]
         regrets = [_percent(score.regret_pct.get(rule)) for rule in RULES]
         lines.append([score.left_out, f"{score.rows:,}", *errors, *regrets])
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
@@ -66,6 +75,10 @@ def table(found: list[validation.Score]) -> Iterator[str]:
             for n, (cell, width) in enumerate(zip(line, widths, strict=True))
         ]
         yield "  ".join(cells).rstrip()
+    for score in found:
+        if of := score.energy_regret_pct:
+            told = ", ".join(f"{rule} {_percent(regret)}" for rule, regret in of.items())
+            yield f"energy of the GPUs, {score.left_out} left out: regret {told}"
     yield "Errors are medians. Regret: time on the chosen devices over that on the faster ones, less one."
     yield "Of tasks that were never measured bytes and operations tell too little: there the model goes by thresholds."
 

@@ -1,4 +1,7 @@
-"""A time is the sum of what a call, a row, a byte and an operation cost, none of them less than nothing.
+"""A time, or an energy, is the sum of what a call, a row, a byte and an operation cost, none less than nothing.
+
+A large result costs more a byte (plain.LARGE): on an H100 results of 26 MB come back at 8 to 10 GB/s with all that a
+task takes, those of 51 MB at 2 to 3.
 
 So few numbers are learned from as few sizes as people measure, say what they mean, and go on beyond the largest size as
 the work does. They are fitted to the relative error (scikit-learn's LinearRegression, positive, weighted by 1 / time²).
@@ -15,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloads.errors import WorkloadError
-from workloads.learning.plain import Costs, Line, laws
+from workloads.learning.plain import Costs, Line, large_result, laws
 from workloads.learning.table import TARGETS, Row
 
 SIZES = 4
 """Sizes of a task from which on there is something to learn."""
-TERMS = ("call", "row", "byte", "operation")
+TERMS = ("call", "row", "byte", "operation", "result_byte")
 ANY = ""
-FORMAT = "warpdeck costs 2"
+FORMAT = "warpdeck costs 3"
 
 Key = tuple[str, str, str, str]
 """Machine, task, precision, target; ANY where a model is of all machines or tasks."""
@@ -49,11 +52,13 @@ class TimeModel:
         sizes: dict[tuple[str, str], NDArray[np.float64]],
         limits: dict[tuple[str, str], float],
         trust: Mapping[tuple[str, str, str], tuple[float, float]] | None = None,
+        idle_w: Mapping[str, float] | None = None,
     ) -> None:
         self._fits = fits
         self._sizes = sizes
         self._limits = limits
         self.trust = dict(trust or {})
+        self._idle_w = dict(idle_w or {})
 
     @property
     def tasks(self) -> list[str]:
@@ -62,7 +67,7 @@ class TimeModel:
 
     def predict(
         self, machine: str, task: str, precision: str, size: float, target: str, *,
-        moved: float | None = None, work: float | None = None,
+        moved: float | None = None, work: float | None = None, result: float = 0.0,
     ) -> Prediction | None:  # fmt: skip
         """Return how long a task takes; None where nothing that was measured tells.
 
@@ -74,13 +79,14 @@ class TimeModel:
             target: one of TARGETS.
             moved: bytes to and from the GPU; by default as the measured sizes suggest.
             work: operations; by default likewise.
+            result: bytes to the host, where ``moved`` and ``work`` are told.
         """
         if moved is None or work is None:
             known = self._sizes.get((task, precision))
             if known is None:
                 return None
-            moved, work = (_power_law(known, column, size) for column in (1, 2))
-        terms = np.array([1.0, size, moved, work])
+            moved, work, result = (_power_law(known, column, size) for column in (1, 2, 3))
+        terms = np.array([1.0, size, moved, work, large_result(result)])
         for key, basis in (
             ((machine, task, precision, target), "this task"),
             ((ANY, task, precision, target), "this task on other machines"),
@@ -118,21 +124,25 @@ class TimeModel:
         """The size from which on the GPU won, by task and precision; of task ANY the middle of the others."""
         return dict(self._limits)
 
+    def idle_w(self, machine: str) -> float | None:
+        """Return what the GPUs of a machine draw when nothing runs, or those of others; None where no log told it."""
+        return self._idle_w.get(machine, median(self._idle_w.values()) if self._idle_w else None)
+
     def lines(self, machine: str) -> dict[tuple[str, str], Line]:
         """Return the times of each task and precision that was measured, here or else on other machines."""
         found = {}
         for (task, precision), known in self._sizes.items():
-            cpu, gpu, compute = (self._own(machine, task, precision, target) for target in TARGETS)
+            cpu, gpu, compute, energy = (self._own(machine, task, precision, target) for target in TARGETS)
             if cpu and gpu:
                 rows = known.tolist()
-                found[task, precision] = Line([row[0] for row in rows], laws(rows), (cpu, gpu, compute))
+                found[task, precision] = Line([row[0] for row in rows], laws(rows), (cpu, gpu, compute, energy))
         return found
 
     def _own(self, machine: str, task: str, precision: str, target: str) -> Costs | None:
         for of in (machine, ANY):
             if (fit := self._fits.get((of, task, precision, target))) is not None:
-                call, row, byte, operation = map(float, fit)
-                return call, row, byte, operation
+                call, row, byte, operation, result_byte = map(float, fit)
+                return call, row, byte, operation, result_byte
         return None
 
     def save(self, path: Path) -> None:
@@ -144,7 +154,9 @@ class TimeModel:
         try:
             limits = [[*key, limit] for key, limit in self._limits.items()]
             trust = [[*key, *regrets] for key, regrets in self.trust.items()]
-            io.dump({"format": FORMAT, "fits": fits, "sizes": sizes, "limits": limits, "trust": trust}, path)
+            idle = [[machine, idle_w] for machine, idle_w in self._idle_w.items()]
+            told = {"format": FORMAT, "fits": fits, "sizes": sizes, "limits": limits, "trust": trust, "idle_w": idle}
+            io.dump(told, path)
         except OSError as error:
             raise WorkloadError(f"{path} cannot be written: {error.strerror}.") from error
 
@@ -165,7 +177,8 @@ def load(path: Path) -> TimeModel:
         sizes = {(str(task), str(precision)): known for task, precision, known in told["sizes"]}
         limits = {(str(task), str(precision)): float(limit) for task, precision, limit in told["limits"]}
         trust = {(str(a), str(b), str(c)): (float(model), float(rule)) for a, b, c, model, rule in told["trust"]}
-        return TimeModel(fits, sizes, limits, trust)
+        idle_w = {str(machine): float(idle) for machine, idle in told["idle_w"]}
+        return TimeModel(fits, sizes, limits, trust, idle_w)
     except Exception as error:  # whatever a damaged file makes of the reader
         raise WorkloadError(f"{path} is no model of `python -m workloads learn` ({type(error).__name__}).") from error
 
@@ -183,7 +196,13 @@ def learn(rows: Sequence[Row]) -> TimeModel:
         for key, members in groups.items()
         if len({row.size for row in members}) >= SIZES
     }
-    return TimeModel(fits, _known_sizes(rows), thresholds(rows))
+    idle: dict[str, list[float]] = {}
+    for row in rows:
+        if row.idle_w is not None:
+            idle.setdefault(row.machine, []).append(row.idle_w)
+    return TimeModel(
+        fits, _known_sizes(rows), thresholds(rows), idle_w={machine: min(of) for machine, of in idle.items()}
+    )
 
 
 def thresholds(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
@@ -220,7 +239,7 @@ def _fit(rows: Sequence[Row], target: str, *, tasks: bool) -> NDArray[np.float64
     """Return the cost of each of TERMS; that of a row of a matrix is a matter of one task, so several have none."""
     from sklearn.linear_model import LinearRegression
 
-    terms = np.array([[1.0, 0.0 if tasks else row.size, row.moved, row.work] for row in rows])
+    terms = np.array([[1.0, 0.0 if tasks else row.size, row.moved, row.work, large_result(row.result)] for row in rows])
     seconds = np.array([row.seconds[target] for row in rows])
     scale = np.maximum(terms.max(axis=0), 1e-300)
     fit = LinearRegression(fit_intercept=False, positive=True)
@@ -230,10 +249,12 @@ def _fit(rows: Sequence[Row], target: str, *, tasks: bool) -> NDArray[np.float64
 
 
 def _known_sizes(rows: Iterable[Row]) -> dict[tuple[str, str], NDArray[np.float64]]:
-    """Size, bytes and operations of each task and precision, by size."""
-    found: dict[tuple[str, str], dict[float, tuple[float, float, float]]] = {}
+    """Size, bytes, operations and bytes of the result of each task and precision, by size."""
+    found: dict[tuple[str, str], dict[float, tuple[float, float, float, float]]] = {}
     for row in rows:
-        found.setdefault((row.task, row.precision), {})[row.size] = (row.size, row.moved, row.work)
+        found.setdefault((row.task, row.precision), {})[row.size] = (
+            row.size, row.moved, row.work, max(row.result, 1.0)
+        )  # fmt: skip
     return {key: np.array([of[size] for size in sorted(of)]) for key, of in found.items()}
 
 

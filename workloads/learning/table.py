@@ -10,11 +10,16 @@ import numpy as np
 
 from workloads.errors import WorkloadError
 
-TARGETS = {"cpu": "cpu_total_median_ns", "gpu": "gpu_total_median_ns", "gpu_compute": "gpu_compute_median_ns"}
-"""What is predicted, seconds, and the column that it is learned from: all parts on the CPU, all parts on the GPU, and
-computing on the GPU with the data there already."""
+ENERGY = "gpu_energy"
+TARGETS = {
+    "cpu": ("cpu_total_median_ns", 1e-9), "gpu": ("gpu_total_median_ns", 1e-9),
+    "gpu_compute": ("gpu_compute_median_ns", 1e-9), ENERGY: ("gpu_energy_j", 1.0),
+}  # fmt: skip
+"""What is predicted, the column that it is learned from, and its unit in seconds or joules: all parts on the CPU, all
+parts on the GPU, computing on the GPU with the data there already, and the energy of the GPUs for all parts there."""
 COLUMNS = (
-    "gpu_name", "cpu_name", "precision", "task", "size", "flops", "bytes_to_device", "bytes_to_host", *TARGETS.values(),
+    "gpu_name", "cpu_name", "precision", "task", "size", "flops", "bytes_to_device", "bytes_to_host", "gpu_idle_w",
+    *(column for column, _ in TARGETS.values()),
 )  # fmt: skip
 ROWS = 1_000_000
 """Rows of a table at most."""
@@ -25,7 +30,8 @@ class Row:
     """One task of one size, as it was measured on one machine.
 
     ``moved`` is the bytes to and from the GPU, ``work`` the floating-point operations; where the program counts none,
-    N log2 N of N bytes, as of sorting. ``seconds`` has those of TARGETS that were measured.
+    N log2 N of N bytes, as of sorting. ``seconds`` has those of TARGETS that were measured, the energy in joules.
+    ``idle_w`` is what the GPUs draw when nothing runs, where a power log told it; ``result`` the bytes to the host.
     """
 
     machine: str
@@ -35,6 +41,8 @@ class Row:
     moved: float
     work: float
     seconds: dict[str, float]
+    idle_w: float | None = None
+    result: float = 0.0
 
 
 def read(path: Path) -> list[Row]:
@@ -63,13 +71,29 @@ def read(path: Path) -> list[Row]:
 def _row(told: Sequence[object]) -> Row | None:
     named = dict(zip(COLUMNS, told, strict=True))
     size = _number(named["size"])
-    seconds = {target: ns / 1e9 for target, column in TARGETS.items() if (ns := _number(named[column])) and ns > 0}
+    seconds = {
+        target: value * unit
+        for target, (column, unit) in TARGETS.items()
+        if (value := _number(named[column])) and value > 0
+    }
     if not size or size <= 0 or not isinstance(named["task"], str) or not seconds:
         return None
-    moved = (_number(named["bytes_to_device"]) or 0) + (_number(named["bytes_to_host"]) or 0) or size
-    work = _number(named["flops"]) or moved * np.log2(moved + 1)
-    words = [str(named[name]) if isinstance(named[name], str) else "" for name in ("gpu_name", "cpu_name", "precision")]
-    return Row(" with ".join(filter(None, words[:2])), named["task"], words[2], size, moved, work, seconds)
+    result = _number(named["bytes_to_host"]) or 0.0
+    moved = (_number(named["bytes_to_device"]) or 0) + result or size
+    work = work_of(_number(named["flops"]), moved)
+    precision = named["precision"] if isinstance(named["precision"], str) else ""
+    name, idle_w = machine(named["gpu_name"], named["cpu_name"]), _number(named["gpu_idle_w"])
+    return Row(name, named["task"], precision, size, moved, work, seconds, idle_w, result)
+
+
+def machine(gpu_name: object, cpu_name: object) -> str:
+    """Return the name of a machine, of the names of its GPU and CPU as far as they are known."""
+    return " with ".join(name for name in (gpu_name, cpu_name) if isinstance(name, str) and name)
+
+
+def work_of(flops: float | None, moved: float) -> float:
+    """Return the operations of a task; where the program counts none, N log2 N of N bytes."""
+    return float(flops or moved * np.log2(moved + 1))
 
 
 def _number(value: object) -> float | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from workloads.learning import costs
-from workloads.learning.table import TARGETS, Row
+from workloads.learning.table import ENERGY, TARGETS, Row
 
 SIZES, LARGEST = "every fifth size", "the largest fifth of the sizes"
 TASKS, MACHINES = "one task", "one machine"
@@ -25,7 +25,8 @@ class Score:
     """What came of leaving something out.
 
     ``error_pct`` is the median error of the times by target, ``regret_pct`` that of each rule; ``rows`` were predicted,
-    ``decided`` of them have both devices.
+    ``decided`` of them have both devices. ``energy_regret_pct`` is the same of energy: of the model that chooses by
+    energy, of the one that chooses by time, and of the fixed devices.
     """
 
     left_out: str
@@ -33,6 +34,7 @@ class Score:
     decided: int
     error_pct: dict[str, float]
     regret_pct: dict[str, float]
+    energy_regret_pct: dict[str, float]
 
 
 Split = tuple[Sequence[Row], Sequence[Row]]
@@ -46,6 +48,8 @@ class Judged:
     predicted: dict[str, float | None]
     on_gpu: dict[str, bool]
     """Empty where one device was not measured, or nothing tells which."""
+    saves: dict[str, bool]
+    """The same of rules about energy; empty where that was not measured, or not learned."""
 
 
 def scores(rows: Sequence[Row]) -> Iterator[Score]:
@@ -78,12 +82,14 @@ def judged(splits: Iterable[Split]) -> Iterator[Judged]:
         for row in unknown:
             predicted = {target: _predicted(model, row, target) for target in row.seconds}
             told = model.on_gpu(row.machine, row.task, row.precision, row.size)
+            machines = (row.machine, costs.ANY)  # of a task that was never measured no energy is decided on
+            is_known = any(model.costs(machine, row.task, row.precision, ENERGY) for machine in machines)
             if told is None or not {"cpu", "gpu"} <= set(row.seconds):
-                yield Judged(row, predicted, {})
+                yield Judged(row, predicted, {}, {})
                 continue
             limit = limits.get((row.task, row.precision), limits.get((costs.ANY, row.precision), 0.0))
             chosen = {"model": told, "threshold": row.size >= limit, "always GPU": True, "always CPU": False}
-            yield Judged(row, predicted, chosen)
+            yield Judged(row, predicted, chosen, _by_energy(row, predicted, by_time=told) if is_known else {})
 
 
 def score(left_out: str, splits: Sequence[Split]) -> Score:
@@ -100,19 +106,35 @@ def score(left_out: str, splits: Sequence[Split]) -> Score:
         sum(bool(one.on_gpu) for one in found),
         {target: 100 * median(of) for target, of in errors.items() if of},
         _regrets(found),
+        _over_best((one.saves, *_joules(one.row)) for one in found if one.saves),
     )
 
 
 def _regrets(found: Iterable[Judged]) -> dict[str, float]:
-    """Percent by rule; empty where no row has both devices."""
+    return _over_best((one.on_gpu, one.row.seconds["cpu"], one.row.seconds["gpu"]) for one in found if one.on_gpu)
+
+
+def _over_best(found: Iterable[tuple[dict[str, bool], float, float]]) -> dict[str, float]:
+    """Percent by rule, from what each rule chooses and what CPU and GPU cost; empty where there is nothing."""
     spent: dict[str, float] = {}
     best = 0.0
-    for one in found:
-        seconds = one.row.seconds
-        best += min(seconds["cpu"], seconds["gpu"]) if one.on_gpu else 0.0
-        for rule, on_gpu in one.on_gpu.items():
-            spent[rule] = spent.get(rule, 0.0) + seconds["gpu" if on_gpu else "cpu"]
-    return {rule: 100 * (seconds / best - 1) for rule, seconds in spent.items()}
+    for chosen, cpu, gpu in found:
+        best += min(cpu, gpu)
+        for rule, on_gpu in chosen.items():
+            spent[rule] = spent.get(rule, 0.0) + (gpu if on_gpu else cpu)
+    return {rule: 100 * (cost / best - 1) for rule, cost in spent.items()}
+
+
+def _joules(row: Row) -> tuple[float, float]:
+    """Return the energy of the GPUs while a task runs on the CPU, where they idle, and on the GPU."""
+    return (row.idle_w or 0.0) * row.seconds["cpu"], row.seconds[ENERGY]
+
+
+def _by_energy(row: Row, predicted: dict[str, float | None], *, by_time: bool) -> dict[str, bool]:
+    cpu_s, gpu_j = predicted.get("cpu"), predicted.get(ENERGY)
+    if not row.idle_w or cpu_s is None or gpu_j is None:
+        return {}
+    return {"by energy": gpu_j < row.idle_w * cpu_s, "by time": by_time, "always GPU": True, "always CPU": False}
 
 
 def _splits(rows: Sequence[Row]) -> dict[str, list[Split]]:
@@ -125,7 +147,7 @@ def _splits(rows: Sequence[Row]) -> dict[str, list[Split]]:
 
 def _predicted(model: costs.TimeModel, row: Row, target: str) -> float | None:
     found = model.predict(
-        row.machine, row.task, row.precision, row.size, target, moved=row.moved, work=row.work
+        row.machine, row.task, row.precision, row.size, target, moved=row.moved, work=row.work, result=row.result
     )  # fmt: skip
     return None if found is None else found.seconds
 

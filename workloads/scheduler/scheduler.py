@@ -8,7 +8,8 @@ In this order:
    good as the threshold when this task was left out of its data (``TimeModel.trust``): the threshold of the task, from
    which on the GPU won. Without one the CPU. The threshold is that of a free GPU: one that others use is decided on
    by times.
-3. Else the faster device, by the model and the present load (load.py). Among GPUs the one that will be ready first.
+3. Else the faster device, by the model and the present load (load.py), or the one that takes less energy
+   (objective.py). Among GPUs the one that will be ready first.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from typing import Any, ParamSpec, TypeVar
 
 from workloads.errors import WorkloadError
 from workloads.learning import costs
-from workloads.learning.plain import Estimate, Line
+from workloads.learning.plain import Estimate
 from workloads.ranges import mark
 from workloads.scheduler.decisions import FAILED, PART, Decision, DecisionLog
 from workloads.scheduler.load import Correction, Own
+from workloads.scheduler.objective import Objective
 from workloads.scheduler.readings import Reading, Readings
 from workloads.scheduler.trust import machine_of, trusted
 
@@ -59,6 +61,9 @@ class Scheduler:
             precision; by default those that the model has.
         readings: by default those of NVML.
         policy: name of this scheduler in the log.
+        energy_weight: what makes a device the better one, from time alone (0) to energy alone (1), where the model has
+            learned energy (objective.py).
+        host_w: power of the host while this program works, which no meter tells.
     """
 
     def __init__(
@@ -69,11 +74,14 @@ class Scheduler:
         thresholds: Thresholds | None = None,
         readings: Readings | None = None,
         policy: str = "model",
+        energy_weight: float = 0.0,
+        host_w: float = 0.0,
     ) -> None:
         known = costs.load(Path(model)) if isinstance(model, str | Path) else model
         self.readings = readings or Readings()
         self.policy = policy
         self.machine, self.is_known = machine_of(known) if known else ("", False)
+        self._objective = Objective(energy_weight, known.idle_w(self.machine) if known else None, host_w)
         self._lines = known.lines(self.machine) if known else {}
         self._limits: dict[Any, float] = {**(known.limits if known else {}), **(thresholds or {})}
         self._trusted = {key: trusted(known, key, self.is_known) for key in self._lines} if known else {}
@@ -127,7 +135,7 @@ class Scheduler:
         shared = reading is not None and self._is_shared(reading, started)
         found = self._room(needs_bytes, latest, ready, cpu_s, gpu_s, waited_s)
         if found is None:
-            found = self._choose(task, size, precision, line, cpu_s, gpu_s, reading, shared)
+            found = self._choose(task, size, precision, estimate, cpu_s, gpu_s, reading, shared)
         device, reason, wait_s = found
         age_s = max(started - reading.read_s, 0.0) if reading else None  # one may come in meanwhile
         gpu = (reading.gpu if reading else 0) if device == "gpu" else None
@@ -156,21 +164,21 @@ class Scheduler:
         return ("cpu", reason, 0.0) if on_host else ("none", f"{reason}, the host less", 0.0)
 
     def _choose(
-        self, task: str, size: float, precision: str, line: Line | None, cpu_s: float | None, gpu_s: float | None,
-        reading: Reading | None, shared: bool,
+        self, task: str, size: float, precision: str, estimate: Estimate | None, cpu_s: float | None,
+        gpu_s: float | None, reading: Reading | None, shared: bool,
     ) -> tuple[str, str, float]:  # fmt: skip
-        """Decide by time; words are from a small set."""
+        """Decide by time or energy; words are from a small set."""
         if not self.readings.has_gpu:
             return "cpu", "no GPU", 0.0
-        if line is None or cpu_s is None or gpu_s is None:
+        if estimate is None or cpu_s is None or gpu_s is None:
             why = "never measured" if self._lines else "no model"
         elif reading is None:
             why = "NVML is silent"
-        elif not shared and not self._trusted[task, precision][size > line.largest]:
+        elif not shared and not self._trusted[task, precision][size > self._lines[task, precision].largest]:
             why = "model no better"
         else:
-            faster = "gpu" if gpu_s < cpu_s else "cpu"
-            return faster, f"{faster.upper()} faster by the model{', GPU shared' if shared else ''}", 0.0
+            better, why = self._objective(estimate, cpu_s, gpu_s)
+            return better, f"{why}, GPU shared" if shared else why, 0.0
         limit = self._limit(task, precision)
         if limit is None:
             return "cpu", f"{why}, no threshold", 0.0

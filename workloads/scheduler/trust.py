@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from workloads import nvml
 from workloads.learning import costs
+from workloads.learning.table import machine
 from workloads.learning.validation import LARGEST, MACHINES, SIZES
+from workloads.system import cpu_name
 
 
 def machine_of(model: costs.TimeModel) -> tuple[str, bool]:
     """Return the machine of the model that is this one, and whether it is: its GPU counts, then its CPU."""
     gpus = nvml.describe_gpus()
-    name = " with ".join(filter(None, (str(gpus[0]["name"]) if gpus else "", cpu_name())))
+    name = machine(gpus[0]["name"] if gpus else None, cpu_name())
     if name in model.machines:
         return name, True
     return name, False
-
-
-def cpu_name() -> str:
-    """Return the name of the processor, as Linux has it; nothing elsewhere."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    return next((line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")), "")
 
 
 def trusted(model: costs.TimeModel, key: tuple[str, str], is_known: bool) -> tuple[bool, bool]:

@@ -36,12 +36,12 @@ def show() -> None:
     if not found:
         st.info("No change matches." if text or action else "Nothing was changed yet.")
         return
-    rows = pd.DataFrame([asdict(entry) | {"at": _moment(entry.at)} for entry in found[:MOST]])
+    rows = pd.DataFrame([asdict(entry) | {"at": moment(entry.at)} for entry in found[:MOST]])
     tables.table(rows, COLUMNS, key="admin-changes", download="changes.csv", hidden=("report_id",))
     if len(found) > MOST:
         st.caption(f"The newest {MOST:,} are shown: search for others, or use warpdeck audit.")
 
 
-def _moment(at: str) -> str:
+def moment(at: str) -> str:
     """A time in UTC without the signs that say so."""
     return at[:19].replace("T", " ")

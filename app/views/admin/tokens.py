@@ -10,6 +10,7 @@ from app.ui import format as fmt
 from app.ui import page as ui
 from app.ui import tables
 from app.ui.heads import Col
+from app.views.admin.changes import moment
 from profiledb.operations.tokens import LONGEST_NAME, ROLES, tokens_of
 
 _MADE = "admin-token"
@@ -23,7 +24,9 @@ def show() -> None:
     session.administering()
     kept = tokens_of(session.settings()).all()
     if kept:
-        rows = pd.DataFrame([{name: getattr(one, name) for name in ("name", "role", "created_at")} for one in kept])
+        rows = pd.DataFrame(
+            [{"name": one.name, "role": one.role, "created_at": moment(one.created_at)} for one in kept]
+        )
         tables.table(rows, COLUMNS, key="admin-tokens", download="tokens.csv")
     else:
         st.caption("There are none.")

@@ -7,6 +7,7 @@ from app import session
 from app.ui import format as fmt
 from app.ui import theme
 from app.views.cpu_gpu import parts as crossover_parts
+from app.views.cpu_gpu import scheduler
 from app.views.cpu_gpu.charts import Panel
 from profiledb.report.catalog import Manifest
 from profiledb.report.sidecar import stem
@@ -27,7 +28,12 @@ def page() -> None:
     if not session.has_sidecar(manifest.id, "tasks"):
         _how(manifest)
         return
+    decided = scheduler.section(manifest.id)
     rows = session.run(manifest.id, "task_times")
+    if rows.empty:
+        return  # all ran beside another program
+    if decided:
+        st.subheader("Tasks", anchor=False)
     tasks = list(dict.fromkeys(rows["task"]))
     shown = _choose(tasks)
     repetitions = session.run(manifest.id, "task_repetitions")
@@ -49,6 +55,8 @@ def page() -> None:
         crossover_parts.crossings(crossovers, more=len(tasks) - len(listed))
     _left_out(rows)
     crossover_parts.times(manifest.id, rows)
+    if not decided:
+        scheduler.lacking(manifest.id)
     crossover_parts.downloads(manifest)
 
 

@@ -32,7 +32,7 @@ def choose(reports: Sequence[Manifest], labels: Mapping[str, Sequence[str]], kno
     """Draws the filters and returns what was chosen."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input("Search", placeholder="Name, GPU, command or label", width=240, **bound.text("q"))
-        kinds = _any_of("Kind", "kind", _sorted(r.kind for r in reports), page.kind_title)
+        kinds = _any_of("Kind", "kind", _sorted(page.kind_of(r) for r in reports), page.kind_title)
         gpus = _any_of("GPU", "gpu", _sorted(r.gpu for r in reports), fmt.visible)
         chosen = _any_of("Label", "label", _sorted(name for names in labels.values() for name in names), fmt.visible)
         fired = {one.rule for every in known.values() for one in every}
@@ -70,7 +70,7 @@ def matching(
 
 
 def _fits(report: Manifest, labels: Sequence[str], filters: Filters) -> bool:
-    if filters.kinds and report.kind not in filters.kinds:
+    if filters.kinds and page.kind_of(report) not in filters.kinds:
         return False
     if filters.gpus and report.gpu not in filters.gpus:
         return False

@@ -1,7 +1,6 @@
 """Files on their way and files that failed: a part of the page that refreshes by itself."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import streamlit as st
 
@@ -165,7 +164,7 @@ def workers() -> None:
         st.caption(f"Importers · {' · '.join(map(fmt.plain, told[:SHOWN]))}{more}")
 
 
-def where(status: worker.Status, inbox: Path) -> str:
+def where(status: worker.Status, inbox: str) -> str:
     """One line: where files go, and who takes them from there."""
     words = {
         "here": "Importer running",

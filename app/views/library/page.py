@@ -23,7 +23,7 @@ def page() -> None:
     reports = session.reports()
     jobs.note_listed()
     st.header("Library", anchor=False)
-    upload.uploader(jobs.where(worker.status(), session.settings().inbox))
+    upload.uploader(jobs.where(worker.status(), session.settings().inbox_text))
     with ui.boundary():
         jobs.workers()
     jobs.live()
@@ -64,8 +64,8 @@ def _empty() -> None:
         st.markdown("Each appears here once it is imported. To add your own, drop it on this page, or put it into")
     else:
         st.subheader("No reports yet", anchor=False)
-        st.markdown("Drop a report on this page, or put it into the folder that Warpdeck watches:")
-    st.code(str(session.settings().inbox), language=None)
+        st.markdown("Drop a report on this page, or put it into the inbox that Warpdeck watches:")
+    st.code(session.settings().inbox_text, language=None)
     st.markdown("To capture one:")
     for title, command in TOOLS:
         st.caption(title)

@@ -55,7 +55,7 @@ def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Kn
             "open": "Open",
             "name": fmt.visible(r.name),
             "worst": worst(known.get(r.id)),
-            "kind": page.kind_title(r.kind),
+            "kind": page.kind_title(page.kind_of(r)),
             "gpu": fmt.visible(r.gpu) or None,
             "captured": r.captured_at,
             "duration": r.duration_ns or None,

@@ -9,9 +9,12 @@ from streamlit.typing import UploadedFile
 from app import session
 from app.ui import format as fmt
 from app.web import access
-from app.web.inbox import place, save
+from app.web.inbox import save
 from app.web.store import RECEIPT, store
-from profiledb.errors import ConversionError
+from profiledb.errors import ConversionError, StorageError, WarpdeckError
+from profiledb.report.inbox import Inbox
+from profiledb.report.place import open_inbox
+from profiledb.report.spaces import EVERYBODY, folder
 
 
 def uploader(label: str) -> None:
@@ -24,6 +27,7 @@ def uploader(label: str) -> None:
     identity = _session()
     turn = st.session_state.setdefault("upload-turn", 0)
     settings = session.settings()
+    below = _folder()
     files = st.file_uploader(
         label,
         accept_multiple_files=True,
@@ -33,17 +37,18 @@ def uploader(label: str) -> None:
     if not files:
         return
     st.session_state["upload-turn"] = turn + 1  # an empty uploader takes the place of this one
-    wrong: ConversionError | None = None
+    wrong: WarpdeckError | None = None
+    inbox = open_inbox(settings)
     for file in files:
         try:
-            path = _receive(file, identity, settings.inbox)
-            session.editing().catalog.audit.write("uploaded", about=path.name)
-        except ConversionError as error:
+            path = _receive(file, identity, inbox, below)
+            session.editing().catalog.audit.write("uploaded", about=str(path.relative_to(inbox.root)))
+        except (ConversionError, StorageError) as error:
             wrong = error
         except OSError as error:
             wrong = ConversionError(
                 f"{fmt.visible(file.name)} could not be written to the inbox.",
-                hint=f"Check free space and permissions of {settings.inbox}.",
+                hint=f"Check free space and permissions of {inbox.near}.",
                 detail=str(error),
             )
         else:
@@ -51,6 +56,18 @@ def uploader(label: str) -> None:
     if wrong:
         raise wrong
     st.rerun()
+
+
+def _folder() -> str:
+    """The folder of the inbox that files go to: that of a space, where somebody who sees any has chosen one."""
+    spaces = session.library().catalog.spaces.seen()
+    if not spaces:
+        return ""
+    chosen: str | None = st.selectbox(
+        "Space", spaces, index=None, placeholder="Everybody's", key="upload-space", width=320,
+        help="Who sees what you drop here: the people of a space, or everybody who may look at reports",
+    )  # fmt: skip
+    return folder(chosen or EVERYBODY)
 
 
 @st.cache_resource(scope="session", show_spinner=False, on_release=lambda identity: store().close(identity))
@@ -62,7 +79,7 @@ def _session() -> str:
     return context.session_id
 
 
-def _receive(file: UploadedFile, identity: str, inbox: Path) -> Path:
+def _receive(file: UploadedFile, identity: str, inbox: Inbox, below: str) -> Path:
     """Puts an uploaded file into the inbox and returns where; see ``save``.
 
     It lies on the disk already, and what Streamlit has is a receipt. A server without our middleware gives the file.
@@ -71,7 +88,7 @@ def _receive(file: UploadedFile, identity: str, inbox: Path) -> Path:
     begin = file.read(len(RECEIPT) + 32)
     file.seek(0)
     if not begin.startswith(RECEIPT):
-        return save(file, file.name, inbox)
+        return save(file, file.name, inbox, below)
     if arrived := store().take(identity, begin):
-        return place(arrived, file.name, inbox)
+        return inbox.place(arrived, file.name, below)
     raise ConversionError(f"The upload of {fmt.visible(file.name)} was interrupted.", hint="Drop the file again.")

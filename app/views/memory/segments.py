@@ -9,6 +9,8 @@ from app.ui import format as fmt
 from app.ui import heads, page, shares, tables
 
 TITLE = "Allocator segments"
+MOST = 8
+"""GPUs of which figures are shown."""
 COLUMNS = heads.of(
     "tensor_segments", "device", "pool", "stream", "bytes", "used_bytes", "rounding_bytes", "free_bytes",
     heads.bar("free_pct", label="Free share", width=110), "largest_free_bytes", "free_blocks", "tensors",
@@ -32,10 +34,6 @@ def show(report_id: str) -> None:
     tables.table(
         shown, columns, key="tensor_segments", download="tensor_segments.csv", height=shares.height(len(shown))
     )
-
-
-MOST = 8
-"""GPUs of which figures are shown."""
 
 
 def _facts(row: Any, *, alone: bool) -> None:

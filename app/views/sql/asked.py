@@ -10,6 +10,7 @@ from profiledb.console.ask import Answer
 from profiledb.console.ask import ask as ask_process
 from profiledb.errors import AnalysisError
 from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
 from profiledb.studies.trends.store import FILE as SUMMARIES
 
 
@@ -19,21 +20,27 @@ def ask(manifest: Manifest, sql: str) -> Answer:
     files = (shelf.path(manifest.id), *shelf.sidecars(manifest.id), shelf.folder / SUMMARIES)
     stamps = tuple(map(shelf.stamp, files))
     with turns.of_pages.aside():
-        found = _asked(shelf.folder, manifest.id, sql, stamps)
+        found = _asked(shelf.folder, shelf.catalog.sight.reports(), manifest.id, sql, stamps)
     if isinstance(found, AnalysisError):
         raise copy(found)
     return found
 
 
-def whole(manifest: Manifest, sql: str, shown: Answer) -> Answer:
-    """The answer as far as a file holds it."""
+def whole(shelf: Library, manifest: Manifest, sql: str, shown: Answer) -> Answer:
+    """The answer as far as a file holds it; when a button is clicked, a library knows who asks, and no session does."""
     if not shown.cut:
         return shown
-    return ask_process(session.library(), manifest.id, sql, bounds.saved(session.settings()))
+    return ask_process(shelf, manifest.id, sql, bounds.saved(session.settings()))
 
 
 @lru_cache(maxsize=8)
-def _asked(folder: Path, report_id: str, sql: str, stamps: tuple[int, ...]) -> Answer | AnalysisError:  # noqa: ARG001 (part of the key)
+def _asked(
+    folder: Path,  # noqa: ARG001 (part of the key)
+    seen: frozenset[str] | None,  # noqa: ARG001 (part of the key)
+    report_id: str,
+    sql: str,
+    stamps: tuple[int, ...],  # noqa: ARG001 (part of the key)
+) -> Answer | AnalysisError:
     try:
         return ask_process(session.library(), report_id, sql, bounds.shown(session.settings()))
     except AnalysisError as error:

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app import session
 from app.ui import draw, spreadsheet, tables, theme
 from app.ui import format as fmt
 from app.views.sql import asked, charts
@@ -47,16 +48,17 @@ def _cells(values: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def _files(manifest: Manifest, sql: str, answer: Answer) -> None:
+    shelf = session.library()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         rows = fmt.counted(answer.rows.num_rows, "row")
         st.caption(f"The first {rows}; files hold more." if answer.cut else rows, width="content")
         with st.container(horizontal=True, width="content"):
-            _file("CSV", "answer.csv", "text/csv", lambda: _csv(asked.whole(manifest, sql, answer)))
+            _file("CSV", "answer.csv", "text/csv", lambda: _csv(asked.whole(shelf, manifest, sql, answer)))
             _file(
                 "Parquet",
                 "answer.parquet",
                 "application/vnd.apache.parquet",
-                lambda: written.text(asked.whole(manifest, sql, answer).rows, "parquet"),
+                lambda: written.text(asked.whole(shelf, manifest, sql, answer).rows, "parquet"),
             )
 
 

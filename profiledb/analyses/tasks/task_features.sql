@@ -4,7 +4,7 @@
 -- nothing. Counts, bytes and sums of durations of the profile are means per repetition, except for what is called
 -- median. What the report does not tell is empty: without such ranges all that comes from the profile.
 -- needs: task_time
--- includes: selection, sidecar, memory, peak, task, share
+-- includes: selection, sidecar, memory, peak, task, task_energy, share
 -- column: gpu_name | text | | product name of the GPU that worked most
 -- column: compute_capability | text | | its compute capability, major.minor
 -- column: sm_count | count | | its streaming multiprocessors
@@ -33,6 +33,9 @@
 -- column: gpu_to_host_median_ns | ns | | median of the copy back
 -- column: gpu_other_median_ns | ns | | median of all parts on the GPU with other names
 -- column: transfer_share_pct | % | | to_device and to_host, of the time on the GPU
+-- column: gpu_energy_j | J | | energy that the GPUs drew for all parts of one repetition on the GPU: from its repetitions beside a power log (tasks --energy-seconds)
+-- column: gpu_mean_w | W | | their mean power meanwhile
+-- column: gpu_idle_w | W | | the lowest power that the log tells: about what they draw when nothing runs
 -- column: speedup_total | ratio | | CPU median over GPU median, all parts
 -- column: speedup_compute | ratio | | the same of computing alone
 -- column: cpu_compute_flops_per_s | FLOP/s | | flops over the median of computing on the CPU
@@ -163,7 +166,9 @@ SELECT board.gpu_name, board.compute_capability, board.sm_count, board.sm_clock_
     cpu_compute_median_ns, cpu_allocate_ns AS cpu_allocate_median_ns, gpu_median_ns AS gpu_total_median_ns,
     gpu_std_ns AS gpu_total_std_ns, gpu_compute_median_ns, gpu_allocate_ns AS gpu_allocate_median_ns,
     gpu_to_device_ns AS gpu_to_device_median_ns, gpu_to_host_ns AS gpu_to_host_median_ns,
-    gpu_other_ns AS gpu_other_median_ns, transfer_share_pct, speedup_total, speedup_compute,
+    gpu_other_ns AS gpu_other_median_ns, transfer_share_pct, task_energy.energy_j AS gpu_energy_j,
+    task_energy.mean_w AS gpu_mean_w, CASE WHEN gpu_energy_j IS NOT NULL THEN idle_power.idle_w END AS gpu_idle_w,
+    speedup_total, speedup_compute,
     cpu_flops_per_s AS cpu_compute_flops_per_s, gpu_flops_per_s AS gpu_compute_flops_per_s,
     profiled_repetitions, host_median_ns, api_calls, api_ns, launch_calls, launch_ns, kernels,
     coalesce(names, CASE WHEN kernels = 0 THEN 0 END) AS distinct_kernels, kernel_ns, kernel_median_ns, gpu_busy_ns,
@@ -176,5 +181,6 @@ SELECT board.gpu_name, board.compute_capability, board.sm_count, board.sm_clock_
         || board.peak_from,
         format('From {:.4g} FLOP in kernels of {:.4g} ms: the FLOPs or the precision is wrong', flops,
             kernel_median_ns / 1e6)) AS kernel_peak_contradiction
-FROM task_figure LEFT JOIN profile USING (task, size) LEFT JOIN top USING (task, size) CROSS JOIN board
+FROM task_figure LEFT JOIN profile USING (task, size) LEFT JOIN top USING (task, size)
+LEFT JOIN task_energy USING (task, size) CROSS JOIN idle_power CROSS JOIN board
 ORDER BY task_row, size;

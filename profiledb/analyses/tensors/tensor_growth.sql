@@ -15,19 +15,6 @@
 -- column: low_bytes | bytes | .1f | lower end of its 95 % interval
 -- column: high_bytes | bytes | .1f | upper end
 -- column: grows | bool | | whether it does; empty with fewer than three steps
-WITH fit AS (
-    SELECT device, device_type, device_id, count(*) AS steps, arg_min(start_bytes, number) AS first_bytes,
-        arg_max(start_bytes, number) AS last_bytes, max(start_bytes) AS most_bytes,
-        CASE WHEN steps >= 3 THEN regr_slope(start_bytes, number) END AS slope, steps - 2 AS freedom,
-        sqrt(greatest(0, regr_syy(start_bytes, number) - slope * regr_sxy(start_bytes, number))
-            / freedom / regr_sxx(start_bytes, number)) AS error
-    FROM selected_tensor_step GROUP BY device, device_type, device_id
-), sure AS (  -- the quantile of Student's t: from a table, else by its expansion in 1 / freedom
-    SELECT *, error * coalesce(
-        [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228][freedom],
-        1.959964 + 2.372271 / freedom + 2.822499 / freedom ** 2) AS half
-    FROM fit
-)
 SELECT device, steps, first_bytes, last_bytes, slope AS slope_bytes, slope - half AS low_bytes,
     slope + half AS high_bytes, slope - half > 0 AND slope * (steps - 1) > 0.001 * most_bytes AS grows
-FROM sure ORDER BY device_type = 0, device_type, device_id;
+FROM selected_tensor_growth ORDER BY device_type = 0, device_type, device_id;

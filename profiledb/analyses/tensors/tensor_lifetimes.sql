@@ -15,16 +15,18 @@
 -- column: line = Source line | text | | line of the program that allocated it, memory snapshots only
 -- column: stack | text | | its stack, the innermost function first
 -- column: freed_by = Released in | text | | operator, or line, in which it was released; empty outside of them
-WITH life AS (
+WITH life AS MATERIALIZED (
     SELECT life.* FROM tensor_life AS life SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept
         ON kept.event_id = coalesce(life.event_id, life.freed_by)
     QUALIFY row_number() OVER (
         PARTITION BY device ORDER BY bytes DESC, coalesce(gone, 1e18) - coalesce(born, 0) DESC, born, gone
     ) <= $limit::BIGINT
+), place AS MATERIALIZED (
+    FROM tensor_place SEMI JOIN (SELECT event_id FROM life UNION SELECT freed_by FROM life) AS shown USING (event_id)
 )
 SELECT device, bytes, life.start_ns - capture_window.start_ns AS start_ns,
     life.end_ns - capture_window.start_ns AS end_ns, life.end_ns - life.start_ns AS duration_ns, made.operator,
     made.module, made.line, made.stack, coalesce(freed.operator, freed.innermost, freed.line) AS freed_by
-FROM life LEFT JOIN tensor_place AS made USING (event_id)
-LEFT JOIN tensor_place AS freed ON freed.event_id = life.freed_by CROSS JOIN capture_window
+FROM life LEFT JOIN place AS made USING (event_id)
+LEFT JOIN place AS freed ON freed.event_id = life.freed_by CROSS JOIN capture_window
 ORDER BY starts_with(device, 'CPU'), device, bytes DESC, duration_ns DESC NULLS FIRST, start_ns, end_ns;

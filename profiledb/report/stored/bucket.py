@@ -5,6 +5,7 @@ AWS_ACCESS_KEY_ID ...), which ``obstore`` reads, or from the machine that runs i
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,10 +14,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from profiledb import config
-from profiledb.errors import ConfigError, StorageError
+from profiledb import config, secret
+from profiledb.errors import ConfigError, ConversionError, StorageError
+from profiledb.words import visible
 
 if TYPE_CHECKING:
+    from obstore import ObjectMeta
     from obstore.store import S3Store
 
 _ALL_S = timedelta(hours=4)
@@ -28,7 +31,9 @@ _RETRY_S = timedelta(seconds=10)
 _CHUNK = 4 << 20
 _DENIED = re.compile(r"status code: 40[13]\b")
 """A list that is refused has no error of its own."""
+_NAMED = re.compile(r'Path "(.*?)" contained|parsing Path "(.*?)": ', re.DOTALL)
 _HINT = "Try again in a moment."
+_LARGER = "Capture a shorter window, or raise WARPDECK_CONVERT_DISK_MB."
 
 
 class GoneError(StorageError):
@@ -68,9 +73,15 @@ class Bucket:
         """The objects below a name, which is that of a folder, in any order."""
         with self._told(""):
             for part in self._store.list(below or None, chunk_size=1000):
-                for one in part:
-                    time_ns = int(one["last_modified"].timestamp() * 1e6) * 1000
-                    yield Object(one["path"], one["size"], (one["e_tag"] or "").strip('"'), time_ns)
+                yield from map(_object, part)
+
+    def head(self, key: str) -> Object | None:
+        """An object as it is now; None where there is none."""
+        try:
+            with self._told(key):
+                return _object(self._store.head(key))
+        except GoneError:
+            return None
 
     def read(self, key: str, most: int) -> bytes:
         """The content of an object of at most so many bytes. Raises GoneError where there is none."""
@@ -80,23 +91,38 @@ class Bucket:
                 raise StorageError(f"An object of the bucket {self.name} is larger than it may be.")
             return bytes(found.bytes())
 
-    def fetch(self, key: str, target: Path) -> str:
-        """Writes an object to a file, and returns its SHA-256, hexadecimal. Raises GoneError where there is none.
+    def fetch(self, key: str, target: Path, most: int | None = None) -> str:
+        """Writes an object to a file, which gets its time, and returns its SHA-256, hexadecimal.
+
+        Args:
+            key: its name.
+            target: the file.
+            most: bytes that it may have; None for any.
 
         Raises:
+            GoneError: there is none.
+            ConversionError: it is larger than it may be.
             OSError: the file cannot be written.
         """
         digest = hashlib.sha256()
         with target.open("wb") as file:
             with self._told(key):
-                pieces = iter(self._store.get(key).stream(_CHUNK))
+                found = self._store.get(key)
+                pieces = iter(found.stream(_CHUNK))
+            if most is not None and found.meta["size"] > most:
+                raise ConversionError(f"{target.name} is larger than {most >> 20:,} MB.", hint=_LARGER)
             while True:
                 with self._told(key):
                     piece = next(pieces, None)
                 if piece is None:
-                    return digest.hexdigest()
+                    break
                 digest.update(piece)
                 file.write(piece)
+            if file.tell() != found.meta["size"]:
+                raise StorageError(f"The bucket {self.name} sent half of an object.", hint=_HINT)
+        time_ns = _object(found.meta).time_ns
+        os.utime(target, ns=(time_ns, time_ns))
+        return digest.hexdigest()
 
     def put(self, key: str, content: Path | bytes) -> None:
         """Writes an object, which is there whole or not at all.
@@ -118,10 +144,17 @@ class Bucket:
     @contextmanager
     def _told(self, key: str) -> Iterator[None]:
         """Puts the errors of the client into words; its own may hold what is secret."""
-        from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+        from obstore.exceptions import BaseError, InvalidPathError, PermissionDeniedError, UnauthenticatedError
 
         try:
             yield
+        except InvalidPathError as error:
+            named = _NAMED.search(str(error))
+            shown = visible((named[1] or named[2])[:200]) if named else ""
+            raise StorageError(
+                f"The bucket {self.name} holds a name that cannot be read: {shown}",
+                hint="Names with '//', '..' or a control character stop all of it: remove or rename that object.",
+            ) from None
         except FileNotFoundError as error:
             if key and "NoSuchBucket" not in str(error):
                 raise GoneError(f"The bucket {self.name} does not have what the catalog lists.", hint=_HINT) from None
@@ -134,6 +167,11 @@ class Bucket:
             raise StorageError(f"The bucket {self.name} does not answer.", hint=_HINT) from None
 
 
+def _object(meta: "ObjectMeta") -> Object:
+    time_ns = int(meta["last_modified"].timestamp() * 1e6) * 1000
+    return Object(meta["path"], meta["size"], (meta["e_tag"] or "").strip('"'), time_ns)
+
+
 def _store(bucket: str, prefix: str) -> "S3Store":
     try:
         from obstore.store import S3Store
@@ -144,10 +182,12 @@ def _store(bucket: str, prefix: str) -> "S3Store":
     from obstore.exceptions import BaseError
 
     plain = config.endpoint().startswith("http://")
+    key = secret.read("AWS_SECRET_ACCESS_KEY")
     try:
         return S3Store(
             bucket,
             prefix=prefix or None,
+            config={"secret_access_key": key} if key else {},
             client_options={
                 "allow_http": plain,
                 "timeout": _ALL_S,

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from profiledb.errors import DamagedError
 from profiledb.report.attached import State, state
+from profiledb.report.moving.checked import digest
 from profiledb.report.stored.bucket import Bucket
-from profiledb.report.stored.index import File, sha256
+from profiledb.report.stored.index import File
 
 MOST_HELD = 48
 """Reports that a process keeps from being removed; it opens fewer at once (attached.py)."""
@@ -66,7 +67,7 @@ class Copies:
         if found is None or found[1] != file.bytes:
             return False
         if self._true.get(path) != (found, file.sha256):
-            if sha256(path) != file.sha256:
+            if digest(path) != file.sha256:
                 return False
             self._true[path] = (found, file.sha256)
         return True
@@ -205,6 +206,8 @@ class Copies:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
+                return False
+            if not _is_there(file.fileno(), path):  # another process removed it meanwhile, and a third may hold it anew
                 return False
             self.drop(report_id)
             path.unlink(missing_ok=True)

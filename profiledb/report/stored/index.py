@@ -4,13 +4,14 @@ An object never changes: its name has the time and the SHA-256 of its content. W
 and the row says from when on. So whoever reads finds a whole file, the old one or the new one, on any S3 server.
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from profiledb.report.moving.checked import digest
 
 FOLDER = "reports"
 _KEY = re.compile(rf"{FOLDER}/([\w-]{{1,64}})/(\d{{1,19}})-([0-9a-f]{{64}})\.([\w.-]{{1,200}})")
@@ -48,19 +49,13 @@ class File:
     def of(cls, report_id: str, name: str, path: Path) -> "File":
         """A file that lies here; its time is rounded down to whole microseconds, as more is not kept everywhere."""
         state = path.stat()
-        return cls(report_id, name, state.st_size, sha256(path), state.st_mtime_ns // 1000 * 1000)
+        return cls(report_id, name, state.st_size, digest(path), state.st_mtime_ns // 1000 * 1000)
 
     @classmethod
     def parse(cls, key: str, size: int) -> "File | None":
         """The file that an object is by its name; None where it is none of ours."""
         found = _KEY.fullmatch(key)
         return cls(found[1], found[4], size, found[3], int(found[2])) if found else None
-
-
-def sha256(path: Path) -> str:
-    """The SHA-256 of a file's content, hexadecimal."""
-    with path.open("rb", buffering=0) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 _COLUMNS = "report_id, name, bytes, sha256, time_ns"
@@ -80,11 +75,11 @@ class Index:
             query = f"SELECT {_COLUMNS} FROM stored_file WHERE report_id = ? AND damaged <= ?"
             return {row["name"]: _file(row) for row in db.execute(query, [report_id, int(damaged)])}
 
-    def all(self) -> dict[str, dict[str, File]]:
+    def all(self, *, damaged: bool = False) -> dict[str, dict[str, File]]:
         """The same of all reports, by their ids."""
         found: dict[str, dict[str, File]] = {}
         with self._connect() as db:
-            for row in db.execute(f"SELECT {_COLUMNS} FROM stored_file WHERE damaged = 0"):
+            for row in db.execute(f"SELECT {_COLUMNS} FROM stored_file WHERE damaged <= ?", [int(damaged)]):
                 found.setdefault(row["report_id"], {})[row["name"]] = _file(row)
         return found
 
@@ -119,14 +114,17 @@ class Index:
                 [file.report_id, file.name, file.sha256],
             )
 
-    def forget(self, report_id: str, names: Iterable[str] = ()) -> None:
-        """Removes the rows of a report, all or those of some names."""
+    def forget(self, report_id: str, names: Iterable[str]) -> None:
+        """Removes rows of a report, those of these names."""
+        rows = [[report_id, name] for name in names]
+        if rows:
+            with self._connect() as db:
+                db.executemany("DELETE FROM stored_file WHERE report_id = ? AND name = ?", rows)
+
+    def forget_all(self, report_id: str) -> None:
+        """Removes all rows of a report."""
         with self._connect() as db:
-            if chosen := list(names):
-                statement = "DELETE FROM stored_file WHERE report_id = ? AND name = ?"
-                db.executemany(statement, [[report_id, name] for name in chosen])
-            else:
-                db.execute("DELETE FROM stored_file WHERE report_id = ?", [report_id])
+            db.execute("DELETE FROM stored_file WHERE report_id = ?", [report_id])
 
 
 def _file(row: Mapping[str, Any]) -> File:

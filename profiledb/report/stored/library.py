@@ -14,6 +14,7 @@ from profiledb.report.attached import Views
 from profiledb.report.catalog import Catalog, Manifest
 from profiledb.report.library import Library
 from profiledb.report.linked import Partner
+from profiledb.report.moving.checked import require_same, require_whole
 from profiledb.report.sidecar import Kind
 from profiledb.report.stored import answers, recovery
 from profiledb.report.stored.bucket import Bucket
@@ -93,8 +94,8 @@ class StoredLibrary(Library):
         try:
             name = f"{report_id}{answers.ENDING}"
             if answers.pack(folder, packed) and not _is_same(packed, known.get(name)):
-                self.store.put(report_id, name, packed)
-                (folder / _UNPACKED).write_text(self.store.index.of(report_id)[name].sha256, encoding="utf-8")
+                file = self.store.put(report_id, name, packed)
+                (folder / _UNPACKED).write_text(file.sha256, encoding="utf-8")
         finally:
             packed.unlink(missing_ok=True)
 
@@ -113,6 +114,14 @@ class StoredLibrary(Library):
     def there(self) -> frozenset[str]:
         """The names of all files beside each other in the folder of reports, as the catalog lists them."""
         return frozenset(name for files in self.store.listed().values() for name in files)
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of the files of each report in the bucket."""
+        return {one: sum(file.bytes for file in files.values()) for one, files in self.store.listed().items()}
+
+    def reachable(self) -> None:
+        """Raises StorageError where the bucket does not answer."""
+        next(self.store.bucket.list("health"), None)  # nothing is there, and all that is needed to say so
 
     def publish(self, database: Path, manifest: Manifest) -> None:
         """Puts a finished database into the bucket; from the row in the catalog on the report exists.
@@ -135,19 +144,39 @@ class StoredLibrary(Library):
         self._verdict(manifest.id).unlink(missing_ok=True)
         self._remove_older(manifest.id, before)
 
+    def take_over(self, report_id: str, path: Path, manifest: str) -> bool:
+        """Puts a file of a report of another library; see Library. It is fetched again, and that is the copy here."""
+        if path.name == self.manifest_path(report_id).name:
+            return False  # it goes with the database
+        file = File.of(report_id, path.name, path)
+        if known := self.store.index.of(report_id).get(path.name):
+            require_same(path, known.sha256, file.sha256)
+            return False
+        if path.name == self.path(report_id).name:
+            self.store.bucket.put(file.key_of(self.manifest_path(report_id).name), manifest.encode())
+        self.store.bucket.put(file.key, path)
+        self.work.mkdir(parents=True, exist_ok=True)
+        half = self.work / path.name
+        require_whole(path, self.store.bucket.fetch(file.key, half), file.sha256)
+        self.store.index.put(file)
+        self.store.copies.adopt(file, half)
+        self.store.changed(report_id)
+        return True
+
     def delete(self, report_id: str) -> None:
         """Removes a report: first what would list it anew, then its rows, then all of its objects and copies."""
         objects = self.store.objects(report_id)
         self.store.bucket.delete(key for key in objects if key.endswith(".json"))
-        self.store.index.forget(report_id)
+        self.store.index.forget_all(report_id)
         super().delete(report_id)
         self.store.leave(report_id)
         self.store.remove(objects)
 
     def intact(self, report_id: str) -> bool:
         """Whether the catalog lists the database of a report, and of one that is here that it is whole."""
-        if self.path(report_id).name not in self.store.files(report_id):
-            return False
+        name = self.path(report_id).name
+        if name not in self.store.files(report_id) and name not in self.store.index.of(report_id):
+            return False  # neither in what was read some seconds ago, nor published since
         return not self.store.is_here(report_id) or super().intact(report_id)
 
     def put_sidecar(self, report_id: str, kind: Kind, text: str) -> None:
@@ -224,7 +253,7 @@ class StoredLibrary(Library):
         """Removes what an older schema made, and a database that was damaged."""
         current = self.path(report_id).name
         older = [file for name, file in before.items() if name.startswith(f"{report_id}.v")]
-        self.store.index.forget(report_id, [file.name for file in older if file.name != current] or [""])
+        self.store.index.forget(report_id, [file.name for file in older if file.name != current])
         now = self.store.index.of(report_id)[current]
         manifests = [file.key_of(file.name.removesuffix(".duckdb") + ".json") for file in older if file != now]
         self.store.remove([*(file.key for file in older if file != now), *manifests])

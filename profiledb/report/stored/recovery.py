@@ -33,7 +33,8 @@ def recover(library: "StoredLibrary") -> None:
     It looks at the name of every object; several workers may do so at the same time, and publish meanwhile.
     """
     library.catalog.mend()
-    known = library.store.index.all()  # before the bucket: what is listed was put before
+    known = library.store.index.all(damaged=True)  # before the bucket: what is listed was put before
+    whole = library.store.index.all()
     found = _found(library)
     for report_id, objects in found.items():
         if f"{report_id}{_DATABASE}" not in known.get(report_id, {}):
@@ -42,7 +43,10 @@ def recover(library: "StoredLibrary") -> None:
     for report_id in listed - known.keys() - found.keys():
         library.catalog.unlist_report(report_id)  # of an older library, or all of it is gone
     for report_id, files in known.items():
-        _check(library, report_id, files, found.get(report_id, {}), is_listed=report_id in listed)
+        objects = found.get(report_id, {})
+        gone = _forgotten(library, report_id, files, objects, is_listed=report_id in listed)
+        if not gone and report_id not in listed and f"{report_id}{_DATABASE}" in whole.get(report_id, {}):
+            _list(library, report_id, objects)  # only its row was written
     _sweep(library, found)
     _sweep_here(library.work)
     _sweep_here(library.folder / "fetching")
@@ -87,22 +91,22 @@ def _newest(report_id: str, objects: dict[str, Object]) -> dict[str, File]:
     return newest
 
 
-def _check(
+def _forgotten(
     library: "StoredLibrary", report_id: str, files: dict[str, File], objects: dict[str, Object], *, is_listed: bool
-) -> None:
-    """Forgets what the bucket does not have any more, and lists a report of which only the row was written."""
+) -> bool:
+    """Forgets what the bucket does not have any more; whether that is the report itself."""
     gone = [name for name, file in files.items() if file.key not in objects]
     if gone:
-        still = library.store.index.of(report_id)  # somebody may have put another one, or deleted it
+        still = library.store.index.of(report_id, damaged=True)  # somebody may have put another one, or deleted it
         gone = [name for name in gone if still.get(name) == files[name]]
-        library.store.index.forget(report_id, gone or [""])
+        library.store.index.forget(report_id, gone)
     database = f"{report_id}{_DATABASE}"
-    if database in gone or (is_listed and database not in files):
-        _log.warning("The file of %s is not in the bucket; its source is converted again.", report_id)
-        library.catalog.unlist_report(report_id)
-        library.store.leave(report_id)
-    elif database in files and not is_listed:
-        _list(library, report_id, objects)
+    if database not in gone and (database in files or not is_listed):
+        return False
+    _log.warning("The file of %s is not in the bucket; its source is converted again.", report_id)
+    library.catalog.unlist_report(report_id)
+    library.store.leave(report_id)
+    return True
 
 
 def _sweep(library: "StoredLibrary", found: dict[str, dict[str, Object]]) -> None:

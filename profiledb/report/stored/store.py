@@ -57,6 +57,7 @@ class Store:
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
         self._listed: tuple[float, dict[str, Files]] = (0.0, {})
+        self._listing = threading.Lock()
         self._soon: set[File] = set()
         self._pool: ThreadPoolExecutor | None = None
 
@@ -104,17 +105,13 @@ class Store:
 
     def listed(self) -> dict[str, Files]:
         """The files of all reports, at most ``LISTED_S`` old, or as they were while the catalog cannot be read."""
-        moment, files = self._listed
-        if not moment or time.monotonic() - moment > LISTED_S:
-            try:
-                files = self.index.all()
-            except CatalogError:
-                if not moment:
-                    raise
-            self._listed = (time.monotonic(), files)
-        return files
+        if not self._is_fresh():
+            with self._listing:
+                if not self._is_fresh():  # nobody else has asked while this one waited
+                    self._list()
+        return self._listed[1]
 
-    def put(self, report_id: str, name: str, path: Path) -> None:
+    def put(self, report_id: str, name: str, path: Path) -> File:
         """Puts a file beside a report, in place of the one of its name, and makes it the copy here.
 
         Raises:
@@ -127,6 +124,7 @@ class Store:
         self.changed(report_id)
         if before and before.key != file.key:
             self.remove([before.key])
+        return file
 
     def remove(self, keys: Iterable[str]) -> None:
         """Removes objects that no row names any more; what cannot be removed now is swept at a worker's start."""
@@ -139,7 +137,12 @@ class Store:
         """Makes the next question look at the catalog."""
         self._here.pop(report_id, None)
         self._failed.pop(report_id, None)
-        self._listed = (0.0, {})
+        with self._listing:
+            moment, files = self._listed
+            try:  # this report alone: a worker that publishes thousands does not read thousands of rows for each
+                self._listed = (moment, files | {report_id: self.index.of(report_id)}) if moment else (0.0, {})
+            except CatalogError:
+                self._listed = (0.0, {})
 
     def leave(self, report_id: str) -> None:
         """Removes the copies of a report that is gone."""
@@ -160,6 +163,19 @@ class Store:
     def objects(self, report_id: str) -> list[str]:
         """The names of all objects of a report."""
         return [one.key for one in self.bucket.list(f"{FOLDER}/{report_id}")]
+
+    def _is_fresh(self) -> bool:
+        moment = self._listed[0]
+        return bool(moment) and time.monotonic() - moment <= LISTED_S
+
+    def _list(self) -> None:
+        moment, files = self._listed
+        try:
+            files = self.index.all()
+        except CatalogError:
+            if not moment:
+                raise
+        self._listed = (time.monotonic(), files)
 
     def _renew(self, report_id: str) -> None:
         moment, error = self._failed.get(report_id, (0.0, None))

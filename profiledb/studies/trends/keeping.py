@@ -19,8 +19,10 @@ _log = logging.getLogger("warpdeck")
 def refresh(library: Library) -> int:
     """Makes the summaries that are missing or out of date, forgets those of reports that are gone; how many it made.
 
-    A report that cannot be asked is left out, and tried again at the next time.
+    A report that cannot be asked is left out, and tried again at the next time. Only of a whole library: of what
+    somebody does not see it would forget the summaries.
     """
+    library.catalog.sight.require_whole()
     kept, reports = summaries_of(library), _summarized(library.list())
     known = kept.stamps()
     if not kept.exists:

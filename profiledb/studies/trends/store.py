@@ -11,7 +11,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair
 from profiledb.report.catalog import upsert
+from profiledb.report.catalog_file import version
 from profiledb.report.database import Connection
 
 FILE = "summaries.sqlite"
@@ -81,12 +81,7 @@ class Summaries:
 
     def version(self) -> tuple[int, int]:
         """Changes whenever somebody has written."""
-        latest, size = 0, 0
-        for path in (self.path, Path(f"{self.path}-wal")):
-            with suppress(OSError):
-                state = path.stat()
-                latest, size = max(latest, state.st_mtime_ns), size + state.st_size
-        return latest, size
+        return version(self.path)
 
     def stamps(self) -> dict[str, tuple[int, str]]:
         """Version and stamp of each summary, by report."""
@@ -214,12 +209,9 @@ class Summaries:
         with self._alone():
             if not self.path.exists() or _is_whole(self.path):
                 return
-            for old in self.path.parent.glob(ASIDE):
+            for old in self.path.parent.glob(f"{ASIDE}*"):  # its log, too
                 old.unlink(missing_ok=True)
-            aside = self.path.with_name(ASIDE.replace("*", f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}Z"))
-            for suffix in ("-shm", "-wal"):
-                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
-            self.path.rename(aside)
+            catalog_repair.set_aside(self.path, ASIDE)
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -25,6 +25,7 @@ from profiledb.cli import main as command
 from profiledb.operations import about, assistants, openapi
 from profiledb.operations.model import FORMATS
 from profiledb.operations.registry import operations
+from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from tests.support import answers as asking
 from tests.support import sweep
@@ -42,10 +43,8 @@ def samples(sample_data: Path) -> Library:
 def client(samples: Library) -> Iterator[TestClient]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WARPDECK_LIBRARY", str(samples.folder))
-        routes.library.cache_clear()
         with TestClient(Starlette(routes=routes.routes()), base_url="http://localhost") as client:
             yield client
-    routes.library.cache_clear()
 
 
 def told(client: TestClient, path: str, **params: Any) -> Any:
@@ -202,6 +201,13 @@ def test_the_description_is_whole(client: TestClient) -> None:
 hostile = st.text(max_size=30)
 
 
+@pytest.mark.parametrize(("ns", "address"), [("", ""), (None, ""), ("1500000", "&from=1.5"), (True, "&from=0.000001")])
+def test_an_empty_time_is_none(ns: Any, address: str) -> None:
+    """What a selection takes for a whole number, or for nothing, the address of a page takes, too."""
+    one = Manifest("a", 1, "x", "nsys", "", 1)
+    assert about.page(one, params={"from_ns": ns}) == f"/overview?report=a{address}"
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_client_made_of_the_description_gets_documented_answers(client: TestClient, data: st.DataObject) -> None:
@@ -249,7 +255,7 @@ def test_the_mcp_server_answers_its_own_client(samples: Library) -> None:
     from mcp import Client
 
     async def talk() -> None:
-        async with Client(assistants.server(samples)) as client:
+        async with Client(assistants.server(lambda: samples)) as client:
             tools = await client.list_tools()
             assert {tool.name for tool in tools.tools} == set(operations())
             answer = await client.call_tool("get_report", {"report": STEPS})

@@ -181,9 +181,9 @@ def test_whoever_leaves_takes_the_query_along(client: Door) -> None:
     assert messages[0]["status"] == 499
 
 
-def test_viewers_may_ask_and_nobody_else() -> None:
+def test_viewers_and_guests_may_ask_and_nobody_else() -> None:
     for way in ("lanes", "tile", "search"):
-        assert login.needs("GET", f"/_warpdeck/timeline/{REPORT}/{way}") == Standing.VIEWER
+        assert login.needs("GET", f"/_warpdeck/timeline/{REPORT}/{way}") == Standing.GUEST
         assert login.needs("POST", f"/_warpdeck/timeline/{REPORT}/{way}") == Standing.EDITOR
 
 

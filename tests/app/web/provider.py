@@ -81,8 +81,8 @@ def guarded(issuer: str, data: Path, secrets_file: Path, **more: str) -> Iterato
         yield running, secret
 
 
-def log_in(address: str, name: str) -> dict[str, str]:
-    """Presses "Log in" on the page and follows the provider's way back; answers the cookies of the browser."""
+def way_in(address: str) -> str:
+    """Presses "Log in" on the page; answers the way of the dashboard that leads to the provider."""
     with session(address) as page:
         page.run()
         button = next(
@@ -96,9 +96,13 @@ def log_in(address: str, name: str) -> dict[str, str]:
             state.id, state.trigger_value = button, True
 
         heard = page.run(states=press)
-        way = next(m.auth_redirect.url for m in heard if m.WhichOneof("type") == "auth_redirect")
+        return next(m.auth_redirect.url for m in heard if m.WhichOneof("type") == "auth_redirect")
+
+
+def log_in(address: str, name: str) -> dict[str, str]:
+    """Presses "Log in" on the page and follows the provider's way back; answers the cookies of the browser."""
     with httpx.Client(follow_redirects=True, timeout=60) as browser:
-        form = browser.get(f"{address}{way}")
+        form = browser.get(f"{address}{way_in(address)}")
         form.raise_for_status()
         back = browser.post(form.url, data={"sub": name})
         back.raise_for_status()

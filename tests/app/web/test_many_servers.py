@@ -2,25 +2,21 @@
 
 import os
 import re
-import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
-from bench.pages import Server, free_port, server
+from bench.pages import Server, server
 from profiledb.report.library import Library
 from tests.app.web.client import ask, session
-from tests.conftest import ROOT, run_ingest, wait_until
+from tests.conftest import run_ingest, wait_until
 from tests.support.dropped import made
+from tests.support.proxied import COOKIE, behind, ways
 
-NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(NGINX is None, reason="needs nginx: apt-get install nginx")]
-COOKIE = "warpdeck_server"
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -40,34 +36,9 @@ def servers(data: Path) -> Iterator[tuple[Server, Server]]:
 
 
 @pytest.fixture(scope="module")
-def proxy(servers: tuple[Server, Server], data: Path) -> Iterator[str]:
-    """The address of nginx; its log says which server each browser's requests went to."""
-    port = free_port()
-    site = (ROOT / "deploy" / "nginx.conf").read_text().replace("listen 8080", f"listen 127.0.0.1:{port}")
-    for name, one in zip(("app1:8501", "app2:8501"), servers, strict=True):
-        site = site.replace(name, f"127.0.0.1:{urlsplit(one.address).port}")
-    temporary = "".join(
-        f"{kind}_temp_path {data}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    (data / "nginx.conf").write_text(
-        f"daemon off; pid {data}/nginx.pid; error_log {data}/error.log; events {{}} http {{ {temporary}"
-        f" log_format way '$warpdeck_key $upstream_addr'; access_log {data}/way.log way;\n{site}\n}}"
-    )
-    process = subprocess.Popen([str(NGINX), "-p", str(data), "-c", str(data / "nginx.conf")])
-    try:
-        address = f"http://127.0.0.1:{port}"
-
-        def answers() -> bool:
-            try:
-                return ask(address, "/health").status == 200
-            except OSError:
-                return False
-
-        wait_until(answers)
+def proxy(servers: tuple[Server, Server], data: Path, nginx: Path) -> Iterator[str]:
+    with behind(nginx, servers, data) as address:
         yield address
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=20)
 
 
 def browser(address: str) -> str:
@@ -75,12 +46,6 @@ def browser(address: str) -> str:
     found = re.search(rf"{COOKIE}=([0-9a-f]{{32}})", ask(address, "/").headers["set-cookie"])
     assert found
     return found[1]
-
-
-def ways(data: Path, key: str) -> set[str]:
-    """The servers that a browser's requests went to."""
-    lines = (line.split(" ", 1) for line in (data / "way.log").read_text().splitlines())
-    return {way for one, way in lines if one == key}
 
 
 def drawn(proxy: str, report: str, cookie: str) -> bool:

@@ -208,6 +208,18 @@ def test_laughs_stay_references() -> None:
     assert (machine.damage, found) == ("", {})
 
 
+def test_settings_are_texts_however_deep_they_are(ingest: Ingest, inbox: Path, empty_library: Library) -> None:
+    """A hundred tuples of the one before, twice each, would be a text that no disk holds."""
+    deep: Any = ()
+    for _ in range(100):
+        deep = (deep, deep)
+    settings = {"PYTORCH_CUDA_ALLOC_CONF": deep, "roundup_power2_divisions": {"256": 4, "x": deep}, "max_split_size": 7}
+    (inbox / "deep.pickle").write_bytes(pickle.dumps(snapshot() | {"allocator_settings": settings}))
+    query = converted(ingest, inbox, empty_library, "deep.pickle")
+    kept = query("SELECT name, value FROM capture_setting ORDER BY name")
+    assert kept == [("max_split_size", "7"), ("roundup_power2_divisions", "256: 4")]
+
+
 def test_every_instruction_of_a_snapshot_is_known() -> None:
     """Those that Python's writer uses for plain data, at each protocol; of all others none."""
     steps = Machine(Parts(lambda *_: None), iter(()))._steps

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from profiledb.query import analysis
+from profiledb.query import analysis, request, together
 from profiledb.report.library import Library
 from tests.conftest import Once, ingest_files
 from tests.ingest.torch.test_trace_load import BACK, event, instant, text
@@ -59,14 +59,20 @@ EVENTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def ask(once: Once) -> Ask:
+def by_hand(once: Once) -> Library:
+    """A library with the report of ``EVENTS``."""
+
     def fill(folder: Path) -> None:
         path = folder / "by_hand.pt.trace.json"
         path.write_text(text(EVENTS))
         ingest_files(folder, [path])
 
-    library = Library(once("tensors_by_hand", fill) / "library")
+    return Library(once("tensors_by_hand", fill) / "library")
+
+
+@pytest.fixture(scope="module")
+def ask(once: Once) -> Ask:
+    library = by_hand(once)
     (report,) = library.list()
     return lambda name, **params: records(analysis.run(library, report.id, name, params))
 
@@ -112,6 +118,19 @@ def test_lives(ask: Ask) -> None:
     assert [row["end_ns"] for row in rows[5:]] == [None, None]
     (old,) = [row for row in of(ask("tensor_lifetimes")) if row["bytes"] == 700]
     assert (old["start_ns"], old["operator"]) == (None, None)
+
+
+@pytest.mark.parametrize("selection", [{}, {"range": "ProfilerStep#2"}, {"device": 1}], ids=str)
+@pytest.mark.parametrize(("first", "many"), [("tensor_tree", 5), ("tensor_growth", 2)])
+def test_what_is_answered_together_is_what_it_is_alone(
+    once: Once, selection: dict[str, Any], first: str, many: int
+) -> None:
+    library = by_hand(once)
+    (report,) = library.list()
+    found = together.answers(library, together.members(request.build(library, report.id, first, selection)))
+    assert len(found) == many, "all but those of snapshots"
+    for name, rows in found.items():
+        assert rows.equals(analysis.run(library, report.id, name, selection)), name
 
 
 def test_growth(ask: Ask) -> None:

@@ -9,7 +9,8 @@ import pytest
 from profiledb.errors import NotCapturedError
 from profiledb.query import analysis
 from profiledb.report.library import Library
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, ingest_files
+from tests.ingest.torch.test_trace_load import event, text
 from tests.support.page_reports import Publish, make_library, make_publish, picked, run
 from tests.support.ranged import Capture, Range, make_capture
 
@@ -62,6 +63,31 @@ def test_a_label_may_be_the_end_of_a_path(library: Library, capture: Capture, ti
     timings(one, [("forward/layer_0", 0, 100)])
     row = by_label(library, one)["forward/layer_0"]
     assert (row["pairs"], row["ranges"], row["cpu_mean_ns"], row["over_cpu_ns"]) == (1, 1, 80, 20)
+
+
+def test_modules_and_operators_of_a_trace_are_no_part_of_a_label(tmp_path: Path) -> None:
+    """Between the program's own ranges stand those of PyTorch, of which no label of its timer knows."""
+    lines = [
+        line
+        for n in range(3)
+        for line in (
+            event("user_annotation", f"step_{n}", 10_000 * n, 10_000 * n + 9_000),
+            event("python_function", "nn.Module: Net_0", 10_000 * n + 100, 10_000 * n + 8_000, Python_id=2 * n),
+            event("user_annotation", "layer_0", 10_000 * n + 200, 10_000 * n + 7_000),
+            event("python_function", "nn.Module: Block_0", 10_000 * n + 300, 10_000 * n + 6_000, Python_id=2 * n + 1),
+            event("cpu_op", "aten::linear", 10_000 * n + 400, 10_000 * n + 5_000, **{"Ev Idx": n}),
+            event("user_annotation", "attention", 10_000 * n + 500, 10_000 * n + 4_500),
+        )
+    ]
+    (tmp_path / "net.pt.trace.json").write_text(text(lines))
+    rows = "".join(f"layer_0/attention,{n},{4_100 / 1e9!r}\n" for n in range(3))
+    (tmp_path / "net.timings.csv").write_text(f"label,step,seconds\n{rows}")
+    ingest_files(tmp_path, [tmp_path / "net.pt.trace.json", tmp_path / "net.timings.csv"])
+    library = Library(tmp_path / "library")
+    (row,) = by_label(library, library.list()[0].id).values()
+    assert picked([row], "label", "timings", "pairs", "cpu_mean_ns", "over_cpu_ns") == [
+        ("layer_0/attention", 3, 3, 4_000, 100)
+    ]
 
 
 def test_pairs_by_order_and_none(library: Library, capture: Capture, timings: Timings) -> None:

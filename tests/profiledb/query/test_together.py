@@ -51,11 +51,12 @@ def test_only_defaults_are_answered_together(library: Library, gaps: str) -> Non
 
 
 def test_the_rows_are_made_for_the_defaults() -> None:
-    """The file of SQL says a length of gaps, which the analyses must have as their default."""
+    """A file of SQL that says a length of gaps says that which its analyses have as their default."""
     for name, group in together.groups().items():
         assert name in group.names
-        (least,) = (param.default for param in header.get(name).params if param.name == "min_ns")
-        assert f"selected_idle({least}, NULL)" in group.sql
+        least = [param.default for param in header.get(name).params if param.name == "min_ns"]
+        assert len(least) == group.sql.count("FROM selected_idle(")
+        assert all(f"selected_idle({one}, NULL)" in group.sql for one in least)
 
 
 def test_members_have_one_key_which_tells_selections_apart(library: Library, gaps: str) -> None:

@@ -1,6 +1,7 @@
 """The audit: every change with who made it, in the transaction of the change, and after its report is gone."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,15 @@ def test_every_change_is_written_down_and_outlives_its_report(catalog: Catalog) 
     assert {entry[0] for entry in told[1:]} == {EDITH.name}
     assert catalog.asked_by(EDITH).visitor == EDITH
     assert catalog.visitor.way == "local"
+
+
+def test_a_report_that_two_workers_list_was_taken_in_once(catalog: Catalog) -> None:
+    """One that starts lists what another one is about to list."""
+    catalog.add_report(replace(REPORT, gpu="NVIDIA GB300"))
+    assert [one.gpu for one in catalog.reports()] == ["NVIDIA GB300"]
+    catalog.remove_report(REPORT.id)
+    catalog.add_report(REPORT)
+    assert [action for _, action, _, _ in said(catalog)] == ["took in", "deleted", "took in"]
 
 
 def test_a_change_that_fails_leaves_no_entry(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:

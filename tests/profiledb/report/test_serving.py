@@ -19,7 +19,7 @@ def read(folder: Path, content: bytes) -> Serving | None:
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
-    one = serving.begin(8501, "/team/warpdeck/", tmp_path / "inbox")
+    one = serving.begin(8501, "/team/warpdeck/", str(tmp_path / "inbox"))
     assert one.base == "/team/warpdeck"
     serving.write(tmp_path / "library", one)
     assert serving.read(tmp_path / "library") == one
@@ -27,13 +27,13 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 
 
 def test_two_servers_have_two_keys(tmp_path: Path) -> None:
-    one, two = (serving.begin(8501, "", tmp_path) for _ in range(2))
+    one, two = (serving.begin(8501, "", str(tmp_path)) for _ in range(2))
     assert one.answer("0" * 32) != two.answer("0" * 32)
     assert one.answer("0" * 32) != one.answer("1" * 32)
 
 
 def test_only_the_last_one_is_taken_back(tmp_path: Path) -> None:
-    one, two = (serving.begin(port, "", tmp_path) for port in (8501, 8502))
+    one, two = (serving.begin(port, "", str(tmp_path)) for port in (8501, 8502))
     serving.write(tmp_path, one)
     serving.write(tmp_path, two)
     serving.remove(tmp_path, one)
@@ -89,4 +89,4 @@ def test_large_and_deep_files_are_none(tmp_path: Path) -> None:
 
 def test_a_folder_that_takes_no_file_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "library").touch()
-    serving.write(tmp_path / "library", serving.begin(8501, "", tmp_path))
+    serving.write(tmp_path / "library", serving.begin(8501, "", str(tmp_path)))

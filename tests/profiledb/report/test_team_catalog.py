@@ -7,8 +7,11 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -17,13 +20,14 @@ from profiledb import config
 from profiledb.console import everywhere
 from profiledb.errors import AnalysisError, CatalogError, ConfigError
 from profiledb.operations.tokens import Tokens, tokens_of
-from profiledb.report import catalog_repair, database, migrations, postgres
+from profiledb.report import catalog_repair, database, migrations, postgres, workers
 from profiledb.report.catalog import Catalog, Job
 from profiledb.report.database import Shared
 from profiledb.report.library import Library
 from profiledb.report.linked import LINKS
 from profiledb.report.place import open_library
 from profiledb.report.postgres import Postgres
+from profiledb.report.workers import Seen, Workers
 from profiledb.studies.trends.store import Row
 from tests.support import serial
 from tests.support.postgres import PASSWORD, Server
@@ -81,11 +85,17 @@ def test_the_settings_choose_it(team: Shared, tmp_path: Path) -> None:
 
 def test_readers_hear_of_what_others_write(team: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = Catalog(team), Catalog(Postgres(team.url))
-    before = reader.version()
+    before, files = reader.version(), reader.version_of_files()
     writer.put_job(FILE_JOB)
-    assert reader.version() == before, "it asks once a second"
+    writer.set_labels("x", ["theirs"])
+    assert (reader.version(), reader.version_of_files()) == (before, files), "it asks once a second"
     monkeypatch.setattr(postgres, "FRESH_S", 0)
     assert (seen := reader.version()) != before
+    for write in (partial(writer.set_state, "/inbox/a", "ready"), partial(writer.forget_job, "/inbox/a")):
+        files = reader.version_of_files()
+        write()
+        assert reader.version_of_files() != files
+        assert reader.version() == seen, "how far a file is changes no list of reports"
     reader.jobs()
     assert reader.version() == seen, "reading is no news"
     monkeypatch.undo()
@@ -120,6 +130,17 @@ def _label(url: str, number: int) -> None:
         catalog.set_labels("one", [f"{number}", f"{number} {n}"])
         catalog.links.put("one", f"{number}")
         catalog.hand_over("one", f"after {number}")
+
+
+def test_who_lives_is_known_by_the_clock_of_the_database(team: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    behind = Mock(now=lambda zone: datetime.now(zone) - timedelta(hours=1))
+    monkeypatch.setattr(workers, "datetime", behind, raising=False)
+    Workers(team).seen(Seen("one", "gpu7", "2023.4.4", ""))
+    monkeypatch.undo()
+    assert [one.id for one in Workers(team).all()] == ["one"]
+    with team.connect("") as db:
+        db.execute("UPDATE worker SET seen_at = seen_at - make_interval(secs => ?)", [workers.ALIVE_S + 1])
+    assert Workers(team).all() == []
 
 
 def test_people_write_at_once(team: Shared) -> None:

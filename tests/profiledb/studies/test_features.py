@@ -12,6 +12,7 @@ import pytest
 from profiledb.cli import main as cli
 from profiledb.report.library import Library
 from profiledb.studies.crossover import features
+from tests.support import powered
 from tests.support.page_reports import H100, Publish, make_library, make_publish, records, run
 from tests.support.ranged import Capture, Range, Work, make_capture
 
@@ -175,3 +176,21 @@ def equal(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> bool:
         x.keys() == y.keys() and all(x[k] == (pytest.approx(y[k]) if isinstance(y[k], float) else y[k]) for k in x)
         for x, y in zip(a, b, strict=True)
     )
+
+
+def test_energy_of_repeated_tasks_by_hand(library: Library, publish: Publish) -> None:
+    """400 W over the stretches within a second of 1,000 repetitions: 0.4 J each; what reaches out of it counts not."""
+    report = powered.report(publish, end_ms=3000)
+    second = powered.CAPTURED_NS + 1000 * powered.MS
+    times = (
+        "task,size,device,part,seconds,time_ns,repetitions\nmm,8,cpu,compute,0.004,,\nmm,8,gpu,compute,0.001,,\n"
+        f"mm,9,gpu,compute,0.001,,\nmm,8,none,repeated,1,{second},1000\nmm,9,none,repeated,0.05,{second},10\n"
+    )
+    library.put_sidecar(report, "tasks", times)
+    changes = [(0, 0.0), (500, 50.0), (950, 95.0), (1150, 175.0), (1550, 335.0), (1950, 495.0), (2150, 545.0)]
+    powered.put_log(library, report, powered.at_once(changes, 100, 400))
+    one, other = run(library, report, "task_features")
+    assert one["gpu_energy_j"] == pytest.approx(0.4)
+    assert (one["gpu_mean_w"], one["gpu_idle_w"]) == (pytest.approx(400), 100)
+    assert (other["gpu_energy_j"], other["gpu_mean_w"], other["gpu_idle_w"]) == (None, None, None), "too short to tell"
+    assert one["gpu_repetitions"] == 1

@@ -11,8 +11,9 @@ from profiledb import config
 from profiledb.cli import main as cli
 from profiledb.config import Settings
 from profiledb.errors import ConfigError
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import Job, Manifest
 from profiledb.report.library import Library
+from profiledb.report.place import open_inbox
 from profiledb.rules import retention as rules
 from profiledb.rules.retention import Rule, Rules
 from profiledb.studies import retention
@@ -39,8 +40,9 @@ def aged(library: Library, report_id: str, days: float, **fields: object) -> Man
 
 def gone(library: Library, settings: Settings, of: Rules, now: datetime = NOW) -> list[tuple[str, str]]:
     """What a plan said and then did."""
-    planned = retention.plan(library, of, settings, now)
-    done = list(retention.carry_out(library, planned, settings))
+    inbox = open_inbox(settings)
+    planned = retention.plan(library, inbox, of, settings, now)
+    done = list(retention.carry_out(library, inbox, planned))
     assert done == planned
     return [(one.what, one.name) for one in done]
 
@@ -86,11 +88,21 @@ def test_reports_of_a_series(empty_library: Library, settings: Settings) -> None
     assert gone(empty_library, settings, of) == [("report", "nightly_1.rep"), ("report", "nightly_2.rep")]
 
 
+def test_reports_of_a_space(empty_library: Library, settings: Settings) -> None:
+    for number, space in enumerate(("kernels", "kernels", "", "other")):
+        one = aged(empty_library, f"aaaa00000000000{number}", 10, space=space)
+        empty_library.catalog.remove_report(one.id)
+        empty_library.catalog.add_report(one)
+    catalog, of = empty_library.catalog, Rules(rules=(Rule(1, space="kernels"),))
+    catalog.put_job(Job("/inbox/@other/copy.rep", "copy.rep", "1", "duplicate", "aaaa000000000001"))
+    assert gone(empty_library, settings, of) == [("report", "aaaa000000000000.rep")]
+
+
 def test_a_label_that_came_meanwhile_keeps_the_report(empty_library: Library, settings: Settings) -> None:
     aged(empty_library, "aaaa000000000001", 91)
-    planned = retention.plan(empty_library, Rules(rules=(Rule(90),)), settings, NOW)
+    planned = retention.plan(empty_library, open_inbox(settings), Rules(rules=(Rule(90),)), settings, NOW)
     empty_library.catalog.set_labels("aaaa000000000001", ["wait"])
-    assert list(retention.carry_out(empty_library, planned, settings)) == []
+    assert list(retention.carry_out(empty_library, open_inbox(settings), planned)) == []
     assert empty_library.list()
 
 

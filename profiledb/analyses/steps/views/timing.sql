@@ -24,17 +24,26 @@ END;
 -- Paths that a label of the timings means, as good as any: the whole path, or the path without the name that tells its
 -- step (forward for step_3/forward, batch_8 for batch_8/step_3); else the end of either, such as forward/layer_0 in
 -- step_3/forward/layer_0; else a name with a number behind it. A path with slashes in its names is told by them as they
--- are. `step` is the number of the innermost name like a step that the label does not hold itself: step_1 and batch_1
--- are labels whose number is no step. `inside` names the steps inside what the label means: batch_8/step_*.
+-- are; operators and modules of a framework that stand around a name are no part of what the program calls it. `step`
+-- is the number of the innermost name like a step that the label does not hold itself: step_1 and batch_1 are labels
+-- whose number is no step. `inside` names the steps inside what the label means: batch_8/step_*.
 CREATE OR REPLACE VIEW timed_label_range AS
-WITH RECURSIVE walked AS (
-    SELECT path_id, name, replace(path, '\/', '/') AS path, is_warmup(name) AS in_warmup,
-        step_part(name, '', concat('/', replace(path, '\/', '/'))) AS parts
-    FROM range_path WHERE parent_id IS NULL
+WITH RECURSIVE kind AS (
+    SELECT path_id, bool_or(domain IN ('operator', 'module')) AS of_framework
+    FROM range JOIN range_name USING (name_id) GROUP BY path_id
+), own AS (
+    SELECT path_id, parent_id, name, coalesce(of_framework, false) AS of_framework
+    FROM range_path LEFT JOIN kind USING (path_id)
+), walked AS (  -- `way` is what stands before the names below: nothing, below operators and modules alone
+    SELECT path_id, name, name AS path, CASE WHEN NOT of_framework THEN name END AS way, is_warmup(name) AS in_warmup,
+        CASE WHEN of_framework THEN [] ELSE step_part(name, '', concat('/', name)) END AS parts
+    FROM own WHERE parent_id IS NULL
     UNION ALL
-    SELECT own.path_id, own.name, replace(own.path, '\/', '/'), in_warmup OR is_warmup(own.name), list_concat(
-        parts, step_part(own.name, concat('/', walked.path), concat('/', replace(own.path, '\/', '/'))))
-    FROM walked JOIN range_path AS own ON own.parent_id = walked.path_id
+    SELECT own.path_id, own.name, concat_ws('/', way, own.name),
+        CASE WHEN of_framework THEN way ELSE concat_ws('/', way, own.name) END, in_warmup OR is_warmup(own.name),
+        CASE WHEN of_framework THEN parts ELSE list_concat(parts, step_part(
+            own.name, coalesce('/' || way, ''), concat('/', concat_ws('/', way, own.name)))) END
+    FROM walked JOIN own ON own.parent_id = walked.path_id
 ), label AS (
     SELECT DISTINCT label FROM timing
 ), shortened AS (  -- one of the names left out

@@ -2,14 +2,14 @@
 -- includes: selection, sidecar
 
 -- The n-th row of a part of a task, size and device is its n-th repetition. What no clock measures (30 years) is left
--- out.
+-- out, and what a scheduler logged while another program used the GPU: these times are not those of the task.
 CREATE OR REPLACE VIEW task_repetition AS
 SELECT task, size, device, part, ns, row,
     row_number() OVER (PARTITION BY task, size, device, part ORDER BY row) AS repetition
 FROM (
     SELECT task, size, device, round(seconds * 1e9) AS ns, row_number() OVER () AS row,
         CASE WHEN lower(part) IN ('allocate', 'to_device', 'compute', 'to_host') THEN lower(part) ELSE part END AS part
-    FROM task_time
+    FROM task_time WHERE load IS DISTINCT FROM 'competing'
 ) WHERE ns < 1e18 AND device IN ('cpu', 'gpu');
 
 -- A row a task, size, device and repetition: its parts, and all of them together. One that lacks a part which others of

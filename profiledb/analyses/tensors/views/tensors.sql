@@ -88,13 +88,13 @@ WITH backward AS (
     FROM backward JOIN range ON range_id = forward_range_id JOIN tensor_path USING (path_id)
     WHERE reached IS NULL OR backward.pre > reached
 ), placed AS (
-    SELECT event_id, thread_range, innermost, operator, module, line, stack
+    SELECT event_id, thread_range, innermost, operator, module, stack_id
     FROM tensor_event LEFT JOIN range ON pre = thread_range LEFT JOIN tensor_path USING (path_id)
-    LEFT JOIN tensor_stack USING (stack_id)
 )
 SELECT event_id, innermost, operator,
     coalesce(module, CASE WHEN thread_range <= post THEN forward_module END) AS module, line, stack
-FROM placed ASOF LEFT JOIN outermost ON thread_range >= pre;
+FROM placed ASOF LEFT JOIN outermost ON thread_range >= pre  -- which sorts: texts of stacks come after it
+LEFT JOIN tensor_stack USING (stack_id);
 
 -- What names an allocation where answers are grouped by it; a trace knows operators, a snapshot lines.
 CREATE OR REPLACE MACRO tensor_name(chosen, operator, module, innermost, line, stack) AS CASE chosen

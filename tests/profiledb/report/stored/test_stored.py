@@ -12,11 +12,12 @@ import pytest
 from profiledb.errors import DamagedError, ReportNotFoundError, StorageError
 from profiledb.query import analysis
 from profiledb.report.catalog import FILE, Catalog, Manifest
+from profiledb.report.health import Health
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.report.store import create
 from profiledb.report.stored import copies, recovery, store
 from profiledb.report.stored.bucket import Bucket
-from profiledb.report.stored.index import File
+from profiledb.report.stored.index import File, Index
 from profiledb.report.stored.library import StoredLibrary
 from tests.support.page_reports import empty
 from tests.support.s3 import S3
@@ -80,9 +81,23 @@ def test_a_report_that_one_machine_publishes_is_read_by_another(machine: Machine
     assert [one.id for one in there.list()] == [ONE]
     assert there.intact(ONE)
     assert not there.path(ONE).exists()
+    assert there.sizes() == {ONE: here.path(ONE).stat().st_size}, "what it takes in the bucket"
     assert total(there, ONE) == 70
     assert there.path(ONE).read_bytes() == here.path(ONE).read_bytes()
     assert there.stamp(there.path(ONE)) == there.path(ONE).stat().st_mtime_ns == here.path(ONE).stat().st_mtime_ns
+
+
+def test_what_another_machine_published_a_moment_ago_is_not_lost(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "LISTED_S", 60.0)
+    here, there = machine(), machine()
+    publish(here, ONE)
+    assert there.intact(ONE)
+    publish(here, TWO)
+    assert TWO not in there.store.listed(), "which it has read before"
+    assert there.intact(TWO)
+    assert not there.intact("ffff000000000001")
 
 
 def test_one_of_several_that_publish_a_report_is_the_one(machine: Machine, s3: S3) -> None:
@@ -146,6 +161,9 @@ def test_what_is_damaged_in_the_bucket_is_told_and_may_be_published_again(machin
     with pytest.raises(DamagedError, match=f"{ONE}.rep in the library is damaged"):
         total(there, ONE)
     assert not machine().intact(ONE)
+    machine().recover()
+    assert not machine().intact(ONE), "a worker that starts takes it for what it is, and converts its source again"
+    assert [one.id for one in here.list()] == [ONE]
     publish(machine(), ONE, 80)
     assert total(there, ONE) == 80
     assert not database.exists()
@@ -173,6 +191,42 @@ def test_what_a_process_has_open_stays(machine: Machine) -> None:
         assert [total(beside, one) for one in (TWO, THREE)] == [70, 70]
         assert there.path(ONE).exists()
         assert cursor.execute("SELECT count(*) FROM kernel").fetchall() == [(1,)]
+
+
+def test_a_lock_that_was_removed_meanwhile_removes_nothing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the opening of a lock and its taking another process removes it, and a third one holds it anew."""
+    here = machine()
+    for report_id in (ONE, TWO):
+        publish(here, report_id, 70, filler=2_000_000)
+    there, beside = (machine(most_mb=room(here) / 2, folder="there") for _ in range(2))
+    assert total(there, ONE) == 70
+    there.store.copies.close()
+    flock, lock = fcntl.flock, there.folder / "locks" / f"{ONE}.use"
+
+    def late(file: int, how: int) -> None:
+        if how & fcntl.LOCK_NB and lock.exists():
+            lock.unlink()
+            beside.store.copies.hold(ONE)
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    assert total(there, TWO) == 70
+    assert there.path(ONE).exists()
+
+
+def test_what_one_report_changes_reads_no_others(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = machine()
+    publish(here, ONE, 70)
+    monkeypatch.setattr(store, "LISTED_S", 100.0)
+    assert here.has_sidecar(ONE, "meta") is False
+    monkeypatch.setattr(Index, "all", lambda *_: pytest.fail("it reads the rows of all reports"))
+    here.put_sidecar(ONE, "meta", "{}")
+    publish(here, TWO, 80)
+    assert here.has_sidecar(ONE, "meta")
+    assert here.intact(TWO)
+    assert here.there() >= {here.path(ONE).name, here.path(TWO).name}
+    here.delete(ONE)
+    assert not here.intact(ONE)
 
 
 def test_many_that_ask_at_once_fetch_once(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +282,10 @@ def test_a_bucket_that_does_not_answer(machine: Machine, s3: S3) -> None:
     publish(here, ONE, 70)
     publish(here, TWO, 80)
     assert total(there, ONE) == 70
+    looks = Health(lambda: there, iter(range(0, 100, 10)).__next__)
+    assert looks.parts() == {"database": "ok", "store": "ok"}
     s3.stop()
+    assert looks.parts() == {"database": "ok", "store": "missing"}
     assert total(there, ONE) == 70
     with pytest.raises(StorageError) as told:
         total(there, TWO)

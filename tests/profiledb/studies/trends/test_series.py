@@ -188,7 +188,7 @@ def test_a_damaged_file_is_set_aside(empty_library: Library) -> None:
                 db.execute("DROP TABLE measure")
         assert kept.values("wall_ns") == {}
         assert not kept.path.exists(), "the worker makes a new one where there is none"
-        assert len(list(library.folder.glob("summaries.damaged-*"))) == 1
+        assert len(list(library.folder.glob("summaries.damaged-*.sqlite"))) == 1
         kept.put(serial.facts(1), "x", serial.rows(1e6, {}))
         assert list(kept.values("wall_ns")) == [f"{1:016x}"]
 

@@ -1,0 +1,193 @@
+"""A team's Warpdeck beside a folder library, in one run: many people look at pages while reports are dropped.
+
+``python -m bench.team`` starts real parts on this machine: PostgreSQL, S3 (rclone), two servers of a bucket's library
+behind nginx and four workers; beside them a folder library with one server and one worker. Phases of both take turns,
+so that what else the machine does falls on both. All of them share the cores of one machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench import team_parts, team_queue
+from bench.generate import Options, generate
+from bench.ingestion import BenchError
+from bench.load import CLICKS, PAUSE_S, SESSIONS, clicked, cpu_s, percentiles, session
+from bench.pages import MAIN, server
+from bench.run import CROWD_PAGES
+from bench.team_parts import Place
+from profiledb.report.catalog import Manifest
+
+KERNELS = 1_000_000
+SMALL = 1_000
+"""Kernels of the report that a new server shows before the large one, so that its start does not count."""
+DROP_S = 1.0
+"""Seconds between two files that are dropped: 86,400 a day."""
+_LARGE, _SMALL = "large", "small"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What sessions had: each wait (s), errors, processor of the servers (s), load average, files that were dropped."""
+
+    waits: tuple[float, ...]
+    errors: int
+    cpu_s: float
+    load: float
+    dropped: int
+
+
+def reports(folder: Path, kernels: int) -> Path:
+    """An inbox with a large report and a small one."""
+    folder.mkdir()
+    for name, size in ((_LARGE, kernels), (_SMALL, min(SMALL, kernels))):
+        generate(Options(size, seed=size), folder / name, "parquetdir")
+    return folder
+
+
+def large(place: Place) -> tuple[Manifest, Manifest]:
+    """The large report of a place, and the small one."""
+    listed = {report.name: report for report in place.library().list()}
+    return listed[_LARGE], listed[_SMALL]
+
+
+def paths_of(place: Place) -> list[str]:
+    """The pages that people look at."""
+    return [page.format(id=large(place)[0].id) for page in CROWD_PAGES]
+
+
+def warm(place: Place) -> None:
+    """Has each server show each page once."""
+    for one in place.servers:
+        with session(one.address) as opened:
+            for path in paths_of(place):
+                if not opened.look(path):
+                    raise BenchError(f"{path} says an error")
+
+
+@contextmanager
+def dropping(inbox: Path, numbers: Iterator[int], every_s: float) -> Iterator[list[int]]:
+    """Drops a small trace again and again, as long as there are numbers; gives those that were dropped."""
+    ended, dropped = threading.Event(), list[int]()
+
+    def drop() -> None:
+        while not ended.wait(every_s) and (number := next(numbers, None)) is not None:
+            team_queue.drop(inbox, number)
+            dropped.append(number)
+
+    thread = threading.Thread(target=drop)
+    thread.start()
+    try:
+        yield dropped
+    finally:
+        ended.set()
+        thread.join()
+
+
+def phase(place: Place, numbers: Iterator[int], sessions: int, clicks: int, pause_s: float, drop_s: float) -> Phase:
+    """Sessions that click through the pages of a place while files are dropped into its inbox."""
+    before = sum(cpu_s(one.pid) for one in place.servers)
+    with dropping(place.inbox, numbers, drop_s) as dropped:
+        looks = clicked(place.address, paths_of(place), sessions, pause_s, clicks)
+    spent = sum(cpu_s(one.pid) for one in place.servers) - before
+    errors = sum(not good for _, good in looks)
+    return Phase(tuple(wait for wait, _ in looks), errors, spent, os.getloadavg()[0], len(dropped))
+
+
+def settled(place: Place, patience_s: float = 120) -> None:
+    """Waits until nothing of an inbox is to be done."""
+    limit = time.monotonic() + patience_s
+    while {"waiting", "converting", "loading"} & team_parts.states(place).keys():
+        if time.monotonic() > limit:
+            raise BenchError(f"{place.name}: files are still to be done: {team_parts.states(place)}")
+        time.sleep(0.2)
+
+
+def first_touch(place: Place, root: Path, main: Path = MAIN) -> float:
+    """Seconds of the first look at the large report, on a new server that has shown the small one and has no copies."""
+    big, small = large(place)
+    env = dict(place.settings) | {"WARPDECK_CACHE": str(root)}
+    with server(env, {"address": "127.0.0.1"}, main) as running, session(running.address) as one:
+        one.look(f"/overview?report={small.id}")
+        began = time.monotonic()
+        if not one.look(f"/overview?report={big.id}"):
+            raise BenchError(f"{place.name}: the first look says an error")
+        return time.monotonic() - began
+
+
+def lines_of(place: Place, phases: Sequence[Phase]) -> Iterator[str]:
+    """What the phases of a place were like."""
+    waits = [wait for one in phases for wait in one.waits]
+    p50, p95 = percentiles(waits)
+    each = ", ".join(f"{percentiles(one.waits)[1]:.2f}" for one in phases)
+    cpu = sum(one.cpu_s for one in phases) / len(waits)
+    yield (
+        f"{place.name}: {len(waits)} looks, {sum(one.errors for one in phases)} errors, p50 {p50:.2f} s,"
+        f" p95 {p95:.2f} s (by phase {each}), {cpu:.3f} s of processor each,"
+        f" {sum(one.dropped for one in phases)} files dropped,"
+        f" load average {', '.join(f'{one.load:.1f}' for one in phases)}"
+    )
+
+
+def measure(root: Path, given: argparse.Namespace) -> Iterator[str]:
+    """Lines of what was measured."""
+    inboxes = [reports(root / name, given.kernels) for name in ("inbox", "team_inbox")]
+    for name in ("data", "team"):
+        (root / name).mkdir()
+    numbers = count(1)
+    with (
+        team_parts.folder(root / "data", inboxes[0]) as alone,
+        team_parts.team(root / "team", inboxes[1], given.servers, given.workers) as many,
+    ):
+        places = (alone, many)
+        size = many.library().path(large(many)[0].id).stat().st_size
+        yield f"a report of {given.kernels:,} kernels, {size / 1e6:.0f} MB; {given.sessions} sessions"
+        found: dict[str, list[Phase]] = {}
+        for place in places:
+            warm(place)
+        for turn in range(given.rounds):
+            for place in places[:: -1 if turn % 2 else 1]:
+                done = phase(place, numbers, given.sessions, given.clicks, given.pause, given.drop)
+                found.setdefault(place.name, []).append(done)
+                settled(place)
+        for place in places:
+            yield from lines_of(place, found[place.name])
+            yield f"{place.name}: {dict(team_parts.states(place))}"
+        p95 = [percentiles([wait for one in found[place.name] for wait in one.waits])[1] for place in places]
+        yield f"p95 of the team: {p95[1] / p95[0]:.2f} of that of the folder"
+        yield from team_parts.told(team_parts.memory())
+        touches: dict[str, list[float]] = {}
+        for turn in range(given.touches):
+            for place in places:
+                touches.setdefault(place.name, []).append(first_touch(place, root / f"new_{turn}"))
+        for name, seconds in touches.items():
+            each = ", ".join(f"{one:.2f}" for one in seconds)
+            yield f"{name}: first look at the report on a new server {statistics.median(seconds):.2f} s ({each})"
+
+
+def main() -> None:
+    """Prints what was measured."""
+    parser = argparse.ArgumentParser(prog="python -m bench.team", description=__doc__)
+    for name, usual in (("kernels", KERNELS), ("sessions", SESSIONS), ("clicks", CLICKS), ("rounds", 3)):
+        parser.add_argument(f"--{name}", type=int, default=usual)
+    for name, usual in (("servers", 2), ("workers", 4), ("touches", 5)):
+        parser.add_argument(f"--{name}", type=int, default=usual)
+    parser.add_argument("--pause", type=float, default=PAUSE_S, help="seconds between two clicks of a session")
+    parser.add_argument("--drop", type=float, default=DROP_S, help="seconds between two files that are dropped")
+    with TemporaryDirectory(prefix="warpdeck-team-") as root:
+        for line in measure(Path(root), parser.parse_args()):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

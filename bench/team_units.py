@@ -1,0 +1,161 @@
+"""What a report, a look at a page and a second of doing nothing cost a team: ``python -m bench.team_units``.
+
+On real parts (bench.team_parts): transactions of PostgreSQL by ``pg_stat_database``, its processor, that of servers and
+workers, objects and bytes of the bucket. With them docs/team.md says what a large team needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import count, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psycopg
+
+from bench import team, team_parts, team_queue
+from bench.generate import Options, generate
+from bench.load import session
+from bench.team_parts import Place
+from bench.trends import spent
+from profiledb.report.library import Library
+from profiledb.studies import opening
+
+IDLE_S = 20.0
+TOLD_S = 11.0
+"""After so long a connection that does nothing has told the server's statistics what it did."""
+LOOKS = 30
+SIZES = (1_000, 100_000, 1_000_000)
+"""Kernels of reports."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Transactions, and seconds of processor by part, of so many seconds."""
+
+    seconds: float
+    transactions: int
+    cpu_s: dict[str, float]
+
+    def without(self, idle: Cost, per: int) -> str:
+        """What each of some things took beside what doing nothing takes, in words."""
+        share = self.seconds / idle.seconds
+        parts = [f"{(self.transactions - share * idle.transactions) / per:.1f} transactions"]
+        for name, took in sorted(self.cpu_s.items()):
+            if (one := (took - share * idle.cpu_s.get(name, 0.0)) / per) > 0.0005:
+                parts.append(f"{one:.3f} s of {name}")
+        return ", ".join(parts)
+
+    def each_second(self) -> str:
+        """What a second took, in words."""
+        took = [f"{one / self.seconds:.4f} s of {name}" for name, one in sorted(self.cpu_s.items()) if one > 0.005]
+        return ", ".join([f"{self.transactions / self.seconds:.2f} transactions", *took])
+
+
+def cost(place: Place, action: Callable[[], object]) -> Cost:
+    """What a call takes of all parts; whoever shows pages or converts meanwhile counts, too."""
+    before, had, began = _transactions(place), team_parts.cpu_s(), time.monotonic()
+    action()
+    time.sleep(TOLD_S)  # of which nothing else counts than a share of doing nothing
+    after, seconds = team_parts.cpu_s(), time.monotonic() - began
+    return Cost(seconds, _transactions(place) - before, {name: after[name] - had.get(name, 0.0) for name in after})
+
+
+def _transactions(place: Place) -> int:
+    with psycopg.connect(place.settings["WARPDECK_DATABASE"], autocommit=True) as db:
+        row = db.execute("SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")
+        return int((row.fetchone() or (0,))[0])
+
+
+def look(place: Place, pause_s: float) -> None:
+    """Looks at pages that the server has shown before."""
+    paths = team.paths_of(place)
+    with session(place.address) as one:
+        for number in range(LOOKS):
+            one.look(paths[number % len(paths)])
+            time.sleep(pause_s)
+
+
+def dropped(place: Place, numbers: Iterator[int], files: int) -> None:
+    """Drops so many traces and waits until all are taken in and nothing is prepared any more."""
+    for number in islice(numbers, files):
+        team_queue.drop(place.inbox, number)
+    limit = time.monotonic() + 300
+    while team_parts.states(place)["ready"] < files or "preparing" in team_parts.memory():
+        assert time.monotonic() < limit, team_parts.states(place)
+        time.sleep(3)  # each look is a transaction itself
+
+
+def of_size(root: Path, kernels: int) -> str:
+    """Processor (s) to take in a report and to prepare it, in processes that run, and its bytes before and after."""
+    source, folder = root / "inbox" / "report", root / "library"
+    source.parent.mkdir(parents=True)
+    generate(Options(kernels), source, "parquetdir")
+    took = _taken_in(source.parent, folder) - _taken_in(root / "empty", root / "none")
+    library = Library(folder)
+    (report,) = library.list()
+    prepared = spent(partial(opening.prepare, library, report.id))
+    prepared += spent(partial(opening.timeline, library, report.id))
+    before = sum(path.stat().st_size for path in source.iterdir())
+    sizes = [library.path(report.id).stat().st_size]
+    sizes += [sum(path.stat().st_size for path in library.reports.glob("*.timeline*"))]
+    sizes += [sum(path.stat().st_size for path in (library.answers / report.id).iterdir())]
+    words = ", ".join(f"{size / 1e6:.1f}" for size in sizes)
+    return (
+        f"{kernels:,} kernels: {took:.1f} s of processor to take in, {prepared:.1f} s to prepare;"
+        f" {before / 1e6:.1f} MB before; {words} MB of report, timeline and answers"
+    )
+
+
+def _taken_in(inbox: Path, library: Path) -> float:
+    argv = [sys.executable, "-m", "ingest", "--once", "--inbox", str(inbox), "--library", str(library)]
+    before = team_queue.spent(resource.RUSAGE_CHILDREN)
+    subprocess.run([*argv, "--samples", "off"], cwd=team_parts.ROOT, stdout=subprocess.DEVNULL, check=True)
+    return team_queue.spent(resource.RUSAGE_CHILDREN) - before
+
+
+def measure(root: Path, kernels: int, files: int) -> Iterator[str]:
+    """Lines of what was measured."""
+    for size in SIZES:
+        yield of_size(root / f"{size}", size)
+    inbox, numbers = team.reports(root / "inbox", kernels), count(1)
+    (root / "team").mkdir()
+    with team_parts.team(root / "team", inbox, servers=1, workers=0) as place:
+        team.warm(place)
+        alone = cost(place, lambda: time.sleep(IDLE_S))
+        yield f"a second of a server: {alone.each_second()}"
+        for pause_s in (0.0, 1.5):
+            seen = cost(place, partial(look, place, pause_s))
+            yield f"a look at a page, {pause_s:g} s after the one before: {seen.without(alone, LOOKS)}"
+        with team_parts.worker(place.settings):
+            time.sleep(TOLD_S)
+            both = cost(place, lambda: time.sleep(IDLE_S))
+            yield f"a second of a server and the worker that watches: {both.each_second()}"
+            taken = cost(place, lambda: dropped(place, numbers, files))
+            yield f"a report: {taken.without(both, files)}"
+    for report in (root / "team" / "objects").glob("*/*/reports/*"):
+        sizes = {path.name.split(".", 1)[1]: path.stat().st_size for path in report.iterdir()}
+        if sum(sizes.values()) > 1e6:
+            yield f"objects of a report: {len(sizes)}, {sum(sizes.values()) / 1e6:.1f} MB: {sizes}"
+
+
+def main() -> None:
+    """Prints what was measured."""
+    parser = argparse.ArgumentParser(prog="python -m bench.team_units", description=__doc__)
+    parser.add_argument("--kernels", type=int, default=100_000)
+    parser.add_argument("--files", type=int, default=20)
+    given = parser.parse_args()
+    with TemporaryDirectory(prefix="warpdeck-units-") as root:
+        for line in measure(Path(root), given.kernels, given.files):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

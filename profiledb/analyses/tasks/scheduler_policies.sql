@@ -1,0 +1,61 @@
+-- title: Policies of a scheduler
+-- One row per policy and load of the decisions that lie beside the report; where a policy met several loads, also one
+-- of all. Regret is the time of the tasks on the devices that were chosen over that on the faster ones, less one. What
+-- a task takes on a device is the median of the runs of its size under that load, by the policy that always chooses
+-- this device where there is one. Decisions about what was measured on one device alone have no regret.
+-- needs: task_decision
+-- includes: sidecar, scheduler
+-- column: policy | text | | who decided
+-- column: load | text | | what else used the GPU, as the program says: free, competing; all of them together
+-- column: decisions = Tasks | count | | decisions
+-- column: on_cpu = On CPU | count | | tasks that ran on the CPU
+-- column: on_gpu = On GPU | count | | tasks that ran on a GPU
+-- column: refused | count | | tasks that ran nowhere
+-- column: total_ns = Time | ns | .0f | time of the tasks as they ran, without waiting
+-- column: waited_ns = Waited | ns | .0f | time that tasks waited for a GPU
+-- column: joules = Energy | J | .1f | energy of all GPUs in that time, as the program measured it (queue.POLICY.LOAD.joules of NAME.meta.json)
+-- column: judged | count | | decisions that have a regret
+-- column: best_ns = Best time | ns | .0f | time of these on the faster devices
+-- column: regret_ns = Regret | ns | .0f | what these took longer on the devices that were chosen
+-- column: regret_pct = Regret | % | .2f | the same of best_ns
+-- column: cpu_regret_pct = Always CPU | % | .2f | regret of sending all of these to the CPU
+-- column: gpu_regret_pct = Always GPU | % | .2f | regret of sending all of these to the GPU
+-- column: predicted | count | | tasks that ran where their time was predicted
+-- column: error_pct = Error | % | .2f | median of the errors of the predicted times
+-- column: decision_ns = Decision | ns | .0f | median time of a decision
+-- column: decision_p99_ns = Decision P99 | ns | .0f | 99th percentile of it
+WITH energy AS (
+    SELECT regexp_extract(key, '^queue\.(.+)\.([^.]+)\.joules$', ['policy', 'load']) AS told,
+        TRY_CAST(value AS DOUBLE) AS joules
+    FROM meta WHERE regexp_matches(key, '^queue\..+\.[^.]+\.joules$')
+), half AS (
+    SELECT told.policy AS policy, told.load AS load, any_value(joules) AS joules
+    FROM energy WHERE joules >= 0 GROUP BY ALL
+), counted AS (
+    SELECT * EXCLUDE (load), load, false AS is_all FROM judged_decision WHERE load IS NOT NULL
+    UNION ALL
+    SELECT * EXCLUDE (load), 'all', true FROM judged_decision
+    WHERE policy IN (SELECT policy FROM decision GROUP BY policy HAVING count(DISTINCT load) <> 1)
+), figure AS (
+    SELECT policy, load, is_all, min(number) AS first_number, count(*) AS decisions,
+        count(ns) FILTER (device = 'cpu') AS on_cpu, count(ns) FILTER (device = 'gpu') AS on_gpu,
+        count(*) FILTER (ns IS NULL) AS refused, sum(ns) AS total_ns,
+        sum(waited_ns) AS waited_ns, count(regret_ns) AS judged, sum(best_ns) AS best_ns, sum(regret_ns) AS regret_ns,
+        100 * sum(regret_ns) / nullif(sum(best_ns), 0) AS regret_pct,
+        100 * (sum(cpu_ns) FILTER (best_ns IS NOT NULL) / nullif(sum(best_ns), 0) - 1) AS cpu_regret_pct,
+        100 * (sum(gpu_ns) FILTER (best_ns IS NOT NULL) / nullif(sum(best_ns), 0) - 1) AS gpu_regret_pct,
+        count(error_pct) AS predicted, median(error_pct) AS error_pct, median(decision_ns) AS decision_ns,
+        quantile_cont(decision_ns, 0.99) AS decision_p99_ns
+    FROM counted GROUP BY policy, load, is_all
+), all_joules AS (
+    SELECT policy, sum(joules) AS joules, count(*) AS halves FROM half GROUP BY policy
+)
+SELECT figure.policy, figure.load, decisions, on_cpu, on_gpu, refused, total_ns, waited_ns,
+    CASE WHEN NOT is_all THEN half.joules
+        WHEN halves = (SELECT count(*) FROM figure AS own WHERE own.policy = figure.policy AND NOT own.is_all)
+            THEN all_joules.joules END AS joules,
+    judged, best_ns, regret_ns, regret_pct, cpu_regret_pct, gpu_regret_pct, predicted, error_pct, decision_ns,
+    decision_p99_ns
+FROM figure LEFT JOIN half ON half.policy = figure.policy AND half.load = figure.load AND NOT is_all
+LEFT JOIN all_joules ON all_joules.policy = figure.policy
+ORDER BY min(first_number) OVER (PARTITION BY figure.policy), is_all, first_number;

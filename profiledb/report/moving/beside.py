@@ -1,0 +1,62 @@
+"""What a folder library keeps in small files, as the rows that a team has of it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from profiledb.report import durable
+
+TABLES: dict[str, tuple[str, ...]] = {
+    "question": ("id", "name", "sql"),
+    "token": ("id", "name", "role", "digest", "created_at"),
+}
+"""Tables of a team (migrations/versions/r0001_catalog.py), with their columns, the key first."""
+TOKENS = "tokens.json"
+QUESTIONS = "questions"
+_LARGEST = 4_000_000
+Row = Sequence[Any]
+
+
+def read(folder: Path, table: str) -> list[Row]:
+    """The rows of one of the tables; what is none of ours is left out."""
+    columns = TABLES[table]
+    told = _tokens(folder) if table == "token" else _questions(folder)
+    return [[one[name] for name in columns] for one in told if set(columns) <= one.keys()]
+
+
+def write(folder: Path, table: str, rows: Iterable[Row]) -> None:
+    """Writes these rows in place of all that there are."""
+    told = [dict(zip(TABLES[table], row, strict=True)) for row in rows]
+    if table == "token":
+        if told or (folder / TOKENS).exists():
+            half = folder / f".{TOKENS}.part"
+            half.unlink(missing_ok=True)
+            half.touch(mode=0o600)
+            durable.write_text(folder / TOKENS, json.dumps(told, indent=1), half)
+        return
+    questions = folder / QUESTIONS
+    questions.mkdir(exist_ok=True)
+    for one in told:
+        name = one.pop("id")
+        durable.write_text(questions / f"{name}.json", json.dumps(one), questions / f".{name}.part")
+    for path in questions.glob("*.json"):
+        if path.stem not in {str(row[0]) for row in rows}:
+            path.unlink()
+
+
+def _tokens(folder: Path) -> list[dict[str, Any]]:
+    told = _json(folder / TOKENS)
+    return [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+
+
+def _questions(folder: Path) -> list[dict[str, Any]]:
+    found = [(path.stem, _json(path)) for path in sorted((folder / QUESTIONS).glob("*.json"))]
+    return [{"id": stem} | told for stem, told in found if isinstance(told, dict)]
+
+
+def _json(path: Path) -> Any:
+    with suppress(OSError, ValueError), path.open("rb") as file:
+        return json.loads(file.read(_LARGEST))
+    return None

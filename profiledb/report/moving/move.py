@@ -1,0 +1,107 @@
+"""Takes a folder library into another one, wherever that is kept: its files, then what its catalog says.
+
+The source is only read. What is there already is left, so that whoever was stopped runs it again. A report counts in
+the target from its row on, which comes last, together with its labels and all else.
+"""
+
+import fcntl
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from profiledb.errors import ConfigError
+from profiledb.report import damage
+from profiledb.report.catalog import FILE
+from profiledb.report.library import Library
+from profiledb.report.moving import rows, snapshot
+from profiledb.report.schema import SCHEMA_VERSION
+
+LOCK = "worker.lock"
+_LEFT = (".damaged", ".part")
+
+
+@dataclass
+class Moved:
+    """How far a move is: reports of all, files that were new and their bytes, rows, and reports that stay behind."""
+
+    reports: int = 0
+    of: int = 0
+    files: int = 0
+    bytes: int = 0
+    rows: int = 0
+    damaged: tuple[str, ...] = ()
+
+
+def move(source: Path, library: Library, told: Callable[[Moved], None] = lambda _: None) -> Moved:
+    """Moves a library in.
+
+    Args:
+        source: the folder of a library, or of a copy that ``backup`` made.
+        library: the target.
+        told: called after each report.
+
+    Raises:
+        ConfigError: there is no library; a worker has it; or the target has other content that stands against it, and
+            nothing was changed in its catalog.
+        CatalogError, StorageError, DamagedError, OSError: something cannot be read or written now.
+    """
+    if not (source / FILE).is_file():
+        raise ConfigError(f"{source} is no folder of a library.")
+    if source.resolve() == library.folder.resolve():
+        raise ConfigError(f"{source} is the library that the settings name.", hint="Name another one to move it to.")
+    with _without_worker(source), tempfile.TemporaryDirectory(dir=library.folder) as work:
+        said = Path(work) / FILE
+        snapshot.of_folder(source, said)
+        if found := rows.against(said, library.catalog, library.folder):
+            raise ConfigError(
+                f"The target says something else of: {', '.join(found)}.", hint="Change it there, then run this again."
+            )
+        moved = _files(source / "reports", said, library, told)
+        moved.rows = rows.write(said, library.catalog, library.folder)
+    return moved
+
+
+def _files(reports: Path, said: Path, library: Library, told: Callable[[Moved], None]) -> Moved:
+    manifests = {row[0]: row[-1] for row in snapshot.rows(said, "report")}
+    by_report: dict[str, list[Path]] = {}
+    for path in sorted(reports.iterdir()):
+        if path.is_file() and _is_wanted(path.name):
+            by_report.setdefault(path.name.partition(".")[0], []).append(path)
+    moved = Moved(of=len(manifests))
+    for report_id, manifest in manifests.items():
+        database = reports / library.path(report_id).name
+        if database.exists() and not damage.opens(database):
+            moved.damaged += (str(json.loads(manifest).get("name", report_id)),)
+        else:
+            for path in sorted(by_report.get(report_id, []), key=lambda path: path == database):
+                if library.take_over(report_id, path, manifest):
+                    moved.files, moved.bytes = moved.files + 1, moved.bytes + path.stat().st_size
+        moved.reports += 1
+        told(moved)
+    return moved
+
+
+def _is_wanted(name: str) -> bool:
+    """Not what an older version made, which no later one reads, nor notes of this machine."""
+    version = name.split(".")[1:2]
+    older = version and version[0].startswith("v") and version[0] != f"v{SCHEMA_VERSION}"
+    return not older and not name.endswith(_LEFT) and not name.startswith(".")
+
+
+@contextmanager
+def _without_worker(source: Path) -> Iterator[None]:
+    """Keeps a worker from the source, and refuses where one has it (ingest.worker.hold); writes nothing."""
+    try:
+        file = (source / LOCK).open("rb")
+    except FileNotFoundError:
+        yield
+        return
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigError(f"A worker has {source}.", hint="Stop the dashboard and the worker first.") from None
+        yield

@@ -1,0 +1,43 @@
+-- title: Memory of the allocator unused at the peak
+-- question: Does the framework's allocator hold much more than tensors ever use?
+-- The most that the allocator reserved of a GPU, less the most that tensors held, as a share of what it reserved: at no
+-- moment of the selection did tensors use it. So much is lost where free blocks are too small for what is asked for
+-- next (fragmentation). The GPU where most bytes are lost counts.
+-- needs: tensor_event
+-- includes: finding, tensors
+-- selects: part
+-- unit: %
+-- fires: above
+-- weight: warning
+-- param: threshold = 20 share of the reserved memory from which on it is said
+-- param: least = 1000000000 bytes below which it counts as nothing: a few segments are always open
+-- column: device | text | | the GPU
+-- column: reserved_bytes | bytes | | most that the allocator reserved
+-- column: peak_bytes | bytes | | most that tensors held
+-- column: lost_bytes | bytes | | the difference
+-- says: The allocator reserves up to {reserved_bytes} on {device}, but tensors hold {peak_bytes} at most: {lost_bytes}, {value} of it, are never used.
+-- clear: The allocator reserves up to {reserved_bytes} on {device}, and tensors hold up to {peak_bytes}.
+-- advice: [PyTorch] `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True` lets segments grow instead of taking new ones.
+-- advice: [PyTorch] Sizes that change from step to step leave holes: pad to a few sizes, and allocate what lives long before the loop. A memory snapshot shows the segments on Memory & copies.
+-- advice: [not PyTorch] Allocate what lives long first, and ask for a few sizes only.
+-- source: PyTorch's message when memory runs out (reserved but unallocated memory); threshold and least own
+WITH device AS (
+    SELECT device, device_type, device_id, max(reserved_bytes) AS reserved_bytes, max(allocated_bytes) AS peak_bytes
+    FROM tensor_level SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)
+    WHERE device_type <> 0 GROUP BY ALL
+), lost AS (
+    SELECT *, greatest(0, reserved_bytes - peak_bytes) AS lost_bytes FROM device WHERE reserved_bytes IS NOT NULL
+), share AS (
+    SELECT *,
+        CASE WHEN lost_bytes < $least::BIGINT THEN 0 ELSE 100.0 * lost_bytes / nullif(reserved_bytes, 0) END AS pct
+    FROM lost
+), worst AS (SELECT * FROM share ORDER BY pct DESC, lost_bytes DESC, device LIMIT 1
+)
+SELECT pct AS value,
+    CASE WHEN pct IS NULL THEN 'The capture does not tell what an allocator of a GPU reserves.' END AS unjudged,
+    device, reserved_bytes, peak_bytes, lost_bytes, (
+        SELECT list({'name': device, 'bytes': lost_bytes, 'device': CASE WHEN device_type = 1 THEN device_id END}
+            ORDER BY lost_bytes DESC, device)
+        FROM share WHERE pct > 0
+    ) AS evidence
+FROM (SELECT 1) LEFT JOIN worst ON true;

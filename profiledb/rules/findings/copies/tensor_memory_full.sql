@@ -1,0 +1,44 @@
+-- title: Memory of tensors nearly full
+-- question: Does the framework's allocator take nearly all memory of a GPU?
+-- The most that the allocator reserved, or where it keeps nothing back that tensors held, as a share of the GPU's
+-- memory: the fullest GPU counts. 100 % where an allocation failed, because the GPU had no more to give.
+-- needs: tensor_event
+-- includes: finding, tensors
+-- selects: part
+-- unit: %
+-- fires: above
+-- weight: warning
+-- param: threshold = 90 share of the GPU's memory from which on it is said
+-- column: device | text | | the GPU
+-- column: held_bytes | bytes | | most that is reserved
+-- column: failed_bytes | bytes | | the smallest allocation that failed
+-- column: failures | count | | allocations that failed
+-- says: {failures} {failures|allocation|allocations} failed on {device}: at least {failed_bytes} were asked for, and {held_bytes} were reserved at most.
+-- says: The allocator reserves up to {held_bytes} on {device}, {value} of its memory: the next larger batch fails, and the allocator starts to free and reallocate.
+-- clear: The allocator reserves up to {held_bytes} on {device}, {value} of its memory.
+-- advice: [PyTorch] A smaller batch with gradient accumulation, or `torch.utils.checkpoint`, holds less at the peak. Memory & copies has what holds it.
+-- advice: [PyTorch] Lower precision and sharded optimizer states (`ZeroRedundancyOptimizer`, FSDP) need less memory.
+-- advice: [not PyTorch] Work on less at a time, and free what is not needed any more.
+-- source: TB data.py (over 90 % of the memory)
+WITH event AS (
+    SELECT * FROM tensor_event SEMI JOIN (SELECT event_id FROM selected_tensor_event) AS kept USING (event_id)
+    WHERE device_type <> 0
+), device AS (
+    SELECT device_type, device_id, max(coalesce(reserved_bytes, allocated_bytes)) AS held_bytes,
+        min(bytes) FILTER (kind = 'out_of_memory') AS failed_bytes,
+        nullif(count(*) FILTER (kind = 'out_of_memory'), 0) AS failures
+    FROM event GROUP BY ALL
+), share AS (
+    SELECT device.*, tensor_device(device_type, device_id) AS device,
+        CASE WHEN failures > 0 THEN 100.0 ELSE 100.0 * held_bytes / nullif(memory_bytes, 0) END AS pct
+    FROM device LEFT JOIN gpu ON gpu_id = device_id
+), worst AS (SELECT * FROM share ORDER BY pct DESC NULLS LAST, failures DESC NULLS LAST, device LIMIT 1
+)
+SELECT pct AS value,
+    CASE WHEN pct IS NULL THEN 'The capture does not tell how much memory the GPU has.' END AS unjudged,
+    device, held_bytes, failed_bytes, failures, (
+        SELECT list({'name': device, 'bytes': held_bytes, 'device': CASE WHEN device_type = 1 THEN device_id END}
+            ORDER BY pct DESC, device)
+        FROM share WHERE pct >= $threshold::DOUBLE
+    ) AS evidence
+FROM (SELECT 1) LEFT JOIN worst ON true;

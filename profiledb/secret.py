@@ -1,0 +1,21 @@
+"""Passwords and keys: in the environment, or in files, as containers are given them."""
+
+import os
+from pathlib import Path
+
+from profiledb.errors import ConfigError
+
+
+def read(name: str) -> str:
+    """The variable of this name, or the content of the file that ``NAME_FILE`` names; empty where there is neither.
+
+    Raises:
+        ConfigError: there is no such file, or it cannot be read.
+    """
+    if given := os.environ.get(name, ""):
+        return given
+    path = os.environ.get(f"{name}_FILE", "").strip()
+    try:
+        return Path(path).read_text(encoding="utf-8").strip() if path else ""
+    except (OSError, ValueError):
+        raise ConfigError(f"The file that {name}_FILE names cannot be read.") from None

@@ -1,0 +1,173 @@
+"""A scheduler's decisions in words, from the rows of ``scheduler_policies`` and its neighbors.
+
+What is held against it: times predicted within ``ERROR_PCT``, a regret of at most ``REGRET_PCT`` and no more than any
+simpler rule, decisions within ``DECISION_NS``. A sentence about what was missed says where.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from profiledb.words import count, counted, duration, flops, number, percent, rate, shortened, significant
+
+ERROR_PCT, REGRET_PCT, DECISION_NS = 15.0, 5.0, 50_000.0
+"""Median error of the predicted times, regret, and median time of a decision: what a good scheduler stays below."""
+ALL = "all"
+RULES = ("threshold", "cpu", "gpu")
+"""Policies that need no model, by their names in the log: a scheduler is worth its model where it beats them."""
+_TITLES = {
+    "model": "model", "energy": "model, by energy", "threshold": "threshold", "cpu": "always CPU", "gpu": "always GPU",
+    "oracle": "oracle",
+}  # fmt: skip
+_DEVICES = {"cpu": "CPU", "gpu": "GPU"}
+_LENGTH = 40
+_FEW_PCT = 1e-9
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence, and whether what it tells misses a goal."""
+
+    words: str
+    missed: bool = False
+
+
+def title(policy: Any) -> str:
+    """What people call a policy (untrusted)."""
+    return _TITLES.get(str(policy), shortened(policy, _LENGTH))
+
+
+def main(policies: pd.DataFrame) -> str:
+    """The policy that is looked at first: one that predicts, else the first one."""
+    predicting = policies[policies["predicted"] > 0]
+    return str((predicting if len(predicting) else policies)["policy"].iloc[0])
+
+
+def whole(policies: pd.DataFrame, policy: str) -> "pd.Series[Any]":
+    """The row of a policy under all loads together."""
+    own: pd.Series[Any] = policies[policies["policy"] == policy].iloc[-1]
+    return own
+
+
+def verdict(policies: pd.DataFrame, errors: pd.DataFrame, regrets: pd.DataFrame, policy: str) -> list[Said]:
+    """What there is to say of a policy; ``errors`` and ``regrets`` are the rows of all."""
+    row = whole(policies, policy)
+    found: list[Said | None] = [
+        _predictions(row, errors[errors["policy"] == policy]),
+        _regret(row, regrets[regrets["policy"] == policy]),
+        _beaten(policies, policy),
+        _energy(policies, policy),
+        _speed(row),
+    ]
+    return [said for said in found if said]
+
+
+def _predictions(row: "pd.Series[Any]", errors: pd.DataFrame) -> Said:
+    error = number(row["error_pct"])
+    if error is None:
+        return Said("No times were predicted.")
+    words = f"Predicted times are off by {percent(error)} (median of {counted(row['predicted'], 'run')})."
+    if error <= ERROR_PCT:
+        return Said(words)
+    off = errors[errors["error_pct"] > ERROR_PCT].head(3).to_dict("records")
+    where = "; ".join(
+        f"{shortened(one['task'], _LENGTH)} on the {_DEVICES.get(one['device'], 'device')}, which took"
+        f" {significant(1 / one['ratio'])} times what was predicted"
+        for one in off
+        if one["ratio"] > 0
+    )
+    return Said(f"{words} The goal is {percent(ERROR_PCT)}." + (f" Most: {where}." if where else ""), missed=True)
+
+
+def _regret(row: "pd.Series[Any]", regrets: pd.DataFrame) -> Said:
+    regret = number(row["regret_pct"])
+    if regret is None:
+        return Said("No regret: no task was measured on both devices.")
+    words = (
+        f"Its choices cost {duration(row['regret_ns'])} more than the faster devices: {percent(regret)} of their"
+        f" {duration(row['best_ns'])}. Always CPU would cost {percent(row['cpu_regret_pct'])} more, always GPU"
+        f" {percent(row['gpu_regret_pct'])}."
+    )
+    if regret <= REGRET_PCT:
+        return Said(words)
+    worst = f" Most: {why(regrets.iloc[0])}" if len(regrets) else ""
+    return Said(f"{words} The goal is {percent(REGRET_PCT)}.{worst}", missed=True)
+
+
+def _beaten(policies: pd.DataFrame, policy: str) -> Said | None:
+    """The rules that cost less than the policy, each under the loads where it does; None where there is none."""
+    if policy in RULES:
+        return None
+    own = policies[policies["policy"] == policy].set_index("load")["regret_pct"]
+    single = [load for load in own.index if load != ALL] or [ALL]
+    rules = policies[policies["policy"].isin(RULES) & policies["load"].isin(single)].to_dict("records")
+    found = []
+    for one in rules:
+        mine, other = number(own.get(one["load"])), number(one["regret_pct"])
+        if mine is not None and other is not None and mine > other + _FEW_PCT:
+            where = "" if one["load"] == ALL else f" ({shortened(one['load'], _LENGTH)})"
+            found.append(f"{title(one['policy'])}{where} {percent(other)} against {percent(mine)}")
+    return Said(f"Simpler rules have less regret: {'; '.join(found)}.", missed=True) if found else None
+
+
+def _energy(policies: pd.DataFrame, policy: str) -> Said | None:
+    """What the GPUs drew under each policy, this one first; None where this was not measured."""
+    last = policies.drop_duplicates("policy", keep="last").set_index("policy")["joules"].dropna()
+    if policy not in last:
+        return None
+    own, others = last[policy], last.drop(policy)
+    beside = ", ".join(f"{title(name)} {significant(joules)} J" for name, joules in others.items())
+    return Said(f"The GPUs drew {significant(own)} J meanwhile{f' ({beside})' if beside else ''}.")
+
+
+def _speed(row: "pd.Series[Any]") -> Said | None:
+    took = number(row["decision_ns"])
+    if took is None:
+        return None
+    words = f"A decision takes {duration(took)} (P99 {duration(row['decision_p99_ns'])})."
+    return Said(words) if took <= DECISION_NS else Said(f"{words} The goal is {duration(DECISION_NS)}.", missed=True)
+
+
+def why(row: Any) -> str:
+    """What a row of ``scheduler_regrets`` was about, and why it was the wrong choice: one sentence of its columns."""
+    device = _DEVICES.get(str(row["device"]), "device")
+    return f"{shortened(row['task'], _LENGTH)} of {count(row['size'])} ran on the {device}: {_cause(row)}."
+
+
+def reasons(regrets: pd.DataFrame) -> list[str]:
+    """Why each row was the wrong choice, in short."""
+    return [cause[:1].upper() + cause[1:] for cause in map(_cause, regrets.to_dict("records"))]
+
+
+def _cause(row: Any) -> str:
+    own, other = str(row["device"]), "gpu" if row["device"] == "cpu" else "cpu"
+    predicted = {device: number(row[f"{device}_predicted_ns"]) or 0.0 for device in (own, other)}
+    if not all(predicted.values()):
+        return f"no prediction, {shortened(row['reason'], 120)}"
+    if predicted[own] > predicted[other]:
+        return f"against the predictions, {shortened(row['reason'], 120)}"
+    # Its own time was predicted too short, or the other one's too long: what is further off.
+    blamed = own if row[f"{own}_ns"] / predicted[own] >= predicted[other] / row[f"{other}_ns"] else other
+    return f"{_DEVICES[blamed]} predicted {duration(predicted[blamed])}, takes {duration(row[f'{blamed}_ns'])}"
+
+
+def looks_at(model: pd.DataFrame) -> list[str]:
+    """What the time of each row of ``scheduler_model`` is the sum of."""
+    return [_terms(row) for row in model.to_dict("records")]
+
+
+def _terms(row: Any) -> str:
+    parts: Sequence[str] = [
+        words
+        for column, words in (
+            ("call_ns", f"{duration(row['call_ns'])} per run"),
+            ("row_ns", f"{duration(row['row_ns'])} per row"),
+            ("bytes_per_s", f"bytes at {rate(row['bytes_per_s'])}"),
+            ("operations_per_s", f"operations at {flops(row['operations_per_s'])}"),
+            ("result_bytes_per_s", f"a large result at {rate(row['result_bytes_per_s'])}"),
+        )
+        if number(row[column]) is not None
+    ]
+    return " + ".join(parts)

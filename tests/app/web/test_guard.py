@@ -1,0 +1,40 @@
+"""The guard in front of all requests, without a server around it."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from app.web import identity, login, visitors
+from profiledb.operations.tokens import Token
+
+
+class Slow:
+    """Tokens in a database that takes its time: whoever asks it must not be the thread that serves all pages."""
+
+    def shown(self, _: str) -> Token:
+        with pytest.raises(RuntimeError):
+            asyncio.get_running_loop()
+        return Token("1", "ada", "viewer", "", "")
+
+
+def test_a_database_of_tokens_that_is_slow_holds_up_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Message] = []
+    scope: dict[str, Any] = {
+        "type": "http", "method": "GET", "path": "/api/v1/reports", "headers": [(b"authorization", b"Bearer wd_1_2")],
+    }  # fmt: skip
+
+    async def answer(scope: Scope, _: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200 if visitors.of(scope).name == "ada" else 500})
+
+    async def ask() -> None:
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        await login.LoginGuard(answer)(scope, None, send)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(identity, "login", lambda: True)
+    monkeypatch.setattr(login, "tokens_of", lambda _: Slow())
+    asyncio.run(ask())
+    assert [message["status"] for message in sent] == [200]

@@ -1,0 +1,52 @@
+"""A token whose database does not answer keeps nobody else waiting."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from starlette.responses import PlainTextResponse
+
+from app.web import identity, login
+from app.web.login import LoginGuard
+
+
+class Hanging:
+    """Tokens in a database that hangs until somebody else has had an answer."""
+
+    def __init__(self) -> None:
+        self.answered = threading.Event()
+
+    def shown(self, _: str) -> None:
+        assert self.answered.wait(30)
+
+
+def test_others_are_answered_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = Hanging()
+    monkeypatch.setattr(identity, "login", lambda: True)
+    monkeypatch.setattr(login, "tokens_of", lambda _: tokens)
+    ended: list[str] = []
+
+    async def ask(path: str, headers: list[tuple[bytes, bytes]]) -> int:
+        said: list[dict[str, Any]] = []
+
+        async def send(message: Any) -> None:
+            said.append(message)
+
+        async def receive() -> Any:
+            return {"type": "http.request"}
+
+        scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "headers": headers}
+        await LoginGuard(PlainTextResponse("pages"))(scope, receive, send)
+        ended.append(path)
+        return int(said[0]["status"])
+
+    async def both() -> tuple[int, int]:
+        asks = asyncio.create_task(ask("/api/v1/reports", [(b"authorization", b"Bearer wd_x")]))
+        await asyncio.sleep(0)
+        other = await ask("/health", [])
+        tokens.answered.set()
+        return await asks, other
+
+    assert asyncio.run(both()) == (401, 200)
+    assert ended == ["/health", "/api/v1/reports"]

@@ -1,0 +1,53 @@
+"""The measurement of a team: its parts run, and people see no error while files are dropped."""
+
+from pathlib import Path
+
+import pytest
+
+from bench import team, team_lists, team_parts, trends
+from bench.team_units import Cost
+from profiledb import config
+from profiledb.report.database import Shared
+from profiledb.report.place import open_library
+from profiledb.report.stored.library import StoredLibrary
+from tests.support.postgres import Server
+from tests.support.s3 import S3
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.usefixtures("nginx")
+def test_people_look_at_a_team_while_files_are_dropped(postgres: Server, tmp_path: Path) -> None:
+    inbox = team.reports(tmp_path / "inbox", kernels=1_500)
+    (tmp_path / "team").mkdir()
+    with team_parts.team(tmp_path / "team", inbox, servers=1, workers=1, prepared=False) as place:
+        done = team.phase(place, iter((1, 2)), sessions=2, clicks=2, pause_s=0.5, drop_s=0.1)
+        team.settled(place)
+        assert (len(done.waits), done.errors, done.dropped) == (4, 0, 2)
+        assert team_parts.states(place) == {"ready": 4}
+        told = {line.partition(":")[0] for line in team_parts.told(team_parts.memory())}
+        assert {"server", "worker", "postgres", "rclone", "nginx"} <= told
+
+
+def test_reports_that_are_made_up_are_whole_to_a_worker(
+    team: Shared, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the measurement of lists puts down is such that nothing is to be done and nothing is missing."""
+    monkeypatch.setattr(trends, "MADE", 4)
+    settings = config.load(database=team.url, library=s3.url(), cache=tmp_path / "cache", inbox=tmp_path / "inbox")
+    library = open_library(settings)
+    assert isinstance(library, StoredLibrary)
+    team_lists.listed(library, settings.inbox, s3.objects / settings.library_url.rpartition("/")[2], 6)
+    assert len(library.list()) == len(library.catalog.jobs()) == 6
+    lines = [line.partition(":")[0] for line in team_lists.of_worker(library, settings)]
+    assert lines == ["worker, first look at the inbox", "worker, a further look"]
+    library.recover()
+    assert len(library.list()) == 6
+    assert {len(files) for files in library.store.index.all().values()} == {2}
+
+
+def test_what_a_thing_costs_is_told_without_what_nothing_costs() -> None:
+    idle = Cost(10.0, 20, {"server": 1.0})
+    busy = Cost(20.0, 140, {"server": 7.0, "worker": 2.5})
+    assert busy.without(idle, 50) == "2.0 transactions, 0.100 s of server, 0.050 s of worker"
+    assert idle.each_second() == "2.00 transactions, 0.1000 s of server"

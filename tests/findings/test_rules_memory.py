@@ -1,0 +1,68 @@
+"""Rules about memory of tensors: on a trace by hand, whose five steps keep 1,000 bytes each, and on single events."""
+
+from typing import Any
+
+import pytest
+
+from profiledb.findings import judge, rulebook
+from profiledb.report.library import Library
+from tests.conftest import Once
+from tests.findings.test_rules_copies import H200, small
+from tests.profiledb.analyses.test_tensors import by_hand
+from tests.support.found import judged
+from tests.support.page_reports import make_library, make_publish
+
+__all__ = ["make_library", "make_publish", "small"]  # fixtures
+NAME = "by_hand.pt.trace.json"
+
+
+@pytest.fixture(scope="module")
+def trace(once: Once) -> Library:
+    return by_hand(once)
+
+
+def test_memory_growth(trace: Library) -> None:
+    """From 5,000 bytes at the first step to 9,000 at the last, on a straight line; the GPU has 150,000."""
+    found = judged(trace, NAME, "memory_growth")
+    assert (found.verdict, found.severity) == ("fires", "warning")
+    assert found.value == pytest.approx(100 * 4_000 / 9_000)
+    wanted = {"device": "GPU 0", "steps": 5, "first_bytes": 5_000, "last_bytes": 9_000, "left_steps": 139}
+    assert {name: found.facts[name] for name in wanted} == wanted
+    assert found.facts["slope_bytes"] == pytest.approx(1_000)
+    assert (found.evidence[0]["name"], found.evidence[0]["device"]) == ("GPU 0", 0)
+    other = judged(trace, NAME, "memory_growth", device="1")
+    assert (other.verdict, other.value, other.facts["steps"]) == ("clear", 0.0, 5)
+    assert "fewer than three" in judged(trace, NAME, "memory_growth", range="ProfilerStep#2").why
+
+
+def test_memory_fragmented(trace: Library, library: Library, small: Any) -> None:
+    """The trace reserves 44,000 bytes and holds 11,000 at most: too few to count, unless that is asked for."""
+    clear = judged(trace, NAME, "memory_fragmented")
+    assert (clear.verdict, clear.value, clear.facts["lost_bytes"]) == ("clear", 0.0, 33_000)
+    strict = rulebook.with_values(rulebook.load()["memory_fragmented"], {"least": "1"})
+    (found,) = judge.judge(trace, trace.find(NAME), {}, [strict])
+    assert (found.verdict, found.value, found.facts["device"]) == ("fires", 75.0, "GPU 0")
+    untold = small([(0, 100)], tensor_event=[event(1, 600, None)])
+    assert judged(library, untold, "memory_fragmented").verdict == "cannot_judge"
+
+
+def test_tensor_memory_full(trace: Library, library: Library, small: Any) -> None:
+    """950 of 1,000 bytes reserved; in the trace an allocation fails, and nobody says how large the GPU is."""
+    full = small([(0, 100)], (H200,), tensor_event=[event(1, 600, 950), event(2, 10, 700)])
+    found = judged(library, full, "tensor_memory_full")
+    assert (found.verdict, found.severity, found.value, found.facts["held_bytes"]) == ("fires", "warning", 95.0, 950)
+    half = small([(0, 100)], (H200,), tensor_event=[event(1, 500, None)])
+    assert (judged(library, half, "tensor_memory_full").value, judged(library, half, "memory_growth").verdict) == (
+        50.0, "cannot_judge",
+    )  # fmt: skip
+    failed = judged(trace, NAME, "tensor_memory_full")
+    assert (failed.value, failed.facts["failures"], failed.facts["failed_bytes"]) == (100.0, 1, 10**12)
+    assert judged(trace, NAME, "tensor_memory_full", device="1").verdict == "cannot_judge"
+
+
+def event(number: int, size: int, reserved: int | None) -> dict[str, Any]:
+    """An allocation, after which only it is held."""
+    return {
+        "event_id": number, "time_ns": 10 * number, "global_tid": 1, "kind": "memory", "device_type": 1, "device_id": 0,
+        "address": number, "bytes": size, "allocated_bytes": size, "reserved_bytes": reserved,
+    }  # fmt: skip

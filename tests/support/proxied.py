@@ -1,0 +1,61 @@
+"""A real nginx with a file for its conf.d, such as deploy/nginx.conf, and servers behind it."""
+
+import re
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bench.pages import Server, free_port
+from tests.app.web.client import ask
+from tests.conftest import ROOT, wait_until
+
+COOKIE = "warpdeck_server"
+"""Its value chooses the server of a browser."""
+_SERVERS = re.compile(r"(?:^ *server app\d+:8501 max_fails=1 fail_timeout=5s;\n)+", re.MULTILINE)
+
+
+@contextmanager
+def proxied(nginx: Path, folder: Path, site: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Runs nginx with this file, in a folder of its own; ``way.log`` there says which server each browser went to."""
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
+    (folder / "nginx.conf").write_text(
+        f"daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; events {{}} http {{ {temporary}"
+        f" log_format way '$warpdeck_key $upstream_addr'; access_log {folder}/way.log way;\n{site}\n}}"
+    )
+    process = subprocess.Popen([str(nginx), "-p", str(folder), "-c", str(folder / "nginx.conf")])
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=20)
+
+
+@contextmanager
+def behind(nginx: Path, servers: Sequence[Server], folder: Path, port: int = 0) -> Iterator[str]:
+    """The address of nginx in front of servers, with the file that deploy/ has."""
+    port = port or free_port()
+    site = (ROOT / "deploy" / "nginx.conf").read_text().replace("listen 8080", f"listen 127.0.0.1:{port}")
+    lines = [f"  server 127.0.0.1:{urlsplit(one.address).port} max_fails=1 fail_timeout=5s;\n" for one in servers]
+    site, found = _SERVERS.subn("".join(lines), site)
+    assert found == 1
+    with proxied(nginx, folder, site):
+        address = f"http://127.0.0.1:{port}"
+
+        def answers() -> bool:
+            try:
+                return ask(address, "/health").status == 200
+            except OSError:
+                return False
+
+        wait_until(answers)
+        yield address
+
+
+def ways(folder: Path, key: str) -> set[str]:
+    """The servers, host and port, that a browser's requests went to."""
+    lines = (line.split(" ", 1) for line in (folder / "way.log").read_text().splitlines())
+    return {way for one, way in lines if one == key}
