@@ -4,6 +4,7 @@ A task is a kind of work (task_kinds.py), a size and a precision, drawn by a see
 in the same order: `cpu` and `gpu` always choose that device, `threshold` and `model` are workloads.scheduler without
 and with its model, `energy` is the model that chooses by energy, where it has learned some, and `oracle` chooses what
 was faster under `cpu` and `gpu`. With --compete another program keeps the GPU busy during the second half of each.
+With --record a profiler records some tasks that are done once more at the end: it would disturb what is measured.
 
 Ranges: `policy_NAME` holds one range a task, `matmul_fp32_640/gpu` with its parts (see tasks.py); decisions are marks.
 
@@ -121,7 +122,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compete", action="store_true", help="another program uses the GPU in the second half")
     parser.add_argument(
         "--record", type=int, metavar="N",
-        help=f"a profiler records N tasks of {SHOWN}, in the middle of the queue (default: all of all policies)",
+        help=f"a profiler records N tasks of {SHOWN}, which follow all that is measured (default: all of all policies)",
     )  # fmt: skip
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), help="cpu: without a GPU (default: with one if there is one)"
@@ -161,8 +162,11 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         if options.record is None:
             stack.enter_context(window_of(gpu))
         for policy in policies:
-            runner = Runner(queue, policy, model, readings, log, results, monitor)
-            runner.run(competitor, options.record)
+            Runner(queue, policy, model, readings, log, results, monitor).run(competitor)
+        if options.record:
+            Runner(queue, SHOWN, model, readings, DecisionLog(None), Results(model), monitor).again(
+                competitor, options.record
+            )
     log.close()
     summary = results.summary()
     flops = {
@@ -193,28 +197,34 @@ class Runner:
         )  # fmt: skip
         self.known = results.known()
 
-    def run(self, competitor: Competitor | None, capture: int | None) -> None:
-        """Work off both halves; a profiler records `capture` tasks of SHOWN around the middle."""
+    def run(self, competitor: Competitor | None) -> None:
+        """Work off both halves."""
         items, middle = self.queue.items, len(self.queue.items) // 2
-        first = max(0, middle - capture // 2) if capture and self.policy == SHOWN else -1
-        last = min(len(items), first + (capture or 0)) - 1
-        with ExitStack() as captured, annotate(f"policy_{self.policy}", STRUCTURE):
+        with annotate(f"policy_{self.policy}", STRUCTURE):
             for numbers in (range(middle), range(middle, len(items))):
                 load = COMPETING if competitor and numbers.start == middle else FREE
                 if competitor and load == COMPETING:
                     competitor.say(GO)
                 before, started = self.monitor.joules_now(), time.perf_counter()
                 for number in numbers:
-                    if number == first:
-                        captured.enter_context(window_of(self.queue.gpu))
                     self.one(items[number], load)
-                    if first >= 0 and number == last:
-                        captured.close()
                 wall_s, after = time.perf_counter() - started, self.monitor.joules_now()
                 joules = None if before is None or after is None else after - before
                 self.results.half(self.policy, load, wall_s, joules)
             if competitor:
                 competitor.say(STOP)
+
+    def again(self, competitor: Competitor | None, count: int) -> None:
+        """Work on `count` tasks around the middle for a profiler."""
+        items, middle = self.queue.items, len(self.queue.items) // 2
+        first = max(0, middle - count // 2)
+        with window_of(self.queue.gpu), annotate(f"policy_{self.policy}", STRUCTURE):
+            for number, item in enumerate(items[first : first + count], first):
+                if competitor and number == middle:
+                    competitor.say(GO)
+                self.one(item, COMPETING if competitor and number >= middle else FREE)
+        if competitor:
+            competitor.say(STOP)
 
     def one(self, item: Item, load: str) -> None:
         """Decide about a task and work on it."""
