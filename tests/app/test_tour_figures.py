@@ -169,6 +169,29 @@ def test_figures_of_tasks() -> None:
     assert wins("vector_add", everything) is None
 
 
+def test_figures_of_queue() -> None:
+    """Sums of the times by who decided; regret by the medians of `cpu` and `gpu` under the same load."""
+    of, times = defaultdict(list), defaultdict(lambda: defaultdict(list))
+    with (SAMPLES / "queue.tasks.csv").open() as file:
+        for row in csv.DictReader(file):
+            of[row["policy"]].append(row)
+            if row["policy"] in ("cpu", "gpu"):
+                times[row["task"], row["size"], row["load"]][row["policy"]].append(float(row["seconds"]))
+    known = {key: {device: median(found) for device, found in both.items()} for key, both in times.items()}
+
+    def regret(policy: str) -> str:
+        chosen = [(known[row["task"], row["size"], row["load"]], row["device"]) for row in of[policy]]
+        spent, best = (
+            sum(found) for found in zip(*((one[device], min(one.values())) for one, device in chosen), strict=True)
+        )
+        return words.percent(100 * (spent / best - 1))
+
+    sums = [sum(float(row["seconds"]) for row in of[policy]) for policy in ("cpu", "gpu", "threshold", "model")]
+    off = median(abs(float(row[f"{row['device']}_predicted_s"]) / float(row["seconds"]) - 1) for row in of["model"])
+    told = [*(words.duration(1e9 * one) for one in sums), words.percent(100 * off)]
+    assert FIGURE.findall(text("queue")) == [str(len(of["model"])), *told, regret("model"), regret("threshold")]
+
+
 def test_figures_of_energy() -> None:
     with (SAMPLES / "energy.energy.csv").open() as file:
         of = {row["batch"]: row for row in csv.DictReader(file)}
