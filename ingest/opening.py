@@ -21,10 +21,11 @@ TRIES = 5
 class Opening:
     """The reports that wait for it, and the process that prepares some."""
 
-    def __init__(self, library: Path, named: str = "", forks: Forks | None = None) -> None:
+    def __init__(self, library: Path, named: str = "", forks: Forks | None = None, *, shared: bool = False) -> None:
         """Prepares the reports of a library whose folder this is; ``named`` is a bucket, where they are in one.
 
-        ``forks`` are those of the worker, which ends whatever else runs below it.
+        ``forks`` are those of the worker, which ends whatever else runs below it. ``shared``: summaries are in the
+        database of a team, and in no file that may be lost.
         """
         self._library = library
         self._forks = forks or Forks()
@@ -32,7 +33,7 @@ class Opening:
         self._waiting: dict[str, int] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
-        self._summaries = library / store.FILE
+        self._summaries = None if shared else library / store.FILE
         self._tries = 0
         self._looked = False
 
@@ -62,7 +63,7 @@ class Opening:
 
     def _is_due(self) -> bool:
         """Whether summaries may be missing: at the start, and where their file is gone."""
-        if self._tries >= TRIES or (self._looked and self._summaries.exists()):
+        if self._tries >= TRIES or (self._looked and (self._summaries is None or self._summaries.exists())):
             return False
         return any((self._library / "reports").glob("*.duckdb"))
 

@@ -72,7 +72,8 @@ def run(
     """Works until the end, or once over what is there; ``looked`` hears of each look at the inbox."""
     nsys, ncu = (".".join(map(str, tool.version[:3])) if tool else "" for tool in (tools.find_nsys(), tools.find_ncu()))
     me = Seen(f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}", socket.gethostname(), nsys, ncu)
-    opening, reached = Opening(library.folder, settings.library_text, forks), Reached("lead", "serve")
+    opening = Opening(library.folder, settings.library_text, forks, shared=True)
+    reached = Reached("lead", "serve")
     assert library.catalog.shared
     inbox = open_inbox(settings)
 

@@ -5,11 +5,13 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 from ingest.opening import Opening
 from profiledb.query import kept, request
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
+from profiledb.studies.trends import store
 from profiledb.timeline import build
 from tests.conftest import ROOT, SAMPLES, wait_until
 
@@ -51,6 +53,21 @@ def test_a_process_that_dies_is_started_again_and_not_for_ever(tmp_path: Path) -
         opening.look()
     assert starts == 5
     assert not opening._waiting
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_summaries_are_looked_for_again_where_their_file_is_gone(tmp_path: Path, shared: bool) -> None:
+    """Those of a team are in its database, which has no such file: a worker would look for it for ever."""
+    library = Library(tmp_path)
+    (library.reports / "0123456789abcdef.v1.duckdb").touch()
+    opening = Opening(tmp_path, shared=shared)
+    opening.look()
+    assert opening._process
+    assert opening._process.wait(60) == 0
+    (tmp_path / store.FILE).unlink(missing_ok=True)
+    opening.look()
+    assert (opening._process is None) is shared
+    opening.stop()
 
 
 def test_it_ends_when_it_is_told_to(tmp_path: Path) -> None:
