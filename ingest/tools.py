@@ -194,3 +194,8 @@ def _environment() -> dict[str, str]:
     """A plain environment: the tools' words must be English and must not depend on the user's settings."""
     keep = {key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH") if key in os.environ}
     return keep | {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+
+
+def labels() -> str:
+    """The converters at hand: a report that failed is tried again when they change."""
+    return ", ".join(tool.label for tool in (find_nsys(), find_ncu()) if tool) or "no converter"

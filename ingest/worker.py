@@ -124,7 +124,7 @@ class Worker:
 
     def at_hand(self) -> str:
         """The converters that files can be given to."""
-        return tools_at_hand()
+        return tools.labels()
 
     def of_error(self, job: Job, error: Exception) -> Job:
         """What became of a file where this program itself met an error."""
@@ -295,9 +295,3 @@ def _done(job: Job, outcome: dict[str, Any]) -> Job:
         _log.error("%s: %s", visible(job.name), outcome["trace"])
     told = {key: str(outcome.get(key) or "") for key in ("state", "message", "hint", "detail", "cause")}
     return ended(job, told.pop("cause"), report_id=outcome.get("report_id"), **told)
-
-
-def tools_at_hand() -> str:
-    """The converters at hand: a report that failed is tried again when they change."""
-    converters = (tools.find_nsys(), tools.find_ncu())
-    return ", ".join(tool.label for tool in converters if tool) or "no converter"

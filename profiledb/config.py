@@ -207,7 +207,7 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "library": _copies(cache, url, text["endpoint"]) or _folder(text["library"]) or data / "library",
         "library_url": url,
         "cache": cache,
-        "cache_mb": int(_from_1(text, "cache_mb")),
+        "cache_mb": int(_number(text, "cache_mb", 1)),
         "database": _database(text["database"]),
         "samples": _folder(text["samples"]),
         "classes": _folder(text["classes"]),
@@ -219,14 +219,14 @@ def _of(given: tuple[tuple[str, str], ...]) -> Settings:
         "convert_memory_mb": int(_number(text, "convert_memory_mb")),
         "convert_disk_mb": int(_number(text, "convert_disk_mb")),
         "answers_mb": int(_number(text, "answers_mb")),
-        "sql_timeout_s": _from_1(text, "sql_timeout_s"),
-        "sql_memory_mb": int(_from_1(text, "sql_memory_mb")),
-        "max_upload_mb": int(_from_1(text, "max_upload_mb")),
-        "uploads_mb": int(_from_1(text, "uploads_mb")),
+        "sql_timeout_s": _number(text, "sql_timeout_s", 1),
+        "sql_memory_mb": int(_number(text, "sql_memory_mb", 1)),
+        "max_upload_mb": int(_number(text, "max_upload_mb", 1)),
+        "uploads_mb": int(_number(text, "uploads_mb", 1)),
         "login_admins": _values(text["login_admins"]),
         "login_editors": _values(text["login_editors"]),
         "login_viewers": _values(text["login_viewers"]),
-        "login_hours": _from_1(text, "login_hours"),
+        "login_hours": _number(text, "login_hours", 1),
         "login_link_days": min(_number(text, "login_link_days"), MOST_LINK_DAYS),
         "retention": _folder(text["retention"]),
         "log": _one_of(text, "log", ("plain", "json")),
@@ -284,20 +284,13 @@ def _one_of(text: dict[str, str], field: str, words: tuple[str, ...]) -> str:
     return text[field]
 
 
-def _from_1(text: dict[str, str], field: str) -> float:
-    number = _number(text, field)
-    if number < 1:
-        raise ConfigError(f"{variable(field)} must be a number from 1 on, not {text[field]!r}.")
-    return number
-
-
-def _number(text: dict[str, str], field: str) -> float:
+def _number(text: dict[str, str], field: str, least: int = 0) -> float:
     try:
         value = float(text[field])
     except ValueError:
         value = math.nan
-    if not math.isfinite(value) or value < 0:
-        raise ConfigError(f"{variable(field)} must be a number from 0 up, not {text[field]!r}.")
+    if not math.isfinite(value) or value < least:
+        raise ConfigError(f"{variable(field)} must be a number from {least} up, not {text[field]!r}.")
     return value
 
 

@@ -155,6 +155,29 @@ def run(options: argparse.Namespace) -> Iterator[str]:
     queue.warm_up()
     log = DecisionLog(options.csv or beside(".tasks.csv"))
     results = Results(model)
+    _work_off(queue, policies, model, log, results, options)
+    log.close()
+    summary = results.summary()
+    flops = {
+        f"{task}_{precision}_{size}": flops
+        for precision in precisions
+        for size in sizes
+        for task in tasks
+        for flops in flops_by_task([task], [size]).values()
+    }
+    precision = None if precisions[1:] else precisions[0]  # else each task has its own in its name
+    note(precision=precision, flops_by_task=flops, queue=summary, model=results.terms(items))
+    if options.summary:
+        options.summary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    yield from results.lines()
+
+
+def _work_off(
+    queue: Queue, policies: Sequence[str], model: costs.TimeModel | None, log: DecisionLog, results: Results,
+    options: argparse.Namespace,
+) -> None:  # fmt: skip
+    """Works off the queue under each policy, and some of it once more where a profiler records that alone."""
+    gpu = queue.gpu
     with ExitStack() as stack:
         competitor = stack.enter_context(Competitor()) if options.compete and gpu else None
         readings = stack.enter_context(Readings())
@@ -167,19 +190,6 @@ def run(options: argparse.Namespace) -> Iterator[str]:
             Runner(queue, SHOWN, model, readings, DecisionLog(None), Results(model), monitor).again(
                 competitor, options.record
             )
-    log.close()
-    summary = results.summary()
-    flops = {
-        f"{task}_{precision}_{size}": flops
-        for precision in precisions
-        for size in sizes
-        for task in tasks
-        for flops in flops_by_task([task], [size]).values()
-    }
-    note(precision="+".join(precisions), flops_by_task=flops, queue=summary, model=results.terms(items))
-    if options.summary:
-        options.summary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    yield from results.lines()
 
 
 class Runner:

@@ -171,7 +171,8 @@ def test_figures_of_tasks() -> None:
 
 def test_figures_of_queue() -> None:
     """Sums of the times by who decided; regret by the medians of `cpu` and `gpu` under the same load."""
-    of, times = defaultdict(list), defaultdict(lambda: defaultdict(list))
+    of: dict[str, list[dict[str, str]]] = defaultdict(list)
+    times: dict[tuple[str, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     with (SAMPLES / "queue.tasks.csv").open() as file:
         for row in csv.DictReader(file):
             of[row["policy"]].append(row)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest import fingerprints
+from ingest import fingerprints, tools
 from ingest.watch import Watch
-from ingest.worker import Worker, tools_at_hand
+from ingest.worker import Worker
 from profiledb import config
 from profiledb.report.catalog import Job
 from profiledb.report.inbox.folder import FolderInbox
@@ -203,7 +203,7 @@ def test_ten_thousand_files_are_looked_at_in_a_moment(inbox: Path, empty_library
     watch = Watch(worker.inbox, patience_s=0)
     wait_until(lambda: len(watch.finished()) == files)
     done = [
-        Job(str(path), path.name, fingerprints.of(worker.inbox, path) or "", "failed", tools=tools_at_hand())
+        Job(str(path), path.name, fingerprints.of(worker.inbox, path) or "", "failed", tools=tools.labels())
         for path in watch.finished()
     ]
     empty_library.catalog.put_job(*done)

@@ -78,7 +78,7 @@ def test_it_starts_a_server_that_others_use_and_that_ends_with_it(desk: Desk, sa
         children = below(process)
         assert len(children) >= 2, "the server and its worker"
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 1, "a file failed"
+        assert process.wait(120) == 1, "a file failed"
         assert not psutil.wait_procs(children, timeout=30)[1]
     assert serving.read(desk.library) is None
 

@@ -346,7 +346,7 @@ server_metadata_url = "http://127.0.0.1:1/"
         (AUTH, {"WARPDECK_LOGIN_HOURS": "soon"}, "WARPDECK_LOGIN_HOURS must be a number"),
         (AUTH, {"WARPDECK_LOGIN_HOURS": "nan"}, "WARPDECK_LOGIN_HOURS must be a number"),
         ("x = 1\n", {"WARPDECK_LOGIN_EDITORS": "me"}, "WARPDECK_LOGIN_EDITORS would limit who may do what"),
-        ("x = 1\n", {"WARPDECK_MAX_UPLOAD_MB": "0"}, "WARPDECK_MAX_UPLOAD_MB must be a number from 1 on"),
+        ("x = 1\n", {"WARPDECK_MAX_UPLOAD_MB": "0"}, "WARPDECK_MAX_UPLOAD_MB must be a number from 1 up"),
     ],
 )
 def test_what_cannot_be_meant_does_not_start(

@@ -8,7 +8,7 @@ import pytest
 from profiledb.errors import NotCapturedError
 from profiledb.query import analysis, views
 from profiledb.query import header as asked
-from profiledb.report import schema, store
+from profiledb.report import schema, sidecar, store
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from profiledb.report.schema import SCHEMA_VERSION
@@ -96,7 +96,12 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Library:
     library.link("f" * 16, "e" * 16)
     library.put_sidecar("f" * 16, "timings", "label,step,seconds\n1,1,1\n")
     put_log(library, "f" * 16, [reading(0, 0, 1), reading(1, 100, 2)])
-    library.put_sidecar("f" * 16, "tasks", "task,size,device,part,seconds\n1,1,cpu,compute,1\n")
+    names = [*sidecar.TABLES["tasks"]]
+    one = {"task": "1", "size": "1", "device": "cpu", "part": "run", "seconds": "1", "policy": "model"}
+    decided = ",".join(one.get(name, "") for name in names)
+    rows = [",".join(names), "1,1,cpu,compute,1" + "," * (len(names) - 5), decided]
+    library.put_sidecar("f" * 16, "tasks", "\n".join(rows))
+    library.put_sidecar("f" * 16, "meta", '{"precision": "fp32"}')
     return library
 
 
