@@ -1,5 +1,6 @@
 """The measurement of a team: its parts run, and people see no error while files are dropped."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,15 +30,26 @@ def test_people_look_at_a_team_while_files_are_dropped(postgres: Server, tmp_pat
         assert {"server", "worker", "postgres", "rclone", "nginx"} <= told
 
 
+@pytest.fixture
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
+    """A server that has listed nothing before: it remembers folders for minutes, and files are laid behind its back."""
+    server = S3(tmp_path)
+    server.start()
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    yield server
+    server.stop()
+
+
 def test_reports_that_are_made_up_are_whole_to_a_worker(
-    team: Shared, s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    team: Shared, fresh: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the measurement of lists puts down is such that nothing is to be done and nothing is missing."""
     monkeypatch.setattr(trends, "MADE", 4)
-    settings = config.load(database=team.url, library=s3.url(), cache=tmp_path / "cache", inbox=tmp_path / "inbox")
+    settings = config.load(database=team.url, library=fresh.url(), cache=tmp_path / "cache", inbox=tmp_path / "inbox")
     library = open_library(settings)
     assert isinstance(library, StoredLibrary)
-    team_lists.listed(library, settings.inbox, s3.objects / settings.library_url.rpartition("/")[2], 6)
+    team_lists.listed(library, settings.inbox, fresh.objects / settings.library_url.rpartition("/")[2], 6)
     assert len(library.list()) == len(library.catalog.jobs()) == 6
     lines = [line.partition(":")[0] for line in team_lists.of_worker(library, settings)]
     assert lines == ["worker, first look at the inbox", "worker, a further look"]
