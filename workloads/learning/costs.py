@@ -51,13 +51,13 @@ class TimeModel:
         fits: dict[Key, NDArray[np.float64]],
         sizes: dict[tuple[str, str], NDArray[np.float64]],
         limits: dict[tuple[str, str], float],
-        trust: Mapping[tuple[str, str, str], tuple[float, float]] | None = None,
+        trust: Trust | None = None,
         idle_w: Mapping[str, float] | None = None,
     ) -> None:
         self._fits = fits
         self._sizes = sizes
         self._limits = limits
-        self.trust = dict(trust or {})
+        self.trust: Trust = dict(trust or {})
         self._idle_w = dict(idle_w or {})
 
     @property

@@ -59,7 +59,7 @@ def scores(rows: Sequence[Row]) -> Iterator[Score]:
             yield score(left_out, splits)
 
 
-def trust(rows: Sequence[Row]) -> dict[tuple[str, str, str], tuple[float, float]]:
+def trust(rows: Sequence[Row]) -> costs.Trust:
     """Return the regrets in percent of the model and of the threshold, by task, precision and what was left out.
 
     What was left out is one of SIZES, LARGEST and MACHINES. A task is told of that both devices were measured of.
