@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.conftest import ROOT
+from tests.support.needs import NEEDS
 
 pytest_plugins = ["pytester"]
 
@@ -41,13 +42,7 @@ def nginx():
 
 def test_proxy(nginx): ...
 """
-HIDDEN = {
-    "WARPDECK_NSYS": "off",
-    "WARPDECK_NCU": "off",
-    "WARPDECK_CHROMIUM": "off",
-    "WARPDECK_POSTGRES": "off",
-    "WARPDECK_NGINX": "off",
-}
+HIDDEN = {need.variable: "off" for need in NEEDS.values()}
 
 
 @pytest.fixture
@@ -107,3 +102,4 @@ def test_what_is_hidden_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
     assert to_install(WARPDECK_NCU="/nowhere/ncu") == ["scripts/install_nsight.sh"]
     assert to_install(WARPDECK_CHROMIUM="/nowhere/chromium") == ["scripts/install_browser.sh"]
     assert to_install(WARPDECK_NGINX="/nowhere/nginx") == ["scripts/install_nginx.sh"]
+    assert to_install(WARPDECK_OIDC="/nowhere/node_modules") == ["scripts/install_oidc.sh"]

@@ -1,8 +1,7 @@
 """What tests need beyond Python, and the one place that decides what becomes of a test where it is missing.
 
 Such a test is skipped, with a reason that says how to get it. ``WARPDECK_TEST_TOOLS=required`` makes it fail,
-so that no skip hides anything. ``WARPDECK_NSYS``, ``WARPDECK_NCU``, ``WARPDECK_CHROMIUM``,
-``WARPDECK_POSTGRES`` and ``WARPDECK_NGINX`` hide a tool with ``off``.
+so that no skip hides anything. The variable of each of ``NEEDS`` hides it with ``off``.
 ``python -m tests.support.needs`` prints the scripts that install what is missing and not hidden.
 """
 
@@ -64,7 +63,10 @@ def find_nginx() -> Path | None:
 
 def find_oidc() -> Path | None:
     """The modules of the OpenID provider that tests run, where node is there to run it."""
-    folder = ROOT / ".tools" / "oidc" / "node_modules"
+    named = os.environ.get("WARPDECK_OIDC", "").strip()
+    if named.lower() in ("off", "none"):
+        return None
+    folder = Path(named) if named else ROOT / ".tools" / "oidc" / "node_modules"
     return folder if shutil.which("node") and (folder / "oidc-provider").is_dir() else None
 
 
