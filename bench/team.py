@@ -12,6 +12,7 @@ import os
 import statistics
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from tempfile import TemporaryDirectory
 from bench import team_parts, team_queue
 from bench.generate import Options, generate
 from bench.ingestion import BenchError
-from bench.load import CLICKS, PAUSE_S, SESSIONS, clicked, cpu_s, percentiles, session
+from bench.load import CLICKS, PAUSE_S, SESSIONS, clicked, percentiles, session
 from bench.pages import MAIN, server
 from bench.run import CROWD_PAGES
 from bench.team_parts import Place
@@ -38,13 +39,14 @@ _LARGE, _SMALL = "large", "small"
 
 @dataclass(frozen=True)
 class Phase:
-    """What sessions had: each wait (s), errors, processor of the servers (s), load average, files that were dropped."""
+    """What sessions had: each wait (s), errors, processor by part (s), load average, files dropped and taken in."""
 
     waits: tuple[float, ...]
     errors: int
-    cpu_s: float
+    cpu_s: Counter[str]
     load: float
     dropped: int
+    taken: int
 
 
 def reports(folder: Path, kernels: int) -> Path:
@@ -96,12 +98,12 @@ def dropping(inbox: Path, numbers: Iterator[int], every_s: float) -> Iterator[li
 
 def phase(place: Place, numbers: Iterator[int], sessions: int, clicks: int, pause_s: float, drop_s: float) -> Phase:
     """Sessions that click through the pages of a place while files are dropped into its inbox."""
-    before = sum(cpu_s(one.pid) for one in place.servers)
+    before, had = Counter(team_parts.cpu_s()), team_parts.states(place)["ready"]
     with dropping(place.inbox, numbers, drop_s) as dropped:
         looks = clicked(place.address, paths_of(place), sessions, pause_s, clicks)
-    spent = sum(cpu_s(one.pid) for one in place.servers) - before
+    spent, taken = Counter(team_parts.cpu_s()) - before, team_parts.states(place)["ready"] - had
     errors = sum(not good for _, good in looks)
-    return Phase(tuple(wait for wait, _ in looks), errors, spent, os.getloadavg()[0], len(dropped))
+    return Phase(tuple(wait for wait, _ in looks), errors, spent, os.getloadavg()[0], len(dropped), taken)
 
 
 def settled(place: Place, patience_s: float = 120) -> None:
@@ -130,12 +132,13 @@ def lines_of(place: Place, phases: Sequence[Phase]) -> Iterator[str]:
     waits = [wait for one in phases for wait in one.waits]
     p50, p95 = percentiles(waits)
     each = ", ".join(f"{percentiles(one.waits)[1]:.2f}" for one in phases)
-    cpu = sum(one.cpu_s for one in phases) / len(waits)
+    cpu = sum((one.cpu_s for one in phases), Counter[str]())
+    parts = ", ".join(f"{part} {seconds:.1f}" for part, seconds in cpu.most_common())
     yield (
         f"{place.name}: {len(waits)} looks, {sum(one.errors for one in phases)} errors, p50 {p50:.2f} s,"
-        f" p95 {p95:.2f} s (by phase {each}), {cpu:.3f} s of processor each,"
-        f" {sum(one.dropped for one in phases)} files dropped,"
-        f" load average {', '.join(f'{one.load:.1f}' for one in phases)}"
+        f" p95 {p95:.2f} s (by phase {each}), {cpu['server'] / len(waits):.3f} s of processor of the servers each,"
+        f" {sum(one.dropped for one in phases)} files dropped, {sum(one.taken for one in phases)} taken in meanwhile,"
+        f" load average {', '.join(f'{one.load:.1f}' for one in phases)}; s of processor: {parts}"
     )
 
 

@@ -102,7 +102,9 @@ class Forks:
         """
         quiet = subprocess.DEVNULL
         with self._lock:
-            process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd=ROOT)
+            process = subprocess.Popen(
+                argv, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd=ROOT, start_new_session=True
+            )
             self._beside = [one for one in (*self._beside, process) if one.returncode is None]
         return process
 

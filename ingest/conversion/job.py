@@ -1,4 +1,4 @@
-"""Reads dropped files, as a process of its own: ``python -m ingest.job`` (child.Request, a list as a line of JSON).
+"""Reads dropped files, a process of its own: ``python -m ingest.conversion.job`` (child.Request, a list as JSON).
 
 It tells the worker how far it is, a JSON object a line on standard output, with a line for each outcome. It changes
 nothing outside the folders of the requests, so that killing it at any moment leaves nothing behind. All that is read of
@@ -21,7 +21,7 @@ from ingest.conversion.outcome import Outcome, failed
 from ingest.derive import classes
 from ingest.formats import detect
 from ingest.state import contents, parts
-from profiledb import config
+from profiledb import config, priority
 from profiledb.errors import ConversionError
 from profiledb.query import stored
 from profiledb.report import damage, rebuilt, schema, store
@@ -38,6 +38,7 @@ def main() -> int:
     """Serves requests and prints the outcome of each; the exit status is 0 whenever there is one for all."""
     requests = [Request.from_dict(fields) for fields in json.loads(sys.stdin.buffer.readline())]
     processes.adopt()
+    priority.step_back(priority.CONVERSION)
     requests[0].limits.apply()
     sandbox.close(requests[0].work if len(requests) == 1 else requests[0].work.parent)
     threading.Thread(target=_die_with_worker, daemon=True).start()

@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from ingest.nsys import sqlite
+from profiledb import priority
 from profiledb.errors import ConversionError
 from profiledb.report import store
 from profiledb.report.schema import quote
@@ -91,7 +92,7 @@ def _seals() -> int:
 def _make(extensions: dict[Path, int], empty: int) -> int:
     """The process that makes it; returns its exit status, 0 where all is well."""
     try:
-        os.nice(5)  # whoever waits for a conversion goes first
+        os.nice(priority.LATER)  # whoever waits for a conversion goes first
         with TemporaryDirectory() as folder:
             with duckdb.connect(config={"threads": 1}) as db:
                 for path, copy in extensions.items():

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +29,10 @@ _FRAME = 1 << 20
 """Bytes of an answer beside its rows."""
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "profiledb.console.child")
-_KEPT = ("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PGPASSFILE", "PGSSLROOTCERT")
-"""What a process has of our environment: where libraries lie, and what a team's database is opened with."""
+_KEPT = ("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+"""What a process has of our environment: where libraries lie."""
+_OPENS = "PG"
+"""How the names begin of what a team's database is opened with; it is read before the question is."""
 _QUIET = {"OPENBLAS_NUM_THREADS": "1"}
 """Else numpy, which Arrow brings, reserves memory for threads that nobody needs."""
 
@@ -59,7 +62,7 @@ def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
     if not _turns.acquire(timeout=bounds.seconds):
         raise AnalysisError("Other questions are being answered.", hint="Try again in a moment.")
     try:
-        said, rest = _run(question, bounds)
+        said, rest = _run(question, bounds, _environment(library, sql))
     finally:
         _turns.release()
     if "error" in said:
@@ -72,11 +75,21 @@ def _question(library: Library, report_id: str, sql: str, bounds: Bounds) -> byt
     asked = bounds.plain() | {
         "database": str(library.path(report_id).resolve()),
         "sidecars": {kind: str(path.resolve()) for kind, path in beside.items() if path.exists()},
-        "summaries": _summaries(library) if PREFIX in sql.lower() else "",
+        "summaries": _summaries(library) if _is_of_all(sql) else "",
         "seen": None if (seen := library.catalog.sight.reports()) is None else sorted(seen),
         "sql": sql,
     }
     return json.dumps(asked).encode()
+
+
+def _is_of_all(sql: str) -> bool:
+    return PREFIX in sql.lower()
+
+
+def _environment(library: Library, sql: str) -> dict[str, str]:
+    opens = library.catalog.shared is not None and _is_of_all(sql)
+    kept = {name: said for name, said in os.environ.items() if name in _KEPT or (opens and name.startswith(_OPENS))}
+    return _QUIET | kept
 
 
 def _summaries(library: Library) -> str:
@@ -85,7 +98,7 @@ def _summaries(library: Library) -> str:
     return shared.url if shared else str((library.folder / SUMMARIES).resolve())
 
 
-def _run(question: bytes, bounds: Bounds) -> tuple[dict[str, Any], bytes]:
+def _run(question: bytes, bounds: Bounds, environment: Mapping[str, str]) -> tuple[dict[str, Any], bytes]:
     """What the process of a question wrote: its first line, and what follows."""
     process = subprocess.Popen(
         _COMMAND,
@@ -93,7 +106,7 @@ def _run(question: bytes, bounds: Bounds) -> tuple[dict[str, Any], bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=_ROOT,
-        env=_QUIET | {name: os.environ[name] for name in _KEPT if name in os.environ},
+        env=environment,
         start_new_session=True,
     )
     late = threading.Event()

@@ -2,8 +2,8 @@
 
 It reads a question as JSON from standard input and writes a line of JSON to standard output: ``error``, or ``cut``
 (whether rows are missing) followed by the rows as an Arrow stream. Its parent (ask.py) holds the time limit and gives
-it no environment. The order counts: everything is imported, the system's limits and Landlock hold, then DuckDB starts
-its threads, and it is sealed before it sees a word of the question.
+it no environment but what opens libraries and a team's database. The order counts: everything is imported, the system's
+limits and Landlock hold, then DuckDB starts its threads, and it is sealed before it sees a word of the question.
 """
 
 import json
@@ -48,7 +48,11 @@ def main() -> None:
     """
     asked = json.load(sys.stdin)
     macros = views.sql(views.files())
-    others = everywhere.tables(asked["summaries"], asked["seen"]) if asked["summaries"] else {}
+    try:
+        others = everywhere.tables(asked["summaries"], asked["seen"]) if asked["summaries"] else {}
+    except AnalysisError as error:
+        _say({"error": error.message, "hint": error.hint})
+        return
     _limit(asked)
     files = [Path(asked["database"]), *(Path(path) for path in asked["sidecars"].values())]
     db = _connected(asked)

@@ -2,18 +2,19 @@
 
 import sqlite3
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from profiledb.console.bounds import PREFIX
-from profiledb.errors import CatalogError
+from profiledb.errors import AnalysisError, CatalogError, ConfigError
 from profiledb.report.database import Connection, shared
 
 MOST_ROWS = 3_000_000
 """Rows of a table that are read."""
+_UNREAD = "The summaries of all reports cannot be read."
 _TABLES = {
     "summary": {
         "report_id": pa.string(), "name": pa.string(), "kind": pa.string(), "gpu": pa.string(), "gpus": pa.int64(),
@@ -28,22 +29,33 @@ _TABLES = {
 
 
 def tables(place: str, seen: Sequence[str] | None = None) -> dict[str, pa.Table]:
-    """The tables by name; empty ones where nothing was kept yet, or it cannot be read.
+    """The tables by name; empty ones where nothing was kept yet.
 
     Args:
         place: the file of the summaries, or the address of a team's database.
         seen: the ids of the reports that whoever asks sees; None: all.
+
+    Raises:
+        AnalysisError: they cannot be read now; no rows would say that there are none.
     """
-    found = {f"{PREFIX}{name}": _empty(columns) for name, columns in _TABLES.items()}
-    with suppress(sqlite3.Error, CatalogError, pa.ArrowException), _opened(place) as db:
-        for name, columns in _TABLES.items():
-            rows = _read(db, name, columns)
-            found[f"{PREFIX}{name}"] = rows if seen is None else _those(rows, seen)
-    return found
+    if not _is_shared(place) and not Path(place).exists():
+        return {f"{PREFIX}{name}": _empty(columns) for name, columns in _TABLES.items()}
+    try:
+        with _opened(place) as db:
+            read = {f"{PREFIX}{name}": _read(db, name, columns) for name, columns in _TABLES.items()}
+    except (CatalogError, ConfigError) as error:
+        raise AnalysisError(f"{_UNREAD} {error.message}", hint=error.hint) from None
+    except (sqlite3.Error, pa.ArrowException):
+        raise AnalysisError(_UNREAD, hint="Try again in a moment.") from None
+    return read if seen is None else {name: _those(rows, seen) for name, rows in read.items()}
+
+
+def _is_shared(place: str) -> bool:
+    return place.startswith("postgres")
 
 
 def _opened(place: str) -> AbstractContextManager[Connection]:
-    if place.startswith("postgres"):
+    if _is_shared(place):
         return shared(place).connect("")
     return closing(sqlite3.connect(f"{Path(place).as_uri()}?mode=ro", uri=True, timeout=5))
 

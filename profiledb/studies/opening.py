@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 import pandas as pd
 
-from profiledb import config
+from profiledb import config, priority
 from profiledb.errors import WarpdeckError
 from profiledb.findings import digest, judge, rulebook
 from profiledb.query import header, request
@@ -153,9 +153,7 @@ def outermost(top: pd.DataFrame) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Prepares reports of a library; ends at once when standard input is closed, as it is where its starter ends."""
-    os.nice(19)
-    with suppress(AttributeError, OSError):  # Linux: only what nobody else wants
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    priority.only_idle()
     threading.Thread(target=_end_with_starter, daemon=True).start()
     library = open_library(config.load(library=arguments[0]))
     for report_id in arguments[1:] if config.load().answers_mb else ():

@@ -4,22 +4,25 @@ import csv
 import io
 import json
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from bench import pages
 from profiledb.console import listing, written
 from profiledb.console.ask import Answer, ask
 from profiledb.errors import AnalysisError, DamagedError
 from profiledb.query import analysis
-from profiledb.report import schema
-from profiledb.report.catalog import Manifest
+from profiledb.report import database, schema
+from profiledb.report.catalog import Catalog, Manifest
 from profiledb.report.library import Library
 from profiledb.studies.trends.store import FILE
 from tests.conftest import ROOT
-from tests.support import asked
+from tests.support import asked, needs, serial
+from tests.support.postgres import PASSWORD, Server
 
 KINDS = """
 SELECT sum(end_ns - start_ns) AS total, 1e20::HUGEINT AS large, [1, 2] AS list, {'a': 1} AS struct, NULL AS nothing,
@@ -86,6 +89,34 @@ def test_a_question_sees_the_summaries_of_all_reports(place: tuple[Library, Mani
         db.execute(f"INSERT INTO summary VALUES ({', '.join('?' * len(texts))})", texts)
         db.execute("INSERT INTO measure VALUES ('x', 'wall_ns', 'one', 1.5, NULL, NULL, NULL)")
     assert ask(library, report.id, asking, asked.limits()).rows.to_pylist() == [{"name": "one", "value": 1.5}]
+
+
+@pytest.fixture
+def guarded() -> Iterator[Server]:
+    """A database that asks for its password."""
+    needs.require("PostgreSQL")
+    server = Server(port=pages.free_port())
+    yield server
+    server.remove()
+
+
+def test_a_question_reads_the_summaries_of_a_team(
+    guarded: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, report = asked.small(tmp_path / "made")
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    (tmp_path / "password").write_text(PASSWORD)
+    monkeypatch.setenv("PGPASSWORD_FILE", str(tmp_path / "password"))
+    shared = database.shared(guarded.create().replace(f":{PASSWORD}@", "@"))
+    library = Library(made.folder, Catalog(shared))
+    library.catalog.add_report(report)
+    serial.put(library, serial.facts(1), serial.rows(1e6, {"gemm": 1e5}))
+    asking = "SELECT name FROM library_summary"
+    assert ask(library, report.id, asking, asked.limits()).rows.to_pylist() == [{"name": "train_1.nsys-rep"}]
+    guarded.stop()
+    with pytest.raises(AnalysisError, match="summaries of all reports cannot be read"):
+        ask(library, report.id, asking, asked.limits())
+    assert ask(library, report.id, "SELECT count(*) AS n FROM kernel", asked.limits()).rows.num_rows == 1
 
 
 def test_what_cannot_be_understood_is_said_in_the_words_of_the_database(place: tuple[Library, Manifest]) -> None:
