@@ -86,7 +86,7 @@ def take_in(
     states: Counter[str] = Counter()
     try:
         while time.monotonic() - begun < limit_s:
-            states = Counter(job.state for job in catalog.jobs())
+            states = Counter(catalog.job_states())
             if states.total() == count and not any(states[one] for one in OPEN_STATES):
                 break
             done = states.total() - sum(states[one] for one in OPEN_STATES)
@@ -96,7 +96,7 @@ def take_in(
                 running[number].wait()
                 running[number] = _started(folder, url, library)
                 killed, next_at = killed + 1, time.monotonic() + chance.uniform(0, 2)
-            time.sleep(0.05)
+            time.sleep(0.1)  # between two looks
         seconds = time.monotonic() - begun
     finally:
         for process in running:

@@ -31,7 +31,7 @@ class Retaining:
         self._due = self._clock() + EVERY_S
         folders = ("--library", self._settings.library_text, "--inbox", self._settings.inbox_text)
         quiet = None if self._settings.log == logs.JSON else subprocess.DEVNULL
-        argv = [sys.executable, "-m", "profiledb", "retain", *folders]
+        argv = [sys.executable, "-m", "profiledb", "retain", "--by-worker", *folders]
         self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=quiet, cwd=ROOT)
 
     def stop(self) -> None:

@@ -25,7 +25,7 @@ from tests.support.ingesting import Ingested, pytest_sessionfinish
 from tests.support.kept import pytest_unconfigure
 from tests.support.needs import CORPUS, pytest_runtest_setup
 from tests.support.postgres import catalog, postgres, team
-from tests.support.s3 import s3, s3_server
+from tests.support.s3 import s3, s3_server, s3_servers
 from tests.support.sweep import pytest_report_header
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,6 +44,7 @@ __all__ = [  # hooks, and what tests use
     "pytest_xdist_make_scheduler",
     "s3",
     "s3_server",
+    "s3_servers",
     "team",
 ]
 

@@ -102,4 +102,5 @@ def test_what_is_hidden_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
     assert to_install(WARPDECK_NCU="/nowhere/ncu") == ["scripts/install_nsight.sh"]
     assert to_install(WARPDECK_CHROMIUM="/nowhere/chromium") == ["scripts/install_browser.sh"]
     assert to_install(WARPDECK_NGINX="/nowhere/nginx") == ["scripts/install_nginx.sh"]
+    assert to_install(WARPDECK_SWIFT="/nowhere/bin") == ["scripts/install_swift.sh"]
     assert to_install(WARPDECK_OIDC="/nowhere/node_modules") == ["scripts/install_oidc.sh"]

@@ -50,7 +50,10 @@ def main() -> int:
         pid = _fork(files)
         for file in files:
             os.close(file)
-        line.send(b"%d" % pid)
+        try:
+            line.send(b"%d" % pid)
+        except OSError:  # the worker died meanwhile; what was forked ends by itself
+            return 0
 
 
 def _import(names: tuple[str, ...]) -> None:

@@ -20,6 +20,7 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     command.add_argument("--inbox", metavar="DIR", help="folder or bucket of the uploads (default: WARPDECK_INBOX)")
     command.add_argument("--dry-run", action="store_true", help="say what would go, and remove nothing")
+    command.add_argument("--by-worker", action="store_true", help=argparse.SUPPRESS)  # who it was, for the audit
     command.set_defaults(command=run)
 
 
@@ -27,6 +28,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     """Removes, with a line for each thing that goes."""
     from profiledb.operating import logs
     from profiledb.report.place import open_inbox
+    from profiledb.report.visitor import WORKER
     from profiledb.rules import retention as rules
     from profiledb.studies import retention
 
@@ -35,6 +37,8 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
         raise ConfigError("There are no rules of retention.", hint="WARPDECK_RETENTION names their file.")
     logs.prepare(settings.log)
     inbox = open_inbox(settings)
+    if arguments.by_worker:
+        library = library.asked_by(WORKER)
     planned = retention.plan(library, inbox, rules.load(settings.retention), settings, datetime.now(UTC))
     count, size = 0, 0
     for one in planned if arguments.dry_run else retention.carry_out(library, inbox, planned):

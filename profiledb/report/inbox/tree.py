@@ -1,12 +1,15 @@
 """The objects of an inbox as folders and files, as far as their names can be those of files."""
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from profiledb.report.inbox.state import State
 from profiledb.report.names import NAME_BYTES
 from profiledb.report.stored.bucket import Object
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass
@@ -62,4 +65,7 @@ def state_of(one: Object) -> State:
 
 
 def _can_be_a_file(key: str) -> bool:
-    return all(part not in ("", ".", "..") and len(part.encode()) <= NAME_BYTES for part in key.split("/"))
+    parts = key.split("/")
+    return not _CONTROL.search(key) and all(
+        part not in ("", ".", "..") and len(part.encode()) <= NAME_BYTES for part in parts
+    )

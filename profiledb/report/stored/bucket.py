@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from profiledb import config, secret
 from profiledb.errors import ConfigError, ConversionError, StorageError
+from profiledb.report.stored import strange
 from profiledb.words import visible
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ _RETRY_S = timedelta(seconds=10)
 _CHUNK = 4 << 20
 _DENIED = re.compile(r"status code: 40[13]\b")
 """A list that is refused has no error of its own."""
+_NAMES = re.compile(r"invalid path|invalid list response|status code: 5\d\d")
+"""A list that names may be the cause of; some servers fail themselves at a control character."""
 _NAMED = re.compile(r'Path "(.*?)" contained|parsing Path "(.*?)": ', re.DOTALL)
 _HINT = "Try again in a moment."
 _LARGER = "Capture a shorter window, or raise WARPDECK_CONVERT_DISK_MB."
@@ -66,14 +69,36 @@ class Bucket:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.name, _, prefix = url.removeprefix("s3://").partition("/")
-        self._store = _store(self.name, prefix)
+        self.name, _, self._prefix = url.removeprefix("s3://").partition("/")
+        self._store = _store(self.name, self._prefix)
 
     def list(self, below: str = "") -> Iterator[Object]:
-        """The objects below a name, which is that of a folder, in any order."""
+        """The objects below a name, which is that of a folder, in any order; names may be such as no file can have."""
+        from obstore.exceptions import BaseError
+
+        seen = set[str]()
         with self._told(""):
-            for part in self._store.list(below or None, chunk_size=1000):
-                yield from map(_object, part)
+            try:
+                for part in self._store.list(below or None, chunk_size=1000):
+                    for one in map(_object, part):
+                        seen.add(one.key)
+                        yield one
+            except BaseError as error:
+                if not _NAMES.search(str(error)):
+                    raise
+                for one in self._listed(below, error):
+                    if one.key not in seen:
+                        yield one
+
+    def _listed(self, below: str, error: Exception) -> Iterator[Object]:
+        """The same, where one of the names is too strange for the client."""
+        folder = f"{below}/" if below else ""
+        start = f"{self._prefix}/{folder}" if self._prefix else folder
+        try:
+            for one in strange.listed(self.name, start):
+                yield _object(one | {"path": folder + one["path"]})
+        except ImportError:
+            raise error from None
 
     def head(self, key: str) -> Object | None:
         """An object as it is now; None where there is none."""
@@ -167,7 +192,7 @@ class Bucket:
             raise StorageError(f"The bucket {self.name} does not answer.", hint=_HINT) from None
 
 
-def _object(meta: "ObjectMeta") -> Object:
+def _object(meta: "ObjectMeta | dict[str, Any]") -> Object:
     time_ns = int(meta["last_modified"].timestamp() * 1e6) * 1000
     return Object(meta["path"], meta["size"], (meta["e_tag"] or "").strip('"'), time_ns)
 

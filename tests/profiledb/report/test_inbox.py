@@ -1,14 +1,21 @@
 """An inbox in a bucket of a real S3 server, and names that no file can have."""
 
+import hashlib
 import io
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 import pytest
+from minio.credentials.credentials import Credentials
+from minio.signer import sign_v4_s3
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
@@ -24,7 +31,7 @@ from profiledb.report.inbox.tree import Tree
 from profiledb.report.library import Library
 from profiledb.report.place import open_inbox
 from profiledb.report.stored.bucket import Bucket, Object
-from tests.support.s3 import S3
+from tests.support.s3 import BOTH, BUCKET, S3, SECRET
 from warpdeck import taking
 
 NAMES = ("x.csv", "x-2.csv", "x.csv", "x-3.csv", "x-2.csv")
@@ -56,6 +63,7 @@ def listed(*keys: str, size: int = 1) -> Tree:
     return Tree.of(Object(key, size, "tag", 1) for key in keys)
 
 
+@BOTH
 def test_uploads_never_overwrite_other_content(inbox: Inbox, bucket: Bucket) -> None:
     names = [save(io.BytesIO(text), "x.csv", inbox).name for text in (b"1", b"2", b"1", b"3", b"2")]
     assert tuple(names) == NAMES
@@ -65,6 +73,7 @@ def test_uploads_never_overwrite_other_content(inbox: Inbox, bucket: Bucket) -> 
     assert not list(inbox.near.glob(".upload*")), "nothing is left on the way"
 
 
+@BOTH
 def test_an_upload_into_a_folder(inbox: Inbox, bucket: Bucket, tmp_path: Path) -> None:
     for one in (inbox, FolderInbox(tmp_path / "folder")):
         paths = [save(io.BytesIO(text), "x.csv", one, "@team/runs") for text in (b"1", b"2")]
@@ -79,6 +88,7 @@ def test_what_lies_beside_a_report_keeps_its_name(inbox: Inbox, bucket: Bucket) 
 
 
 @pytest.mark.parametrize("shared", [False, True], ids=["one machine", "a database"])
+@BOTH
 def test_two_servers_that_choose_a_name_at_once(
     shared: bool, url: str, bucket: Bucket, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -99,6 +109,7 @@ def test_a_name_that_is_held_is_no_file_yet(inbox: Inbox, bucket: Bucket) -> Non
     assert inbox.look(inbox.root / "half.csv") is None
 
 
+@BOTH
 def test_a_file_is_brought_with_what_is_read_beside_it(inbox: Inbox, bucket: Bucket, tmp_path: Path) -> None:
     for key in ("run/a.nsys-rep", "run/a.sqlite", "run/b.csv"):
         bucket.put(key, key.encode())
@@ -116,6 +127,7 @@ def test_a_file_is_brought_with_what_is_read_beside_it(inbox: Inbox, bucket: Buc
     assert inbox.bring(sample, [], tmp_path / "unused", 1000) == sample
 
 
+@BOTH
 def test_a_folder_of_parquet_is_brought_whole(inbox: Inbox, bucket: Bucket, tmp_path: Path) -> None:
     for key in ("e/A.parquet", "e/B.parquet", "e/note.txt", "e/deep/C.parquet", "eA.parquet"):
         bucket.put(key, b"12")
@@ -134,6 +146,7 @@ def test_what_is_too_large_is_not_fetched(key: str, inbox: Inbox, bucket: Bucket
         inbox.bring(inbox.root / key.partition("/")[0], [], tmp_path / "work", 4095)
 
 
+@BOTH
 def test_only_what_is_as_it_was_is_removed(inbox: Inbox, bucket: Bucket) -> None:
     bucket.put("a", b"1")
     bucket.put("b", b"1")
@@ -197,6 +210,7 @@ def test_an_upload_by_a_program(url: str, bucket: Bucket, tmp_path: Path, monkey
     assert [(one.key, one.size) for one in bucket.list()] == [("a b.csv", 1)]
 
 
+@BOTH
 def test_a_bucket_that_does_not_answer(inbox: Inbox, s3: S3, tmp_path: Path) -> None:
     content = inbox.near / "upload"
     content.write_bytes(b"x")
@@ -210,8 +224,42 @@ def test_a_bucket_that_does_not_answer(inbox: Inbox, s3: S3, tmp_path: Path) -> 
     inbox.renew()
 
 
-def test_a_name_that_cannot_be_listed_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The client refuses such a list as a whole: whoever runs the worker has to know which object it is."""
+@BOTH
+def test_a_strange_name_keeps_no_other_out(
+    bucket: Bucket, inbox: Inbox, s3: S3, caplog: pytest.LogCaptureFixture
+) -> None:
+    """obstore refuses a list with such a name as a whole, and somebody may put one into the bucket any time."""
+    bucket.put("a.csv", b"1")
+    bucket.put("z/y.csv", b"2")
+    inbox.renew()
+    before = inbox.look(inbox.root / "a.csv")
+    names = ["line\nbreak.csv"] if s3.KEY == "tests" else ["m//b.csv", "../up.csv", "m/./c.csv", "bell\x07.csv", "/"]
+    for name in names:
+        put(s3, f"{bucket.url.rpartition('/')[2]}/{name}")
+    inbox.renew()
+    assert inbox.entries(inbox.root) == [("a.csv", False), ("z", True)]
+    assert inbox.entries(inbox.root / "z") == [("y.csv", False)]
+    assert inbox.look(inbox.root / "a.csv") == before, "the same by either client, so that nothing is taken again"
+    assert f"names that no file can have: {len(names)}." in caplog.text
+    assert sorted(one.key for one in bucket.list()) == sorted(["a.csv", "z/y.csv", *names])
+
+
+def put(s3: S3, key: str) -> None:
+    """Puts an object of any name, also one that no client takes."""
+    url = urlsplit(f"{s3.environment['AWS_ENDPOINT_URL']}/{BUCKET}/{quote(key)}")
+    digest, at = hashlib.sha256(b"x").hexdigest(), datetime.now(UTC)
+    headers = {"Host": url.netloc, "x-amz-content-sha256": digest, "x-amz-date": at.strftime("%Y%m%dT%H%M%SZ")}
+    signed = sign_v4_s3(
+        method="PUT", url=url, region="us-east-1", headers=dict[str, str | list[str] | tuple[str]](headers),
+        credentials=Credentials(s3.KEY, SECRET), content_sha256=digest, date=at,
+    )  # fmt: skip
+    with closing(HTTPConnection(url.netloc)) as line:
+        line.request("PUT", url.path, b"x", {name: str(one) for name, one in signed.items()})
+        assert line.getresponse().status == 200
+
+
+def test_without_the_other_client_a_strange_name_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "minio", None)
     with answering("a.csv", "b//c") as port:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "k")

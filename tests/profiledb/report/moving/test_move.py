@@ -33,7 +33,7 @@ from profiledb.report.stored.library import StoredLibrary
 from tests.conftest import ROOT, SAMPLES, ingest_files, wait_until
 from tests.profiledb.report.test_library import publish
 from tests.support.postgres import Server
-from tests.support.s3 import S3
+from tests.support.s3 import BOTH, S3
 
 NAME = "streams_serial"
 """A sample with sidecars, whose answers are compared."""
@@ -122,6 +122,7 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
+@BOTH
 def test_all_of_it_arrives_and_comes_back(folder: Path, team: Team, tmp_path: Path) -> None:
     source, target, before = Library(folder), team(), contents(folder)
     moved = move(folder, target)

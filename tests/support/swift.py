@@ -1,0 +1,99 @@
+"""A real S3 server of another kind for tests: OpenStack Swift with its S3 API, all parts of it on this machine.
+
+It keeps a bucket in databases and objects in three servers of its own, joins large objects from pieces, holds what is
+put under a condition, and lists a few names at a time. scripts/install_swift.sh installs it.
+"""
+
+import getpass
+import os
+import subprocess
+import urllib.error
+import urllib.request
+from datetime import timedelta
+from pathlib import Path
+from unittest.mock import patch
+
+from tests.support import needs
+from tests.support.s3 import BUCKET, S3, SECRET, free_port
+
+LISTED = 7
+"""Names of a list at a time, so that a list of a few objects is one of several parts."""
+_STORAGE = ("account", "container", "object")
+_COMMON = """
+[DEFAULT]
+bind_ip = 127.0.0.1
+bind_port = {port}
+workers = 0
+user = {user}
+swift_dir = {folder}
+devices = {folder}/devices
+mount_check = false
+log_level = ERROR
+"""
+_STORES = """
+[pipeline:main]
+pipeline = {part}-server
+[app:{part}-server]
+use = egg:swift#{part}
+"""
+_FILTERS = {"s3api": f"max_bucket_listing = {LISTED}", "tempauth": f"user_test_tester = {SECRET} .admin"}
+_PIPELINE = ("catch_errors", "gatekeeper", "healthcheck", "listing_formats", "s3api", "tempauth", "bulk", "slo", "copy")
+_PROXY = f"""
+[pipeline:main]
+pipeline = {" ".join(_PIPELINE)} proxy-server
+[app:proxy-server]
+use = egg:swift#proxy
+account_autocreate = true
+""" + "".join(f"[filter:{one}]\nuse = egg:swift#{one}\n{_FILTERS.get(one, '')}\n" for one in _PIPELINE)
+
+
+class Swift(S3):
+    """The same as S3 for whoever uses it; its objects are no files of their names."""
+
+    KEY = "test:tester"
+
+    def __init__(self, folder: Path) -> None:
+        needs.require("Swift")
+        super().__init__(folder)
+        found = needs.find_swift()
+        assert found
+        self._programs = found
+        self._folder = folder
+        (folder / "devices" / "d1").mkdir(parents=True)
+        (folder / "swift.conf").write_text("[swift-hash]\nswift_hash_path_suffix = tests\n")
+        ports = {part: free_port() for part in _STORAGE} | {"proxy": self.port}
+        for part, port in ports.items():
+            text = _COMMON.format(port=port, user=getpass.getuser(), folder=folder)
+            text += _PROXY if part == "proxy" else _STORES.format(part=part)
+            (folder / f"{part}.conf").write_text(text)
+        for part in _STORAGE:
+            for order in ("create 2 1 0", f"add r1z1-127.0.0.1:{ports[part]}/d1 1", "rebalance"):
+                argv = [str(found / "swift-ring-builder"), str(folder / f"{part}.builder"), *order.split()]
+                subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+
+    def commands(self) -> list[list[str]]:
+        """What runs."""
+        return [
+            [str(self._programs / f"swift-{part}-server"), str(self._folder / f"{part}.conf")]
+            for part in (*_STORAGE, "proxy")
+        ]
+
+    def answers(self) -> bool:
+        """Whether it can be used: then it has the bucket."""
+        import obstore
+        from obstore.store import S3Store
+
+        with patch.dict(os.environ, self.environment):
+            bucket = S3Store(BUCKET, client_options={"allow_http": True})
+            address = obstore.sign(bucket, "PUT", "", timedelta(minutes=1))
+        try:
+            urllib.request.urlopen(urllib.request.Request(address, method="PUT"), timeout=20).close()
+        except urllib.error.HTTPError as error:
+            return error.code == 409  # it is there
+        except OSError:
+            return False
+        return True
+
+    def files(self, url: str) -> list[Path]:
+        """It has none."""
+        raise NotImplementedError
