@@ -19,6 +19,7 @@ from bench.pages import PageTime
 from bench.queries import QueryTime
 
 MIB = 1 << 20
+TEAM = "## A team"
 _PAGE = """\
 # Measurements
 
@@ -179,7 +180,15 @@ def findings_table(times: Sequence[FindingsTime]) -> list[str]:
 def write(path: Path, command: str, **parts: list[str]) -> None:
     """Write the page; ``parts`` are the lines of each part of it."""
     tables = {name: "\n".join(lines) for name, lines in parts.items()}
-    path.write_text(_PAGE.format(command=command, reports=REPORTS, sessions=SESSIONS, **tables), encoding="utf-8")
+    page = _PAGE.format(command=command, reports=REPORTS, sessions=SESSIONS, **tables)
+    path.write_text(page + kept(path), encoding="utf-8")
+
+
+def kept(path: Path) -> str:
+    """What stands on the page that no run of bench.run measures: from the heading of a team on."""
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    found = before.find(f"\n{TEAM}\n")
+    return before[found:] if found >= 0 else ""
 
 
 def _mib(size: int) -> str:

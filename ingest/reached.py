@@ -50,7 +50,7 @@ class Reached:
 def quiet(worker: str) -> None:
     """Has procrastinate's worker of this name log nothing of a database that cannot be reached."""
     logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # all that it says is about connections
-    for name in ("procrastinate.utils", "procrastinate.worker", f"procrastinate.worker.{worker}"):
+    for name in ("asyncio", "procrastinate.utils", "procrastinate.worker", f"procrastinate.worker.{worker}"):
         logging.getLogger(name).addFilter(_is_other)
 
 

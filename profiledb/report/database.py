@@ -3,6 +3,7 @@
 That is written to run on both: ``?`` or ``:name`` for values, ``INSERT ... ON CONFLICT``, columns by their names.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
@@ -14,6 +15,8 @@ CATALOG = "catalog"
 """What pages ask the version of: everything that reports and people put down."""
 FILES = "files"
 """How far the files of the inbox are: that changes all the time, and lists of reports need not hear of it."""
+
+_one_at_a_time = threading.Lock()
 
 Values = Sequence[Any] | Mapping[str, Any]
 """What stands for each ``?`` of a statement, or for each ``:name``."""
@@ -74,13 +77,18 @@ class Shared(Protocol):
         """Closes the connections that nobody uses."""
 
 
-@cache
 def shared(url: str) -> Shared:
-    """The PostgreSQL database of an address; one object a process.
+    """The PostgreSQL database of an address; one object a process, also where threads ask for it at once.
 
     Raises:
         ConfigError: it is no address, or what talks to PostgreSQL is not installed. No password is repeated.
     """
+    with _one_at_a_time:
+        return _opened(url)
+
+
+@cache
+def _opened(url: str) -> Shared:
     try:
         from profiledb.report.postgres import Postgres
     except ImportError as error:

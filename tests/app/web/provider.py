@@ -31,9 +31,9 @@ ROLES = {
 
 
 @contextmanager
-def provider() -> Iterator[str]:
-    """Runs the provider as a process of its own; gives its address."""
-    port = free_port()
+def provider(port: int = 0) -> Iterator[str]:
+    """Runs the provider as a process of its own, on a port that is free or the one that is named; gives its address."""
+    port = port or free_port()
     command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"

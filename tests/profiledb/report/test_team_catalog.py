@@ -5,6 +5,7 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -190,6 +191,24 @@ def test_a_wrong_address_is_not_repeated(url: str) -> None:
     with pytest.raises(ConfigError, match="WARPDECK_DATABASE") as caught:
         database.shared(config.load(database=url).database)
     assert PASSWORD not in "".join(traceback.format_exception(caught.value)) + caught.value.hint
+
+
+def test_threads_that_ask_at_once_share_one_object(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each object has connections of its own, and waits by itself for a server that says nothing."""
+    second = threading.Barrier(2)
+
+    class Slow(Postgres):
+        def __init__(self, url: str) -> None:
+            with suppress(threading.BrokenBarrierError):
+                second.wait(0.5)
+            super().__init__(url)
+
+    monkeypatch.setattr("profiledb.report.postgres.Postgres", Slow)
+    url = postgres.create()
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(database.shared, [url, url])
+    assert one is other
+    one.close()
 
 
 def test_tokens_are_a_row_each(catalog: Catalog, tmp_path: Path) -> None:

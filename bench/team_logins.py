@@ -1,0 +1,104 @@
+"""What becomes of people when the identity provider is lost for a while: ``python -m bench.team_logins``.
+
+A dashboard with a login trusts a real OpenID Connect provider on this machine. The provider is killed, or stands still:
+then its machine takes connections, and nobody answers. Meanwhile somebody who is logged in looks at pages, and others
+try to log in; afterward they do.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import psutil
+
+from app.web.sign_in import WORDS
+from bench import team_queue
+from bench.pages import free_port
+from bench.team_losses import KILLED, STANDS_STILL, Looks
+from tests.app.web.client import session
+from tests.app.web.provider import guarded, log_in, provider, way_in
+from tests.conftest import run_ingest
+
+PAUSE_S = 0.5
+_NAME = "00000.pt.trace.json"
+
+
+@contextmanager
+def without(issuer: str, process: psutil.Process, way: str, stack: ExitStack) -> Iterator[None]:
+    """Takes the provider away for the block; one that was killed is started again, with the same people."""
+    if way == STANDS_STILL:
+        process.suspend()
+        try:
+            yield
+        finally:
+            process.resume()
+        return
+    process.kill()
+    process.wait()
+    yield
+    stack.enter_context(provider(int(issuer.rpartition(":")[2])))
+
+
+def lose(folder: Path, way: str, seconds: float) -> tuple[Looks, Looks]:
+    """Looks of somebody who was logged in, and tries to log in, while the provider is away for so many seconds."""
+    folder.mkdir()
+    team_queue.write(folder / "inbox", 1)
+    run_ingest(folder / "inbox", folder / "library")
+    port = free_port()
+    with ExitStack() as stack:
+        issuer = stack.enter_context(provider(port))
+        process = next(
+            one
+            for one in psutil.Process().children()
+            if "oidc_provider_mock" in (words := one.cmdline()) and str(port) in words
+        )
+        running, _ = stack.enter_context(guarded(issuer, folder, folder / "secrets.toml"))
+        address = running.address
+        cookies, door = log_in(address, "victor"), way_in(address)
+        looks, tries = Looks(), Looks()
+        with without(issuer, process, way, stack):
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                looks.add(*looked(address, cookies))
+                tries.add(*tried(address + door))
+                time.sleep(PAUSE_S)
+        assert log_in(address, "edith"), "who logs in afterward does"
+        assert looked(address, cookies)[0] == "shown"
+        return looks, tries
+
+
+def looked(address: str, cookies: Mapping[str, str]) -> tuple[str, float]:
+    """Opens the list of reports: what it said, and after how many seconds."""
+    begun = time.monotonic()
+    with session(address, dict(cookies)) as page:
+        page.run()
+        said = "shown" if _NAME in page.text() else "neither"
+    return said, time.monotonic() - begun
+
+
+def tried(way: str) -> tuple[str, float]:
+    """Presses "Log in": what it said, and after how many seconds."""
+    begun = time.monotonic()
+    answer = httpx.get(way, timeout=60)
+    said = "said what is missing" if (answer.status_code, answer.text) == (503, WORDS) else "neither"
+    return said, time.monotonic() - begun
+
+
+def main() -> None:
+    """Prints what happened."""
+    parser = argparse.ArgumentParser(prog="python -m bench.team_logins", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    given = parser.parse_args()
+    print("| way | who is logged in | who logs in |\n|---|---|---|")
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        for way in (KILLED, STANDS_STILL):
+            looks, tries = lose(Path(folder) / way.replace(" ", "-"), way, given.seconds)
+            print(f"| {way}, {given.seconds:.0f} s | {looks} | {tries} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
