@@ -16,7 +16,7 @@ NOBODY = "admins alone"
 COLUMNS = (
     Col("name", "Space", width=220),
     Col("folder", "Folder of the inbox", width=220, help="Files below this folder are in the space"),
-    Col("reports", "Reports", width=90),
+    Col("reports", "Reports", kind="count", width=90),
     Col("seen_by", "Who sees it", width=420, help="Values of the claim that says roles, and names of tokens"),
 )
 
