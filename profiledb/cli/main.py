@@ -19,11 +19,12 @@ from profiledb.cli import (
     html,
     link,
     move,
-    people,
     retain,
     run,
     scaling,
     series,
+    share,
+    space,
     sql,
     summary,
 )
@@ -32,9 +33,9 @@ from profiledb.report.place import open_catalog, open_library
 
 COMMANDS = (
     listing, run, sql, summary, html, findings, export_stats, export_speedscope, export_trace, link, compare,
-    crossover, features, scaling, series, check, analyses, audit, people, retain, backup, move,
+    crossover, features, scaling, series, check, analyses, audit, space, share, retain, backup, move,
 )  # fmt: skip
-"""In the order of the help; each has ``add``. None imports a database or pandas before it runs."""
+"""In the order of the help; each has ``add`` and ``run``. None imports a database or pandas before it runs."""
 
 
 def main(argv: list[str] | None = None) -> int:
