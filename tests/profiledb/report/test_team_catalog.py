@@ -2,6 +2,8 @@
 
 import json
 import logging
+import subprocess
+import sys
 import threading
 import traceback
 from collections.abc import Callable
@@ -10,7 +12,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -30,6 +31,7 @@ from profiledb.report.place import open_library
 from profiledb.report.postgres import Postgres
 from profiledb.report.workers import Seen, Workers
 from profiledb.studies.trends.store import Row
+from tests.conftest import ROOT
 from tests.support import serial
 from tests.support.postgres import PASSWORD, Server
 
@@ -68,12 +70,9 @@ def test_tables_are_made_and_taken_away(postgres: Server) -> None:
 
 def test_several_workers_make_the_tables_at_once(postgres: Server) -> None:
     url = postgres.create(template="")
-    movers = [get_context("spawn").Process(target=migrations.move, args=(url,)) for _ in range(2)]
-    for mover in movers:
-        mover.start()
-    for mover in movers:
-        mover.join(60)
-        assert mover.exitcode == 0
+    code = "import sys; from profiledb.report import migrations; migrations.move(sys.argv[1])"
+    movers = [subprocess.Popen([sys.executable, "-c", code, url], cwd=ROOT) for _ in range(2)]
+    assert [mover.wait(60) for mover in movers] == [0, 0]
     assert Catalog(Postgres(url)).reports() == []
 
 

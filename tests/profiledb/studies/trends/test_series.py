@@ -3,6 +3,7 @@
 import gzip
 import json
 import sqlite3
+import sys
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -212,7 +213,9 @@ def _write_many(folder: str, begin: int) -> None:
         kept.put(serial.facts(number), "x", serial.rows(1e6, {"k": 1e5}))
 
 
-def test_several_processes_write_at_once(tmp_path: Path) -> None:
+def test_several_processes_write_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # AppTest, where it ran before in this process, leaves a script in its place, which every new process would run.
+    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
     context = get_context("spawn")
     writers = [context.Process(target=_write_many, args=(str(tmp_path), 1000 * n)) for n in (1, 2)]
     for writer in writers:
