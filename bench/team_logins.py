@@ -8,19 +8,16 @@ try to log in; afterward they do.
 import argparse
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
-import psutil
 
 from app.web.sign_in import WORDS
 from bench import team_queue
-from bench.pages import free_port
-from bench.team_losses import KILLED, STANDS_STILL, Looks
-from tests.app.web.client import session
-from tests.app.web.provider import guarded, log_in, provider, way_in
+from bench.team_losses import KILLED, STANDS_STILL, Looks, look
+from tests.app.web.provider import guarded, log_in, process_of, provider, way_in
 from tests.conftest import run_ingest
 
 PAUSE_S = 0.5
@@ -28,8 +25,9 @@ _NAME = "00000.pt.trace.json"
 
 
 @contextmanager
-def without(issuer: str, process: psutil.Process, way: str, stack: ExitStack) -> Iterator[None]:
+def without(issuer: str, way: str, stack: ExitStack) -> Iterator[None]:
     """Takes the provider away for the block; one that was killed is started again, with the same people."""
+    process = process_of(issuer)
     if way == STANDS_STILL:
         process.suspend()
         try:
@@ -48,36 +46,21 @@ def lose(folder: Path, way: str, seconds: float) -> tuple[Looks, Looks]:
     folder.mkdir()
     team_queue.write(folder / "inbox", 1)
     run_ingest(folder / "inbox", folder / "library")
-    port = free_port()
     with ExitStack() as stack:
-        issuer = stack.enter_context(provider(port))
-        process = next(
-            one
-            for one in psutil.Process().children()
-            if "oidc_provider_mock" in (words := one.cmdline()) and str(port) in words
-        )
+        issuer = stack.enter_context(provider())
         running, _ = stack.enter_context(guarded(issuer, folder, folder / "secrets.toml"))
         address = running.address
         cookies, door = log_in(address, "victor"), way_in(address)
         looks, tries = Looks(), Looks()
-        with without(issuer, process, way, stack):
+        with without(issuer, way, stack):
             end = time.monotonic() + seconds
             while time.monotonic() < end:
-                looks.add(*looked(address, cookies))
+                looks.add(*look(address, "", "", _NAME, cookies))
                 tries.add(*tried(address + door))
                 time.sleep(PAUSE_S)
         assert log_in(address, "edith"), "who logs in afterward does"
-        assert looked(address, cookies)[0] == "shown"
+        assert look(address, "", "", _NAME, cookies)[0] == "shown"
         return looks, tries
-
-
-def looked(address: str, cookies: Mapping[str, str]) -> tuple[str, float]:
-    """Opens the list of reports: what it said, and after how many seconds."""
-    begun = time.monotonic()
-    with session(address, dict(cookies)) as page:
-        page.run()
-        said = "shown" if _NAME in page.text() else "neither"
-    return said, time.monotonic() - begun
 
 
 def tried(way: str) -> tuple[str, float]:

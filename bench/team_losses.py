@@ -9,7 +9,7 @@ import argparse
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,11 +85,13 @@ def without(team: Composed, part: str, way: str) -> Iterator[None]:
             team.go_on(part)
 
 
-def look(address: str, page: str, report: str, expected: str) -> tuple[str, float]:
+def look(
+    address: str, page: str, report: str, expected: str, cookies: Mapping[str, str] | None = None
+) -> tuple[str, float]:
     """Opens a page as a browser does: what it said, and after how many seconds."""
     begun = time.monotonic()
     try:
-        with session(address) as one:
+        with session(address, cookies) as one:
             if report:
                 one.run(page, report=report)
             else:

@@ -92,7 +92,7 @@ def _seals() -> int:
 def _make(extensions: dict[Path, int], empty: int) -> int:
     """The process that makes it; returns its exit status, 0 where all is well."""
     try:
-        os.nice(priority.LATER)  # whoever waits for a conversion goes first
+        priority.step_back(priority.LATER)  # whoever waits for a conversion goes first
         with TemporaryDirectory() as folder:
             with duckdb.connect(config={"threads": 1}) as db:
                 for path, copy in extensions.items():

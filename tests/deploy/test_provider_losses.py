@@ -12,7 +12,7 @@ import pytest
 from app.web.sign_in import WORDS
 from bench.pages import Server
 from tests.app.web.client import ask, session
-from tests.app.web.provider import guarded, log_in, provider, way_in
+from tests.app.web.provider import guarded, log_in, process_of, provider, way_in
 from tests.conftest import run_ingest
 from tests.support.dropped import made
 
@@ -29,9 +29,7 @@ def issuer() -> Iterator[str]:
 @pytest.fixture
 def process(issuer: str) -> psutil.Process:
     """The provider itself."""
-    port = issuer.rpartition(":")[2]
-    children = psutil.Process().children()
-    return next(one for one in children if "oidc_provider_mock" in one.cmdline() and port in one.cmdline())
+    return process_of(issuer)
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ class Need:
 
     @property
     def hidden(self) -> bool:
-        return os.environ.get(self.variable, "").strip().lower() in ("off", "none")
+        return _named(self.variable) is None
 
     @property
     def reason(self) -> str:
@@ -45,17 +45,15 @@ class Need:
 
 def find_postgres() -> Path | None:
     """The folder of the newest PostgreSQL server of this machine."""
-    if os.environ.get("WARPDECK_POSTGRES", "").strip().lower() in ("off", "none"):
+    if (named := _named("WARPDECK_POSTGRES")) is None:
         return None
-    named = os.environ.get("WARPDECK_POSTGRES", "").strip()
     found = [Path(named)] if named else sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_major)
     return next((folder for folder in reversed(found) if (folder / "postgres").exists()), None)
 
 
 def find_nginx() -> Path | None:
     """The program nginx, which Debian has where only root looks by itself."""
-    named = os.environ.get("WARPDECK_NGINX", "").strip()
-    if named.lower() in ("off", "none"):
+    if (named := _named("WARPDECK_NGINX")) is None:
         return None
     found = shutil.which(named or "nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     return Path(found) if found else None
@@ -63,8 +61,7 @@ def find_nginx() -> Path | None:
 
 def find_oidc() -> Path | None:
     """The modules of the OpenID provider that tests run, where node is there to run it."""
-    named = os.environ.get("WARPDECK_OIDC", "").strip()
-    if named.lower() in ("off", "none"):
+    if (named := _named("WARPDECK_OIDC")) is None:
         return None
     folder = Path(named) if named else ROOT / ".tools" / "oidc" / "node_modules"
     return folder if shutil.which("node") and (folder / "oidc-provider").is_dir() else None
@@ -72,11 +69,16 @@ def find_oidc() -> Path | None:
 
 def find_swift() -> Path | None:
     """The folder of the programs of OpenStack Swift."""
-    named = os.environ.get("WARPDECK_SWIFT", "").strip()
-    if named.lower() in ("off", "none"):
+    if (named := _named("WARPDECK_SWIFT")) is None:
         return None
     folder = Path(named) if named else ROOT / ".tools" / "swift" / "bin"
     return folder if (folder / "swift-proxy-server").exists() else None
+
+
+def _named(variable: str) -> str | None:
+    """What a variable names a tool by, empty where nothing; None where it hides the tool."""
+    named = os.environ.get(variable, "").strip()
+    return None if named.lower() in ("off", "none") else named
 
 
 def _major(folder: Path) -> int:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.pages import free_port
+
 BUCKET = "warpdeck-tests"
 SECRET = "not-a-secret-of-anybody"
 BOTH = pytest.mark.parametrize("s3", ["rclone", "swift"], indirect=True)
@@ -89,13 +91,6 @@ class S3:
     def files(self, url: str) -> list[Path]:
         """The objects below an address, as files."""
         return sorted(path for path in (self.objects / url.rpartition("/")[2]).rglob("*") if path.is_file())
-
-
-def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def program() -> str:

@@ -13,8 +13,9 @@ from datetime import timedelta
 from pathlib import Path
 from unittest.mock import patch
 
+from bench.pages import free_port
 from tests.support import needs
-from tests.support.s3 import BUCKET, S3, SECRET, free_port
+from tests.support.s3 import BUCKET, S3, SECRET
 
 LISTED = 7
 """Names of a list at a time, so that a list of a few objects is one of several parts."""

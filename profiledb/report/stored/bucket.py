@@ -32,7 +32,7 @@ _RETRY_S = timedelta(seconds=10)
 _CHUNK = 4 << 20
 _DENIED = re.compile(r"status code: 40[13]\b")
 """A list that is refused has no error of its own."""
-_NAMES = re.compile(r"invalid path|invalid list response|status code: 5\d\d")
+_NO_LIST = re.compile(r"invalid path|invalid list response|status code: 5\d\d")
 """A list that names may be the cause of; some servers fail themselves at a control character."""
 _NAMED = re.compile(r'Path "(.*?)" contained|parsing Path "(.*?)": ', re.DOTALL)
 _HINT = "Try again in a moment."
@@ -84,7 +84,7 @@ class Bucket:
                         seen.add(one.key)
                         yield one
             except BaseError as error:
-                if not _NAMES.search(str(error)):
+                if not _NO_LIST.search(str(error)):
                     raise
                 for one in self._listed(below, error):
                     if one.key not in seen:
@@ -95,7 +95,7 @@ class Bucket:
         folder = f"{below}/" if below else ""
         start = f"{self._prefix}/{folder}" if self._prefix else folder
         try:
-            for one in strange.listed(self.name, start):
+            for one in strange.listed(self.name, start, _CONNECT_S, _READ_S, _RETRIES):
                 yield _object(one | {"path": folder + one["path"]})
         except ImportError:
             raise error from None

@@ -6,6 +6,7 @@ or ``..``, or a control character.
 
 import os
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 from xml.etree.ElementTree import ParseError
@@ -13,11 +14,17 @@ from xml.etree.ElementTree import ParseError
 from profiledb import config, secret
 
 _AMAZON = "https://s3.amazonaws.com"
-_CONNECT_S, _READ_S, _TRIES = 3, 15, 3
 
 
-def listed(bucket: str, prefix: str) -> Iterator[dict[str, Any]]:
+def listed(bucket: str, prefix: str, connect: timedelta, read: timedelta, retries: int) -> Iterator[dict[str, Any]]:
     """The objects whose names begin so, with ``path`` (after the prefix), ``size``, ``e_tag`` and ``last_modified``.
+
+    Args:
+        bucket: its name.
+        prefix: what the names begin with.
+        connect: how long the server may take to answer at all.
+        read: how long it may say nothing.
+        retries: how often a request is sent again.
 
     Raises:
         ImportError: minio is not installed.
@@ -30,9 +37,8 @@ def listed(bucket: str, prefix: str) -> Iterator[dict[str, Any]]:
 
     server = urlsplit(config.endpoint() or _AMAZON)
     key = os.environ.get("AWS_ACCESS_KEY_ID")
-    pool = urllib3.PoolManager(
-        timeout=urllib3.Timeout(connect=_CONNECT_S, read=_READ_S), retries=urllib3.Retry(_TRIES, backoff_factor=0.2)
-    )
+    patience = urllib3.Timeout(connect=connect.total_seconds(), read=read.total_seconds())
+    pool = urllib3.PoolManager(timeout=patience, retries=urllib3.Retry(retries, backoff_factor=0.2))
     try:
         client = Minio(
             server.netloc,

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import psutil
 
 from bench.pages import Server, free_port, server
 from tests.app.web.client import BackMsg, session
@@ -52,6 +53,13 @@ def provider(port: int = 0) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+def process_of(issuer: str) -> psutil.Process:
+    """The process of a provider, by its address."""
+    port = issuer.rpartition(":")[2]
+    children = psutil.Process().children()
+    return next(one for one in children if "oidc_provider_mock" in (words := one.cmdline()) and port in words)
 
 
 def write_secrets(path: Path, issuer: str, port: int) -> str:
