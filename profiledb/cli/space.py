@@ -26,14 +26,12 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
     """Does it; lists a space a line."""
-    from profiledb.report.spaces import EVERYBODY, folder
+    from profiledb.report.spaces import folder
 
     spaces, name = catalog.spaces, arguments.name
     if arguments.action == "list":
-        made, counts = spaces.made(), spaces.counts()
-        for one in sorted((made | counts).keys() - {EVERYBODY}):
-            seen_by = ", ".join(made.get(one, ())) or "admins alone"
-            terminal.say(f"{folder(one)}  {words.counted(counts.get(one, 0), 'report')}  {seen_by}")
+        for one in spaces.listed():
+            terminal.say(f"{folder(one.name)}  {words.counted(one.reports, 'report')}  {one.seen_by}")
         return
     if not name:
         raise AnalysisError("A space needs a name.", hint=f"warpdeck space {arguments.action} NAME")

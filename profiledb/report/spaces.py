@@ -7,6 +7,7 @@ folder is everybody's. Who sees a space is told by groups: values of the claim t
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,28 @@ def put(db: Connection, report_id: str, space: str) -> None:
     db.execute("INSERT INTO report_space (report_id, space) VALUES (?, ?) ON CONFLICT DO NOTHING", values)
 
 
+@dataclass(frozen=True)
+class Space:
+    """A space that somebody made, or that a folder of the inbox names.
+
+    Args:
+        name: what it is called.
+        made: whether somebody made it.
+        groups: who sees it besides admins.
+        reports: how many are in it.
+    """
+
+    name: str
+    made: bool
+    groups: tuple[str, ...]
+    reports: int
+
+    @property
+    def seen_by(self) -> str:
+        """Who sees it, in words."""
+        return ", ".join(self.groups) or "admins alone"
+
+
 class Spaces:
     """The spaces of a library. Every call opens its own connection and raises what ``Catalog`` does."""
 
@@ -88,6 +111,12 @@ class Spaces:
             for row in db.execute("SELECT report_id, space FROM report_space"):
                 found.setdefault(row["report_id"], set()).add(row["space"])
         return found
+
+    def listed(self) -> list[Space]:
+        """All spaces by their names, but ``EVERYBODY``: those that somebody made, and those that have reports."""
+        made, counts = self.made(), self.counts()
+        names = sorted((made | counts).keys() - {EVERYBODY})
+        return [Space(name, name in made, made.get(name, ()), counts.get(name, 0)) for name in names]
 
     def put(self, name: str, groups: Iterable[str]) -> None:
         """Makes a space, or says anew who sees it.

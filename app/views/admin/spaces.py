@@ -8,11 +8,10 @@ from app.ui import format as fmt
 from app.ui import page as ui
 from app.ui import tables
 from app.ui.heads import Col
-from profiledb.report.spaces import EVERYBODY, LONGEST, OF_PROGRAMS, folder
+from profiledb.report.spaces import LONGEST, OF_PROGRAMS, Space, folder
 
 _NAME, _GROUPS, _GONE = "admin-space-name", "admin-space-groups", "admin-space-gone"
 LONGEST_GROUPS = 20_000
-NOBODY = "admins alone"
 COLUMNS = (
     Col("name", "Space", width=220),
     Col("folder", "Folder of the inbox", width=220, help="Files below this folder are in the space"),
@@ -24,11 +23,10 @@ COLUMNS = (
 def show() -> None:
     """Draws the spaces, and the way to make, change and remove one."""
     st.subheader("Spaces", anchor=False)
-    spaces = session.administering().catalog.spaces
-    made, counts = spaces.made(), spaces.counts()
-    rows = [_row(name, made.get(name), counts.get(name, 0)) for name in sorted((made | counts).keys() - {EVERYBODY})]
-    if rows:
-        tables.table(pd.DataFrame(rows), COLUMNS, key="admin-spaces", download="spaces.csv")
+    listed = session.administering().catalog.spaces.listed()
+    made = [one.name for one in listed if one.made]
+    if listed:
+        tables.table(pd.DataFrame(map(_row, listed)), COLUMNS, key="admin-spaces", download="spaces.csv")
     else:
         st.caption("There are none: everybody who may look at reports sees all of them.")
     with st.container(horizontal=True):
@@ -51,14 +49,12 @@ def show() -> None:
                 st.form("admin-space-remove", border=False),
             ):
                 st.caption("Its reports stay, and admins alone see them.")
-                st.selectbox("Space", list(made), key=_GONE, format_func=fmt.visible)
+                st.selectbox("Space", made, key=_GONE, format_func=fmt.visible)
                 st.form_submit_button("Remove", on_click=_remove)
 
 
-def _row(name: str, groups: tuple[str, ...] | None, reports: int) -> dict[str, object]:
-    return {
-        "name": name, "folder": folder(name), "reports": reports, "seen_by": ", ".join(groups or ()) or NOBODY,
-    }  # fmt: skip
+def _row(one: Space) -> dict[str, object]:
+    return {"name": one.name, "folder": folder(one.name), "reports": one.reports, "seen_by": one.seen_by}
 
 
 def _put() -> None:
