@@ -1,6 +1,7 @@
 """How much of a busy machine work in the background gets: who looks at a page goes first."""
 
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,6 +9,8 @@ CONVERSION = 10
 """Somebody waits for it, but less than for a page: next to one it gets a tenth of a core."""
 LATER = 19
 """What nobody waits for."""
+_TURN_S = 1.0
+_POLL_S = 0.02
 
 
 def step_back(nice: int) -> None:
@@ -18,8 +21,24 @@ def step_back(nice: int) -> None:
     """
     os.nice(nice)
     if os.getsid(0) == os.getpid():
-        with suppress(OSError):  # a kernel without autogroups
+        with suppress(OSError):  # a kernel without autogroups, or a machine whose others never stop asking
+            _session(nice)
+
+
+def _session(nice: int) -> None:
+    """Of all users but root, Linux lets one session in a tenth of a second change its niceness; the others ask again.
+
+    Source: ``proc_sched_autogroup_set_nice`` in kernel/sched/autogroup.c.
+    """
+    until = time.monotonic() + _TURN_S
+    while True:
+        try:
             Path("/proc/self/autogroup").write_text(str(nice), encoding="ascii")
+            return
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_POLL_S)
 
 
 def only_idle() -> None:

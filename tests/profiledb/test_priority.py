@@ -1,6 +1,7 @@
 """Work in the background steps back behind pages: the process, and its session where it leads one."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,16 +18,29 @@ from tests.support.dropped import made
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="niceness of sessions is Linux's")
 
 STEP_BACK = "import os; from profiledb import priority; priority.{}; print(os.nice(0), os.sched_getscheduler(0))"
+IN_A_CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', {!r}], check=True)"
 TELL_SESSION = "; print(open('/proc/self/autogroup').read().split()[-1])"
 HAS_SESSIONS = Path("/proc/self/autogroup").exists()
+"""Whether each session has a niceness of its own; what the system's first process starts may be in none."""
+NO_ROOT = ["setpriv", "--bounding-set=-sys_admin"] if os.geteuid() == 0 else []
 
 
-def run(call: str, *, leads: bool) -> list[int]:
-    """What a process says after it: its niceness, how it is scheduled, and the niceness of its session."""
-    code = STEP_BACK.format(call) + (TELL_SESSION if HAS_SESSIONS else "")
-    argv = [sys.executable, "-c", code]
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True, start_new_session=leads)
-    return [int(word) for word in done.stdout.split()]
+def start(code: str, under: list[str]) -> "subprocess.Popen[str]":
+    """A process that leads a session and prints what it says."""
+    argv = [*under, sys.executable, "-c", code + (TELL_SESSION if HAS_SESSIONS else "")]
+    return subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def said(process: "subprocess.Popen[str]") -> list[int]:
+    """The numbers that a process printed."""
+    printed = process.communicate(timeout=60)[0]
+    assert process.returncode == 0
+    return [int(word) for word in printed.split()]
+
+
+def run(code: str) -> list[int]:
+    """What a process that leads a session says after it: niceness, how it is scheduled, niceness of its session."""
+    return said(start(code, []))
 
 
 def session_of(pid: int) -> int:
@@ -36,11 +50,20 @@ def session_of(pid: int) -> int:
 
 def test_a_session_steps_back_with_the_process_that_leads_it() -> None:
     own = os.nice(0)
-    assert run("step_back(7)", leads=True)[:2] == [min(19, own + 7), os.SCHED_OTHER]
-    assert run("only_idle()", leads=True)[:2] == [19, os.SCHED_IDLE]
+    assert run(STEP_BACK.format("step_back(7)"))[:2] == [min(19, own + 7), os.SCHED_OTHER]
+    assert run(STEP_BACK.format("only_idle()"))[:2] == [19, os.SCHED_IDLE]
     if HAS_SESSIONS:
-        assert run("step_back(7)", leads=True)[2] == 7
-        assert run("step_back(7)", leads=False)[2] == session_of(os.getpid())
+        assert run(STEP_BACK.format("step_back(7)"))[2] == 7
+        assert run(IN_A_CHILD.format(STEP_BACK.format("step_back(7)")))[2] == 0
+
+
+@pytest.mark.skipif(
+    not HAS_SESSIONS or (os.geteuid() == 0 and shutil.which("setpriv") is None),
+    reason="sessions have no niceness here, or root cannot give up its right to change many at once",
+)
+def test_sessions_of_a_user_that_is_not_root_all_step_back() -> None:
+    started = [start(STEP_BACK.format("step_back(7)"), NO_ROOT) for _ in range(4)]
+    assert [said(process)[2] for process in started] == [7] * 4
 
 
 def test_a_conversion_steps_back(tmp_path: Path) -> None:
