@@ -196,6 +196,7 @@ def test_a_worker_that_waits_does_what_one_that_starts_does(tmp_path: Path, inge
 def test_a_library_takes_over_the_connection_of_one_that_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    gc.collect()  # libraries of other tests
     monkeypatch.setattr(pooled, "_free", [])
 
     def one_kernel(number: int) -> Library:
@@ -209,17 +210,17 @@ def test_a_library_takes_over_the_connection_of_one_that_is_gone(
         return library
 
     first = one_kernel(1)
-    connection = first._attached._db
+    connection = first._attached._small._db
     del first
     gc.collect()
     assert [db for db, *_ in pooled._free] == [connection]
     second = one_kernel(2)
-    assert second._attached._db is connection
+    assert second._attached._small._db is connection
     second._attached.reconnect()
-    assert one_kernel(3)._attached._db is not connection, "it was given up"
+    assert one_kernel(3)._attached._small._db is not connection, "it was given up"
     gc.collect()
     dirty = one_kernel(4)
-    used = dirty._attached._db
+    used = dirty._attached._small._db
     assert used is not None
     used.execute("CREATE TABLE memory.left_behind (a INTEGER)")
     del dirty

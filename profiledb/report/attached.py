@@ -1,4 +1,4 @@
-"""The report files that this process has open: one connection, an attachment a report, a cursor a query."""
+"""Report files that this process has open: one connection, an attachment a report, a cursor a query."""
 
 import tempfile
 import threading
@@ -59,10 +59,12 @@ class Attachments:
 
     Args:
         path: answers the file of a report by its id.
+        threads: that work on a query; 0 is as many as there are cores.
     """
 
-    def __init__(self, path: Callable[[str], Path]) -> None:
+    def __init__(self, path: Callable[[str], Path], threads: int = 0) -> None:
         self._path = path
+        self._threads = threads
         self._db: duckdb.DuckDBPyConnection | None = None
         self._attached: OrderedDict[str, _Attachment] = OrderedDict()
         self._in_use: Counter[str] = Counter()
@@ -166,7 +168,8 @@ class Attachments:
             # Of its own, and not in ``work``: processes that share one overwrite each other's files, and a worker that
             # starts would remove them. DuckDB makes the folder when it needs one, and removes it when it closes.
             spill = Path(tempfile.gettempdir()) / f"warpdeck-{uuid.uuid4().hex}"
-            self._db = duckdb.connect(config={"temp_directory": str(spill)})
+            threads = {"threads": self._threads} if self._threads else {}
+            self._db = duckdb.connect(config={"temp_directory": str(spill), **threads})
         return self._db
 
     def _forget(self) -> None:

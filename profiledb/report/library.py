@@ -11,7 +11,7 @@ import duckdb
 
 from profiledb.errors import AnalysisError, CatalogError, DamagedError
 from profiledb.report import damage, durable, pair, recovery, sidecar
-from profiledb.report.attached import BROKEN, Attachments, State, Views, state
+from profiledb.report.attached import BROKEN, State, Views, state
 from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.files import Files
 from profiledb.report.linked import Partner
@@ -19,6 +19,7 @@ from profiledb.report.moving import checked
 from profiledb.report.named import find
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.report.sight import look_first
+from profiledb.report.sized import Attached
 from profiledb.report.visitor import Visitor
 
 __all__ = ["BROKEN", "Library"]
@@ -58,7 +59,7 @@ class Library(Files):
         self.answers = folder / "answers"
         self.reports.mkdir(parents=True, exist_ok=True)
         self.catalog = catalog or Catalog(folder / FILE)
-        self._attached = Attachments(partial(report_path, self.folder))
+        self._attached = Attached(partial(report_path, self.folder))
         self._intact: dict[str, tuple[State, bool]] = {}
         self._linked: dict[tuple[Partner, object], dict[str, str]] = {}
         self.closers: list[Callable[[str], bool]] = [self._attached.close]
@@ -69,6 +70,10 @@ class Library(Files):
         asked = copy(self)
         asked.catalog = self.catalog.asked_by(visitor)
         return asked
+
+    def spare(self) -> None:
+        """From now on one thread works on any query: it takes longer, and less of the processor."""
+        self._attached.spare()
 
     def list(self) -> list[Manifest]:
         """All reports, the newest first."""

@@ -156,6 +156,7 @@ def main(arguments: Sequence[str]) -> int:
     priority.only_idle()
     threading.Thread(target=_end_with_starter, daemon=True).start()
     library = open_library(config.load(library=arguments[0]))
+    library.spare()
     for report_id in arguments[1:] if config.load().answers_mb else ():
         with suppress(WarpdeckError):
             prepare(library, report_id)

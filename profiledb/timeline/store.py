@@ -17,8 +17,8 @@ from profiledb.errors import CatalogError, DamagedError, ReportNotFoundError, St
 from profiledb.query import views
 from profiledb.query.views import Views
 from profiledb.report import sidecar
-from profiledb.report.attached import Attachments
 from profiledb.report.library import Library, report_path
+from profiledb.report.sized import Attached
 from profiledb.rules.classes import KernelClass
 from profiledb.timeline import build, classes
 from profiledb.timeline.opened import Opened, read_lanes
@@ -48,7 +48,7 @@ class Timelines:
         self._library = library
         self._kernel_classes = kernel_classes
         self._memory_limit = memory_limit
-        self._attached = Attachments(self._path)
+        self._attached = Attached(self._path)
         self._opened: dict[str, Opened] = {}
         self._building: dict[str, threading.Thread] = {}
         self._failed: dict[str, tuple[str, Exception]] = {}

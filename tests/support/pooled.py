@@ -23,10 +23,10 @@ _handed: "weakref.WeakKeyDictionary[Attachments, weakref.finalize[Any, Attachmen
 
 def _connection(self: Attachments) -> duckdb.DuckDBPyConnection:
     if self._db is None:
-        place = tempfile.gettempdir()
-        at = next((number for number, one in enumerate(_free) if one[2][0] == place), None)
+        kind = (tempfile.gettempdir(), self._threads)
+        at = next((number for number, one in enumerate(_free) if one[2][0] == kind), None)
         if at is None:
-            made = (place, *_settings(_open(self)))
+            made = (kind, *_settings(_open(self)))
         else:
             self._db, created, made = _free.pop(at)
             self._created.update(created)

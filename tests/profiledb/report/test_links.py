@@ -145,10 +145,10 @@ def test_both_reports_stay_while_they_are_in_use(
         library.delete(ncu)
         assert cursor.execute(count).fetchone() == (1, 1, 1), "a reader keeps its snapshot"
     run(library, third, "class_split")
-    assert library._attached._in_use.total() == 0
+    assert library._attached._small._in_use.total() == 0
     with pytest.raises(ReportNotFoundError), library.cursor(nsys, partner="f" * 16, views=views.everything()):
         pass
-    assert library._attached._in_use.total() == 0, "a report that could not be opened holds no other"
+    assert library._attached._small._in_use.total() == 0, "a report that could not be opened holds no other"
 
 
 def test_threads_get_the_rows_of_their_own_pair(
