@@ -31,7 +31,7 @@ from ingest.watch import Watch
 from profiledb import terminal
 from profiledb.config import Settings
 from profiledb.errors import CatalogError, ConfigError, StorageError
-from profiledb.report import catalog, postgres
+from profiledb.report import catalog, identity, postgres
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
 from profiledb.report.place import open_inbox
@@ -97,6 +97,10 @@ def run(
             _once(worker, lead, end)
             return
         quiet(me.id)
+        while not end.is_set():
+            with serving:
+                identity.require(worker.library)
+                break
         leading = _Told(end, settings.scan_s, reached, "lead")
         leader = threading.Thread(target=_lead, args=(lead, end, leading, looked))
         leader.start()

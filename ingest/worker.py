@@ -139,8 +139,9 @@ class Worker:
     def forget_removed(self) -> None:
         """Drops the failures of files that are gone, and what waits for its report, but only where their folder is
         still there: a folder that vanished is a disk that is not mounted, and nothing is concluded from it."""
+        of_files = {"failed", "dismissed", deferral.STATE, *beside.STATES}
         for job in self.library.catalog.jobs():
-            if job.state in ("failed", deferral.STATE, *beside.STATES) and self.inbox.is_gone(Path(job.path)):
+            if job.state in of_files and self.inbox.is_gone(Path(job.path)):
                 self.library.catalog.forget_job(job.path)
 
     def without_companions(self, jobs: list[Job]) -> list[Job]:

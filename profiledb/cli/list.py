@@ -70,5 +70,5 @@ def list_entries(catalog: "Catalog") -> list[dict[str, Any]]:
         dict.fromkeys(("id", "kind", "source_sha256", "gpu", "captured_at", "linked"))
         | {"name": job.name, "status": job.state, "labels": [], "error": job.message or None}
         for job in catalog.jobs()
-        if job.state not in ("ready", "duplicate", "deleted")
+        if job.state not in ("ready", "duplicate", "deleted", "dismissed")
     ]

@@ -12,8 +12,8 @@ MOST_LABELS = 64
 """Values that a label may have; what comes after them counts as ``OTHER``."""
 OTHER = "other"
 STATES = (
-    "waiting", "converting", "loading", "ready", "duplicate", "failed", "deferred", "deleted", "gone", "companion",
-    "alone", "columns",
+    "waiting", "converting", "loading", "ready", "duplicate", "failed", "deferred", "deleted", "dismissed", "gone",
+    "companion", "alone", "columns",
 )  # fmt: skip
 """States of files that are told apart; catalog.sql says what they mean."""
 

@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from profiledb.report import durable, sidecar
+from profiledb.report import durable, identity, sidecar
 from profiledb.report.catalog import Catalog
 from profiledb.report.sight import look_first
 
@@ -62,6 +62,21 @@ class Files:
     def reachable(self) -> None:
         """Raises OSError or StorageError where reports cannot be reached, such as on a disk that is not mounted."""
         next(self.reports.iterdir(), None)
+
+    @property
+    def place(self) -> str:
+        """Where the reports are, in words."""
+        return str(self.reports.parent)
+
+    def number(self) -> str:
+        """The number beside the reports (identity.py); empty where there is none."""
+        path = self.reports.parent / identity.NAME
+        return path.read_text(encoding="utf-8")[: identity.MOST_BYTES].strip() if path.exists() else ""
+
+    def set_number(self, number: str) -> None:
+        """Lays a number beside the reports."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        durable.write_text(self.reports.parent / identity.NAME, number, self.work / identity.NAME)
 
     def has_sidecar(self, report_id: str, kind: sidecar.Kind) -> bool:
         """Whether the program of a report left a file of this kind beside it."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from profiledb.errors import AnalysisError, CatalogError, DamagedError
-from profiledb.report import damage, durable, pair, recovery, sidecar
+from profiledb.report import damage, durable, identity, pair, recovery, sidecar
 from profiledb.report.attached import BROKEN, State, Views, state
 from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.files import Files
@@ -150,6 +150,10 @@ class Library(Files):
             known = self._intact[report_id] = (file, damage.opens(path))
         return known[1]
 
+    def is_safe(self, report_id: str) -> bool:
+        """Whether the database of a report is whole where the library keeps it, so that its source may go."""
+        return self.intact(report_id)
+
     def link(self, nsys: str, ncu: str) -> None:
         """Links a Systems report to the Compute report of the same program; both by what ``find`` takes.
 
@@ -202,7 +206,12 @@ class Library(Files):
         return partner if partner is None or to == "ncu" or self.stamp(self.pairs(nsys_id, partner)) else None
 
     def recover(self) -> None:
-        """Brings folder and catalog together (recovery.py); only the worker that holds the library may call it."""
+        """Brings folder and catalog together (recovery.py); only the worker that holds the library may call it.
+
+        Raises:
+            ConfigError: the catalog is that of another library.
+        """
+        identity.require(self)
         recovery.recover(self)
 
     def older(self, report_id: str) -> Iterator[Path]:

@@ -82,8 +82,8 @@ def _set_aside(library: "Library", report_id: str) -> None:
 def _forget_gone(library: "Library", report_id: str) -> None:
     if library.path(report_id).exists():
         return
-    if any(library.older(report_id)):
-        library.catalog.unlist_report(report_id)
+    if library.catalog.shared or any(library.older(report_id)):
+        library.catalog.unlist_report(report_id)  # a disk of many machines may have lost it: what was said of it stays
     else:
         library.catalog.remove_report(report_id)
 

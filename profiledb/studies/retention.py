@@ -95,7 +95,7 @@ def _remove(library: Library, inbox: Inbox, one: Goes) -> bool:
 def _drop(library: Library, inbox: Inbox, one: Goes, path: Path) -> bool:
     """Removes a file of the inbox, unless it is what a damaged report would be made of again, or has changed."""
     job = library.catalog.job(one.path)
-    if job is None or (job.state in _TAKEN and not library.intact(one.report_id)):
+    if job is None or (job.state in _TAKEN and not library.is_safe(one.report_id)):
         return False
     if not inbox.is_upload(path) or not _is_as_taken(inbox, job):
         return False
@@ -183,7 +183,7 @@ def _uploads(library: Library, inbox: Inbox, rules: Rules, settings: Settings, n
     beside = {job.path: job for job in jobs if job.state == "companion"}
     for job in reversed(jobs):
         path = Path(job.path)
-        done = job.state == "deleted" or (job.state in _TAKEN and job.report_id in listed)
+        done = (job.state == "deleted" and job.report_id) or (job.state in _TAKEN and job.report_id in listed)
         if not done or not _older(job.changed_at, rules.uploads_days, now) or not path.is_relative_to(inbox.root):
             continue
         if inbox.is_upload(path) and settings.samples not in path.parents:

@@ -16,6 +16,7 @@ from ingest import team as team_worker
 from ingest.member import TeamWorker
 from ingest.worker import Worker
 from profiledb import config
+from profiledb.report import identity
 from profiledb.report.catalog import Catalog, Manifest
 from profiledb.report.database import Shared
 from profiledb.report.library import Library
@@ -66,6 +67,22 @@ def test_a_script_hears_that_a_file_failed(team: Shared, inbox: Path, tmp_path: 
         cwd=ROOT, env=os.environ | {"WARPDECK_DATABASE": team.url}, capture_output=True, timeout=60, check=False,
     )  # fmt: skip
     assert (done.returncode, [job.state for job in Catalog(team).jobs()]) == (1, ["failed"]), done.stderr
+
+
+@pytest.mark.parametrize("how", [("--once",), ()])
+def test_a_worker_with_another_library_ends(team: Shared, inbox: Path, tmp_path: Path, how: tuple[str, ...]) -> None:
+    identity.require(Library(tmp_path / "library", Catalog(team)))
+    team_queue.write(inbox, 1)
+    argv = [sys.executable, "-m", "ingest", *how, "--samples", "off", "--inbox", str(inbox)]
+    done = subprocess.run(
+        [*argv, "--library", str(tmp_path / "not mounted")],
+        cwd=ROOT, env=os.environ | {"WARPDECK_DATABASE": team.url}, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "is not the library that the database speaks of" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert Catalog(team).jobs() == []
 
 
 @pytest.mark.parametrize(

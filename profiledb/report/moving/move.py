@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiledb.errors import ConfigError
-from profiledb.report import damage
+from profiledb.report import damage, identity
 from profiledb.report.catalog import FILE
 from profiledb.report.library import Library
 from profiledb.report.moving import rows, snapshot
@@ -44,8 +44,8 @@ def move(source: Path, library: Library, told: Callable[[Moved], None] = lambda 
         told: called after each report.
 
     Raises:
-        ConfigError: there is no library; a worker has it; or the target has other content that stands against it, and
-            nothing was changed in its catalog.
+        ConfigError: there is no library; a worker has it; the target's catalog is that of another library, or has other
+            content that stands against it, and nothing was changed there.
         CatalogError, StorageError, DamagedError, OSError: something cannot be read or written now.
     """
     if not (source / FILE).is_file():
@@ -53,6 +53,7 @@ def move(source: Path, library: Library, told: Callable[[Moved], None] = lambda 
     if source.resolve() == library.folder.resolve():
         raise ConfigError(f"{source} is the library that the settings name.", hint="Name another one to move it to.")
     with _without_worker(source), tempfile.TemporaryDirectory(dir=library.folder) as work:
+        identity.require(library)
         said = Path(work) / FILE
         snapshot.of_folder(source, said)
         if found := rows.against(said, library.catalog, library.folder):

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from profiledb.errors import CatalogError, DamagedError, StorageError
-from profiledb.report import pair, sidecar
+from profiledb.report import identity, pair, sidecar
 from profiledb.report.attached import Views
 from profiledb.report.catalog import Catalog, Manifest
 from profiledb.report.library import Library
@@ -17,7 +17,7 @@ from profiledb.report.linked import Partner
 from profiledb.report.moving.checked import require_same, require_whole
 from profiledb.report.sidecar import Kind
 from profiledb.report.stored import answers, recovery
-from profiledb.report.stored.bucket import Bucket
+from profiledb.report.stored.bucket import Bucket, GoneError
 from profiledb.report.stored.copies import BESIDE_ANSWERS, Copies
 from profiledb.report.stored.index import File
 from profiledb.report.stored.store import Store
@@ -179,6 +179,14 @@ class StoredLibrary(Library):
             return False  # neither in what was read some seconds ago, nor published since
         return not self.store.is_here(report_id) or super().intact(report_id)
 
+    def is_safe(self, report_id: str) -> bool:
+        """The same, and whether the bucket has it: nobody else may have looked there since it was put."""
+        file = self.store.index.of(report_id).get(self.path(report_id).name)
+        if file is None or not self.intact(report_id):
+            return False
+        there = self.store.bucket.head(file.key)
+        return there is not None and there.size == file.bytes
+
     def put_sidecar(self, report_id: str, kind: Kind, text: str) -> None:
         """Lays a sidecar beside a report, in place of the one that it had."""
         self.work.mkdir(parents=True, exist_ok=True)
@@ -191,8 +199,25 @@ class StoredLibrary(Library):
         self.store.put(nsys_id, self.pairs(nsys_id, trace_id).name, pairs)
         self.catalog.links.put(nsys_id, trace_id, "trace")
 
+    @property
+    def place(self) -> str:
+        """Where the reports are, in words."""
+        return self.store.bucket.url
+
+    def number(self) -> str:
+        """The number beside the reports; see Library."""
+        try:
+            return self.store.bucket.read(identity.NAME, identity.MOST_BYTES).decode(errors="replace").strip()
+        except GoneError:
+            return ""
+
+    def set_number(self, number: str) -> None:
+        """Lays a number beside the reports."""
+        self.store.bucket.put(identity.NAME, number.encode())
+
     def recover(self) -> None:
-        """Brings bucket and catalog together (recovery.py)."""
+        """Brings bucket and catalog together (recovery.py); raises what it does in a folder, too."""
+        identity.require(self)
         recovery.recover(self)
 
     @contextmanager

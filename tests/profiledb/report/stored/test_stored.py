@@ -292,6 +292,19 @@ def test_a_deleted_report_is_gone_everywhere(machine: Machine) -> None:
 
 
 @BOTH
+def test_the_source_of_a_report_may_go_only_while_the_bucket_has_it(machine: Machine) -> None:
+    library = machine()
+    publish(library, ONE)
+    assert library.is_safe(ONE)
+    assert not library.is_safe(TWO)
+    (key,) = (key for key in keys(library) if key.endswith(".duckdb"))
+    library.store.bucket.put(key, b"half")
+    assert library.intact(ONE), "as the catalog lists it, and the copy here is whole"
+    assert not library.is_safe(ONE)
+    library.store.bucket.delete([key])
+    assert not library.is_safe(ONE)
+
+
 def test_a_bucket_that_does_not_answer(machine: Machine, s3: S3) -> None:
     here, there = machine(), machine()
     publish(here, ONE, 70)
