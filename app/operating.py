@@ -97,11 +97,15 @@ def _gauges() -> list[Gauge]:
     return [
         Gauge("warpdeck_part_up", "Whether what the server needs can be reached.", "part", _up),
         Gauge("warpdeck_files", "Files by their state, as the Library page has them.", "state", _files),
-        Gauge("warpdeck_reports", "Reports of the library.", "", lambda: {"": len(session.reports())}),
+        Gauge("warpdeck_reports", "Reports of the library.", "", _reports),
         Gauge("warpdeck_sessions", "Pages that are open in browsers.", "", lambda: {"": Open.number}),
         Gauge("warpdeck_turns_waiting", "Pages that wait for their turn.", "", lambda: {"": turns.of_pages.waiting}),
         Gauge("warpdeck_answers_memory_bytes", "Memory of kept answers.", "", lambda: {"": session.answers_bytes()}),
     ]
+
+
+def _reports() -> dict[str, float]:
+    return {"": float(len(visitors.whole().catalog.report_ids()))}
 
 
 def _up() -> dict[str, float]:

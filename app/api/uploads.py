@@ -14,11 +14,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from app.web import visitors
-from app.web.problems import problem
+from app.web.inbox import note
+from app.web.problems import problem, status
 from app.web.store import RefusedError, Upload, store
 from app.web.uploads import IDLE_S
 from profiledb import config
-from profiledb.errors import StorageError
+from profiledb.errors import CatalogError, StorageError
 from profiledb.report.place import open_inbox
 from profiledb.report.spaces import EVERYBODY, Spaces, folder
 
@@ -33,8 +34,11 @@ async def upload(request: Request) -> Response:
     name, space = request.query_params.get("name", ""), request.query_params.get("space", EVERYBODY)
     if refused := _refusal(name, request.headers):
         return refused
-    if space and space not in await to_thread.run_sync(_spaces(request).seen, limiter=_writers):
-        return problem(403, "There is no such space, or it is not yours.")
+    try:
+        if space and space not in await to_thread.run_sync(_spaces(request).seen, limiter=_writers):
+            return problem(403, "There is no such space, or it is not yours.")
+    except CatalogError as error:
+        return problem(status(error), f"{error.message} {error.hint}")
     store().open(_SESSION)
     try:
         kept = store().begin(_SESSION, secrets.token_hex(8), int(request.headers["content-length"]))
@@ -70,7 +74,7 @@ async def _received(request: Request, kept: Upload, name: str, space: str) -> Re
     except RefusedError as error:
         return problem(error.status, error.words)
     except StorageError as error:
-        return problem(503, f"{error.message} {error.hint}")
+        return problem(status(error), f"{error.message} {error.hint}")
     except (ClientDisconnect, TimeoutError):
         pass
     except OSError:
@@ -87,8 +91,7 @@ async def _placed(request: Request, kept: Upload, name: str, space: str) -> Resp
         return problem(400, "The upload broke off.")
     to = open_inbox(config.load())
     path = await to_thread.run_sync(to.place, whole, name, folder(space), limiter=_writers)
-    audit = visitors.library(request.scope).catalog.audit
-    await to_thread.run_sync(audit.write, "uploaded", "", str(path.relative_to(to.root)), limiter=_writers)
+    await to_thread.run_sync(note, visitors.library(request.scope).catalog.audit, path, to, limiter=_writers)
     return JSONResponse({"name": path.name, "bytes": kept.size}, status_code=202)
 
 

@@ -8,6 +8,7 @@ from profiledb.errors import (
     NotAllowedError,
     NotCapturedError,
     ReportNotFoundError,
+    StorageError,
     WarpdeckError,
 )
 
@@ -16,7 +17,8 @@ _STATUS: dict[type[WarpdeckError], int] = {
     NotCapturedError: 422,
     NotAllowedError: 403,
     DamagedError: 500,
-    CatalogError: 500,
+    CatalogError: 503,
+    StorageError: 503,
 }
 
 

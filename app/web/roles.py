@@ -6,7 +6,7 @@ from typing import Any
 
 from profiledb.config import Settings
 from profiledb.report.spaces import OF_PROGRAMS
-from profiledb.report.visitor import Visitor, named
+from profiledb.report.visitor import NONE, Visitor, named
 
 EVERYONE = "*"
 
@@ -48,12 +48,14 @@ def standing(claims: Mapping[str, Any], settings: Settings, now: float) -> Stand
 def visitor(claims: Mapping[str, Any], settings: Settings, now: float) -> Visitor:
     """A user as the audit calls them: name, e-mail address and the provider's own number, as far as there are any.
 
-    An admin sees everything; spaces know others by the values of the same claim that says their role.
+    An admin sees everything; spaces know others by the values of the same claim that says their role. Who has no role,
+    or has it no more, sees nothing, also in a page that is still open.
     """
     of = standing(claims, settings, now)
-    known = of >= Standing.VIEWER
-    groups = frozenset(one for one in _told(claims, settings) if known and not one.startswith(OF_PROGRAMS))
     name = named(*(claims.get(key) for key in ("name", "email", "sub")))
+    if of < Standing.VIEWER:
+        return Visitor(name, "login", frozenset(), NONE)
+    groups = frozenset(one for one in _told(claims, settings) if not one.startswith(OF_PROGRAMS))
     return Visitor(name, "login", None if of == Standing.ADMIN else groups)
 
 

@@ -4,6 +4,7 @@ A link is ``/shared/SECRET``. Whoever opens it gets the secret as a cookie, whic
 what they ask for, until the link ends. The catalog is asked each time: a link that somebody ends opens nothing more.
 """
 
+import time
 from collections.abc import Mapping
 
 from anyio import to_thread
@@ -13,8 +14,10 @@ from starlette.routing import Route
 from streamlit.auth_util import get_origin_from_redirect_uri
 
 from app import pages
-from app.web import identity, paths, visitors
+from app.web import identity, paths, roles, visitors
+from app.web.roles import Standing
 from profiledb import config
+from profiledb.errors import CatalogError
 from profiledb.report.shares import Share
 from profiledb.report.visitor import Visitor
 
@@ -49,14 +52,25 @@ def route() -> Route:
 
 
 async def _opened(request: Request) -> Response:
-    secret = request.path_params["secret"]
-    shares = visitors.whole().catalog.shares
-    share = await to_thread.run_sync(shares.shown, secret) if allowed() else None
+    try:
+        return await to_thread.run_sync(_answer, request.path_params["secret"], request.cookies)
+    except CatalogError as error:  # the database that has the links is away
+        return PlainTextResponse(f"{error.message} {error.hint}", status_code=503, headers=_FRESH)
+
+
+def _answer(secret: str, cookies: Mapping[str, str]) -> Response:
+    whole = visitors.whole()
+    share = whole.catalog.shares.shown(secret) if allowed() else None
     if share is None:
         return PlainTextResponse("This link does not exist, or has ended.", status_code=404, headers=_FRESH)
-    report = await to_thread.run_sync(visitors.whole().find, share.report_id)
+    report = whole.find(share.report_id)
     to = f"{paths.at('/')}{pages.first(report).url}?report={report.id}"
     answer = RedirectResponse(to, status_code=303, headers=_FRESH)
+    claims, settings, now = identity.claims(cookies), config.load(), time.time()
+    if roles.standing(claims, settings, now) >= Standing.VIEWER:
+        if whole.asked_by(roles.visitor(claims, settings, now)).catalog.sight.sees(report.id):
+            return answer
+        return PlainTextResponse(_LOGGED_IN, status_code=403, headers=_FRESH)
     origin = get_origin_from_redirect_uri() or ""
     answer.set_cookie(
         COOKIE, secret, max_age=int(share.seconds), path=paths.at("/"), secure=origin.startswith("https:"),
@@ -66,3 +80,7 @@ async def _opened(request: Request) -> Response:
 
 
 _FRESH = {"Cache-Control": "no-store"}
+_LOGGED_IN = (
+    "You are logged in, and this report is in a space that you do not see. To open it by the link alone, open the link"
+    " in a private window, or log out first."
+)

@@ -17,6 +17,7 @@ _ERRORS = {
     "414": "The address is too long.",
     "422": "The report lacks what was asked for; the answer says how to capture it.",
     "500": "A file of the library is damaged, or something went wrong.",
+    "503": "The database or the bucket cannot be reached now; ask again.",
 }
 
 
@@ -82,13 +83,13 @@ def _upload() -> dict[str, Any]:
                 "description": "It is in the inbox.",
                 "content": {"application/json": {"schema": {"type": "object"}}},
             },
-            **_problems("411", "413", "415", "503", "507"),
+            **_problems("411", "413", "415", "507"),
         },
     }
 
 
 def _problems(*more: str) -> dict[str, Any]:
-    told = _ERRORS | dict.fromkeys(more, "The file cannot be taken; the answer says why.")
+    told = dict.fromkeys(more, "The file cannot be taken; the answer says why.") | _ERRORS
     content = {"application/problem+json": {"schema": _PROBLEM}}
     return {status: {"description": text, "content": content} for status, text in told.items()}
 

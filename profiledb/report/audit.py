@@ -54,6 +54,11 @@ class Audit:
         self._connect = connect
         self._visitor = visitor
 
+    @property
+    def who(self) -> str:
+        """Who writes, as the entries have it."""
+        return self._visitor.name
+
     def note(self, db: Connection, action: Action, report_id: str = "", about: str = "") -> None:
         """Writes an entry in the transaction at hand, so that it is there exactly where the change is."""
         db.execute(

@@ -1,4 +1,4 @@
-"""Which reports a visitor sees: all, those of their spaces and those of nobody's, or the one that a link opens.
+"""Which reports a visitor sees: all, those of their spaces and those of nobody's, the one that a link opens, or none.
 
 It is asked of every report that a library or a catalog is asked about (``Library``, ``Catalog``), so that whoever gets
 either from ``asked_by`` cannot see more. What a catalog does not say of a report hides it: a space that nobody has

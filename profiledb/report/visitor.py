@@ -10,6 +10,8 @@ Way = Literal["local", "login", "token", "worker", "link"]
 sharing link."""
 LONGEST = 200
 """Characters of a name."""
+NONE = "-"
+"""In place of the one report that somebody sees: none, for no report has this id."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Visitor:
         name: what the identity provider or the token says, which stands in the audit.
         way: how they came in.
         groups: by which spaces know them (report/spaces.py); None: they see everything.
-        only: id of the one report that they see; empty: it goes by the groups.
+        only: id of the one report that they see, or ``NONE``; empty: it goes by the groups.
     """
 
     name: str
@@ -31,8 +33,8 @@ class Visitor:
 
 LOCAL = Visitor("local", "local")
 WORKER = Visitor("worker", "worker")
-NOBODY = Visitor("", "login", frozenset())
-"""Who has not said who they are."""
+NOBODY = Visitor("", "login", frozenset(), NONE)
+"""Who has not said who they are: they see nothing, not even what everybody else does."""
 
 
 def named(*parts: object) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from app.web.roles import Standing, standing, visitor
 from profiledb import config
-from profiledb.report.visitor import NOBODY, Visitor
+from profiledb.report.visitor import NOBODY, NONE, Visitor
 
 NOW = 1_800_000_000.0
 
@@ -64,8 +64,9 @@ def known(claims: dict[str, Any], **settings: str) -> Visitor:
 def test_what_spaces_know_a_user_by() -> None:
     assert known({"roles": ["viewer", "kernels", "*", "token:nightly"]}).groups == frozenset({"viewer", "kernels"})
     assert known({"roles": "chief"}, login_admins="chief").groups is None, "an admin sees everything"
-    assert known({"roles": "kernels"}).groups == frozenset(), "without a role nothing"
-    assert known({"roles": "kernels", "iat": 0}, login_viewers="*").groups == frozenset(), "nor with an old login"
+    for nothing in (known({"roles": "kernels"}), known({"roles": "kernels", "iat": 0}, login_viewers="*")):
+        assert (nothing.groups, nothing.only) == (frozenset(), NONE), "neither without a role nor with an old login"
+    assert known({"roles": "kernels"}, login_viewers="*").only == ""
     unproven = {"email": "e@example.com", "email_verified": False}
     assert known(unproven, login_claim="email", login_viewers="*").groups == frozenset()
     proven = unproven | {"email_verified": True}

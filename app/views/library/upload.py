@@ -9,7 +9,7 @@ from streamlit.typing import UploadedFile
 from app import session
 from app.ui import format as fmt
 from app.web import access
-from app.web.inbox import save
+from app.web.inbox import note, save
 from app.web.store import RECEIPT, store
 from profiledb.errors import ConversionError, StorageError, WarpdeckError
 from profiledb.report.inbox import Inbox
@@ -38,11 +38,11 @@ def uploader(label: str) -> None:
         return
     st.session_state["upload-turn"] = turn + 1  # an empty uploader takes the place of this one
     wrong: WarpdeckError | None = None
-    inbox = open_inbox(settings)
+    inbox, audit = open_inbox(settings), session.editing().catalog.audit
     for file in files:
         try:
             path = _receive(file, identity, inbox, below)
-            session.editing().catalog.audit.write("uploaded", about=str(path.relative_to(inbox.root)))
+            note(audit, path, inbox)
         except (ConversionError, StorageError) as error:
             wrong = error
         except OSError as error:

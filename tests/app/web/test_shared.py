@@ -8,12 +8,14 @@ import pytest
 from app.pages import ADMIN_URL, VIEWS
 from app.timeline.routes import PREFIX
 from app.web.shared import COOKIE
+from bench.pages import free_port
 from profiledb.operations import openapi
 from profiledb.operations.registry import operations
 from profiledb.report.library import Library
 from tests.app.web.client import ask, session
-from tests.app.web.provider import guarded, provider
+from tests.app.web.provider import guarded, log_in, provider
 from tests.conftest import run_ingest
+from tests.profiledb.operating.test_exposition import values
 from tests.support.dropped import made
 
 pytestmark = pytest.mark.slow
@@ -37,9 +39,15 @@ def issuer() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def address(issuer: str, library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def metrics() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def address(issuer: str, library: Library, metrics: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     secrets = tmp_path_factory.mktemp("secrets") / "secrets.toml"
-    with guarded(issuer, library.folder.parent, secrets, WARPDECK_LOGIN_LINK_DAYS="30") as (running, _):
+    more = {"WARPDECK_LOGIN_LINK_DAYS": "30", "WARPDECK_METRICS": str(metrics)}
+    with guarded(issuer, library.folder.parent, secrets, **more) as (running, _):
         yield running.address
 
 
@@ -107,6 +115,21 @@ def test_one_that_ended_opens_nothing(address: str, library: Library) -> None:
     assert ask(address, f"/shared/{secret}").status == 404
     assert ask(address, f"/shared/{secret[:-1]}").status == 404
     assert ask(address, f"{PREFIX}/{shown}/lanes", Cookie=f"{COOKIE}={secret}").status == 401
+
+
+def test_who_is_logged_in_sees_by_it_what_they_see_anyway(address: str, library: Library) -> None:
+    cookies = "; ".join(f"{name}={value}" for name, value in log_in(address, "victor").items())
+    secret, _ = link(library)
+    refused = ask(address, f"/shared/{secret}", Cookie=cookies)
+    assert (refused.status, COOKIE in refused.headers.get("set-cookie", "")) == (403, False)
+    assert b"private window" in refused.body
+    theirs = library.catalog.shares.new(library.find(f"{OTHER}.sqlite").id, 3, 30)
+    sent = ask(address, f"/shared/{theirs}", Cookie=cookies)
+    assert (sent.status, "set-cookie" in sent.headers) == (303, False)
+
+
+def test_figures_count_the_reports_of_all(address: str, metrics: int) -> None:
+    assert values(ask(f"http://127.0.0.1:{metrics}", "/metrics").body.decode())["warpdeck_reports", ""] == 2
 
 
 def test_where_links_are_not_allowed_none_opens_anything(issuer: str, library: Library, tmp_path: Path) -> None:
