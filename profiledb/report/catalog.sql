@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS job (
     name TEXT NOT NULL,             -- its name for people
     fingerprint TEXT NOT NULL,      -- changes with the file: size, time, the export beside it
     state TEXT NOT NULL,            -- waiting, converting, loading, ready, duplicate, failed, deferred (tried again),
-                                    -- dismissed (failed, and no longer shown), deleted, gone, companion (the export of a
+                                    -- dismissed (failed, no longer shown), deleted, gone, companion (the export of a
                                     -- report beside it); of a file that lies beside a report also alone (no report yet),
                                     -- columns (to be named)
     report_id TEXT,                 -- the report that it became, or lies beside
