@@ -102,6 +102,8 @@ def _forgotten(
         library.store.index.forget(report_id, gone)
     database = f"{report_id}{_DATABASE}"
     if database not in gone and (database in files or not is_listed):
+        if database not in files and all(one.time_ns < _left_before() for one in objects.values()):
+            library.store.index.forget_all(report_id)  # put while the report was deleted
         return False
     _log.warning("The file of %s is not in the bucket; its source is converted again.", report_id)
     library.catalog.unlist_report(report_id)
@@ -116,9 +118,14 @@ def _sweep(library: "StoredLibrary", found: dict[str, dict[str, Object]]) -> Non
     for files in known.values():
         for file in files.values():
             named |= {file.key, file.key_of(file.name.removesuffix(".duckdb") + ".json")}
-    before = time.time_ns() - int(LEFT_S * 1e9)
+    before = _left_before()
     left = [one.key for objects in found.values() for one in objects.values() if one.time_ns < before]
     library.store.remove([key for key in left if key not in named])
+
+
+def _left_before() -> int:
+    """What was put before (ns since 1970), and belongs to nothing, was left by a process that is no more."""
+    return time.time_ns() - int(LEFT_S * 1e9)
 
 
 def _sweep_here(folder: Path) -> None:

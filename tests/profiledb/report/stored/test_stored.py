@@ -291,7 +291,6 @@ def test_a_deleted_report_is_gone_everywhere(machine: Machine) -> None:
     assert here.store.index.of(ONE) == {}
 
 
-@BOTH
 def test_the_source_of_a_report_may_go_only_while_the_bucket_has_it(machine: Machine) -> None:
     library = machine()
     publish(library, ONE)
@@ -305,6 +304,7 @@ def test_the_source_of_a_report_may_go_only_while_the_bucket_has_it(machine: Mac
     assert not library.is_safe(ONE)
 
 
+@BOTH
 def test_a_bucket_that_does_not_answer(machine: Machine, s3: S3) -> None:
     here, there = machine(), machine()
     publish(here, ONE, 70)
@@ -374,6 +374,22 @@ def test_recovery_goes_on_from_wherever_publishing_stopped(machine: Machine, mon
     assert {one.id for one in here.list()} == {listed, unlisted}
     assert folders(here) == {listed, unlisted}
     assert len(keys(here)) == 4
+
+
+def test_what_was_prepared_while_its_report_was_deleted_goes(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = machine()
+    publish(here, ONE)
+    here.delete(ONE)
+    (tmp_path / "findings.json").write_text("{}")
+    here.store.put(ONE, "findings.json", tmp_path / "findings.json")
+    here.recover()
+    assert len(keys(here)) == 1, "somebody may be putting a report"
+    monkeypatch.setattr(recovery, "LEFT_S", -5.0)
+    here.recover()
+    assert keys(here) == []
+    assert here.store.index.all() == {}
 
 
 def test_prepared_answers_come_along(machine: Machine) -> None:
