@@ -27,6 +27,9 @@ MODE = re.compile(r"^(thread|process)-|-(thread|process)$")
 BROWSER = "tests/e2e/"
 """Where tests in browsers are, and those that run by themselves: `make test` collects no others for them."""
 
+SERVED = re.compile(r"[\[-]swift[\]-]")
+"""A parameter of tests that share five servers, which take seconds to start."""
+
 FIRST = (BROWSER, "tests/deploy/", "tests/faults/", "tests/warpdeck/", "tests/workloads/")
 """Tests that take long one by one: begun last, they would keep one process at work when the others have finished."""
 
@@ -43,6 +46,8 @@ class ByGroup(LoadScopeScheduling):
 
 def group(nodeid: str) -> str:
     """The name of a test's group: its module, or its parameter; a group of its own for most."""
+    if SERVED.search(nodeid):
+        return "swift"
     if nodeid.startswith(FOLDERS):
         return nodeid.rpartition("/")[0]
     if nodeid.startswith(REPORTS) and nodeid.endswith("]"):

@@ -15,7 +15,7 @@ from tests.ingest.snapshot.test_snapshots import forms
 from tests.ingest.torch.test_trace_fuzz import spoiled
 from tests.support.bounded import CPU_S
 
-SEEDS, FILES = 40, 25
+SEEDS, FILES = 100, 10
 KNOWN = (
     "not a known report format", "holds no memory", "the instruction", "more than 64 deep", "is empty", "a text of",
     "a number of", "holds more than", "does not start like",

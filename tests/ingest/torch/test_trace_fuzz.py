@@ -16,7 +16,7 @@ from tests.conftest import CORPUS, Ingest
 from tests.ingest.torch.test_trace_load import EVENTS, text
 from tests.support.bounded import CPU_S
 
-SEEDS, FILES = 40, 25
+SEEDS, FILES = 100, 10
 SMALL = 32_000
 """Bytes of a stranger's trace that is spoiled, too; large ones take their time when they are whole."""
 KNOWN = (
