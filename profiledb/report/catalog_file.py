@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from profiledb.errors import CatalogError
-from profiledb.report import catalog_repair
+from profiledb.report import catalog_repair, spaces
 from profiledb.report.schema import read_sql
 
 _log = logging.getLogger("warpdeck")
@@ -33,8 +33,9 @@ class CatalogFile:
                 return
             db.execute("PRAGMA journal_mode = WAL")
             db.executescript(read_sql("catalog.sql"))
-            if tables and "report_space" not in tables:  # of an earlier version: it is everybody's
-                db.execute("INSERT OR IGNORE INTO report_space (report_id, space) SELECT id, '' FROM report")
+            if tables and "report_space" not in tables:  # of an earlier version, or lost
+                told = spaces.told(db.execute("SELECT id, manifest FROM report").fetchall())
+                db.executemany("INSERT OR IGNORE INTO report_space (report_id, space) VALUES (?, ?)", told)
 
     @contextmanager
     def connect(self) -> Iterator[sqlite3.Connection]:

@@ -6,7 +6,7 @@ folder is everybody's. Who sees a space is told by groups: values of the claim t
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from profiledb.errors import AnalysisError
 from profiledb.report.audit import Audit
 from profiledb.report.database import Connect, Connection
+from profiledb.report.manifest import Manifest
 
 if TYPE_CHECKING:
     from profiledb.report.sight import Sight
@@ -52,6 +53,21 @@ def put(db: Connection, report_id: str, space: str) -> None:
     """Writes down that a report is in a space, besides those that it is in."""
     values = [report_id, space]
     db.execute("INSERT INTO report_space (report_id, space) VALUES (?, ?) ON CONFLICT DO NOTHING", values)
+
+
+def told(reports: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
+    """The id of each report and the space that its manifest names, for a catalog that lost or never had the table.
+
+    One that cannot be read is for admins alone, until it is listed from its own manifest.
+    """
+    return [(report_id, _space_in(manifest)) for report_id, manifest in reports]
+
+
+def _space_in(manifest: str) -> str:
+    try:
+        return Manifest.from_json(manifest).space
+    except ValueError:
+        return UNKNOWN
 
 
 @dataclass(frozen=True)

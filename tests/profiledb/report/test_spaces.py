@@ -5,23 +5,28 @@ from inspect import isfunction, signature
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from profiledb.errors import AnalysisError, NotAllowedError, ReportNotFoundError
+from profiledb.report import migrations
 from profiledb.report.catalog import Catalog, Job, Manifest
 from profiledb.report.decided import Note
 from profiledb.report.library import Library
 from profiledb.report.marks import Mark
+from profiledb.report.postgres import Postgres
 from profiledb.report.sidecar import Columns
 from profiledb.report.sight import OF_REPORTS
 from profiledb.report.spaces import UNKNOWN, space_of
 from profiledb.report.stored.library import StoredLibrary
 from profiledb.report.visitor import LOCAL, NOBODY, WORKER, Visitor
+from tests.support.postgres import Server
 
 MADE = "2026-01-01T00:00:00+00:00"
 OPEN = Manifest("a" * 16, 6, "open.nsys-rep", "nsys", "a" * 64, 1, ingested_at=MADE)
 HIDDEN = replace(OPEN, id="b" * 16, name="secret.nsys-rep", space="kernels")
 LOST = replace(OPEN, id="c" * 16, name="lost.nsys-rep", space=UNKNOWN)
+PLACES = {OPEN.id: {""}, HIDDEN.id: {"kernels"}, LOST.id: {UNKNOWN}}
 ANN = Visitor("Ann", "login", frozenset({"kernel-team", "all"}))
 OTTO = Visitor("Otto", "login", frozenset({"all"}))
 LINK = Visitor("A link", "link", only=HIDDEN.id)
@@ -34,8 +39,7 @@ PLAIN = {"self", "visitor", "name", "path", "kind", "text", "pairs", "to", "view
 
 @pytest.fixture(name="catalog")
 def make_catalog(catalog: Catalog) -> Catalog:
-    for report in (OPEN, HIDDEN, LOST):
-        catalog.add_report(report)
+    fill(catalog)
     for name, report in (("open", OPEN), ("hidden", HIDDEN)):
         catalog.put_job(Job(FILES[name], report.name, "1", "ready", report.id))
         catalog.set_labels(report.id, ["slow"])
@@ -44,6 +48,13 @@ def make_catalog(catalog: Catalog) -> Catalog:
         catalog.decided.say(report.id, "step_ns", Note("open", "look"))
     catalog.links.put(OPEN.id, HIDDEN.id)
     catalog.spaces.put("kernels", ["kernel-team"])
+    return catalog
+
+
+def fill(catalog: Catalog) -> Catalog:
+    """The same one, with the three reports."""
+    for report in (OPEN, HIDDEN, LOST):
+        catalog.add_report(report)
     return catalog
 
 
@@ -183,3 +194,25 @@ def test_spaces_stand_in_the_audit(catalog: Catalog) -> None:
     assert [(entry.action, entry.about) for entry in catalog.audit.entries(most=3)] == [
         ("removed space", "a"), ("changed space", "a: nobody"), ("made space", "a: x y"),
     ]  # fmt: skip
+
+
+def test_tables_that_were_lost_do_not_open_a_space(tmp_path: Path) -> None:
+    catalog = fill(Catalog(tmp_path / "catalog.sqlite"))
+    with catalog.transaction() as db:
+        db.execute("UPDATE report SET manifest = 'x' WHERE id = ?", [LOST.id])
+        db.execute("DROP TABLE report_space")
+    assert Catalog(tmp_path / "catalog.sqlite").spaces.of() == PLACES
+
+
+def test_a_database_that_goes_back_and_comes_again_keeps_its_spaces(postgres: Server) -> None:
+    url = postgres.create()
+    fill(Catalog(Postgres(url)))
+    with psycopg.connect(url) as db:
+        older = OPEN.to_json().replace('"space": ""', r'"command": "\ud800"')
+        db.execute("UPDATE report SET manifest = %s WHERE id = %s", [older, OPEN.id])
+    migrations.move(url, "0004")
+    migrations.move(url)
+    catalog = Catalog(Postgres(url))
+    assert (catalog.spaces.of(), catalog.spaces.made()) == (PLACES, {})
+    catalog.spaces.put("kernels", ["kernel-team"])
+    assert (seen(catalog.asked_by(OTTO)), seen(catalog.asked_by(ANN))) == ({"open"}, {"open", "secret"})

@@ -1,6 +1,8 @@
-"""Spaces, and which reports are in them (report/spaces.py); what was there before is everybody's."""
+"""Spaces, and which reports are in them (report/spaces.py): what is older than spaces is everybody's."""
 
 from alembic import op
+
+from profiledb.report import spaces
 
 revision = "0005"
 down_revision = "0004"
@@ -16,13 +18,15 @@ CREATE TABLE report_space (
 
 
 def upgrade() -> None:
-    """Makes the tables."""
+    """Makes the tables; a database that went back and comes again has reports whose manifests name their space."""
     for statement in (_SPACE, _REPORT_SPACE):
         op.execute(statement.replace(" TEXT", ' TEXT COLLATE "C"'))
-    op.execute("INSERT INTO report_space (report_id, space) SELECT id, '' FROM report")
+    db = op.get_bind()
+    if told := spaces.told(db.exec_driver_sql("SELECT id, manifest FROM report").all()):
+        db.exec_driver_sql("INSERT INTO report_space (report_id, space) VALUES (%s, %s)", told)
 
 
 def downgrade() -> None:
-    """Removes them: then everybody sees every report."""
+    """Removes them: the version before shows every report to everybody."""
     op.execute("DROP TABLE report_space")
     op.execute("DROP TABLE space")
