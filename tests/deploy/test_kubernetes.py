@@ -8,6 +8,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from app.web.shared import PREFIX
 from profiledb.config import SETTINGS
 from tests.conftest import ROOT
 from tests.support.composed import PORTS, services
@@ -136,6 +137,13 @@ def test_requests_find_the_servers_and_stay_with_one() -> None:
     assert said["affinity"] == "cookie"
     assert f'"{said["session-cookie-name"]}=' in site
     assert f"client_max_body_size {said['proxy-body-size']};" in site
+
+
+def test_sharing_links_stand_in_no_access_log() -> None:
+    ingress, shared = of("Ingress")["warpdeck"], of("Ingress")["warpdeck-shared"]
+    assert shared["metadata"]["annotations"] == {"nginx.ingress.kubernetes.io/enable-access-log": "false"}
+    links = yaml.safe_dump(ingress["spec"]).replace("path: /", f"path: {PREFIX}")
+    assert shared["spec"] == yaml.safe_load(links), "all else is the same"
 
 
 def test_figures_are_for_prometheus_alone() -> None:

@@ -19,12 +19,14 @@ _SERVERS = re.compile(r"(?:^ *server app\d+:8501 max_fails=1 fail_timeout=5s;\n)
 
 @contextmanager
 def proxied(nginx: Path, folder: Path, site: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """Runs nginx with this file, in a folder of its own; ``way.log`` there says which server each browser went to."""
+    """Runs nginx with this file, in a folder of its own; ``way.log`` there says which server each browser went to,
+    ``access.log`` and ``error.log`` are those that nginx has by itself."""
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
     (folder / "nginx.conf").write_text(
         f"daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; events {{}} http {{ {temporary}"
-        f" log_format way '$warpdeck_key $upstream_addr'; access_log {folder}/way.log way;\n{site}\n}}"
+        f" log_format way '$warpdeck_key $upstream_addr'; access_log {folder}/way.log way;"
+        f" access_log {folder}/access.log combined;\n{site}\n}}"
     )
     process = subprocess.Popen([str(nginx), "-p", str(folder), "-c", str(folder / "nginx.conf")])
     try:
@@ -34,15 +36,20 @@ def proxied(nginx: Path, folder: Path, site: str) -> Iterator["subprocess.Popen[
         process.wait(timeout=20)
 
 
+def site_of(ports: Sequence[int], port: int) -> str:
+    """The file that deploy/ has, for servers at these ports of this machine and nginx at another one."""
+    site = (ROOT / "deploy" / "nginx.conf").read_text().replace("listen 8080", f"listen 127.0.0.1:{port}")
+    lines = [f"  server 127.0.0.1:{one} max_fails=1 fail_timeout=5s;\n" for one in ports]
+    site, found = _SERVERS.subn("".join(lines), site)
+    assert found == 1
+    return site
+
+
 @contextmanager
 def behind(nginx: Path, servers: Sequence[Server], folder: Path, port: int = 0) -> Iterator[str]:
     """The address of nginx in front of servers, with the file that deploy/ has."""
     port = port or free_port()
-    site = (ROOT / "deploy" / "nginx.conf").read_text().replace("listen 8080", f"listen 127.0.0.1:{port}")
-    lines = [f"  server 127.0.0.1:{urlsplit(one.address).port} max_fails=1 fail_timeout=5s;\n" for one in servers]
-    site, found = _SERVERS.subn("".join(lines), site)
-    assert found == 1
-    with proxied(nginx, folder, site):
+    with proxied(nginx, folder, site_of([urlsplit(one.address).port or 0 for one in servers], port)):
         address = f"http://127.0.0.1:{port}"
 
         def answers() -> bool:
