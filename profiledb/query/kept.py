@@ -10,7 +10,6 @@ import hashlib
 import os
 import re
 import tempfile
-import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -25,6 +24,7 @@ from profiledb import config
 from profiledb.query import analysis, request
 from profiledb.query.request import Request
 from profiledb.report.library import Library
+from profiledb.report.room import room
 from profiledb.report.schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -38,9 +38,6 @@ _BEGINS = b"warpdeck answer 1\n"
 _CODE = ("query", "report", "rules", "selection", "analyses")
 """Folders of profiledb whose code makes answers; the SQL of each analysis and of its views is in its own key."""
 _ID = re.compile(r"[0-9a-f]{8,64}")
-_FULL_TO = 0.9
-_LOOK_EVERY = 64
-"""Writes after which the folder is measured again: other processes write into it, too."""
 
 
 def run(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> "pd.DataFrame":
@@ -81,7 +78,7 @@ def write(library: Library, asked: Request, rows: "pa.Table") -> None:
     with suppress(OSError):  # a full disk, a library that is read only: it is worked out again
         path.parent.mkdir(parents=True, exist_ok=True)
         put(path, encoded)
-        _room(library.answers).add(len(encoded), most)
+        room(library.answers).add(len(encoded), most)
 
 
 def where(library: Library, asked: Request) -> Path | None:
@@ -159,41 +156,3 @@ def put(path: Path, content: bytes) -> None:
         except BaseException:
             Path(part.name).unlink(missing_ok=True)
             raise
-
-
-class _Room:
-    """How full the folder of answers is; removes what was not read for the longest where it is fuller than allowed."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._bytes = 0
-        self._writes = 0
-
-    def add(self, size: int, most: int) -> None:
-        """Notes a file of so many bytes, and makes room for it."""
-        with self._lock:
-            self._bytes += size
-            self._writes += 1
-            if self._writes % _LOOK_EVERY == 1 or self._bytes > most:
-                self._tidy(most)
-
-    def _tidy(self, most: int) -> None:
-        files = []
-        for path in self._folder.glob("*/*"):
-            with suppress(OSError):
-                state = path.stat()
-                files.append((state.st_mtime_ns, state.st_size, path))
-        self._bytes = sum(size for _, size, _ in files)
-        if self._bytes <= most:
-            return
-        for _, size, path in sorted(files):
-            if self._bytes <= _FULL_TO * most:
-                break
-            path.unlink(missing_ok=True)
-            self._bytes -= size
-
-
-@cache
-def _room(folder: Path) -> _Room:
-    return _Room(folder)

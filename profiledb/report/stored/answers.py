@@ -31,15 +31,18 @@ def pack(folder: Path, target: Path) -> bool:
     return True
 
 
-def unpack(source: Path, folder: Path) -> None:
-    """Writes the answers that are not in a folder yet; each has a checksum of its own (query/kept.py)."""
+def unpack(source: Path, folder: Path, most: int) -> int:
+    """Writes the answers that are not in a folder yet, up to so many bytes; returns those that it wrote.
+
+    Each has a checksum of its own (query/kept.py).
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    left = MOST_BYTES
+    left, written = min(most, MOST_BYTES), 0
     with suppress(tarfile.TarError), tarfile.open(source, "r:") as tar:
         for entry in tar:
             left -= entry.size
             if left < 0:
-                return
+                break
             path = folder / entry.name
             if not (entry.isreg() and _NAME.fullmatch(entry.name)) or path.exists():
                 continue
@@ -47,3 +50,5 @@ def unpack(source: Path, folder: Path) -> None:
                 half = folder / f".part-{os.getpid()}-{entry.name}"
                 half.write_bytes(content.read())
                 half.replace(path)
+                written += entry.size
+    return written

@@ -1,8 +1,8 @@
 """Copies of a bucket's files in a folder of bounded size, which the processes of a machine share.
 
 A copy counts once its content has the SHA-256 that the catalog lists; each process looks once. One process fetches a
-file, the others wait for it (``locks/<report>.get``), under another name until it is whole. What was not used for the
-longest goes first, but nothing that a process holds open (``locks/<report>.use``).
+file, the others wait for it (``locks/<first two digits>.get``), under another name until it is whole. What was not used
+for the longest goes first, with its answers, but nothing that a process holds open (``locks/<report>.use``).
 """
 
 import fcntl
@@ -137,10 +137,13 @@ class Copies:
         self._used[report_id] = time.monotonic()
 
     def drop(self, report_id: str) -> None:
-        """Removes the copies of a report that is gone, or that are not true; queries that run keep what they have."""
-        for path in self._reports.glob(f"{report_id}.*"):
+        """Removes the copies and the answers of a report; queries that run keep what they have."""
+        folder = self._folder / "answers" / report_id
+        for path in (*self._reports.glob(f"{report_id}.*"), *folder.glob("*")):
             path.unlink(missing_ok=True)
             self._true.pop(path, None)
+        with suppress(OSError):  # somebody writes an answer there, or there was none
+            folder.rmdir()
 
     def close(self) -> None:
         """Lets go of everything."""
@@ -169,8 +172,9 @@ class Copies:
 
     @contextmanager
     def _locked(self, report_id: str) -> Iterator[None]:
-        """One process, and one thread of it, fetches files of a report at a time."""
-        with (self._locks / f"{report_id}.get").open("a") as file:
+        """One process, and one thread of it, fetches files of a report at a time; some reports share a lock, so that
+        there are at most 256 of them."""
+        with (self._locks / f"{report_id[:2]}.get").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 

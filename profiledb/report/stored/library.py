@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 
+from profiledb import config
 from profiledb.errors import CatalogError, DamagedError, StorageError
 from profiledb.report import identity, pair, sidecar
 from profiledb.report.attached import Views
@@ -15,6 +16,7 @@ from profiledb.report.catalog import Catalog, Manifest
 from profiledb.report.library import Library
 from profiledb.report.linked import Partner
 from profiledb.report.moving.checked import require_same, require_whole
+from profiledb.report.room import room
 from profiledb.report.sidecar import Kind
 from profiledb.report.stored import answers, recovery
 from profiledb.report.stored.bucket import Bucket, GoneError
@@ -85,6 +87,7 @@ class StoredLibrary(Library):
         known = self.store.index.of(report_id)
         if self.path(report_id).name not in known:
             return
+        self.store.copies.hold(report_id)
         folder = self.answers / report_id
         for path in (*self.reports.glob(f"{report_id}.timeline*.duckdb"), *(folder / name for name in BESIDE_ANSWERS)):
             if path.exists() and not ((file := known.get(path.name)) and self.store.copies.has(file)):
@@ -264,13 +267,15 @@ class StoredLibrary(Library):
         )
 
     def _unpack(self, report_id: str) -> None:
-        """Lays the prepared answers out, once of each package."""
+        """Lays the prepared answers out, once of each package, where the settings leave room for any."""
+        most = config.load().answers_mb * 1_000_000
         file = self.store.files(report_id).get(f"{report_id}{answers.ENDING}")
         mark = self.answers / report_id / _UNPACKED
         try:
-            if file and (not mark.exists() or mark.read_text(encoding="utf-8") != file.sha256):
-                answers.unpack(self.store.copies.path(file), mark.parent)
+            if most and file and (not mark.exists() or mark.read_text(encoding="utf-8") != file.sha256):
+                written = answers.unpack(self.store.copies.path(file), mark.parent, most)
                 mark.write_text(file.sha256, encoding="utf-8")
+                room(self.answers).add(written, most)
         except OSError:
             _log.warning("The prepared answers of %s could not be laid out", report_id, exc_info=True)
 

@@ -10,6 +10,7 @@ from profiledb.errors import DamagedError
 from profiledb.query import analysis, kept, request
 from profiledb.query.request import Request
 from profiledb.report.library import Library
+from profiledb.report.room import Room
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, name
 
 __all__ = ["make_library", "make_publish"]  # fixtures
@@ -112,8 +113,7 @@ def test_the_folder_is_bounded_and_what_was_read_last_stays(library: Library, re
     for age, path in enumerate(reversed(paths)):
         os.utime(path, (1_000_000 - age, 1_000_000 - age))
     kept.run(library, report_id, "kernels", {"limit": 1})  # the oldest is read
-    room = kept._Room(library.answers)
-    room.add(0, 5 * paths[0].stat().st_size)
+    Room(library.answers).add(0, 5 * paths[0].stat().st_size)
     left = [path for path in paths if path.exists()]
     assert sum(path.stat().st_size for path in left) <= 5 * paths[0].stat().st_size
     assert paths[0] in left

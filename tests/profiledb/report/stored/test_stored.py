@@ -266,7 +266,7 @@ def test_a_process_that_ends_while_it_fetches_keeps_nobody(machine: Machine) -> 
     there = machine()
     half = there.folder / "fetching" / f"{ONE}.{there.path(ONE).name}"
     half.write_bytes(b"half")
-    with (there.folder / "locks" / f"{ONE}.get").open("a") as other:
+    with (there.folder / "locks" / f"{ONE[:2]}.get").open("a") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         thread = threading.Thread(target=there.bring, args=(ONE,))
         thread.start()
@@ -414,3 +414,47 @@ def test_prepared_answers_come_along(machine: Machine) -> None:
         assert time.monotonic() < limit
         time.sleep(0.01)
     assert third.stamp(path) == path.stat().st_mtime_ns
+
+
+def answer(library: StoredLibrary, report_id: str, size: int) -> None:
+    """Has an answer of so many bytes put into the bucket, as a worker does."""
+    folder = library.answers / report_id
+    folder.mkdir(parents=True)
+    (folder / f"{report_id}{'a' * 24}.answer").write_bytes(os.urandom(size))
+    library.keep(report_id)
+
+
+def kept(library: StoredLibrary) -> dict[str, int]:
+    """Bytes of the answers of each report that has any."""
+    paths = sorted(library.answers.glob("*/*.answer"))
+    return {path.parent.name: path.stat().st_size for path in paths}
+
+
+def test_prepared_answers_take_no_more_than_they_may(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there, other = machine(), machine(), machine()
+    for report_id in (ONE, TWO, THREE):
+        publish(here, report_id)
+        answer(here, report_id, 400_000)
+    monkeypatch.setenv("WARPDECK_ANSWERS_MB", "1")
+    for report_id in (ONE, TWO, THREE):
+        there.bring(report_id)
+        time.sleep(0.02)  # the file systems' times
+    assert kept(there) == {TWO: 400_000, THREE: 400_000}
+    monkeypatch.setenv("WARPDECK_ANSWERS_MB", "0")
+    other.bring(ONE)
+    assert other.path(ONE).exists()
+    assert kept(other) == {}
+
+
+def test_answers_go_with_the_copies(machine: Machine) -> None:
+    here = machine()
+    for report_id in (ONE, TWO):
+        publish(here, report_id, 70, filler=2_000_000)
+        answer(here, report_id, 1_000)
+    there = machine(most_mb=room(here) / 2)
+    assert (total(there, ONE), kept(there)) == (70, {ONE: 1_000})
+    there.store.copies.close()
+    assert (total(there, TWO), kept(there)) == (70, {TWO: 1_000})
+    assert not (there.answers / ONE).exists()
+    assert {path.name for path in (there.folder / "locks").iterdir()} == {f"{TWO}.use", "aa.get", "bb.get"}
+    assert (total(there, ONE), kept(there)) == (70, {ONE: 1_000}), "they come again with their report"
