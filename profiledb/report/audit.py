@@ -1,5 +1,6 @@
 """Who changed what, and when: kept in the catalog, written in the transaction of the change itself."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, get_args
@@ -20,8 +21,11 @@ MOST = 100_000
 LONGEST = 500
 """Characters of what an entry says of a change."""
 LONGEST_SEARCH = 200
+AT_ONCE = 5_000
+"""Entries that are read with one look at the catalog."""
 COLUMNS = ("at", "who", "way", "action", "report_id", "report_name", "about")
 _ENTRY = ", ".join(COLUMNS)
+_ABOVE_ALL = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,11 @@ class Audit:
             self.note(db, action, report_id, about)
 
     def entries(self, search: str = "", action: str = "", report_id: str = "", most: int = 1_000) -> list[Entry]:
-        """The newest entries that hold a text anywhere, in any case of letters; of an action, of a report.
+        """The newest entries; see ``each``."""
+        return list(self.each(search, action, report_id, most))
+
+    def each(self, search: str = "", action: str = "", report_id: str = "", most: int = MOST) -> Iterator[Entry]:
+        """Entries that hold a text anywhere, in any case of letters; of an action, of a report; the newest first.
 
         Raises:
             NotAllowedError: for somebody who does not see all reports: it tells of all.
@@ -88,11 +96,21 @@ class Audit:
         conditions = [f"({held})"] if search else []
         conditions += ["action = :action"] if action else []
         conditions += ["report_id = :report"] if report_id else []
-        where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
-        values = {"held": _pattern(search), "action": action, "report": report_id, "most": min(most, MOST)}
-        with self._connect() as db:
-            rows = db.execute(f"SELECT {_ENTRY} FROM audit {where}ORDER BY id DESC LIMIT :most", values).fetchall()
-        return [Entry(*(row[name] for name in COLUMNS)) for row in rows]
+        values = {"held": _pattern(search), "action": action, "report": report_id}
+        return self._read(" AND ".join(["id < :before", *conditions]), values, most)
+
+    def _read(self, where: str, values: dict[str, str], left: int) -> Iterator[Entry]:
+        """Many entries come with many looks, each below the last one: none holds the catalog for long."""
+        query = f"SELECT id, {_ENTRY} FROM audit WHERE {where} ORDER BY id DESC LIMIT :most"
+        before = _ABOVE_ALL
+        while left > 0:
+            most = min(left, AT_ONCE)
+            with self._connect() as db:
+                rows = db.execute(query, values | {"before": before, "most": most}).fetchall()
+            yield from (Entry(*(row[name] for name in COLUMNS)) for row in rows)
+            if len(rows) < most:
+                return
+            before, left = rows[-1]["id"], left - most
 
 
 def _pattern(search: str) -> str:

@@ -1,11 +1,14 @@
 """The audit: every change with who made it, in the transaction of the change, and after its report is gone."""
 
+import csv
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from profiledb.cli import audit as command
 from profiledb.cli.main import main
 from profiledb.errors import AnalysisError
 from profiledb.report import audit as audits
@@ -112,3 +115,32 @@ def test_the_command_prints_it(
     assert csv[0] == ",".join(audits.COLUMNS)
     assert '"a ""quoted"", one"' in csv[1]
     assert json.loads(rest)[0]["action"] == "labeled"
+
+
+def test_the_command_prints_all_that_a_program_reads(
+    catalog: Catalog, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARPDECK_DATABASE", catalog.shared.url if catalog.shared else "")
+    monkeypatch.setattr(audits, "AT_ONCE", 2)
+    monkeypatch.setattr(command, "USUAL", 3)
+    for number in range(5):
+        catalog.audit.write("uploaded", about=f"={number}")
+
+    def printed(*argv: str) -> tuple[str, str]:
+        assert main(["audit", "--library", str(tmp_path), "--search", "uploaded", *argv]) == 0
+        out, err = capsys.readouterr()
+        return out, err
+
+    rows = list(csv.DictReader(io.StringIO(printed("--format", "csv")[0])))
+    assert [row["about"] for row in rows] == ["'=4", "'=3", "'=2", "'=1", "'=0"], "no formula for a spreadsheet"
+    said = printed("--format", "json")[0]
+    assert [one["about"] for one in json.loads(said)] == ["=4", "=3", "=2", "=1", "=0"]
+    assert said == json.dumps(json.loads(said), indent=1) + "\n"
+    assert printed("--format", "json", "--search", "nothing")[0] == "[]\n"
+    text, told = printed()
+    assert len(text.splitlines()) == 3
+    assert told == "There are more entries: only the newest 3 are shown. Try --most.\n"
+    text, told = printed("--most", "4")
+    assert (len(text.splitlines()), told) == (4, "")
+    assert printed("--most", "5")[0].count("\n") == 5
+    assert len(printed("--most", "2", "--format", "csv")[0].splitlines()) == 3
