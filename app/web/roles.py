@@ -48,22 +48,29 @@ def standing(claims: Mapping[str, Any], settings: Settings, now: float) -> Stand
 def visitor(claims: Mapping[str, Any], settings: Settings, now: float) -> Visitor:
     """A user as the audit calls them: name, e-mail address and the provider's own number, as far as there are any.
 
+    The number is the provider's own; the e-mail address is, too, where it says that it was verified.
     An admin sees everything; spaces know others by the values of the same claim that says their role. Who has no role,
     or has it no more, sees nothing, also in a page that is still open.
     """
     of = standing(claims, settings, now)
-    name = named(*(claims.get(key) for key in ("name", "email", "sub")))
+    name, email, number = (claims.get(key) for key in ("name", "email", "sub"))
+    called = named([name], [email, number]) if _is_verified(claims) else named([name, email], [number])
     if of < Standing.VIEWER:
-        return Visitor(name, "login", frozenset(), NONE)
+        return Visitor(called, "login", frozenset(), NONE)
     groups = frozenset(one for one in _told(claims, settings) if not one.startswith(OF_PROGRAMS))
-    return Visitor(name, "login", None if of == Standing.ADMIN else groups)
+    return Visitor(called, "login", None if of == Standing.ADMIN else groups)
 
 
 def _told(claims: Mapping[str, Any], settings: Settings) -> set[str]:
     """The texts of the claim with the role."""
-    if settings.login_claim == "email" and claims.get("email_verified") is not True:
+    if settings.login_claim == "email" and not _is_verified(claims):
         return set()
     return set(_values(_look_up(claims, settings.login_claim)))
+
+
+def _is_verified(claims: Mapping[str, Any]) -> bool:
+    """Whether the provider says that the e-mail address is the user's."""
+    return claims.get("email_verified") is True
 
 
 def _fresh(issued: Any, settings: Settings, now: float) -> bool:

@@ -1,5 +1,7 @@
 """Who asks a library: what the audit calls them, and by what it is told which reports they see (sight.py)."""
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,9 +11,10 @@ Way = Literal["local", "login", "token", "worker", "link"]
 """How somebody came in: on the machine itself or a server without a login, logged in, with a token, as a worker, by a
 sharing link."""
 LONGEST = 200
-"""Characters of a name."""
+"""Characters of each text that somebody is called by."""
 NONE = "-"
 """In place of the one report that somebody sees: none, for no report has this id."""
+_QUOTES = re.compile('["\u00ab\u00bb\u201c-\u201f\u2033\u2036\uff02]')
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,17 @@ NOBODY = Visitor("", "login", frozenset(), NONE)
 """Who has not said who they are: they see nothing, not even what everybody else does."""
 
 
-def named(*parts: object) -> str:
-    """What the audit calls somebody: these texts, each once, cleaned and bounded."""
-    texts = (" ".join(visible(part[:LONGEST]).split()) for part in parts if isinstance(part, str))
-    return ", ".join(dict.fromkeys(text for text in texts if text))[:LONGEST]
+def named(chosen: Iterable[object], proven: Iterable[object]) -> str:
+    """What the audit calls somebody, cleaned and bounded.
+
+    Args:
+        chosen: texts that they may have chosen themselves. Each stands in quotes, so that a name that looks like
+            another person's e-mail address is told from that.
+        proven: texts that the identity provider vouches for.
+    """
+    return ", ".join((*(f'"{text}"' for text in _texts(chosen)), *_texts(proven)))
+
+
+def _texts(parts: Iterable[object]) -> Iterable[str]:
+    texts = (" ".join(visible(part).split())[:LONGEST] for part in parts if isinstance(part, str))
+    return dict.fromkeys(_QUOTES.sub("'", text) for text in texts if text)

@@ -52,9 +52,18 @@ def test_an_admin_is_named() -> None:
 
 def test_what_the_audit_calls_a_user() -> None:
     everything = {"name": "Edith\n\u202eE", "email": "e@example.com", "sub": "Edith E", "roles": "editor"}
-    assert known(everything).name == "Edith E, e@example.com"
-    assert len(known({"name": "x" * 10_000, "sub": 5}).name) == 200
+    assert known(everything).name == '"Edith E", "e@example.com", Edith E'
+    assert known(everything | {"email_verified": True}).name == '"Edith E", e@example.com, Edith E'
+    assert len(known({"name": "x" * 10_000, "sub": 5}).name) == 202
     assert known({"name": "worker", "sub": "9"}).way == "login"
+
+
+def test_a_name_hides_nobody() -> None:
+    name = 'Edith", e@example.com, 1234 \u201c' + "x" * 10_000
+    called = known({"name": name, "email": "m@example.com", "email_verified": True, "sub": "77"}).name
+    told, _, proven = called.removeprefix('"').partition('"')
+    assert (told[:30], proven) == ("Edith', e@example.com, 1234 'x", ", m@example.com, 77")
+    assert known({"email": 'e@example.com", 1234', "sub": "77"}).name == '"e@example.com\', 1234", 77'
 
 
 def known(claims: dict[str, Any], **settings: str) -> Visitor:
