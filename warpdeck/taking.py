@@ -82,7 +82,7 @@ def take(source: Path, library: Library, inbox: Inbox, begin: Callable[[str], No
         return Taken(shown, report_id, None)
     before = library.catalog.job(str(job))
     if before and before.state not in OPEN_STATES:
-        library.catalog.forget_job(str(job))  # it failed or was deleted: whoever opens it again wants it again
+        library.catalog.forget_job(str(job), asked=True)  # it failed or was deleted: who opens it again wants it
     return Taken(shown, report_id, job)
 
 

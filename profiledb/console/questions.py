@@ -14,6 +14,7 @@ from pathlib import Path
 from profiledb.console.bounds import LONGEST
 from profiledb.errors import AnalysisError, WarpdeckError
 from profiledb.report import durable
+from profiledb.report.audit import Audit
 from profiledb.report.database import Shared
 from profiledb.report.library import Library
 from profiledb.words import visible
@@ -38,10 +39,11 @@ class Question:
 
 
 class Questions:
-    """The questions of a folder. Every call reads it, so processes may share it."""
+    """The questions of a folder. Every call reads it, so processes may share it; what changes one is in the audit."""
 
-    def __init__(self, library: Path) -> None:
+    def __init__(self, library: Path, audit: Audit) -> None:
         self._folder = library / "questions"
+        self._audit = audit
 
     def all(self) -> list[Question]:
         """All questions by name; what is no question of ours is left out."""
@@ -89,12 +91,16 @@ class Questions:
             durable.write_text(self._path(question.id), text, self._folder / f".{question.id}.{os.getpid()}")
         except OSError as error:
             raise WarpdeckError(f"The question cannot be kept: {error.strerror}.") from error
+        self._audit.write("saved question", about=_told(question))
 
     def remove(self, question_id: str) -> None:
         """Removes a question, where there is one of this id."""
+        question = self.get(question_id)
         if _ID.fullmatch(question_id):
             with suppress(OSError):
                 self._path(question_id).unlink(missing_ok=True)
+        if question:
+            self._audit.write("removed question", about=_told(question))
 
     def _files(self) -> list[Path]:
         try:
@@ -110,8 +116,9 @@ class Questions:
 class SharedQuestions(Questions):
     """The questions of a team."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, audit: Audit) -> None:
         self._connect = shared.connect
+        self._audit = audit
 
     def all(self) -> list[Question]:
         """All questions by name."""
@@ -128,7 +135,9 @@ class SharedQuestions(Questions):
     def remove(self, question_id: str) -> None:
         """Removes a question, where there is one of this id."""
         with self._connect() as db:
-            db.execute("DELETE FROM question WHERE id = ?", [question_id])
+            query = "DELETE FROM question WHERE id = ? RETURNING id, name, sql"
+            if row := db.execute(query, [question_id]).fetchone():
+                self._audit.note(db, "removed question", about=_told(Question(*row)))
 
     def _write(self, question: Question) -> None:
         with self._connect() as db:
@@ -137,9 +146,15 @@ class SharedQuestions(Questions):
                 " ON CONFLICT (name) DO UPDATE SET sql = excluded.sql",
                 [question.id, question.name, question.sql],
             )
+            self._audit.note(db, "saved question", about=_told(question))
+
+
+def _told(question: Question) -> str:
+    """What the audit says of one."""
+    return f"{question.name}: {question.sql}"
 
 
 def questions_of(library: Library) -> Questions:
     """The questions of a library, wherever its catalog is."""
-    shared = library.catalog.shared
-    return SharedQuestions(shared) if shared else Questions(library.folder)
+    shared, audit = library.catalog.shared, library.catalog.audit
+    return SharedQuestions(shared, audit) if shared else Questions(library.folder, audit)

@@ -13,6 +13,7 @@ from profiledb.words import visible
 Action = Literal[
     "uploaded", "took in", "labeled", "marked", "linked", "unlinked", "deleted", "moved", "decided", "named columns",
     "made token", "removed token", "made space", "changed space", "removed space", "shared", "ended link",
+    "saved question", "removed question", "dismissed", "tried again",
 ]  # fmt: skip
 """What is written down."""
 ACTIONS: tuple[Action, ...] = get_args(Action)

@@ -243,16 +243,18 @@ class Catalog:
                     spaces.put(db, report_id, space)
 
     def set_state(self, path: str, state: str) -> None:
-        """Moves a file to another state and leaves the rest as it is."""
+        """Moves a file that somebody dismisses to another state and leaves the rest as it is."""
         self.sight.require_file(path)
         with self._connect_files() as db:
-            db.execute("UPDATE job SET state = ?, changed_at = ? WHERE path = ?", [state, now(), path])
+            if db.execute("UPDATE job SET state = ?, changed_at = ? WHERE path = ?", [state, now(), path]).rowcount:
+                self.audit.note(db, "dismissed", "", Path(path).name)
 
-    def forget_job(self, path: str) -> None:
-        """Removes the record of a file, so that the worker takes it up anew."""
+    def forget_job(self, path: str, *, asked: bool = False) -> None:
+        """Removes the record of a file, so that the worker takes it up anew; ``asked``: because somebody wants that."""
         self.sight.require_file(path)
         with self._connect_files() as db:
-            db.execute("DELETE FROM job WHERE path = ?", [path])
+            if db.execute("DELETE FROM job WHERE path = ?", [path]).rowcount and asked:
+                self.audit.note(db, "tried again", "", Path(path).name)
 
     def labels(self) -> dict[str, list[str]]:
         """Labels by report id, sorted."""

@@ -135,7 +135,7 @@ def _sentence(job: Job) -> str:
 
 
 def _try_again(path: str) -> None:
-    session.editing().catalog.forget_job(path)
+    session.editing().catalog.forget_job(path, asked=True)
 
 
 def _dismiss(path: str) -> None:

@@ -29,7 +29,13 @@ def test_a_question_is_kept_replaced_by_name_and_removed(kept: Questions, catalo
     assert "\n" not in first.name
     assert "\x1b" not in first.name
     kept.remove(first.id)
+    kept.remove(first.id)
     assert kept.get(first.id) is None
+    assert [(one.action, one.about) for one in catalog.audit.entries()] == [
+        ("removed question", f"{first.name}: SELECT 2"),
+        ("saved question", f"{first.name}: SELECT 2"),
+        ("saved question", f"{first.name}: SELECT 1"),
+    ]
     assert list(tmp_path.glob("questions/*")) == []
 
 
@@ -40,7 +46,7 @@ def test_no_other_file_is_read_or_removed(tmp_path: Path, name: str) -> None:
     (tmp_path / "questions").mkdir()
     other = tmp_path / "questions" / "other.json"
     other.write_text('{"name": "x", "sql": "SELECT 1"}')
-    kept = Questions(tmp_path)
+    kept = questions_of(Library(tmp_path))
     kept.remove(name)
     assert kept.get(name) is None
     assert kept.all() == []
@@ -51,7 +57,7 @@ def test_no_other_file_is_read_or_removed(tmp_path: Path, name: str) -> None:
     "content", ["", "[]", '{"name": 1, "sql": "x"}', '{"name": "x"}', '{"name": "x", "sql": 5}', "\xff"]
 )
 def test_what_is_no_question_is_left_out(tmp_path: Path, content: str) -> None:
-    kept = Questions(tmp_path)
+    kept = questions_of(Library(tmp_path))
     good = kept.keep("good", "SELECT 1")
     (tmp_path / "questions" / "0123456789ab.json").write_bytes(content.encode("latin-1"))
     assert kept.all() == [good]

@@ -13,7 +13,7 @@ from profiledb.cli.main import main
 from profiledb.errors import AnalysisError
 from profiledb.report import audit as audits
 from profiledb.report import marks
-from profiledb.report.catalog import Catalog, Manifest
+from profiledb.report.catalog import Catalog, Job, Manifest
 from profiledb.report.decided import Note
 from profiledb.report.marks import Mark
 from profiledb.report.sidecar import Columns
@@ -60,6 +60,23 @@ def test_every_change_is_written_down_and_outlives_its_report(catalog: Catalog) 
     assert {entry[0] for entry in told[1:]} == {EDITH.name}
     assert catalog.asked_by(EDITH).visitor == EDITH
     assert catalog.visitor.way == "local"
+
+
+def test_what_people_say_of_failed_files_is_written_down(catalog: Catalog) -> None:
+    edith = catalog.asked_by(EDITH)
+    for name in ("a", "b", "c"):
+        catalog.put_job(Job(f"/inbox/{name}.nsys-rep", f"{name}.nsys-rep", "1", "failed"))
+    before = catalog.version_of_files()
+    edith.set_state("/inbox/a.nsys-rep", "deleted")
+    edith.forget_job("/inbox/b.nsys-rep", asked=True)
+    catalog.forget_job("/inbox/c.nsys-rep")
+    edith.set_state("/inbox/nothing", "deleted")
+    edith.forget_job("/inbox/nothing", asked=True)
+    assert said(catalog)[:-1] == [
+        (EDITH.name, "tried again", "", "b.nsys-rep"), (EDITH.name, "dismissed", "", "a.nsys-rep"),
+    ]  # fmt: skip
+    assert [job.state for job in catalog.jobs()] == ["deleted"]
+    assert catalog.version_of_files() != before
 
 
 def test_a_report_that_two_workers_list_was_taken_in_once(catalog: Catalog) -> None:
