@@ -270,9 +270,8 @@ class Worker:
     def publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> dict[str, Any]:
         """Publishes what was made of a file; answers what changes in the outcome by that."""
         sample = self.settings.samples in path.parents
-        made = replace(
-            Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample, space=space_of(str(path))
-        )
+        space = space_of(str(path), self.inbox.root)
+        made = replace(Manifest.from_json(manifest), ingested_at=catalog.now(), sample=sample, space=space)
         self.library.publish(work / DATABASE, made)
         supersede.partial(self.library, made, known)
         return {}

@@ -70,7 +70,8 @@ _OF_A_REPORT = {
 
 def catalog_of(settings: Settings) -> "Catalog":
     """The catalog that the settings name: a file of the library's folder, or a database of many machines."""
-    return Catalog(database.shared(settings.database) if settings.database else settings.library / FILE)
+    place = database.shared(settings.database) if settings.database else settings.library / FILE
+    return Catalog(place, settings.inbox)
 
 
 def upsert(table: str, columns: Sequence[str], key: str) -> str:
@@ -87,9 +88,11 @@ class Catalog:
 
     Args:
         place: a SQLite file, or a database of many machines.
+        inbox: where files are dropped: a space is named by a folder in it.
     """
 
-    def __init__(self, place: Path | Shared) -> None:
+    def __init__(self, place: Path | Shared, inbox: Path | None = None) -> None:
+        self._inbox = inbox
         database: Database = CatalogFile(place) if isinstance(place, Path) else place
         self._file = database if isinstance(database, CatalogFile) else None
         self.shared = None if isinstance(place, Path) else place
@@ -115,7 +118,7 @@ class Catalog:
         key = (visitor.groups, visitor.only)
         if key not in self._sights and len(self._sights) >= MOST_SIGHTS:
             self._sights.clear()
-        return self._sights.setdefault(key, Sight(self._connect, self.version, visitor))
+        return self._sights.setdefault(key, Sight(self._connect, self.version, visitor, self._inbox))
 
     def asked_by(self, visitor: Visitor) -> "Catalog":
         """The same catalog as somebody else asks it: of reports that they do not see it knows nothing (sight.py), and
@@ -234,13 +237,11 @@ class Catalog:
 
     def _put_in_spaces(self, jobs: Sequence[Job]) -> None:
         """Before the states, and as news of the reports: whoever comes between does it again."""
-        found = [
-            (job.report_id, spaces.space_of(job.path)) for job in jobs if job.state == "duplicate" and job.report_id
-        ]
+        found = [(job.report_id, job.path) for job in jobs if job.state == "duplicate" and job.report_id]
         if found:
             with self._connect() as db:
-                for report_id, space in found:
-                    spaces.put(db, report_id, space)
+                for report_id, path in found:
+                    spaces.put(db, report_id, spaces.space_of(path, self._inbox))
 
     def set_state(self, path: str, state: str) -> None:
         """Moves a file that somebody dismisses to another state and leaves the rest as it is."""

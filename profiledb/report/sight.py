@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from inspect import isfunction, signature
+from pathlib import PurePath
 from typing import Any, ParamSpec, TypeVar
 
 from profiledb.errors import NotAllowedError, ReportNotFoundError
@@ -33,8 +34,11 @@ class _Seen:
 class Sight:
     """What a kind of visitor sees, read again when the catalog has changed. May be shared by threads."""
 
-    def __init__(self, connect: Connect, version: Callable[[], tuple[int, int]], visitor: Visitor) -> None:
+    def __init__(
+        self, connect: Connect, version: Callable[[], tuple[int, int]], visitor: Visitor, inbox: PurePath | None
+    ) -> None:
         self._connect = connect
+        self._inbox = inbox
         self._version = version
         self._groups = visitor.groups
         self._only = visitor.only
@@ -63,7 +67,7 @@ class Sight:
 
     def sees_file(self, path: str) -> bool:
         """Whether what became of a file of the inbox is seen."""
-        return self.sees_space(space_of(path))
+        return self.sees_space(space_of(path, self._inbox))
 
     def sees_space(self, name: str) -> bool:
         """Whether the reports of a space are seen."""

@@ -33,9 +33,14 @@ LONGEST_GROUP = 200
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def space_of(path: str) -> str:
-    """The space of a file, by the innermost folder above it whose name says so; of a URL as well."""
-    folders = PurePath(path).parts[:-1]
+def space_of(path: str, inbox: PurePath | None = None) -> str:
+    """The space of a file, by the innermost folder above it whose name says so; of a URL as well.
+
+    Folders above the inbox say nothing of a file in it.
+    """
+    file = PurePath(path)
+    below = file.relative_to(inbox) if inbox and file.is_relative_to(inbox) else file
+    folders = below.parts[:-1]
     return next((one.removeprefix(SIGN) for one in reversed(folders) if len(one) > 1 and one[0] == SIGN), EVERYBODY)
 
 

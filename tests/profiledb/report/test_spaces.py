@@ -8,12 +8,14 @@ from typing import Any
 import psycopg
 import pytest
 
+from profiledb import config
 from profiledb.errors import AnalysisError, NotAllowedError, ReportNotFoundError
 from profiledb.report import migrations
 from profiledb.report.catalog import Catalog, Job, Manifest
 from profiledb.report.decided import Note
 from profiledb.report.library import Library
 from profiledb.report.marks import Mark
+from profiledb.report.place import open_library
 from profiledb.report.postgres import Postgres
 from profiledb.report.sidecar import Columns
 from profiledb.report.sight import OF_REPORTS
@@ -76,6 +78,18 @@ def seen(catalog: Catalog) -> set[str]:
 )
 def test_a_folder_says_the_space(path: str, space: str) -> None:
     assert space_of(path) == space
+
+
+def test_folders_above_the_inbox_say_nothing(tmp_path: Path) -> None:
+    inbox = tmp_path / "@team" / "inbox"
+    catalog = open_library(config.load(library=tmp_path / "library", inbox=inbox)).catalog
+    for name in ("open", "@kernels/hidden"):
+        catalog.put_job(Job(f"{inbox}/{name}.nsys-rep", f"{name}.nsys-rep", "1", "failed"))
+    catalog.add_report(HIDDEN)
+    catalog.put_job(Job(f"{inbox}/b/same.nsys-rep", "same.nsys-rep", "1", "duplicate", HIDDEN.id))
+    assert {job.name for job in catalog.asked_by(OTTO).jobs()} == {"open.nsys-rep", "same.nsys-rep"}
+    assert catalog.spaces.of() == {HIDDEN.id: {"", "kernels"}}
+    assert space_of(f"{tmp_path}/@team/inbox2/a.nsys-rep", inbox) == "team", "it lies elsewhere"
 
 
 def test_who_sees_which_reports(catalog: Catalog) -> None:
