@@ -18,6 +18,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from profiledb import config
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("app", "ingest", "profiledb", "warpdeck", "workloads")
 # ingest converts; app.worker starts the ingest worker, profiledb.console.ask a question, warpdeck.running the server;
@@ -209,6 +211,15 @@ def test_services_share_one_image_and_one_volume() -> None:
     assert '"--server.address", "0.0.0.0"' in dockerfile, "the container's inside: what publishes the port says to whom"
     assert "ARG EXTRAS=[auth]\n" in dockerfile
     assert 'make setup EXTRAS="$EXTRAS"' in dockerfile
+
+
+def test_what_a_running_dashboard_keeps_is_in_no_commit_and_no_image() -> None:
+    settings = config.load(data=ROOT, inbox="", library="", cache="")
+    ignored, left_out = ((ROOT / name).read_text().splitlines() for name in (".gitignore", ".dockerignore"))
+    for folder in (settings.inbox, settings.library, settings.cache):
+        assert folder.parent == ROOT
+        assert f"/{folder.name}/" in ignored
+        assert folder.name in left_out
 
 
 def test_license() -> None:

@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
         "--role",
         choices=("viewer", "editor", "admin"),
         default="viewer",
-        help="what it allows: an editor also uploads, an admin also reads the audit",
+        help="what it allows: an editor also uploads, an admin sees every space",
     )
     _library(token)
     token.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _token(arguments)))

@@ -92,7 +92,7 @@ class Figures:
         try:
             from prometheus_client import CollectorRegistry, ProcessCollector
         except ImportError as error:
-            raise ConfigError("Figures for Prometheus need its client.", hint="pip install '.[team]'") from error
+            raise ConfigError("Figures for Prometheus need its client.", hint="pip install 'warpdeck[team]'") from error
         registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         registry.register(self)

@@ -112,19 +112,6 @@ def _kept(library: Library) -> set[str]:
     return labeled
 
 
-def _sizes(library: Library) -> dict[str, int]:
-    """Bytes of each report with all that lies beside it."""
-    found: dict[str, int] = {}
-    for path in library.reports.iterdir():
-        try:
-            size = path.stat().st_size
-        except FileNotFoundError:
-            continue
-        report_id = path.name.partition(".")[0]
-        found[report_id] = found.get(report_id, 0) + size
-    return found
-
-
 def _series(library: Library, rules: Rules) -> Mapping[str, str]:
     """The name of the series of each report, where a rule asks for it."""
     if not any(rule.series for rule in rules.rules):
