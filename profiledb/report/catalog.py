@@ -243,11 +243,12 @@ class Catalog:
                 for report_id, path in found:
                     spaces.put(db, report_id, spaces.space_of(path, self._inbox))
 
-    def set_state(self, path: str, state: str) -> None:
-        """Moves a file that somebody dismisses to another state and leaves the rest as it is."""
+    def dismiss(self, path: str) -> None:
+        """Has the failure of a file no longer shown; the file stays, and is read again when it changes."""
         self.sight.require_file(path)
+        dismissed = "UPDATE job SET state = 'dismissed', changed_at = ? WHERE path = ?"
         with self._connect_files() as db:
-            if db.execute("UPDATE job SET state = ?, changed_at = ? WHERE path = ?", [state, now(), path]).rowcount:
+            if db.execute(dismissed, [now(), path]).rowcount:
                 self.audit.note(db, "dismissed", "", Path(path).name)
 
     def forget_job(self, path: str, *, asked: bool = False) -> None:

@@ -139,8 +139,7 @@ def _try_again(path: str) -> None:
 
 
 def _dismiss(path: str) -> None:
-    """The failure is no longer shown; the file stays, and is read again when it changes."""
-    session.editing().catalog.set_state(path, "dismissed")
+    session.editing().catalog.dismiss(path)
 
 
 def set_aside() -> None:

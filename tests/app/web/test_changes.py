@@ -18,7 +18,7 @@ CHANGES = {
     "set_labels",
     "name_columns",
     "forget_job",
-    "set_state",
+    "dismiss",
     "set_link",
     "remove",
     "change",

@@ -67,15 +67,15 @@ def test_what_people_say_of_failed_files_is_written_down(catalog: Catalog) -> No
     for name in ("a", "b", "c"):
         catalog.put_job(Job(f"/inbox/{name}.nsys-rep", f"{name}.nsys-rep", "1", "failed"))
     before = catalog.version_of_files()
-    edith.set_state("/inbox/a.nsys-rep", "deleted")
+    edith.dismiss("/inbox/a.nsys-rep")
     edith.forget_job("/inbox/b.nsys-rep", asked=True)
     catalog.forget_job("/inbox/c.nsys-rep")
-    edith.set_state("/inbox/nothing", "deleted")
+    edith.dismiss("/inbox/nothing")
     edith.forget_job("/inbox/nothing", asked=True)
     assert said(catalog)[:-1] == [
         (EDITH.name, "tried again", "", "b.nsys-rep"), (EDITH.name, "dismissed", "", "a.nsys-rep"),
     ]  # fmt: skip
-    assert [job.state for job in catalog.jobs()] == ["deleted"]
+    assert [job.state for job in catalog.jobs()] == ["dismissed"]
     assert catalog.version_of_files() != before
 
 

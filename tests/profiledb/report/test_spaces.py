@@ -156,7 +156,7 @@ def test_a_catalog_changes_nothing_of_what_is_not_seen(catalog: Catalog) -> None
         (otto.remove_report, HIDDEN.id), (otto.links.put, HIDDEN.id, OPEN.id), (otto.links.put, OPEN.id, HIDDEN.id),
         (otto.links.remove, HIDDEN.id), (otto.decided.choose, HIDDEN.id, "x"),
         (otto.decided.say, HIDDEN.id, "step_ns", Note("accepted", "x")), (otto.forget_job, FILES["hidden"]),
-        (otto.set_state, FILES["hidden"], "deleted"), (otto.name_columns, FILES["hidden"], columns),
+        (otto.dismiss, FILES["hidden"]), (otto.name_columns, FILES["hidden"], columns),
         (otto.columns, FILES["hidden"]),
     ]  # fmt: skip
     for ask, *values in asked:

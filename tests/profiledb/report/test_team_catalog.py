@@ -91,7 +91,7 @@ def test_readers_hear_of_what_others_write(team: Shared, monkeypatch: pytest.Mon
     assert (reader.version(), reader.version_of_files()) == (before, files), "it asks once a second"
     monkeypatch.setattr(postgres, "FRESH_S", 0)
     assert (seen := reader.version()) != before
-    for write in (partial(writer.set_state, "/inbox/a", "ready"), partial(writer.forget_job, "/inbox/a")):
+    for write in (partial(writer.dismiss, "/inbox/a"), partial(writer.forget_job, "/inbox/a")):
         files = reader.version_of_files()
         write()
         assert reader.version_of_files() != files

@@ -122,7 +122,7 @@ def test_uploads_go_and_nothing_comes_back(settings: Settings, tmp_path: Path) -
     library.delete(library.find("deleted.sqlite").id)
     ids = {one.id for one in library.list()}
     assert len(ids) == 2  # a link is not followed
-    library.catalog.set_state(str(inbox / "bad.nsys-rep"), "dismissed")
+    library.catalog.dismiss(str(inbox / "bad.nsys-rep"))
     of, later = Rules(uploads_days=14), datetime.now(UTC) + timedelta(days=15)
     assert gone(library, settings, of, later - timedelta(days=2)) == []
     told = gone(library, settings, of, later)
