@@ -85,6 +85,14 @@ class Queue:
             bench.step(sorted({size for _, size in bench.inputs}))
             bench.rows.clear()
 
+    def bytes_by_task(self) -> dict[str, dict[str, int]]:
+        """Return what Bench.bytes_by_task does, of all precisions."""
+        found: dict[str, dict[str, int]] = {}
+        for bench in self.benches.values():
+            for name, of in bench.bytes_by_task().items():
+                found.setdefault(name, {}).update(of)
+        return found
+
     def work(self, item: Item, device: str) -> float:
         """Work on a task; returns the seconds that it took, copies included."""
         bench = self.benches[item.precision]
@@ -166,7 +174,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         for flops in flops_by_task([task], [size]).values()
     }
     precision = None if precisions[1:] else precisions[0]  # else each task has its own in its name
-    note(precision=precision, flops_by_task=flops, queue=summary, model=results.terms(items))
+    note(precision=precision, flops_by_task=flops, queue=summary, model=results.terms(items), **queue.bytes_by_task())
     if options.summary:
         options.summary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     yield from results.lines()

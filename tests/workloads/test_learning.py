@@ -159,6 +159,20 @@ def test_the_command_learns_and_says_how_well(tmp_path: Path, capsys: pytest.Cap
     assert costs.load(model).tasks == ["add", "product"]
 
 
+def test_rows_without_bytes_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = table(tmp_path / "features.parquet")
+    frame = pd.read_parquet(file)
+    frame.loc[frame["task"] == "add", ["bytes_to_device", "bytes_to_host"]] = float("nan")
+    frame.to_parquet(file)
+    assert main(["learn", str(file)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"{file}: 8 of 16 rows are excluded, which tell no bytes"
+    assert said[1].startswith("8 rows, 1 task")
+    frame.drop(columns=["bytes_to_device", "bytes_to_host"]).to_parquet(file)
+    assert main(["learn", str(file)]) == 1
+    assert "tells the bytes of no task" in capsys.readouterr().err
+
+
 def test_too_little_to_learn_from_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", str(table(tmp_path / "few.parquet", sizes=3))]) == 1
     assert "There is too little to learn from: no task has 4 sizes." in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """The scheduler: as the model says, in microseconds; refuses, waits and falls back, and logs what the library reads."""
 
 import csv
+import json
 import time
 from pathlib import Path
 from statistics import median
@@ -19,6 +20,8 @@ from workloads.ranges import send_to
 from workloads.scheduler import Scheduler, TooLargeError
 from workloads.scheduler.load import Correction
 from workloads.scheduler.readings import Reading, Readings
+from workloads.task_kinds import KINDS
+from workloads.tasks import PRECISIONS
 
 
 class Given(Readings):
@@ -159,9 +162,12 @@ def test_the_decorator_runs_and_logs_and_the_library_reads_the_log(model: costs.
     assert [row["reason"] for row in csv.DictReader(kept.text.splitlines())] == [row["reason"] for row in logged]
 
 
-def test_a_queue_runs_without_a_gpu_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_queue_runs_without_a_gpu_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "queue.tasks.csv"
-    assert main(["run", "queue", "--device", "cpu", "--count", "12", "--sizes", "8,12", "--csv", str(file)]) == 0
+    monkeypatch.setenv("WORKLOADS_RECORD", str(tmp_path / "queue"))
+    assert main(["run", "queue", "--device", "cpu", "--count", "12", "--sizes", "8,12"]) == 0
     assert "No GPU: every task runs on the CPU." in capsys.readouterr().out
     logged = list(csv.DictReader(file.read_text().splitlines()))
     assert [row["policy"] for row in logged[::12]] == ["cpu", "gpu", "threshold", "model", "oracle"]
@@ -169,3 +175,8 @@ def test_a_queue_runs_without_a_gpu_and_says_so(tmp_path: Path, capsys: pytest.C
     orders = [[(row["task"], row["size"]) for row in logged[at : at + 12]] for at in range(0, 60, 12)]
     assert all(order == orders[0] for order in orders)
     assert median(float(row["seconds"]) for row in logged) > 0
+    facts = json.loads((tmp_path / "queue.meta.json").read_text())
+    names = {f"{row['task']}_{row['size']}" for row in logged}
+    assert names <= set(facts["bytes_by_task"])
+    assert names <= set(facts["result_bytes_by_task"])
+    assert {name.rpartition("_")[0] for name in names} <= {f"{task}_{of}" for task in KINDS for of in PRECISIONS}

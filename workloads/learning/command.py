@@ -35,11 +35,13 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         import skops  # noqa: F401
     except ImportError as error:
         raise WorkloadError(f"Learning needs {error.name}: pip install 'warpdeck[learn]'.") from error
+    left_out: list[str] = []
     rows = [
         row
         for path in options.features
-        for row in (measured.read(path) if path.name.endswith(measured.ENDING) else read(path))
+        for row in (measured.read(path) if path.name.endswith(measured.ENDING) else read(path, left_out.append))
     ]
+    yield from left_out
     few = costs.too_few(rows)
     if len(few) == len({(row.machine, row.task, row.precision) for row in rows}):
         raise WorkloadError(

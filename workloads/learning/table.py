@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,8 +45,12 @@ class Row:
     result: float = 0.0
 
 
-def read(path: Path) -> list[Row]:
-    """Return the rows of a Parquet or CSV file that tell task, size and a time.
+def read(path: Path, left_out: Callable[[str], None] | None = None) -> list[Row]:
+    """Return the rows of a Parquet or CSV file that tell task, size, a time and bytes.
+
+    Args:
+        path: the file.
+        left_out: takes a sentence about rows without bytes, where others have some.
 
     Raises:
         WorkloadError: it is no such file, or has no such row.
@@ -62,13 +66,22 @@ def read(path: Path) -> list[Row]:
     if len(table) > ROWS:
         raise WorkloadError(f"{path} has more than {ROWS:,} rows.")
     table = table.reindex(columns=list(COLUMNS))
-    rows = [row for row in map(_row, table.itertuples(index=False)) if row]
-    if not rows:
+    told = [row for row in map(_row, table.itertuples(index=False)) if row]
+    if not told:
         raise WorkloadError(f"{path} has no row with a task, a size and a time.")
+    rows = [row for row in told if row.moved]
+    if not rows:
+        raise WorkloadError(
+            f"{path} tells the bytes of no task: neither a profile nor bytes_by_task of .meta.json did. "
+            "Run python -m workloads profile tasks anew."
+        )
+    if left_out and len(rows) < len(told):
+        left_out(f"{path}: {len(told) - len(rows):,} of {len(told):,} rows are excluded, which tell no bytes")
     return rows
 
 
 def _row(told: Sequence[object]) -> Row | None:
+    """Return what a row tells; None without task, size or time. ``moved`` is 0 where it tells no bytes."""
     named = dict(zip(COLUMNS, told, strict=True))
     size = _number(named["size"])
     seconds = {
@@ -79,7 +92,7 @@ def _row(told: Sequence[object]) -> Row | None:
     if not size or size <= 0 or not isinstance(named["task"], str) or not seconds:
         return None
     result = _number(named["bytes_to_host"]) or 0.0
-    moved = (_number(named["bytes_to_device"]) or 0) + result or size
+    moved = (_number(named["bytes_to_device"]) or 0.0) + result
     work = work_of(_number(named["flops"]), moved)
     precision = named["precision"] if isinstance(named["precision"], str) else ""
     name, idle_w = machine(named["gpu_name"], named["cpu_name"]), _number(named["gpu_idle_w"])
