@@ -31,7 +31,7 @@ from workloads.queue_results import DECIDING, ENERGY, Done, Known, Results
 from workloads.ranges import STRUCTURE, annotate
 from workloads.record import beside, note
 from workloads.scheduler import Decision, Scheduler
-from workloads.scheduler.decisions import DecisionLog
+from workloads.scheduler.decisions import WAIT, DecisionLog
 from workloads.scheduler.readings import Readings
 from workloads.task_kinds import KINDS
 from workloads.tasks import PRECISIONS, Bench, chosen_sizes, flops_by_task, window_of
@@ -249,6 +249,7 @@ class Runner:
         decision, waited_s = self.decide(item, load), 0.0
         started = time.perf_counter()
         while decision.device == "wait":
+            self.log.write(decision, 0.0, label=item.label, policy=self.policy, load=load, waited_s=waited_s, part=WAIT)
             self.scheduler.readings.wait(decision.wait_s)
             waited_s = time.perf_counter() - started
             decision = self.decide(item, load, waited_s)

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import sys
+import threading
 import time
 from pathlib import Path
 from statistics import median
@@ -17,7 +19,8 @@ from tests.workloads.test_learning import SIZES, rows
 from workloads.__main__ import main
 from workloads.learning import costs, validation
 from workloads.ranges import send_to
-from workloads.scheduler import Scheduler, TooLargeError
+from workloads.scheduler import Decision, Scheduler, TooLargeError
+from workloads.scheduler.decisions import DecisionLog
 from workloads.scheduler.load import Correction
 from workloads.scheduler.readings import Reading, Readings
 from workloads.task_kinds import KINDS
@@ -32,6 +35,16 @@ class Given(Readings):
         self.has_gpu = True
         self.latest = (Reading(0, time.perf_counter() + 60, used_pct, free_bytes, 8e10, 1980, 1980, 100, 700),)
         self.host_free_bytes = host_bytes
+
+
+class Coming(Given):
+    """Readings that come when they are waited for."""
+
+    coming: list[tuple[Reading, ...]]
+
+    def wait(self, timeout_s: float) -> None:
+        assert timeout_s > 0
+        self.latest = self.coming.pop(0)
 
 
 @pytest.fixture(scope="module")
@@ -153,13 +166,73 @@ def test_the_decorator_runs_and_logs_and_the_library_reads_the_log(model: costs.
             double([1])
     assert ("schedule product_2048: gpu 0",) in recorder.paths
     file = tmp_path / "run.tasks.csv"
-    logged = list(csv.DictReader(file.read_text().splitlines()))
-    assert [(row["device"], row["part"], row["policy"]) for row in logged] == [
+    rows_of = logged(file)
+    assert [(row["device"], row["part"], row["policy"]) for row in rows_of] == [
         ("cpu", "run", "model"), ("gpu", "run", "model"), ("none", "failed", "model"),
     ]  # fmt: skip
     kept = files.read(file)
     assert kept.kind == "tasks"
-    assert [row["reason"] for row in csv.DictReader(kept.text.splitlines())] == [row["reason"] for row in logged]
+    assert [row["reason"] for row in csv.DictReader(kept.text.splitlines())] == [row["reason"] for row in rows_of]
+
+
+def logged(file: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(file.read_text().splitlines()))
+
+
+def test_each_decision_is_in_the_log_when_it_is_made(model: costs.TimeModel, tmp_path: Path) -> None:
+    """A run that is told later has a row of its own; what a body raised, and what waited, keep their words."""
+    file, readings = tmp_path / "run.tasks.csv", Coming()
+    with Scheduler(model, readings=readings, log=tmp_path / "run") as scheduler:
+        decision = scheduler.schedule("product", 2048)
+        (row,) = logged(file)
+        assert (row["device"], row["part"], row["seconds"]) == ("gpu", "decided", "")
+        assert (row["policy"], row["reason"]) == ("model", decision.reason)
+        scheduler.finished(decision, 0.25)
+        with scheduler.place("product", 64, load="free"):
+            pass
+        with pytest.raises(ZeroDivisionError), scheduler.place("product", 64, load="free", policy="mine", label="p"):
+            raise ZeroDivisionError
+        scheduler.schedule("product", 64, needs_bytes=1e13)
+        full, free = Given(free_bytes=1e9).latest, readings.latest
+        readings.latest = full
+        assert scheduler.schedule("product", 20_000, needs_bytes=5e9).device == "wait"
+        readings.coming = [full, full, free]
+        with scheduler.place("product", 20_000, needs_bytes=5e9, load="free") as decision:
+            assert decision.device == "gpu"
+    rows = logged(file)[1:]
+    assert [(row["device"], row["part"], row["policy"], row["load"]) for row in rows] == [
+        ("gpu", "run", "model", ""), ("cpu", "run", "model", "free"), ("none", "failed", "mine", "free"),
+        ("none", "failed", "model", ""), ("none", "wait", "model", ""), *[("none", "wait", "model", "free")] * 3,
+        ("gpu", "run", "model", "free"),
+    ]  # fmt: skip
+    assert (rows[0]["time_ns"], float(rows[0]["seconds"])) == (row["time_ns"], 0.25)
+    assert rows[2]["task"] == "p"
+    assert [bool(row["waited_s"]) for row in rows] == [*[False] * 6, *[True] * 3], "what did not wait has no time of it"
+    assert files.read(file).kind == "tasks"
+
+
+def test_threads_write_whole_rows(tmp_path: Path) -> None:
+    log, many = DecisionLog(tmp_path / "run.tasks.csv"), 3000
+    decision = Decision("product", 64, "fp32", "cpu", "because, as it is")
+
+    def work() -> None:
+        for _ in range(many):
+            log.write(decision, 0.5)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    log.close()
+    rows = (tmp_path / "run.tasks.csv").read_bytes().splitlines()
+    assert len(rows) == 1 + 4 * many
+    assert len(set(rows[1:])) == 1
 
 
 def test_a_queue_runs_without_a_gpu_and_says_so(
@@ -169,14 +242,14 @@ def test_a_queue_runs_without_a_gpu_and_says_so(
     monkeypatch.setenv("WORKLOADS_RECORD", str(tmp_path / "queue"))
     assert main(["run", "queue", "--device", "cpu", "--count", "12", "--sizes", "8,12"]) == 0
     assert "No GPU: every task runs on the CPU." in capsys.readouterr().out
-    logged = list(csv.DictReader(file.read_text().splitlines()))
-    assert [row["policy"] for row in logged[::12]] == ["cpu", "gpu", "threshold", "model", "oracle"]
-    assert {row["device"] for row in logged} == {"cpu"}
-    orders = [[(row["task"], row["size"]) for row in logged[at : at + 12]] for at in range(0, 60, 12)]
+    found = logged(file)
+    assert [row["policy"] for row in found[::12]] == ["cpu", "gpu", "threshold", "model", "oracle"]
+    assert {row["device"] for row in found} == {"cpu"}
+    orders = [[(row["task"], row["size"]) for row in found[at : at + 12]] for at in range(0, 60, 12)]
     assert all(order == orders[0] for order in orders)
-    assert median(float(row["seconds"]) for row in logged) > 0
+    assert median(float(row["seconds"]) for row in found) > 0
     facts = json.loads((tmp_path / "queue.meta.json").read_text())
-    names = {f"{row['task']}_{row['size']}" for row in logged}
+    names = {f"{row['task']}_{row['size']}" for row in found}
     assert names <= set(facts["bytes_by_task"])
     assert names <= set(facts["result_bytes_by_task"])
     assert {name.rpartition("_")[0] for name in names} <= {f"{task}_{of}" for task in KINDS for of in PRECISIONS}

@@ -15,6 +15,7 @@ In this order:
 from __future__ import annotations
 
 import functools
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,21 +27,19 @@ from workloads.errors import WorkloadError
 from workloads.learning import costs
 from workloads.learning.plain import Estimate
 from workloads.ranges import mark
-from workloads.scheduler.decisions import FAILED, PART, Decision, DecisionLog
+from workloads.scheduler.decisions import DECIDED, FAILED, WAIT, Decision, DecisionLog
 from workloads.scheduler.load import Correction, Own
+from workloads.scheduler.memory import ROOM, by_memory, fits
 from workloads.scheduler.objective import Objective
 from workloads.scheduler.readings import Reading, Readings
 from workloads.scheduler.trust import machine_of, trusted
 
-ROOM = 4.0
-"""Memory that a task needs, as a multiple of the bytes that go in and out: sorting takes that much."""
 STALE_S = 1.0
 """A reading that is older says nothing."""
 BUSY_PCT = 50.0
 """Utilization by others from which on a GPU is shared."""
 WINDOW_S = 0.3
 """Time that a utilization of NVML is about."""
-LONGEST_WAIT_S = 5.0
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,7 +55,7 @@ class Scheduler:
 
     Args:
         model: file of `python -m workloads learn`, a model, or None.
-        log: path without suffix; the decisions go to LOG.tasks.csv.
+        log: path without suffix; each decision is a row of LOG.tasks.csv.
         thresholds: sizes from which on a task goes to the GPU (`warpdeck crossover`), by task, or by task and
             precision; by default those that the model has.
         readings: by default those of NVML.
@@ -91,6 +90,7 @@ class Scheduler:
         self._shared: dict[int | None, Correction] = {}
         self._own: dict[int | None, Own] = {}
         self._entered = readings is None
+        self._learning = threading.Lock()
 
     def __enter__(self) -> Scheduler:
         if self._entered:
@@ -113,7 +113,7 @@ class Scheduler:
         needs_bytes: float | None = None,
         waited_s: float = 0.0,
     ) -> Decision:
-        """Return where a task of a size runs.
+        """Return where a task of a size runs, and log it; tell ``finished`` how long it took.
 
         Args:
             task: its name, as the model has it.
@@ -122,18 +122,29 @@ class Scheduler:
             needs_bytes: memory that it needs on a device, where that is known.
             waited_s: how long it has waited already.
         """
+        decision = self._decide(task, size, precision, needs_bytes, waited_s)
+        part = {"wait": WAIT, "none": FAILED}.get(decision.device, DECIDED)
+        self._log.write(decision, 0.0, policy=self.policy, waited_s=waited_s, part=part)
+        return decision
+
+    def _decide(
+        self, task: str, size: float, precision: str, needs_bytes: float | None, waited_s: float = 0.0
+    ) -> Decision:
         started = time.perf_counter()
         line = self._lines.get((task, precision))
         estimate = line(size) if line else None
         if needs_bytes is None and estimate:
             needs_bytes = ROOM * estimate.moved_bytes
         latest = [one for one in self.readings.latest if started - one.read_s <= STALE_S]
-        ready = [one for one in latest if _fits(needs_bytes, one.free_bytes)]
+        ready = [one for one in latest if fits(needs_bytes, one.free_bytes)]
         cpu_s = self._cpu(estimate.cpu_s) if estimate else None
         gpu_s, reading = self._soonest(estimate, ready or latest, started) if estimate else (None, None)
         reading = reading or next(iter(ready or latest), None)
         shared = reading is not None and self._is_shared(reading, started)
-        found = self._room(needs_bytes, latest, ready, cpu_s, gpu_s, waited_s)
+        found = by_memory(
+            needs_bytes, latest, self.readings.host_free_bytes, gain_s=(cpu_s or 0.0) - (gpu_s or 0.0),
+            waited_s=waited_s, interval_s=self.readings.interval_s,
+        )  # fmt: skip
         if found is None:
             found = self._choose(task, size, precision, estimate, cpu_s, gpu_s, reading, shared)
         device, reason, wait_s = found
@@ -144,24 +155,6 @@ class Scheduler:
             task, size, precision, device, reason, gpu, cpu_s, gpu_s, time.time_ns(), wait_s=wait_s, reading=reading,
             age_s=age_s, busy=shared, decision_s=time.perf_counter() - started,
         )  # fmt: skip
-
-    def _room(
-        self, needs: float | None, latest: list[Reading], ready: list[Reading], cpu_s: float | None,
-        gpu_s: float | None, waited_s: float,
-    ) -> tuple[str, str, float] | None:  # fmt: skip
-        """Decide by memory alone: None where that does not decide."""
-        on_host = _fits(needs, self.readings.host_free_bytes)
-        if ready or not latest:
-            if not on_host and not latest:
-                return "none", f"needs {_gb(needs)}, and the host has {_gb(self.readings.host_free_bytes)} free", 0.0
-            return None if on_host or not ready else ("gpu", f"needs {_gb(needs)}, more than the host has free", 0.0)
-        most = max(one.free_bytes or 0.0 for one in latest)
-        gain = (cpu_s or 0.0) - (gpu_s or 0.0) if on_host else LONGEST_WAIT_S
-        left = min(gain, LONGEST_WAIT_S) - waited_s
-        if left > self.readings.interval_s and any(_fits(needs, one.total_bytes) for one in latest):
-            return "wait", f"needs {_gb(needs)}, and the GPU has {_gb(most)} free now", left
-        reason = f"needs {_gb(needs)}, and the GPU has {_gb(most)} free"
-        return ("cpu", reason, 0.0) if on_host else ("none", f"{reason}, the host less", 0.0)
 
     def _choose(
         self, task: str, size: float, precision: str, estimate: Estimate | None, cpu_s: float | None,
@@ -217,17 +210,27 @@ class Scheduler:
         return of[gpu]
 
     def finished(self, decision: Decision, seconds: float, *, waited_s: float = 0.0, **words: str) -> None:
-        """Learn from a run that ended, and write it to the log; ``words`` are those of ``DecisionLog.write``."""
+        """Learn from a run that ended, and write it to the log.
+
+        Args:
+            decision: what ``schedule`` returned.
+            seconds: that the task took on its device, copies included.
+            waited_s: that it waited for a GPU before.
+            words: label, policy and load, as of ``DecisionLog.write``.
+        """
         line = self._lines.get((decision.task, decision.precision))
         if line and seconds > 0:
-            estimate = line(decision.size)
-            if decision.device == "cpu":
-                self._cpu.seen(estimate.cpu_s, seconds)
-            elif decision.device == "gpu":
-                self._correction(decision.gpu, shared=decision.busy).seen(estimate.gpu_s, seconds)
-                own = self._own.setdefault(decision.gpu, Own(WINDOW_S))
-                own.add(time.perf_counter(), min(estimate.compute_s, seconds))
+            with self._learning:
+                self._learn(decision, line(decision.size), seconds)
         self._log.write(decision, seconds, waited_s=waited_s, **{"policy": self.policy, **words})
+
+    def _learn(self, decision: Decision, estimate: Estimate, seconds: float) -> None:
+        if decision.device == "cpu":
+            self._cpu.seen(estimate.cpu_s, seconds)
+        elif decision.device == "gpu":
+            self._correction(decision.gpu, shared=decision.busy).seen(estimate.gpu_s, seconds)
+            own = self._own.setdefault(decision.gpu, Own(WINDOW_S))
+            own.add(time.perf_counter(), min(estimate.compute_s, seconds))
 
     @contextmanager
     def place(
@@ -238,24 +241,23 @@ class Scheduler:
         Raises:
             TooLargeError: it fits nowhere.
         """
-        started = time.perf_counter()
-        decision = self.schedule(task, size, precision, needs_bytes=needs_bytes)
+        words = {"policy": self.policy, **words}
+        started, waited_s = time.perf_counter(), 0.0
+        decision = self._decide(task, size, precision, needs_bytes)
         while decision.device == "wait":
+            self._log.write(decision, 0.0, part=WAIT, waited_s=waited_s, **words)
             self.readings.wait(decision.wait_s)
-            waited = time.perf_counter() - started
-            decision = self.schedule(task, size, precision, needs_bytes=needs_bytes, waited_s=waited)
-        begun, part = time.perf_counter(), FAILED
+            waited_s = time.perf_counter() - started
+            decision = self._decide(task, size, precision, needs_bytes, waited_s)
+        begun = time.perf_counter()
         try:
             if decision.device == "none":
                 raise TooLargeError(f"{task} of size {size:,.0f} fits into no memory: {decision.reason}.")
             yield decision
-            part = PART
-        finally:
-            seconds, waited_s = time.perf_counter() - begun, begun - started - decision.decision_s
-            if part == PART:
-                self.finished(decision, seconds, waited_s=max(waited_s, 0.0), **words)
-            else:
-                self._log.write(decision, 0.0, waited_s=max(waited_s, 0.0), part=part, policy=self.policy)
+        except BaseException:
+            self._log.write(decision, 0.0, part=FAILED, waited_s=waited_s, **words)
+            raise
+        self.finished(decision, time.perf_counter() - begun, waited_s=waited_s, **words)
 
     def scheduled(
         self, task: str, size: Callable[..., float], precision: str = "fp32"
@@ -276,17 +278,9 @@ class Scheduler:
         return decorate
 
 
-def _fits(needs: float | None, free: float | None) -> bool:
-    return needs is None or free is None or needs <= free
-
-
 def _slowdown(reading: Reading) -> float:
     """Return how much longer kernels take while a GPU at work runs below its highest clock, as at its power limit."""
     clock, most = reading.sm_clock_mhz, reading.sm_clock_max_mhz
     if not clock or not most or (reading.utilization_pct or 0.0) < BUSY_PCT:
         return 1.0
     return max(1.0, most / clock)
-
-
-def _gb(size: float | None) -> str:
-    return "an unknown amount" if size is None else f"{size / 1e9:,.1f} GB"

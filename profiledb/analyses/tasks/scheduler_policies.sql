@@ -10,7 +10,7 @@
 -- column: decisions = Tasks | count | | decisions
 -- column: on_cpu = On CPU | count | | tasks that ran on the CPU
 -- column: on_gpu = On GPU | count | | tasks that ran on a GPU
--- column: refused | count | | tasks that ran nowhere
+-- column: refused = Not run | count | | tasks that were refused, or ended with an error
 -- column: total_ns = Time | ns | .0f | time of the tasks as they ran, without waiting
 -- column: waited_ns = Waited | ns | .0f | time that tasks waited for a GPU
 -- column: joules = Energy | J | .1f | energy of all GPUs in that time, as the program measured it (queue.POLICY.LOAD.joules of NAME.meta.json)
@@ -35,11 +35,12 @@ WITH energy AS (
     SELECT * EXCLUDE (load), load, false AS is_all FROM judged_decision WHERE load IS NOT NULL
     UNION ALL
     SELECT * EXCLUDE (load), 'all', true FROM judged_decision
-    WHERE policy IN (SELECT policy FROM decision GROUP BY policy HAVING count(DISTINCT load) <> 1)
+    WHERE policy IN (SELECT policy FROM decision GROUP BY policy
+        HAVING count(DISTINCT load) <> 1 OR count(load) < count(*))
 ), figure AS (
     SELECT policy, load, is_all, min(number) AS first_number, count(*) AS decisions,
         count(ns) FILTER (device = 'cpu') AS on_cpu, count(ns) FILTER (device = 'gpu') AS on_gpu,
-        count(*) FILTER (ns IS NULL) AS refused, sum(ns) AS total_ns,
+        count(*) FILTER (device = 'none') AS refused, sum(ns) AS total_ns,
         sum(waited_ns) AS waited_ns, count(regret_ns) AS judged, sum(best_ns) AS best_ns, sum(regret_ns) AS regret_ns,
         100 * sum(regret_ns) / nullif(sum(best_ns), 0) AS regret_pct,
         100 * (sum(cpu_ns) FILTER (best_ns IS NOT NULL) / nullif(sum(best_ns), 0) - 1) AS cpu_regret_pct,

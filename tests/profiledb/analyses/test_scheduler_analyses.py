@@ -107,6 +107,22 @@ def test_errors_and_regrets_by_hand(library: Library, lay: Lay) -> None:
     assert len(run(library, report, "scheduler_regrets", most=1)) == 3, "one of each policy"
 
 
+def test_a_decision_counts_once_and_a_wait_does_not(library: Library, lay: Lay) -> None:
+    """Of three tasks one was told of later, one never was, and one raised an error without a word of its load."""
+    rows = """mm,64,gpu,decided,,1000,,model,free,because,0,,,0.00001,,,,,,
+mm,64,gpu,run,0.5,1000,,model,free,because,0,,,0.00001,,,,,,
+mm,65,none,wait,0,2000,,model,free,needs 9 GB,,,,0.00001,,,,,,
+mm,65,cpu,decided,,3000,,model,free,because,,,,0.00001,,,,,,
+mm,66,none,failed,0,4000,,model,,because,,,,0.00001,,,,,,
+"""
+    report = lay(rows)
+    free, both = run(library, report, "scheduler_policies")
+    assert picked([free], "load", "decisions", "on_cpu", "on_gpu", "refused") == [("free", 2, 0, 1, 0)]
+    assert picked([both], "load", "decisions", "on_gpu", "refused", "total_ns") == [("all", 3, 1, 1, 5e8)]
+    told = picked(run(library, report, "scheduler_decisions"), "number", "size", "device", "ns")
+    assert told == [(1, 64, "gpu", 5e8), (2, 65, "cpu", None), (3, 66, "none", None)]
+
+
 def test_the_model_by_hand(library: Library, lay: Lay) -> None:
     rows = run(library, lay(), "scheduler_model")
     assert [tuple(row.values()) for row in rows] == [

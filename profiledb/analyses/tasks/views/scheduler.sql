@@ -2,13 +2,17 @@
 -- includes: sidecar
 
 -- A row a decision, in the order of the log. ns is empty where the task ran nowhere; predicted_ns is that of the device
--- that was chosen.
+-- that was chosen. A row that only said to wait is none, nor one of a decision whose run has its own.
 CREATE OR REPLACE VIEW decision AS
-WITH logged AS (
-    SELECT *, row_number() OVER () AS number,
+WITH placed AS (
+    SELECT *, row_number() OVER () AS place FROM task_decision
+), logged AS (
+    SELECT * EXCLUDE (place), row_number() OVER (ORDER BY place) AS number,
         CASE WHEN device IN ('cpu', 'gpu') AND seconds < 1e9 THEN seconds * 1e9 END AS ns,
         cpu_predicted_s * 1e9 AS cpu_predicted_ns, gpu_predicted_s * 1e9 AS gpu_predicted_ns
-    FROM task_decision
+    FROM placed
+    WHERE part <> 'wait'
+        AND (part = 'decided' AND time_ns IN (SELECT time_ns FROM task_decision WHERE part = 'run')) IS NOT TRUE
 )
 SELECT number, time_ns - min(time_ns) OVER () AS since_ns,
     time_ns - min(time_ns) OVER (PARTITION BY policy) AS policy_ns, policy, load, task, size, device, gpu, reason, ns,
