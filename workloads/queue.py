@@ -188,7 +188,7 @@ def _work_off(
     gpu = queue.gpu
     with ExitStack() as stack:
         competitor = stack.enter_context(Competitor()) if options.compete and gpu else None
-        readings = stack.enter_context(Readings())
+        readings = stack.enter_context(Readings(use_gpu=gpu is not None))
         monitor = stack.enter_context(GPUMonitor(beside(""), LOG_INTERVAL_S))
         if options.record is None:
             stack.enter_context(window_of(gpu))

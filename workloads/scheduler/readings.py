@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -35,15 +36,21 @@ class Reading:
 
 
 class Readings:
-    """The newest reading of each GPU that this program may use, while it is entered."""
+    """The newest reading of each GPU that this program may use, while it is entered.
 
-    def __init__(self, interval_s: float = INTERVAL_S) -> None:
+    Args:
+        interval_s: time between readings.
+        use_gpu: False: as if there were no GPU.
+    """
+
+    def __init__(self, interval_s: float = INTERVAL_S, *, use_gpu: bool = True) -> None:
         self.interval_s = interval_s
         self.latest: tuple[Reading, ...] = ()
         self.host_free_bytes: float | None = None
-        self.has_gpu = nvml.has_gpu() and os.environ.get("CUDA_VISIBLE_DEVICES") != ""
-        self._devices = visible(nvml.gpu_count())
-        self._limits = [nvml.limits(device) for device in self._devices]
+        shown = visible([nvml.uuid(index) for index in range(nvml.gpu_count())]) if use_gpu else []
+        self.has_gpu = nvml.has_gpu() and bool(shown)
+        self._devices = {gpu: device for gpu, device in enumerate(shown) if device is not None}
+        self._limits = {gpu: nvml.limits(device) for gpu, device in self._devices.items()}
         self._stop = threading.Event()
         self._read = threading.Condition()
         self._thread = threading.Thread(target=self._read_until_stopped, name="Readings", daemon=True)
@@ -61,7 +68,7 @@ class Readings:
 
     def read(self) -> None:
         """Take one reading now."""
-        found = tuple(self._reading(gpu) for gpu in range(len(self._devices)))
+        found = tuple(self._reading(gpu) for gpu in self._devices)
         free = host_free_bytes()
         with self._read:
             self.latest, self.host_free_bytes = found, free
@@ -87,15 +94,33 @@ class Readings:
             self.read()
 
 
-def visible(count: int) -> list[int]:
-    """Return NVML's numbers of the GPUs that CUDA shows this program, in CUDA's order; all where they have other names.
+def visible(uuids: Sequence[str | None]) -> list[int | None]:
+    """Return NVML's numbers of the GPUs that CUDA shows this program, in CUDA's order.
 
-    NVML counts in the order of the bus, CUDA with CUDA_DEVICE_ORDER=PCI_BUS_ID or where all GPUs are alike.
+    As CUDA reads CUDA_VISIBLE_DEVICES: numbers and beginnings of UUIDs, up to the first that names no GPU. NVML counts
+    in the order of the bus, CUDA with CUDA_DEVICE_ORDER=PCI_BUS_ID or where all GPUs are alike.
+
+    Args:
+        uuids: of the GPUs that NVML lists. Where it lists none, any may be there; it has no number, nor has a part of
+            a GPU (MIG).
     """
-    named = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-    if not all(name.strip().isdecimal() and int(name) < count for name in named):
-        return list(range(count))
-    return [int(name) for name in named]
+    told = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if told is None:
+        return list(range(len(uuids))) or [None]
+    found: list[int | None] = []
+    for name in map(str.strip, told.split(",")):
+        known = [index for index, uuid in enumerate(uuids) if name == str(index) or _begins(uuid, name)]
+        if len(known) == 1:
+            found += known
+        elif name.startswith("MIG-") or (not uuids and (name.isdecimal() or name.startswith("GPU-"))):
+            found.append(None)
+        else:
+            break
+    return found
+
+
+def _begins(uuid: str | None, name: str) -> bool:
+    return uuid is not None and name.startswith("GPU-") and uuid.startswith(name)
 
 
 def host_free_bytes() -> float | None:

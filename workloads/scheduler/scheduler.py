@@ -135,7 +135,8 @@ class Scheduler:
         estimate = line(size) if line else None
         if needs_bytes is None and estimate:
             needs_bytes = ROOM * estimate.moved_bytes
-        latest = [one for one in self.readings.latest if started - one.read_s <= STALE_S]
+        told = self.readings.latest if self.readings.has_gpu else ()
+        latest = [one for one in told if started - one.read_s <= STALE_S]
         ready = [one for one in latest if fits(needs_bytes, one.free_bytes)]
         cpu_s = self._cpu(estimate.cpu_s) if estimate else None
         gpu_s, reading = self._soonest(estimate, ready or latest, started) if estimate else (None, None)
