@@ -98,6 +98,34 @@ def test_scores_are_those_of_a_count_by_hand() -> None:
     assert found["one machine"].error_pct["cpu"] == pytest.approx(75, abs=1)
 
 
+def test_what_was_not_learned_of_the_rest_counts_for_no_regret_of_the_model(tmp_path: Path) -> None:
+    """Of four sizes three are left in each fold, and of these nothing is learned: so nothing was tested."""
+    few = [row for row in rows() if row.size in SIZES[::2]]
+    found = {score.left_out: score.regret_pct for score in validation.scores(few)}
+    assert set(found["every fifth size"]) == {"threshold", "always GPU", "always CPU"}
+    assert validation.trust(few) == {}
+    file = tmp_path / "model.skops"
+    costs.learn(few).save(file)
+    trusted = validation.trust(rows())
+    assert set(trusted) == {
+        (task, "fp32", left_out) for task in ("add", "product") for left_out in (validation.SIZES, validation.LARGEST)
+    }
+    (without,) = [score for score in validation.scores(rows()) if score.left_out == "one task"]
+    assert "model" not in without.regret_pct
+
+
+def test_a_model_that_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A GPU that comes close up to 512 and then falls behind: going on from there, the model takes it."""
+    file = table(tmp_path / "features.parquet")
+    frame = pd.read_parquet(file)
+    frame["gpu_total_median_ns"] *= 60 + 540 * (frame["size"] >= 1024)
+    frame.to_parquet(file)
+    assert main(["learn", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^one task .* - +[0-9.]+ % ", said, re.MULTILINE)
+    assert "the largest fifth of the sizes left out: the model chose worse than the threshold" in said
+
+
 def test_a_model_is_saved_without_code(tmp_path: Path) -> None:
     model, file = costs.learn(rows()), tmp_path / "model.skops"
     model.save(file)

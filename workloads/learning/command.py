@@ -81,6 +81,10 @@ def table(found: list[validation.Score]) -> Iterator[str]:
         if of := score.energy_regret_pct:
             told = ", ".join(f"{rule} {_percent(regret)}" for rule, regret in of.items())
             yield f"energy of the GPUs, {score.left_out} left out: regret {told}"
+    for score in found:
+        of = score.regret_pct
+        if of.get("model", 0.0) > of.get("threshold", 0.0):
+            yield f"{score.left_out} left out: the model chose worse than the threshold, which decides such tasks"
     yield "Errors are medians. Regret: time on the chosen devices over that on the faster ones, less one."
     yield "Of tasks that were never measured bytes and operations tell too little: there the model goes by thresholds."
 

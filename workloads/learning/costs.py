@@ -104,10 +104,14 @@ class TimeModel:
         from which on the GPU won other tasks.
         """
         found = [self.predict(machine, task, precision, size, target) for target in ("cpu", "gpu")]
-        if found[0] and found[1] and all(one and one.basis.startswith("this task") for one in found):
+        if found[0] and found[1] and self.has_learned(machine, task, precision, "cpu", "gpu"):
             return found[1].seconds < found[0].seconds
         limit = self._limits.get((task, precision), self._limits.get((ANY, precision)))
         return None if limit is None else size >= limit
+
+    def has_learned(self, machine: str, task: str, precision: str, *targets: str) -> bool:
+        """Return whether each target was learned of this task, here or on other machines."""
+        return all(any((of, task, precision, target) in self._fits for of in (machine, ANY)) for target in targets)
 
     def costs(self, machine: str, task: str, precision: str, target: str) -> dict[str, float] | None:
         """Return the seconds that each of TERMS costs, for a task that was measured here."""
