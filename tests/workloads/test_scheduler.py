@@ -30,10 +30,12 @@ from workloads.tasks import PRECISIONS
 class Given(Readings):
     """Readings of a GPU that this machine has not: as NVML would tell them, but for the library's call."""
 
-    def __init__(self, free_bytes: float = 8e10, used_pct: float = 0.0, host_bytes: float = 1e12) -> None:
+    def __init__(
+        self, free_bytes: float = 8e10, used_pct: float = 0.0, host_bytes: float = 1e12, clock_mhz: float = 1980
+    ) -> None:
         super().__init__()
         self.has_gpu = True
-        self.latest = (Reading(0, time.perf_counter() + 60, used_pct, free_bytes, 8e10, 1980, 1980, 100, 700),)
+        self.latest = (Reading(0, time.perf_counter() + 60, used_pct, free_bytes, 8e10, clock_mhz, 1980, 100, 700),)
         self.host_free_bytes = host_bytes
 
 
@@ -148,6 +150,17 @@ def test_a_wait_and_a_factor_are_found_again() -> None:
         correction.seen(predicted, 0.003 + 1.5 * predicted)
     assert correction.wait_s == pytest.approx(0.003, rel=0.05)
     assert correction.factor == pytest.approx(1.5, rel=0.05)
+
+
+def test_a_low_clock_counts_once(model: costs.TimeModel) -> None:
+    """At half the clock kernels take twice as long: after runs that did, too, whoever uses the GPU."""
+    estimate = model.lines("one")["product", "fp32"](4096)
+    took_s = estimate.gpu_s + estimate.compute_s
+    assert estimate.compute_s > estimate.gpu_s / 2
+    scheduler = Scheduler(model, readings=Given(used_pct=100, clock_mhz=990))
+    for _ in range(300):
+        scheduler.finished(scheduler.schedule("product", 4096), took_s)
+    assert scheduler.schedule("product", 4096).gpu_s == pytest.approx(took_s, rel=0.05)
 
 
 def test_the_decorator_runs_and_logs_and_the_library_reads_the_log(model: costs.TimeModel, tmp_path: Path) -> None:

@@ -191,9 +191,8 @@ class Scheduler:
         """Return the GPU that will be ready first, and when; as if it were free where none is told of."""
         best: tuple[float, Reading | None] = (estimate.gpu_s, None)
         for reading in among:
-            seconds = self._correction(reading.gpu, shared=self._is_shared(reading, now_s))(
-                estimate.gpu_s + (_slowdown(reading) - 1) * estimate.compute_s
-            )
+            expected_s = _at_its_clock(estimate, reading)
+            seconds = self._correction(reading.gpu, shared=self._is_shared(reading, now_s))(expected_s)
             if best[1] is None or seconds < best[0]:
                 best = seconds, reading
         return best
@@ -229,7 +228,8 @@ class Scheduler:
         if decision.device == "cpu":
             self._cpu.seen(estimate.cpu_s, seconds)
         elif decision.device == "gpu":
-            self._correction(decision.gpu, shared=decision.busy).seen(estimate.gpu_s, seconds)
+            expected_s = _at_its_clock(estimate, decision.reading)  # what the clock costs is no matter of the load
+            self._correction(decision.gpu, shared=decision.busy).seen(expected_s, seconds)
             own = self._own.setdefault(decision.gpu, Own(WINDOW_S))
             own.add(time.perf_counter(), min(estimate.compute_s, seconds))
 
@@ -279,9 +279,9 @@ class Scheduler:
         return decorate
 
 
-def _slowdown(reading: Reading) -> float:
-    """Return how much longer kernels take while a GPU at work runs below its highest clock, as at its power limit."""
-    clock, most = reading.sm_clock_mhz, reading.sm_clock_max_mhz
-    if not clock or not most or (reading.utilization_pct or 0.0) < BUSY_PCT:
-        return 1.0
-    return max(1.0, most / clock)
+def _at_its_clock(estimate: Estimate, reading: Reading | None) -> float:
+    """Return seconds on a GPU. One at work below its highest clock, as at its power limit, takes longer for kernels."""
+    clock, most = (reading.sm_clock_mhz, reading.sm_clock_max_mhz) if reading else (None, None)
+    if not reading or not clock or not most or (reading.utilization_pct or 0.0) < BUSY_PCT:
+        return estimate.gpu_s
+    return estimate.gpu_s + (max(1.0, most / clock) - 1) * estimate.compute_s
