@@ -25,15 +25,20 @@ FROM logged;
 
 -- What a task of a size took on each device under a load: the median of the runs under the policy that always chooses
 -- this device, where there are any, else of all.
+-- runs is how many runs the median of fewer runs is of.
 CREATE OR REPLACE VIEW decision_reference AS
 SELECT task, size, load,
     coalesce(median(ns) FILTER (device = 'cpu' AND policy = 'cpu'), median(ns) FILTER (device = 'cpu')) AS cpu_ns,
-    coalesce(median(ns) FILTER (device = 'gpu' AND policy = 'gpu'), median(ns) FILTER (device = 'gpu')) AS gpu_ns
+    coalesce(median(ns) FILTER (device = 'gpu' AND policy = 'gpu'), median(ns) FILTER (device = 'gpu')) AS gpu_ns,
+    least(
+        coalesce(nullif(count(ns) FILTER (device = 'cpu' AND policy = 'cpu'), 0), count(ns) FILTER (device = 'cpu')),
+        coalesce(nullif(count(ns) FILTER (device = 'gpu' AND policy = 'gpu'), 0), count(ns) FILTER (device = 'gpu'))
+    ) AS runs
 FROM decision GROUP BY task, size, load;
 
 -- Decisions with what both devices take; regret_ns is empty where one of them was never measured.
 CREATE OR REPLACE VIEW judged_decision AS
-SELECT decision.*, cpu_ns, gpu_ns,
+SELECT decision.*, cpu_ns, gpu_ns, runs,
     CASE WHEN cpu_ns > 0 AND gpu_ns > 0 AND ns IS NOT NULL THEN least(cpu_ns, gpu_ns) END AS best_ns,
     CASE WHEN best_ns IS NOT NULL THEN CASE device WHEN 'cpu' THEN cpu_ns ELSE gpu_ns END END AS chosen_ns,
     chosen_ns - best_ns AS regret_ns
