@@ -5,6 +5,7 @@ import json
 import sys
 import threading
 import time
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 
@@ -253,13 +254,20 @@ def test_a_queue_runs_without_a_gpu_and_says_so(
 ) -> None:
     file = tmp_path / "queue.tasks.csv"
     monkeypatch.setenv("WORKLOADS_RECORD", str(tmp_path / "queue"))
-    assert main(["run", "queue", "--device", "cpu", "--count", "12", "--sizes", "8,12"]) == 0
+    words = ["--count", "12", "--sizes", "8,12", "--repeats", "2", "--block", "4"]
+    assert main(["run", "queue", "--device", "cpu", *words]) == 0
     assert "No GPU: every task runs on the CPU." in capsys.readouterr().out
     found = logged(file)
-    assert [row["policy"] for row in found[::12]] == ["cpu", "gpu", "threshold", "model", "oracle"]
+    turns = [(policy, len(list(rows))) for policy, rows in groupby(row["policy"] for row in found)]
+    assert turns[:10] == [
+        ("cpu", 4), ("gpu", 4), ("threshold", 4), ("model", 4), ("oracle", 4),
+        ("gpu", 2), ("threshold", 2), ("model", 2), ("cpu", 2), ("oracle", 2),
+    ]  # fmt: skip
+    assert len(turns) == 5 * 2 * 2 * 2, "policies, halves, repeats, blocks"
     assert {row["device"] for row in found} == {"cpu"}
-    orders = [[(row["task"], row["size"]) for row in found[at : at + 12]] for at in range(0, 60, 12)]
+    orders = [[(row["task"], row["size"]) for row in found if row["policy"] == policy] for policy, _ in turns[:5]]
     assert all(order == orders[0] for order in orders)
+    assert orders[0][:6] + orders[0][12:18] == orders[0][6:12] + orders[0][18:], "each half is worked off twice"
     assert median(float(row["seconds"]) for row in found) > 0
     facts = json.loads((tmp_path / "queue.meta.json").read_text())
     names = {f"{row['task']}_{row['size']}" for row in found}
