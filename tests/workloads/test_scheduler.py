@@ -5,6 +5,7 @@ import json
 import sys
 import threading
 import time
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from statistics import median
@@ -96,8 +97,32 @@ def test_what_was_never_measured_goes_by_a_threshold_and_without_one_to_the_cpu(
     assert scheduler.schedule("sort", limit).reason == f"never measured: threshold {limit:,.0f}"
     assert [scheduler.schedule("sort", size).device for size in (limit - 1, limit)] == ["cpu", "gpu"]
     assert [scheduler.schedule("mine", size).device for size in (9, 10)] == ["cpu", "gpu"]
+    never = Scheduler(None, readings=Given(), thresholds={"sort": float("inf")}).schedule("sort", 1e6)
+    assert (never.device, never.reason) == ("cpu", "no model: the GPU never won")
     bare = Scheduler(None, readings=Given()).schedule("sort", 1e6)
     assert (bare.device, bare.reason) == ("cpu", "no model, no threshold")
+
+
+def test_what_was_learned_without_a_precision_holds_for_any() -> None:
+    measured = [replace(row, precision="") for row in (*rows(), *rows("two"))]
+    model = costs.learn(measured)
+    model.trust = validation.trust(measured)
+    scheduler = Scheduler(model, readings=Given())
+    decision = scheduler.schedule("product", 2048)
+    assert (decision.device, decision.reason, decision.precision) == ("gpu", "GPU faster by the model", "fp32")
+    scheduler.finished(decision, 1.0)
+    assert (scheduler.schedule("product", 2048).gpu_s or 0) > (decision.gpu_s or 1), "it learned from the run"
+    limit = model.limits["", ""]
+    assert scheduler.schedule("sort", limit).reason == f"never measured: threshold {limit:,.0f}"
+
+
+def test_thresholds_of_the_caller_come_before_those_of_the_model() -> None:
+    """A model that is not trusted, with thresholds of its own."""
+    model = costs.learn(rows())
+    assert model.limits["product", "fp32"] > 16
+    for given in ({"product": 10.0}, {("product", "fp32"): 10.0}):
+        decision = Scheduler(model, readings=Given(), thresholds=given).schedule("product", 16)
+        assert (decision.device, decision.reason) == ("gpu", "model no better: threshold 10")
 
 
 def test_a_model_that_was_worse_than_the_threshold_does_not_decide(model: costs.TimeModel) -> None:

@@ -28,7 +28,7 @@ from workloads.learning import costs
 from workloads.learning.plain import Estimate
 from workloads.ranges import mark
 from workloads.scheduler.decisions import DECIDED, FAILED, WAIT, Decision, DecisionLog
-from workloads.scheduler.load import Correction, Own
+from workloads.scheduler.load import BUSY_PCT, Correction, Own, at_its_clock
 from workloads.scheduler.memory import ROOM, by_memory, fits
 from workloads.scheduler.objective import Objective
 from workloads.scheduler.readings import Reading, Readings
@@ -36,8 +36,8 @@ from workloads.scheduler.trust import machine_of, trusted
 
 STALE_S = 1.0
 """A reading that is older says nothing."""
-BUSY_PCT = 50.0
-"""Utilization by others from which on a GPU is shared."""
+NO_PRECISION = ""
+"""Of tasks that were learned from a table without precisions: it holds for any."""
 WINDOW_S = 0.3
 """Time that a utilization of NVML is about."""
 
@@ -57,7 +57,7 @@ class Scheduler:
         model: file of `python -m workloads learn`, a model, or None.
         log: path without suffix; each decision is a row of LOG.tasks.csv.
         thresholds: sizes from which on a task goes to the GPU (`warpdeck crossover`), by task, or by task and
-            precision; by default those that the model has.
+            precision, in place of those that the model has.
         readings: by default those of NVML.
         policy: name of this scheduler in the log.
         energy_weight: what makes a device the better one, from time alone (0) to energy alone (1), where the model has
@@ -82,7 +82,8 @@ class Scheduler:
         self.machine, self.is_known = machine_of(known) if known else ("", False)
         self._objective = Objective(energy_weight, known.idle_w(self.machine) if known else None, host_w)
         self._lines = known.lines(self.machine) if known else {}
-        self._limits: dict[Any, float] = {**(known.limits if known else {}), **(thresholds or {})}
+        self._given: dict[Any, float] = dict(thresholds or {})
+        self._limits: dict[Any, float] = {**(known.limits if known else {}), **self._given}
         self._trusted = {key: trusted(known, key, self.is_known) for key in self._lines} if known else {}
         self._log = DecisionLog(None if log is None else Path(f"{log}.tasks.csv"))
         self._cpu = Correction()
@@ -131,8 +132,7 @@ class Scheduler:
         self, task: str, size: float, precision: str, needs_bytes: float | None, waited_s: float = 0.0
     ) -> Decision:
         started = time.perf_counter()
-        line = self._lines.get((task, precision))
-        estimate = line(size) if line else None
+        estimate = self._estimate(task, size, precision)
         if needs_bytes is None and estimate:
             needs_bytes = ROOM * estimate.moved_bytes
         told = self.readings.latest if self.readings.has_gpu else ()
@@ -168,7 +168,7 @@ class Scheduler:
             why = "never measured" if self._lines else "no model"
         elif reading is None:
             why = "NVML is silent"
-        elif not shared and not self._trusted[task, precision][size > self._lines[task, precision].largest]:
+        elif not shared and not self._is_trusted(task, size, precision):
             why = "model no better"
         else:
             better, why = self._objective(estimate, cpu_s, gpu_s)
@@ -176,14 +176,28 @@ class Scheduler:
         limit = self._limit(task, precision)
         if limit is None:
             return "cpu", f"{why}, no threshold", 0.0
+        if limit == float("inf"):
+            return "cpu", f"{why}: the GPU never won", 0.0
         return ("gpu" if size >= limit else "cpu"), f"{why}: threshold {limit:,.0f}", 0.0
 
     def _limit(self, task: str, precision: str) -> float | None:
-        limits = self._limits
-        for key in ((task, precision), task, (costs.ANY, precision)):
-            if key in limits:
-                return limits[key]
-        return None
+        """Return the size from which on the GPU wins: as it was given, else learned, else that of other tasks."""
+        for limits in (self._given, self._limits):
+            for key in ((task, precision), task, (task, NO_PRECISION)):
+                if key in limits:
+                    return limits[key]
+        return self._limits.get((costs.ANY, precision), self._limits.get((costs.ANY, NO_PRECISION)))
+
+    def _key(self, task: str, precision: str) -> tuple[str, str]:
+        return (task, precision if (task, precision) in self._lines else NO_PRECISION)
+
+    def _estimate(self, task: str, size: float, precision: str) -> Estimate | None:
+        line = self._lines.get(self._key(task, precision))
+        return line(max(size, 1)) if line else None
+
+    def _is_trusted(self, task: str, size: float, precision: str) -> bool:
+        key = self._key(task, precision)
+        return self._trusted[key][size > self._lines[key].largest]
 
     def _soonest(
         self, estimate: Estimate, among: Iterable[Reading], now_s: float
@@ -191,7 +205,7 @@ class Scheduler:
         """Return the GPU that will be ready first, and when; as if it were free where none is told of."""
         best: tuple[float, Reading | None] = (estimate.gpu_s, None)
         for reading in among:
-            expected_s = _at_its_clock(estimate, reading)
+            expected_s = at_its_clock(estimate, reading)
             seconds = self._correction(reading.gpu, shared=self._is_shared(reading, now_s))(expected_s)
             if best[1] is None or seconds < best[0]:
                 best = seconds, reading
@@ -218,17 +232,17 @@ class Scheduler:
             waited_s: that it waited for a GPU before.
             words: label, policy and load, as of ``DecisionLog.write``.
         """
-        line = self._lines.get((decision.task, decision.precision))
-        if line and seconds > 0:
+        estimate = self._estimate(decision.task, decision.size, decision.precision)
+        if estimate and seconds > 0:
             with self._learning:
-                self._learn(decision, line(decision.size), seconds)
+                self._learn(decision, estimate, seconds)
         self._log.write(decision, seconds, waited_s=waited_s, **{"policy": self.policy, **words})
 
     def _learn(self, decision: Decision, estimate: Estimate, seconds: float) -> None:
         if decision.device == "cpu":
             self._cpu.seen(estimate.cpu_s, seconds)
         elif decision.device == "gpu":
-            expected_s = _at_its_clock(estimate, decision.reading)  # what the clock costs is no matter of the load
+            expected_s = at_its_clock(estimate, decision.reading)  # what the clock costs is no matter of the load
             self._correction(decision.gpu, shared=decision.busy).seen(expected_s, seconds)
             own = self._own.setdefault(decision.gpu, Own(WINDOW_S))
             own.add(time.perf_counter(), min(estimate.compute_s, seconds))
@@ -277,11 +291,3 @@ class Scheduler:
             return placed
 
         return decorate
-
-
-def _at_its_clock(estimate: Estimate, reading: Reading | None) -> float:
-    """Return seconds on a GPU. One at work below its highest clock, as at its power limit, takes longer for kernels."""
-    clock, most = (reading.sm_clock_mhz, reading.sm_clock_max_mhz) if reading else (None, None)
-    if not reading or not clock or not most or (reading.utilization_pct or 0.0) < BUSY_PCT:
-        return estimate.gpu_s
-    return estimate.gpu_s + (max(1.0, most / clock) - 1) * estimate.compute_s
