@@ -1,6 +1,7 @@
 """What the scheduler knows of the GPUs of a machine: an NVML with four of them, which this machine has not."""
 
 import csv
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from workloads import nvml
 from workloads.__main__ import main
 from workloads.learning import costs
 from workloads.scheduler import Scheduler
-from workloads.scheduler.readings import Readings, visible
+from workloads.scheduler.readings import Host, Readings, visible
 
 UUIDS = ["GPU-1aaa", "GPU-1abb", "GPU-2aaa", "GPU-3aaa"]
 
@@ -102,10 +103,29 @@ def test_a_hidden_gpu_is_neither_chosen_nor_waited_for(gpus: FourGpus, monkeypat
         with Readings() as shown:
             scheduler.readings.latest = shown.latest
         large = scheduler.schedule("product", 20_000, needs_bytes=79.5e9)
-        scheduler.readings.host_free_bytes = 1e9
+        scheduler.readings.host = Host(1e9, time.perf_counter())
         nowhere = scheduler.schedule("product", 20_000, needs_bytes=5e9)
     assert large.device in ("cpu", "none")
     assert nowhere.device == "none"
+
+
+def test_a_lost_gpu_has_no_reading_until_it_is_back(gpus: FourGpus) -> None:
+    """Neither making a scheduler nor its thread ends with it."""
+    model = costs.learn(rows())
+    gpus.lost = True
+    assert Scheduler(model).schedule("product", 2048).device in ("cpu", "gpu")
+    gpus.lost = False
+    with Scheduler(model) as scheduler:
+        assert len(scheduler.readings.latest) == 4
+        gpus.lost = True
+        for _ in range(2):
+            scheduler.readings.wait(10)
+        assert not scheduler.readings.latest
+        assert scheduler.schedule("product", 2048).reason.startswith("NVML is silent")
+        gpus.lost = False
+        for _ in range(2):
+            scheduler.readings.wait(10)
+        assert len(scheduler.readings.latest) == 4
 
 
 def test_a_queue_on_the_cpu_alone_logs_no_gpu(

@@ -24,7 +24,7 @@ from workloads.ranges import send_to
 from workloads.scheduler import Decision, Scheduler, TooLargeError
 from workloads.scheduler.decisions import DecisionLog
 from workloads.scheduler.load import Correction
-from workloads.scheduler.readings import Reading, Readings
+from workloads.scheduler.readings import Host, Reading, Readings
 from workloads.task_kinds import KINDS
 from workloads.tasks import PRECISIONS
 
@@ -38,7 +38,7 @@ class Given(Readings):
         super().__init__()
         self.has_gpu = True
         self.latest = (Reading(0, time.perf_counter() + 60, used_pct, free_bytes, 8e10, clock_mhz, 1980, 100, 700),)
-        self.host_free_bytes = host_bytes
+        self.host = Host(host_bytes, time.perf_counter() + 60)
 
 
 class Coming(Given):
@@ -189,6 +189,32 @@ def test_a_low_clock_counts_once(model: costs.TimeModel) -> None:
     assert scheduler.schedule("product", 4096).gpu_s == pytest.approx(took_s, rel=0.05)
 
 
+class Holder:
+    """Has a method that is scheduled by what it gets."""
+
+    def double(self, scheduler: Scheduler, values: list[int]) -> str:
+        placed = scheduler.scheduled("product", size=lambda _, values: len(values))(Holder.placed)
+        return placed(self, values)
+
+    def placed(self, values: list[int], *, device: str = "") -> str:
+        return device if values else ""
+
+
+def test_what_the_host_had_free_a_while_ago_is_not_known(model: costs.TimeModel) -> None:
+    readings = Given(host_bytes=1e9)
+    assert Scheduler(model, readings=readings).schedule("product", 16, needs_bytes=5e9).device == "gpu"
+    readings.host = Host(1e9, time.perf_counter() - 60)
+    assert Scheduler(model, readings=readings).schedule("product", 16, needs_bytes=5e9).device == "cpu"
+
+
+def test_a_scheduler_is_entered_again_and_goes_on_with_its_log(tmp_path: Path) -> None:
+    scheduler = Scheduler(None, log=tmp_path / "run")
+    for _ in range(2):
+        with scheduler:
+            scheduler.schedule("product", 8)
+    assert len(logged(tmp_path / "run.tasks.csv")) == 2
+
+
 def test_the_decorator_runs_and_logs_and_the_library_reads_the_log(model: costs.TimeModel, tmp_path: Path) -> None:
     recorder = Recorder()
     with Scheduler(model, readings=Given(), log=tmp_path / "run") as scheduler, send_to(recorder):
@@ -199,7 +225,10 @@ def test_the_decorator_runs_and_logs_and_the_library_reads_the_log(model: costs.
 
         assert double([1] * 16) == ("cpu", [2] * 16)
         assert double([1] * 2048)[0] == "cuda:0"
-        scheduler.readings.host_free_bytes = 0.0
+        assert double(values=[1] * 2048)[0] == "cuda:0"
+        assert double([]) == ("cpu", [])
+        assert Holder().double(scheduler, [1] * 2048) == "cuda:0"
+        scheduler.readings.host = Host(0.0, time.perf_counter())
         scheduler.readings.latest = ()
         with pytest.raises(TooLargeError, match="fits into no memory"):
             double([1])
@@ -207,7 +236,8 @@ def test_the_decorator_runs_and_logs_and_the_library_reads_the_log(model: costs.
     file = tmp_path / "run.tasks.csv"
     rows_of = logged(file)
     assert [(row["device"], row["part"], row["policy"]) for row in rows_of] == [
-        ("cpu", "run", "model"), ("gpu", "run", "model"), ("none", "failed", "model"),
+        ("cpu", "run", "model"), *[("gpu", "run", "model")] * 2, ("cpu", "run", "model"), ("gpu", "run", "model"),
+        ("none", "failed", "model"),
     ]  # fmt: skip
     kept = files.read(file)
     assert kept.kind == "tasks"

@@ -62,13 +62,19 @@ class DecisionLog:
     """NAME.tasks.csv; each row is in the file once it is written, by any thread. Nothing where there is no path."""
 
     def __init__(self, path: Path | None) -> None:
+        self._path = path
         self._file: IO[str] | None = None
         self._lock = threading.Lock()
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("w", newline="", encoding="utf-8", buffering=1)  # a line at a time
+            path.write_text(",".join(HEADER) + "\n", encoding="utf-8")
+        self.open()
+
+    def open(self) -> None:
+        """Go on with the file, where it was closed."""
+        if self._path and not self._file:
+            self._file = self._path.open("a", newline="", encoding="utf-8", buffering=1)  # a line at a time
             self._writer = csv.writer(self._file, lineterminator="\n")
-            self._writer.writerow(HEADER)
 
     def write(
         self, decision: Decision, seconds: float, *, label: str | None = None, policy: str = "", load: str = "",

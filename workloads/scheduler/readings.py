@@ -35,6 +35,14 @@ class Reading:
     power_limit_w: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Memory that a program can have without swapping, None where nobody tells, and when that was read."""
+
+    free_bytes: float | None = None
+    read_s: float = float("-inf")
+
+
 class Readings:
     """The newest reading of each GPU that this program may use, while it is entered.
 
@@ -46,17 +54,18 @@ class Readings:
     def __init__(self, interval_s: float = INTERVAL_S, *, use_gpu: bool = True) -> None:
         self.interval_s = interval_s
         self.latest: tuple[Reading, ...] = ()
-        self.host_free_bytes: float | None = None
+        self.host = Host()
         shown = visible([nvml.uuid(index) for index in range(nvml.gpu_count())]) if use_gpu else []
         self.has_gpu = nvml.has_gpu() and bool(shown)
         self._devices = {gpu: device for gpu, device in enumerate(shown) if device is not None}
         self._limits = {gpu: nvml.limits(device) for gpu, device in self._devices.items()}
         self._stop = threading.Event()
         self._read = threading.Condition()
-        self._thread = threading.Thread(target=self._read_until_stopped, name="Readings", daemon=True)
 
     def __enter__(self) -> Readings:
         self.read()
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._read_until_stopped, name="Readings", daemon=True)
         self._thread.start()
         return self
 
@@ -67,11 +76,11 @@ class Readings:
         self._thread.join()
 
     def read(self) -> None:
-        """Take one reading now."""
-        found = tuple(self._reading(gpu) for gpu in self._devices)
-        free = host_free_bytes()
+        """Take one reading now; a GPU that tells nothing, as one that is lost, has none."""
+        found = tuple(one for gpu in self._devices if (one := self._reading(gpu)))
+        host = Host(host_free_bytes(), time.perf_counter())
         with self._read:
-            self.latest, self.host_free_bytes = found, free
+            self.latest, self.host = found, host
             self._read.notify_all()
 
     def wait(self, timeout_s: float) -> None:
@@ -79,8 +88,10 @@ class Readings:
         with self._read:
             self._read.wait(timeout_s)
 
-    def _reading(self, gpu: int) -> Reading:
+    def _reading(self, gpu: int) -> Reading | None:
         told = dict(zip(nvml.READINGS, nvml.read(self._devices[gpu]), strict=True))
+        if all(value is None for value in told.values()):
+            return None
         total, limit_w, clock = self._limits[gpu]
         used = told["memory_used_bytes"]
         return Reading(

@@ -15,6 +15,7 @@ In this order:
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -96,6 +97,7 @@ class Scheduler:
     def __enter__(self) -> Scheduler:
         if self._entered:
             self.readings.__enter__()
+        self._log.open()
         return self
 
     def __exit__(
@@ -135,15 +137,16 @@ class Scheduler:
         estimate = self._estimate(task, size, precision)
         if needs_bytes is None and estimate:
             needs_bytes = ROOM * estimate.moved_bytes
-        told = self.readings.latest if self.readings.has_gpu else ()
+        told, host = self.readings.latest if self.readings.has_gpu else (), self.readings.host
         latest = [one for one in told if started - one.read_s <= STALE_S]
+        host_free = host.free_bytes if started - host.read_s <= STALE_S else None
         ready = [one for one in latest if fits(needs_bytes, one.free_bytes)]
         cpu_s = self._cpu(estimate.cpu_s) if estimate else None
         gpu_s, reading = self._soonest(estimate, ready or latest, started) if estimate else (None, None)
         reading = reading or next(iter(ready or latest), None)
         shared = reading is not None and self._is_shared(reading, started)
         found = by_memory(
-            needs_bytes, latest, self.readings.host_free_bytes, gain_s=(cpu_s or 0.0) - (gpu_s or 0.0),
+            needs_bytes, latest, host_free, gain_s=(cpu_s or 0.0) - (gpu_s or 0.0),
             waited_s=waited_s, interval_s=self.readings.interval_s,
         )  # fmt: skip
         if found is None:
@@ -277,14 +280,17 @@ class Scheduler:
     def scheduled(
         self, task: str, size: Callable[..., float], precision: str = "fp32"
     ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        """Make a function run where the scheduler says: it gets ``device`` (cpu, cuda:0 ...); ``size`` gets its first
-        argument.
-        """
+        """Make a function run where the scheduler says, by ``size`` of its arguments; it gets ``device``, as cuda:0."""
 
         def decorate(function: Callable[P, R]) -> Callable[P, R]:
+            signature = inspect.signature(function)
+
             @functools.wraps(function)
             def placed(*args: P.args, **kwargs: P.kwargs) -> R:
-                with self.place(task, size(args[0]), precision) as decision:
+                bound = signature.bind_partial(
+                    *args, **kwargs
+                )  # what is named by position where it has one, as len wants
+                with self.place(task, size(*bound.args, **bound.kwargs), precision) as decision:
                     device: dict[str, Any] = {"device": "cpu" if decision.gpu is None else f"cuda:{decision.gpu}"}
                     return function(*args, **{**kwargs, **device})
 
