@@ -56,7 +56,7 @@ def model() -> costs.TimeModel:
     """Learned of two machines alike, so that another one may be decided on, too."""
     measured = [*rows(), *rows("two")]
     found = costs.learn(measured)
-    found.trust = validation.trust(measured)
+    found.trust = validation.trust(validation.validate(measured))
     return found
 
 
@@ -106,7 +106,7 @@ def test_what_was_never_measured_goes_by_a_threshold_and_without_one_to_the_cpu(
 def test_what_was_learned_without_a_precision_holds_for_any() -> None:
     measured = [replace(row, precision="") for row in (*rows(), *rows("two"))]
     model = costs.learn(measured)
-    model.trust = validation.trust(measured)
+    model.trust = validation.trust(validation.validate(measured))
     scheduler = Scheduler(model, readings=Given())
     decision = scheduler.schedule("product", 2048)
     assert (decision.device, decision.reason, decision.precision) == ("gpu", "GPU faster by the model", "fp32")

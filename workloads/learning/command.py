@@ -50,12 +50,15 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         )
     model = costs.learn(rows)
     machines = sorted({row.machine for row in rows})
-    yield f"{len(rows):,} rows, {len(model.tasks)} tasks, {', '.join(machines)}"
+    tasks = f"{len(model.tasks)} task{'' if len(model.tasks) == 1 else 's'}"
+    yield _printable(", ".join(filter(None, (f"{len(rows):,} rows", tasks, *machines))))
     for (machine, task, precision), sizes in sorted(few.items()):
-        yield f"not learned: {task} {precision} on {machine} has {sizes} of {costs.SIZES} sizes"
-    yield from table(list(validation.scores(rows)))
+        words = " ".join(filter(None, (task, precision, machine and f"on {machine}")))
+        yield _printable(f"not learned: {words} has {sizes} of {costs.SIZES} sizes")
+    found = validation.validate(rows)
+    yield from table(list(validation.scores(found)))
     if options.output:
-        model.trust = validation.trust(rows)
+        model.trust = validation.trust(found)
         model.save(options.output)
         yield f"{options.output}: the model"
 
@@ -87,6 +90,11 @@ def table(found: list[validation.Score]) -> Iterator[str]:
             yield f"{score.left_out} left out: the model chose worse than the threshold, which decides such tasks"
     yield "Errors are medians. Regret: time on the chosen devices over that on the faster ones, less one."
     yield "Of tasks that were never measured bytes and operations tell too little: there the model goes by thresholds."
+
+
+def _printable(text: str) -> str:
+    """Names come from files: what a terminal would obey is left out."""
+    return "".join(letter for letter in text if letter.isprintable())
 
 
 def _percent(value: float | None) -> str:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workloads.errors import WorkloadError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ENERGY = "gpu_energy"
 TARGETS = {
@@ -21,6 +25,8 @@ COLUMNS = (
     "gpu_name", "cpu_name", "precision", "task", "size", "flops", "bytes_to_device", "bytes_to_host", "gpu_idle_w",
     *(column for column, _ in TARGETS.values()),
 )  # fmt: skip
+_TEXTS = dict.fromkeys(("gpu_name", "cpu_name", "precision", "task"), "str")
+"""Columns of a CSV that are texts, though a task be called 1."""
 ROWS = 1_000_000
 """Rows of a table at most."""
 
@@ -58,7 +64,7 @@ def read(path: Path, left_out: Callable[[str], None] | None = None) -> list[Row]
     import pandas as pd
 
     try:
-        table = pd.read_parquet(path) if path.suffix.lower() == ".parquet" else pd.read_csv(path, nrows=ROWS + 1)
+        table = _parquet(path) if path.suffix.lower() == ".parquet" else pd.read_csv(path, nrows=ROWS + 1, dtype=_TEXTS)
     except (OSError, ValueError) as error:
         raise WorkloadError(f"{path} cannot be read as a table: {error}. Make it with: warpdeck features.") from error
     if missing := [name for name in ("task", "size") if name not in table]:
@@ -78,6 +84,19 @@ def read(path: Path, left_out: Callable[[str], None] | None = None) -> list[Row]
     if left_out and len(rows) < len(told):
         left_out(f"{path}: {len(told) - len(rows):,} of {len(told):,} rows are excluded, which tell no bytes")
     return rows
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    """Read the columns that count, of no more rows than ROWS: a small file may hold many that are alike."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        if file.metadata.num_rows > ROWS:
+            raise WorkloadError(f"{path} has more than {ROWS:,} rows.")
+        table: pd.DataFrame = file.read(
+            columns=[name for name in COLUMNS if name in file.schema_arrow.names]
+        ).to_pandas()
+    return table
 
 
 def _row(told: Sequence[object]) -> Row | None:

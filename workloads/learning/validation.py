@@ -5,7 +5,7 @@ Regret is the time of the tasks on the devices that a rule chooses, over that on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -55,35 +55,40 @@ class Judged:
     """Whether the model had learned of this task; else it chose as the threshold does."""
 
 
-def scores(rows: Sequence[Row]) -> Iterator[Score]:
+def validate(rows: Sequence[Row]) -> dict[str, list[Judged]]:
     """Leave out sizes, the largest sizes, each task, and each machine, as far as there are several."""
-    for left_out, splits in _splits(rows).items():
-        if splits:
-            yield score(left_out, splits)
+    splits = _splits(rows)
+    return {left_out: list(judged(of, each=left_out != TASKS)) for left_out, of in splits.items() if of}
 
 
-def trust(rows: Sequence[Row]) -> costs.Trust:
+def scores(found: Mapping[str, Sequence[Judged]]) -> Iterator[Score]:
+    """Return a score of each thing that was left out by ``validate``."""
+    for left_out, of in found.items():
+        yield score(left_out, of)
+
+
+def trust(found: Mapping[str, Sequence[Judged]]) -> costs.Trust:
     """Return the regrets in percent of the model and of the threshold, by task, precision and what was left out.
 
     What was left out is one of SIZES, LARGEST and MACHINES. A task is told of that both devices were measured of, and
     that the model had learned of without what was left out: else its choices are those of the threshold.
     """
-    found = {}
-    for left_out, splits in _splits(rows).items():
+    told = {}
+    for left_out in (SIZES, LARGEST, MACHINES):
         groups: dict[tuple[str, str], list[Judged]] = {}
-        for one in judged(splits) if left_out != TASKS else ():
+        for one in found.get(left_out, ()):
             if one.is_learned:
                 groups.setdefault((one.row.task, one.row.precision), []).append(one)
         for key, members in groups.items():
             if regrets := _regrets(members):
-                found[*key, left_out] = regrets["model"], regrets["threshold"]
-    return found
+                told[*key, left_out] = regrets["model"], regrets["threshold"]
+    return told
 
 
-def judged(splits: Iterable[Split]) -> Iterator[Judged]:
-    """Learn from the first part of each split and ask about the second."""
+def judged(splits: Iterable[Split], *, each: bool = True) -> Iterator[Judged]:
+    """Learn from the first part of each split, of each task or of any, and ask about the second."""
     for known, unknown in splits:
-        model, limits = costs.learn(known), costs.thresholds(known)
+        model, limits = costs.learn(known, each=each), costs.thresholds(known)
         for row in unknown:
             predicted = {target: _predicted(model, row, target) for target in row.seconds}
             told = model.on_gpu(row.machine, row.task, row.precision, row.size)
@@ -97,9 +102,8 @@ def judged(splits: Iterable[Split]) -> Iterator[Judged]:
             yield Judged(row, predicted, chosen, saves, model.has_learned(*names, "cpu", "gpu"))
 
 
-def score(left_out: str, splits: Sequence[Split]) -> Score:
-    """Learn from the first part of each split and compare with the second."""
-    found = list(judged(splits))
+def score(left_out: str, found: Sequence[Judged]) -> Score:
+    """Compare what was predicted and chosen with what was measured."""
     errors: dict[str, list[float]] = {target: [] for target in TARGETS}
     for one in found:
         for target, seconds in one.predicted.items():
