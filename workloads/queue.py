@@ -59,8 +59,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
     parser.add_argument("--model", type=Path, metavar="FILE", help="what `python -m workloads learn` wrote")
     parser.add_argument(
-        "--policies", metavar="NAME,...", default=",".join(POLICIES), help="who decides (default: %(default)s)"
-    )
+        "--policies", metavar="NAME,...",
+        help=f"who decides (default: {','.join(POLICIES)}; {ENERGY} where the model has learned some)",
+    )  # fmt: skip
     parser.add_argument("--count", type=int, default=500, help="tasks in the queue (default: 500)")
     parser.add_argument(
         "--repeats", type=int, default=1, help="times that each policy works off the queue (default: %(default)s)"
@@ -89,7 +90,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Iterator[str]:
     """Work off the queue under each policy; say times, energy and regret."""
     gpu = choose_gpu("torch", options.device)
-    policies = _named(options.policies, POLICIES, "--policies")
+    policies = _named(options.policies or ",".join(POLICIES), POLICIES, "--policies")
     tasks = _named(options.tasks or ",".join(KINDS), tuple(KINDS), "--tasks")
     precisions = _named(options.precisions, tuple(PRECISIONS), "--precisions")
     sizes = chosen_sizes(options.sizes or (SIZES if gpu else SMALL))
@@ -99,9 +100,9 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         raise WorkloadError(f"--record must be 1 or more, with the policy {SHOWN}.")
     model = costs.load(options.model) if options.model else None
     if model is None or model.idle_w("") is None:
+        if options.policies and ENERGY in policies:
+            raise WorkloadError(f"The policy {ENERGY} needs a --model that has learned energy.")
         policies = [policy for policy in policies if policy != ENERGY]
-    if not policies:
-        raise WorkloadError(f"The policy {ENERGY} needs a --model that has learned energy.")
     items = draw_items(options.count, tasks, sizes, precisions, options.seed)
     yield f"queue of {len(items)} tasks, sizes {', '.join(map(str, sizes))}"
     if not gpu:

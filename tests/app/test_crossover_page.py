@@ -151,9 +151,12 @@ def test_decisions_of_a_scheduler(dashboard: Dashboard, decided: str) -> None:
     for element in [*at.markdown, *at.caption, *at.warning]:
         assert "<script>" not in element.value
         assert ":red[" not in element.value
+    assert "Below: what NVML said last before each decision. Shaded: another program used the GPU." in words
     always = dashboard("cpu_gpu", report=decided, policy="gpu")
     assert not always.exception
     assert "No times were predicted." in said(always)
+    assert "Below: what NVML said" not in said(always)
+    assert "Shaded: another program used the GPU." in said(always)
     told = " ".join(frame.value.to_string() for frame in always.dataframe)
     assert "No prediction, always GPU" in told
 

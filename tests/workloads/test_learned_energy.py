@@ -107,8 +107,9 @@ def test_the_command_says_errors_and_regrets_of_energy(tmp_path: Path, capsys: p
 
 
 def test_the_policy_energy_needs_a_model_that_has_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "queue", "--device", "cpu", "--count", "2", "--sizes", "8", "--policies", "energy"]) == 1
-    assert "The policy energy needs a --model that has learned energy." in capsys.readouterr().err
+    for policies in ("energy", "model,energy"):
+        assert main(["run", "queue", "--device", "cpu", "--count", "2", "--sizes", "8", "--policies", policies]) == 1
+        assert "The policy energy needs a --model that has learned energy." in capsys.readouterr().err
 
 
 LOG = "time_ns,device,power_w,energy_mj\n"

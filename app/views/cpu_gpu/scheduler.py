@@ -129,8 +129,9 @@ def _charts(rows: pd.DataFrame, colors: Colors, theme: Theme) -> None:
         st.subheader("Decisions over time", anchor=False)
         draw.chart(figure, "scheduler-over-time")
         st.caption(
-            "One mark per run, on the device that was chosen. Below: what NVML said last before each decision. Shaded:"
-            " another program used the GPU."
+            "One mark per run, on the device that was chosen."
+            + (" Below: what NVML said last before each decision." if charts_scheduler.loads(rows) else "")
+            + (" Shaded: another program used the GPU." if charts_scheduler.shared(rows).any() else "")
         )
 
 

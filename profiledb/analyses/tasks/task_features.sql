@@ -14,7 +14,7 @@
 -- column: precision | text | | precision of the program, as NAME.meta.json tells: fp32 ...
 -- column: peak_flops_per_s | FLOP/s | | dense peak of the GPU in that precision
 -- column: peak_from | text | | where the peak is from: the data sheet, or SMs x FLOPs per cycle x highest clock
--- column: cpu_name | text | | processor
+-- column: cpu_name | text | | processor; where the report does not tell, cpu_name of NAME.meta.json
 -- column: cpu_backend | text | | who computed on the CPU (backends.cpu of NAME.meta.json)
 -- column: gpu_backend | text | | who computed on the GPU (backends.gpu of NAME.meta.json)
 -- column: task | text | | what was computed
@@ -82,7 +82,8 @@ WITH program AS (
     SELECT short_precision(meta_value(['precision', 'dtype'])) AS precision,
         (SELECT any_value(value) FROM meta WHERE key = 'backends.cpu') AS cpu_backend,
         (SELECT any_value(value) FROM meta WHERE key = 'backends.gpu') AS gpu_backend,
-        (SELECT any_value(cpu) FROM report) AS cpu_name,
+        coalesce((SELECT any_value(cpu) FROM report), (SELECT any_value(value) FROM meta WHERE key = 'cpu_name'))
+            AS cpu_name,
         coalesce((SELECT device_id FROM busy GROUP BY device_id
             ORDER BY sum(end_ns - start_ns) DESC, device_id LIMIT 1),
             (SELECT CASE WHEN count(*) = 1 THEN any_value(gpu_id) END FROM gpu)) AS gpu_id

@@ -72,6 +72,14 @@ def test_what_was_not_traced_is_missing(library: Library, capture: Capture) -> N
     assert {one[name] for name in ("kernels", "kernel_ns", "copy_ns", "api_calls", "gpu_busy_ns", "grid_x")} == {None}
 
 
+def test_the_processor_is_told_by_the_program_where_the_report_has_none(library: Library, capture: Capture) -> None:
+    for told, expected in (("", "Xeon"), ("UPDATE report SET cpu = 'EPYC'", "EPYC")):
+        report = capture(RANGES, WORK, {}, [H100], told)
+        library.put_sidecar(report, "tasks", TIMES)
+        library.put_sidecar(report, "meta", '{"cpu_name": "Xeon"}')
+        assert {row["cpu_name"] for row in run(library, report, "task_features")} == {expected}
+
+
 def test_bytes_that_no_profile_tells_are_those_of_the_program(library: Library, capture: Capture) -> None:
     report = capture(RANGES, WORK, {}, [H100])
     library.put_sidecar(report, "tasks", TIMES + "fft.v2,8,cpu,compute,0.004\n")
