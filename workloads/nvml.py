@@ -43,7 +43,7 @@ def library() -> Any | None:
 def gpu_count() -> int:
     """Return how many GPUs the driver shows."""
     pynvml = library()
-    return int(pynvml.nvmlDeviceGetCount()) if pynvml else 0
+    return int(_asked(pynvml.nvmlDeviceGetCount) or 0) if pynvml else 0
 
 
 def has_gpu() -> bool:
@@ -58,27 +58,29 @@ def driver_version() -> str | None:
 
 
 def uuid(index: int) -> str | None:
-    """Return the identity of a GPU, as in GPU-12ab..., which a report tells too."""
+    """Return the identity of a GPU, as in GPU-12ab..., which a report tells too; None where it tells none."""
     pynvml = library()
     assert pynvml is not None
-    found = _asked(pynvml.nvmlDeviceGetUUID, pynvml.nvmlDeviceGetHandleByIndex(index))
+    handle = _handle(index)
+    found = None if handle is None else _asked(pynvml.nvmlDeviceGetUUID, handle)
     return None if found is None else _text(found)
 
 
 def describe_gpus() -> list[dict[str, object]]:
-    """Return name, memory and power limit of each GPU."""
+    """Return name, memory and power limit of each GPU; None for what it does not tell."""
     pynvml = library()
     if not pynvml:
         return []
-    described = []
+    described: list[dict[str, object]] = []
     for index in range(gpu_count()):
-        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-        limit_mw = _asked(pynvml.nvmlDeviceGetEnforcedPowerLimit, handle)
+        handle = _handle(index)
+        name = None if handle is None else _asked(pynvml.nvmlDeviceGetName, handle)
+        memory_bytes, limit_w, _ = limits(index)
         described.append(
             {
-                "name": _text(pynvml.nvmlDeviceGetName(handle)),
-                "memory_bytes": int(pynvml.nvmlDeviceGetMemoryInfo(handle).total),
-                "power_limit_w": None if limit_mw is None else limit_mw / 1000,
+                "name": None if name is None else _text(name),
+                "memory_bytes": memory_bytes,
+                "power_limit_w": limit_w,
             }
         )
     return described
@@ -88,7 +90,9 @@ def limits(index: int) -> tuple[float | None, float | None, float | None]:
     """Return memory (bytes), power limit (watts) and highest SM clock (MHz) of a GPU; None where it tells none."""
     pynvml = library()
     assert pynvml is not None
-    handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+    handle = _handle(index)
+    if handle is None:
+        return None, None, None
     memory = _asked(pynvml.nvmlDeviceGetMemoryInfo, handle)
     limit_mw = _asked(pynvml.nvmlDeviceGetEnforcedPowerLimit, handle)
     return (
@@ -102,7 +106,9 @@ def read(index: int) -> Reading:
     """Return one value for each of READINGS; None for what this GPU does not tell."""
     pynvml = library()
     assert pynvml is not None
-    handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+    handle = _handle(index)
+    if handle is None:
+        return (None,) * len(READINGS)
     average_mw = _asked(pynvml.nvmlDeviceGetPowerUsage, handle)
     power_mw = _instant_power_mw(handle) or average_mw
     memory = _asked(pynvml.nvmlDeviceGetMemoryInfo, handle)
@@ -120,6 +126,13 @@ def read(index: int) -> Reading:
     )
 
 
+def _handle(index: int) -> Any | None:
+    """Return what NVML knows a GPU by; None where it is lost."""
+    pynvml = library()
+    assert pynvml is not None
+    return _asked(pynvml.nvmlDeviceGetHandleByIndex, index)
+
+
 def _instant_power_mw(handle: Any) -> int | None:
     pynvml = library()
     assert pynvml is not None
@@ -130,7 +143,7 @@ def _instant_power_mw(handle: Any) -> int | None:
 
 
 def _asked(function: Callable[..., Any], *arguments: object) -> Any | None:
-    """Call a function of NVML; None where this GPU does not support it."""
+    """Call a function of NVML; None where this GPU does not support it, or does not answer."""
     pynvml = library()
     assert pynvml is not None
     try:

@@ -3,10 +3,13 @@
 A task is a kind of work (task_kinds.py), a size and a precision, drawn by a seed. Each policy works off the same queue
 in the same order: `cpu` and `gpu` always choose that device, `threshold` and `model` are workloads.scheduler without
 and with its model, `energy` is the model that chooses by energy, where it has learned some, and `oracle` chooses what
-was faster under `cpu` and `gpu`. With --compete another program keeps the GPU busy during the second half of each.
+was faster under `cpu` and `gpu`. The policies take turns in blocks of tasks, another one first each time, so that what
+changes meanwhile meets all of them; --repeats works off all of it several times. With --compete another program keeps
+the GPU busy during the second half.
 With --record a profiler records some tasks that are done once more at the end: it would disturb what is measured.
 
-Ranges: `policy_NAME` holds one range a task, `matmul_fp32_640/gpu` with its parts (see tasks.py); decisions are marks.
+Ranges: `policy_NAME`, one a block, holds one range a task, `matmul_fp32_640/gpu` with its parts (see tasks.py);
+decisions are marks.
 
 Leaves NAME.tasks.csv, a row a decision (workloads.scheduler.decisions), NAME.nvml.csv, and in NAME.meta.json under
 `queue` a summary, which --summary also writes to a file of its own.
@@ -15,104 +18,57 @@ Leaves NAME.tasks.csv, a row a decision (workloads.scheduler.decisions), NAME.nv
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
-import random
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from workloads.competitor import GO, STOP, Competitor
 from workloads.errors import WorkloadError
 from workloads.learning import costs
 from workloads.monitor import GPUMonitor
+from workloads.queue_items import Item, Queue, draw_items
 from workloads.queue_results import DECIDING, ENERGY, Done, Known, Results
 from workloads.ranges import STRUCTURE, annotate
 from workloads.record import beside, note
 from workloads.scheduler import Decision, Scheduler
-from workloads.scheduler.decisions import DecisionLog
+from workloads.scheduler.decisions import WAIT, DecisionLog
 from workloads.scheduler.readings import Readings
 from workloads.task_kinds import KINDS
-from workloads.tasks import PRECISIONS, Bench, chosen_sizes, flops_by_task, window_of
-from workloads.tasks_cpu import by_numpy
-from workloads.tasks_gpu import GpuBackend, choose_gpu
+from workloads.tasks import PRECISIONS, chosen_sizes, flops_by_task, window_of
+from workloads.tasks_gpu import choose_gpu
 
-POLICIES = ("cpu", "gpu", "threshold", "model", ENERGY, "oracle")
-"""In the order in which they run: the oracle knows what the first two took."""
+ORACLE = "oracle"
+POLICIES = ("cpu", "gpu", "threshold", "model", ENERGY, ORACLE)
+"""The last one knows what the first two took."""
 SIZES = "40,56,80,112,160,224,320,448,640,896,1280,1792,2560,3584"
 """Between those that people measure, so that a model has seen none of them."""
 SMALL = "24,40,80"
 FREE, COMPETING = "free", "competing"
+BLOCK = 50
+"""Tasks of one policy until the next one's turn."""
 LOG_INTERVAL_S = 0.1
 """Time between rows of the power log: NVML counts energy ten times a second."""
 SHOWN = "model"
 """The policy whose tasks are recorded where --record names how many."""
 
 
-@dataclass(frozen=True)
-class Item:
-    """A task in the queue."""
-
-    task: str
-    size: int
-    precision: str
-
-    @property
-    def label(self) -> str:
-        """Its name in ranges and logs."""
-        return f"{self.task}_{self.precision}"
-
-
-class Queue:
-    """The tasks, who works on them, and what came of it."""
-
-    def __init__(self, items: Sequence[Item], gpu: GpuBackend | None) -> None:
-        self.items = items
-        self.gpu = gpu
-        tasks = [name for name in KINDS if any(item.task == name for item in items)]
-        self.benches = {
-            precision: Bench(
-                sorted({item.size for item in items if item.precision == precision}), by_numpy, gpu, tasks, precision,
-                suffix=f"_{precision}",
-            )
-            for precision in sorted({item.precision for item in items})
-        }  # fmt: skip
-
-    def warm_up(self) -> None:
-        """Run every task once on every device, and compare the results with NumPy's."""
-        for bench in self.benches.values():
-            bench.step(sorted({size for _, size in bench.inputs}))
-            bench.rows.clear()
-
-    def work(self, item: Item, device: str) -> float:
-        """Work on a task; returns the seconds that it took, copies included."""
-        bench = self.benches[item.precision]
-        started = time.perf_counter()
-        if device == "gpu" and self.gpu:
-            bench.on_gpu(self.gpu, KINDS[item.task], item.size)
-        else:
-            bench.on_cpu(KINDS[item.task], item.size)
-        seconds = time.perf_counter() - started
-        bench.rows.clear()
-        return seconds
-
-
-def draw_items(
-    count: int, tasks: Sequence[str], sizes: Sequence[int], precisions: Sequence[str], seed: int
-) -> list[Item]:
-    """Return a queue: kind, size and precision are drawn each by itself."""
-    draw = random.Random(seed)  # noqa: S311 - a queue, no secret
-    return [Item(draw.choice(tasks), draw.choice(sizes), draw.choice(precisions)) for _ in range(count)]
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this workload."""
     parser.add_argument("--model", type=Path, metavar="FILE", help="what `python -m workloads learn` wrote")
     parser.add_argument(
-        "--policies", metavar="NAME,...", default=",".join(POLICIES), help="who decides (default: %(default)s)"
-    )
+        "--policies", metavar="NAME,...",
+        help=f"who decides (default: {','.join(POLICIES)}; {ENERGY} where the model has learned some)",
+    )  # fmt: skip
     parser.add_argument("--count", type=int, default=500, help="tasks in the queue (default: 500)")
+    parser.add_argument(
+        "--repeats", type=int, default=1, help="times that each policy works off the queue (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--block", type=int, default=BLOCK, help="tasks until the next policy's turn (default: %(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the queue (default: 0)")
     parser.add_argument("--tasks", metavar="NAME,...", help=f"kinds of work (default: {','.join(KINDS)})")
     parser.add_argument("--sizes", metavar="N,...", help=f"sizes (default: {SIZES} with a GPU, {SMALL} without)")
@@ -134,19 +90,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Iterator[str]:
     """Work off the queue under each policy; say times, energy and regret."""
     gpu = choose_gpu("torch", options.device)
-    policies = _named(options.policies, POLICIES, "--policies")
+    policies = _named(options.policies or ",".join(POLICIES), POLICIES, "--policies")
     tasks = _named(options.tasks or ",".join(KINDS), tuple(KINDS), "--tasks")
     precisions = _named(options.precisions, tuple(PRECISIONS), "--precisions")
     sizes = chosen_sizes(options.sizes or (SIZES if gpu else SMALL))
-    if options.count < 1:
-        raise WorkloadError("--count must be 1 or more.")
+    if min(options.count, options.repeats, options.block) < 1:
+        raise WorkloadError("--count, --repeats and --block must be 1 or more.")
     if options.record is not None and (options.record < 1 or SHOWN not in policies):
         raise WorkloadError(f"--record must be 1 or more, with the policy {SHOWN}.")
     model = costs.load(options.model) if options.model else None
     if model is None or model.idle_w("") is None:
+        if options.policies and ENERGY in policies:
+            raise WorkloadError(f"The policy {ENERGY} needs a --model that has learned energy.")
         policies = [policy for policy in policies if policy != ENERGY]
-    if not policies:
-        raise WorkloadError(f"The policy {ENERGY} needs a --model that has learned energy.")
     items = draw_items(options.count, tasks, sizes, precisions, options.seed)
     yield f"queue of {len(items)} tasks, sizes {', '.join(map(str, sizes))}"
     if not gpu:
@@ -166,7 +122,7 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         for flops in flops_by_task([task], [size]).values()
     }
     precision = None if precisions[1:] else precisions[0]  # else each task has its own in its name
-    note(precision=precision, flops_by_task=flops, queue=summary, model=results.terms(items))
+    note(precision=precision, flops_by_task=flops, queue=summary, model=results.terms(items), **queue.bytes_by_task())
     if options.summary:
         options.summary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     yield from results.lines()
@@ -180,12 +136,20 @@ def _work_off(
     gpu = queue.gpu
     with ExitStack() as stack:
         competitor = stack.enter_context(Competitor()) if options.compete and gpu else None
-        readings = stack.enter_context(Readings())
+        readings = stack.enter_context(Readings(use_gpu=gpu is not None))
         monitor = stack.enter_context(GPUMonitor(beside(""), LOG_INTERVAL_S))
         if options.record is None:
             stack.enter_context(window_of(gpu))
-        for policy in policies:
-            Runner(queue, policy, model, readings, log, results, monitor).run(competitor)
+        runners = [Runner(queue, policy, model, readings, log, results, monitor) for policy in policies]
+        turn = itertools.count()
+        for load, blocks in halves_of(len(queue.items), options.repeats, options.block):
+            if competitor and load == COMPETING:
+                competitor.say(GO)
+            for numbers in blocks:
+                for runner in in_turn(runners, next(turn)):
+                    runner.block(numbers, load if competitor else FREE)
+        if competitor:
+            competitor.say(STOP)
         if options.record:
             Runner(queue, SHOWN, model, readings, DecisionLog(None), Results(model), monitor).again(
                 competitor, options.record
@@ -205,24 +169,18 @@ class Runner:
             model if policy in (SHOWN, ENERGY) else None, thresholds=limits, readings=readings,
             energy_weight=1.0 if policy == ENERGY else 0.0,
         )  # fmt: skip
-        self.known = results.known()
+        self.known: Known = {}
 
-    def run(self, competitor: Competitor | None) -> None:
-        """Work off both halves."""
-        items, middle = self.queue.items, len(self.queue.items) // 2
+    def block(self, numbers: range, load: str) -> None:
+        """Work off some of the queue."""
+        self.known = self.results.known() if self.policy == ORACLE else {}
         with annotate(f"policy_{self.policy}", STRUCTURE):
-            for numbers in (range(middle), range(middle, len(items))):
-                load = COMPETING if competitor and numbers.start == middle else FREE
-                if competitor and load == COMPETING:
-                    competitor.say(GO)
-                before, started = self.monitor.joules_now(), time.perf_counter()
-                for number in numbers:
-                    self.one(items[number], load)
-                wall_s, after = time.perf_counter() - started, self.monitor.joules_now()
-                joules = None if before is None or after is None else after - before
-                self.results.half(self.policy, load, wall_s, joules)
-            if competitor:
-                competitor.say(STOP)
+            before, started = self.monitor.joules_now(), time.perf_counter()
+            for number in numbers:
+                self.one(self.queue.items[number], load)
+            wall_s, after = time.perf_counter() - started, self.monitor.joules_now()
+        joules = None if before is None or after is None else after - before
+        self.results.half(self.policy, load, wall_s, joules)
 
     def again(self, competitor: Competitor | None, count: int) -> None:
         """Work on `count` tasks around the middle for a profiler."""
@@ -241,6 +199,7 @@ class Runner:
         decision, waited_s = self.decide(item, load), 0.0
         started = time.perf_counter()
         while decision.device == "wait":
+            self.log.write(decision, 0.0, label=item.label, policy=self.policy, load=load, waited_s=waited_s, part=WAIT)
             self.scheduler.readings.wait(decision.wait_s)
             waited_s = time.perf_counter() - started
             decision = self.decide(item, load, waited_s)
@@ -256,7 +215,7 @@ class Runner:
             return self.scheduler.schedule(item.task, item.size, item.precision, waited_s=waited_s)
         started = time.perf_counter()
         device, reason = self.policy, f"always {self.policy.upper()}"
-        if self.policy == "oracle":
+        if self.policy == ORACLE:
             device, reason = _faster(self.known, item, load)
         if not self.queue.gpu:
             device, reason = "cpu", "no GPU"
@@ -266,6 +225,19 @@ class Runner:
             time_ns=time.time_ns(), reading=reading, age_s=max(started - reading.read_s, 0.0) if reading else None,
             decision_s=time.perf_counter() - started,
         )  # fmt: skip
+
+
+def halves_of(count: int, repeats: int, block: int) -> Iterator[tuple[str, list[range]]]:
+    """Return the numbers of the tasks of each half in blocks, as often as they are worked off."""
+    middle = count // 2
+    for load, first, last in ((FREE, 0, middle), (COMPETING, middle, count)):
+        yield load, [range(at, min(at + block, last)) for _ in range(repeats) for at in range(first, last, block)]
+
+
+def in_turn(runners: Sequence[Runner], turn: int) -> list[Runner]:
+    """Return runners in the order of a turn: another one is first each time, and who must know the others last."""
+    first = turn % len(runners)
+    return sorted([*runners[first:], *runners[:first]], key=lambda runner: runner.policy == ORACLE)
 
 
 def _faster(known: Known, item: Item, load: str) -> tuple[str, str]:

@@ -79,7 +79,7 @@ WORKLOADS: dict[str, Entry] = {
     ),
     "tasks": Entry(
         "workloads.tasks",
-        "vector addition, matrix multiplication and reduction on CPU and GPU over several sizes",
+        "nine kinds of work on CPU and GPU over several sizes: matrix product, sorting, FFT, ... (--tasks all)",
         "--sizes 64,256 --csv tasks.csv",
     ),
     "transformer": Entry(

@@ -75,10 +75,9 @@ class Bench:
 
     def bytes_by_task(self) -> dict[str, dict[str, int]]:
         """Return the bytes to the GPU and back of each task and size, and those back alone."""
-        back = {f"{task}_{size}": array.nbytes for (task, size), array in self.references.items()}
-        there = {
-            f"{task}_{size}": sum(array.nbytes for array in inputs) for (task, size), inputs in self.inputs.items()
-        }
+        names = {(task, size): f"{task}{self.suffix}_{size}" for task, size in self.inputs}
+        back = {names[key]: array.nbytes for key, array in self.references.items()}
+        there = {names[key]: sum(array.nbytes for array in inputs) for key, inputs in self.inputs.items()}
         both = {name: there[name] + back[name] for name in back}
         return {"bytes_by_task": both, "result_bytes_by_task": back}
 

@@ -74,12 +74,17 @@ def _cell(kind: Kind, where: str, column: str, row: Sequence[str], places: dict[
     allowed = _ONE_OF.get((kind, column))
     if allowed:
         text = text.lower()
-    if not text and column in _MAY_BE_EMPTY[kind]:
+    if not text and (column in _MAY_BE_EMPTY[kind] or (column == "seconds" and _is_decided(row, places))):
         return ""
     if not _is_value(TABLES[kind][column], text) or (allowed and text not in allowed):
         wanted = f"Use one of {', '.join(allowed)}." if allowed else _HINTS[TABLES[kind][column]]
         raise ConversionError(f"{where}: {column} is {text[:40]!r}.", hint=wanted)
     return text
+
+
+def _is_decided(row: Sequence[str], places: dict[str, int]) -> bool:
+    """Whether a row of times of tasks is a decision of a scheduler that was told of no run."""
+    return "part" in places and row[places["part"]].strip() == "decided"
 
 
 _HINTS = {

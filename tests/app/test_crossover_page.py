@@ -139,15 +139,24 @@ def test_decisions_of_a_scheduler(dashboard: Dashboard, decided: str) -> None:
     assert "Simpler rules have less regret: always CPU (competing) 0.0 % against 300.0 %." in warned[2]
     assert "The GPUs drew 42.5 J meanwhile." in words
     assert "A decision takes 20.0 µs" in words
+    assert "3 of 3 decisions compare with a size that ran once on a device" in words
+    assert (
+        "Tasks of the policy model took 5.60 ms, where the medians of the same sizes on the same devices add up to"
+        in words
+    )
+    assert "it does not depend on chance" not in words
     assert at.selectbox(key="policy").value == "model"
     shown = " ".join(frame.value.to_string() for frame in at.dataframe)
     assert "20.0 µs per run + bytes at 10.0 GB/s + a large result at 1.00 GB/s" in shown
     for element in [*at.markdown, *at.caption, *at.warning]:
         assert "<script>" not in element.value
         assert ":red[" not in element.value
+    assert "Below: what NVML said last before each decision. Shaded: another program used the GPU." in words
     always = dashboard("cpu_gpu", report=decided, policy="gpu")
     assert not always.exception
     assert "No times were predicted." in said(always)
+    assert "Below: what NVML said" not in said(always)
+    assert "Shaded: another program used the GPU." in said(always)
     told = " ".join(frame.value.to_string() for frame in always.dataframe)
     assert "No prediction, always GPU" in told
 

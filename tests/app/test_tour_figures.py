@@ -180,8 +180,11 @@ def test_figures_of_queue() -> None:
                 times[row["task"], row["size"], row["load"]][row["policy"]].append(float(row["seconds"]))
     known = {key: {device: median(found) for device, found in both.items()} for key, both in times.items()}
 
+    def chosen_by(policy: str) -> list[tuple[dict[str, float], str]]:
+        return [(known[row["task"], row["size"], row["load"]], row["device"]) for row in of[policy]]
+
     def regret(policy: str) -> str:
-        chosen = [(known[row["task"], row["size"], row["load"]], row["device"]) for row in of[policy]]
+        chosen = chosen_by(policy)
         spent, best = (
             sum(found) for found in zip(*((one[device], min(one.values())) for one, device in chosen), strict=True)
         )
@@ -190,7 +193,11 @@ def test_figures_of_queue() -> None:
     sums = [sum(float(row["seconds"]) for row in of[policy]) for policy in ("cpu", "gpu", "threshold", "model")]
     off = median(abs(float(row[f"{row['device']}_predicted_s"]) / float(row["seconds"]) - 1) for row in of["model"])
     told = [*(words.duration(1e9 * one) for one in sums), words.percent(100 * off)]
-    assert FIGURE.findall(text("queue")) == [str(len(of["model"])), *told, regret("model"), regret("threshold")]
+    oracle = sum(float(row["seconds"]) for row in of["oracle"]), sum(one[device] for one, device in chosen_by("oracle"))
+    assert FIGURE.findall(text("queue")) == [
+        str(len(of["model"])), *told, regret("model"), regret("threshold"), "0.1 s",
+        *(words.duration(1e9 * seconds) for seconds in oracle),
+    ]  # fmt: skip
 
 
 def test_figures_of_energy() -> None:

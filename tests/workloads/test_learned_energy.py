@@ -34,7 +34,7 @@ def metered(machine: str = "one") -> list[Row]:
 def model() -> costs.TimeModel:
     measured = [*metered(), *metered("two")]
     found = costs.learn(measured)
-    found.trust = validation.trust(measured)
+    found.trust = validation.trust(validation.validate(measured))
     return found
 
 
@@ -52,7 +52,7 @@ def test_energy_is_found_again_and_kept_in_the_file(model: costs.TimeModel, tmp_
 
 def test_regret_of_energy_by_hand() -> None:
     """The GPU takes five times the power, so it saves energy where it is five times as fast."""
-    found = {score.left_out: score for score in validation.scores(metered())}["every fifth size"]
+    found = {score.left_out: score for score in validation.scores(validation.validate(metered()))}["every fifth size"]
     assert found.error_pct[ENERGY] < 0.1
     pairs = [(IDLE_W * row.seconds["cpu"], BUSY_W * row.seconds["gpu"]) for row in rows()]
     best = sum(map(min, pairs))
@@ -62,7 +62,7 @@ def test_regret_of_energy_by_hand() -> None:
         "always GPU": pytest.approx(100 * (sum(gpu for _, gpu in pairs) / best - 1)),
         "always CPU": pytest.approx(100 * (sum(cpu for cpu, _ in pairs) / best - 1)),
     }  # fmt: skip
-    assert validation.score("nothing", [(rows(), rows())]).energy_regret_pct == {}
+    assert validation.score("nothing", list(validation.judged([(rows(), rows())]))).energy_regret_pct == {}
 
 
 def test_a_scheduler_chooses_by_time_energy_or_both(model: costs.TimeModel) -> None:
@@ -84,7 +84,7 @@ def test_a_scheduler_chooses_by_time_energy_or_both(model: costs.TimeModel) -> N
 def test_without_energy_it_goes_by_time_and_says_so() -> None:
     measured = [*rows(), *rows("two")]
     found = costs.learn(measured)
-    found.trust = validation.trust(measured)
+    found.trust = validation.trust(validation.validate(measured))
     decision = Scheduler(found, readings=Given(), energy_weight=1).schedule("product", 2048)
     assert (decision.device, decision.reason) == ("gpu", "GPU faster by the model, energy not learned")
     for weight, host_w in ((1.5, 0.0), (-0.1, 0.0), (1.0, -1.0)):
@@ -107,8 +107,9 @@ def test_the_command_says_errors_and_regrets_of_energy(tmp_path: Path, capsys: p
 
 
 def test_the_policy_energy_needs_a_model_that_has_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "queue", "--device", "cpu", "--count", "2", "--sizes", "8", "--policies", "energy"]) == 1
-    assert "The policy energy needs a --model that has learned energy." in capsys.readouterr().err
+    for policies in ("energy", "model,energy"):
+        assert main(["run", "queue", "--device", "cpu", "--count", "2", "--sizes", "8", "--policies", policies]) == 1
+        assert "The policy energy needs a --model that has learned energy." in capsys.readouterr().err
 
 
 LOG = "time_ns,device,power_w,energy_mj\n"

@@ -4,18 +4,23 @@ import itertools
 import pickle
 import re
 import zipfile
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 pytest.importorskip("skops")
 pytest.importorskip("sklearn")
 
 from workloads.__main__ import main
 from workloads.errors import WorkloadError
-from workloads.learning import costs, validation
+from workloads.learning import checks, costs, validation
 from workloads.learning.plain import LARGE
 from workloads.learning.table import Row, read
 
@@ -84,7 +89,7 @@ def test_the_gpu_is_chosen_from_where_it_wins() -> None:
 def test_scores_are_those_of_a_count_by_hand() -> None:
     """Of exact costs nothing is wrong, so the rules' regrets are plain sums over the devices."""
     known = rows()
-    found = {score.left_out: score for score in validation.scores([*known, *rows("two", 2.0)])}
+    found = {score.left_out: score for score in validation.scores(validation.validate([*known, *rows("two", 2.0)]))}
     assert set(found) == {"every fifth size", "the largest fifth of the sizes", "one task", "one machine"}
     sizes = found["every fifth size"]
     assert sizes.rows == sizes.decided == 2 * len(known)
@@ -96,6 +101,34 @@ def test_scores_are_those_of_a_count_by_hand() -> None:
     assert sizes.regret_pct["model"] == pytest.approx(0, abs=1e-9)
     # a machine twice as slow, predicted from the other one, is off by a half, and that one by twice
     assert found["one machine"].error_pct["cpu"] == pytest.approx(75, abs=1)
+
+
+def test_what_was_not_learned_of_the_rest_counts_for_no_regret_of_the_model(tmp_path: Path) -> None:
+    """Of four sizes three are left in each fold, and of these nothing is learned: so nothing was tested."""
+    few = [row for row in rows() if row.size in SIZES[::2]]
+    found = {score.left_out: score.regret_pct for score in validation.scores(validation.validate(few))}
+    assert set(found["every fifth size"]) == {"threshold", "always GPU", "always CPU"}
+    assert validation.trust(validation.validate(few)) == {}
+    file = tmp_path / "model.skops"
+    costs.learn(few).save(file)
+    trusted = validation.trust(validation.validate(rows()))
+    assert set(trusted) == {
+        (task, "fp32", left_out) for task in ("add", "product") for left_out in (validation.SIZES, validation.LARGEST)
+    }
+    (without,) = [score for score in validation.scores(validation.validate(rows())) if score.left_out == "one task"]
+    assert "model" not in without.regret_pct
+
+
+def test_a_model_that_lost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A GPU that comes close up to 512 and then falls behind: going on from there, the model takes it."""
+    file = table(tmp_path / "features.parquet")
+    frame = pd.read_parquet(file)
+    frame["gpu_total_median_ns"] *= 60 + 540 * (frame["size"] >= 1024)
+    frame.to_parquet(file)
+    assert main(["learn", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^one task .* - +[0-9.]+ % ", said, re.MULTILINE)
+    assert "the largest fifth of the sizes left out: the model chose worse than the threshold" in said
 
 
 def test_a_model_is_saved_without_code(tmp_path: Path) -> None:
@@ -135,6 +168,60 @@ def test_files_that_are_no_model_are_refused(tmp_path: Path, kind: str) -> None:
         costs.load(bad)
 
 
+def _few_terms(told: dict[str, Any]) -> None:
+    told["fits"][1] = told["fits"][1][:, :3]
+
+
+def _no_number(told: dict[str, Any]) -> None:
+    told["fits"][1][:] = float("nan")
+
+
+def _negative(told: dict[str, Any]) -> None:
+    told["fits"][1] *= -1
+
+
+def _no_size(told: dict[str, Any]) -> None:
+    told["sizes"][0][2][0, 0] = 0
+
+
+def _equal_sizes(told: dict[str, Any]) -> None:
+    told["sizes"][0][2][:, 0] = 5
+
+
+def _list_of_sizes(told: dict[str, Any]) -> None:
+    told["sizes"][0][2] = [1, 2]
+
+
+def _no_limit(told: dict[str, Any]) -> None:
+    told["limits"][0][2] = float("nan")
+
+
+def _large(told: dict[str, Any]) -> None:
+    told["more"] = np.zeros(checks.MOST_BYTES // 8)
+
+
+@pytest.mark.parametrize(
+    "change", [_few_terms, _no_number, _negative, _no_size, _equal_sizes, _list_of_sizes, _no_limit, _large]
+)
+def test_models_of_wrong_numbers_are_refused(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    from skops import io
+
+    good, bad = tmp_path / "good.skops", tmp_path / "bad.skops"
+    costs.learn(rows()).save(good)
+    told = io.load(good)
+    io.dump(told, bad)
+    assert costs.load(bad).tasks == ["add", "product"]
+    change(told)
+    io.dump(told, bad, compression=zipfile.ZIP_DEFLATED)
+    with pytest.raises(WorkloadError, match="is no model of `python -m workloads learn`"):
+        costs.load(bad)
+
+
+def test_a_model_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(WorkloadError, match=r"model.skops is not there\. Make it with: python -m workloads learn"):
+        costs.load(tmp_path / "model.skops")
+
+
 def table(path: Path, *, sizes: int = len(SIZES)) -> Path:
     """Write rows as `warpdeck features` does."""
     pd.DataFrame(
@@ -159,6 +246,20 @@ def test_the_command_learns_and_says_how_well(tmp_path: Path, capsys: pytest.Cap
     assert costs.load(model).tasks == ["add", "product"]
 
 
+def test_rows_without_bytes_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = table(tmp_path / "features.parquet")
+    frame = pd.read_parquet(file)
+    frame.loc[frame["task"] == "add", ["bytes_to_device", "bytes_to_host"]] = float("nan")
+    frame.to_parquet(file)
+    assert main(["learn", str(file)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"{file}: 8 of 16 rows are excluded, which tell no bytes"
+    assert said[1].startswith("8 rows, 1 task")
+    frame.drop(columns=["bytes_to_device", "bytes_to_host"]).to_parquet(file)
+    assert main(["learn", str(file)]) == 1
+    assert "tells the bytes of no task" in capsys.readouterr().err
+
+
 def test_too_little_to_learn_from_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", str(table(tmp_path / "few.parquet", sizes=3))]) == 1
     assert "There is too little to learn from: no task has 4 sizes." in capsys.readouterr().err
@@ -178,6 +279,47 @@ def test_tables_that_tell_nothing_are_refused(tmp_path: Path, content: str, said
     file.write_text(content)
     with pytest.raises(WorkloadError, match=said):
         read(file)
+
+
+def test_a_parquet_file_of_too_many_rows_is_not_read(tmp_path: Path) -> None:
+    """Its end says how many there are; of these no page could be read."""
+    file, many = tmp_path / "features.parquet", pa.array(np.ones(1_000_001, np.int8))
+    parquet.write_table(pa.table({"task": many, "size": many}), file)
+    packed = bytearray(file.read_bytes())
+    end = len(packed) - 8 - int.from_bytes(packed[-8:-4], "little")
+    packed[4:end] = b"\xff" * (end - 4)
+    file.write_bytes(packed)
+    with pytest.raises(WorkloadError, match="has more than 1,000,000 rows"):
+        read(file)
+
+
+def test_tasks_may_be_called_by_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "features.csv"
+    frame = pd.read_parquet(table(tmp_path / "features.parquet"))
+    frame.assign(task=frame["task"].map({"add": 1, "product": 2})).to_csv(file, index=False)
+    assert {row.task for row in read(file)} == {"1", "2"}
+
+
+def test_names_are_said_without_what_a_terminal_obeys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a table that names neither machine nor precision, and tells too little of one task."""
+    file = tmp_path / "features.parquet"
+    frame = pd.read_parquet(table(file))
+    frame = frame[(frame["task"] == "add") | (frame["size"] < 128)].drop(columns=["gpu_name", "cpu_name", "precision"])
+    frame.replace({"product": "\x1b[31mred\x07"}).to_parquet(file)
+    assert main(["learn", str(file)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[:2] == ["11 rows, 1 task", "not learned: [31mred has 3 of 4 sizes"]
+
+
+def test_of_tasks_that_are_left_out_no_other_one_is_learned() -> None:
+    """Only what holds for any task is asked for then."""
+    measured = [replace(row, task=f"{row.task} {number}") for number in range(2) for row in rows()]
+    known = [row for row in measured if row.task != "add 0"]
+    every, any_ = costs.learn(known), costs.learn(known, each=False)
+    assert any_.tasks == []
+    told = [one.predict("one", "add 0", "fp32", 64, "cpu", moved=1e4, work=1e4) for one in (every, any_)]
+    assert told[0] == told[1]
+    assert any_.limits == every.limits
 
 
 def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:

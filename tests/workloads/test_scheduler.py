@@ -1,7 +1,12 @@
 """The scheduler: as the model says, in microseconds; refuses, waits and falls back, and logs what the library reads."""
 
 import csv
+import json
+import sys
+import threading
 import time
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 
@@ -16,19 +21,34 @@ from tests.workloads.test_learning import SIZES, rows
 from workloads.__main__ import main
 from workloads.learning import costs, validation
 from workloads.ranges import send_to
-from workloads.scheduler import Scheduler, TooLargeError
+from workloads.scheduler import Decision, Scheduler, TooLargeError
+from workloads.scheduler.decisions import DecisionLog
 from workloads.scheduler.load import Correction
-from workloads.scheduler.readings import Reading, Readings
+from workloads.scheduler.readings import Host, Reading, Readings
+from workloads.task_kinds import KINDS
+from workloads.tasks import PRECISIONS
 
 
 class Given(Readings):
     """Readings of a GPU that this machine has not: as NVML would tell them, but for the library's call."""
 
-    def __init__(self, free_bytes: float = 8e10, used_pct: float = 0.0, host_bytes: float = 1e12) -> None:
+    def __init__(
+        self, free_bytes: float = 8e10, used_pct: float = 0.0, host_bytes: float = 1e12, clock_mhz: float = 1980
+    ) -> None:
         super().__init__()
         self.has_gpu = True
-        self.latest = (Reading(0, time.perf_counter() + 60, used_pct, free_bytes, 8e10, 1980, 1980, 100, 700),)
-        self.host_free_bytes = host_bytes
+        self.latest = (Reading(0, time.perf_counter() + 60, used_pct, free_bytes, 8e10, clock_mhz, 1980, 100, 700),)
+        self.host = Host(host_bytes, time.perf_counter() + 60)
+
+
+class Coming(Given):
+    """Readings that come when they are waited for."""
+
+    coming: list[tuple[Reading, ...]]
+
+    def wait(self, timeout_s: float) -> None:
+        assert timeout_s > 0
+        self.latest = self.coming.pop(0)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +56,7 @@ def model() -> costs.TimeModel:
     """Learned of two machines alike, so that another one may be decided on, too."""
     measured = [*rows(), *rows("two")]
     found = costs.learn(measured)
-    found.trust = validation.trust(measured)
+    found.trust = validation.trust(validation.validate(measured))
     return found
 
 
@@ -77,8 +97,32 @@ def test_what_was_never_measured_goes_by_a_threshold_and_without_one_to_the_cpu(
     assert scheduler.schedule("sort", limit).reason == f"never measured: threshold {limit:,.0f}"
     assert [scheduler.schedule("sort", size).device for size in (limit - 1, limit)] == ["cpu", "gpu"]
     assert [scheduler.schedule("mine", size).device for size in (9, 10)] == ["cpu", "gpu"]
+    never = Scheduler(None, readings=Given(), thresholds={"sort": float("inf")}).schedule("sort", 1e6)
+    assert (never.device, never.reason) == ("cpu", "no model: the GPU never won")
     bare = Scheduler(None, readings=Given()).schedule("sort", 1e6)
     assert (bare.device, bare.reason) == ("cpu", "no model, no threshold")
+
+
+def test_what_was_learned_without_a_precision_holds_for_any() -> None:
+    measured = [replace(row, precision="") for row in (*rows(), *rows("two"))]
+    model = costs.learn(measured)
+    model.trust = validation.trust(validation.validate(measured))
+    scheduler = Scheduler(model, readings=Given())
+    decision = scheduler.schedule("product", 2048)
+    assert (decision.device, decision.reason, decision.precision) == ("gpu", "GPU faster by the model", "fp32")
+    scheduler.finished(decision, 1.0)
+    assert (scheduler.schedule("product", 2048).gpu_s or 0) > (decision.gpu_s or 1), "it learned from the run"
+    limit = model.limits["", ""]
+    assert scheduler.schedule("sort", limit).reason == f"never measured: threshold {limit:,.0f}"
+
+
+def test_thresholds_of_the_caller_come_before_those_of_the_model() -> None:
+    """A model that is not trusted, with thresholds of its own."""
+    model = costs.learn(rows())
+    assert model.limits["product", "fp32"] > 16
+    for given in ({"product": 10.0}, {("product", "fp32"): 10.0}):
+        decision = Scheduler(model, readings=Given(), thresholds=given).schedule("product", 16)
+        assert (decision.device, decision.reason) == ("gpu", "model no better: threshold 10")
 
 
 def test_a_model_that_was_worse_than_the_threshold_does_not_decide(model: costs.TimeModel) -> None:
@@ -134,6 +178,43 @@ def test_a_wait_and_a_factor_are_found_again() -> None:
     assert correction.factor == pytest.approx(1.5, rel=0.05)
 
 
+def test_a_low_clock_counts_once(model: costs.TimeModel) -> None:
+    """At half the clock kernels take twice as long: after runs that did, too, whoever uses the GPU."""
+    estimate = model.lines("one")["product", "fp32"](4096)
+    took_s = estimate.gpu_s + estimate.compute_s
+    assert estimate.compute_s > estimate.gpu_s / 2
+    scheduler = Scheduler(model, readings=Given(used_pct=100, clock_mhz=990))
+    for _ in range(300):
+        scheduler.finished(scheduler.schedule("product", 4096), took_s)
+    assert scheduler.schedule("product", 4096).gpu_s == pytest.approx(took_s, rel=0.05)
+
+
+class Holder:
+    """Has a method that is scheduled by what it gets."""
+
+    def double(self, scheduler: Scheduler, values: list[int]) -> str:
+        placed = scheduler.scheduled("product", size=lambda _, values: len(values))(Holder.placed)
+        return placed(self, values)
+
+    def placed(self, values: list[int], *, device: str = "") -> str:
+        return device if values else ""
+
+
+def test_what_the_host_had_free_a_while_ago_is_not_known(model: costs.TimeModel) -> None:
+    readings = Given(host_bytes=1e9)
+    assert Scheduler(model, readings=readings).schedule("product", 16, needs_bytes=5e9).device == "gpu"
+    readings.host = Host(1e9, time.perf_counter() - 60)
+    assert Scheduler(model, readings=readings).schedule("product", 16, needs_bytes=5e9).device == "cpu"
+
+
+def test_a_scheduler_is_entered_again_and_goes_on_with_its_log(tmp_path: Path) -> None:
+    scheduler = Scheduler(None, log=tmp_path / "run")
+    for _ in range(2):
+        with scheduler:
+            scheduler.schedule("product", 8)
+    assert len(logged(tmp_path / "run.tasks.csv")) == 2
+
+
 def test_the_decorator_runs_and_logs_and_the_library_reads_the_log(model: costs.TimeModel, tmp_path: Path) -> None:
     recorder = Recorder()
     with Scheduler(model, readings=Given(), log=tmp_path / "run") as scheduler, send_to(recorder):
@@ -144,28 +225,107 @@ def test_the_decorator_runs_and_logs_and_the_library_reads_the_log(model: costs.
 
         assert double([1] * 16) == ("cpu", [2] * 16)
         assert double([1] * 2048)[0] == "cuda:0"
-        scheduler.readings.host_free_bytes = 0.0
+        assert double(values=[1] * 2048)[0] == "cuda:0"
+        assert double([]) == ("cpu", [])
+        assert Holder().double(scheduler, [1] * 2048) == "cuda:0"
+        scheduler.readings.host = Host(0.0, time.perf_counter())
         scheduler.readings.latest = ()
         with pytest.raises(TooLargeError, match="fits into no memory"):
             double([1])
     assert ("schedule product_2048: gpu 0",) in recorder.paths
     file = tmp_path / "run.tasks.csv"
-    logged = list(csv.DictReader(file.read_text().splitlines()))
-    assert [(row["device"], row["part"], row["policy"]) for row in logged] == [
-        ("cpu", "run", "model"), ("gpu", "run", "model"), ("none", "failed", "model"),
+    rows_of = logged(file)
+    assert [(row["device"], row["part"], row["policy"]) for row in rows_of] == [
+        ("cpu", "run", "model"), *[("gpu", "run", "model")] * 2, ("cpu", "run", "model"), ("gpu", "run", "model"),
+        ("none", "failed", "model"),
     ]  # fmt: skip
     kept = files.read(file)
     assert kept.kind == "tasks"
-    assert [row["reason"] for row in csv.DictReader(kept.text.splitlines())] == [row["reason"] for row in logged]
+    assert [row["reason"] for row in csv.DictReader(kept.text.splitlines())] == [row["reason"] for row in rows_of]
 
 
-def test_a_queue_runs_without_a_gpu_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def logged(file: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(file.read_text().splitlines()))
+
+
+def test_each_decision_is_in_the_log_when_it_is_made(model: costs.TimeModel, tmp_path: Path) -> None:
+    """A run that is told later has a row of its own; what a body raised, and what waited, keep their words."""
+    file, readings = tmp_path / "run.tasks.csv", Coming()
+    with Scheduler(model, readings=readings, log=tmp_path / "run") as scheduler:
+        decision = scheduler.schedule("product", 2048)
+        (row,) = logged(file)
+        assert (row["device"], row["part"], row["seconds"]) == ("gpu", "decided", "")
+        assert (row["policy"], row["reason"]) == ("model", decision.reason)
+        scheduler.finished(decision, 0.25)
+        with scheduler.place("product", 64, load="free"):
+            pass
+        with pytest.raises(ZeroDivisionError), scheduler.place("product", 64, load="free", policy="mine", label="p"):
+            raise ZeroDivisionError
+        scheduler.schedule("product", 64, needs_bytes=1e13)
+        full, free = Given(free_bytes=1e9).latest, readings.latest
+        readings.latest = full
+        assert scheduler.schedule("product", 20_000, needs_bytes=5e9).device == "wait"
+        readings.coming = [full, full, free]
+        with scheduler.place("product", 20_000, needs_bytes=5e9, load="free") as decision:
+            assert decision.device == "gpu"
+    rows = logged(file)[1:]
+    assert [(row["device"], row["part"], row["policy"], row["load"]) for row in rows] == [
+        ("gpu", "run", "model", ""), ("cpu", "run", "model", "free"), ("none", "failed", "mine", "free"),
+        ("none", "failed", "model", ""), ("none", "wait", "model", ""), *[("none", "wait", "model", "free")] * 3,
+        ("gpu", "run", "model", "free"),
+    ]  # fmt: skip
+    assert (rows[0]["time_ns"], float(rows[0]["seconds"])) == (row["time_ns"], 0.25)
+    assert rows[2]["task"] == "p"
+    assert [bool(row["waited_s"]) for row in rows] == [*[False] * 6, *[True] * 3], "what did not wait has no time of it"
+    assert files.read(file).kind == "tasks"
+
+
+def test_threads_write_whole_rows(tmp_path: Path) -> None:
+    log, many = DecisionLog(tmp_path / "run.tasks.csv"), 3000
+    decision = Decision("product", 64, "fp32", "cpu", "because, as it is")
+
+    def work() -> None:
+        for _ in range(many):
+            log.write(decision, 0.5)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    log.close()
+    rows = (tmp_path / "run.tasks.csv").read_bytes().splitlines()
+    assert len(rows) == 1 + 4 * many
+    assert len(set(rows[1:])) == 1
+
+
+def test_a_queue_runs_without_a_gpu_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "queue.tasks.csv"
-    assert main(["run", "queue", "--device", "cpu", "--count", "12", "--sizes", "8,12", "--csv", str(file)]) == 0
+    monkeypatch.setenv("WORKLOADS_RECORD", str(tmp_path / "queue"))
+    words = ["--count", "12", "--sizes", "8,12", "--repeats", "2", "--block", "4"]
+    assert main(["run", "queue", "--device", "cpu", *words]) == 0
     assert "No GPU: every task runs on the CPU." in capsys.readouterr().out
-    logged = list(csv.DictReader(file.read_text().splitlines()))
-    assert [row["policy"] for row in logged[::12]] == ["cpu", "gpu", "threshold", "model", "oracle"]
-    assert {row["device"] for row in logged} == {"cpu"}
-    orders = [[(row["task"], row["size"]) for row in logged[at : at + 12]] for at in range(0, 60, 12)]
+    found = logged(file)
+    turns = [(policy, len(list(rows))) for policy, rows in groupby(row["policy"] for row in found)]
+    assert turns[:10] == [
+        ("cpu", 4), ("gpu", 4), ("threshold", 4), ("model", 4), ("oracle", 4),
+        ("gpu", 2), ("threshold", 2), ("model", 2), ("cpu", 2), ("oracle", 2),
+    ]  # fmt: skip
+    assert len(turns) == 5 * 2 * 2 * 2, "policies, halves, repeats, blocks"
+    assert {row["device"] for row in found} == {"cpu"}
+    orders = [[(row["task"], row["size"]) for row in found if row["policy"] == policy] for policy, _ in turns[:5]]
     assert all(order == orders[0] for order in orders)
-    assert median(float(row["seconds"]) for row in logged) > 0
+    assert orders[0][:6] + orders[0][12:18] == orders[0][6:12] + orders[0][18:], "each half is worked off twice"
+    assert median(float(row["seconds"]) for row in found) > 0
+    facts = json.loads((tmp_path / "queue.meta.json").read_text())
+    names = {f"{row['task']}_{row['size']}" for row in found}
+    assert names <= set(facts["bytes_by_task"])
+    assert names <= set(facts["result_bytes_by_task"])
+    assert {name.rpartition("_")[0] for name in names} <= {f"{task}_{of}" for task in KINDS for of in PRECISIONS}

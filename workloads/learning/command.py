@@ -35,11 +35,13 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         import skops  # noqa: F401
     except ImportError as error:
         raise WorkloadError(f"Learning needs {error.name}: pip install 'warpdeck[learn]'.") from error
+    left_out: list[str] = []
     rows = [
         row
         for path in options.features
-        for row in (measured.read(path) if path.name.endswith(measured.ENDING) else read(path))
+        for row in (measured.read(path) if path.name.endswith(measured.ENDING) else read(path, left_out.append))
     ]
+    yield from left_out
     few = costs.too_few(rows)
     if len(few) == len({(row.machine, row.task, row.precision) for row in rows}):
         raise WorkloadError(
@@ -48,12 +50,15 @@ def run(options: argparse.Namespace) -> Iterator[str]:
         )
     model = costs.learn(rows)
     machines = sorted({row.machine for row in rows})
-    yield f"{len(rows):,} rows, {len(model.tasks)} tasks, {', '.join(machines)}"
+    tasks = f"{len(model.tasks)} task{'' if len(model.tasks) == 1 else 's'}"
+    yield _printable(", ".join(filter(None, (f"{len(rows):,} rows", tasks, *machines))))
     for (machine, task, precision), sizes in sorted(few.items()):
-        yield f"not learned: {task} {precision} on {machine} has {sizes} of {costs.SIZES} sizes"
-    yield from table(list(validation.scores(rows)))
+        words = " ".join(filter(None, (task, precision, machine and f"on {machine}")))
+        yield _printable(f"not learned: {words} has {sizes} of {costs.SIZES} sizes")
+    found = validation.validate(rows)
+    yield from table(list(validation.scores(found)))
     if options.output:
-        model.trust = validation.trust(rows)
+        model.trust = validation.trust(found)
         model.save(options.output)
         yield f"{options.output}: the model"
 
@@ -79,8 +84,17 @@ def table(found: list[validation.Score]) -> Iterator[str]:
         if of := score.energy_regret_pct:
             told = ", ".join(f"{rule} {_percent(regret)}" for rule, regret in of.items())
             yield f"energy of the GPUs, {score.left_out} left out: regret {told}"
+    for score in found:
+        of = score.regret_pct
+        if of.get("model", 0.0) > of.get("threshold", 0.0):
+            yield f"{score.left_out} left out: the model chose worse than the threshold, which decides such tasks"
     yield "Errors are medians. Regret: time on the chosen devices over that on the faster ones, less one."
     yield "Of tasks that were never measured bytes and operations tell too little: there the model goes by thresholds."
+
+
+def _printable(text: str) -> str:
+    """Names come from files: what a terminal would obey is left out."""
+    return "".join(letter for letter in text if letter.isprintable())
 
 
 def _percent(value: float | None) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workloads.errors import WorkloadError
+from workloads.learning import checks
 from workloads.learning.plain import Costs, Line, large_result, laws
 from workloads.learning.table import TARGETS, Row
 
@@ -104,10 +105,14 @@ class TimeModel:
         from which on the GPU won other tasks.
         """
         found = [self.predict(machine, task, precision, size, target) for target in ("cpu", "gpu")]
-        if found[0] and found[1] and all(one and one.basis.startswith("this task") for one in found):
+        if found[0] and found[1] and self.has_learned(machine, task, precision, "cpu", "gpu"):
             return found[1].seconds < found[0].seconds
         limit = self._limits.get((task, precision), self._limits.get((ANY, precision)))
         return None if limit is None else size >= limit
+
+    def has_learned(self, machine: str, task: str, precision: str, *targets: str) -> bool:
+        """Return whether each target was learned of this task, here or on other machines."""
+        return all(any((of, task, precision, target) in self._fits for of in (machine, ANY)) for target in targets)
 
     def costs(self, machine: str, task: str, precision: str, target: str) -> dict[str, float] | None:
         """Return the seconds that each of TERMS costs, for a task that was measured here."""
@@ -165,31 +170,45 @@ def load(path: Path) -> TimeModel:
     """Return a model that was saved.
 
     Raises:
-        WorkloadError: there is no such file, or it holds anything else than a model.
+        WorkloadError: there is no such file, or it holds anything else than a model, or skops is not installed.
     """
-    from skops import io
+    try:
+        from skops import io
+    except ImportError as error:
+        raise WorkloadError(f"A model needs {error.name}: pip install 'warpdeck[learn]'.") from error
 
     try:
-        told = io.load(path, trusted=[])  # numbers and texts; all else is an error
+        checks.is_small(path)
+        told = io.load(path, trusted=[])  # what skops trusts by itself, which runs no code of the file
         if told["format"] != FORMAT:
             raise ValueError(told["format"])
-        fits = {(str(a), str(b), str(c), str(d)): fit for (a, b, c, d), fit in zip(*told["fits"], strict=True)}
-        sizes = {(str(task), str(precision)): known for task, precision, known in told["sizes"]}
+        fits = {
+            (str(a), str(b), str(c), str(d)): checks.costs(fit, len(TERMS))
+            for (a, b, c, d), fit in zip(*told["fits"], strict=True)
+        }
+        sizes = {(str(task), str(precision)): checks.rising(known) for task, precision, known in told["sizes"]}
         limits = {(str(task), str(precision)): float(limit) for task, precision, limit in told["limits"]}
         trust = {(str(a), str(b), str(c)): (float(model), float(rule)) for a, b, c, model, rule in told["trust"]}
         idle_w = {str(machine): float(idle) for machine, idle in told["idle_w"]}
+        checks.holds(
+            all(limit > 0 for limit in limits.values()) and all(0 <= idle < np.inf for idle in idle_w.values())
+        )
         return TimeModel(fits, sizes, limits, trust, idle_w)
+    except FileNotFoundError as error:
+        raise WorkloadError(
+            f"{path} is not there. Make it with: python -m workloads learn FEATURES -o {path}."
+        ) from error
     except Exception as error:  # whatever a damaged file makes of the reader
         raise WorkloadError(f"{path} is no model of `python -m workloads learn` ({type(error).__name__}).") from error
 
 
-def learn(rows: Sequence[Row]) -> TimeModel:
-    """Return what rows tell of each task on each machine, of each task on any, and of any task."""
+def learn(rows: Sequence[Row], *, each: bool = True) -> TimeModel:
+    """Return what rows tell of any task and, where that is asked for, of each one: on each machine, and on any."""
     groups: dict[Key, list[Row]] = {}
     for row in rows:
         for target in row.seconds:
             for machine in (row.machine, ANY):
-                for task in (row.task, ANY):
+                for task in (row.task, ANY) if each else (ANY,):
                     groups.setdefault((machine, task, row.precision, target), []).append(row)
     fits = {
         key: _fit(members, key[3], tasks=key[1] == ANY)

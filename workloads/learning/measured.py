@@ -54,7 +54,7 @@ def _table(path: Path, needed: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        table = pd.read_csv(path, nrows=ROWS)
+        table = pd.read_csv(path, nrows=ROWS, dtype={"task": "str"})
     except (OSError, ValueError) as error:
         raise WorkloadError(f"{path} cannot be read as a table: {error}.") from error
     if missing := [name for name in needed if name not in table]:

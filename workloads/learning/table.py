@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workloads.errors import WorkloadError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ENERGY = "gpu_energy"
 TARGETS = {
@@ -21,6 +25,8 @@ COLUMNS = (
     "gpu_name", "cpu_name", "precision", "task", "size", "flops", "bytes_to_device", "bytes_to_host", "gpu_idle_w",
     *(column for column, _ in TARGETS.values()),
 )  # fmt: skip
+_TEXTS = dict.fromkeys(("gpu_name", "cpu_name", "precision", "task"), "str")
+"""Columns of a CSV that are texts, though a task be called 1."""
 ROWS = 1_000_000
 """Rows of a table at most."""
 
@@ -45,8 +51,12 @@ class Row:
     result: float = 0.0
 
 
-def read(path: Path) -> list[Row]:
-    """Return the rows of a Parquet or CSV file that tell task, size and a time.
+def read(path: Path, left_out: Callable[[str], None] | None = None) -> list[Row]:
+    """Return the rows of a Parquet or CSV file that tell task, size, a time and bytes.
+
+    Args:
+        path: the file.
+        left_out: takes a sentence about rows without bytes, where others have some.
 
     Raises:
         WorkloadError: it is no such file, or has no such row.
@@ -54,7 +64,7 @@ def read(path: Path) -> list[Row]:
     import pandas as pd
 
     try:
-        table = pd.read_parquet(path) if path.suffix.lower() == ".parquet" else pd.read_csv(path, nrows=ROWS + 1)
+        table = _parquet(path) if path.suffix.lower() == ".parquet" else pd.read_csv(path, nrows=ROWS + 1, dtype=_TEXTS)
     except (OSError, ValueError) as error:
         raise WorkloadError(f"{path} cannot be read as a table: {error}. Make it with: warpdeck features.") from error
     if missing := [name for name in ("task", "size") if name not in table]:
@@ -62,13 +72,35 @@ def read(path: Path) -> list[Row]:
     if len(table) > ROWS:
         raise WorkloadError(f"{path} has more than {ROWS:,} rows.")
     table = table.reindex(columns=list(COLUMNS))
-    rows = [row for row in map(_row, table.itertuples(index=False)) if row]
-    if not rows:
+    told = [row for row in map(_row, table.itertuples(index=False)) if row]
+    if not told:
         raise WorkloadError(f"{path} has no row with a task, a size and a time.")
+    rows = [row for row in told if row.moved]
+    if not rows:
+        raise WorkloadError(
+            f"{path} tells the bytes of no task: neither a profile nor bytes_by_task of .meta.json did. "
+            "Run python -m workloads profile tasks anew."
+        )
+    if left_out and len(rows) < len(told):
+        left_out(f"{path}: {len(told) - len(rows):,} of {len(told):,} rows are excluded, which tell no bytes")
     return rows
 
 
+def _parquet(path: Path) -> pd.DataFrame:
+    """Read the columns that count, of no more rows than ROWS: a small file may hold many that are alike."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        if file.metadata.num_rows > ROWS:
+            raise WorkloadError(f"{path} has more than {ROWS:,} rows.")
+        table: pd.DataFrame = file.read(
+            columns=[name for name in COLUMNS if name in file.schema_arrow.names]
+        ).to_pandas()
+    return table
+
+
 def _row(told: Sequence[object]) -> Row | None:
+    """Return what a row tells; None without task, size or time. ``moved`` is 0 where it tells no bytes."""
     named = dict(zip(COLUMNS, told, strict=True))
     size = _number(named["size"])
     seconds = {
@@ -79,7 +111,7 @@ def _row(told: Sequence[object]) -> Row | None:
     if not size or size <= 0 or not isinstance(named["task"], str) or not seconds:
         return None
     result = _number(named["bytes_to_host"]) or 0.0
-    moved = (_number(named["bytes_to_device"]) or 0) + result or size
+    moved = (_number(named["bytes_to_device"]) or 0.0) + result
     work = work_of(_number(named["flops"]), moved)
     precision = named["precision"] if isinstance(named["precision"], str) else ""
     name, idle_w = machine(named["gpu_name"], named["cpu_name"]), _number(named["gpu_idle_w"])

@@ -5,7 +5,7 @@ Regret is the time of the tasks on the devices that a rule chooses, over that on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -25,7 +25,8 @@ class Score:
     """What came of leaving something out.
 
     ``error_pct`` is the median error of the times by target, ``regret_pct`` that of each rule; ``rows`` were predicted,
-    ``decided`` of them have both devices. ``energy_regret_pct`` is the same of energy: of the model that chooses by
+    ``decided`` of them have both devices. Regrets are of those that the model had learned of, without its own where it
+    had of none. ``energy_regret_pct`` is the same of energy: of the model that chooses by
     energy, of the one that chooses by time, and of the fixed devices.
     """
 
@@ -50,51 +51,59 @@ class Judged:
     """Empty where one device was not measured, or nothing tells which."""
     saves: dict[str, bool]
     """The same of rules about energy; empty where that was not measured, or not learned."""
+    is_learned: bool = False
+    """Whether the model had learned of this task; else it chose as the threshold does."""
 
 
-def scores(rows: Sequence[Row]) -> Iterator[Score]:
+def validate(rows: Sequence[Row]) -> dict[str, list[Judged]]:
     """Leave out sizes, the largest sizes, each task, and each machine, as far as there are several."""
-    for left_out, splits in _splits(rows).items():
-        if splits:
-            yield score(left_out, splits)
+    splits = _splits(rows)
+    return {left_out: list(judged(of, each=left_out != TASKS)) for left_out, of in splits.items() if of}
 
 
-def trust(rows: Sequence[Row]) -> costs.Trust:
+def scores(found: Mapping[str, Sequence[Judged]]) -> Iterator[Score]:
+    """Return a score of each thing that was left out by ``validate``."""
+    for left_out, of in found.items():
+        yield score(left_out, of)
+
+
+def trust(found: Mapping[str, Sequence[Judged]]) -> costs.Trust:
     """Return the regrets in percent of the model and of the threshold, by task, precision and what was left out.
 
-    What was left out is one of SIZES, LARGEST and MACHINES. A task is told of that both devices were measured of.
+    What was left out is one of SIZES, LARGEST and MACHINES. A task is told of that both devices were measured of, and
+    that the model had learned of without what was left out: else its choices are those of the threshold.
     """
-    found = {}
-    for left_out, splits in _splits(rows).items():
+    told = {}
+    for left_out in (SIZES, LARGEST, MACHINES):
         groups: dict[tuple[str, str], list[Judged]] = {}
-        for one in judged(splits) if left_out != TASKS else ():
-            groups.setdefault((one.row.task, one.row.precision), []).append(one)
+        for one in found.get(left_out, ()):
+            if one.is_learned:
+                groups.setdefault((one.row.task, one.row.precision), []).append(one)
         for key, members in groups.items():
             if regrets := _regrets(members):
-                found[*key, left_out] = regrets["model"], regrets["threshold"]
-    return found
+                told[*key, left_out] = regrets["model"], regrets["threshold"]
+    return told
 
 
-def judged(splits: Iterable[Split]) -> Iterator[Judged]:
-    """Learn from the first part of each split and ask about the second."""
+def judged(splits: Iterable[Split], *, each: bool = True) -> Iterator[Judged]:
+    """Learn from the first part of each split, of each task or of any, and ask about the second."""
     for known, unknown in splits:
-        model, limits = costs.learn(known), costs.thresholds(known)
+        model, limits = costs.learn(known, each=each), costs.thresholds(known)
         for row in unknown:
             predicted = {target: _predicted(model, row, target) for target in row.seconds}
             told = model.on_gpu(row.machine, row.task, row.precision, row.size)
-            machines = (row.machine, costs.ANY)  # of a task that was never measured no energy is decided on
-            is_known = any(model.costs(machine, row.task, row.precision, ENERGY) for machine in machines)
+            names = row.machine, row.task, row.precision  # of a task that was never measured no energy is decided on
             if told is None or not {"cpu", "gpu"} <= set(row.seconds):
                 yield Judged(row, predicted, {}, {})
                 continue
             limit = limits.get((row.task, row.precision), limits.get((costs.ANY, row.precision), 0.0))
             chosen = {"model": told, "threshold": row.size >= limit, "always GPU": True, "always CPU": False}
-            yield Judged(row, predicted, chosen, _by_energy(row, predicted, by_time=told) if is_known else {})
+            saves = _by_energy(row, predicted, by_time=told) if model.has_learned(*names, ENERGY) else {}
+            yield Judged(row, predicted, chosen, saves, model.has_learned(*names, "cpu", "gpu"))
 
 
-def score(left_out: str, splits: Sequence[Split]) -> Score:
-    """Learn from the first part of each split and compare with the second."""
-    found = list(judged(splits))
+def score(left_out: str, found: Sequence[Judged]) -> Score:
+    """Compare what was predicted and chosen with what was measured."""
     errors: dict[str, list[float]] = {target: [] for target in TARGETS}
     for one in found:
         for target, seconds in one.predicted.items():
@@ -111,7 +120,11 @@ def score(left_out: str, splits: Sequence[Split]) -> Score:
 
 
 def _regrets(found: Iterable[Judged]) -> dict[str, float]:
-    return _over_best((one.on_gpu, one.row.seconds["cpu"], one.row.seconds["gpu"]) for one in found if one.on_gpu)
+    """Regrets of all rules over the rows that the model had learned of; where it had of none, those of the others."""
+    told = [one for one in found if one.on_gpu]
+    learned = [one for one in told if one.is_learned]
+    regrets = _over_best((one.on_gpu, one.row.seconds["cpu"], one.row.seconds["gpu"]) for one in learned or told)
+    return regrets if learned else {rule: regret for rule, regret in regrets.items() if rule != "model"}
 
 
 def _over_best(found: Iterable[tuple[dict[str, bool], float, float]]) -> dict[str, float]:

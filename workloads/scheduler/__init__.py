@@ -3,7 +3,7 @@
 with Scheduler("model.skops", log="run") as scheduler:          # writes run.tasks.csv
     decision = scheduler.schedule("matmul", 1024)               # decision.device: cpu, gpu, wait or none
 
-@scheduler.scheduled("matmul", size=len)
+@scheduler.scheduled("matmul", size=lambda a, b: len(a))        # gets the arguments of the function
 def multiply(a, b, *, device):                                  # device: "cpu", "cuda:0"
     return a.to(device) @ b.to(device)
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -15,7 +16,9 @@ HEADER = (
     "reading_age_s",
 )  # fmt: skip
 """Columns of the log: those of NAME.tasks.csv, then why. ``device`` is none where a task did not run."""
-PART, FAILED = "run", "failed"
+PART, FAILED, DECIDED, WAIT = "run", "failed", "decided", "wait"
+"""Part of a row: a run; a task that was refused, or raised an error; a decision of which no run was told yet, without
+seconds (a run with the same ``time_ns`` replaces it); and one to wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +59,22 @@ class Decision:
 
 
 class DecisionLog:
-    """NAME.tasks.csv, written as tasks end; nothing where there is no path."""
+    """NAME.tasks.csv; each row is in the file once it is written, by any thread. Nothing where there is no path."""
 
     def __init__(self, path: Path | None) -> None:
+        self._path = path
         self._file: IO[str] | None = None
+        self._lock = threading.Lock()
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("w", newline="", encoding="utf-8")
+            path.write_text(",".join(HEADER) + "\n", encoding="utf-8")
+        self.open()
+
+    def open(self) -> None:
+        """Go on with the file, where it was closed."""
+        if self._path and not self._file:
+            self._file = self._path.open("a", newline="", encoding="utf-8", buffering=1)  # a line at a time
             self._writer = csv.writer(self._file, lineterminator="\n")
-            self._writer.writerow(HEADER)
 
     def write(
         self, decision: Decision, seconds: float, *, label: str | None = None, policy: str = "", load: str = "",
@@ -79,12 +89,14 @@ class DecisionLog:
             if reading
             else (None,) * 4
         )
-        device = decision.device if decision.device in ("cpu", "gpu") and part == PART else "none"
-        words = (label or decision.task, f"{decision.size:.0f}", device, part, _seconds(seconds), decision.time_ns)
+        device = decision.device if decision.device in ("cpu", "gpu") and part != FAILED else "none"
+        took = _seconds(None if part == DECIDED else seconds)
+        words = (label or decision.task, f"{decision.size:.0f}", device, part, took, decision.time_ns)
         why = (policy, load, decision.reason, decision.gpu, _seconds(decision.cpu_s), _seconds(decision.gpu_s))
         spent = (_seconds(decision.decision_s), _seconds(waited_s or None))
         age = None if decision.age_s is None else f"{decision.age_s:.3f}"
-        self._writer.writerow((*words, *why, *spent, *now, age))
+        with self._lock:
+            self._writer.writerow((*words, *why, *spent, *now, age))
 
     def close(self) -> None:
         """Write what is left."""

@@ -9,12 +9,27 @@ from __future__ import annotations
 
 from math import exp
 
+from workloads.learning.plain import Estimate
+from workloads.scheduler.readings import Reading
+
 FORGET = 0.98
 """Weight of a run beside that of the next one."""
 USUAL_S = 1e-3
 """A wait that weighs as much as a factor of one, before anything ran."""
 MOST = 4.0
 """A run that took this many times what was expected counts as if it took this many times: what else ran was chance."""
+
+
+BUSY_PCT = 50.0
+"""Utilization by others from which on a GPU is shared."""
+
+
+def at_its_clock(estimate: Estimate, reading: Reading | None) -> float:
+    """Return seconds on a GPU. One at work below its highest clock, as at its power limit, takes longer for kernels."""
+    clock, most = (reading.sm_clock_mhz, reading.sm_clock_max_mhz) if reading else (None, None)
+    if not reading or not clock or not most or (reading.utilization_pct or 0.0) < BUSY_PCT:
+        return estimate.gpu_s
+    return estimate.gpu_s + (max(1.0, most / clock) - 1) * estimate.compute_s
 
 
 class Correction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -34,22 +35,37 @@ class Reading:
     power_limit_w: float | None = None
 
 
-class Readings:
-    """The newest reading of each GPU that this program may use, while it is entered."""
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Memory that a program can have without swapping, None where nobody tells, and when that was read."""
 
-    def __init__(self, interval_s: float = INTERVAL_S) -> None:
+    free_bytes: float | None = None
+    read_s: float = float("-inf")
+
+
+class Readings:
+    """The newest reading of each GPU that this program may use, while it is entered.
+
+    Args:
+        interval_s: time between readings.
+        use_gpu: False: as if there were no GPU.
+    """
+
+    def __init__(self, interval_s: float = INTERVAL_S, *, use_gpu: bool = True) -> None:
         self.interval_s = interval_s
         self.latest: tuple[Reading, ...] = ()
-        self.host_free_bytes: float | None = None
-        self.has_gpu = nvml.has_gpu() and os.environ.get("CUDA_VISIBLE_DEVICES") != ""
-        self._devices = visible(nvml.gpu_count())
-        self._limits = [nvml.limits(device) for device in self._devices]
+        self.host = Host()
+        shown = visible([nvml.uuid(index) for index in range(nvml.gpu_count())]) if use_gpu else []
+        self.has_gpu = nvml.has_gpu() and bool(shown)
+        self._devices = {gpu: device for gpu, device in enumerate(shown) if device is not None}
+        self._limits = {gpu: nvml.limits(device) for gpu, device in self._devices.items()}
         self._stop = threading.Event()
         self._read = threading.Condition()
-        self._thread = threading.Thread(target=self._read_until_stopped, name="Readings", daemon=True)
 
     def __enter__(self) -> Readings:
         self.read()
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._read_until_stopped, name="Readings", daemon=True)
         self._thread.start()
         return self
 
@@ -60,11 +76,11 @@ class Readings:
         self._thread.join()
 
     def read(self) -> None:
-        """Take one reading now."""
-        found = tuple(self._reading(gpu) for gpu in range(len(self._devices)))
-        free = host_free_bytes()
+        """Take one reading now; a GPU that tells nothing, as one that is lost, has none."""
+        found = tuple(one for gpu in self._devices if (one := self._reading(gpu)))
+        host = Host(host_free_bytes(), time.perf_counter())
         with self._read:
-            self.latest, self.host_free_bytes = found, free
+            self.latest, self.host = found, host
             self._read.notify_all()
 
     def wait(self, timeout_s: float) -> None:
@@ -72,8 +88,10 @@ class Readings:
         with self._read:
             self._read.wait(timeout_s)
 
-    def _reading(self, gpu: int) -> Reading:
+    def _reading(self, gpu: int) -> Reading | None:
         told = dict(zip(nvml.READINGS, nvml.read(self._devices[gpu]), strict=True))
+        if all(value is None for value in told.values()):
+            return None
         total, limit_w, clock = self._limits[gpu]
         used = told["memory_used_bytes"]
         return Reading(
@@ -87,15 +105,33 @@ class Readings:
             self.read()
 
 
-def visible(count: int) -> list[int]:
-    """Return NVML's numbers of the GPUs that CUDA shows this program, in CUDA's order; all where they have other names.
+def visible(uuids: Sequence[str | None]) -> list[int | None]:
+    """Return NVML's numbers of the GPUs that CUDA shows this program, in CUDA's order.
 
-    NVML counts in the order of the bus, CUDA with CUDA_DEVICE_ORDER=PCI_BUS_ID or where all GPUs are alike.
+    As CUDA reads CUDA_VISIBLE_DEVICES: numbers and beginnings of UUIDs, up to the first that names no GPU. NVML counts
+    in the order of the bus, CUDA with CUDA_DEVICE_ORDER=PCI_BUS_ID or where all GPUs are alike.
+
+    Args:
+        uuids: of the GPUs that NVML lists. Where it lists none, any may be there; it has no number, nor has a part of
+            a GPU (MIG).
     """
-    named = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-    if not all(name.strip().isdecimal() and int(name) < count for name in named):
-        return list(range(count))
-    return [int(name) for name in named]
+    told = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if told is None:
+        return list(range(len(uuids))) or [None]
+    found: list[int | None] = []
+    for name in map(str.strip, told.split(",")):
+        known = [index for index, uuid in enumerate(uuids) if name == str(index) or _begins(uuid, name)]
+        if len(known) == 1:
+            found += known
+        elif name.startswith("MIG-") or (not uuids and (name.isdecimal() or name.startswith("GPU-"))):
+            found.append(None)
+        else:
+            break
+    return found
+
+
+def _begins(uuid: str | None, name: str) -> bool:
+    return uuid is not None and name.startswith("GPU-") and uuid.startswith(name)
 
 
 def host_free_bytes() -> float | None:

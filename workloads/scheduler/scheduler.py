@@ -15,6 +15,8 @@ In this order:
 from __future__ import annotations
 
 import functools
+import inspect
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,21 +28,19 @@ from workloads.errors import WorkloadError
 from workloads.learning import costs
 from workloads.learning.plain import Estimate
 from workloads.ranges import mark
-from workloads.scheduler.decisions import FAILED, PART, Decision, DecisionLog
-from workloads.scheduler.load import Correction, Own
+from workloads.scheduler.decisions import DECIDED, FAILED, WAIT, Decision, DecisionLog
+from workloads.scheduler.load import BUSY_PCT, Correction, Own, at_its_clock
+from workloads.scheduler.memory import ROOM, by_memory, fits
 from workloads.scheduler.objective import Objective
 from workloads.scheduler.readings import Reading, Readings
 from workloads.scheduler.trust import machine_of, trusted
 
-ROOM = 4.0
-"""Memory that a task needs, as a multiple of the bytes that go in and out: sorting takes that much."""
 STALE_S = 1.0
 """A reading that is older says nothing."""
-BUSY_PCT = 50.0
-"""Utilization by others from which on a GPU is shared."""
+NO_PRECISION = ""
+"""Of tasks that were learned from a table without precisions: it holds for any."""
 WINDOW_S = 0.3
 """Time that a utilization of NVML is about."""
-LONGEST_WAIT_S = 5.0
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,9 +56,9 @@ class Scheduler:
 
     Args:
         model: file of `python -m workloads learn`, a model, or None.
-        log: path without suffix; the decisions go to LOG.tasks.csv.
+        log: path without suffix; each decision is a row of LOG.tasks.csv.
         thresholds: sizes from which on a task goes to the GPU (`warpdeck crossover`), by task, or by task and
-            precision; by default those that the model has.
+            precision, in place of those that the model has.
         readings: by default those of NVML.
         policy: name of this scheduler in the log.
         energy_weight: what makes a device the better one, from time alone (0) to energy alone (1), where the model has
@@ -83,7 +83,8 @@ class Scheduler:
         self.machine, self.is_known = machine_of(known) if known else ("", False)
         self._objective = Objective(energy_weight, known.idle_w(self.machine) if known else None, host_w)
         self._lines = known.lines(self.machine) if known else {}
-        self._limits: dict[Any, float] = {**(known.limits if known else {}), **(thresholds or {})}
+        self._given: dict[Any, float] = dict(thresholds or {})
+        self._limits: dict[Any, float] = {**(known.limits if known else {}), **self._given}
         self._trusted = {key: trusted(known, key, self.is_known) for key in self._lines} if known else {}
         self._log = DecisionLog(None if log is None else Path(f"{log}.tasks.csv"))
         self._cpu = Correction()
@@ -91,10 +92,12 @@ class Scheduler:
         self._shared: dict[int | None, Correction] = {}
         self._own: dict[int | None, Own] = {}
         self._entered = readings is None
+        self._learning = threading.Lock()
 
     def __enter__(self) -> Scheduler:
         if self._entered:
             self.readings.__enter__()
+        self._log.open()
         return self
 
     def __exit__(
@@ -113,7 +116,7 @@ class Scheduler:
         needs_bytes: float | None = None,
         waited_s: float = 0.0,
     ) -> Decision:
-        """Return where a task of a size runs.
+        """Return where a task of a size runs, and log it; tell ``finished`` how long it took.
 
         Args:
             task: its name, as the model has it.
@@ -122,18 +125,30 @@ class Scheduler:
             needs_bytes: memory that it needs on a device, where that is known.
             waited_s: how long it has waited already.
         """
+        decision = self._decide(task, size, precision, needs_bytes, waited_s)
+        part = {"wait": WAIT, "none": FAILED}.get(decision.device, DECIDED)
+        self._log.write(decision, 0.0, policy=self.policy, waited_s=waited_s, part=part)
+        return decision
+
+    def _decide(
+        self, task: str, size: float, precision: str, needs_bytes: float | None, waited_s: float = 0.0
+    ) -> Decision:
         started = time.perf_counter()
-        line = self._lines.get((task, precision))
-        estimate = line(size) if line else None
+        estimate = self._estimate(task, size, precision)
         if needs_bytes is None and estimate:
             needs_bytes = ROOM * estimate.moved_bytes
-        latest = [one for one in self.readings.latest if started - one.read_s <= STALE_S]
-        ready = [one for one in latest if _fits(needs_bytes, one.free_bytes)]
+        told, host = self.readings.latest if self.readings.has_gpu else (), self.readings.host
+        latest = [one for one in told if started - one.read_s <= STALE_S]
+        host_free = host.free_bytes if started - host.read_s <= STALE_S else None
+        ready = [one for one in latest if fits(needs_bytes, one.free_bytes)]
         cpu_s = self._cpu(estimate.cpu_s) if estimate else None
         gpu_s, reading = self._soonest(estimate, ready or latest, started) if estimate else (None, None)
         reading = reading or next(iter(ready or latest), None)
         shared = reading is not None and self._is_shared(reading, started)
-        found = self._room(needs_bytes, latest, ready, cpu_s, gpu_s, waited_s)
+        found = by_memory(
+            needs_bytes, latest, host_free, gain_s=(cpu_s or 0.0) - (gpu_s or 0.0),
+            waited_s=waited_s, interval_s=self.readings.interval_s,
+        )  # fmt: skip
         if found is None:
             found = self._choose(task, size, precision, estimate, cpu_s, gpu_s, reading, shared)
         device, reason, wait_s = found
@@ -144,24 +159,6 @@ class Scheduler:
             task, size, precision, device, reason, gpu, cpu_s, gpu_s, time.time_ns(), wait_s=wait_s, reading=reading,
             age_s=age_s, busy=shared, decision_s=time.perf_counter() - started,
         )  # fmt: skip
-
-    def _room(
-        self, needs: float | None, latest: list[Reading], ready: list[Reading], cpu_s: float | None,
-        gpu_s: float | None, waited_s: float,
-    ) -> tuple[str, str, float] | None:  # fmt: skip
-        """Decide by memory alone: None where that does not decide."""
-        on_host = _fits(needs, self.readings.host_free_bytes)
-        if ready or not latest:
-            if not on_host and not latest:
-                return "none", f"needs {_gb(needs)}, and the host has {_gb(self.readings.host_free_bytes)} free", 0.0
-            return None if on_host or not ready else ("gpu", f"needs {_gb(needs)}, more than the host has free", 0.0)
-        most = max(one.free_bytes or 0.0 for one in latest)
-        gain = (cpu_s or 0.0) - (gpu_s or 0.0) if on_host else LONGEST_WAIT_S
-        left = min(gain, LONGEST_WAIT_S) - waited_s
-        if left > self.readings.interval_s and any(_fits(needs, one.total_bytes) for one in latest):
-            return "wait", f"needs {_gb(needs)}, and the GPU has {_gb(most)} free now", left
-        reason = f"needs {_gb(needs)}, and the GPU has {_gb(most)} free"
-        return ("cpu", reason, 0.0) if on_host else ("none", f"{reason}, the host less", 0.0)
 
     def _choose(
         self, task: str, size: float, precision: str, estimate: Estimate | None, cpu_s: float | None,
@@ -174,7 +171,7 @@ class Scheduler:
             why = "never measured" if self._lines else "no model"
         elif reading is None:
             why = "NVML is silent"
-        elif not shared and not self._trusted[task, precision][size > self._lines[task, precision].largest]:
+        elif not shared and not self._is_trusted(task, size, precision):
             why = "model no better"
         else:
             better, why = self._objective(estimate, cpu_s, gpu_s)
@@ -182,14 +179,28 @@ class Scheduler:
         limit = self._limit(task, precision)
         if limit is None:
             return "cpu", f"{why}, no threshold", 0.0
+        if limit == float("inf"):
+            return "cpu", f"{why}: the GPU never won", 0.0
         return ("gpu" if size >= limit else "cpu"), f"{why}: threshold {limit:,.0f}", 0.0
 
     def _limit(self, task: str, precision: str) -> float | None:
-        limits = self._limits
-        for key in ((task, precision), task, (costs.ANY, precision)):
-            if key in limits:
-                return limits[key]
-        return None
+        """Return the size from which on the GPU wins: as it was given, else learned, else that of other tasks."""
+        for limits in (self._given, self._limits):
+            for key in ((task, precision), task, (task, NO_PRECISION)):
+                if key in limits:
+                    return limits[key]
+        return self._limits.get((costs.ANY, precision), self._limits.get((costs.ANY, NO_PRECISION)))
+
+    def _key(self, task: str, precision: str) -> tuple[str, str]:
+        return (task, precision if (task, precision) in self._lines else NO_PRECISION)
+
+    def _estimate(self, task: str, size: float, precision: str) -> Estimate | None:
+        line = self._lines.get(self._key(task, precision))
+        return line(max(size, 1)) if line else None
+
+    def _is_trusted(self, task: str, size: float, precision: str) -> bool:
+        key = self._key(task, precision)
+        return self._trusted[key][size > self._lines[key].largest]
 
     def _soonest(
         self, estimate: Estimate, among: Iterable[Reading], now_s: float
@@ -197,9 +208,8 @@ class Scheduler:
         """Return the GPU that will be ready first, and when; as if it were free where none is told of."""
         best: tuple[float, Reading | None] = (estimate.gpu_s, None)
         for reading in among:
-            seconds = self._correction(reading.gpu, shared=self._is_shared(reading, now_s))(
-                estimate.gpu_s + (_slowdown(reading) - 1) * estimate.compute_s
-            )
+            expected_s = at_its_clock(estimate, reading)
+            seconds = self._correction(reading.gpu, shared=self._is_shared(reading, now_s))(expected_s)
             if best[1] is None or seconds < best[0]:
                 best = seconds, reading
         return best
@@ -217,17 +227,28 @@ class Scheduler:
         return of[gpu]
 
     def finished(self, decision: Decision, seconds: float, *, waited_s: float = 0.0, **words: str) -> None:
-        """Learn from a run that ended, and write it to the log; ``words`` are those of ``DecisionLog.write``."""
-        line = self._lines.get((decision.task, decision.precision))
-        if line and seconds > 0:
-            estimate = line(decision.size)
-            if decision.device == "cpu":
-                self._cpu.seen(estimate.cpu_s, seconds)
-            elif decision.device == "gpu":
-                self._correction(decision.gpu, shared=decision.busy).seen(estimate.gpu_s, seconds)
-                own = self._own.setdefault(decision.gpu, Own(WINDOW_S))
-                own.add(time.perf_counter(), min(estimate.compute_s, seconds))
+        """Learn from a run that ended, and write it to the log.
+
+        Args:
+            decision: what ``schedule`` returned.
+            seconds: that the task took on its device, copies included.
+            waited_s: that it waited for a GPU before.
+            words: label, policy and load, as of ``DecisionLog.write``.
+        """
+        estimate = self._estimate(decision.task, decision.size, decision.precision)
+        if estimate and seconds > 0:
+            with self._learning:
+                self._learn(decision, estimate, seconds)
         self._log.write(decision, seconds, waited_s=waited_s, **{"policy": self.policy, **words})
+
+    def _learn(self, decision: Decision, estimate: Estimate, seconds: float) -> None:
+        if decision.device == "cpu":
+            self._cpu.seen(estimate.cpu_s, seconds)
+        elif decision.device == "gpu":
+            expected_s = at_its_clock(estimate, decision.reading)  # what the clock costs is no matter of the load
+            self._correction(decision.gpu, shared=decision.busy).seen(expected_s, seconds)
+            own = self._own.setdefault(decision.gpu, Own(WINDOW_S))
+            own.add(time.perf_counter(), min(estimate.compute_s, seconds))
 
     @contextmanager
     def place(
@@ -238,55 +259,41 @@ class Scheduler:
         Raises:
             TooLargeError: it fits nowhere.
         """
-        started = time.perf_counter()
-        decision = self.schedule(task, size, precision, needs_bytes=needs_bytes)
+        words = {"policy": self.policy, **words}
+        started, waited_s = time.perf_counter(), 0.0
+        decision = self._decide(task, size, precision, needs_bytes)
         while decision.device == "wait":
+            self._log.write(decision, 0.0, part=WAIT, waited_s=waited_s, **words)
             self.readings.wait(decision.wait_s)
-            waited = time.perf_counter() - started
-            decision = self.schedule(task, size, precision, needs_bytes=needs_bytes, waited_s=waited)
-        begun, part = time.perf_counter(), FAILED
+            waited_s = time.perf_counter() - started
+            decision = self._decide(task, size, precision, needs_bytes, waited_s)
+        begun = time.perf_counter()
         try:
             if decision.device == "none":
                 raise TooLargeError(f"{task} of size {size:,.0f} fits into no memory: {decision.reason}.")
             yield decision
-            part = PART
-        finally:
-            seconds, waited_s = time.perf_counter() - begun, begun - started - decision.decision_s
-            if part == PART:
-                self.finished(decision, seconds, waited_s=max(waited_s, 0.0), **words)
-            else:
-                self._log.write(decision, 0.0, waited_s=max(waited_s, 0.0), part=part, policy=self.policy)
+        except BaseException:
+            self._log.write(decision, 0.0, part=FAILED, waited_s=waited_s, **words)
+            raise
+        self.finished(decision, time.perf_counter() - begun, waited_s=waited_s, **words)
 
     def scheduled(
         self, task: str, size: Callable[..., float], precision: str = "fp32"
     ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        """Make a function run where the scheduler says: it gets ``device`` (cpu, cuda:0 ...); ``size`` gets its first
-        argument.
-        """
+        """Make a function run where the scheduler says, by ``size`` of its arguments; it gets ``device``, as cuda:0."""
 
         def decorate(function: Callable[P, R]) -> Callable[P, R]:
+            signature = inspect.signature(function)
+
             @functools.wraps(function)
             def placed(*args: P.args, **kwargs: P.kwargs) -> R:
-                with self.place(task, size(args[0]), precision) as decision:
+                bound = signature.bind_partial(
+                    *args, **kwargs
+                )  # what is named by position where it has one, as len wants
+                with self.place(task, size(*bound.args, **bound.kwargs), precision) as decision:
                     device: dict[str, Any] = {"device": "cpu" if decision.gpu is None else f"cuda:{decision.gpu}"}
                     return function(*args, **{**kwargs, **device})
 
             return placed
 
         return decorate
-
-
-def _fits(needs: float | None, free: float | None) -> bool:
-    return needs is None or free is None or needs <= free
-
-
-def _slowdown(reading: Reading) -> float:
-    """Return how much longer kernels take while a GPU at work runs below its highest clock, as at its power limit."""
-    clock, most = reading.sm_clock_mhz, reading.sm_clock_max_mhz
-    if not clock or not most or (reading.utilization_pct or 0.0) < BUSY_PCT:
-        return 1.0
-    return max(1.0, most / clock)
-
-
-def _gb(size: float | None) -> str:
-    return "an unknown amount" if size is None else f"{size / 1e9:,.1f} GB"

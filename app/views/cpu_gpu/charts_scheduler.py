@@ -73,24 +73,34 @@ def over_time(rows: pd.DataFrame, colors: Colors, theme: Theme) -> go.Figure | N
     if times.empty:
         return None
     unit, size = fmt.unit_for(fmt.number(known["policy_ns"].max()) or 1.0, fmt.DURATION_UNITS)
-    loads = [load for load in LOADS if known[load.column].notna().any()]
-    many = 1 + len(loads)
-    heights = [1.0, *(0.6 for _ in loads)]
+    below = loads(known)
+    many = 1 + len(below)
+    heights = [1.0, *(0.6 for _ in below)]
     figure = make_subplots(many, 1, shared_xaxes=True, vertical_spacing=0.05, row_heights=heights)
     _runs(figure, known, size, colors, theme)
-    for place, load in enumerate(loads, 2):
+    for place, load in enumerate(below, 2):
         _load(figure, load, known[known[load.column].notna()], size, place, theme)
-    charts.frame(figure, theme, height=260 + 135 * len(loads), left=70, top=30, bottom=44)
+    charts.frame(figure, theme, height=260 + 135 * len(below), left=70, top=30, bottom=44)
     _shade(figure, known, size, theme)
     charts.legend_above(figure)
     scale = _logarithmic(float(times.min()) / 1.5, float(times.max()) * 1.5)
     figure.update_yaxes(**scale, title_text="Time", row=1, col=1)
-    for place, load in enumerate(loads, 2):
+    for place, load in enumerate(below, 2):
         figure.update_yaxes(title_text=load.title, nticks=4, **load.axis, row=place, col=1)
     figure.update_xaxes(showticklabels=False)
     figure.update_xaxes(showticklabels=True, title_text=f"Time since the first decision ({unit})", row=many, col=1)
     figure.update_layout(hovermode="closest")
     return figure
+
+
+def loads(rows: pd.DataFrame) -> list[Load]:
+    """Readings of NVML that rows of ``scheduler_decisions`` tell."""
+    return [load for load in LOADS if rows[load.column].notna().any()]
+
+
+def shared(rows: pd.DataFrame) -> "pd.Series[bool]":
+    """Whether another program used the GPU, row by row."""
+    return rows["load"].notna() & (rows["load"] != FREE)
 
 
 def _logarithmic(low: float, high: float) -> dict[str, Any]:
@@ -125,10 +135,10 @@ def _runs(figure: go.Figure, known: pd.DataFrame, size: float, colors: Colors, t
 
 def _groups(rows: pd.DataFrame) -> Iterator[tuple[str, str, bool, pd.DataFrame]]:
     """Name, device, whether the GPU is shared, and the rows of each group that is drawn alike."""
-    shared = rows["load"].notna() & (rows["load"] != FREE)
+    beside = shared(rows)
     for device, name in DEVICES.items():
         for is_shared in (False, True):
-            own = rows[(rows["device"] == device) & (shared == is_shared)]
+            own = rows[(rows["device"] == device) & (beside == is_shared)]
             if len(own):
                 yield f"{name}, GPU shared" if is_shared else name, device, is_shared, own
 

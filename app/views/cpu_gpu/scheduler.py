@@ -62,11 +62,14 @@ def section(report_id: str) -> bool:
     titles = [scheduling.title(policy) for policy in policies["policy"]]
     tables.table(
         policies.assign(title=titles), heads.filled(policies.assign(title=titles), POLICIES), key="scheduler-policies",
-        download="scheduler_policies.csv", hidden=("policy", "best_ns", "cpu_regret_pct", "gpu_regret_pct"),
+        download="scheduler_policies.csv", hidden=(
+            "policy", "best_ns", "cpu_regret_pct", "gpu_regret_pct", "single_runs", "measured_ns", "expected_ns",
+        ),
     )  # fmt: skip
     st.caption(
-        "Time is that of the tasks as they ran. Regret compares devices by what each size took on both, by medians, so"
-        " that it does not depend on chance in single runs."
+        "Time is that of the tasks as they ran. Regret compares devices by what each size took on both: medians of the"
+        " runs of always CPU and always GPU, where these are there."
+        + (" The oracle chose by the same runs, so its regret is 0 by construction." if "oracle" in names else "")
     )
     _charts(session.whole(report_id, "scheduler_decisions", policy=chosen), themes.work_colors(), themes.theme())
     _tables(errors[errors["policy"] == chosen], regrets[regrets["policy"] == chosen])
@@ -126,8 +129,9 @@ def _charts(rows: pd.DataFrame, colors: Colors, theme: Theme) -> None:
         st.subheader("Decisions over time", anchor=False)
         draw.chart(figure, "scheduler-over-time")
         st.caption(
-            "One mark per run, on the device that was chosen. Below: what NVML said last before each decision. Shaded:"
-            " another program used the GPU."
+            "One mark per run, on the device that was chosen."
+            + (" Below: what NVML said last before each decision." if charts_scheduler.loads(rows) else "")
+            + (" Shaded: another program used the GPU." if charts_scheduler.shared(rows).any() else "")
         )
 
 

@@ -15,7 +15,7 @@
 -- column: device | text | | cpu, gpu, or none where it was refused or failed
 -- column: gpu = GPU | id | | number of the GPU
 -- column: reason | text | | why, as the scheduler says
--- column: ns = Took | ns | .0f | time of the task as it ran
+-- column: ns = Took | ns | .0f | time of the task as it ran; empty where the program did not tell
 -- column: predicted_ns = Predicted | ns | .0f | predicted time on the device that was chosen, under the load of the moment
 -- column: cpu_predicted_ns = CPU predicted | ns | .0f | predicted time on the CPU
 -- column: gpu_predicted_ns = GPU predicted | ns | .0f | predicted time on the GPU

@@ -10,11 +10,14 @@
 -- column: decisions = Tasks | count | | decisions
 -- column: on_cpu = On CPU | count | | tasks that ran on the CPU
 -- column: on_gpu = On GPU | count | | tasks that ran on a GPU
--- column: refused | count | | tasks that ran nowhere
+-- column: refused = Not run | count | | tasks that were refused, or ended with an error
 -- column: total_ns = Time | ns | .0f | time of the tasks as they ran, without waiting
 -- column: waited_ns = Waited | ns | .0f | time that tasks waited for a GPU
 -- column: joules = Energy | J | .1f | energy of all GPUs in that time, as the program measured it (queue.POLICY.LOAD.joules of NAME.meta.json)
 -- column: judged | count | | decisions that have a regret
+-- column: single_runs | count | | those of them whose size ran once on one of the devices, so that no median evens out chance
+-- column: measured_ns | ns | .0f | time of the decisions that have a regret, as they ran
+-- column: expected_ns | ns | .0f | the same by the medians of their sizes on the devices that were chosen
 -- column: best_ns = Best time | ns | .0f | time of these on the faster devices
 -- column: regret_ns = Regret | ns | .0f | what these took longer on the devices that were chosen
 -- column: regret_pct = Regret | % | .2f | the same of best_ns
@@ -35,12 +38,15 @@ WITH energy AS (
     SELECT * EXCLUDE (load), load, false AS is_all FROM judged_decision WHERE load IS NOT NULL
     UNION ALL
     SELECT * EXCLUDE (load), 'all', true FROM judged_decision
-    WHERE policy IN (SELECT policy FROM decision GROUP BY policy HAVING count(DISTINCT load) <> 1)
+    WHERE policy IN (SELECT policy FROM decision GROUP BY policy
+        HAVING count(DISTINCT load) <> 1 OR count(load) < count(*))
 ), figure AS (
     SELECT policy, load, is_all, min(number) AS first_number, count(*) AS decisions,
         count(ns) FILTER (device = 'cpu') AS on_cpu, count(ns) FILTER (device = 'gpu') AS on_gpu,
-        count(*) FILTER (ns IS NULL) AS refused, sum(ns) AS total_ns,
-        sum(waited_ns) AS waited_ns, count(regret_ns) AS judged, sum(best_ns) AS best_ns, sum(regret_ns) AS regret_ns,
+        count(*) FILTER (device = 'none') AS refused, sum(ns) AS total_ns,
+        sum(waited_ns) AS waited_ns, count(regret_ns) AS judged,
+        count(regret_ns) FILTER (runs = 1) AS single_runs, sum(ns) FILTER (regret_ns IS NOT NULL) AS measured_ns,
+        sum(chosen_ns) AS expected_ns, sum(best_ns) AS best_ns, sum(regret_ns) AS regret_ns,
         100 * sum(regret_ns) / nullif(sum(best_ns), 0) AS regret_pct,
         100 * (sum(cpu_ns) FILTER (best_ns IS NOT NULL) / nullif(sum(best_ns), 0) - 1) AS cpu_regret_pct,
         100 * (sum(gpu_ns) FILTER (best_ns IS NOT NULL) / nullif(sum(best_ns), 0) - 1) AS gpu_regret_pct,
@@ -54,7 +60,8 @@ SELECT figure.policy, figure.load, decisions, on_cpu, on_gpu, refused, total_ns,
     CASE WHEN NOT is_all THEN half.joules
         WHEN halves = (SELECT count(*) FROM figure AS own WHERE own.policy = figure.policy AND NOT own.is_all)
             THEN all_joules.joules END AS joules,
-    judged, best_ns, regret_ns, regret_pct, cpu_regret_pct, gpu_regret_pct, predicted, error_pct, decision_ns,
+    judged, single_runs, measured_ns, expected_ns, best_ns, regret_ns,
+    regret_pct, cpu_regret_pct, gpu_regret_pct, predicted, error_pct, decision_ns,
     decision_p99_ns
 FROM figure LEFT JOIN half ON half.policy = figure.policy AND half.load = figure.load AND NOT is_all
 LEFT JOIN all_joules ON all_joules.policy = figure.policy

@@ -2,7 +2,8 @@
 -- One row per task and size of the times that lie beside the report: the times, the GPU, and what the profile says of
 -- the ranges TASK_SIZE/gpu, such as matmul_1024/gpu, outside of what looks like a warm-up. A selection changes
 -- nothing. Counts, bytes and sums of durations of the profile are means per repetition, except for what is called
--- median. What the report does not tell is empty: without such ranges all that comes from the profile.
+-- median. What the report does not tell is empty: without such ranges all that comes from the profile, except for what
+-- the program tells itself.
 -- needs: task_time
 -- includes: selection, sidecar, memory, peak, task, task_energy, share
 -- column: gpu_name | text | | product name of the GPU that worked most
@@ -13,7 +14,7 @@
 -- column: precision | text | | precision of the program, as NAME.meta.json tells: fp32 ...
 -- column: peak_flops_per_s | FLOP/s | | dense peak of the GPU in that precision
 -- column: peak_from | text | | where the peak is from: the data sheet, or SMs x FLOPs per cycle x highest clock
--- column: cpu_name | text | | processor
+-- column: cpu_name | text | | processor; where the report does not tell, cpu_name of NAME.meta.json
 -- column: cpu_backend | text | | who computed on the CPU (backends.cpu of NAME.meta.json)
 -- column: gpu_backend | text | | who computed on the GPU (backends.gpu of NAME.meta.json)
 -- column: task | text | | what was computed
@@ -52,10 +53,10 @@
 -- column: kernel_median_ns | ns | | median of that sum
 -- column: gpu_busy_ns | ns | | time in which kernels, copies or memsets ran: their union
 -- column: copies_to_device | count | | copies from host to device
--- column: bytes_to_device | bytes | | their sizes
+-- column: bytes_to_device | bytes | | their sizes; where no profile tells, bytes_by_task less result_bytes_by_task of NAME.meta.json
 -- column: copy_to_device_ns | ns | | sum of their durations
 -- column: copies_to_host | count | | copies from device to host
--- column: bytes_to_host | bytes | | their sizes
+-- column: bytes_to_host | bytes | | their sizes; where no profile tells, result_bytes_by_task of NAME.meta.json
 -- column: copy_to_host_ns | ns | | sum of their durations
 -- column: copies_other | count | | all other copies
 -- column: bytes_other | bytes | | their sizes
@@ -81,7 +82,8 @@ WITH program AS (
     SELECT short_precision(meta_value(['precision', 'dtype'])) AS precision,
         (SELECT any_value(value) FROM meta WHERE key = 'backends.cpu') AS cpu_backend,
         (SELECT any_value(value) FROM meta WHERE key = 'backends.gpu') AS gpu_backend,
-        (SELECT any_value(cpu) FROM report) AS cpu_name,
+        coalesce((SELECT any_value(cpu) FROM report), (SELECT any_value(value) FROM meta WHERE key = 'cpu_name'))
+            AS cpu_name,
         coalesce((SELECT device_id FROM busy GROUP BY device_id
             ORDER BY sum(end_ns - start_ns) DESC, device_id LIMIT 1),
             (SELECT CASE WHEN count(*) = 1 THEN any_value(gpu_id) END FROM gpu)) AS gpu_id
@@ -172,7 +174,9 @@ SELECT board.gpu_name, board.compute_capability, board.sm_count, board.sm_clock_
     cpu_flops_per_s AS cpu_compute_flops_per_s, gpu_flops_per_s AS gpu_compute_flops_per_s,
     profiled_repetitions, host_median_ns, api_calls, api_ns, launch_calls, launch_ns, kernels,
     coalesce(names, CASE WHEN kernels = 0 THEN 0 END) AS distinct_kernels, kernel_ns, kernel_median_ns, gpu_busy_ns,
-    copies_to_device, bytes_to_device, copy_to_device_ns, copies_to_host, bytes_to_host, copy_to_host_ns, copies_other,
+    copies_to_device, coalesce(bytes_to_device, there_bytes) AS bytes_to_device,
+    copy_to_device_ns, copies_to_host, coalesce(bytes_to_host, back_bytes) AS bytes_to_host, copy_to_host_ns,
+    copies_other,
     bytes_other, copy_ns, top_kernel_name, top_kernel_class, top_kernel_share_pct, top_kernel_median_ns,
     top_kernel_launches, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, static_shared_bytes,
     dynamic_shared_bytes, 1e9 * flops / nullif(kernel_median_ns, 0) AS kernel_flops_per_s,
@@ -182,5 +186,6 @@ SELECT board.gpu_name, board.compute_capability, board.sm_count, board.sm_clock_
         format('From {:.4g} FLOP in kernels of {:.4g} ms: the FLOPs or the precision is wrong', flops,
             kernel_median_ns / 1e6)) AS kernel_peak_contradiction
 FROM task_figure LEFT JOIN profile USING (task, size) LEFT JOIN top USING (task, size)
-LEFT JOIN task_energy USING (task, size) CROSS JOIN idle_power CROSS JOIN board
+LEFT JOIN task_energy USING (task, size) LEFT JOIN task_bytes ON task_bytes.key = concat(task, '_', size)
+CROSS JOIN idle_power CROSS JOIN board
 ORDER BY task_row, size;

@@ -23,6 +23,8 @@ _TITLES = {
 }  # fmt: skip
 _DEVICES = {"cpu": "CPU", "gpu": "GPU"}
 _LENGTH = 40
+_SPREAD_PCT = 10.0
+"""How far the time of a policy may be from what its sizes take on its devices by their medians: runs scatter."""
 _FEW_PCT = 1e-9
 
 
@@ -58,6 +60,7 @@ def verdict(policies: pd.DataFrame, errors: pd.DataFrame, regrets: pd.DataFrame,
         _predictions(row, errors[errors["policy"] == policy]),
         _regret(row, regrets[regrets["policy"] == policy]),
         _beaten(policies, policy),
+        _chance(policies, row),
         _energy(policies, policy),
         _speed(row),
     ]
@@ -110,6 +113,26 @@ def _beaten(policies: pd.DataFrame, policy: str) -> Said | None:
             where = "" if one["load"] == ALL else f" ({shortened(one['load'], _LENGTH)})"
             found.append(f"{title(one['policy'])}{where} {percent(other)} against {percent(mine)}")
     return Said(f"Simpler rules have less regret: {'; '.join(found)}.", missed=True) if found else None
+
+
+def _chance(policies: pd.DataFrame, row: "pd.Series[Any]") -> Said | None:
+    """What single runs make of the figures: of the regret of this policy, and of the time of the one furthest off."""
+    told = []
+    if row["single_runs"]:
+        told.append(
+            f"{count(row['single_runs'])} of {counted(row['judged'], 'decision')} compare with a size that ran once on"
+            " a device, so their regret depends on chance."
+        )
+    last = policies.drop_duplicates("policy", keep="last").dropna(subset=["measured_ns", "expected_ns"])
+    off = (last["measured_ns"] / last["expected_ns"] - 1).abs()
+    if len(off) and off.max() > _SPREAD_PCT / 100:
+        worst = last[off == off.max()].iloc[0]
+        told.append(
+            f"Tasks of the policy {title(worst['policy'])} took {duration(worst['measured_ns'])}, where the medians of"
+            f" the same sizes on the same devices add up to {duration(worst['expected_ns'])}: runs scatter by as much,"
+            " so smaller differences between the times of policies mean nothing."
+        )
+    return Said(" ".join(told)) if told else None
 
 
 def _energy(policies: pd.DataFrame, policy: str) -> Said | None:

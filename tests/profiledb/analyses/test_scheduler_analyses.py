@@ -63,6 +63,7 @@ def test_policies_by_hand(library: Library, lay: Lay) -> None:
     assert picked([free], "decisions", "on_cpu", "on_gpu", "refused", "judged") == [(2, 0, 2, 0, 2)]
     assert picked([competing], "decisions", "on_gpu", "refused", "judged") == [(2, 1, 1, 1)]
     assert picked([free], "total_ns", "best_ns", "regret_ns") == [(600_000, 500_000, 100_000)]
+    assert picked([both], "single_runs", "measured_ns", "expected_ns") == [(3, 5_600_000, 4_600_000)]
     assert (free["regret_pct"], free["cpu_regret_pct"], free["gpu_regret_pct"]) == pytest.approx((20, 120, 20))
     assert competing["regret_pct"] == pytest.approx(300), "4 ms where 1 ms is possible, whatever this run took"
     assert both["regret_ns"] == 3_100_000
@@ -105,6 +106,31 @@ def test_errors_and_regrets_by_hand(library: Library, lay: Lay) -> None:
     assert [row["share_pct"] for row in rows] == pytest.approx([100 * 30 / 31, 100 / 31])
     assert picked(rows[:1], "cpu_ns", "cpu_predicted_ns", "gpu_ns", "gpu_predicted_ns") == [(1e6, 1e6, 4e6, 5e5)]
     assert len(run(library, report, "scheduler_regrets", most=1)) == 3, "one of each policy"
+
+
+def test_sizes_that_ran_more_often_are_no_single_runs(library: Library, lay: Lay) -> None:
+    """Of mm 8 both devices ran twice under the policies that always choose them; of mm 64 the CPU ran once."""
+    again = [
+        line for line in LOG.splitlines() if line.startswith(("mm,8,cpu", "mm,8,gpu", "mm,64,gpu")) and "free" in line
+    ]
+    rows = run(library, lay(LOG + "\n".join(again) + "\n"), "scheduler_policies")
+    assert by_load(rows, "model")["free"]["single_runs"] == 2, "two of mm 64"
+
+
+def test_a_decision_counts_once_and_a_wait_does_not(library: Library, lay: Lay) -> None:
+    """Of three tasks one was told of later, one never was, and one raised an error without a word of its load."""
+    rows = """mm,64,gpu,decided,,1000,,model,free,because,0,,,0.00001,,,,,,
+mm,64,gpu,run,0.5,1000,,model,free,because,0,,,0.00001,,,,,,
+mm,65,none,wait,0,2000,,model,free,needs 9 GB,,,,0.00001,,,,,,
+mm,65,cpu,decided,,3000,,model,free,because,,,,0.00001,,,,,,
+mm,66,none,failed,0,4000,,model,,because,,,,0.00001,,,,,,
+"""
+    report = lay(rows)
+    free, both = run(library, report, "scheduler_policies")
+    assert picked([free], "load", "decisions", "on_cpu", "on_gpu", "refused") == [("free", 2, 0, 1, 0)]
+    assert picked([both], "load", "decisions", "on_gpu", "refused", "total_ns") == [("all", 3, 1, 1, 5e8)]
+    told = picked(run(library, report, "scheduler_decisions"), "number", "size", "device", "ns")
+    assert told == [(1, 64, "gpu", 5e8), (2, 65, "cpu", None), (3, 66, "none", None)]
 
 
 def test_the_model_by_hand(library: Library, lay: Lay) -> None:

@@ -72,6 +72,24 @@ def test_what_was_not_traced_is_missing(library: Library, capture: Capture) -> N
     assert {one[name] for name in ("kernels", "kernel_ns", "copy_ns", "api_calls", "gpu_busy_ns", "grid_x")} == {None}
 
 
+def test_the_processor_is_told_by_the_program_where_the_report_has_none(library: Library, capture: Capture) -> None:
+    for told, expected in (("", "Xeon"), ("UPDATE report SET cpu = 'EPYC'", "EPYC")):
+        report = capture(RANGES, WORK, {}, [H100], told)
+        library.put_sidecar(report, "tasks", TIMES)
+        library.put_sidecar(report, "meta", '{"cpu_name": "Xeon"}')
+        assert {row["cpu_name"] for row in run(library, report, "task_features")} == {expected}
+
+
+def test_bytes_that_no_profile_tells_are_those_of_the_program(library: Library, capture: Capture) -> None:
+    report = capture(RANGES, WORK, {}, [H100])
+    library.put_sidecar(report, "tasks", TIMES + "fft.v2,8,cpu,compute,0.004\n")
+    told = '"bytes_by_task.mm_8": "768", "result_bytes_by_task.mm_8": "256", "bytes_by_task.fft.v2_8": "nan"'
+    library.put_sidecar(report, "meta", f'{{{told}, "bytes_by_task.mm_9": "972", "result_bytes_by_task.mm_9": "324"}}')
+    rows = {(row["task"], row["size"]): row for row in run(library, report, "task_features")}
+    found = {key: (row["bytes_to_device"], row["bytes_to_host"]) for key, row in rows.items()}
+    assert found == {("mm", 8): (0, 0), ("mm", 9): (648, 324), ("fft.v2", 8): (None, None)}, "mm_8 was profiled"
+
+
 def test_further_ranges_around_a_call_count_once(library: Library, capture: Capture) -> None:
     """A call in mm_88/gpu whose second range is the first mm_8/gpu, told twice; and one that is in there anyway."""
     further = """

@@ -2,13 +2,17 @@
 -- includes: sidecar
 
 -- A row a decision, in the order of the log. ns is empty where the task ran nowhere; predicted_ns is that of the device
--- that was chosen.
+-- that was chosen. A row that only said to wait is none, nor one of a decision whose run has its own.
 CREATE OR REPLACE VIEW decision AS
-WITH logged AS (
-    SELECT *, row_number() OVER () AS number,
+WITH placed AS (
+    SELECT *, row_number() OVER () AS place FROM task_decision
+), logged AS (
+    SELECT * EXCLUDE (place), row_number() OVER (ORDER BY place) AS number,
         CASE WHEN device IN ('cpu', 'gpu') AND seconds < 1e9 THEN seconds * 1e9 END AS ns,
         cpu_predicted_s * 1e9 AS cpu_predicted_ns, gpu_predicted_s * 1e9 AS gpu_predicted_ns
-    FROM task_decision
+    FROM placed
+    WHERE part <> 'wait'
+        AND (part = 'decided' AND time_ns IN (SELECT time_ns FROM task_decision WHERE part = 'run')) IS NOT TRUE
 )
 SELECT number, time_ns - min(time_ns) OVER () AS since_ns,
     time_ns - min(time_ns) OVER (PARTITION BY policy) AS policy_ns, policy, load, task, size, device, gpu, reason, ns,
@@ -21,15 +25,20 @@ FROM logged;
 
 -- What a task of a size took on each device under a load: the median of the runs under the policy that always chooses
 -- this device, where there are any, else of all.
+-- runs is how many runs the median of fewer runs is of.
 CREATE OR REPLACE VIEW decision_reference AS
 SELECT task, size, load,
     coalesce(median(ns) FILTER (device = 'cpu' AND policy = 'cpu'), median(ns) FILTER (device = 'cpu')) AS cpu_ns,
-    coalesce(median(ns) FILTER (device = 'gpu' AND policy = 'gpu'), median(ns) FILTER (device = 'gpu')) AS gpu_ns
+    coalesce(median(ns) FILTER (device = 'gpu' AND policy = 'gpu'), median(ns) FILTER (device = 'gpu')) AS gpu_ns,
+    least(
+        coalesce(nullif(count(ns) FILTER (device = 'cpu' AND policy = 'cpu'), 0), count(ns) FILTER (device = 'cpu')),
+        coalesce(nullif(count(ns) FILTER (device = 'gpu' AND policy = 'gpu'), 0), count(ns) FILTER (device = 'gpu'))
+    ) AS runs
 FROM decision GROUP BY task, size, load;
 
 -- Decisions with what both devices take; regret_ns is empty where one of them was never measured.
 CREATE OR REPLACE VIEW judged_decision AS
-SELECT decision.*, cpu_ns, gpu_ns,
+SELECT decision.*, cpu_ns, gpu_ns, runs,
     CASE WHEN cpu_ns > 0 AND gpu_ns > 0 AND ns IS NOT NULL THEN least(cpu_ns, gpu_ns) END AS best_ns,
     CASE WHEN best_ns IS NOT NULL THEN CASE device WHEN 'cpu' THEN cpu_ns ELSE gpu_ns END END AS chosen_ns,
     chosen_ns - best_ns AS regret_ns

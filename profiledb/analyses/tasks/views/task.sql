@@ -31,6 +31,15 @@ SELECT key, any_value(flops) AS flops
 FROM (SELECT key, TRY_CAST(value AS DOUBLE) AS flops FROM meta WHERE starts_with(key, 'flops_by_task.'))
 WHERE flops > 0 AND isfinite(flops) GROUP BY key;
 
+-- Bytes of a task at a size to the GPU and to the host, where the program tells (bytes_by_task, which are both, and
+-- result_bytes_by_task of NAME.meta.json).
+CREATE OR REPLACE VIEW task_bytes AS
+SELECT substr(key, strpos(key, '.') + 1) AS key,
+    max(bytes) FILTER (starts_with(key, 'result_bytes_by_task.')) AS back_bytes,
+    max(bytes) FILTER (starts_with(key, 'bytes_by_task.')) - back_bytes AS there_bytes
+FROM (SELECT key, TRY_CAST(value AS DOUBLE) AS bytes FROM meta WHERE regexp_matches(key, '^(result_)?bytes_by_task\.'))
+WHERE bytes >= 0 AND isfinite(bytes) GROUP BY 1 HAVING there_bytes >= 0;
+
 -- Figures of a task and size: over its whole repetitions in total, over those that have the part of a part.
 -- Deviations are rounded, because the last digits of them differ from run to run.
 CREATE OR REPLACE VIEW task_figure AS
