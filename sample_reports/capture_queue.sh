@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Captures a queue of tasks that a scheduler works off: first the tasks alone with their energy, of which a model is
-# learned; then 500 tasks under every policy, and 40 of them once more for the report `queue`. What belongs to no report
-# goes to queue_measured/. Some 5 minutes on one H100 with 16 cores.
+# learned; then 500 tasks three times under every policy, and 40 of them once more for the report `queue`. What belongs to
+# no report goes to queue_measured/. Some 7 minutes on one H100 with 16 cores.
 #
 #   NSYS=/path/to/nsys sample_reports/capture_queue.sh      as root, on a machine with one NVIDIA GPU; python3 has
 #                                                           PyTorch, pandas, scikit-learn, skops and nvtx
@@ -13,9 +13,9 @@ results=queue_measured
 mkdir -p "$results"
 # No task of the queue has a size that was learned, and none a larger one. The matrices of the largest take 134 MB.
 learned=32,48,64,96,128,192,256,384,512,768,1024,1536,2048,3072,4096
-steps=3 energy=0.3 sizes=() count=500 shown=40 device=()
+steps=3 energy=0.3 sizes=() count=500 shown=40 repeats=3 block=125 device=()
 if [ "${1:-}" = trial ]; then
-    learned=8,12,16,24,32 steps=2 sizes=(--sizes 10,14,20) count=12 shown=2 device=(--device cpu) here=$results
+    learned=8,12,16,24,32 steps=2 sizes=(--sizes 10,14,20) count=12 shown=2 repeats=2 block=3 device=(--device cpu) here=$results
 fi
 
 measured() { # measured NAME WORKLOAD [options]: without a profiler; NAME.tasks.csv, .meta.json, .nvml.csv in $results
@@ -38,7 +38,7 @@ python3 -m workloads learn "$results"/learn_fp{32,64}.tasks.csv -o $model | tee 
 
 failed=
 if python3 -m workloads profile queue -o "$here" --name queue --model $model --compete --count $count --record $shown \
-    "${sizes[@]}" "${device[@]}"; then
+    --repeats $repeats --block $block "${sizes[@]}" "${device[@]}"; then
     stats queue
     pack
 else
