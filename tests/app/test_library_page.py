@@ -71,7 +71,7 @@ def test_a_failure_shows_what_to_do(dashboard: Dashboard, library: Library) -> N
     assert job.hint in shown
     at.button(key=f"away-{job.path}").click().run()
     assert "broken" not in texts(at)
-    assert library.catalog.job(job.path).state == "deleted"  # type: ignore[union-attr]
+    assert library.catalog.job(job.path).state == "dismissed"  # type: ignore[union-attr]
 
 
 def test_a_command_of_a_failure_stands_in_a_box(dashboard: Dashboard, library: Library) -> None:
