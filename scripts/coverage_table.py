@@ -7,6 +7,7 @@ processor time are its seconds; nsys and ncu have to be installed. Every differe
 an analysis tells count as deliberate (tests/support/deliberate.py).
 """
 
+import argparse
 import re
 import resource
 import shutil
@@ -266,4 +267,11 @@ def _totals(rows: Sequence[Row]) -> str:
 
 
 if __name__ == "__main__":
-    main([Path(one) for one in sys.argv[1:]] or FOLDERS)
+    parser = argparse.ArgumentParser(description="Write docs/coverage.md.")
+    parser.add_argument(
+        "folders", nargs="*", type=Path, metavar="FOLDER", help="of reports (default: corpus and samples)"
+    )
+    chosen = parser.parse_args().folders
+    if missing := [str(folder) for folder in chosen if not folder.is_dir()]:
+        parser.error(f"no folder: {', '.join(missing)}")
+    main(chosen or FOLDERS)

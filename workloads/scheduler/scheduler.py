@@ -287,9 +287,7 @@ class Scheduler:
 
             @functools.wraps(function)
             def placed(*args: P.args, **kwargs: P.kwargs) -> R:
-                bound = signature.bind_partial(
-                    *args, **kwargs
-                )  # what is named by position where it has one, as len wants
+                bound = signature.bind_partial(*args, **kwargs)  # by position where it can be, as len wants it
                 with self.place(task, size(*bound.args, **bound.kwargs), precision) as decision:
                     device: dict[str, Any] = {"device": "cpu" if decision.gpu is None else f"cuda:{decision.gpu}"}
                     return function(*args, **{**kwargs, **device})
