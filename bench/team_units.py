@@ -100,6 +100,7 @@ def of_size(root: Path, kernels: int) -> str:
     generate(Options(kernels), source, "parquetdir")
     took = _taken_in(source.parent, folder) - _taken_in(root / "empty", root / "none")
     library = Library(folder)
+    library.spare()  # as a worker does
     (report,) = library.list()
     prepared = spent(partial(opening.prepare, library, report.id))
     prepared += spent(partial(opening.timeline, library, report.id))
