@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -120,23 +121,27 @@ def test_git_says_what_was_changed(tmp_path: Path) -> None:
     assert changes.ask(tmp_path) == "", "everything was changed"
 
 
-def test_the_list_names_tests_that_there_are() -> None:
-    for module, (parts, tests) in sweep.turns().items():
-        defined = set(re.findall(r"^def (test_\w+)", (ROOT / module).read_text(encoding="utf-8"), re.MULTILINE))
-        assert not tests - defined, module
-        assert parts > 1, module
-        assert parts % 7, module
+def test_the_list_names_tests_that_there_are_each_once() -> None:
+    for test, parts in sweep.turns().items():
+        module, _, name = test.partition("::")
+        assert re.search(rf"^def {name}\b", (ROOT / module).read_text(encoding="utf-8"), re.MULTILINE), test
+        assert parts > 1, test
+        assert parts % 7, test
+    listed = tomllib.loads(sweep.LIST.read_text(encoding="utf-8"))
+    assert len(sweep.turns()) == sum(len(names) for modules in listed.values() for names in modules.values())
 
 
 def test_a_listed_test_has_its_turn(tmp_path: Path) -> None:
-    module, (parts, tests) = next(iter(sweep.turns().items()))
+    module = next(iter(sweep.turns())).partition("::")[0]
+    listed = {test.partition("::")[2]: parts for test, parts in sweep.turns().items() if test.startswith(f"{module}::")}
+    (parts,) = set(listed.values())
     (tmp_path / module).parent.mkdir(parents=True)
-    (tmp_path / module).write_text("".join(f"def {name}(): pass\n" for name in ("test_always", *sorted(tests))))
+    (tmp_path / module).write_text("".join(f"def {name}(): pass\n" for name in ("test_always", *sorted(listed))))
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = sweep: x\n")
     days = [collected(tmp_path, str(738_000 + day)) for day in range(parts)]
-    assert set().union(*days) == {"test_always", *tests}
+    assert set().union(*days) == {"test_always", *listed}
     assert set.intersection(*days) == {"test_always"}
-    assert collected(tmp_path, "738000", module) == collected(tmp_path, "all") == {"test_always", *tests}
+    assert collected(tmp_path, "738000", module) == collected(tmp_path, "all") == {"test_always", *listed}
 
 
 def test_the_same_files_are_taken_in_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,18 +96,17 @@ def left_out(cases: Sequence[pytest.Item], key: int) -> set[pytest.Item]:
 
 
 @cache
-def turns() -> dict[str, tuple[int, frozenset[str]]]:
-    """By the path of a module below this folder, after how many days each of its tests has had its turn, and which."""
+def turns() -> dict[str, int]:
+    """After how many days each listed test has had its turn, by module and name of its function."""
     listed = tomllib.loads(LIST.read_text(encoding="utf-8"))
     return {
-        f"tests/{module}": (int(days), frozenset(f"test_{name}" for name in names))
+        f"tests/{module}::test_{name}": int(days)
         for days, modules in listed.items()
         for module, names in modules.items()
+        for name in names
     }
 
 
 def _parts(nodeid: str) -> int:
     """The days of a test that the list names, else 0."""
-    module, _, name = nodeid.partition("::")
-    parts, tests = turns().get(module, (0, frozenset()))
-    return parts if name.partition("[")[0] in tests else 0
+    return turns().get(nodeid.partition("[")[0], 0)

@@ -18,6 +18,7 @@ from profiledb.studies.crossover import scheduling
 
 POLICY, OF_TASK = "policy", "of_task"  # parameters of the address
 EVERY = "All tasks"
+_ORACLE = " The oracle chose by those of them that were over, so it has next to no regret by construction."
 POLICIES = heads.of(
     "scheduler_policies",
     heads.Col("title", "Policy", width=110),
@@ -68,8 +69,7 @@ def section(report_id: str) -> bool:
     )  # fmt: skip
     st.caption(
         "Time is that of the tasks as they ran. Regret compares devices by what each size took on both: medians of the"
-        " runs of always CPU and always GPU, where these are there."
-        + (" The oracle chose by the same runs, so its regret is 0 by construction." if "oracle" in names else "")
+        " runs of always CPU and always GPU, where these are there." + (_ORACLE if "oracle" in names else "")
     )
     _charts(session.whole(report_id, "scheduler_decisions", policy=chosen), themes.work_colors(), themes.theme())
     _tables(errors[errors["policy"] == chosen], regrets[regrets["policy"] == chosen])
