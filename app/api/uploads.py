@@ -31,14 +31,18 @@ _writers = CapacityLimiter(4)
 
 async def upload(request: Request) -> Response:
     """Puts the body into the inbox under the name that the address gives, in the folder of the space that it names."""
+    try:
+        return await _upload(request)
+    except (CatalogError, StorageError) as error:
+        return problem(status(error), f"{error.message} {error.hint}")
+
+
+async def _upload(request: Request) -> Response:
     name, space = request.query_params.get("name", ""), request.query_params.get("space", EVERYBODY)
     if refused := _refusal(name, request.headers):
         return refused
-    try:
-        if space and space not in await to_thread.run_sync(_spaces(request).seen, limiter=_writers):
-            return problem(403, "There is no such space, or it is not yours.")
-    except CatalogError as error:
-        return problem(status(error), f"{error.message} {error.hint}")
+    if space and space not in await to_thread.run_sync(_spaces(request).seen, limiter=_writers):
+        return problem(403, "There is no such space, or it is not yours.")
     store().open(_SESSION)
     try:
         kept = store().begin(_SESSION, secrets.token_hex(8), int(request.headers["content-length"]))
@@ -73,8 +77,6 @@ async def _received(request: Request, kept: Upload, name: str, space: str) -> Re
             return await _placed(request, kept, name, space)
     except RefusedError as error:
         return problem(error.status, error.words)
-    except StorageError as error:
-        return problem(status(error), f"{error.message} {error.hint}")
     except (ClientDisconnect, TimeoutError):
         pass
     except OSError:
