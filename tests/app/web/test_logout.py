@@ -1,0 +1,151 @@
+"""Logging out ends the login on the server: a cookie that somebody copied before opens nothing any more."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.pages import Server
+from profiledb.report.library import Library
+from tests.app.web.client import ConnectionClosed, Session, ask, session
+from tests.app.web.provider import guarded, log_in, provider
+from tests.app.web.test_access_log import report_file
+from tests.app.web.test_login import NAME, buttons, press
+from tests.conftest import SAMPLES, ingest_files
+from tests.support.dropped import made
+
+pytestmark = pytest.mark.slow
+LOG_IN = "Log in to see the reports."
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[str]:
+    with provider() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("logout")
+    ingest_files(folder, [SAMPLES / NAME])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dashboard(issuer: str, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with guarded(issuer, data, tmp_path_factory.mktemp("secrets") / "secrets.toml") as (running, _):
+        yield running
+
+
+def header(cookies: dict[str, str]) -> str:
+    return "; ".join(f"{name}={value}" for name, value in cookies.items())
+
+
+def is_open(address: str, cookies: dict[str, str]) -> bool:
+    """Whether these cookies still open anything: by HTTP and by WebSocket, which must agree."""
+    status = ask(address, "/api/v1/reports", Cookie=header(cookies)).status
+    with session(address, cookies) as page:
+        page.run()
+        assert (NAME in page.text()) is (LOG_IN not in page.text())
+        assert (status == 200) is (NAME in page.text())
+    assert status in (200, 401)
+    return status == 200
+
+
+def said(data: Path, action: str) -> list[str]:
+    return [one.who for one in Library(data / "library").catalog.audit.entries(action=action)]
+
+
+def leave_by_page(address: str, page: Session) -> str:
+    """Presses "Log out"; the address that the browser is then sent to."""
+    (button,) = buttons(page, "Log out")
+    press(page, button)
+    heard = [message.auth_redirect.url for message in page.said if message.WhichOneof("type") == "auth_redirect"]
+    return heard[-1]
+
+
+def test_a_copied_cookie_opens_nothing_after_logging_out(dashboard: Server, data: Path) -> None:
+    address = dashboard.address
+    mine, victor = log_in(address, "edith"), log_in(address, "victor")
+    copied = dict(mine)
+    assert is_open(address, copied)
+    with session(address, mine) as left, session(address, mine) as other, session(address, mine) as page:
+        left.run()
+        other.run("overview")
+        assert ask(address, other.made_file(report_file(other, ".html")), Cookie=other.cookie).status == 200
+        page.run()
+        path = "/media/" + left.text().split("/media/")[1].split('"')[0]
+        assert ask(address, path, Cookie=left.cookie).status == 200
+        to = leave_by_page(address, page)
+        assert LOG_IN in page.text()
+        # What was open before is logged out with the next message, and loads nothing more.
+        before = len(left.said)
+        left.run("kernels")
+        assert LOG_IN in "".join(map(str, left.said[before:]))
+        assert NAME not in "".join(map(str, left.said[before:]))
+        assert ask(address, path, Cookie=left.cookie).status == 401
+        assert left.put(b"x").status == 401
+        with pytest.raises(ConnectionClosed):
+            other.made_file(report_file(other, ".html"))
+    assert not is_open(address, copied)
+    assert is_open(address, victor), "nobody else is logged out"
+    gone = ask(address, to, Cookie=header(copied))
+    assert gone.status == 303
+    assert "end_session" in gone.headers["location"] or "logout" in gone.headers["location"]
+    again = log_in(address, "edith")
+    assert is_open(address, again)
+    assert not is_open(address, copied), "a later login does not bring it back"
+    assert said(data, "logged out")[0].startswith('"Edith"')
+    assert any(who.startswith('"Edith"') for who in said(data, "logged in"))
+
+
+def test_only_our_own_pages_log_somebody_out(dashboard: Server) -> None:
+    address = dashboard.address
+    cookies = log_in(address, "edith")
+    for method in ("GET", "HEAD"):  # a picture or a link of another page
+        refused = ask(address, "/auth/logout", method, Cookie=header(cookies))
+        assert (refused.status, refused.headers["allow"]) == (405, "POST")
+        assert "set-cookie" not in refused.headers
+    foreign = ask(address, "/auth/logout", "POST", b"", Cookie=header(cookies), Origin="http://evil.example")
+    assert foreign.status == 403
+    assert ask(address, "/auth/logout", "POST", b"", Cookie=header(cookies)).status == 403
+    assert "set-cookie" not in ask(address, "/auth/logout").headers, "who has no login keeps what they have"
+    assert is_open(address, cookies)
+    ended = ask(address, "/auth/logout", "POST", b"", Cookie=header(cookies), Origin=address)
+    assert ended.status == 303
+    assert not is_open(address, cookies)
+
+
+def test_an_admin_logs_a_person_out(dashboard: Server, data: Path) -> None:
+    address = dashboard.address
+    victor, ada = log_in(address, "victor"), log_in(address, "ada")
+    with session(address, ada) as admin:
+        admin.run("admin")
+        assert any(b"Victor" in message.SerializeToString() for message in admin.said)
+    (person,) = [one for one in Library(data / "library").catalog.logins.all() if '"Victor"' in one.name]
+    assert Library(data / "library").catalog.logins.end(person.person), "as the button of the page does"
+    assert not is_open(address, victor)
+    assert is_open(address, ada)
+
+
+def test_a_lost_catalog_opens_nothing(issuer: str, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    (data / "inbox").mkdir(parents=True)
+    made(data / "inbox" / "a.sqlite")
+    with guarded(issuer, data, tmp_path / "secrets.toml") as (running, _):
+        cookies = log_in(running.address, "edith")
+        assert ask(running.address, "/api/v1/reports", Cookie=header(cookies)).status == 200
+        with Library(data / "library").catalog.transaction() as db:
+            db.execute("DELETE FROM login")
+        assert ask(running.address, "/api/v1/reports", Cookie=header(cookies)).status == 401
+
+
+def test_cookies_are_for_https_alone_where_people_come_by_it(issuer: str, dashboard: Server, tmp_path: Path) -> None:
+    def given(address: str, scheme: str = "http") -> str:
+        return ask(address, "/_stcore/health", X_Forwarded_Proto=scheme).headers["set-cookie"].lower()
+
+    assert "secure" not in given(dashboard.address), "a browser would not send it back by http"
+    # A proxy on this machine is believed by itself.
+    assert given(dashboard.address, "https").endswith("; secure")
+    with guarded(issuer, tmp_path / "data", tmp_path / "secrets.toml", "https") as (running, _):
+        assert given(running.address).endswith("; secure")
