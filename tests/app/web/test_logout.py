@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.pages import Server
+from bench.pages import Server, free_port, server
+from profiledb.report.database import Shared
 from profiledb.report.library import Library
 from tests.app.web.client import ConnectionClosed, Session, ask, session
-from tests.app.web.provider import guarded, log_in, provider
+from tests.app.web.provider import ROLES, guarded, log_in, provider, write_secrets
 from tests.app.web.test_access_log import report_file
 from tests.app.web.test_login import NAME, buttons, press
-from tests.conftest import SAMPLES, ingest_files
+from tests.conftest import SAMPLES, ingest_files, wait_until
 from tests.support.dropped import made
 
 pytestmark = pytest.mark.slow
@@ -126,6 +127,29 @@ def test_an_admin_logs_a_person_out(dashboard: Server, data: Path) -> None:
     assert Library(data / "library").catalog.logins.end(person.person), "as the button of the page does"
     assert not is_open(address, victor)
     assert is_open(address, ada)
+
+
+def test_every_server_of_a_team_hears_of_it(issuer: str, team: Shared, tmp_path: Path) -> None:
+    secrets, port = tmp_path / "secrets.toml", free_port()
+    write_secrets(secrets, issuer, port)
+    data = {name: str(tmp_path / name) for name in ("one", "other")}
+    settings = ROLES | {
+        "WARPDECK_DATABASE": team.url, "WARPDECK_SAMPLES": "off", "WARPDECK_WORKER": "off",
+        "STREAMLIT_SECRETS_FILES": str(secrets),
+    }  # fmt: skip
+
+    def status(running: Server, cookies: dict[str, str]) -> int:
+        return ask(running.address, "/api/v1/reports", Cookie=header(cookies)).status
+
+    with (
+        server(settings | {"WARPDECK_DATA": data["one"]}, {}, port=port) as one,
+        server(settings | {"WARPDECK_DATA": data["other"]}, {}) as other,
+    ):
+        cookies = log_in(one.address, "edith")
+        assert [status(each, cookies) for each in (one, other)] == [200, 200]
+        assert ask(one.address, "/auth/logout", "POST", b"", Cookie=header(cookies), Origin=one.address).status == 303
+        assert status(one, cookies) == 401, "at once where it was said"
+        wait_until(lambda: status(other, cookies) == 401)
 
 
 def test_a_lost_catalog_opens_nothing(issuer: str, tmp_path: Path) -> None:
