@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 
 from anyio import CapacityLimiter, to_thread
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -8,7 +8,7 @@ import pytest
 from bench.pages import Server, free_port, server
 from profiledb.report.database import Shared
 from profiledb.report.library import Library
-from tests.app.web.client import ConnectionClosed, Session, ask, session
+from tests.app.web.client import BackMsg, ConnectionClosed, Session, ask, session
 from tests.app.web.provider import ROLES, guarded, log_in, provider, write_secrets
 from tests.app.web.test_access_log import report_file
 from tests.app.web.test_login import NAME, buttons, press
@@ -122,11 +122,26 @@ def test_an_admin_logs_a_person_out(dashboard: Server, data: Path) -> None:
     victor, ada = log_in(address, "victor"), log_in(address, "ada")
     with session(address, ada) as admin:
         admin.run("admin")
-        assert any(b"Victor" in message.SerializeToString() for message in admin.said)
-    (person,) = [one for one in Library(data / "library").catalog.logins.all() if '"Victor"' in one.name]
-    assert Library(data / "library").catalog.logins.end(person.person), "as the button of the page does"
+        elements = [message.delta.new_element for message in admin.said if message.HasField("delta")]
+        (button,) = {one.button.id for one in elements if one.button.form_id == "admin-login-end"}
+        ((choice, people),) = {
+            (one.selectbox.id, tuple(one.selectbox.options))
+            for one in elements
+            if one.selectbox.form_id == "admin-login-end"
+        }
+        assert '"Victor", victor' in people
+
+        def fill_in(message: BackMsg) -> None:
+            chosen, pressed = (message.rerun_script.widget_states.widgets.add() for _ in range(2))
+            chosen.id, chosen.string_value = choice, '"Victor", victor'
+            pressed.id, pressed.trigger_value = button, True
+
+        admin.run("admin", fill_in)
     assert not is_open(address, victor)
     assert is_open(address, ada)
+    (entry,) = Library(data / "library").catalog.audit.entries(action="ended logins")
+    assert entry.who.startswith('"Ada"')
+    assert entry.about == 'of "Victor", victor'
 
 
 def test_every_server_of_a_team_hears_of_it(issuer: str, team: Shared, tmp_path: Path) -> None:
