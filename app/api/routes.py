@@ -91,6 +91,9 @@ def _asked(request: Request) -> tuple[str, Values]:
 
 def _answer(library: Library, operation: Operation, values: Values, form: str) -> bytes:
     body = operation.run(library, operation.check(values)).written(form)
+    if form != "json":
+        report = library.find(str(values["report"])).id if "report" in values else ""
+        library.catalog.audit.tell("downloaded", report, f"{values.get('analysis', operation.name)}.{form}")
     if len(body) > MOST_BYTES:
         raise AnalysisError("The answer is too large.", hint="Narrow the selection.")
     return body

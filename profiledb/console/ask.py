@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from profiledb.console.bounds import LONGEST, PREFIX, Bounds
 from profiledb.errors import AnalysisError
+from profiledb.operating import logs
 from profiledb.report import sidecar
 from profiledb.report.library import Library
 from profiledb.studies.trends.store import FILE as SUMMARIES
@@ -59,6 +60,7 @@ def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
         raise AnalysisError(f"A question has at most {LONGEST:,} characters.")
     with library.cursor(report_id):  # says what is wrong with its file in the words of every page
         question = _question(library, report_id, sql, bounds)
+    library.catalog.audit.tell("asked SQL", report_id, logs.without_secrets(sql))
     if not _turns.acquire(timeout=bounds.seconds):
         raise AnalysisError("Other questions are being answered.", hint="Try again in a moment.")
     try:

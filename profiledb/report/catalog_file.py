@@ -8,6 +8,7 @@ from pathlib import Path
 
 from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair, spaces
+from profiledb.report.database import CATALOG
 from profiledb.report.schema import read_sql
 
 _log = logging.getLogger("warpdeck")
@@ -38,8 +39,8 @@ class CatalogFile:
                 db.executemany("INSERT OR IGNORE INTO report_space (report_id, space) VALUES (?, ?)", told)
 
     @contextmanager
-    def connect(self) -> Iterator[sqlite3.Connection]:
-        """A transaction."""
+    def connect(self, _: str = CATALOG) -> Iterator[sqlite3.Connection]:
+        """A transaction, whatever its topic."""
         try:
             with closing(sqlite3.connect(self._path, timeout=catalog_repair.PATIENCE_S)) as db, db:
                 db.row_factory = sqlite3.Row
@@ -65,7 +66,7 @@ class CatalogFile:
         """Damaged catalogs that were set aside, the newest first."""
         return sorted(self._path.parent.glob(catalog_repair.ASIDE), reverse=True)
 
-    def version(self) -> tuple[int, int]:
+    def version(self, _: str = CATALOG) -> tuple[int, int]:
         """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
         return version(self._path)
 
