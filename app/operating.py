@@ -32,9 +32,11 @@ _listener: list[Listener] = []
 
 
 def parts() -> tuple[bool, dict[str, str]]:
-    """Whether pages can be shown, and a word about each part; without a worker they can."""
+    """Whether pages can be shown, and a word about each part; without a worker or Landlock they can."""
     found = _health.parts()
-    return all(word == health.OK for word in found.values()), found | {"worker": worker.status().state}
+    return all(word == health.OK for word in found.values()), found | {
+        "worker": worker.status().state
+    } | health.confined()
 
 
 async def _ready(_: Request) -> Response:

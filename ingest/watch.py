@@ -60,9 +60,9 @@ class Watch:
         """Begins to listen to events; without them the scans alone find everything, later."""
         if (folder := self.inbox.folder) is None:
             return
-        observer = Observer()
         handler = _Wake(folder, self.wake, self._whole)
         try:
+            observer = Observer()
             observer.schedule(handler, str(folder), recursive=True)
             observer.start()
         except OSError:  # no inotify left, or a file system without events

@@ -5,6 +5,7 @@ answered is bounded; what goes wrong is a sentence (RFC 9457).
 """
 
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from functools import cache, partial
 
@@ -63,9 +64,17 @@ def _door(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
         except (duckdb.Error, OSError) as error:
             _log.error("%s could not be answered", operation.name, exc_info=error)
             return problem(500, "This cannot be answered. The server's log says more.")
-        return Response(body, media_type=FORMATS[form], headers={"Cache-Control": "private, no-cache"})
+        headers = {"Cache-Control": "private, no-cache"}
+        if form != "json":
+            headers["Content-Disposition"] = f'attachment; filename="{_file_name(operation, values)}.{form}"'
+        return Response(body, media_type=FORMATS[form], headers=headers)
 
     return respond
+
+
+def _file_name(operation: Operation, values: Values) -> str:
+    """What a browser calls the file: the analysis or the operation, in letters that no system takes for others."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", str(values.get("analysis", operation.name)))[:100]
 
 
 def _refusal(request: Request, operation: Operation, form: str) -> Response | None:

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from ingest import scrub
 from ingest.ncu.columns import Metrics
 from ingest.ncu.names import ATTRIBUTES, HEADLINES
 from profiledb.errors import ConversionError
@@ -147,12 +148,22 @@ def _fill(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
 
 
 def _insert(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    db.register("staged", rows)
+    db.register("staged", _scrubbed(rows))
     try:
         columns = ", ".join(f'"{c}"' for c in rows.column_names)
         db.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM staged")
     finally:
         db.unregister("staged")
+
+
+def _scrubbed(rows: pa.Table) -> pa.Table:
+    """The rows with all texts without secrets; each distinct text is looked at once."""
+    for at, column in enumerate(rows.column_names):
+        if pa.types.is_string(rows.column(at).type):
+            coded = rows.column(at).combine_chunks().dictionary_encode()
+            shown = pa.array([scrub.visible(text) for text in coded.dictionary.to_pylist()], pa.string())
+            rows = rows.set_column(at, column, shown.take(coded.indices))
+    return rows
 
 
 def _insert_rows(
@@ -168,7 +179,7 @@ def _insert_rows(
 
 def _insert_launches(db: duckdb.DuckDBPyConnection, launches: Sequence[Launch]) -> None:
     identity = pa.Table.from_pylist([asdict(launch) for launch in launches])
-    db.register("staged", identity)
+    db.register("staged", _scrubbed(identity))
     own = {f.name for f in fields(Launch)}
     wanted = sorted({name for names in HEADLINES.values() for name in names})
     columns = {name: f"any_value(identity.{name})" for name in (f.name for f in fields(Launch))}
@@ -206,7 +217,7 @@ def _insert_report(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
         "tool_version": capture.tool_version,
         "converter": capture.converter,
         "captured_at": capture.captured_at,
-        "command": capture.command,
+        "command": scrub.command_line(capture.command),
         "driver_version": capture.driver_version,
         "cuda_version": capture.cuda_version,
     }
@@ -214,7 +225,8 @@ def _insert_report(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
     processes = dict.fromkeys((launch.pid, launch.process_name) for launch in capture.launches)
     known = [process for process in processes if process != (None, None)]
     if known:
-        db.executemany("INSERT INTO process (pid, name) VALUES (?, ?)", known)
+        shown = [(pid, name and scrub.visible(name)) for pid, name in known]
+        db.executemany("INSERT INTO process (pid, name) VALUES (?, ?)", shown)
 
 
 def _insert_one(db: duckdb.DuckDBPyConnection, table: str, row: Mapping[str, Any]) -> None:

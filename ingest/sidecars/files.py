@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ingest import scrub
 from ingest.sidecars.logs import read_log
 from profiledb.errors import ConversionError
 from profiledb.report.sidecar import PLAIN, SUFFIX, UNITS, WARMUP, Columns, Kind
@@ -76,7 +77,7 @@ def _log(name: str) -> Kind | None:
 
 def _from_json(name: str, text: str, columns: Columns | None) -> Sidecar:
     try:
-        content = json.loads(text, parse_int=str, parse_float=str)
+        content = scrub.facts(json.loads(text, parse_int=str, parse_float=str))
         facts = dict(_flat("", content)) if isinstance(content, dict) else {}
     except (ValueError, RecursionError) as error:
         raise ConversionError(f"{name} is not JSON.", hint="", detail=type(error).__name__) from error
@@ -155,7 +156,7 @@ def _row(where: str, row: list[str], places: dict[str, int], columns: Columns, c
     counts[label] = number + 1
     seconds = _number(where, columns.time, row[places[PLAIN.time]]) * UNITS[columns.unit]
     step = _step(where, row[places[PLAIN.step]]) if PLAIN.step in places else number
-    return [label, str(step), repr(seconds)]
+    return [scrub.visible(label), str(step), repr(seconds)]
 
 
 def _number(where: str, column: str, cell: str) -> float:

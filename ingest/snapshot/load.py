@@ -129,7 +129,7 @@ def _text(value: Any) -> str:
     """A setting as text: of containers the outermost one alone, because a small file may nest them without end."""
     if isinstance(value, dict):
         value = ", ".join(f"{key}: {one}" for key, one in value.items() if isinstance(one, int | float))
-    return visible(str(value)[:LONGEST]) if isinstance(value, str | int | float) else ""
+    return visible(str(value)[:1000])[:LONGEST] if isinstance(value, str | int | float) else ""
 
 
 def _note(db: duckdb.DuckDBPyConnection, parts: Parts, damage: str) -> None:

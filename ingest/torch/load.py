@@ -67,10 +67,7 @@ def _check(db: duckdb.DuckDBPyConnection, events: Events) -> None:
 
 def _prepare(db: duckdb.DuckDBPyConnection) -> None:
     """Makes the words of SQL that the files beside this one use, the enumerations and the numbers of all names."""
-    hidden = rf"\1{scrub.MARK}@"
-    shown = f"regexp_replace(t, {quote(scrub.CREDENTIAL)}, {quote(scrub.MARK)}, 'g')"
-    shown = f"regexp_replace({shown}, {quote(scrub.USERINFO)}, {quote(hidden)}, 'g')"
-    db.execute(f"CREATE OR REPLACE TEMP MACRO clean(t) AS replace({shown}, chr(0), ' ')")
+    db.execute(f"CREATE OR REPLACE TEMP MACRO clean(t) AS replace({scrub.expression(db)}, chr(0), ' ')")
     db.execute(f"CREATE OR REPLACE TEMP MACRO short_name(t) AS {classes.short('t')}")
     rows = [(enum, number, label) for enum, labels in KNOWN.items() for number, label in enumerate(labels)]
     rows += [("CUPTI_SYNC_TYPE", number, label) for number, label in _SYNC]

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from profiledb import confinement
 from profiledb.errors import WarpdeckError
 from profiledb.report.library import Library
 
@@ -48,6 +49,11 @@ class Health:
         except (WarpdeckError, OSError):
             return {"database": MISSING, "store": MISSING}
         return {"database": _of(lambda: _asked(library)), "store": _of(library.reachable)}
+
+
+def confined() -> dict[str, str]:
+    """Whether this kernel confines conversions and questions (Landlock); they run without it where it is MISSING."""
+    return {"landlock": OK if confinement.version() >= 1 else MISSING}
 
 
 def _asked(library: Library) -> None:
