@@ -65,7 +65,7 @@ def _sidecar(request: Request) -> Outcome:
     if table is None:
         return Outcome("report")
     (request.work / SIDECAR).write_text(table.text, encoding="utf-8", newline="")
-    return Outcome("sidecar", kind=table.kind)
+    return Outcome("sidecar", kind=table.kind, message=table.note)
 
 
 def _convert(request: Request) -> Outcome:

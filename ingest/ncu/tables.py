@@ -13,6 +13,7 @@ from ingest import scrub
 from ingest.ncu.columns import Metrics
 from ingest.ncu.names import ATTRIBUTES, HEADLINES
 from profiledb.errors import ConversionError
+from profiledb.words import counted
 
 UNNAMED = "(unnamed)"
 
@@ -102,14 +103,18 @@ def store(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
     """Fills the tables from a capture.
 
     Raises:
-        ConversionError: the capture has no launch (an empty report is never right), or names that are no text.
+        ConversionError: the capture has no launch or no value (an empty report is never right), or names that are no
+            text.
     """
-    if not capture.launches:
+    if not capture.launches or not (capture.details or len(capture.metrics.value)):
         raise ConversionError(
-            "The report has no kernels measured by ncu.",
+            "The report has launches, but none of their metrics can be read: it is damaged, or ncu measured nothing."
+            if capture.launches
+            else "The report has no kernels measured by ncu.",
             hint="Capture again and check ncu's output for ==ERROR== or ==WARNING== lines.",
             detail="\n".join(text for _, _, text in capture.diagnostics),
         )
+    _say_what_launches_lack(capture)
     try:
         _fill(db, capture)
     except UnicodeError as error:
@@ -118,6 +123,18 @@ def store(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
             hint="Copy the file again, or capture again.",
             detail=str(error),
         ) from error
+
+
+def _say_what_launches_lack(capture: Capture) -> None:
+    measured = {*capture.metrics.launch, *(detail.launch_id for detail in capture.details)}
+    without = sum(launch.launch_id not in measured for launch in capture.launches)
+    unnamed = sum(launch.kernel == UNNAMED for launch in capture.launches if launch.workload in (None, "kernel"))
+    if unnamed == len(capture.launches) and capture.launches[0].workload is None:
+        unnamed = 0  # a table without that column, which its reader says
+    for count, what in ((without, "metrics"), (unnamed, "name")):
+        if count:
+            text = f"{counted(count, 'launch')} without {what}: the file has none there, or it is damaged."
+            capture.diagnostics.append(("warning", "warpdeck", text))
 
 
 def _fill(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:

@@ -40,10 +40,11 @@ class ColumnsNeededError(ConversionError):
 
 @dataclass(frozen=True)
 class Sidecar:
-    """What a file turned out to be, and its text as the library keeps it."""
+    """What a file turned out to be, its text as the library keeps it, and a sentence where parts may be missing."""
 
     kind: Kind
     text: str
+    note: str = ""
 
 
 def read(path: Path, columns: Columns | None = None) -> Sidecar:
@@ -64,9 +65,10 @@ def read(path: Path, columns: Columns | None = None) -> Sidecar:
         raise ConversionError(f"{path.name} is not UTF-8 text.", hint="Save it as UTF-8.") from error
     if path.suffix.lower() == ".csv":
         names, rows = _table(path.name, text)
+        note = "" if text.endswith(("\n", "\r")) else f"{path.name} ends within a line: it may be cut off."
         if kind := _log(path.name):
-            return Sidecar(kind, read_log(kind, path.name, names, rows))
-        return Sidecar("timings", _timings(path.name, names, rows, columns))
+            return Sidecar(kind, read_log(kind, path.name, names, rows), note)
+        return Sidecar("timings", _timings(path.name, names, rows, columns), note)
     return _from_json(path.name, text, columns)
 
 
@@ -108,7 +110,7 @@ def _table(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[st
     """The names of the columns, and each row with its line; commas, semicolons or tabs stand between cells."""
     head = text.partition("\n")[0]
     mark = max(",;\t", key=head.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     try:
         names = [cell.strip() for cell in next(reader, [])]
     except csv.Error as error:

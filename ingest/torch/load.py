@@ -41,13 +41,15 @@ def load(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     events = Events(db)
     events.take(cutter.batches(text.blocks(source.blocks())))
     _check(db, events)
-    keys, _ = head.read(cutter)
+    keys, is_whole = head.read(cutter)
     _prepare(db)
     facts.write(db, keys, _tool(db, keys))
     db.execute(read_sql("stage.sql", "ingest.torch"))
     db.execute(f"SET VARIABLE main_process = ({_MAIN_PROCESS})")
     complete(db, names=lambda: _write_names(db), rest=lambda: _write_rest(db))
     notes.damage(db, source, text, cutter, events)
+    if not is_whole and (cutter.closed or not keys):
+        notes.unread_head(db)
     notes.kinds(db)
 
 
