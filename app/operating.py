@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app import session, turns, worker
+from app import memory, turns, worker
 from app.web import paths, visitors
 from app.web.counted import Open
 from profiledb import config
@@ -102,7 +102,7 @@ def _gauges() -> list[Gauge]:
         Gauge("warpdeck_reports", "Reports of the library.", "", _reports),
         Gauge("warpdeck_sessions", "Pages that are open in browsers.", "", lambda: {"": Open.number}),
         Gauge("warpdeck_turns_waiting", "Pages that wait for their turn.", "", lambda: {"": turns.of_pages.waiting}),
-        Gauge("warpdeck_answers_memory_bytes", "Memory of kept answers.", "", lambda: {"": session.answers_bytes()}),
+        Gauge("warpdeck_memory_bytes", "Memory of this server by holder (app/memory.py).", "holder", memory.holders),
     ]
 
 

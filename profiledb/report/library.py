@@ -75,6 +75,10 @@ class Library(Files):
         """From now on one thread works on any query: it takes longer, and less of the processor."""
         self._attached.spare()
 
+    def buffers_bytes(self) -> int:
+        """Return the bytes that DuckDB holds for the reports that this process has open."""
+        return self._attached.buffers_bytes()
+
     def list(self) -> list[Manifest]:
         """All reports, the newest first."""
         return self.catalog.reports()

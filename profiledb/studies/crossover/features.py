@@ -84,7 +84,7 @@ def frame(library: Library, report: Manifest) -> "pd.DataFrame":
 
 def _rows(library: Library, report_id: str) -> Any:
     with analysis.ready(library, request.build(library, report_id, NAME)) as (cursor, sql, values):
-        return (cursor.execute(sql, values) if values else cursor.execute(sql)).to_arrow_table()
+        return analysis.table(cursor, sql, values)
 
 
 def content(rows: Any, form: Format) -> bytes:
