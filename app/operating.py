@@ -33,10 +33,8 @@ _listener: list[Listener] = []
 
 def parts() -> tuple[bool, dict[str, str]]:
     """Whether pages can be shown, and a word about each part; without a worker or Landlock they can."""
-    found = _health.parts()
-    return all(word == health.OK for word in found.values()), found | {
-        "worker": worker.status().state
-    } | health.confined()
+    found = _health.parts() | health.inbox(config.load())
+    return health.shows(found), found | {"worker": worker.status().state} | health.confined()
 
 
 async def _ready(_: Request) -> Response:

@@ -75,7 +75,7 @@ def operated(settings: Settings, library: Callable[[], Library]) -> Iterator[Ope
         looked = Health(library)
 
         def parts() -> tuple[bool, dict[str, str]]:
-            found = looked.parts()
+            found = looked.parts() | health.inbox(settings)
             return all(word == health.OK for word in found.values()), found | health.confined()
 
         listener = Listener(where, Figures(told.gauges()), parts)
