@@ -81,7 +81,7 @@ def operated(settings: Settings, library: Callable[[], Library]) -> Iterator[Ope
         listener = Listener(where, Figures(told.gauges()), parts)
         listener.start()
     logs.event("worker_started")
-    if health.MISSING in health.confined().values():
+    if health.UNSUPPORTED in health.confined().values():
         _log.warning("This kernel has no Landlock: conversions run without it, with all rights of the worker's user.")
     try:
         yield told
