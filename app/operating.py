@@ -32,11 +32,14 @@ _listener: list[Listener] = []
 
 
 def parts() -> tuple[bool, dict[str, str]]:
-    """Whether pages can be shown, and a word about each part; without a worker or Landlock they can."""
-    found = _health.parts()
-    return all(word == health.OK for word in found.values()), found | {
-        "worker": worker.status().state
-    } | health.confined()
+    """Whether pages can be shown, and a word about each part; without a worker or Landlock they can.
+
+    A server whose worker runs elsewhere, or not at all, may do without the inbox.
+    """
+    found, at_work = _health.parts(), worker.status().state
+    if at_work == "here":
+        found |= health.inbox(config.load())
+    return health.shows(found), found | {"worker": at_work} | health.confined()
 
 
 async def _ready(_: Request) -> Response:

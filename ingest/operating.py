@@ -75,13 +75,13 @@ def operated(settings: Settings, library: Callable[[], Library]) -> Iterator[Ope
         looked = Health(library)
 
         def parts() -> tuple[bool, dict[str, str]]:
-            found = looked.parts()
+            found = looked.parts() | health.inbox(settings)
             return all(word == health.OK for word in found.values()), found | health.confined()
 
         listener = Listener(where, Figures(told.gauges()), parts)
         listener.start()
     logs.event("worker_started")
-    if health.MISSING in health.confined().values():
+    if health.UNSUPPORTED in health.confined().values():
         _log.warning("This kernel has no Landlock: conversions run without it, with all rights of the worker's user.")
     try:
         yield told

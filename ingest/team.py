@@ -254,6 +254,7 @@ def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]", looked:
             began = time.monotonic()
             worker.take(watch.finished() + samples)
             worker.forget_removed()
+            worker.tell_skipped(watch.skipped)
             db.execute("SELECT 1")  # as long as this connection lives, no other worker leads
             looked()
             retaining.look()

@@ -1,8 +1,10 @@
 """Finds nsys and ncu and runs them: the only place of the product that starts another program."""
 
+import errno
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -39,6 +41,8 @@ IMPORTER_PLACES = (
 _BESIDE = (f"host-linux-*/{IMPORTER}", f"root/usr/lib/nsight-systems/host-linux-*/{IMPORTER}")
 """Where it lies below a folder around nsys."""
 _time_s = 600.0
+_TOO_LONG = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
+"""How a program ends, or a shell around it, that wrote a longer file than it may."""
 _VERSION = re.compile(r"(\d{4})\.(\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -92,6 +96,7 @@ def run(
 
     Raises:
         ConversionError: the program could not be started or ran past its time.
+        OSError: it wrote a longer file than it may.
     """
     name, limit_s = Path(argv[0]).name, _time_s if timeout is None else timeout
     with stdout.open("wb") if stdout else nullcontext(subprocess.PIPE) as target:
@@ -117,6 +122,8 @@ def run(
     finally:
         process.kill()
         process.wait()
+    if process.returncode in _TOO_LONG:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), name)
     out, errors = (pipe.text() if pipe else "" for pipe in printed)
     return Completed(process.returncode, out, errors)
 

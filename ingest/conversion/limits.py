@@ -6,11 +6,11 @@ end is stopped after minutes. The system holds the limits of memory and files (s
 
 import os
 import resource
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from profiledb.config import Settings
+from profiledb.report import disk
 
 FULL_TIME_BYTES = 450 << 20
 """A file of this size may use all the time of the setting; smaller ones a share of it."""
@@ -31,13 +31,14 @@ _MB = 1 << 20
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one conversion: seconds, bytes of address space of a process, bytes of a file that is written, and
-    threads of DuckDB (0: as many as there are cores)."""
+    """Limits of one conversion: seconds, bytes of address space of a process, bytes of a file that is written, threads
+    of DuckDB (0: as many as there are cores), and whether that of files is the setting's; else it is what is free."""
 
     time_s: float
     memory_bytes: int
     file_bytes: int
     threads: int = 0
+    is_setting: bool = True
 
     @property
     def tool_time_s(self) -> float:
@@ -58,11 +59,11 @@ def is_small(path: Path, source_bytes: int) -> bool:
 
 def of(source_bytes: int, folder: Path, settings: Settings) -> Limits:
     """The limits for a file of so many bytes, whose conversion writes to ``folder``."""
-    most = settings.convert_timeout_s
-    seconds = max(min(most, LEAST_S), most * min(1.0, source_bytes / FULL_TIME_BYTES))
+    longest = settings.convert_timeout_s
+    seconds = max(min(longest, LEAST_S), longest * min(1.0, source_bytes / FULL_TIME_BYTES))
     memory = settings.convert_memory_mb * _MB + (os.cpu_count() or 1) * PER_CORE_BYTES
-    room = int(shutil.disk_usage(folder).free * FREE_SHARE)
-    return Limits(seconds, memory, max(_MB, min(settings.convert_disk_mb * _MB, room)))
+    room, most = int(disk.free(folder) * FREE_SHARE), max(_MB, settings.convert_disk_mb * _MB)
+    return Limits(seconds, memory, max(_MB, min(most, room)), is_setting=most <= room)
 
 
 def _lower(kind: int, value: int) -> None:

@@ -1,7 +1,6 @@
 """How a conversion ended, and the words for every error that can end it."""
 
 import json
-import shutil
 import traceback
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -10,10 +9,9 @@ import duckdb
 
 from ingest import scrub
 from ingest.conversion.child import Request
-from ingest.conversion.limits import FREE_SHARE
-from ingest.disk import is_full
 from ingest.sidecars.files import ColumnsNeededError
 from profiledb.errors import WarpdeckError
+from profiledb.report import disk
 from profiledb.report.catalog import Job
 
 LONGEST = 600
@@ -78,8 +76,8 @@ def _of(error: Exception, request: Request) -> Outcome:
     if isinstance(error, ColumnsNeededError):
         names = json.dumps([_sentence(column) for column in error.names[:_NAMES]])
         return Outcome("columns", message=error.message, hint=error.hint, detail=names)
-    if is_full(error):
-        return _full(error, request)
+    if trouble := disk.of(error, request.work):
+        return _without_room(error, request, trouble)
     if isinstance(error, WarpdeckError):
         detail = scrub.words(error.detail)
         return Outcome("failed", message=error.message, hint=error.hint, detail=detail, cause="refused")
@@ -104,25 +102,20 @@ def _unforeseen(error: Exception, name: str) -> Outcome:
     return Outcome("failed", message=message, hint=hint, detail=detail, trace=_trace(error), cause=cause)
 
 
-def _full(error: Exception, request: Request) -> Outcome:
-    """A disk without room is tried again; a file that writes more than any may is not."""
+def _without_room(error: Exception, request: Request, trouble: disk.Trouble) -> Outcome:
+    """A library that takes nothing is waited for; a file that writes more than the setting allows is not."""
     largest = max((path.stat().st_size for path in request.work.rglob("*") if path.is_file()), default=0)
-    room = shutil.disk_usage(request.work).free + largest
-    if largest >= _NEAR * request.limits.file_bytes and request.limits.file_bytes < FREE_SHARE * room:
+    limits = request.limits
+    if limits.is_setting and (disk.is_too_long(error) or largest >= _NEAR * limits.file_bytes):
+        also = " The disk is full as well." if disk.look(request.work) else ""
         return Outcome(
             "failed",
-            message=f"{request.source.name} needs a file of more than {request.limits.file_bytes >> 20:,} MB.",
-            hint="Capture a shorter window, or raise WARPDECK_CONVERT_DISK_MB.",
+            message=f"{request.source.name} needs a file of more than {limits.file_bytes >> 20:,} MB.",
+            hint=f"Capture a shorter window, or raise WARPDECK_CONVERT_DISK_MB.{also}",
             cause="size",
         )
     detail = scrub.words(error.detail) if isinstance(error, WarpdeckError) else scrub.database(error)
-    return Outcome(
-        "deferred",
-        message="The disk is full.",
-        hint="It is tried again when there is more space.",
-        detail=detail,
-        cause="disk",
-    )
+    return Outcome("deferred", message=trouble.message, hint=trouble.hint, detail=detail, cause="disk")
 
 
 def _trace(error: Exception) -> str:

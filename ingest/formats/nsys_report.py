@@ -10,6 +10,7 @@ from ingest import remarks, tools
 from ingest.formats import nsys_sqlite
 from ingest.nsys import load, parquet, sqlite
 from profiledb.errors import ConversionError, DiskFullError
+from profiledb.report import disk
 from profiledb.report.schema import quote
 from profiledb.report.store import Access
 
@@ -132,8 +133,8 @@ def _export(tool: tools.Tool, source: Path, work: Path, kind: str, output: str, 
 def _failure(tool: tools.Tool, source: Path, words: str) -> ConversionError:
     """Says why nsys gave up. Where it only says that it cannot parse, the report's own header decides: a version below
     nsys's own means damage; one that does not say (a build of nsys within another product) leaves both open."""
-    if "Error writing" in words or "No space left" in words:
-        return DiskFullError("The disk is full.", hint="Free some space; the import is then tried again.", detail=words)
+    if disk.says_full(words):
+        return DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=words)
     newer = _NEWER.search(words)
     version = newer[1] if newer else _captured_by(source)
     if newer or _is_newer(version, tool):

@@ -11,6 +11,7 @@ import duckdb
 from ingest import tools
 from ingest.formats import nsys_report
 from profiledb.errors import ConversionError, DiskFullError
+from profiledb.report import disk
 from profiledb.report.schema import quote
 from profiledb.report.store import Access
 
@@ -82,10 +83,8 @@ def _imported(importer: tools.Tool, source: Path, work: Path) -> Path:
     (folder / "capture.qdstrm").symlink_to(source.absolute())  # a plain name, whatever the file is called
     done = tools.run([importer.path, "-i", "capture.qdstrm", "-o", "report.nsys-rep"], cwd=folder)
     made = folder / "report.nsys-rep"
-    if "No space left" in done.words:
-        raise DiskFullError(
-            "The disk is full.", hint="Free some space; the import is then tried again.", detail=done.words
-        )
+    if disk.says_full(done.words):
+        raise DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=done.words)
     if done.returncode or not made.exists() or not nsys_report.is_complete(made):
         raise ConversionError(
             f"{source.name} is damaged: {importer.label} cannot import it.",

@@ -17,8 +17,9 @@ CREATE TABLE IF NOT EXISTS job (
     fingerprint TEXT NOT NULL,      -- changes with the file: size, time, the export beside it
     state TEXT NOT NULL,            -- waiting, converting, loading, ready, duplicate, failed, deferred (tried again),
                                     -- dismissed (failed, no longer shown), deleted, gone, companion (the export of a
-                                    -- report beside it); of a file that lies beside a report also alone (no report
-                                    -- yet), columns (to be named)
+                                    -- report beside it), skipped (a link, a pipe and the
+                                    -- like; its path ends with a slash); of a file that lies beside a report also
+                                    -- alone (no report yet), columns (to be named)
     report_id TEXT,                 -- the report that it became, or lies beside
     message TEXT NOT NULL DEFAULT '', -- what went wrong, one sentence
     hint TEXT NOT NULL DEFAULT '',  -- what to do about it

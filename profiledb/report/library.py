@@ -109,6 +109,10 @@ class Library(Files):
         for path in (*self.older(manifest.id), self._verdict(manifest.id)):
             path.unlink(missing_ok=True)
 
+    def list_again(self, report_id: str) -> bool:
+        """Lists a report that was published while the catalog could not be written; whether it was not listed."""
+        return recovery.list_again(self, report_id)
+
     def take_over(self, report_id: str, path: Path, manifest: str) -> bool:  # noqa: ARG002 (for those in a bucket)
         """Takes a file of a report of another library, with its time; False where it is here already.
 

@@ -38,7 +38,7 @@ def test_a_worker_tells_what_it_does(tmp_path: Path) -> None:
         )
         found = values(ask(address, "/metrics").body.decode())
         assert json.loads(ask(address, "/health").body) == {
-            "status": "ready", "database": "ok", "store": "ok", "landlock": "missing",
+            "status": "ready", "database": "ok", "store": "ok", "inbox": "ok", "landlock": "unsupported",
         }  # fmt: skip
     finally:
         worker.terminate()

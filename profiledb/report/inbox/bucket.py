@@ -12,7 +12,7 @@ from pathlib import Path
 
 from profiledb.errors import ConversionError, StorageError
 from profiledb.report import sidecar
-from profiledb.report.inbox import state
+from profiledb.report.inbox import Kind, state
 from profiledb.report.inbox.state import State
 from profiledb.report.inbox.tree import Tree, state_of
 from profiledb.report.names import safe_name, shortened
@@ -57,9 +57,10 @@ class BucketInbox:
             _log.warning("%s has objects with names that no file can have: %d. They are left.", self.text, tree.strange)
         self._tree = tree
 
-    def entries(self, path: Path) -> list[tuple[str, bool]]:
+    def entries(self, path: Path) -> list[tuple[str, Kind]]:
         """Names in a folder, as of the last look at all of it."""
-        return sorted(self._tree.folders.get(self._key(path), {}))
+        found = sorted(self._tree.folders.get(self._key(path), {}))
+        return [(name, "folder" if is_folder else "file") for name, is_folder in found]
 
     def look(self, path: Path) -> State | None:
         """The state of an object or folder as of the last look at all of it; that of a sample as it is."""
