@@ -63,7 +63,7 @@ class Health:
 
 
 def confined() -> dict[str, str]:
-    """Whether this kernel confines conversions and questions (Landlock); they run without it where it is UNSUPPORTED."""
+    """Whether this kernel confines conversions and questions (Landlock); without it they run all the same."""
     return {"landlock": OK if confinement.version() >= 1 else UNSUPPORTED}
 
 
