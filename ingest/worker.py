@@ -82,7 +82,7 @@ class Worker:
             self._begin_anew(job)
 
     def mend(self) -> None:
-        """Brings the library in order where an error interrupted work: open jobs start anew, and old work is removed."""
+        """Brings the library in order where an error came between: open jobs start anew, left-over work is removed."""
         self.library.recover()
         for job in self._open_jobs():
             self.library.catalog.forget_job(job.path)
