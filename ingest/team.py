@@ -21,6 +21,7 @@ from procrastinate.jobs import Status
 from ingest import queue, tools
 from ingest.conversion.child import Runner
 from ingest.conversion.forks import Forks
+from ingest.endings import TRIES
 from ingest.member import LEADER, TeamWorker
 from ingest.opening import Opening
 from ingest.progress import Lines
@@ -40,8 +41,6 @@ from profiledb.report.workers import Seen
 BEAT_S = 5.0
 STALLED_S = 20.0
 """A worker that says nothing for so long is taken for dead, and others take its files over."""
-TRIES = 5
-"""So many workers may die of a file before it counts as failed."""
 _LEADS = 0x7761727065
 _log = logging.getLogger("warpdeck")
 

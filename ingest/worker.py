@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +16,8 @@ from ingest import beside, deferral, fingerprints, schedule, skipped, supersede,
 from ingest.beside import Shelf
 from ingest.conversion import limits
 from ingest.conversion.child import DATABASE, Request, Runner, Task
-from ingest.conversion.outcome import ended
+from ingest.conversion.outcome import attempted, ended, ended_attempts
+from ingest.endings import ENDINGS, TRIES
 from ingest.fingerprints import NSYS_SUFFIXES
 from profiledb.config import Settings
 from profiledb.errors import ConversionError, StorageError
@@ -77,14 +77,32 @@ class Worker:
     def prepare(self) -> None:
         """Makes the inbox and mends what a crash left behind."""
         self.inbox.prepare()
-        self.mend()
+        self.library.recover()
+        for job in self._open_jobs():
+            self._begin_anew(job)
 
     def mend(self) -> None:
-        """Brings the library in order where work was interrupted: open jobs start anew, left-over work is removed."""
+        """Brings the library in order where an error came between: open jobs start anew, left-over work is removed."""
         self.library.recover()
-        for job in self.library.catalog.jobs():
-            if job.state in catalog.OPEN_STATES:
-                self.library.catalog.forget_job(job.path)
+        for job in self._open_jobs():
+            self.library.catalog.forget_job(job.path)
+
+    def _open_jobs(self) -> list[Job]:
+        return [job for job in self.library.catalog.jobs() if job.state in catalog.OPEN_STATES]
+
+    def _begin_anew(self, job: Job) -> None:
+        """A file that was at hand when a worker was killed has lost an attempt; after the last one it has failed."""
+        attempts = ended_attempts(job, job.fingerprint) + (job.state != "waiting")
+        told = ENDINGS["worker"]
+        message = told.message.format(name=job.name)
+        if not attempts:
+            self.library.catalog.forget_job(job.path)
+        elif attempts < TRIES:
+            again = replace(job, state=deferral.STATE, message=message, hint="It is tried again now.")
+            self.library.catalog.put_job(attempted(again, attempts))
+        else:
+            message += f" Warpdeck has tried {TRIES} times."
+            self.record(ended(job, "worker", state="failed", message=message, hint=told.hint, detail=""))
 
     def stop(self) -> None:
         """Ends the conversions at hand, and takes up no more: the files are taken up at the next start."""
@@ -110,9 +128,9 @@ class Worker:
         reports = [path for path in paths if path not in apart]
         at_hand = self.at_hand()
         fresh = [
-            Job(str(path), path.name, mark, "waiting", tools=at_hand)
+            attempted(Job(str(path), path.name, mark, "waiting", tools=at_hand), ended_attempts(before, mark))
             for path in reports
-            if (mark := self._fresh(path, known.get(str(path)), at_hand))
+            if (mark := self._fresh(path, before := known.get(str(path)), at_hand))
         ]
         taken = 0
         if fresh:
@@ -237,11 +255,17 @@ class Worker:
         return mark if lost or self.tries_again(known, at_hand) else None
 
     def _convert(self, job: Job, known: Job | None) -> Job:
+        def ended_once_more(attempts: int) -> None:
+            nonlocal job
+            job = attempted(job, attempts)
+            self._tell(job, f"attempt {attempts + 1} of {TRIES}")
+
         started = time.monotonic()
         self.library.catalog.put_job(job)
         with self._folder() as work:
-            request = self._request(job, work, "convert")
-            (outcome,) = list(self.runner.run([request], partial(self._tell, job))) or [{"state": "failed"}]
+            request = replace(self._request(job, work, "convert"), ended=ended_attempts(job, job.fingerprint))
+            outcomes = self.runner.run([request], lambda step: self._tell(job, step), ended_once_more)
+            (outcome,) = list(outcomes) or [{"state": "failed"}]
             with self._lock:
                 if outcome["state"] == "ready":
                     outcome |= self.publish(Path(job.path), work, outcome["manifest"], known)

@@ -115,11 +115,12 @@ def _second_try(first: ConversionError, report: Path, work: Path) -> Capture:
 def _by_ncu(report: Path, work: Path) -> Capture:
     tool = tools.find_ncu()
     if tool is None:
-        raise ConversionError(
+        none = ConversionError(
             "Reading an Nsight Compute report needs ncu or the ncu-report wheel; this machine has neither.",
             hint="Install Nsight Compute or set WARPDECK_NCU, or drop the output of this command: "
             "ncu --import REPORT.ncu-rep --csv --page raw",
         )
+        raise tools.absent("ncu", none)
     capture = cli.read(tool, report, work)
     text = f"{capture.converter} rounds values to two decimals; see the ncu-report wheel."
     capture.diagnostics.append(("info", "warpdeck", text))

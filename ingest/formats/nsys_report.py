@@ -1,6 +1,7 @@
 """Nsight Systems reports (.nsys-rep, .qdrep), converted by the newest nsys of the machine."""
 
 import mmap
+import os
 import re
 from pathlib import Path
 
@@ -85,7 +86,9 @@ def export_beside(source: Path) -> Path | None:
     is not older than the report.
     """
     beside = source.with_suffix(".sqlite")
-    if beside == source or not nsys_sqlite.matches(beside):
+    if beside == source or not os.path.isfile(beside):  # noqa: PTH113 - no error where the name is too long to exist
+        return None
+    if not nsys_sqlite.matches(beside):
         return None
     session = sqlite.session(beside)
     if session:
@@ -100,10 +103,11 @@ def is_complete(path: Path) -> bool:
 
 def _through_nsys(tool: tools.Tool | None, source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> str:
     if tool is None:
-        raise ConversionError(
+        none = ConversionError(
             "This machine has no nsys to read the report with.",
             hint=f"Install Nsight Systems, or drop the report's export instead, made where nsys is: {EXPORT}",
         )
+        raise tools.absent("nsys", none)
     (work / "report.nsys-rep").symlink_to(source.absolute())  # a plain name: nsys splits paths at spaces
     if tool.version[:2] < PARQUET_SINCE:
         load.load(db, sqlite.export(db, _export(tool, source, work, "sqlite", "export.sqlite")))

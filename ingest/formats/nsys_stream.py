@@ -69,11 +69,12 @@ def _importer(source: Path, version: tuple[int, int, int]) -> tools.Tool:
         return found[-1]
     written = ".".join(map(str, version))
     has = f"only {found[-1].label}" if found else f"no {tools.IMPORTER}"
-    raise ConversionError(
+    none = ConversionError(
         f"{source.name} is raw capture data that nsys did not finish, and this machine has {has}.",
         hint=f"Import it with the {tools.IMPORTER} of Nsight Systems {written} (in its folder host-linux-x64), then"
         " drop the .nsys-rep.",
     )
+    raise none if found else tools.absent(tools.IMPORTER, none)
 
 
 def _imported(importer: tools.Tool, source: Path, work: Path) -> Path:

@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS job (
     report_id TEXT,                 -- the report that it became, or lies beside
     message TEXT NOT NULL DEFAULT '', -- what went wrong, one sentence
     hint TEXT NOT NULL DEFAULT '',  -- what to do about it
-    detail TEXT NOT NULL DEFAULT '', -- the converter's own words
+    detail TEXT NOT NULL DEFAULT '', -- the converter's own words; before it failed, its ended attempts as JSON
     tools TEXT NOT NULL DEFAULT '', -- converters at hand when it failed: with others it is tried again
     changed_at TEXT NOT NULL,       -- ISO 8601, UTC
     seconds REAL                    -- from the start of the work to its end
