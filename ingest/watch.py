@@ -24,10 +24,8 @@ from ingest.formats.nsys_sqlite import is_export
 from profiledb.report.inbox import Inbox, Kind
 from profiledb.report.inbox.folder import PAUSE_S as QUICK_S
 from profiledb.report.inbox.state import State
+from profiledb.report.names import is_taken
 
-UNFINISHED = (".part", ".partial", ".tmp", ".crdownload", ".filepart", ".swp", "~")
-COMPANIONS = (".energy.csv",)
-"""Endings of tables that ``workloads profile`` leaves beside a report and that no page reads."""
 CHANGES = frozenset((EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_CLOSED, EVENT_TYPE_DELETED))
 """Events that say that something has changed; opened, and closed without writing, do not."""
 DEEPEST = 64
@@ -139,7 +137,7 @@ def units(inbox: Inbox, skipped: dict[Path, str]) -> Iterator[Path]:
             continue
         for name, kind in entries:
             path = here / name
-            if not _is_wanted(name):
+            if not is_taken(name):
                 continue
             if reason := _reason(name, kind, depth):
                 skipped[path] = reason
@@ -156,11 +154,6 @@ def _reason(name: str, kind: Kind, depth: int) -> str:
     if kind == "folder":
         return "" if depth < DEEPEST else "deep"
     return "" if kind == "file" else kind
-
-
-def _is_wanted(name: str) -> bool:
-    """Whether a name is neither hidden nor that of a file that is still written."""
-    return not (name.startswith(".") or name.lower().endswith(UNFINISHED + COMPANIONS))
 
 
 def _is_unit(entries: Sequence[tuple[str, Kind]]) -> bool:

@@ -7,36 +7,28 @@ answered is bounded; what goes wrong is a sentence (RFC 9457).
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from functools import cache, partial
+from functools import partial
 
 import duckdb
-from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.api import uploads
+from app.api import pools, uploads
 from app.web import paths, visitors
-from app.web.problems import problem, status
+from app.web.problems import answer, problem
 from profiledb.errors import AnalysisError, WarpdeckError
 from profiledb.operations import openapi
 from profiledb.operations.model import FORMATS, MOST_BYTES, Operation, Values
 from profiledb.operations.registry import operations
 from profiledb.report.library import Library
 
-QUERIES = 4
-"""Operations that run at once; others wait for them."""
 LONGEST_QUERY = 32_768
 """Characters of the part of an address behind the question mark."""
 MOST_PARAMETERS = 200
 _OWN_SITE = ("same-origin", "none")
 
 _log = logging.getLogger("warpdeck")
-
-
-@cache
-def _limiter() -> CapacityLimiter:
-    return CapacityLimiter(QUERIES)
 
 
 def routes() -> list[Route]:
@@ -56,11 +48,10 @@ def _door(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
         if refused := _refusal(request, operation, form):
             return refused
         try:
-            body = await to_thread.run_sync(
-                partial(_answer, visitors.library(request.scope), operation, values, form), limiter=_limiter()
-            )
+            work = partial(_answer, visitors.library(request.scope), operation, values, form)
+            body = await pools.of(operation.name).run(visitors.of(request.scope), work)
         except WarpdeckError as error:
-            return problem(status(error), error.message, error.hint)
+            return answer(error)
         except (duckdb.Error, OSError) as error:
             _log.error("%s could not be answered", operation.name, exc_info=error)
             return problem(500, "This cannot be answered. The server's log says more.")

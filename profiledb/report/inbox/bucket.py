@@ -15,7 +15,7 @@ from profiledb.report import sidecar
 from profiledb.report.inbox import Kind, state
 from profiledb.report.inbox.state import State
 from profiledb.report.inbox.tree import Tree, state_of
-from profiledb.report.names import safe_name, shortened
+from profiledb.report.names import require_taken, safe_name, shortened
 from profiledb.report.stored.bucket import Bucket, GoneError, Object
 
 PAUSE_S = 1.0
@@ -86,6 +86,7 @@ class BucketInbox:
     def place(self, content: Path, name: str, below: str = "") -> Path:
         """Puts a finished file under a name that is free, or that of a file which may be replaced; see Inbox."""
         try:
+            require_taken(name)
             key = self._free(f"{below}/" if below else "", safe_name(name), content)
             self._bucket.put(key, content)
         finally:

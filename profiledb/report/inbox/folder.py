@@ -13,7 +13,7 @@ from pathlib import Path
 from profiledb.errors import ConfigError
 from profiledb.report import sidecar
 from profiledb.report.inbox import Kind, state
-from profiledb.report.names import safe_name, shortened
+from profiledb.report.names import SPACE_SIGN, require_taken, safe_name, shortened
 
 PAUSE_S = 0.1
 _HALF = ".open-"
@@ -57,9 +57,10 @@ class FolderInbox:
     def place(self, content: Path, name: str, below: str = "") -> Path:
         """Gives a finished file a name by a rename; see Inbox."""
         try:
+            require_taken(name)
             content.chmod(0o644)
             folder = self.root / below
-            folder.mkdir(parents=True, exist_ok=True)
+            _make_folder(folder)
             target = _reserve(folder, safe_name(name), content)
             content.replace(target)
         except BaseException:
@@ -120,6 +121,18 @@ class FolderInbox:
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _ABANDONED_S and os.access(path, os.W_OK):
                     shutil.rmtree(path, ignore_errors=True)
+
+
+def _make_folder(folder: Path) -> None:
+    """Makes a folder; a file that stands in its place goes aside under a free name, as that of a space would be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        if not stat.S_ISREG(folder.lstat().st_mode):
+            raise
+        aside = _reserve(folder.parent, folder.name.lstrip(SPACE_SIGN) or "report", folder)
+        folder.replace(aside)
+        folder.mkdir(exist_ok=True)
 
 
 def _reserve(folder: Path, name: str, content: Path) -> Path:
