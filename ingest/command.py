@@ -17,6 +17,7 @@ from ingest.conversion.forks import Forks
 from ingest.opening import Opening
 from ingest.operating import Operating, operated
 from ingest.retaining import Retaining
+from ingest.upgrading import Upgrading
 from ingest.watch import Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
@@ -24,7 +25,7 @@ from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
-from profiledb.report.place import open_inbox, open_library
+from profiledb.report.place import open_inbox, open_library, refuse_newer
 from profiledb.report.sidecar import DROPPED
 from profiledb.report.visitor import WORKER
 from profiledb.terminal import FAILED
@@ -70,6 +71,7 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
         Exit status 0; 1 with ``--strict`` if a file failed; 3 if another worker holds the library.
     """
     settings = config.load(inbox=arguments.inbox, library=arguments.library, samples=arguments.samples)
+    refuse_newer(settings)
     with operated(settings, lambda: open_library(settings)) as told:
         return _run(arguments, settings, forks, told)
 
@@ -124,6 +126,9 @@ def _once(worker: Worker) -> None:
     watch = Watch(worker.inbox, patience_s=0)
     while worker.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
+    upgrading = Upgrading(worker.library, worker.settings, worker.inbox, worker.runner)
+    while upgrading.look():
+        pass
 
 
 def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> None:
@@ -132,13 +137,18 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
     watch.start()
-    retaining = Retaining(worker.settings)
+    retaining, upgrading = (
+        Retaining(worker.settings),
+        Upgrading(worker.library, worker.settings, worker.inbox, worker.runner),
+    )
     samples = Samples(worker.samples())  # once: they come with the product and are not dropped meanwhile
 
     def look() -> None:
         taken = worker.take(watch.finished() + samples.next())
         worker.forget_removed()
         told.looked()
+        if not taken and not samples.left and upgrading.look():
+            watch.wake.set()  # for the next one
         if not taken:
             retaining.look()
             opening.look()

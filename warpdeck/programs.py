@@ -49,9 +49,10 @@ def _serve(arguments: argparse.Namespace) -> None:
 def _token(arguments: argparse.Namespace) -> None:
     from profiledb.errors import AnalysisError
     from profiledb.operations.tokens import tokens_of
-    from profiledb.report.place import open_catalog
+    from profiledb.report.place import open_catalog, refuse_newer
 
     settings = config.load(library=arguments.library)
+    refuse_newer(settings)
     kept = tokens_of(settings)
     if arguments.action == "list":
         for one in kept.all():

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from ingest import tools
-from ingest.conversion import prepared, processes, recognize, sandbox
+from ingest.conversion import prepared, processes, recognize, sandbox, upgrade
 from ingest.conversion.child import DATABASE, SIDECAR, Request
 from ingest.conversion.outcome import Outcome, failed
 from ingest.derive import classes
@@ -89,7 +89,7 @@ def _convert(request: Request) -> Outcome:
     return Outcome("ready", made.id, made.to_json())
 
 
-_TASKS = {"convert": _convert, "companion": _companion, "sidecar": _sidecar}
+_TASKS = {"convert": _convert, "companion": _companion, "sidecar": _sidecar, "upgrade": upgrade.upgrade}
 
 
 def _known(sha256: str, library: Path) -> Outcome | None:
