@@ -10,7 +10,7 @@ import duckdb
 
 from profiledb import config
 from profiledb.errors import CatalogError, DamagedError, StorageError
-from profiledb.report import identity, pair, sidecar
+from profiledb.report import identity, pair, sidecar, version
 from profiledb.report.attached import Views
 from profiledb.report.catalog import Catalog, Manifest
 from profiledb.report.library import Library
@@ -207,19 +207,20 @@ class StoredLibrary(Library):
         """Where the reports are, in words."""
         return self.store.bucket.url
 
-    def number(self) -> str:
-        """The number beside the reports; see Library."""
+    def mark(self, name: str) -> str:
+        """A short text beside the reports; see Library."""
         try:
-            return self.store.bucket.read(identity.NAME, identity.MOST_BYTES).decode(errors="replace").strip()
+            return self.store.bucket.read(name, identity.MOST_BYTES).decode(errors="replace").strip()
         except GoneError:
             return ""
 
-    def set_number(self, number: str) -> None:
-        """Lays a number beside the reports."""
-        self.store.bucket.put(identity.NAME, number.encode())
+    def set_mark(self, name: str, text: str) -> None:
+        """Lays a short text beside the reports."""
+        self.store.bucket.put(name, text.encode())
 
     def recover(self) -> None:
         """Brings bucket and catalog together (recovery.py); raises what it does in a folder, too."""
+        version.require_mark(self.mark(version.NAME))
         identity.require(self)
         recovery.recover(self)
 
