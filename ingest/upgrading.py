@@ -48,7 +48,7 @@ class Upgrading:
         said = outcome.get("trace") or outcome.get("message", "")
         _log.warning("%s stays as an older version made it: %s", visible(report.name), said)
         if outcome["state"] == deferral.STATE:
-            self._not_before = time.monotonic() + deferral.WAITS_S[0]
+            self._not_before = time.monotonic() + deferral.AGAIN_S
             return False
         self._tried.add(report.id)
         return True

@@ -65,7 +65,9 @@ def _copy(db: duckdb.DuckDBPyConnection) -> None:
         for column in table.columns
         if column.comment.startswith(_STRING)
     ]
-    _copy_table(db, "string", there.get("string", {}), f"WHERE string_id IN ({' UNION '.join(references)})")
+    names = "SELECT unnest([demangled, short, mangled]) FROM kernel_name UNION SELECT name FROM range_name"
+    kept_texts = f"WHERE string_id IN ({' UNION '.join(references)}) OR value IN ({names})"
+    _copy_table(db, "string", there.get("string", {}), kept_texts)
     for name in ("capture_setting", "system_info"):
         _copy_settings(db, name)
     if (command := db.execute("SELECT command FROM report").fetchone()) and command[0] is not None:

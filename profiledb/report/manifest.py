@@ -92,9 +92,8 @@ def _read(text: str) -> Manifest:
     except (TypeError, AttributeError) as error:
         raise ValueError(f"not a manifest: {error}") from error
     names = ("id", "name", "kind", "source_sha256", "ingested_at", "space")
-    texts = [getattr(manifest, name) for name in names]
-    numbers = isinstance(manifest.schema_version, int) and isinstance(manifest.rows, dict)
-    if not (all(isinstance(value, str) for value in texts) and numbers):
+    kinds = {"schema_version": int, "rows": dict} | dict.fromkeys(names, str)
+    if not all(isinstance(getattr(manifest, name), kind) for name, kind in kinds.items()):
         raise ValueError("a manifest with values of other types")
     # Thousands of manifests name the same tables.
     return replace(manifest, rows={sys.intern(table): rows for table, rows in manifest.rows.items()})

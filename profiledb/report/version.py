@@ -47,6 +47,11 @@ def require(folder: Path) -> None:
         require_names(path.name for path in (folder / "reports").iterdir())
 
 
+def require_library(library: "Files") -> None:
+    """The same of a library wherever it is kept, by the mark beside its reports."""
+    require_mark(library.mark(NAME))
+
+
 def require_mark(mark: str) -> None:
     """The same of what ``library.version`` holds; empty where there is none. What cannot be read counts as later."""
     if not mark:

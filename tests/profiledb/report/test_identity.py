@@ -46,7 +46,7 @@ def test_a_worker_with_another_library_changes_nothing(opened: Opened, team: Sha
     moved = opened("wrong")
     number = library.mark(identity.NAME)
     assert number in caught.value.hint
-    moved.set_number(number)
+    moved.set_mark(identity.NAME, number)
     moved.recover()
     assert moved.catalog.labels() == {ONE: ["keep"]}, "what is lost is converted again, and has its labels then"
     migrations.move(team.url, "0006")
