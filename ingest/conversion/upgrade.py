@@ -18,13 +18,13 @@ from ingest.nsys import attach, kept, redact
 from profiledb import config
 from profiledb.errors import ConversionError
 from profiledb.query import stored
-from profiledb.report import rebuilt, schema, store, version
+from profiledb.report import rebuilt, schema, store
 from profiledb.report.schema import identifier, quote
 
 OLDEST = 2
 """Before, ranges were not nested and calls did not know theirs, which nothing but the source tells."""
-_ADDED = {3: "Python stacks", 5: "OpenMP events"}
-"""What a conversion of nsys's reports has read since a version."""
+_ADDED = {"python_sample": "Python stacks", "openmp_event": "OpenMP events"}
+"""What a conversion of nsys's reports reads into tables that not every earlier schema has."""
 _OLDER = "older"
 _STRING = "string:"
 """How the comment of a column begins that names a row of ``string``."""
@@ -45,7 +45,7 @@ def upgrade(request: Request) -> Outcome:
         db.execute("ATTACH ':memory:' AS src")
         redact.prepare(db, [])
         _copy(db)
-        _say_what_was_not_read(db, version.of_report(request.source.name) or OLDEST)
+        _say_what_was_not_read(db)
         db.execute("DETACH src")
         classes.assign(db)
         stored.write(db)
@@ -112,8 +112,9 @@ def _copy_raw(db: duckdb.DuckDBPyConnection) -> None:
             db.execute(f"CREATE TABLE raw.{table} AS SELECT {names} FROM {_OLDER}.raw.{table}")
 
 
-def _say_what_was_not_read(db: duckdb.DuckDBPyConnection, of: int) -> None:
-    unread = " and ".join(what for since, what in _ADDED.items() if since > of)
+def _say_what_was_not_read(db: duckdb.DuckDBPyConnection) -> None:
+    there = _columns(db, "main")
+    unread = " and ".join(what for table, what in _ADDED.items() if table not in there)
     if unread and db.execute("SELECT 1 FROM report WHERE kind = 'nsys'").fetchone():
         text = f"An earlier version of Warpdeck took this report in and did not read {unread}."
         remarks.note(db, "info", f"{text} Drop its source again to have all of it.")

@@ -19,6 +19,7 @@ import duckdb
 import pytest
 
 from bench.pages import server
+from ingest.conversion.upgrade import OLDEST
 from profiledb.errors import NewerLibraryError
 from profiledb.report import migrations, version
 from profiledb.report.catalog import Catalog
@@ -32,7 +33,9 @@ from tests.conftest import ROOT, run_ingest, wait_until
 from tests.support.processes import start_worker
 
 DATA = ROOT / "tests" / "data"
-FIRST, SECOND = "e185d1b", "53126d2"
+MADE_BY = {2: "e185d1b", 3: "4ca6bf4b", 4: "5209e9f4", 5: "e4810e93", 6: "53126d2"}
+"""A commit by the schema of its reports."""
+FIRST, SECOND = MADE_BY[2], MADE_BY[6]
 COUNTERS = "56fa2e64a807d003"
 LABELS = {"nsys": ["baseline", "kept over the upgrade"], "ncu": ["counters"]}
 
@@ -62,8 +65,16 @@ def rows(path: Path, table: str) -> list[tuple[object, ...]]:
         return db.execute(f"FROM {table} ORDER BY ALL").fetchall()
 
 
+def test_every_schema_has_a_library() -> None:
+    """Whoever raises the version packs a library of the one before, or raises ``OLDEST`` and says so to users."""
+    assert [*MADE_BY][: SCHEMA_VERSION - OLDEST] == list(range(OLDEST, SCHEMA_VERSION))
+    for schema, commit in MADE_BY.items():
+        with tarfile.open(DATA / "upgrade" / f"{commit}.tar.xz") as archive:
+            assert {found for name in archive.getnames() if (found := version.of_report(Path(name).name))} == {schema}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("commit", [FIRST, SECOND])
+@pytest.mark.parametrize("commit", MADE_BY.values())
 def test_a_library_of_an_earlier_version_keeps_all_reports(
     commit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dashboard: Dashboard
 ) -> None:
@@ -88,8 +99,9 @@ def test_a_library_of_an_earlier_version_keeps_all_reports(
 
 
 @pytest.mark.slow
-def test_an_upgraded_report_is_what_its_source_would_become(tmp_path: Path) -> None:
-    library = unpacked(FIRST, tmp_path / "first")
+@pytest.mark.parametrize("schema", range(OLDEST, SCHEMA_VERSION))
+def test_an_upgraded_report_is_what_its_source_would_become(schema: int, tmp_path: Path) -> None:
+    library = unpacked(MADE_BY[schema], tmp_path / "first")
     with closing(sqlite3.connect(library.folder / "catalog.sqlite")) as db, db:
         db.execute("DELETE FROM report")  # as versions between took them off the list
     run_ingest(tmp_path / "first" / "inbox", library.folder)
