@@ -16,6 +16,8 @@ from profiledb.report.disk import Trouble
 STATE = "deferred"
 AGAIN_S = 25.0
 """Between two tries where nothing tells that there is room, as with a quota or a bucket: of all files one is tried."""
+WORKED = 2.0
+"""... or so many times as long as the last try took: what needs more room than there is keeps no processor busy."""
 MORE_BYTES = 1 << 20
 """At least so much more room makes another try worth while at once, ..."""
 MORE_SHARE = 1 / 64
@@ -27,6 +29,7 @@ _log = logging.getLogger("warpdeck")
 class _Wait:
     since: float
     free: int
+    pause_s: float
 
 
 @dataclass
@@ -66,7 +69,8 @@ class Deferrals:
         """Remembers how an attempt ended."""
         before = self._waits.pop(job.path, None)
         if job.state == STATE:
-            self._waits[job.path] = _Wait(self.clock(), self.free(folder))
+            pause_s = max(AGAIN_S, WORKED * (getattr(job, "seconds", None) or 0.0))
+            self._waits[job.path] = _Wait(self.clock(), self.free(folder), pause_s)
         elif before and job.report_id:  # what it waited for has come, and perhaps for all
             self._waits.clear()
 
@@ -82,7 +86,7 @@ class Deferrals:
         if wait is None or self.free(folder) >= wait.free + max(MORE_BYTES, int(wait.free * MORE_SHARE)):
             return True
         now, first = self.clock(), min(self._waits.values(), key=lambda one: one.since)
-        if wait is not first or now < max(wait.since, self._tried_at) + AGAIN_S:
+        if wait is not first or now < max(wait.since, self._tried_at) + wait.pause_s:
             return False
         self._tried_at = now
         return True

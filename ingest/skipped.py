@@ -12,7 +12,8 @@ from profiledb.words import visible
 
 STATE = "skipped"
 MOST = 100
-"""Entries of an inbox at a time."""
+"""Entries of an inbox at a time; one more says how many others there are."""
+_MORE = "…/"
 _COPY = "Copy the file itself into the inbox."
 _REASONS = {
     "link": ("is a link, and links are not followed.", _COPY),
@@ -30,6 +31,9 @@ _log = logging.getLogger("warpdeck")
 def tell(catalog: Catalog, found: Mapping[Path, str]) -> None:
     """Brings the entries in line with what was ``found``: paths with what each is, one of the reasons."""
     now = {job.path: job for job in (_entry(path, kind) for path, kind in islice(found.items(), MOST))}
+    if more := len(found) - len(now):
+        message = f"{more} more entries of the inbox are skipped, too."
+        now[_MORE] = Job(_MORE, _MORE, str(more), STATE, message=message, hint="Remove what is no report.")
     before = {job.path: job for job in catalog.jobs() if job.state == STATE}
     new = [job for path, job in now.items() if path not in before or before[path].fingerprint != job.fingerprint]
     if new:

@@ -71,7 +71,7 @@ def of(error: BaseException, folder: Path | None = None) -> Trouble | None:
 def is_full(error: BaseException) -> bool:
     """Whether an error, or what it came from, says that there is no room for what was written."""
     if isinstance(error, CatalogError):
-        return error.__cause__ is None or is_full(error.__cause__)
+        return error.__cause__ is not None and is_full(error.__cause__)
     if isinstance(error, OSError):
         return error.errno in _NO_ROOM
     if isinstance(error, sqlite3.Error):

@@ -122,7 +122,7 @@ def _deferred(jobs: Sequence[Job]) -> None:
         first = jobs[0]
         more = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
         reason = f"{fmt.plain(first.message)} {fmt.sentence(first.hint)}"
-        sentence = f"**{fmt.plain(first.name)}**{more} cannot be read now: {reason}"
+        sentence = f"**{fmt.plain(first.name)}**{more} {'wait' if more else 'waits'}: {reason}"
         st.warning(sentence, icon=":material/hourglass_top:")
 
 

@@ -27,7 +27,7 @@ def test_of_the_system_as_duckdb_passes_it_on(number: int) -> None:
     [
         (sqlite3.OperationalError("database or disk is full"), True),
         (sqlite3.OperationalError("database is locked"), False),
-        (DiskFullError("x"), True), (WarpdeckError("No space left"), False), (CatalogError("x"), True),
+        (DiskFullError("x"), True), (WarpdeckError("No space left"), False), (CatalogError("x"), False),
         (PermissionError(errno.EACCES, "x"), False), (duckdb.IOException("IO Error: Cannot open"), False),
         (ValueError("No space left"), False),
     ],
