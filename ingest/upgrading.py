@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ingest import deferral
-from ingest.conversion import limits, upgrade
+from ingest.conversion import limits
 from ingest.conversion.child import DATABASE, Request, Runner
 from profiledb.config import Settings
 from profiledb.report.catalog import Manifest
 from profiledb.report.inbox import Inbox
 from profiledb.report.library import Library
+from profiledb.report.version import OLDEST_SCHEMA
 from profiledb.words import visible
 
 _log = logging.getLogger("warpdeck")
@@ -54,7 +55,7 @@ class Upgrading:
         return True
 
     def _next(self) -> Manifest | None:
-        older = [one for one in self.library.list() if one.is_older and one.schema_version >= upgrade.OLDEST]
+        older = [one for one in self.library.list() if one.is_older and one.schema_version >= OLDEST_SCHEMA]
         if not older:
             return None
         kept = self._with_source()

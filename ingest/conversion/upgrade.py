@@ -21,8 +21,6 @@ from profiledb.query import stored
 from profiledb.report import rebuilt, schema, store
 from profiledb.report.schema import identifier, quote
 
-OLDEST = 2
-"""Before, ranges were not nested and calls did not know theirs, which nothing but the source tells."""
 _ADDED = {"python_sample": "Python stacks", "openmp_event": "OpenMP events"}
 """What a conversion of nsys's reports reads into tables that not every earlier schema has."""
 _OLDER = "older"
@@ -125,7 +123,7 @@ def _columns(db: duckdb.DuckDBPyConnection, of: str) -> dict[str, dict[str, str]
     found: dict[str, dict[str, str]] = {}
     rows = db.execute(
         "SELECT table_name, column_name, data_type FROM duckdb_columns()"
-        f" WHERE database_name = '{_OLDER}' AND schema_name = {quote(of)} ORDER BY column_index"
+        f" WHERE database_name = {quote(_OLDER)} AND schema_name = {quote(of)} ORDER BY column_index"
     ).fetchall()
     for table, column, type_ in rows:
         found.setdefault(table, {})[column] = type_

@@ -197,7 +197,8 @@ class Library(Files):
         self.catalog.links.remove(nsys_id, to)
 
     def linked(self, nsys_id: str, to: Partner = "ncu") -> str | None:
-        """The id of the report that a Systems report is linked to; None where it is not in the library.
+        """The id of the report that a Systems report is linked to; None where it is not in the library, or an older
+        version made it.
 
         While the database of a team is away it is the one that it was linked to.
         """
@@ -213,7 +214,10 @@ class Library(Files):
                 self._linked.clear()
             self._linked[seen] = links
         partner = links.get(nsys_id)
-        return partner if partner is None or to == "ncu" or self.stamp(self.pairs(nsys_id, partner)) else None
+        if partner is None:
+            return None
+        needed = self.path(partner) if to == "ncu" else self.pairs(nsys_id, partner)
+        return partner if self.stamp(needed) else None
 
     def recover(self) -> None:
         """Brings folder and catalog together (recovery.py); only the worker that holds the library may call it.

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 """Raised with SCHEMA_VERSION, and when anything else in a library changes so that earlier programs would harm it."""
+OLDEST_SCHEMA = 2
+"""The first one whose reports are upgraded. Before, ranges were not nested and calls did not know theirs, which nothing
+but the source tells."""
 NAME = "library.version"
 """The file, or the object, that has the number."""
 MOST_BYTES = 1_000

@@ -19,7 +19,6 @@ import duckdb
 import pytest
 
 from bench.pages import server
-from ingest.conversion.upgrade import OLDEST
 from profiledb.errors import NewerLibraryError
 from profiledb.report import migrations, version
 from profiledb.report.catalog import Catalog
@@ -27,6 +26,7 @@ from profiledb.report.database import Shared
 from profiledb.report.library import Library
 from profiledb.report.postgres import Postgres, revisions
 from profiledb.report.schema import SCHEMA_VERSION, tables
+from profiledb.report.version import OLDEST_SCHEMA
 from tests.app.conftest import Dashboard
 from tests.app.web.client import ask, session
 from tests.conftest import ROOT, run_ingest, wait_until
@@ -66,8 +66,8 @@ def rows(path: Path, table: str) -> list[tuple[object, ...]]:
 
 
 def test_every_schema_has_a_library() -> None:
-    """Whoever raises the version packs a library of the one before, or raises ``OLDEST`` and says so to users."""
-    assert [*MADE_BY][: SCHEMA_VERSION - OLDEST] == list(range(OLDEST, SCHEMA_VERSION))
+    """Whoever raises the version packs a library of the one before, or raises ``OLDEST_SCHEMA``."""
+    assert [*MADE_BY][: SCHEMA_VERSION - OLDEST_SCHEMA] == list(range(OLDEST_SCHEMA, SCHEMA_VERSION))
     for schema, commit in MADE_BY.items():
         with tarfile.open(DATA / "upgrade" / f"{commit}.tar.xz") as archive:
             assert {found for name in archive.getnames() if (found := version.of_report(Path(name).name))} == {schema}
@@ -99,7 +99,7 @@ def test_a_library_of_an_earlier_version_keeps_all_reports(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("schema", range(OLDEST, SCHEMA_VERSION))
+@pytest.mark.parametrize("schema", range(OLDEST_SCHEMA, SCHEMA_VERSION))
 def test_an_upgraded_report_is_what_its_source_would_become(schema: int, tmp_path: Path) -> None:
     library = unpacked(MADE_BY[schema], tmp_path / "first")
     with closing(sqlite3.connect(library.folder / "catalog.sqlite")) as db, db:
