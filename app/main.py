@@ -29,7 +29,8 @@ from profiledb.errors import ConfigError
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     """Looks after the worker as long as the server runs, so that files are read before anybody opens a page."""
     store().start()
-    announced.begin()
+    if not worker.refusal():
+        announced.begin()
     operating.begin()
     tasks = [asyncio.create_task(keep()) for keep in (worker.keep, announced.keep, memory.keep_trimmed)]
     try:

@@ -48,9 +48,9 @@ def library() -> Library:
     The inbox is there as soon as a page names it.
     """
     known = settings()
+    whole = visitors.whole()
     if not known.inbox.is_dir():
         known.inbox.mkdir(parents=True, exist_ok=True)
-    whole = visitors.whole()
     return whole.asked_by(access.visitor()) if identity.login() else whole
 
 

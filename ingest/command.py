@@ -18,6 +18,7 @@ from ingest.conversion.forks import Forks
 from ingest.opening import Opening
 from ingest.operating import Operating, operated
 from ingest.retaining import Retaining
+from ingest.upgrading import Upgrading
 from ingest.watch import Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
@@ -26,7 +27,7 @@ from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.report import disk
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
-from profiledb.report.place import open_inbox, open_library
+from profiledb.report.place import open_inbox, open_library, refuse_newer
 from profiledb.report.sidecar import DROPPED
 from profiledb.report.visitor import WORKER
 from profiledb.terminal import FAILED
@@ -72,6 +73,7 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
         Exit status 0; 1 with ``--strict`` if a file failed; 3 if another worker holds the library.
     """
     settings = config.load(inbox=arguments.inbox, library=arguments.library, samples=arguments.samples)
+    refuse_newer(settings)
     with operated(settings, lambda: open_library(settings)) as told:
         return _run(arguments, settings, forks, told)
 
@@ -130,6 +132,9 @@ def _once(worker: Worker) -> None:
     while worker.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
     worker.tell_skipped(watch.skipped)
+    upgrading = Upgrading(worker.library, worker.settings, worker.inbox, worker.runner)
+    while upgrading.look():
+        pass
 
 
 def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> None:
@@ -138,7 +143,10 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
     watch.start()
-    retaining = Retaining(worker.settings)
+    retaining, upgrading = (
+        Retaining(worker.settings),
+        Upgrading(worker.library, worker.settings, worker.inbox, worker.runner),
+    )
     samples = Samples(worker.samples())  # once: they come with the product and are not dropped meanwhile
 
     is_mended = True
@@ -153,6 +161,8 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
         worker.tell_skipped(watch.skipped)
         is_mended = True
         told.looked()
+        if not taken and not samples.left and upgrading.look():
+            watch.wake.set()  # for the next one
         if not taken:
             retaining.look()
             opening.look()

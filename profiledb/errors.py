@@ -29,6 +29,10 @@ class ConfigError(WarpdeckError):
     """A setting or a file of settings is wrong."""
 
 
+class NewerLibraryError(ConfigError):
+    """A later version of Warpdeck has changed the library: this one touches nothing in it."""
+
+
 class NotAllowedError(WarpdeckError):
     """The user may look, but not change."""
 
@@ -39,6 +43,10 @@ class ReportNotFoundError(WarpdeckError):
 
 class DamagedError(WarpdeckError):
     """A file of the library is not what was written there; the words of what tried to read it are not repeated."""
+
+
+class OlderReportError(WarpdeckError):
+    """An older version of Warpdeck made the report, in tables that this one does not read."""
 
 
 class StorageError(WarpdeckError):

@@ -51,9 +51,10 @@ def _serve(arguments: argparse.Namespace) -> None:
 def _token(arguments: argparse.Namespace) -> None:
     from profiledb.errors import AnalysisError
     from profiledb.operations.tokens import DAYS, tokens_of, told_days
-    from profiledb.report.place import open_catalog
+    from profiledb.report.place import open_catalog, refuse_newer
 
     settings = config.load(library=arguments.library)
+    refuse_newer(settings)
     kept, catalog = tokens_of(settings), open_catalog(settings)
     if arguments.action == "list":
         uses = catalog.token_uses.all()

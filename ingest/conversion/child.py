@@ -25,8 +25,9 @@ LONGEST_LINE = 4 << 20
 """Bytes of a line of a conversion: the manifest of a report is the longest, with a count of rows a table."""
 
 
-Task = Literal["convert", "companion", "sidecar"]
-"""Make a report; say whether an export belongs to a report beside it; read what lies beside a report."""
+Task = Literal["convert", "companion", "sidecar", "upgrade"]
+"""Make a report; say whether an export belongs to a report beside it; read what lies beside a report; make a report of
+one that an earlier version made."""
 
 
 @dataclass(frozen=True)

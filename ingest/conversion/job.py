@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ingest.conversion import prepared, processes, recognize, sandbox
+from ingest.conversion import prepared, processes, recognize, sandbox, upgrade
 from ingest.conversion.child import DATABASE, SIDECAR, Request
 from ingest.conversion.outcome import Outcome, failed
 from ingest.derive import classes
@@ -87,7 +87,7 @@ def _convert(request: Request) -> Outcome:
     return Outcome("ready", made.id, made.to_json())
 
 
-_TASKS = {"convert": _convert, "companion": _companion, "sidecar": _sidecar}
+_TASKS = {"convert": _convert, "companion": _companion, "sidecar": _sidecar, "upgrade": upgrade.upgrade}
 
 
 def _known(sha256: str, library: Path) -> Outcome | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair, spaces
+from profiledb.report import version as versions
 from profiledb.report.database import CATALOG
 from profiledb.report.schema import read_sql
 
@@ -18,10 +19,13 @@ class CatalogFile:
     """The file; every transaction opens its own connection, so threads may share it.
 
     Errors are CatalogError where the file is damaged, locked or cannot be written; the worker mends a damaged one.
+    NewerLibraryError is raised where a later version of Warpdeck has changed it, also while this program runs.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        versions.require(path.parent)
+        versions.require_catalog(path)
         self._is_prepared = False
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(CatalogError):  # whoever asks it something hears of that
@@ -38,6 +42,8 @@ class CatalogFile:
             if tables and "report_space" not in tables:  # of an earlier version, or lost
                 told = spaces.told(db.execute("SELECT id, manifest FROM report").fetchall())
                 db.executemany("INSERT OR IGNORE INTO report_space (report_id, space) VALUES (?, ?)", told)
+            if db.execute("PRAGMA user_version").fetchone()[0] != versions.VERSION:
+                db.execute(f"PRAGMA user_version = {versions.VERSION}")
         self._is_prepared = True
 
     @contextmanager
@@ -61,6 +67,7 @@ class CatalogFile:
         try:
             with closing(catalog_repair.opened(self._path)) as db, db:
                 db.row_factory = sqlite3.Row
+                versions.require_open(db)
                 yield db
         except sqlite3.Error as error:
             raise catalog_repair.told(error, self._path) from error

@@ -74,6 +74,8 @@ def _worker(status: worker.Status) -> None:
     if status.state == "off":
         st.warning("No importer is running. Start one with:", icon=":material/pause_circle:")
         st.code("warpdeck ingest", language=None)
+    elif status.state == "refused":
+        st.error(fmt.plain(status.reason), icon=":material/error:")
     elif status.state == "stopped":
         st.warning("The importer stopped and will restart in a moment.", icon=":material/warning:")
         page.words(status.reason, "Last output")
@@ -196,5 +198,6 @@ def where(status: worker.Status, inbox: str) -> str:
         "starting": "Importer starting",
         "off": "Importer off",
         "stopped": "Importer stopped",
+        "refused": "Importer not started",
     }
     return f"Drop reports here, or copy them into **{fmt.plain(inbox)}**  ·  {words[status.state]}"
