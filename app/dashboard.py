@@ -21,7 +21,14 @@ from app.ui import arriving, navigate, theme
 from app.ui import format as fmt
 from app.ui import page as ui
 from app.web import access
-from profiledb.errors import DamagedError, ReportNotFoundError, StorageError
+from profiledb.errors import (
+    DamagedError,
+    NewerLibraryError,
+    OlderReportError,
+    ReportNotFoundError,
+    StorageError,
+    WarpdeckError,
+)
 from profiledb.operating import logs, tally
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 
@@ -41,8 +48,21 @@ def main() -> None:
     open_to_visitor = False
     with ui.boundary():
         open_to_visitor = access.gate()
-    if open_to_visitor:
+    if open_to_visitor and not _is_refused():
         _pages()
+
+
+def _is_refused() -> bool:
+    """Whether a later version of Warpdeck has changed the library, which is said: then nothing else can be shown."""
+    with ui.boundary():
+        try:
+            session.reports()
+        except NewerLibraryError as error:
+            ui.problem(error)
+            return True
+        except WarpdeckError:  # the parts of the page say it, each its own
+            return False
+    return False
 
 
 def _pages() -> None:
@@ -146,9 +166,10 @@ def _offer(view: pages.View, library: StreamlitPage, scripts: menu.Scripts) -> b
     session.remember(manifest)
     about = TIMELINE in manifest.subjects and view.subject != LAUNCHES
     try:
+        manifest.require_current()
         arriving.bring(manifest)
         settled = selecting.settle(manifest) if about else None
-    except (DamagedError, StorageError) as error:
+    except (DamagedError, OlderReportError, StorageError) as error:
         _around(library, scripts, None, None, view)
         ui.header(manifest, view.title)
         ui.problem(error)

@@ -48,9 +48,9 @@ def library() -> Library:
     The inbox is there as soon as a page names it.
     """
     known = settings()
+    whole = visitors.whole()
     if not known.inbox.is_dir():
         known.inbox.mkdir(parents=True, exist_ok=True)
-    whole = visitors.whole()
     return whole.asked_by(access.visitor()) if identity.login() else whole
 
 
@@ -130,7 +130,7 @@ def board() -> Board:
         return _board(shelf.folder, versions, shelf.catalog.sight.kind())
 
 
-@lru_cache(maxsize=_VIEWS)
+@lasting(maxsize=_VIEWS)
 def _board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
     found = Board(library())
     _ = found.listed

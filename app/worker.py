@@ -20,10 +20,12 @@ from typing import IO, Literal
 
 from profiledb import config
 from profiledb.config import Settings
-from profiledb.errors import CatalogError
+from profiledb.errors import CatalogError, NewerLibraryError
 from profiledb.operating import logs
 from profiledb.report import database
+from profiledb.report.place import refuse_newer
 from profiledb.report.workers import Seen, Workers
+from profiledb.terminal import sentence
 
 BUSY = 3
 """Exit status of a worker that found the library held by another."""
@@ -37,12 +39,12 @@ STEADY_S = 300.0
 LOOK_S = 5.0
 """Time between two looks of the server itself."""
 
-State = Literal["here", "elsewhere", "off", "starting", "stopped"]
+State = Literal["here", "elsewhere", "off", "starting", "stopped", "refused"]
 
 
 @dataclass(frozen=True)
 class Status:
-    """Where the worker is, and if it has stopped, why (its last words)."""
+    """Where the worker is, and if it has stopped or is not started, why (its last words)."""
 
     state: State
     reason: str = ""
@@ -69,6 +71,15 @@ async def keep() -> None:
 def _keeper(settings: Settings) -> "Keeper":
     """One a process: pages and the server's own look share it."""
     return Keeper(settings)
+
+
+def refusal(settings: Settings | None = None) -> str:
+    """Why no worker is started, and nothing is written to the library: a later version changed it. Empty: nothing."""
+    try:
+        refuse_newer(settings or config.load())
+    except NewerLibraryError as error:
+        return sentence(error)
+    return ""
 
 
 def held(library: Path) -> bool:
@@ -121,6 +132,8 @@ class Keeper:
                 self._bury(self._process)
             if held(self._settings.library):
                 return Status("elsewhere")
+            if said := refusal(self._settings):
+                return Status("refused", said)
             if self._clock() >= self._next_start:
                 self._start()
                 return Status("starting")

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,14 +18,16 @@ from ingest.conversion.forks import Forks
 from ingest.opening import Opening
 from ingest.operating import Operating, operated
 from ingest.retaining import Retaining
+from ingest.upgrading import Upgrading
 from ingest.watch import Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
+from profiledb.report import disk
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
-from profiledb.report.place import open_inbox, open_library
+from profiledb.report.place import open_inbox, open_library, refuse_newer
 from profiledb.report.sidecar import DROPPED
 from profiledb.report.visitor import WORKER
 from profiledb.terminal import FAILED
@@ -70,6 +73,7 @@ def run(arguments: argparse.Namespace, forks: Forks) -> int:
         Exit status 0; 1 with ``--strict`` if a file failed; 3 if another worker holds the library.
     """
     settings = config.load(inbox=arguments.inbox, library=arguments.library, samples=arguments.samples)
+    refuse_newer(settings)
     with operated(settings, lambda: open_library(settings)) as told:
         return _run(arguments, settings, forks, told)
 
@@ -89,7 +93,10 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
             both = Both(shown, told)
             team.run(library, settings, forks, end, both, told.looked, once=arguments.once)
         return both.status(arguments)
-    with hold(library) as mine, progress.shown(settings.log) as shown:
+    with ExitStack() as held, progress.shown(settings.log) as shown:
+        mine = _patiently(lambda: held.enter_context(hold(library)), end, pause_s)
+        if mine is None:
+            return 0
         if not mine:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
@@ -124,6 +131,10 @@ def _once(worker: Worker) -> None:
     watch = Watch(worker.inbox, patience_s=0)
     while worker.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
+    worker.tell_skipped(watch.skipped)
+    upgrading = Upgrading(worker.library, worker.settings, worker.inbox, worker.runner)
+    while upgrading.look():
+        pass
 
 
 def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> None:
@@ -132,13 +143,26 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
     end.then(worker.stop, watch.wake.set)
     _patiently(worker.prepare, end, pause_s)
     watch.start()
-    retaining = Retaining(worker.settings)
+    retaining, upgrading = (
+        Retaining(worker.settings),
+        Upgrading(worker.library, worker.settings, worker.inbox, worker.runner),
+    )
     samples = Samples(worker.samples())  # once: they come with the product and are not dropped meanwhile
 
+    is_mended = True
+
     def look() -> None:
+        nonlocal is_mended
+        if not is_mended and disk.look(worker.library.folder) is None:
+            worker.mend()
+        is_mended = False  # after an error the next look begins as a start does
         taken = worker.take(watch.finished() + samples.next())
         worker.forget_removed()
+        worker.tell_skipped(watch.skipped)
+        is_mended = True
         told.looked()
+        if not taken and not samples.left and upgrading.look():
+            watch.wake.set()  # for the next one
         if not taken:
             retaining.look()
             opening.look()
@@ -215,7 +239,9 @@ def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result
 
 
 def _say(error: Exception) -> None:
-    if isinstance(error, WarpdeckError):
+    if trouble := disk.of(error):
+        _log.error("%s Check the free space and the permissions of the library's folder.", trouble.message)
+    elif isinstance(error, WarpdeckError):
         _log.error("%s", visible(terminal.sentence(error)))
     else:
         _log.error("The worker could not go on; it tries again", exc_info=error)

@@ -21,12 +21,14 @@ from procrastinate.jobs import Status
 from ingest import queue, tools
 from ingest.conversion.child import Runner
 from ingest.conversion.forks import Forks
+from ingest.endings import TRIES
 from ingest.member import LEADER, TeamWorker
 from ingest.opening import Opening
 from ingest.progress import Lines
 from ingest.queue import Queue
 from ingest.reached import LOST, Reached, quiet
 from ingest.retaining import Retaining
+from ingest.upgrading import Upgrading
 from ingest.watch import Watch
 from profiledb import terminal
 from profiledb.config import Settings
@@ -40,8 +42,6 @@ from profiledb.report.workers import Seen
 BEAT_S = 5.0
 STALLED_S = 20.0
 """A worker that says nothing for so long is taken for dead, and others take its files over."""
-TRIES = 5
-"""So many workers may die of a file before it counts as failed."""
 _LEADS = 0x7761727065
 _log = logging.getLogger("warpdeck")
 
@@ -136,6 +136,9 @@ def _once(worker: TeamWorker, lead: TeamWorker, end: Ends) -> None:
         time.sleep(0.05)  # between two looks
     asyncio.run(_serve(worker, end, lambda: None, wait=False))
     lead.take(watch.finished())  # what lies beside reports finds them now
+    upgrading = Upgrading(lead.library, lead.settings, lead.inbox, lead.runner)
+    while upgrading.look():
+        pass
     worker.workers.leave(worker.me.id)
     _clear(worker, lead)
 
@@ -244,6 +247,7 @@ def _lead(worker: TeamWorker, end: Ends, told: _Told, looked: Callable[[], None]
 
 def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]", looked: Callable[[], None]) -> None:
     watch, retaining = Watch(worker.inbox, patience_s=worker.settings.scan_s), Retaining(worker.settings)
+    upgrading = Upgrading(worker.library, worker.settings, worker.inbox, worker.runner)
     worker.prepare()
     samples = worker.samples()
     end.then(watch.wake.set)
@@ -254,9 +258,12 @@ def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]", looked:
             began = time.monotonic()
             worker.take(watch.finished() + samples)
             worker.forget_removed()
+            worker.tell_skipped(watch.skipped)
             db.execute("SELECT 1")  # as long as this connection lives, no other worker leads
             looked()
             retaining.look()
+            if upgrading.look():
+                watch.wake.set()  # for the next one
             end.wait(time.monotonic() - began)  # of many files a look takes seconds: not one after the other
             watch.wake.wait(watch.again_s)
     finally:

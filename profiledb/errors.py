@@ -29,6 +29,10 @@ class ConfigError(WarpdeckError):
     """A setting or a file of settings is wrong."""
 
 
+class NewerLibraryError(ConfigError):
+    """A later version of Warpdeck has changed the library: this one touches nothing in it."""
+
+
 class NotAllowedError(WarpdeckError):
     """The user may look, but not change."""
 
@@ -41,6 +45,10 @@ class DamagedError(WarpdeckError):
     """A file of the library is not what was written there; the words of what tried to read it are not repeated."""
 
 
+class OlderReportError(WarpdeckError):
+    """An older version of Warpdeck made the report, in tables that this one does not read."""
+
+
 class StorageError(WarpdeckError):
     """The bucket of the library or of the inbox cannot be read or written now; it is worth another try."""
 
@@ -51,6 +59,19 @@ class CatalogError(WarpdeckError):
 
 class AnalysisError(WarpdeckError):
     """An analysis does not exist or was given wrong parameters."""
+
+
+class BusyError(AnalysisError):
+    """Too much is being answered at the moment.
+
+    Args:
+        message: one sentence that says what there is too much of.
+        again_s: seconds after which it makes sense to ask again.
+    """
+
+    def __init__(self, message: str, again_s: int) -> None:
+        super().__init__(message, hint="Wait for the answers, then ask again.")
+        self.again_s = again_s
 
 
 class NotLinkedError(AnalysisError):

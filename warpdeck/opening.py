@@ -50,7 +50,10 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _open(arguments: argparse.Namespace) -> int:
+    from profiledb.report.place import refuse_newer
+
     settings = config.load(inbox=arguments.inbox, library=arguments.library)
+    refuse_newer(settings)
     with _server(settings, arguments.port) as (serving, started):
         show: Callable[[str], None] = _print_only if arguments.no_browser else _shower(serving)
         failed = _take_all(arguments.files, settings, serving, show, started.require if started else None)

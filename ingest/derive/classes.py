@@ -11,6 +11,17 @@ _FUNCTION = r"^(?:void )?(?:\w+::)*(\w+)"
 
 def classify(db: duckdb.DuckDBPyConnection) -> None:
     """Gives each kernel name its class, after adding the names that Nsight Compute reports."""
+    _add_names(db)
+    assign(db)
+
+
+def assign(db: duckdb.DuckDBPyConnection) -> None:
+    """Gives each kernel name its class."""
+    rule = classes.case_sql("demangled", classes.load(config.load().classes), "SELECT demangled FROM kernel_name")
+    db.execute(f"UPDATE kernel_name SET class = {rule}")
+
+
+def _add_names(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(f"""
         INSERT INTO kernel_name (name_id, demangled, short, mangled)
         SELECT (SELECT coalesce(max(name_id), 0) FROM kernel_name) + row_number() OVER (ORDER BY min(launch_id)),
@@ -18,8 +29,6 @@ def classify(db: duckdb.DuckDBPyConnection) -> None:
         FROM ncu_launch
         WHERE kernel IS NOT NULL GROUP BY kernel
     """)
-    rule = classes.case_sql("demangled", classes.load(config.load().classes), "SELECT demangled FROM kernel_name")
-    db.execute(f"UPDATE kernel_name SET class = {rule}")
 
 
 def short(name: str) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
+from profiledb.report.manifest import OLDER
 
 if TYPE_CHECKING:
     from profiledb.report.catalog import Catalog
@@ -37,7 +38,9 @@ def run(catalog: "Catalog", arguments: argparse.Namespace) -> None:
         print(json.dumps(entries, indent=1))
         return
     for e in entries:
-        line = f"{e['status']:<9} {e['id'] or '-':<16}  {e['kind'] or '-':<5} {e['name']}  {', '.join(e['labels'])}"
+        told = f"  ({OLDER.removesuffix('.')})" if e["status"] == "older" else ""
+        labels = ", ".join(e["labels"])
+        line = f"{e['status']:<9} {e['id'] or '-':<16}  {e['kind'] or '-':<5} {e['name']}  {labels}{told}"
         terminal.say(line.rstrip())
 
 
@@ -56,13 +59,13 @@ def list_entries(catalog: "Catalog") -> list[dict[str, Any]]:
             "id": r.id,
             "name": r.name,
             "kind": r.kind,
-            "status": "ready",
+            "status": "older" if r.is_older else "ready",
             "source_sha256": r.source_sha256,
             "gpu": r.gpu,
             "captured_at": r.captured_at,
             "labels": labels.get(r.id, []),
             "linked": links.get(r.id),
-            "error": None,
+            "error": f"It was {OLDER}" if r.is_older else None,
         }
         for r in catalog.reports()
     ]

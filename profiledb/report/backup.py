@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from profiledb.errors import ConfigError, DamagedError
+from profiledb.report import version
 from profiledb.report.catalog import FILE
 from profiledb.report.library import Library
 from profiledb.report.moving import beside, snapshot
@@ -41,9 +42,12 @@ def backup(library: Library, to: Path) -> tuple[int, int]:
         to.exists() and any(to.iterdir()) and not (to / MARK).exists()
     ):
         raise ConfigError(f"{to} holds something else.", hint="Name an empty folder, or one with an earlier copy.")
+    version.require_library(library)
+    version.require(to)
     reports = to / "reports"
     reports.mkdir(parents=True, exist_ok=True)
     (to / MARK).touch()
+    (to / version.NAME).write_text(version.text(), encoding="utf-8")
     said = to / f"{FILE}{_PART}"
     snapshot.take(library.catalog, library.folder, said)
     copied = (
@@ -84,8 +88,8 @@ def _objects(library: StoredLibrary, said: Path, target: Path) -> tuple[int, int
             continue
         there.add(file.name)
         count, size = count + bool(new), size + new
-        if file.name == library.path(file.report_id).name:
-            manifest = target / library.manifest_path(file.report_id).name
+        if version.of_report(file.name) is not None:
+            manifest = (target / file.name).with_suffix(".json")
             there.add(manifest.name)
             if not manifest.exists() or manifest.read_text(encoding="utf-8") != manifests[file.report_id]:
                 manifest.write_text(manifests[file.report_id], encoding="utf-8")

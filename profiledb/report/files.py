@@ -68,15 +68,17 @@ class Files:
         """Where the reports are, in words."""
         return str(self.reports.parent)
 
-    def number(self) -> str:
-        """The number beside the reports (identity.py); empty where there is none."""
-        path = self.reports.parent / identity.NAME
-        return path.read_text(encoding="utf-8")[: identity.MOST_BYTES].strip() if path.exists() else ""
+    def mark(self, name: str) -> str:
+        """A short text beside the reports (identity.py, version.py); empty where there is none."""
+        path = self.reports.parent / name
+        return (
+            path.read_text(encoding="utf-8", errors="replace")[: identity.MOST_BYTES].strip() if path.exists() else ""
+        )
 
-    def set_number(self, number: str) -> None:
-        """Lays a number beside the reports."""
+    def set_mark(self, name: str, text: str) -> None:
+        """Lays a short text beside the reports."""
         self.work.mkdir(parents=True, exist_ok=True)
-        durable.write_text(self.reports.parent / identity.NAME, number, self.work / identity.NAME)
+        durable.write_text(self.reports.parent / name, text, self.work / name)
 
     def has_sidecar(self, report_id: str, kind: sidecar.Kind) -> bool:
         """Whether the program of a report left a file of this kind beside it."""

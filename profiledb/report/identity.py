@@ -30,11 +30,11 @@ def require(library: "Library") -> None:
     with shared.connect("") as db:
         db.execute("SELECT pg_advisory_xact_lock(?)", [_LOCK])  # of several that begin at once, one makes the number
         row = db.execute("SELECT id FROM library").fetchone()
-        here = library.number()
+        here = library.mark(NAME)
         if row is None:
             known = here or secrets.token_hex(16)
             if not here:
-                library.set_number(known)
+                library.set_mark(NAME, known)
             db.execute("INSERT INTO library (id) VALUES (?)", [known])
             return
     if here != row["id"]:

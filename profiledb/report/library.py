@@ -1,7 +1,7 @@
 """The folder of reports: list, publish, open, delete."""
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from profiledb.errors import AnalysisError, CatalogError, DamagedError
-from profiledb.report import damage, durable, identity, pair, recovery, sidecar
+from profiledb.report import damage, durable, identity, pair, recovery, sidecar, version
 from profiledb.report.attached import BROKEN, State, Views, state
 from profiledb.report.catalog import FILE, LAUNCHES, TIMELINE, Catalog, Manifest
 from profiledb.report.files import Files
@@ -53,6 +53,7 @@ class Library(Files):
 
     def __init__(self, folder: Path, catalog: Catalog | None = None) -> None:
         """Opens a library; its catalog is the file in its folder where none is named."""
+        version.require(folder)
         self.folder = folder
         self.reports = folder / "reports"
         self.work = folder / "work"
@@ -74,6 +75,10 @@ class Library(Files):
     def spare(self) -> None:
         """From now on one thread works on any query: it takes longer, and less of the processor."""
         self._attached.spare()
+
+    def buffers_bytes(self) -> int:
+        """Return the bytes that DuckDB holds for the reports that this process has open."""
+        return self._attached.buffers_bytes()
 
     def list(self) -> list[Manifest]:
         """All reports, the newest first."""
@@ -105,6 +110,10 @@ class Library(Files):
         for path in (*self.older(manifest.id), self._verdict(manifest.id)):
             path.unlink(missing_ok=True)
 
+    def list_again(self, report_id: str) -> bool:
+        """Lists a report that was published while the catalog could not be written; whether it was not listed."""
+        return recovery.list_again(self, report_id)
+
     def take_over(self, report_id: str, path: Path, manifest: str) -> bool:  # noqa: ARG002 (for those in a bucket)
         """Takes a file of a report of another library, with its time; False where it is here already.
 
@@ -124,7 +133,8 @@ class Library(Files):
         """Removes a report, also one whose files are damaged. Readers that have it open keep their snapshot."""
         self._attached.close(report_id)
         self.catalog.remove_report(report_id)
-        for path in (self.path(report_id), self.manifest_path(report_id), self._verdict(report_id)):
+        current = (self.path(report_id), self.manifest_path(report_id), self._verdict(report_id))
+        for path in (*self.older(report_id), *current):
             path.unlink(missing_ok=True)
         beside = (f"{report_id}.timeline*", f"*{report_id}*{pair.SUFFIX}")
         for path in (*self.sidecars(report_id), *(path for name in beside for path in self.reports.glob(name))):
@@ -187,7 +197,8 @@ class Library(Files):
         self.catalog.links.remove(nsys_id, to)
 
     def linked(self, nsys_id: str, to: Partner = "ncu") -> str | None:
-        """The id of the report that a Systems report is linked to; None where it is not in the library.
+        """The id of the report that a Systems report is linked to; None where it is not in the library, or an older
+        version made it.
 
         While the database of a team is away it is the one that it was linked to.
         """
@@ -203,21 +214,40 @@ class Library(Files):
                 self._linked.clear()
             self._linked[seen] = links
         partner = links.get(nsys_id)
-        return partner if partner is None or to == "ncu" or self.stamp(self.pairs(nsys_id, partner)) else None
+        if partner is None:
+            return None
+        needed = self.path(partner) if to == "ncu" else self.pairs(nsys_id, partner)
+        return partner if self.stamp(needed) else None
 
     def recover(self) -> None:
         """Brings folder and catalog together (recovery.py); only the worker that holds the library may call it.
 
         Raises:
-            ConfigError: the catalog is that of another library.
+            ConfigError: the catalog is that of another library, or a later version of Warpdeck has changed this one.
         """
+        version.require(self.folder)
         identity.require(self)
+        version.stamp(self)
         recovery.recover(self)
 
     def older(self, report_id: str) -> Iterator[Path]:
-        """Files of this report that cannot be read any more: an earlier schema made them, or they were set aside."""
+        """Files of this report that queries do not read: an earlier schema made them, or they were set aside."""
         current = {self.path(report_id), self.manifest_path(report_id)}
-        yield from (path for path in self.reports.glob(f"{report_id}.v*") if path not in current)
+        for path in self.reports.glob(f"{report_id}.v*"):
+            made_by = version.of_report(path.name)
+            if path not in current and (made_by is None or made_by < SCHEMA_VERSION):
+                yield path
+
+    def older_database(self, report_id: str) -> Path | None:
+        """The newest database of this report that an earlier schema made; None where there is none."""
+        names = self._databases(report_id)
+        versions = {version.of_report(name) or SCHEMA_VERSION: name for name in names}
+        newest = max((one for one in versions if one < SCHEMA_VERSION), default=None)
+        return None if newest is None else self.reports / versions[newest]
+
+    def _databases(self, report_id: str) -> Iterable[str]:
+        """The names of the databases of a report, whatever schema made them."""
+        return [path.name for path in self.reports.glob(f"{report_id}.v*.duckdb")]
 
     @contextmanager
     def cursor(
@@ -268,8 +298,13 @@ class Library(Files):
         return None
 
     def _refuse(self, report_id: str) -> None:
-        """Raises DamagedError for a file that is not whole, though this query might read around the damage."""
-        if self.path(report_id).exists() and not self.intact(report_id):
+        """Raises DamagedError for a file that is not whole, though this query might read around the damage, and
+        OlderReportError for one that an earlier schema made."""
+        if not self.path(report_id).exists():
+            for report in self.list():
+                if report.id == report_id:
+                    report.require_current()
+        elif not self.intact(report_id):
             raise self._damaged(report_id)
 
     def _found_damaged(self, report_id: str, file: State) -> bool:

@@ -1,10 +1,12 @@
 """What is known of a report without opening it."""
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+import sys
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Literal
 
+from profiledb.errors import OlderReportError
 from profiledb.report import schema
 
 Subject = Literal["timeline", "launches"]
@@ -12,6 +14,9 @@ TIMELINE: Subject = "timeline"
 """What happened when: kernels, copies, calls, ranges."""
 LAUNCHES: Subject = "launches"
 """What hardware counters say of single launches."""
+OLDER = "made by an older version: drop its source again."
+"""What is said of a report that this version does not read."""
+OLDER_HINT = "Labels and links stay. The worker brings it up to date by itself where it can."
 MOST_READ = 50_000
 """Manifests that a process remembers: lists of all reports are read anew whenever one more is there."""
 
@@ -62,6 +67,16 @@ class Manifest:
         timeline: set[Subject] = {TIMELINE} if not launches or any(map(self.rows.get, schema.events())) else set()
         return frozenset(timeline | launches)
 
+    @property
+    def is_older(self) -> bool:
+        """Whether an earlier version made the report, in tables that this one does not read."""
+        return self.schema_version < schema.SCHEMA_VERSION
+
+    def require_current(self) -> None:
+        """Raises OlderReportError for a report that this version does not read."""
+        if self.is_older:
+            raise OlderReportError(f"{self.name} was {OLDER}", hint=OLDER_HINT)
+
     def to_json(self) -> str:
         """The manifest as text."""
         return json.dumps(asdict(self), indent=1)
@@ -77,7 +92,8 @@ def _read(text: str) -> Manifest:
     except (TypeError, AttributeError) as error:
         raise ValueError(f"not a manifest: {error}") from error
     names = ("id", "name", "kind", "source_sha256", "ingested_at", "space")
-    texts = [getattr(manifest, name) for name in names]
-    if not (all(isinstance(value, str) for value in texts) and isinstance(manifest.rows, dict)):
+    kinds = {"schema_version": int, "rows": dict} | dict.fromkeys(names, str)
+    if not all(isinstance(getattr(manifest, name), kind) for name, kind in kinds.items()):
         raise ValueError("a manifest with values of other types")
-    return manifest
+    # Thousands of manifests name the same tables.
+    return replace(manifest, rows={sys.intern(table): rows for table, rows in manifest.rows.items()})

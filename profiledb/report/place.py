@@ -2,11 +2,12 @@
 
 import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from profiledb.config import Settings
+from profiledb.errors import CatalogError
 
 if TYPE_CHECKING:
     from profiledb.report.catalog import Catalog
@@ -15,6 +16,26 @@ if TYPE_CHECKING:
 
 _NAMES = 0x6E616D6573
 """Number of the lock under which a name is chosen in an inbox of many machines."""
+
+
+def refuse_newer(settings: Settings) -> None:
+    """Makes sure that no later version of Warpdeck has changed the library, before anything is written.
+
+    Of a bucket the worker asks the mark beside the reports itself, when it answers (StoredLibrary.recover).
+
+    Raises:
+        NewerLibraryError: one has.
+    """
+    from profiledb.report import version
+    from profiledb.report.catalog import FILE
+
+    version.require(settings.library)
+    version.require_catalog(settings.library / FILE)
+    if settings.database:
+        from profiledb.report.database import shared
+
+        with suppress(CatalogError), shared(settings.database).connect("") as db:
+            db.execute("SELECT 1")
 
 
 @cache

@@ -11,7 +11,8 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
 from typing import Any
 
 import psycopg
@@ -20,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from profiledb import secret
 from profiledb.errors import CatalogError, ConfigError
-from profiledb.report import silence
+from profiledb.report import silence, version
 from profiledb.report.database import CATALOG, Connection, Rows, Values
 from profiledb.report.silence import Connection as Connected
 
@@ -44,7 +45,10 @@ _DEFAULTS = {
 }
 _COUNTED = (
     "INSERT INTO revision (topic, number) VALUES (%s, 1) ON CONFLICT (topic) DO UPDATE SET number = revision.number + 1"
+    " RETURNING (SELECT max(version_num) FROM alembic_version)"
 )
+_REVISION = "SELECT version_num FROM alembic_version"
+_REVISION_FILE = re.compile(r"r\d{4}_\w+\.py")
 _MARKS = re.compile(r"'[^']*'|\"[^\"]*\"|::|%|\?|:([a-z_]\w*)")
 _REACHED = "Check that the server of WARPDECK_DATABASE runs. It is asked again by itself."
 _WORDS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], str, str], ...] = (
@@ -90,8 +94,18 @@ def arguments(url: str) -> dict[str, Any]:
     return _DEFAULTS | given
 
 
+@cache
+def revisions() -> frozenset[str]:
+    """The revisions of a database that this version knows (migrations/versions)."""
+    names = (path.name for path in resources.files("profiledb.report.migrations").joinpath("versions").iterdir())
+    return frozenset(name[1:5] for name in names if _REVISION_FILE.fullmatch(name))
+
+
 class Postgres:
-    """A database of many machines (database.Shared)."""
+    """A database of many machines (database.Shared).
+
+    NewerLibraryError is raised where a later version of Warpdeck has changed it, also while this program runs.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -132,8 +146,12 @@ class Postgres:
         written = self._written
         try:
             with self.connect("") as db:  # the row's own transaction tells it from one that a backup brought back
-                query = "SELECT number, CAST(CAST(xmin AS text) AS bigint) FROM revision WHERE topic = ?"
-                number, transaction = db.execute(query, [topic]).fetchone() or (0, 0)
+                query = (
+                    "SELECT number, CAST(CAST(xmin AS text) AS bigint), (SELECT max(version_num) FROM alembic_version)"
+                    " FROM revision WHERE topic = ?"
+                )
+                number, transaction, revision = db.execute(query, [topic]).fetchone() or (0, 0, None)
+                version.require_revision(revision, revisions())
         except CatalogError:
             if known is None:
                 raise
@@ -154,6 +172,7 @@ class Postgres:
             if found is None:
                 self.close()  # those that were kept before it are as dead
                 found = Connected.connect(**self._arguments, row_factory=_rows)
+                _require_known(found)
             found.patience_s = PATIENCE_S + CONNECT_S
             return found
 
@@ -185,6 +204,20 @@ class Postgres:
             with self._lock:
                 self._written += 1
                 self._versions = {topic: (-math.inf, known) for topic, (_, known) in self._versions.items()}
+
+
+def _require_known(connection: Connected) -> None:
+    """Closes a connection to a database that a later version has changed, and raises NewerLibraryError."""
+    try:
+        with connection.transaction():
+            rows = connection.execute(_REVISION).fetchall()
+        for row in rows:
+            version.require_revision(row[0], revisions())
+    except errors.UndefinedTable:  # nobody has made its tables yet
+        pass
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _close(connections: list[Connected]) -> None:
@@ -223,7 +256,8 @@ class _Transaction:
         if not self.writes and not sql.lstrip().upper().startswith("SELECT"):
             self.writes = True
             if self._topic:
-                self.connection.execute(_COUNTED, [self._topic])
+                for row in self.connection.execute(_COUNTED, [self._topic]):
+                    version.require_revision(row[0], revisions())
         return self.connection
 
 

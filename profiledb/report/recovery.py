@@ -6,10 +6,11 @@ entry in the catalog: where it was stopped, what is there tells how far it came.
 
 import logging
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from profiledb.report import pair, rebuilt, sidecar
+from profiledb.report import pair, rebuilt, sidecar, version
 from profiledb.report.catalog import Manifest
 from profiledb.report.durable import write_text
 from profiledb.report.schema import SCHEMA_VERSION
@@ -25,14 +26,16 @@ def recover(library: "Library") -> None:
     """Lists what was published, forgets what is gone; what is damaged fails by itself and keeps nothing else.
 
     Left-over work is removed. A damaged catalog is set aside, and a new one made. A damaged manifest is made anew from
-    the catalog or from the database. A report of which neither can be read is set aside, and one that an older schema
-    made is taken off the list: their files in the inbox are converted again.
+    the catalog or from the database. A report of which neither can be read is set aside: its file in the inbox is
+    converted again. So is that of one that an older schema made, which is listed until then.
     """
     shutil.rmtree(library.work, ignore_errors=True)
     library.catalog.mend()
     listed = {manifest.id: manifest for manifest in library.list()}
     for report_id in sorted(_published(library)):
         _list(library, report_id, listed.get(report_id))
+    for report_id in sorted({path.name.partition(".")[0] for path in library.reports.glob("*.v*.duckdb")}):
+        _list_older(library, report_id, listed.get(report_id))
     for report_id in listed:
         _forget_gone(library, report_id)
     _sweep(library)
@@ -42,6 +45,14 @@ def _published(library: "Library") -> set[str]:
     """Ids of the reports of which there is a manifest or a database."""
     endings = (f".v{SCHEMA_VERSION}.json", f".v{SCHEMA_VERSION}.duckdb")
     return {path.name.removesuffix(end) for end in endings for path in library.reports.glob(f"*{end}")}
+
+
+def list_again(library: "Library", report_id: str) -> bool:
+    """Lists a report whose files are there; whether it was not listed."""
+    if report_id in library.catalog.report_ids() or not library.path(report_id).exists():
+        return False
+    _list(library, report_id, None)
+    return True
 
 
 def _list(library: "Library", report_id: str, listed: Manifest | None) -> None:
@@ -62,6 +73,21 @@ def _list(library: "Library", report_id: str, listed: Manifest | None) -> None:
         library.catalog.add_report(manifest)
 
 
+def _list_older(library: "Library", report_id: str, listed: Manifest | None) -> None:
+    """Lists a report of which there is no database but one that an earlier schema made."""
+    database = None if library.path(report_id).exists() else library.older_database(report_id)
+    if database is None:
+        return
+    made_by = version.of_report(database.name) or 0
+    if listed and listed.schema_version == made_by:
+        return
+    manifest = _manifest(database.with_suffix(".json"), report_id) or listed
+    if manifest is None:
+        _log.warning("The manifest of %s cannot be read. Drop the report's source file again.", database)
+        return
+    library.catalog.add_report(replace(manifest, schema_version=made_by))
+
+
 def _manifest(path: Path, report_id: str) -> Manifest | None:
     """The manifest of a report; None where it cannot be read, or is that of another one."""
     try:
@@ -80,7 +106,7 @@ def _set_aside(library: "Library", report_id: str) -> None:
 
 
 def _forget_gone(library: "Library", report_id: str) -> None:
-    if library.path(report_id).exists():
+    if library.path(report_id).exists() or library.older_database(report_id):
         return
     if library.catalog.shared or any(library.older(report_id)):
         library.catalog.unlist_report(report_id)  # a disk of many machines may have lost it: what was said of it stays

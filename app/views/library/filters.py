@@ -8,6 +8,7 @@ import streamlit as st
 
 from app.ui import bound, found, page
 from app.ui import format as fmt
+from app.views.library.table import OLDER
 from profiledb.findings.digest import Found
 from profiledb.report.catalog import Manifest
 
@@ -83,7 +84,8 @@ def _fits(report: Manifest, labels: Sequence[str], filters: Filters) -> bool:
 
 
 def _has(report: Manifest, labels: Sequence[str], words: Sequence[str]) -> bool:
-    text = "\n".join((report.name, report.id, report.gpu or "", report.command or "", *labels)).casefold()
+    own = [OLDER] * report.is_older
+    text = "\n".join((report.name, report.id, report.gpu or "", report.command or "", *own, *labels)).casefold()
     return all(word in text for word in words)
 
 

@@ -9,6 +9,7 @@ from app.ui import format as fmt
 from app.ui import page
 from app.views.library import sidecars
 from app.web import access
+from profiledb.report import disk
 from profiledb.report.catalog import OPEN_STATES, Job
 from profiledb.report.workers import Seen, converters
 
@@ -44,9 +45,11 @@ def live() -> None:
         if st.session_state.get(_LISTED) != _listed():
             st.rerun()
         _worker(state)
+        _disk(state)
         _progress([job for job in jobs if job.state in OPEN_STATES], state)
         _deferred([job for job in jobs if job.state == "deferred"])
         _failures([job for job in jobs if job.state == "failed"])
+        _skipped([job for job in jobs if job.state == "skipped"])
         sidecars.waiting(jobs)
 
 
@@ -71,9 +74,33 @@ def _worker(status: worker.Status) -> None:
     if status.state == "off":
         st.warning("No importer is running. Start one with:", icon=":material/pause_circle:")
         st.code("warpdeck ingest", language=None)
+    elif status.state == "refused":
+        st.error(fmt.plain(status.reason), icon=":material/error:")
     elif status.state == "stopped":
         st.warning("The importer stopped and will restart in a moment.", icon=":material/warning:")
         page.words(status.reason, "Last output")
+
+
+def _disk(status: worker.Status) -> None:
+    """Says why new files wait where the library takes nothing; also where the catalog cannot say that of each file.
+
+    The right to write is the importer's, which may be another user's process.
+    """
+    trouble = disk.look(session.settings().library)
+    if trouble == disk.FULL or (trouble and status.state != "elsewhere"):
+        st.warning(f"{trouble.message} New files wait until it can be written again.", icon=":material/hard_drive:")
+
+
+def _skipped(jobs: Sequence[Job]) -> None:
+    """What lies in the inbox and is no file that can be read."""
+    if not jobs:
+        return
+    title = "1 entry of the inbox is skipped" if len(jobs) == 1 else f"{len(jobs)} entries of the inbox are skipped"
+    with st.expander(title, icon=":material/visibility_off:", expanded=len(jobs) <= FEW):
+        for job in sorted(jobs, key=lambda job: job.path)[:SHOWN]:
+            st.markdown(f"{_sentence(job)} {fmt.sentence(job.hint)}")
+        if len(jobs) > SHOWN:
+            st.caption(f"and {len(jobs) - SHOWN} more")
 
 
 def _progress(jobs: Sequence[Job], status: worker.Status) -> None:
@@ -95,7 +122,7 @@ def _deferred(jobs: Sequence[Job]) -> None:
         first = jobs[0]
         more = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
         reason = f"{fmt.plain(first.message)} {fmt.sentence(first.hint)}"
-        sentence = f"**{fmt.plain(first.name)}**{more} cannot be read now: {reason}"
+        sentence = f"**{fmt.plain(first.name)}**{more} {'wait' if more else 'waits'}: {reason}"
         st.warning(sentence, icon=":material/hourglass_top:")
 
 
@@ -171,5 +198,6 @@ def where(status: worker.Status, inbox: str) -> str:
         "starting": "Importer starting",
         "off": "Importer off",
         "stopped": "Importer stopped",
+        "refused": "Importer not started",
     }
     return f"Drop reports here, or copy them into **{fmt.plain(inbox)}**  ·  {words[status.state]}"

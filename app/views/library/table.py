@@ -19,6 +19,7 @@ SCREEN = 22
 """Rows that a screen has room for; a longer table scrolls by itself."""
 SAMPLE = "sample"
 LINKED = "linked"
+OLDER = "older version"
 _NAMED = ("Name", "Worst finding", "GPU")
 """Headings of columns whose cells are cut where they are long; the card shows them as a whole."""
 COLUMNS = {
@@ -48,7 +49,8 @@ NOTHING = "Nothing costs time"
 def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Known) -> pd.DataFrame:
     """One row a report: open, name, worst, kind, gpu, captured (UTC), duration (ns), kernels, size (bytes), labels.
 
-    Before the labels that people gave stand those of ours: that it is a sample, that it is linked to a report.
+    Before the labels that people gave stand those of ours: that it is a sample, that it is linked to a report, that an
+    older version made it.
     """
     rows = [
         {
@@ -61,7 +63,10 @@ def frame(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Kn
             "duration": r.duration_ns or None,
             "kernels": r.rows.get("kernel") or r.rows.get("ncu_launch"),
             "size": r.source_bytes,
-            "labels": [SAMPLE] * r.sample + [LINKED] * (r.id in partners) + list(labels.get(r.id, ())),
+            "labels": [
+                *([SAMPLE] * r.sample + [LINKED] * (r.id in partners) + [OLDER] * r.is_older),
+                *labels.get(r.id, ()),
+            ],
         }
         for r in reports
     ]
@@ -115,7 +120,7 @@ def show(reports: Sequence[Manifest], labels: Texts, partners: Texts, known: Kno
 
 def _config(rows: pd.DataFrame, turn: str) -> dict[str, Any]:
     config = st.column_config
-    labels = sorted({label for row in rows["labels"] for label in row} | {SAMPLE, LINKED})
+    labels = sorted({label for row in rows["labels"] for label in row} | {SAMPLE, LINKED, OLDER})
     made: dict[str, Any] = {
         "open": partial(config.ButtonColumn, type="tertiary", key=f"open-{turn}"),
         "name": config.TextColumn,

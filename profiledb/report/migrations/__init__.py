@@ -7,13 +7,12 @@ from pathlib import Path
 import psycopg
 from alembic import command
 from alembic.config import Config
-from alembic.util import CommandError
+from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from profiledb.errors import CatalogError
-from profiledb.report import postgres
+from profiledb.report import postgres, version
 
 LATEST = "head"
 NOTHING = "base"
@@ -30,21 +29,19 @@ def move(url: str, to: str = LATEST) -> None:
         to: ``head``, ``base`` (none of them), or a revision that is older than the present one.
 
     Raises:
-        CatalogError: it cannot be reached, or its tables are those of a later version.
+        CatalogError: it cannot be reached.
+        NewerLibraryError: a later version of Warpdeck has changed it.
     """
     try:
         with _connected(url) as connection:
             connection.exec_driver_sql("SET statement_timeout = 0; SET lock_timeout = 0")
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            for revision in MigrationContext.configure(connection).get_current_heads():
+                version.require_revision(revision, postgres.revisions())
             config = Config()
             config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
             config.attributes["connection"] = connection
             (command.upgrade if to == LATEST else command.downgrade)(config, to)
-    except CommandError as error:
-        raise CatalogError(
-            "The catalog's database has tables of another version of Warpdeck.",
-            hint="Use that version, or a later one.",
-        ) from error
     except DBAPIError as error:
         if isinstance(error.orig, psycopg.Error):
             raise postgres.told(error.orig) from error.orig

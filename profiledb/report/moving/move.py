@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiledb.errors import ConfigError
-from profiledb.report import damage, identity
+from profiledb.report import damage, identity, version
 from profiledb.report.catalog import FILE
 from profiledb.report.library import Library
 from profiledb.report.moving import rows, snapshot
-from profiledb.report.schema import SCHEMA_VERSION
 
 LOCK = "worker.lock"
 _LEFT = (".damaged", ".part")
@@ -44,16 +43,21 @@ def move(source: Path, library: Library, told: Callable[[Moved], None] = lambda 
         told: called after each report.
 
     Raises:
-        ConfigError: there is no library; a worker has it; the target's catalog is that of another library, or has other
-            content that stands against it, and nothing was changed there.
+        ConfigError: there is no library; a later version of Warpdeck has changed it; a worker has it; the target's
+            catalog is that of another library, or has other content that stands against it, and nothing was changed
+            there.
         CatalogError, StorageError, DamagedError, OSError: something cannot be read or written now.
     """
     if not (source / FILE).is_file():
         raise ConfigError(f"{source} is no folder of a library.")
     if source.resolve() == library.folder.resolve():
         raise ConfigError(f"{source} is the library that the settings name.", hint="Name another one to move it to.")
+    version.require(source)
+    version.require_catalog(source / FILE)
+    version.require_library(library)
     with _without_worker(source), tempfile.TemporaryDirectory(dir=library.folder) as work:
         identity.require(library)
+        version.stamp(library)
         said = Path(work) / FILE
         snapshot.of_folder(source, said)
         if found := rows.against(said, library.catalog, library.folder):
@@ -74,10 +78,13 @@ def _files(reports: Path, said: Path, library: Library, told: Callable[[Moved], 
     moved = Moved(of=len(manifests))
     for report_id, manifest in manifests.items():
         database = reports / library.path(report_id).name
+        paths = by_report.get(report_id, [])
         if database.exists() and not damage.opens(database):
             moved.damaged += (str(json.loads(manifest).get("name", report_id)),)
         else:
-            for path in sorted(by_report.get(report_id, []), key=lambda path: path == database):
+            made_by = max((version.of_report(path.name) or 0 for path in paths), default=0)
+            paths = [path for path in paths if version.of_report(path.name) in (None, made_by)]
+            for path in sorted(paths, key=_is_database):
                 if library.take_over(report_id, path, manifest):
                     moved.files, moved.bytes = moved.files + 1, moved.bytes + path.stat().st_size
         moved.reports += 1
@@ -85,11 +92,14 @@ def _files(reports: Path, said: Path, library: Library, told: Callable[[Moved], 
     return moved
 
 
+def _is_database(path: Path) -> bool:
+    """Whether a file is the database of a report, from which on the report exists."""
+    return path.suffix == ".duckdb" and version.of_report(path.name) is not None
+
+
 def _is_wanted(name: str) -> bool:
-    """Not what an older version made, which no later one reads, nor notes of this machine."""
-    version = name.split(".")[1:2]
-    older = version and version[0].startswith("v") and version[0] != f"v{SCHEMA_VERSION}"
-    return not older and not name.endswith(_LEFT) and not name.startswith(".")
+    """Not notes of this machine."""
+    return not name.endswith(_LEFT) and not name.startswith(".")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import duckdb
 
 from profiledb import config
 from profiledb.errors import CatalogError, DamagedError, StorageError
-from profiledb.report import identity, pair, sidecar
+from profiledb.report import identity, pair, sidecar, version
 from profiledb.report.attached import Views
 from profiledb.report.catalog import Catalog, Manifest
 from profiledb.report.library import Library
@@ -149,14 +149,15 @@ class StoredLibrary(Library):
 
     def take_over(self, report_id: str, path: Path, manifest: str) -> bool:
         """Puts a file of a report of another library; see Library. It is fetched again, and that is the copy here."""
-        if path.name == self.manifest_path(report_id).name:
+        is_of_report = version.of_report(path.name) is not None
+        if is_of_report and path.suffix == ".json":
             return False  # it goes with the database
         file = File.of(report_id, path.name, path)
         if known := self.store.index.of(report_id).get(path.name):
             require_same(path, known.sha256, file.sha256)
             return False
-        if path.name == self.path(report_id).name:
-            self.store.bucket.put(file.key_of(self.manifest_path(report_id).name), manifest.encode())
+        if is_of_report:
+            self.store.bucket.put(file.key_of(path.with_suffix(".json").name), manifest.encode())
         self.store.bucket.put(file.key, path)
         self.work.mkdir(parents=True, exist_ok=True)
         half = self.work / path.name
@@ -190,6 +191,9 @@ class StoredLibrary(Library):
         there = self.store.bucket.head(file.key)
         return there is not None and there.size == file.bytes
 
+    def _databases(self, report_id: str) -> list[str]:
+        return [name for name in self.store.index.of(report_id) if name.endswith(".duckdb")]
+
     def put_sidecar(self, report_id: str, kind: Kind, text: str) -> None:
         """Lays a sidecar beside a report, in place of the one that it had."""
         self.work.mkdir(parents=True, exist_ok=True)
@@ -207,20 +211,22 @@ class StoredLibrary(Library):
         """Where the reports are, in words."""
         return self.store.bucket.url
 
-    def number(self) -> str:
-        """The number beside the reports; see Library."""
+    def mark(self, name: str) -> str:
+        """A short text beside the reports; see Library."""
         try:
-            return self.store.bucket.read(identity.NAME, identity.MOST_BYTES).decode(errors="replace").strip()
+            return self.store.bucket.read(name, identity.MOST_BYTES).decode(errors="replace").strip()
         except GoneError:
             return ""
 
-    def set_number(self, number: str) -> None:
-        """Lays a number beside the reports."""
-        self.store.bucket.put(identity.NAME, number.encode())
+    def set_mark(self, name: str, text: str) -> None:
+        """Lays a short text beside the reports."""
+        self.store.bucket.put(name, text.encode())
 
     def recover(self) -> None:
         """Brings bucket and catalog together (recovery.py); raises what it does in a folder, too."""
+        version.require_library(self)
         identity.require(self)
+        version.stamp(self)
         recovery.recover(self)
 
     @contextmanager

@@ -8,9 +8,11 @@ import logging
 import shutil
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from profiledb.report import version
 from profiledb.report.catalog import Manifest
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.report.stored.bucket import GoneError, Object
@@ -24,7 +26,6 @@ LEFT_S = 86_400.0
 """What no row names after so long was put by a process that is no more."""
 _MOST_BYTES = 1_000_000
 _DATABASE = f".v{SCHEMA_VERSION}.duckdb"
-_MANIFEST = f".v{SCHEMA_VERSION}.json"
 
 
 def recover(library: "StoredLibrary") -> None:
@@ -36,6 +37,7 @@ def recover(library: "StoredLibrary") -> None:
     known = library.store.index.all(damaged=True)  # before the bucket: what is listed was put before
     whole = library.store.index.all()
     found = _found(library)
+    version.require_names(file.name for objects in found.values() for file in _files(objects))
     for report_id, objects in found.items():
         if f"{report_id}{_DATABASE}" not in known.get(report_id, {}):
             _list(library, report_id, objects)
@@ -63,13 +65,13 @@ def _found(library: "StoredLibrary") -> dict[str, dict[str, Object]]:
 
 def _list(library: "StoredLibrary", report_id: str, objects: dict[str, Object]) -> None:
     """Lists a report that the catalog does not have, with all that lies beside it."""
-    newest = _newest(report_id, objects)
-    database = newest.get(f"{report_id}{_DATABASE}")
+    newest = _newest(objects)
+    database = max((file for file in newest.values() if _is_database(file)), key=_made_by, default=None)
     if database is None:
         return
     try:
-        text = library.store.bucket.read(database.key_of(f"{report_id}{_MANIFEST}"), _MOST_BYTES)
-        manifest = Manifest.from_json(text.decode())
+        text = library.store.bucket.read(database.key_of(_manifest_of(database)), _MOST_BYTES)
+        manifest = replace(Manifest.from_json(text.decode()), schema_version=_made_by(database))
     except (GoneError, ValueError):
         manifest = None
     if manifest is None or manifest.id != report_id:
@@ -80,15 +82,31 @@ def _list(library: "StoredLibrary", report_id: str, objects: dict[str, Object]) 
     library.catalog.add_report(manifest)
 
 
-def _newest(report_id: str, objects: dict[str, Object]) -> dict[str, File]:
+def _newest(objects: dict[str, Object]) -> dict[str, File]:
     """The files of a report by their names, of each the newest; a database only where its manifest is there, too."""
     newest: dict[str, File] = {}
-    files = [file for one in objects.values() if (file := File.parse(one.key, one.size))]
-    for file in sorted(files, key=lambda file: file.time_ns):
-        is_whole = file.name != f"{report_id}{_DATABASE}" or file.key_of(f"{report_id}{_MANIFEST}") in objects
-        if is_whole and file.name != f"{report_id}{_MANIFEST}":
+    for file in sorted(_files(objects), key=lambda file: file.time_ns):
+        is_whole = not _is_database(file) or file.key_of(_manifest_of(file)) in objects
+        if is_whole and (_is_database(file) or version.of_report(file.name) is None):
             newest[file.name] = file
     return newest
+
+
+def _files(objects: dict[str, Object]) -> list[File]:
+    return [file for one in objects.values() if (file := File.parse(one.key, one.size))]
+
+
+def _is_database(file: File) -> bool:
+    return file.name.endswith(".duckdb") and version.of_report(file.name) is not None
+
+
+def _made_by(file: File) -> int:
+    """The version of the schema that made a report's database."""
+    return version.of_report(file.name) or 0
+
+
+def _manifest_of(database: File) -> str:
+    return f"{database.name.removesuffix('.duckdb')}.json"
 
 
 def _forgotten(
@@ -101,6 +119,10 @@ def _forgotten(
         gone = [name for name in gone if still.get(name) == files[name]]
         library.store.index.forget(report_id, gone)
     database = f"{report_id}{_DATABASE}"
+    if any(_is_database(file) for name, file in files.items() if name not in gone and name != database):
+        if not is_listed or database in gone:
+            _list(library, report_id, objects)  # as an older version made it
+        return False
     if database not in gone and (database in files or not is_listed):
         if database not in files and all(one.time_ns < _left_before() for one in objects.values()):
             library.store.index.forget_all(report_id)  # put while the report was deleted

@@ -44,15 +44,15 @@ def test_a_worker_with_another_library_changes_nothing(opened: Opened, team: Sha
     assert library.catalog.labels() == {ONE: ["keep"]}
     assert library.catalog.job_states() == {"ready": 1}
     moved = opened("wrong")
-    number = library.number()
+    number = library.mark(identity.NAME)
     assert number in caught.value.hint
-    moved.set_number(number)
+    moved.set_mark(identity.NAME, number)
     moved.recover()
     assert moved.catalog.labels() == {ONE: ["keep"]}, "what is lost is converted again, and has its labels then"
     migrations.move(team.url, "0006")
     migrations.move(team.url)
     opened("right").recover()
-    assert library.number() == number, "the number beside the reports is the one"
+    assert library.mark(identity.NAME) == number, "the number beside the reports is the one"
     with pytest.raises(ConfigError):
         opened("third").recover()
 
@@ -73,12 +73,12 @@ def test_several_that_begin_at_once_agree(team: Shared, tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert failed == []
-    assert libraries[0].number()
+    assert libraries[0].mark(identity.NAME)
     with team.connect("") as db:
-        assert [row["id"] for row in db.execute("SELECT id FROM library")] == [libraries[0].number()]
+        assert [row["id"] for row in db.execute("SELECT id FROM library")] == [libraries[0].mark(identity.NAME)]
 
 
 def test_a_folder_needs_none(tmp_path: Path) -> None:
     library = Library(tmp_path)
     library.recover()
-    assert library.number() == ""
+    assert library.mark(identity.NAME) == ""

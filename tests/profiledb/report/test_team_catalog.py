@@ -20,7 +20,7 @@ import pytest
 
 from profiledb import config
 from profiledb.console import everywhere
-from profiledb.errors import AnalysisError, CatalogError, ConfigError
+from profiledb.errors import AnalysisError, CatalogError, ConfigError, NewerLibraryError
 from profiledb.operations.tokens import Tokens, tokens_of
 from profiledb.report import catalog_repair, database, migrations, postgres, workers
 from profiledb.report.catalog import Catalog, Job
@@ -64,7 +64,7 @@ def test_tables_are_made_and_taken_away(postgres: Server) -> None:
     assert columns(url) == made
     with psycopg.connect(url) as db:
         db.execute("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(CatalogError, match="another version"):
+    with pytest.raises(NewerLibraryError, match="revision 9999"):
         migrations.move(url)
 
 

@@ -72,8 +72,8 @@ def room(library: StoredLibrary) -> float:
 
 
 def keys(library: StoredLibrary) -> list[str]:
-    """What the bucket holds of it."""
-    return [one.key for one in library.store.bucket.list()]
+    """What the bucket holds of its reports."""
+    return [one.key for one in library.store.bucket.list() if one.key.startswith("reports/")]
 
 
 def folders(library: StoredLibrary) -> set[str]:

@@ -6,8 +6,8 @@ import sqlite3
 import duckdb
 import pytest
 
-from ingest.disk import is_full
 from profiledb.errors import CatalogError, DiskFullError, WarpdeckError
+from profiledb.report.disk import is_full
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
@@ -27,7 +27,7 @@ def test_of_the_system_as_duckdb_passes_it_on(number: int) -> None:
     [
         (sqlite3.OperationalError("database or disk is full"), True),
         (sqlite3.OperationalError("database is locked"), False),
-        (DiskFullError("x"), True), (WarpdeckError("No space left"), False), (CatalogError("x"), True),
+        (DiskFullError("x"), True), (WarpdeckError("No space left"), False), (CatalogError("x"), False),
         (PermissionError(errno.EACCES, "x"), False), (duckdb.IOException("IO Error: Cannot open"), False),
         (ValueError("No space left"), False),
     ],
