@@ -1,6 +1,6 @@
 """Rules about kernels: on samples against the raw export, and on small captures by hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import duckdb
@@ -10,8 +10,9 @@ from profiledb.report.library import Library
 from tests.support import memory_reports as made
 from tests.support.found import judged, pct, rows, spans, union, window
 from tests.support.page_reports import H100, Publish, insert, kernel, make_library, make_publish, name
+from tests.support.ranged import Capture, make_capture
 
-__all__ = ["make_library", "make_publish"]  # fixtures
+__all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
 
 GRAPH = "launches_graph.nsys-rep"
 FIXED = "dataloader_fixed.nsys-rep"
@@ -184,6 +185,29 @@ def test_elementwise_chains(nsys_samples: Library) -> None:
     assert judged(nsys_samples, "idle_fixed.nsys-rep", "elementwise_chains").verdict == "clear"
     assert judged(nsys_samples, "launches_graph_nodes.nsys-rep", "elementwise_chains").verdict == "clear"
     assert judged(nsys_samples, GRAPH, "elementwise_chains").verdict == "cannot_judge"
+
+
+def chained(capture: Capture, names: str, ranges: Sequence[tuple[int, int, str]] = (), after: str = "") -> str:
+    """Elementwise kernels of 3 µs, 1 µs apart, called by the letters o(ne) and t(wo); each launched 500 ns before."""
+    called = {"o": "one", "t": "two"}
+    work = [(4000 * n + 500, 4000 * n + 1000, 4000 * n + 4000, called[one]) for n, one in enumerate(names)]
+    return capture(ranges, work, {"one": "elementwise", "two": "elementwise"}, after=after)
+
+
+def test_chains_end_where_a_loop_or_another_range_begins(library: Library, capture: Capture) -> None:
+    def found(*made: Any, **values: Any) -> tuple[int, int | None]:
+        finding = judged(library, chained(capture, *made, **values), "elementwise_chains")
+        return finding.facts["chains"], finding.saving_ns
+
+    assert found("ot") == (1, 4000)  # the gap and one of the two kernels
+    assert found("o" * 20) == (0, 0)  # one kernel over and over
+    assert found("ot" * 10) == (10, 40_000)
+    steps = [(8000 * n + 100, 8000 * n + 7900, f"step_{n}") for n in range(5)]
+    assert found("to" * 5, steps) == (5, 20_000)
+    halves = [(4000 * n + 100, 4000 * n + 3900, f"step_{n}") for n in range(10)]
+    assert found("to" * 5, halves) == (0, 0)
+    fused = "UPDATE kernel_name SET short = demangled, demangled = 'triton_poi_fused_add_relu_0' WHERE short = 'one'"
+    assert found("ot" * 5, after=fused) == (0, 0)
 
 
 def test_unfused_attention(nsys_samples: Library) -> None:

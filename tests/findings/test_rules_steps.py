@@ -33,9 +33,12 @@ def times(sample: str) -> list[int]:
     found = export(sample)
     best = told.loops(found, "process")[0]
     lasts, reached = [], 0
-    for one in best.counted:
-        until = max([one.end, *(op.end for op in best.ran[one].operations)]) if one in best.ran else one.end
-        lasts.append(until - max(one.start, reached))
+    warm = [one for one in found.ranges if "warmup" in one.name and one.start < best.counted[0].start]
+    held = told.ran(found, "process")
+    for one in sorted({*best.steps, *warm}, key=lambda one: one.start):
+        until = max([one.end, *(op.end for op in held[one].operations)]) if one in held else one.end
+        if one in best.counted:
+            lasts.append(until - max(one.start, reached))
         reached = max(reached, until)
     return lasts
 
@@ -48,6 +51,22 @@ def test_outliers(capture: Capture, library: Library) -> None:
     assert finding.evidence[0]["range"] == finding.facts["range"] == "step_6"
     assert judged(library, loop(capture, [100] * 9 + [149]), "step_outliers").verdict == "clear"
     assert judged(library, loop(capture, [100, 100, 300]), "step_outliers").verdict == "cannot_judge"
+
+
+@pytest.mark.parametrize("warm", ["warmup", "step_0"])
+@pytest.mark.parametrize("selected", [{"warmup": "exclude"}, {"warmup": "exclude", "within": "steps"}, {}])
+def test_a_warm_up_that_runs_on_is_no_time_of_the_first_step(
+    capture: Capture, library: Library, warm: str, selected: dict[str, str]
+) -> None:
+    """The CPU launches each range within 10 µs; the GPU takes 400 µs for the warm-up, and 100 for each of 9 steps."""
+    ranges, work, done = [(0, 10 * US, warm)], [(0, 100, 400 * US, "one")], 400 * US
+    for n in range(1, 10):
+        ranges.append((n * 10 * US, (n + 1) * 10 * US, f"step_{n}"))
+        work.append((n * 10 * US, done, done + 100 * US, "two"))
+        done += 100 * US
+    finding = judged(library, capture(ranges, work), "step_outliers", **selected)
+    assert (finding.verdict, finding.value, finding.facts["median_ns"]) == ("clear", 0, 100 * US)
+    assert finding.facts["steps"] == 9
 
 
 def test_sizes_are_no_steps(capture: Capture, library: Library, nsys_samples: Library) -> None:

@@ -139,22 +139,35 @@ WHERE high IS NOT NULL;
 -- loop of the process), by `kernels` (selected_iteration, a guess), or by `nothing`: one, from its first to its last
 -- kernel. One of ranges begins with its range on the host, or later, when the GPU is done with the steps before; it
 -- ends with its range, or later, with its last operation on the GPU. So steps that wait for the GPU last as long as
--- their ranges, and steps that only launch as long as the GPU takes. Only what is asked for is computed.
+-- their ranges, and steps that only launch as long as the GPU takes. A warm-up before the first step that counts is a
+-- step before it, too, whether the selection has it or not. Only what is asked for is computed.
 CREATE OR REPLACE MACRO selected_step_time(told_by) AS TABLE
 WITH step AS (
-    SELECT pid_of(global_tid) AS pid, number, name, pre, post, start_ns,
+    SELECT pid_of(global_tid) AS pid, range_id, number, name, pre, post, start_ns,
         greatest(end_ns, coalesce(gpu_start_ns + gpu_ns, end_ns)) AS until_ns
     FROM selected_counted_step('process') JOIN (SELECT range_id, post FROM range) USING (range_id)
     WHERE told_by = 'ranges'
     QUALIFY rank = min(rank) OVER (PARTITION BY pid_of(global_tid))
+), first AS (
+    SELECT step.pid, range.global_tid, range.parent_id, step.start_ns, without_number(step.name) AS title
+    FROM step JOIN range USING (range_id) QUALIFY step.start_ns = min(step.start_ns) OVER (PARTITION BY step.pid)
+), warmup AS (
+    SELECT pid, max(greatest(one.end_ns, coalesce(ran.end_ns, one.end_ns))) AS until_ns
+    FROM first JOIN range AS one ON one.global_tid = first.global_tid AND one.start_ns < first.start_ns
+        AND one.parent_id IS NOT DISTINCT FROM first.parent_id
+    JOIN range_path USING (path_id) LEFT JOIN (FROM projection WHERE mode = 'process') AS ran USING (range_id)
+    WHERE is_warmup(range_path.name) OR without_number(range_path.name) = title
+    GROUP BY pid
 ), told AS (
-    SELECT pid, number, name, pre, post, greatest(start_ns, coalesce(max(until_ns) OVER before, start_ns)) AS start_ns,
-        until_ns AS end_ns
-    FROM step WINDOW before AS (PARTITION BY pid ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    SELECT pid, number, name, pre, post, greatest(
+            start_ns, coalesce(max(step.until_ns) OVER before, start_ns), coalesce(warmup.until_ns, start_ns)
+        ) AS start_ns, step.until_ns AS end_ns
+    FROM step LEFT JOIN warmup USING (pid)
+    WINDOW before AS (PARTITION BY pid ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), process AS (
     SELECT pid_of(global_pid) AS pid, min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM selected_kernel GROUP BY ALL
 )
-FROM told WHERE end_ns > start_ns
+SELECT pid, number, name, pre, post, start_ns, end_ns FROM told WHERE end_ns > start_ns
 UNION ALL
 SELECT pid, number, NULL, NULL, NULL, one.start_ns, one.end_ns
 FROM selected_iteration AS one CROSS JOIN (SELECT DISTINCT pid_of(global_pid) AS pid FROM selected_kernel)

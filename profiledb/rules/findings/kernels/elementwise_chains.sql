@@ -1,9 +1,11 @@
 -- title: Chains of elementwise kernels
 -- question: Do elementwise kernels follow each other that one kernel could do?
--- A chain is two or more elementwise kernels of a stream, one right after the other: less than `most_gap_ns` between
--- them. Fused, they read and write once; what a chain takes besides its longest kernel is what that saves at most.
--- The value is the sum of it as a share of the time from the first to the last operation. Kernels shorter than
--- `least_ns` do not count: their launches are what they cost.
+-- A chain is two or more elementwise kernels of a stream, one right after the other (less than `most_gap_ns` between
+-- them) and launched in the same range, so in the same step; PyTorch's operators are not such ranges. A chain ends before
+-- its first kernel comes again: there the next round of a loop begins. Fused, its kernels read and write once: the
+-- longest one stays, and the rest of the chain's time is the most that fusing saves. The value is the sum of that as a
+-- share of the time from the first to the last operation. Kernels that a compiler or a library has fused (`is_fused`)
+-- belong to no chain, nor do those shorter than `least_ns`: their launches are their cost.
 -- needs: kernel
 -- includes: finding
 -- selects: part
@@ -23,25 +25,39 @@
 -- advice: CUDA: one kernel for the chain; epilogues of cuBLASLt and CUTLASS take bias, activation and scaling into the product.
 -- source: TL (neighbors of a stream, impact); gap and share of the time are ours, in place of its 50 repeats: a share counts for long chains, too
 WITH light AS (
-    SELECT name_id, readable_name(short, demangled) AS name FROM kernel_name WHERE class = 'elementwise'
+    SELECT name_id, readable_name(short, demangled) AS name FROM kernel_name
+    WHERE class = 'elementwise' AND NOT is_fused(coalesce(demangled, short))
 ), placed AS (
     SELECT device_id, stream_id, kernel_id, name_id, start_ns, end_ns, one.light,
-        start_ns - lag(end_ns) OVER lane < $most_gap_ns::BIGINT AND lag(one.light) OVER lane AS goes_on,
-        lead(start_ns) OVER lane - end_ns < $most_gap_ns::BIGINT AND lead(one.light) OVER lane AS goes_further
+        start_ns - lag(end_ns) OVER lane < $most_gap_ns::BIGINT AND lag(one.light) OVER lane
+            AND within IS NOT DISTINCT FROM lag(within) OVER lane AS goes_on
     FROM (
-        SELECT kernel.*, light.name_id IS NOT NULL AND end_ns - start_ns >= $least_ns::BIGINT AS light
+        SELECT kernel.*, CASE WHEN operator.range_id IS NULL THEN range.pre END AS within,
+            light.name_id IS NOT NULL AND kernel.end_ns - kernel.start_ns >= $least_ns::BIGINT AS light
         FROM selected_kernel AS kernel LEFT JOIN light USING (name_id)
+        LEFT JOIN range ON range.pre = coalesce(process_range, kernel.thread_range)
+        LEFT JOIN operator ON operator.range_id = range.range_id
     ) AS one WINDOW lane AS (PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id)
-), member AS (
+), run AS (
     SELECT placed.* EXCLUDE (light), name, sum(CASE WHEN goes_on THEN 0 ELSE 1 END) OVER (
             PARTITION BY device_id, stream_id ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
         ) AS number
-    FROM placed JOIN light USING (name_id) WHERE placed.light AND (goes_on OR goes_further)
+    FROM placed JOIN light USING (name_id) WHERE placed.light
+), led AS (
+    SELECT *, first_value(name_id) OVER (
+            PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id
+        ) AS first_id
+    FROM run
+), member AS (
+    SELECT *, count(*) FILTER (name_id = first_id) OVER (
+            PARTITION BY device_id, stream_id, number ORDER BY start_ns, kernel_id ROWS UNBOUNDED PRECEDING
+        ) AS round
+    FROM led
 ), chain AS MATERIALIZED (
-    SELECT device_id, stream_id, number, count(*) AS kernels, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
+    SELECT device_id, stream_id, number, round, count(*) AS kernels, min(start_ns) AS start_ns, max(end_ns) AS end_ns,
         greatest(0, max(end_ns) - min(start_ns) - max(end_ns - start_ns)) AS saved_ns,
         string_agg(name, ' + ' ORDER BY start_ns, kernel_id) AS names
-    FROM member GROUP BY device_id, stream_id, number HAVING count(*) > 1
+    FROM member GROUP BY device_id, stream_id, number, round HAVING count(*) > 1
 ), total AS (
     SELECT coalesce(sum(saved_ns), 0)::BIGINT AS saved_ns, count(*) AS chains, sum(kernels)::BIGINT AS kernels
     FROM chain

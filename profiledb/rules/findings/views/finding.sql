@@ -15,3 +15,8 @@ UNION ALL
 SELECT kind, memop_id, start_ns, end_ns, device_id, stream_id, global_pid, call_id, NULL FROM selected_memop
 UNION ALL
 SELECT 'graph', launch_id, start_ns, end_ns, device_id, stream_id, global_pid, call_id, NULL FROM selected_graph_launch;
+
+-- Whether a compiler or a library has fused what a kernel does: Inductor, XLA, nvFuser, TensorRT, PyTorch's foreach
+-- and fused optimizers.
+CREATE OR REPLACE MACRO is_fused(name) AS regexp_matches(name, '(?i)^triton_|fused|fusion|nvfuser|cudacodegen|^__myl|'
+    || 'multi_tensor_apply');
