@@ -16,7 +16,7 @@ from profiledb.errors import RefusedError
 from profiledb.report import database, migrations, postgres
 from profiledb.report.catalog import Catalog
 from profiledb.terminal import sentence
-from tests.conftest import ROOT
+from tests.conftest import ROOT, wait_until
 from tests.support import needs
 from tests.support.postgres import PASSWORD, Server
 
@@ -87,6 +87,40 @@ def test_a_process_does_not_start_with_a_wrong_password(asking: Server, tmp_path
     assert "Check user and password in WARPDECK_DATABASE" in said
     assert "Traceback" not in said
     assert "s3cret" not in said
+
+
+def test_a_worker_that_runs_says_it_and_goes_on(asking: Server, tmp_path: Path) -> None:
+    admin = psycopg.connect(asking.url("postgres"), autocommit=True)
+    name = asking.create().rpartition("/")[2]
+    admin.execute("CREATE ROLE turned SUPERUSER LOGIN PASSWORD 'p4ssw0rd'")
+    told = {"WARPDECK_DATABASE": url(asking, name, "turned"), "WARPDECK_DATA": str(tmp_path), "WARPDECK_SCAN_S": "0.2"}
+    log = tmp_path / "log"
+    with log.open("wb") as file:
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "ingest", "--samples", "off"],
+            cwd=ROOT,
+            env=os.environ | told,
+            stdout=file,
+            stderr=file,
+        )
+    catalog = Catalog(database.shared(asking.url(name)))
+    try:
+        (tmp_path / "inbox").mkdir(exist_ok=True)
+        team_queue.drop(tmp_path / "inbox", 0)
+        wait_until(lambda: catalog.job_states() == {"ready": 1})
+        admin.execute("ALTER ROLE turned PASSWORD 'other'")
+        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'turned'")
+        wait_until(lambda: 'password authentication failed for user "turned"' in log.read_text())
+        admin.execute("ALTER ROLE turned PASSWORD 'p4ssw0rd'")
+        wait_until(lambda: "can be reached again" in log.read_text())
+        team_queue.drop(tmp_path / "inbox", 1)
+        wait_until(lambda: catalog.job_states() == {"ready": 2})
+    finally:
+        worker.terminate()
+        worker.wait(60)
+        admin.close()
+    assert log.read_text().count("password authentication failed") == 1
+    assert "Traceback" not in log.read_text()
 
 
 def test_the_rights_of_the_page_are_enough_and_needed(asking: Server, tmp_path: Path) -> None:
