@@ -1,7 +1,7 @@
-"""Lists of a team's catalog that go on to be shown while its database cannot be reached."""
+"""A cache of the latest version of lists. A team's lists stay on screen while its database cannot be reached."""
 
 from collections.abc import Callable, Hashable
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Any, TypeVar
 
 from profiledb import config
@@ -11,28 +11,32 @@ T = TypeVar("T")
 
 
 def lasting(maxsize: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """As ``lru_cache``, for a function of a library, its version, and more.
+    """Cache a function of a library, its version, and more: the latest version for each library and more.
 
-    Where the function cannot read the database it is the last answer for the same library and the same more: the
-    version may have changed a moment before. A catalog in a file that cannot be read is damaged, which is told.
+    Every report that arrives makes a new version, so older ones would only hold memory. Where the function cannot read
+    the database, it answers as before: the version may have changed a moment ago. A catalog in a file that cannot be
+    read is damaged, and the error says so.
     """
 
     def decorate(read: Callable[..., T]) -> Callable[..., T]:
-        cached, last = lru_cache(maxsize=maxsize)(read), dict[Hashable, T]()
+        latest = dict[Hashable, tuple[Hashable, T]]()
 
         @wraps(read)
         def ask(*given: Any) -> T:
-            key = (given[:1], given[2:])
+            key, version = (given[:1], given[2:]), given[1]
+            known = latest.get(key)
+            if known is not None and known[0] == version:
+                return known[1]
             try:
-                found = cached(*given)
+                found = read(*given)
             except CatalogError:
-                if key not in last or not config.load().database:
+                if known is None or not config.load().database:
                     raise
-                return last[key]
-            last.pop(key, None)
-            last[key] = found
-            if len(last) > maxsize:
-                last.pop(next(iter(last)), None)
+                return known[1]
+            latest.pop(key, None)
+            latest[key] = (version, found)
+            if len(latest) > maxsize:
+                latest.pop(next(iter(latest)), None)
             return found
 
         return ask

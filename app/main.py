@@ -15,7 +15,7 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from app import operating, web, worker
+from app import memory, operating, web, worker
 from app.api import routes as api
 from app.api.assistant import Assistant
 from app.timeline import assets, routes
@@ -32,7 +32,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     store().start()
     announced.begin()
     operating.begin()
-    tasks = [asyncio.create_task(worker.keep()), asyncio.create_task(announced.keep())]
+    tasks = [asyncio.create_task(keep()) for keep in (worker.keep, announced.keep, memory.keep_trimmed)]
     try:
         async with assistant.running():
             yield {}
@@ -44,6 +44,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
         store().end()
 
 
+memory.limit_arenas()
 try:
     start.prepare()
     operating.check()

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app import session, turns, worker
+from app import memory, turns, worker
 from app.web import paths, visitors
 from app.web.counted import Open
 from profiledb import config
@@ -32,9 +32,14 @@ _listener: list[Listener] = []
 
 
 def parts() -> tuple[bool, dict[str, str]]:
-    """Whether pages can be shown, and a word about each part; without a worker they can."""
-    found = _health.parts()
-    return all(word == health.OK for word in found.values()), found | {"worker": worker.status().state}
+    """Whether pages can be shown, and a word about each part; without a worker or Landlock they can.
+
+    A server whose worker runs elsewhere, or not at all, may do without the inbox.
+    """
+    found, at_work = _health.parts(), worker.status().state
+    if at_work == "here":
+        found |= health.inbox(config.load())
+    return health.shows(found), found | {"worker": at_work} | health.confined()
 
 
 async def _ready(_: Request) -> Response:
@@ -100,7 +105,7 @@ def _gauges() -> list[Gauge]:
         Gauge("warpdeck_reports", "Reports of the library.", "", _reports),
         Gauge("warpdeck_sessions", "Pages that are open in browsers.", "", lambda: {"": Open.number}),
         Gauge("warpdeck_turns_waiting", "Pages that wait for their turn.", "", lambda: {"": turns.of_pages.waiting}),
-        Gauge("warpdeck_answers_memory_bytes", "Memory of kept answers.", "", lambda: {"": session.answers_bytes()}),
+        Gauge("warpdeck_memory_bytes", "Memory of this server by holder (app/memory.py).", "holder", memory.holders),
     ]
 
 

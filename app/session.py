@@ -130,7 +130,7 @@ def board() -> Board:
         return _board(shelf.folder, versions, shelf.catalog.sight.kind())
 
 
-@lru_cache(maxsize=_VIEWS)
+@lasting(maxsize=_VIEWS)
 def _board(folder: Path, versions: tuple[Any, ...], kind: object) -> Board:  # noqa: ARG001 (part of the key)
     found = Board(library())
     _ = found.listed

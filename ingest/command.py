@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ from ingest.worker import Worker, hold
 from profiledb import config, terminal
 from profiledb.config import Settings
 from profiledb.errors import ConfigError, RefusedError, WarpdeckError
+from profiledb.report import disk
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
 from profiledb.report.place import open_inbox, open_library
@@ -89,7 +91,10 @@ def _run(arguments: argparse.Namespace, settings: Settings, forks: Forks, told: 
             both = Both(shown, told)
             team.run(library, settings, forks, end, both, told.looked, once=arguments.once)
         return both.status(arguments)
-    with hold(library) as mine, progress.shown(settings.log) as shown:
+    with ExitStack() as held, progress.shown(settings.log) as shown:
+        mine = _patiently(lambda: held.enter_context(hold(library)), end, pause_s)
+        if mine is None:
+            return 0
         if not mine:
             terminal.say(f"Another worker holds {library.folder}.", sys.stderr)
             return BUSY
@@ -124,6 +129,7 @@ def _once(worker: Worker) -> None:
     watch = Watch(worker.inbox, patience_s=0)
     while worker.take(watch.finished()) or watch.restless:
         time.sleep(0.05)  # between two looks; the second look decides, not this pause
+    worker.tell_skipped(watch.skipped)
 
 
 def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> None:
@@ -135,9 +141,17 @@ def _forever(worker: Worker, end: End, opening: Opening, told: Operating) -> Non
     retaining = Retaining(worker.settings)
     samples = Samples(worker.samples())  # once: they come with the product and are not dropped meanwhile
 
+    is_mended = True
+
     def look() -> None:
+        nonlocal is_mended
+        if not is_mended and disk.look(worker.library.folder) is None:
+            worker.mend()
+        is_mended = False  # after an error the next look begins as a start does
         taken = worker.take(watch.finished() + samples.next())
         worker.forget_removed()
+        worker.tell_skipped(watch.skipped)
+        is_mended = True
         told.looked()
         if not taken:
             retaining.look()
@@ -215,7 +229,9 @@ def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result
 
 
 def _say(error: Exception) -> None:
-    if isinstance(error, WarpdeckError):
+    if trouble := disk.of(error):
+        _log.error("%s Check the free space and the permissions of the library's folder.", trouble.message)
+    elif isinstance(error, WarpdeckError):
         _log.error("%s", visible(terminal.sentence(error)))
     else:
         _log.error("The worker could not go on; it tries again", exc_info=error)

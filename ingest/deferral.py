@@ -1,27 +1,31 @@
-"""Files that have to wait: where the disk was full they are tried again when there is more room, or after a while."""
+"""Files that have to wait for room, for the right to write, or for a bucket, and when each is tried again."""
 
-import shutil
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ingest.conversion.outcome import ended
-from ingest.disk import is_full
-from profiledb.errors import ConversionError, StorageError
-from profiledb.report.catalog import Job
+from profiledb.errors import CatalogError, ConversionError, StorageError
+from profiledb.report import disk
+from profiledb.report.catalog import Catalog, Job
+from profiledb.report.disk import Trouble
 
 STATE = "deferred"
-WAITS_S = (30.0, 60.0, 120.0, 300.0)
-"""Time to the next attempt where nothing has changed; the last one repeats."""
-MORE_BYTES = 32 << 20
-"""So much more room makes another attempt worth while at once."""
+AGAIN_S = 25.0
+"""Between two tries where nothing tells that there is room, as with a quota or a bucket: of all files one is tried."""
+MORE_BYTES = 1 << 20
+"""At least so much more room makes another try worth while at once, ..."""
+MORE_SHARE = 1 / 64
+"""... and at least this share of what was free: other programs write to the disk, too."""
+_log = logging.getLogger("warpdeck")
 
 
 @dataclass
 class _Wait:
-    attempts: int
-    until: float
+    since: float
     free: int
 
 
@@ -35,34 +39,59 @@ class Deferrals:
     """
 
     clock: Callable[[], float] = time.monotonic
-    free: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free
+    free: Callable[[Path], int] = disk.free
     _waits: dict[str, _Wait] = field(default_factory=dict)
+    _tried_at: float = 0.0
+    _trouble: Trouble | None = None
+
+    def hold(self, catalog: Catalog, folder: Path, fresh: Sequence[Job], known: Mapping[str, Job]) -> bool:
+        """Whether nothing can be written to the library's folder now: these files then wait without being tried.
+
+        The catalog says so where it takes that much; the log says it once.
+        """
+        trouble = disk.look(folder)
+        if trouble != self._trouble and (told := trouble or self._trouble):
+            _log.warning("%s", f"{told.message} New files wait." if trouble else "The library can be written again.")
+        self._trouble = trouble
+        if trouble is None:
+            return False
+        held = [_deferred(job, trouble) for job in fresh]
+        changed = [job for job in held if _shown(job) != _shown(known.get(job.path))]
+        with suppress(CatalogError):
+            if changed:
+                catalog.put_job(*changed)
+        return True
 
     def note(self, job: Job, folder: Path) -> None:
         """Remembers how an attempt ended."""
-        if job.state != STATE:
-            self._waits.pop(job.path, None)
-            return
-        attempts = self._waits[job.path].attempts + 1 if job.path in self._waits else 0
-        pause = WAITS_S[min(attempts, len(WAITS_S) - 1)]
-        self._waits[job.path] = _Wait(attempts, self.clock() + pause, self.free(folder))
+        before = self._waits.pop(job.path, None)
+        if job.state == STATE:
+            self._waits[job.path] = _Wait(self.clock(), self.free(folder))
+        elif before and job.report_id:  # what it waited for has come, and perhaps for all
+            self._waits.clear()
+
+    def forget(self, path: str) -> None:
+        """Drops a file that is gone."""
+        self._waits.pop(path, None)
 
     def retry(self, job: Job, folder: Path) -> bool:
         """Whether a file that had to wait is to be tried now."""
         if job.state != STATE:
             return False
         wait = self._waits.get(job.path)
-        return wait is None or self._is_over(wait, folder)
+        if wait is None or self.free(folder) >= wait.free + max(MORE_BYTES, int(wait.free * MORE_SHARE)):
+            return True
+        now, first = self.clock(), min(self._waits.values(), key=lambda one: one.since)
+        if wait is not first or now < max(wait.since, self._tried_at) + AGAIN_S:
+            return False
+        self._tried_at = now
+        return True
 
-    def _is_over(self, wait: _Wait, folder: Path) -> bool:
-        return self.clock() >= wait.until or self.free(folder) >= wait.free + MORE_BYTES
 
-
-def of_error(job: Job, error: Exception) -> Job:
-    """What became of a file that the worker itself could not take in."""
-    if is_full(error):
-        hint = "It is tried again when there is more space."
-        return ended(job, "disk", state=STATE, message="The disk is full.", hint=hint)
+def of_error(job: Job, error: Exception, folder: Path) -> Job:
+    """What became of a file that the worker itself could not take in; ``folder`` is the library's."""
+    if trouble := disk.of(error, folder):
+        return _deferred(job, trouble)
     if isinstance(error, StorageError):
         hint = "It is tried again in a while."
         return ended(job, "store", state=STATE, message=error.message, hint=hint)
@@ -70,3 +99,11 @@ def of_error(job: Job, error: Exception) -> Job:
         return ended(job, "size", state="failed", message=error.message, hint=error.hint)
     said = f"{job.name} could not be imported."
     return ended(job, "worker", state="failed", message=said, hint="See the importer's log.")
+
+
+def _deferred(job: Job, trouble: Trouble) -> Job:
+    return ended(job, "disk", state=STATE, message=trouble.message, hint=trouble.hint)
+
+
+def _shown(job: Job | None) -> tuple[str, str, str] | None:
+    return (job.state, job.message, job.fingerprint) if job else None

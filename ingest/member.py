@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from procrastinate import JobContext
 
@@ -44,6 +44,7 @@ class TeamWorker(Worker):
 
     me: Seen = None  # type: ignore[assignment]
     queue: Queue = None  # type: ignore[assignment]
+    left_open: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         assert self.library.catalog.shared
@@ -67,7 +68,7 @@ class TeamWorker(Worker):
         """Whether a file is to be taken; what had to wait, on whichever machine, is tried again after a while."""
         if known is None or known.state != deferral.STATE or known.fingerprint != mark:
             return super().is_due(known, mark)
-        return datetime.now(UTC) - datetime.fromisoformat(known.changed_at) > timedelta(seconds=deferral.WAITS_S[0])
+        return datetime.now(UTC) - datetime.fromisoformat(known.changed_at) > timedelta(seconds=deferral.AGAIN_S)
 
     def take(self, paths: list[Path]) -> int:
         """Puts files into the queue that are new or have changed, and reads what lies beside reports."""

@@ -1,5 +1,6 @@
 """What whoever runs a worker sees of it: figures for Prometheus and whether it is well, and its log."""
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from profiledb.report import health
 from profiledb.report.catalog import Job
 from profiledb.report.health import Health
 from profiledb.report.library import Library
+
+_log = logging.getLogger("warpdeck")
 
 
 class Operating:
@@ -72,12 +75,14 @@ def operated(settings: Settings, library: Callable[[], Library]) -> Iterator[Ope
         looked = Health(library)
 
         def parts() -> tuple[bool, dict[str, str]]:
-            found = looked.parts()
-            return all(word == health.OK for word in found.values()), found
+            found = looked.parts() | health.inbox(settings)
+            return all(word == health.OK for word in found.values()), found | health.confined()
 
         listener = Listener(where, Figures(told.gauges()), parts)
         listener.start()
     logs.event("worker_started")
+    if health.UNSUPPORTED in health.confined().values():
+        _log.warning("This kernel has no Landlock: conversions run without it, with all rights of the worker's user.")
     try:
         yield told
     finally:

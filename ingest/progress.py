@@ -23,6 +23,8 @@ class Lines:
     def done(self, job: Job) -> None:
         """What became of a file."""
         terminal.say(f"{job.state:<9} {job.name}  {job.report_id or '-'}  {job.seconds or 0:.2f} s")
+        if job.state == "ready" and job.message:
+            terminal.say(f"          {job.message}", sys.stderr)
         for line in (job.message, job.hint) if job.state in ("failed", "deferred") else ():
             terminal.say(f"          {line}", sys.stderr)
 

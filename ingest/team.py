@@ -23,6 +23,7 @@ from procrastinate.worker import Worker as Taker
 from ingest import queue, tools
 from ingest.conversion.child import Runner
 from ingest.conversion.forks import Forks
+from ingest.endings import TRIES
 from ingest.member import LEADER, GivenBack, TeamWorker
 from ingest.opening import Opening
 from ingest.progress import Lines
@@ -42,8 +43,6 @@ from profiledb.report.workers import Seen
 BEAT_S = 5.0
 STALLED_S = 20.0
 """A worker that says nothing for so long is taken for dead, and others take its files over."""
-TRIES = 5
-"""So many workers may die of a file before it counts as failed."""
 _DAY_S = 86_400.0
 _LEADS = 0x7761727065
 _log = logging.getLogger("warpdeck")
@@ -317,6 +316,7 @@ def _watch(worker: TeamWorker, end: Ends, db: "psycopg.Connection[Any]", looked:
             began = time.monotonic()
             worker.take(watch.finished() + samples)
             worker.forget_removed()
+            worker.tell_skipped(watch.skipped)
             db.execute("SELECT 1")  # as long as this connection lives, no other worker leads
             looked()
             retaining.look()

@@ -1,17 +1,21 @@
 """Finds nsys and ncu and runs them: the only place of the product that starts another program."""
 
+import errno
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ingest import scrub
+from ingest import endings, scrub
 from ingest.tail import Tail
+from ingest.watchdog import Watchdog
 from profiledb import config
 from profiledb.errors import ConversionError
 
@@ -38,7 +42,12 @@ IMPORTER_PLACES = (
 )
 _BESIDE = (f"host-linux-*/{IMPORTER}", f"root/usr/lib/nsight-systems/host-linux-*/{IMPORTER}")
 """Where it lies below a folder around nsys."""
-_time_s = 600.0
+ANSWER_S = 30.0
+"""Seconds, of processor time or without any progress, in which a tool has to say its version or its options."""
+ASKED_AGAIN_S = 300.0
+"""A tool that did not answer is asked again after so long: the machine may have been short of memory."""
+_TOO_LONG = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
+"""Exit statuses of a program, and of a shell around it, that wrote more than RLIMIT_FSIZE."""
 _VERSION = re.compile(r"(\d{4})\.(\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -70,30 +79,26 @@ class Completed:
         return scrub.words(self.stderr + self.stdout)
 
 
-def allow(seconds: float) -> None:
-    """Sets how long a run of a converter may take in this process, where its caller does not say."""
-    global _time_s  # noqa: PLW0603 - of the process: a conversion has one limit
-    _time_s = seconds
-
-
 def run(
     argv: Sequence[str | Path], *, timeout: float | None = None, stdout: Path | None = None, cwd: Path | None = None
 ) -> Completed:
     """Runs a program to its end and keeps what it printed: of a lot, the beginning and the end.
 
-    The worker runs each conversion in a session of its own, so a program that hangs dies with its group even
-    where this time limit is not reached.
+    The worker watches each conversion and ends it with all below it, so a converter needs no limit here.
 
     Args:
         argv: program and arguments; no shell is involved.
-        timeout: seconds after which the program is killed; what ``allow`` set where it is not given.
+        timeout: seconds of processor time, or without any progress, after which the program is killed.
         stdout: a file that takes standard output as a whole.
         cwd: folder to run in.
 
     Raises:
-        ConversionError: the program could not be started or ran past its time.
+        ConversionError: the program could not be started.
+        EndedError: it was killed, crashed, got no memory or ran past its time.
+        OSError: it wrote a longer file than it may.
     """
-    name, limit_s = Path(argv[0]).name, _time_s if timeout is None else timeout
+    name, ooms = Path(argv[0]).name, endings.oom_kills()
+    who = " ".join([name, *map(str, argv[1:2])])
     with stdout.open("wb") if stdout else nullcontext(subprocess.PIPE) as target:
         try:
             process = subprocess.Popen(
@@ -107,24 +112,28 @@ def run(
         except OSError as error:
             raise ConversionError(f"{name} could not be started.", detail=str(error)) from error
     printed = [Tail(pipe) if pipe else None for pipe in (process.stdout, process.stderr)]
+    watched = Watchdog(process.pid, timeout, timeout, process.kill) if timeout else None
     try:
-        process.wait(limit_s)
-    except subprocess.TimeoutExpired as error:
-        raise ConversionError(
-            f"{name} did not finish within {limit_s:.0f} seconds.",
-            hint="Capture a shorter window, or raise WARPDECK_CONVERT_TIMEOUT_S.",
-        ) from error
+        with watched or nullcontext():
+            process.wait()  # without a limit: this process sleeps, and does not look like one that works
     finally:
         process.kill()
         process.wait()
     out, errors = (pipe.text() if pipe else "" for pipe in printed)
-    return Completed(process.returncode, out, errors)
+    done = Completed(process.returncode, out, errors)
+    if watched and watched.verdict:
+        raise watched.error(who, done.words)
+    if done.returncode in _TOO_LONG:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), name)
+    if ended := endings.of(who, done.returncode, errors + out, ooms, done.words):
+        raise ended
+    return done
 
 
 @cache
 def knows(tool: Tool, command: str, option: str) -> bool:
     """Whether a command of a tool has an option, as its help tells; it refuses what it does not know."""
-    return option in run([tool.path, command, "--help"], timeout=30).stdout
+    return option in run([tool.path, command, "--help"], timeout=ANSWER_S).stdout
 
 
 def find_nsys() -> Tool | None:
@@ -177,17 +186,43 @@ def _stamp(path: Path) -> int:
         return 0
 
 
-@cache
+_probed: dict[tuple[str, Path, int], tuple[float, Tool | ConversionError]] = {}
+"""What programs answered, and when; those that did not answer, with the reason."""
+
+
 def _probe(name: str, path: Path, stamp: int) -> Tool | None:
     """Asks a program for its version; None where it does not answer as ``name`` does."""
     if not stamp or not os.access(path, os.X_OK):
         return None
+    key = (name, path, stamp)
+    asked_at, answer = _probed.get(key, (0.0, None))
+    if answer is None or (isinstance(answer, ConversionError) and time.monotonic() - asked_at > ASKED_AGAIN_S):
+        answer = _ask(name, path)
+        _probed[key] = (time.monotonic(), answer)
+    return answer if isinstance(answer, Tool) else None
+
+
+def _ask(name: str, path: Path) -> Tool | ConversionError:
+    hint = f"Run {path} --version on the worker's machine to see why, or name another {name} in the settings."
     try:
-        answer = run([path, "--version"], timeout=30)
-    except ConversionError:
-        return None
+        answer = run([path, "--version"], timeout=ANSWER_S)
+    except ConversionError as error:
+        return ConversionError(error.message, hint=hint, detail=error.detail)
     version = _VERSION.search(answer.stdout)
-    return Tool(name, path, tuple(int(part) for part in version.groups() if part)) if version else None
+    if version is None:
+        return ConversionError(f"{name} does not say its version.", hint=hint, detail=answer.words)
+    return Tool(name, path, tuple(int(part) for part in version.groups() if part))
+
+
+def absent(name: str, otherwise: ConversionError) -> ConversionError:
+    """Why this machine has no such tool: one that is there may not answer.
+
+    Args:
+        name: of the tool.
+        otherwise: the error where there is none.
+    """
+    reasons = (answer for (asked, _, _), (_, answer) in _probed.items() if asked == name)
+    return next((reason for reason in reasons if isinstance(reason, ConversionError)), otherwise)
 
 
 def _environment() -> dict[str, str]:

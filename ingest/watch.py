@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,13 +21,11 @@ from watchdog.observers.api import BaseObserver
 
 from ingest.formats import nsys_report
 from ingest.formats.nsys_sqlite import is_export
-from profiledb.report.inbox import Inbox
+from profiledb.report.inbox import Inbox, Kind
 from profiledb.report.inbox.folder import PAUSE_S as QUICK_S
 from profiledb.report.inbox.state import State
+from profiledb.report.names import is_taken
 
-UNFINISHED = (".part", ".partial", ".tmp", ".crdownload", ".filepart", ".swp", "~")
-COMPANIONS = (".energy.csv",)
-"""Endings of tables that ``workloads profile`` leaves beside a report and that no page reads."""
 CHANGES = frozenset((EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_MOVED, EVENT_TYPE_CLOSED, EVENT_TYPE_DELETED))
 """Events that say that something has changed; opened, and closed without writing, do not."""
 DEEPEST = 64
@@ -44,7 +42,8 @@ class Watch:
         patience_s: how long a file must stand still that does not show by itself that it is complete.
 
     ``restless`` says after a look whether a file has not stood still for long enough yet, so that another look is
-    worth while soon; ``wake`` is set when something happened in the folder.
+    worth while soon; ``wake`` is set when something happened in the folder. ``skipped`` has what the last look passed
+    over, each with the reason (skipped.py).
     """
 
     def __init__(self, inbox: Inbox, patience_s: float) -> None:
@@ -52,6 +51,7 @@ class Watch:
         self.patience_s = patience_s
         self.wake = threading.Event()
         self.restless = False
+        self.skipped: dict[Path, str] = {}
         self._seen: dict[Path, _Seen] = {}
         self._whole: set[Path] = set()
         self._observer: BaseObserver | None = None
@@ -60,9 +60,9 @@ class Watch:
         """Begins to listen to events; without them the scans alone find everything, later."""
         if (folder := self.inbox.folder) is None:
             return
-        observer = Observer()
         handler = _Wake(folder, self.wake, self._whole)
         try:
+            observer = Observer()
             observer.schedule(handler, str(folder), recursive=True)
             observer.start()
         except OSError:  # no inotify left, or a file system without events
@@ -82,7 +82,8 @@ class Watch:
         current: dict[Path, _Seen] = {}
         ready: list[tuple[int, Path]] = []
         self.inbox.renew()
-        for path in units(self.inbox):
+        self.skipped = {}
+        for path in units(self.inbox, self.skipped):
             state = self.inbox.look(path)
             if state is None:
                 continue
@@ -116,32 +117,48 @@ class _Seen:
     patience_s: float
 
 
-def units(inbox: Inbox) -> Iterator[Path]:
+def units(inbox: Inbox, skipped: dict[Path, str]) -> Iterator[Path]:
     """What may become a report: files, and folders of Parquet files as a whole; nothing hidden or half-named.
 
-    Folders without rights, and those nested deeper than ``DEEPEST``, are passed over.
+    ``skipped`` gets what is neither, folders without rights, and those nested deeper than ``DEEPEST``.
     """
+    if inbox.folder and not inbox.folder.is_dir():
+        skipped[inbox.root] = "gone"
     folders = [(inbox.root, 0)]
     while folders:
         here, depth = folders.pop()
-        for name, is_folder in inbox.entries(here):
-            if not _is_wanted(name):
-                continue
+        try:
+            entries = inbox.entries(here)
+        except OSError:
+            skipped[here] = "unreadable"
+            continue
+        if depth and _is_unit(entries):
+            yield here
+            continue
+        for name, kind in entries:
             path = here / name
-            if not is_folder or _is_unit(inbox, path):
+            if not is_taken(name):
+                continue
+            if reason := _reason(name, kind, depth):
+                skipped[path] = reason
+            elif kind == "file":
                 yield path
-            elif depth < DEEPEST:
+            else:
                 folders.append((path, depth + 1))
 
 
-def _is_wanted(name: str) -> bool:
-    hidden = name.startswith(".") or name.lower().endswith(UNFINISHED + COMPANIONS)
-    return not hidden and is_text(name)
+def _reason(name: str, kind: Kind, depth: int) -> str:
+    """Why an entry is passed over; empty where it is not."""
+    if not is_text(name):
+        return "name"
+    if kind == "folder":
+        return "" if depth < DEEPEST else "deep"
+    return "" if kind == "file" else kind
 
 
-def _is_unit(inbox: Inbox, folder: Path) -> bool:
+def _is_unit(entries: Sequence[tuple[str, Kind]]) -> bool:
     """Whether a folder has a Parquet file for each table of an nsys export (formats/nsys_parquet.py)."""
-    return is_export({Path(name).stem for name, _ in inbox.entries(folder) if name.endswith(".parquet")})
+    return is_export({Path(name).stem for name, kind in entries if kind == "file" and name.endswith(".parquet")})
 
 
 def is_text(name: str) -> bool:

@@ -9,15 +9,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from ingest import beside, deferral, fingerprints, schedule, supersede, tools
+from ingest import beside, deferral, fingerprints, schedule, skipped, supersede, tools
 from ingest.beside import Shelf
 from ingest.conversion import limits
 from ingest.conversion.child import DATABASE, Request, Runner, Task
-from ingest.conversion.outcome import ended
+from ingest.conversion.outcome import attempted, ended, ended_attempts
+from ingest.endings import ENDINGS, TRIES
 from ingest.fingerprints import NSYS_SUFFIXES
 from profiledb.config import Settings
 from profiledb.errors import ConversionError, StorageError
@@ -70,14 +70,39 @@ class Worker:
     runner: Runner = field(default_factory=Runner)
     _deferrals: deferral.Deferrals = field(default_factory=deferral.Deferrals)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _skipped: Mapping[Path, str] | None = None
+    left_open: ClassVar[tuple[str, ...]] = catalog.OPEN_STATES
+    """States in which, between two looks, no file is that anybody works on."""
 
     def prepare(self) -> None:
-        """Makes the inbox and mends what a crash left behind: open jobs start anew, left-over work is removed."""
+        """Makes the inbox and mends what a crash left behind."""
         self.inbox.prepare()
         self.library.recover()
-        for job in self.library.catalog.jobs():
-            if job.state in catalog.OPEN_STATES:
-                self.library.catalog.forget_job(job.path)
+        for job in self._open_jobs():
+            self._begin_anew(job)
+
+    def mend(self) -> None:
+        """Brings the library in order where an error came between: open jobs start anew, left-over work is removed."""
+        self.library.recover()
+        for job in self._open_jobs():
+            self.library.catalog.forget_job(job.path)
+
+    def _open_jobs(self) -> list[Job]:
+        return [job for job in self.library.catalog.jobs() if job.state in catalog.OPEN_STATES]
+
+    def _begin_anew(self, job: Job) -> None:
+        """A file that was at hand when a worker was killed has lost an attempt; after the last one it has failed."""
+        attempts = ended_attempts(job, job.fingerprint) + (job.state != "waiting")
+        told = ENDINGS["worker"]
+        message = told.message.format(name=job.name)
+        if not attempts:
+            self.library.catalog.forget_job(job.path)
+        elif attempts < TRIES:
+            again = replace(job, state=deferral.STATE, message=message, hint="It is tried again now.")
+            self.library.catalog.put_job(attempted(again, attempts))
+        else:
+            message += f" Warpdeck has tried {TRIES} times."
+            self.record(ended(job, "worker", state="failed", message=message, hint=told.hint, detail=""))
 
     def stop(self) -> None:
         """Ends the conversions at hand, and takes up no more: the files are taken up at the next start."""
@@ -103,9 +128,9 @@ class Worker:
         reports = [path for path in paths if path not in apart]
         at_hand = self.at_hand()
         fresh = [
-            Job(str(path), path.name, mark, "waiting", tools=at_hand)
+            attempted(Job(str(path), path.name, mark, "waiting", tools=at_hand), ended_attempts(before, mark))
             for path in reports
-            if (mark := self._fresh(path, known.get(str(path)), at_hand))
+            if (mark := self._fresh(path, before := known.get(str(path)), at_hand))
         ]
         taken = 0
         if fresh:
@@ -116,6 +141,8 @@ class Worker:
 
     def take_all(self, fresh: list[Job], known: Mapping[str, Job]) -> int:
         """Takes these files, of which ``known`` is what was known before; how many became something."""
+        if self._deferrals.hold(self.library.catalog, self.library.folder, fresh, known):
+            return 0
         self.runner.forks.warm(prepare=len(fresh) > 1)
         self.library.catalog.put_job(*fresh)
         return schedule.run(
@@ -130,19 +157,26 @@ class Worker:
         """What became of a file where this program itself met an error."""
         if not isinstance(error, StorageError):  # a bucket that is away is no mistake of ours
             _log.error("%s could not be taken in", visible(job.name), exc_info=error)
-        return deferral.of_error(job, error)
+        return deferral.of_error(job, error, self.library.folder)
 
     def tries_again(self, known: Job | None, at_hand: str) -> bool:
         """Whether it failed with other tools than those at hand; what was read as no report asked for none."""
         return known is not None and known.state == "failed" and known.tools not in ("", at_hand)
 
+    def tell_skipped(self, found: Mapping[Path, str]) -> None:
+        """Lists what lies in the inbox and is not read."""
+        if found != self._skipped:
+            skipped.tell(self.library.catalog, found)
+            self._skipped = found
+
     def forget_removed(self) -> None:
         """Drops the failures of files that are gone, and what waits for its report, but only where their folder is
         still there: a folder that vanished is a disk that is not mounted, and nothing is concluded from it."""
-        of_files = {"failed", "dismissed", deferral.STATE, *beside.STATES}
+        of_files = {"failed", "dismissed", deferral.STATE, *beside.STATES, *self.left_open}
         for job in self.library.catalog.jobs():
             if job.state in of_files and self.inbox.is_gone(Path(job.path)):
                 self.library.catalog.forget_job(job.path)
+                self._deferrals.forget(job.path)
 
     def without_companions(self, jobs: list[Job]) -> list[Job]:
         """Sets aside exports that belong to a report beside them."""
@@ -184,8 +218,8 @@ class Worker:
             if (mark := shelf.mark(path))
             and (self.is_due(known := jobs.get(str(path)), mark) or self.tries_again(known, at_hand))
         ]
-        if not fresh:  # so it is at nearly every look
-            return 0
+        if not fresh or self._deferrals.hold(self.library.catalog, self.library.folder, fresh, jobs):
+            return 0  # nothing is fresh at nearly every look
         taken = 0
         with self._folder() as work:
             requests = self._requests(fresh, work, "sidecar")
@@ -204,11 +238,13 @@ class Worker:
             return self.record(shelf.lay(_done(job, outcome), work, outcome))
         except Exception as error:  # noqa: BLE001 - one file must not stop the others
             _log.exception("%s could not be laid beside its report", visible(job.name))
-            return self.record(deferral.of_error(job, error))
+            return self.record(deferral.of_error(job, error, self.library.folder))
 
     def is_due(self, known: Job | None, mark: str) -> bool:
-        """Whether a file in this state is to be taken: one that is new, has changed, or has waited long enough."""
-        return known is None or known.fingerprint != mark or self._deferrals.retry(known, self.library.folder)
+        """Whether a file in this state is to be taken: one that is new, has changed, was left open or has waited."""
+        if known is None or known.fingerprint != mark or known.state in self.left_open:
+            return True
+        return self._deferrals.retry(known, self.library.folder)
 
     def _fresh(self, path: Path, known: Job | None, at_hand: str) -> str | None:
         """What identifies the present state of a file, where that state still has to be worked on."""
@@ -219,14 +255,22 @@ class Worker:
         return mark if lost or self.tries_again(known, at_hand) else None
 
     def _convert(self, job: Job, known: Job | None) -> Job:
+        def ended_once_more(attempts: int) -> None:
+            nonlocal job
+            job = attempted(job, attempts)
+            self._tell(job, f"attempt {attempts + 1} of {TRIES}")
+
         started = time.monotonic()
         self.library.catalog.put_job(job)
         with self._folder() as work:
-            request = self._request(job, work, "convert")
-            (outcome,) = list(self.runner.run([request], partial(self._tell, job))) or [{"state": "failed"}]
-            if outcome["state"] == "ready":
-                with self._lock:
+            request = replace(self._request(job, work, "convert"), ended=ended_attempts(job, job.fingerprint))
+            outcomes = self.runner.run([request], lambda step: self._tell(job, step), ended_once_more)
+            (outcome,) = list(outcomes) or [{"state": "failed"}]
+            with self._lock:
+                if outcome["state"] == "ready":
                     outcome |= self.publish(Path(job.path), work, outcome["manifest"], known)
+                elif outcome["state"] == "duplicate" and self.library.list_again(str(outcome["report_id"])):
+                    outcome |= {"state": "ready"}
         return replace(_done(job, outcome), seconds=round(time.monotonic() - started, 3))
 
     def _tell(self, job: Job, step: str) -> None:

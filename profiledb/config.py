@@ -85,7 +85,7 @@ SETTINGS = (
         "convert_timeout_s",
         "WARPDECK_CONVERT_TIMEOUT_S",
         "1800",
-        "seconds for converting a file of 450 MB or more; smaller files get their share, at least two minutes",
+        "processor seconds for converting a file of 450 MB or more; smaller files get their share, at least 120",
     ),
     Setting("convert_memory_mb", "WARPDECK_CONVERT_MEMORY_MB", "12288", "memory that a conversion may use, in MB"),
     Setting("convert_disk_mb", "WARPDECK_CONVERT_DISK_MB", "65536", "largest file that a conversion may write, in MB"),

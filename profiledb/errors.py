@@ -57,6 +57,19 @@ class AnalysisError(WarpdeckError):
     """An analysis does not exist or was given wrong parameters."""
 
 
+class BusyError(AnalysisError):
+    """Too much is being answered at the moment.
+
+    Args:
+        message: one sentence that says what there is too much of.
+        again_s: seconds after which it makes sense to ask again.
+    """
+
+    def __init__(self, message: str, again_s: int) -> None:
+        super().__init__(message, hint="Wait for the answers, then ask again.")
+        self.again_s = again_s
+
+
 class NotLinkedError(AnalysisError):
     """An analysis needs another report beside this one, and none is linked or named."""
 

@@ -1,19 +1,28 @@
-"""Texts that a spreadsheet would take for formulas.
+"""CSV in which no text is a formula.
 
 Names in a report come from whoever wrote the program, and ``=HYPERLINK(...)`` in a cell is run by whoever opens the
-file. So what people open is defused: tables of pages, and the audit.
+file. All CSV of pages, commands and the API is defused.
 """
 
+import csv
+import io
 import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-# What spreadsheets skip before they look: white space of any kind, control characters, marks without a width.
-_SKIPPED = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
+if TYPE_CHECKING:
+    import pandas as pd
+
+# What spreadsheets skip before they look: white space of any kind, control characters, marks without a width. Written
+# out, because DuckDB's white space is that of ASCII.
+_SKIPPED = r"[\x00-\x20\x7f-\x9f" "\xa0\xad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff]*"
 _FORMULA = "[=+\\-@＝＋－＠]"
 # At the start of a cell, or of what becomes one where the file is split at semicolons, tabs and line ends instead.
-_STARTS = re.compile(rf"(?:^|[;\t\r\n]){_SKIPPED}(?={_FORMULA})")
+_SEPARATOR = r"[;\t\r\n]"
+_STARTS = re.compile(rf"(?:^|{_SEPARATOR}){_SKIPPED}(?={_FORMULA})")
 _LEADS = re.compile(r"[\t\r]")
 _ENDS = re.compile(r"\r\n?")  # a bare one ends the row for spreadsheets, and Python's writer does not quote it
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def defused(text: str) -> str:
@@ -23,5 +32,50 @@ def defused(text: str) -> str:
     """
     if _NUMBER.fullmatch(text):
         return text
-    safe = _STARTS.sub(lambda found: f"{found[0]}'" if found.start() else f"'{found[0]}", text)
+    safe = _STARTS.sub(_defuse, text)
     return _ENDS.sub("\n", f"'{safe}" if _LEADS.match(safe) else safe)
+
+
+def _defuse(found: re.Match[str]) -> str:
+    return f"{found[0]}'" if found.start() or found[0].startswith(";") else f"'{found[0]}"
+
+
+def defused_sql(column: str) -> str:
+    """An expression of DuckDB that is ``defused`` of a column of texts."""
+    quoted = {"skipped": _SKIPPED, "formula": _FORMULA, "separator": _SEPARATOR}
+    begin = "'^{skipped}{formula}'".format(**quoted)
+    later = "'({separator}{skipped})({formula})'".format(**quoted)
+    return f"""CASE
+        WHEN NOT regexp_matches({column}, {begin}) AND NOT regexp_matches({column}, {later})
+            AND NOT contains({column}, chr(13)) AND NOT starts_with({column}, chr(9)) THEN {column}
+        WHEN regexp_full_match({column}, '{_NUMBER.pattern}') THEN {column}
+        ELSE regexp_replace(concat(
+            if(regexp_matches({column}, '^[\\t\\r]') OR regexp_matches({column}, {begin}), chr(39), ''),
+            regexp_extract({column}, {begin}),
+            regexp_replace({column}[length(regexp_extract({column}, {begin})) + 1:], {later}, '\\1''\\2', 'g')
+        ), '\\r\\n?', chr(10), 'g') END"""
+
+
+def csv_text(frame: "pd.DataFrame") -> str:
+    """A frame as CSV; texts and headings are defused, numbers stay as they are."""
+    import pandas as pd
+
+    def holds_text(dtype: Any) -> bool:
+        return bool(pd.api.types.is_object_dtype(dtype)) or isinstance(dtype, pd.StringDtype | pd.CategoricalDtype)
+
+    safe = frame.copy(deep=False)
+    for name, dtype in frame.dtypes.items():
+        if holds_text(dtype):
+            safe[name] = frame[name].astype(object).map(_cell, na_action="ignore")
+    return safe.rename(columns=_cell).to_csv(index=False, lineterminator="\n")
+
+
+def lines(rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as CSV, with all texts defused."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([_cell(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return defused(value) if isinstance(value, str) else value

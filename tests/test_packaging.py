@@ -209,7 +209,7 @@ def test_services_share_one_image_and_one_volume() -> None:
     assert "USER warpdeck" in dockerfile
     assert set(re.findall(r"^ +- \"(\S+):8501:\d+\"", text, flags=re.MULTILINE)) == {"127.0.0.1"}
     assert '"--server.address", "0.0.0.0"' in dockerfile, "the container's inside: what publishes the port says to whom"
-    assert "ARG EXTRAS=[auth]\n" in dockerfile
+    assert "ARG EXTRAS=[auth,mcp]\n" in dockerfile
     assert 'make setup EXTRAS="$EXTRAS"' in dockerfile
 
 

@@ -24,6 +24,8 @@ def add(commands: Any) -> None:
         default="viewer",
         help="what it allows: an editor also uploads, an admin sees every space",
     )
+    token.add_argument("--days", type=int, metavar="N", help="how long a new token lasts (default: 90)")
+    token.add_argument("--never", action="store_true", help="have a new token last until somebody removes it")
     _library(token)
     token.set_defaults(execute=lambda arguments: terminal.guarded(lambda: _token(arguments)))
 
@@ -48,23 +50,28 @@ def _serve(arguments: argparse.Namespace) -> None:
 
 def _token(arguments: argparse.Namespace) -> None:
     from profiledb.errors import AnalysisError
-    from profiledb.operations.tokens import tokens_of
+    from profiledb.operations.tokens import DAYS, tokens_of, told_days
     from profiledb.report.place import open_catalog
 
     settings = config.load(library=arguments.library)
-    kept = tokens_of(settings)
+    kept, catalog = tokens_of(settings), open_catalog(settings)
     if arguments.action == "list":
+        uses = catalog.token_uses.all()
         for one in kept.all():
-            terminal.say(f"{one.role:<7} {one.created_at}  {one.name}")
+            times = (f"made {one.created_at}", f"{one.lasts:<30}", f"used {uses.get(one.id, 'never')}")
+            terminal.say(f"{one.role:<7} {'  '.join(times)}  {one.name}")
         return
     if not arguments.name:
         raise AnalysisError("A token needs a name.", hint=f'warpdeck token {arguments.action} "nightly build"')
-    audit = open_catalog(settings).audit
+    if arguments.never and arguments.days is not None:
+        raise AnalysisError("A token takes --days or --never, not both.")
+    audit = catalog.audit
     if arguments.action == "remove":
         kept.remove(arguments.name)
         audit.write("removed token", about=arguments.name)
         terminal.say(f"The token {arguments.name!r} opens nothing any more.")
         return
-    made = kept.new(arguments.name, arguments.role)
-    audit.write("made token", about=f"{arguments.name}, {arguments.role}")
+    days = None if arguments.never else DAYS if arguments.days is None else arguments.days
+    made = kept.new(arguments.name, arguments.role, days)
+    audit.write("made token", about=f"{arguments.name}, {arguments.role}, {told_days(days)}")
     print(made)

@@ -16,7 +16,7 @@ from profiledb.report import sidecar
 from profiledb.report.catalog import OPEN_STATES
 from profiledb.report.inbox import Inbox
 from profiledb.report.library import Library
-from profiledb.report.names import safe_name
+from profiledb.report.names import require_taken, safe_name
 
 FOLDER = "opened"
 
@@ -94,6 +94,7 @@ def _require(source: Path) -> None:
         raise ConversionError(f"{source} is a folder.", hint="Name the reports in it.")
     if not (source.is_dir() or source.is_file()):
         raise ConversionError(f"{source} is not a regular file.")
+    require_taken(source.name)
 
 
 def _copy(source: Path, extra: Iterable[Path], inbox: Inbox, report_id: str) -> Path:

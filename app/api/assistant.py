@@ -1,6 +1,6 @@
 """The MCP server over HTTP, at /mcp: the same tools as ``warpdeck mcp`` on standard input and output."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from app.api import pools
 from app.web import paths, visitors
 from app.web.problems import problem
 from profiledb.operations import assistants
@@ -33,7 +34,8 @@ class Assistant:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         # Each request stands for itself: whoever asks is looked at each time (web.login), and nothing stays behind.
-        self._manager = StreamableHTTPSessionManager(assistants.server(_asked.get), json_response=True, stateless=True)
+        answering = assistants.server(_asked.get, run=_in_pool)
+        self._manager = StreamableHTTPSessionManager(answering, json_response=True, stateless=True)
         async with self._manager.run():
             yield
 
@@ -52,3 +54,7 @@ class Assistant:
     def route(self) -> Route:
         """The address, below that of the dashboard."""
         return Route(paths.at(PATH), self)
+
+
+async def _in_pool(tool: str, work: Callable[[], str]) -> str:
+    return await pools.of(tool).run(_asked.get().catalog.visitor, work)

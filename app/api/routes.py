@@ -5,37 +5,30 @@ answered is bounded; what goes wrong is a sentence (RFC 9457).
 """
 
 import logging
+import re
 from collections.abc import Awaitable, Callable
-from functools import cache, partial
+from functools import partial
 
 import duckdb
-from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.api import uploads
+from app.api import pools, uploads
 from app.web import paths, visitors
-from app.web.problems import problem, status
+from app.web.problems import answer, problem
 from profiledb.errors import AnalysisError, WarpdeckError
 from profiledb.operations import openapi
 from profiledb.operations.model import FORMATS, MOST_BYTES, Operation, Values
 from profiledb.operations.registry import operations
 from profiledb.report.library import Library
 
-QUERIES = 4
-"""Operations that run at once; others wait for them."""
 LONGEST_QUERY = 32_768
 """Characters of the part of an address behind the question mark."""
 MOST_PARAMETERS = 200
 _OWN_SITE = ("same-origin", "none")
 
 _log = logging.getLogger("warpdeck")
-
-
-@cache
-def _limiter() -> CapacityLimiter:
-    return CapacityLimiter(QUERIES)
 
 
 def routes() -> list[Route]:
@@ -55,17 +48,24 @@ def _door(operation: Operation) -> Callable[[Request], Awaitable[Response]]:
         if refused := _refusal(request, operation, form):
             return refused
         try:
-            body = await to_thread.run_sync(
-                partial(_answer, visitors.library(request.scope), operation, values, form), limiter=_limiter()
-            )
+            work = partial(_answer, visitors.library(request.scope), operation, values, form)
+            body = await pools.of(operation.name).run(visitors.of(request.scope), work)
         except WarpdeckError as error:
-            return problem(status(error), error.message, error.hint)
+            return answer(error)
         except (duckdb.Error, OSError) as error:
             _log.error("%s could not be answered", operation.name, exc_info=error)
             return problem(500, "This cannot be answered. The server's log says more.")
-        return Response(body, media_type=FORMATS[form], headers={"Cache-Control": "private, no-cache"})
+        headers = {"Cache-Control": "private, no-cache"}
+        if form != "json":
+            headers["Content-Disposition"] = f'attachment; filename="{_file_name(operation, values)}.{form}"'
+        return Response(body, media_type=FORMATS[form], headers=headers)
 
     return respond
+
+
+def _file_name(operation: Operation, values: Values) -> str:
+    """What a browser calls the file: the analysis or the operation, in letters that no system takes for others."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", str(values.get("analysis", operation.name)))[:100]
 
 
 def _refusal(request: Request, operation: Operation, form: str) -> Response | None:
@@ -91,6 +91,9 @@ def _asked(request: Request) -> tuple[str, Values]:
 
 def _answer(library: Library, operation: Operation, values: Values, form: str) -> bytes:
     body = operation.run(library, operation.check(values)).written(form)
+    if form != "json":
+        report = library.find(str(values["report"])).id if "report" in values else ""
+        library.catalog.audit.tell("downloaded", report, f"{values.get('analysis', operation.name)}.{form}")
     if len(body) > MOST_BYTES:
         raise AnalysisError("The answer is too large.", hint="Narrow the selection.")
     return body

@@ -4,7 +4,6 @@ The files lie in the folder of all uploads (web.store) and count for the same li
 one: browsers say where a POST comes from (web.hosts), and no form sends this type of content.
 """
 
-import asyncio
 import logging
 import secrets
 
@@ -17,14 +16,17 @@ from app.web import visitors
 from app.web.inbox import note
 from app.web.problems import problem, status
 from app.web.store import RefusedError, Upload, store
-from app.web.uploads import IDLE_S
+from app.web.uploads import Pace
 from profiledb import config
-from profiledb.errors import CatalogError, StorageError
+from profiledb.errors import CatalogError, ConversionError, StorageError
+from profiledb.report.names import require_taken
 from profiledb.report.place import open_inbox
 from profiledb.report.spaces import EVERYBODY, Spaces, folder
 
 CONTENT = "application/octet-stream"
 _SESSION = "programs"
+AGAIN_S = 10
+"""Seconds after which it makes sense to send a file again that had no room."""
 _log = logging.getLogger("warpdeck")
 _writers = CapacityLimiter(4)
 
@@ -45,9 +47,10 @@ async def _upload(request: Request) -> Response:
         return problem(403, "There is no such space, or it is not yours.")
     store().open(_SESSION)
     try:
-        kept = store().begin(_SESSION, secrets.token_hex(8), int(request.headers["content-length"]))
+        expected = int(request.headers["content-length"])
+        kept = store().begin(_SESSION, secrets.token_hex(8), expected, visitors.of(request.scope))
     except RefusedError as error:
-        return problem(error.status, error.words)
+        return _refused(error)
     except OSError:
         _log.exception("An upload cannot be written to the inbox")
         return problem(507, "The inbox cannot be written to.")
@@ -63,11 +66,22 @@ def _refusal(name: str, headers: Headers) -> Response | None:
     length = headers.get("content-length", "")
     if not name or len(name) > 1_000:
         return problem(400, "The address must give a name.")
+    try:
+        require_taken(name)
+    except ConversionError as error:
+        return problem(400, error.message, error.hint)
     if headers.get("content-type", "").partition(";")[0].strip().lower() != CONTENT:
         return problem(415, f"The content must be {CONTENT}.")
     if not length.isascii() or not length.isdigit() or len(length) > 18:
         return problem(411, "The length of the content must be told.")
     return None
+
+
+def _refused(error: RefusedError) -> Response:
+    told = problem(error.status, error.words)
+    if error.status in (429, 503):
+        told.headers["Retry-After"] = str(AGAIN_S)
+    return told
 
 
 async def _received(request: Request, kept: Upload, name: str, space: str) -> Response:
@@ -76,7 +90,7 @@ async def _received(request: Request, kept: Upload, name: str, space: str) -> Re
         if kept.size and kept.size == int(request.headers["content-length"]):
             return await _placed(request, kept, name, space)
     except RefusedError as error:
-        return problem(error.status, error.words)
+        return _refused(error)
     except (ClientDisconnect, TimeoutError):
         pass
     except OSError:
@@ -102,12 +116,12 @@ def _spaces(request: Request) -> Spaces:
 
 
 async def _read(request: Request, kept: Upload) -> None:
-    """Writes the body as it comes; raises TimeoutError where nothing comes for too long."""
-    stream = request.stream()
+    """Writes the body as it comes; raises TimeoutError where too little of it comes."""
+    stream, pace = request.stream(), Pace()
     while True:
-        async with asyncio.timeout(IDLE_S):
-            piece = await anext(stream, None)
+        piece = await pace.wait(anext(stream, None))
         if piece is None:
             return
+        pace.arrived(len(piece))
         if piece:
             await to_thread.run_sync(store().write, kept, piece, limiter=_writers)

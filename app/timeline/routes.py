@@ -10,22 +10,20 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 
 import duckdb
-from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.timeline import answers
 from app.web import paths, visitors
+from app.web.pool import Pool
 from profiledb import config
-from profiledb.errors import DamagedError, ReportNotFoundError, WarpdeckError
+from profiledb.errors import BusyError, DamagedError, ReportNotFoundError, WarpdeckError
 from profiledb.rules import classes
 from profiledb.timeline.opened import Opened
 from profiledb.timeline.store import BuildingError, Timelines
 
 PREFIX = "/_warpdeck/timeline"
-QUERIES = 4
-"""Queries that run at once; others wait for them."""
 LONGEST_QUERY = 8_192
 """Characters of the part of an address behind the question mark."""
 
@@ -42,8 +40,8 @@ def timelines() -> Timelines:
 
 
 @cache
-def _limiter() -> CapacityLimiter:
-    return CapacityLimiter(QUERIES)
+def _pool() -> Pool:
+    return Pool(at_once=4, each=3, waiting=253, again_s=1)
 
 
 def routes() -> list[Route]:
@@ -80,7 +78,7 @@ def _failed(report_id: str, error: Exception) -> Response:
     if isinstance(error, DamagedError):
         return _refusal(500, str(error))
     if isinstance(error, WarpdeckError):
-        return _refusal(400, str(error))
+        return _refusal(429 if isinstance(error, BusyError) else 400, str(error))
     if isinstance(error, duckdb.InterruptException):
         return _refusal(499, "Nobody waits for this any more.")
     _log.error("The timeline of %s could not be read", report_id, exc_info=error)
@@ -90,11 +88,12 @@ def _failed(report_id: str, error: Exception) -> Response:
 async def _answered(request: Request, report_id: str, name: str, answer: Answer, asked: answers.Asked) -> Response:
     """Runs a query in a thread; whoever leaves takes the query along."""
     work = _Work(report_id, name, answer, asked)
-    tag = await to_thread.run_sync(work.tag, limiter=_limiter())
+    person = visitors.of(request.scope)
+    tag = await _pool().run(person, work.tag)
     if tag and tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers={"ETag": tag, **_KEEP})
     gone = asyncio.create_task(_left(request))
-    query = asyncio.create_task(to_thread.run_sync(work.run, limiter=_limiter(), abandon_on_cancel=False))
+    query = asyncio.create_task(_pool().run(person, work.run))
     try:
         await asyncio.wait({gone, query}, return_when=asyncio.FIRST_COMPLETED)
         if not query.done():

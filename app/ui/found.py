@@ -19,7 +19,8 @@ TITLES = {"high": "High", "medium": "Medium", "low": "Low", "warning": "Warning"
 """What people read for each severity."""
 _BADGES = {"high": "red", "medium": "orange", "low": "gray", "warning": "orange", "note": "gray"}
 
-_judged: Once[tuple[Finding, ...]] = Once(most=256)
+# Some 300 KB each: every rule keeps its row as a frame.
+_judged: Once[tuple[Finding, ...]] = Once(most=64)
 
 
 def rules() -> dict[str, Rule]:

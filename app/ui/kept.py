@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-MOST_BYTES = 64_000_000
+MOST_BYTES = 32_000_000
 """What all that is kept was built from, in bytes; it takes about as much."""
 _BESIDES_BYTES = 20_000
 """What an entry takes besides: a figure has its layout, a table its columns."""
@@ -43,8 +43,16 @@ class _Shelf:
             while self._bytes > MOST_BYTES and len(self._things) > 1:
                 self._bytes -= self._things.popitem(last=False)[1][1]
 
+    def size_bytes(self) -> int:
+        return self._bytes
+
 
 _shelf = _Shelf()
+
+
+def size_bytes() -> int:
+    """Return the size of the figures and tables that are kept."""
+    return _shelf.size_bytes()
 
 
 def kept(build: Callable[P, Built]) -> Callable[P, Built]:

@@ -8,9 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from app.ui import format as fmt
-from app.ui import names, spreadsheet, theme, written
+from app.ui import names, theme, written
 from app.ui.heads import Col, Kind
 from app.ui.kept import kept
+from profiledb import spreadsheet
 
 ROW_PX = 32
 SCREEN = 20

@@ -8,7 +8,7 @@ import time
 
 import streamlit as st
 
-from app.web import identity, roles, shared
+from app.web import identity, logins, roles, shared
 from app.web.roles import Standing
 from profiledb import config
 from profiledb.errors import NotAllowedError
@@ -20,7 +20,7 @@ def standing() -> Standing:
     """What the user of this session may do."""
     if not identity.login():
         return Standing.EDITOR
-    now = roles.standing(st.user.to_dict(), config.load(), time.time())
+    now = roles.standing(logins.claims_of_page(), config.load(), time.time())
     return Standing.GUEST if now < Standing.VIEWER and _share() else now
 
 
@@ -33,7 +33,7 @@ def visitor() -> Visitor:
     """Who looks at this session."""
     if not identity.login():
         return LOCAL
-    user, settings, now = st.user.to_dict(), config.load(), time.time()
+    user, settings, now = logins.claims_of_page(), config.load(), time.time()
     if roles.standing(user, settings, now) < Standing.VIEWER and (share := _share()):
         return shared.visitor(share)
     return roles.visitor(user, settings, now)
@@ -102,7 +102,13 @@ def _way_in() -> None:
 
 def out() -> None:
     """The button to log out."""
-    st.button("Log out", key="logout", icon=":material/logout:", on_click=st.logout)
+    st.button("Log out", key="logout", icon=":material/logout:", on_click=_log_out)
+
+
+def _log_out() -> None:
+    """Ends the login on the server first: the browser's way to the provider clears its cookies then (sign_in)."""
+    logins.end(logins.claims_of_page())
+    st.logout()
 
 
 def who() -> None:
@@ -114,7 +120,7 @@ def who() -> None:
             st.text(f"This link shows one report, until {share.ends_at[:16].replace('T', ' ')} UTC.")
             _way_in()
         return
-    user = st.user.to_dict()
+    user = logins.claims_of_page()
     name = next((str(user[key]) for key in ("name", "email", "sub") if user.get(key)), "")
     with st.sidebar.container(key="who"):
         st.text(f"{name}, {standing().name.lower()}")

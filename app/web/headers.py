@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.web import paths
+from app.web import identity, paths
 
 # A script without src, as Streamlit's page has one. Comments go first: what stands in them is no script.
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -34,6 +34,8 @@ class SecurityHeaders:
         async def complete(message: Message) -> None:
             if message["type"] == "http.response.start":
                 harden(MutableHeaders(scope=message), paths.below(scope))
+                if is_https(scope):
+                    secure_cookies(message)
             await send(message)
 
         await self.app(scope, receive, complete)
@@ -49,6 +51,19 @@ def harden(headers: MutableHeaders, path: str = "/") -> None:
     headers["Cross-Origin-Resource-Policy"] = "same-origin"
     if path.startswith("/media/"):
         headers.setdefault("Cache-Control", "private, no-cache")
+
+
+def is_https(scope: Scope) -> bool:
+    """Whether browsers come by https: to this server, to a proxy that it believes, or as the login's address says."""
+    return scope.get("scheme") == "https" or (identity.login() and identity.origin().startswith("https:"))
+
+
+def secure_cookies(start: Message) -> None:
+    """Has browsers send the cookies of an answer by https alone."""
+    start["headers"] = [
+        (name, value + b"; Secure" if name == b"set-cookie" and b"; secure" not in value.lower() else value)
+        for name, value in start["headers"]
+    ]
 
 
 async def server_error(_: Request, __: Exception) -> Response:

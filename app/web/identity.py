@@ -1,4 +1,4 @@
-"""Whether this server has a login, and who a request comes from: the one place that reads Streamlit's login cookie.
+"""Whether this server has a login, and what Streamlit's login cookie says: the one place that reads it.
 
 Streamlit tells a page who looks at it (``st.user``), but answers everybody who asks for a download or sends a file.
 """
@@ -55,11 +55,16 @@ def providers(auth: Mapping[str, Any]) -> list[str]:
     return [name for name, value in auth.items() if isinstance(value, Mapping) and "client_id" in value]
 
 
+def origin() -> str:
+    """Where people log in to, as ``https://profiles.example.com``; empty where the secrets do not say so."""
+    return get_origin_from_redirect_uri() or ""
+
+
 def claims(cookies: Mapping[str, str]) -> dict[str, Any]:
     """What the identity provider said of the sender of a request; nothing where the cookie is missing or not ours.
 
-    The signature is checked with the cookie secret, and the origin against ``redirect_uri``, as Streamlit does it for
-    its WebSocket.
+    Whether the login goes on ``logins`` says. The signature is checked with the cookie secret, and the origin against
+    ``redirect_uri``, as Streamlit does it for its WebSocket.
     """
     secret = get_cookie_secret()
 
@@ -74,6 +79,6 @@ def claims(cookies: Mapping[str, str]) -> dict[str, Any]:
         identity = json.loads(raw)
     except ValueError:
         return {}
-    if not isinstance(identity, dict) or identity.get("origin") != get_origin_from_redirect_uri():
+    if not isinstance(identity, dict) or identity.get("origin") != origin():
         return {}
     return identity

@@ -1,16 +1,12 @@
 """Files for the inbox that come as a stream: under a hidden name first, so that nobody takes half of one."""
 
-import logging
 import shutil
 import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
-from profiledb.errors import CatalogError
 from profiledb.report.audit import Audit
 from profiledb.report.inbox import Inbox
-
-_log = logging.getLogger("warpdeck")
 
 
 def save(source: BinaryIO, name: str, inbox: Inbox, below: str = "") -> Path:
@@ -27,8 +23,4 @@ def save(source: BinaryIO, name: str, inbox: Inbox, below: str = "") -> Path:
 
 def note(audit: Audit, path: Path, inbox: Inbox) -> None:
     """Writes who uploaded a file that is in the inbox already; while the catalog is away, into the log."""
-    about = str(path.relative_to(inbox.root))
-    try:
-        audit.write("uploaded", about=about)
-    except CatalogError as error:
-        _log.error("The audit lacks that %s uploaded %r: %s", audit.who, about, error.message)
+    audit.tell("uploaded", about=str(path.relative_to(inbox.root)))

@@ -3,6 +3,7 @@
 from starlette.responses import JSONResponse, Response
 
 from profiledb.errors import (
+    BusyError,
     CatalogError,
     DamagedError,
     NotAllowedError,
@@ -13,6 +14,7 @@ from profiledb.errors import (
 )
 
 _STATUS: dict[type[WarpdeckError], int] = {
+    BusyError: 429,
     ReportNotFoundError: 404,
     NotCapturedError: 422,
     NotAllowedError: 403,
@@ -25,6 +27,14 @@ _STATUS: dict[type[WarpdeckError], int] = {
 def status(error: WarpdeckError) -> int:
     """The status of an error of ours."""
     return next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 400)
+
+
+def answer(error: WarpdeckError) -> Response:
+    """What is answered to a program that met an error of ours."""
+    told = problem(status(error), error.message, error.hint)
+    if isinstance(error, BusyError):
+        told.headers["Retry-After"] = str(error.again_s)
+    return told
 
 
 def problem(number: int, title: str, detail: str = "") -> Response:

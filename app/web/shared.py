@@ -11,10 +11,9 @@ from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
-from streamlit.auth_util import get_origin_from_redirect_uri
 
 from app import pages
-from app.web import identity, paths, roles, visitors
+from app.web import identity, logins, paths, refusals, roles, visitors
 from app.web.roles import Standing
 from profiledb import config
 from profiledb.errors import CatalogError
@@ -32,7 +31,7 @@ def allowed() -> bool:
 
 def address(secret: str) -> str:
     """The link, as it is sent."""
-    return f"{get_origin_from_redirect_uri() or ''}{paths.at(PREFIX)}{secret}"
+    return f"{identity.origin()}{paths.at(PREFIX)}{secret}"
 
 
 def of(cookies: Mapping[str, str]) -> Share | None:
@@ -53,12 +52,17 @@ def route() -> Route:
 
 async def _opened(request: Request) -> Response:
     try:
-        return await to_thread.run_sync(_answer, request.path_params["secret"], request.cookies)
+        answer = await to_thread.run_sync(
+            _answer, request.path_params["secret"], request.cookies, refusals.address_of(request.scope)
+        )
+        if answer.status_code == 404 and (wait := await refusals.refuse(request.scope, "refused link", "link")):
+            return PlainTextResponse(_TOO_MANY, status_code=429, headers=_FRESH | wait)
+        return answer
     except CatalogError as error:  # the database that has the links is away
         return PlainTextResponse(f"{error.message} {error.hint}", status_code=503, headers=_FRESH)
 
 
-def _answer(secret: str, cookies: Mapping[str, str]) -> Response:
+def _answer(secret: str, cookies: Mapping[str, str], address: str) -> Response:
     whole = visitors.whole()
     share = whole.catalog.shares.shown(secret) if allowed() else None
     if share is None:
@@ -66,19 +70,17 @@ def _answer(secret: str, cookies: Mapping[str, str]) -> Response:
     report = whole.find(share.report_id)
     to = f"{paths.at('/')}{pages.first(report).url}?report={report.id}"
     answer = RedirectResponse(to, status_code=303, headers=_FRESH)
-    claims, settings, now = identity.claims(cookies), config.load(), time.time()
+    claims, settings, now = logins.claims(cookies), config.load(), time.time()
     if roles.standing(claims, settings, now) >= Standing.VIEWER:
         if whole.asked_by(roles.visitor(claims, settings, now)).catalog.sight.sees(report.id):
             return answer
         return PlainTextResponse(_LOGGED_IN, status_code=403, headers=_FRESH)
-    origin = get_origin_from_redirect_uri() or ""
-    answer.set_cookie(
-        COOKIE, secret, max_age=int(share.seconds), path=paths.at("/"), secure=origin.startswith("https:"),
-        httponly=True, samesite="lax",
-    )  # fmt: skip
+    whole.asked_by(visitor(share)).catalog.audit.tell("opened link", report.id, f"from {address}")
+    answer.set_cookie(COOKIE, secret, max_age=int(share.seconds), path=paths.at("/"), httponly=True, samesite="lax")
     return answer
 
 
+_TOO_MANY = "Too many links from here were refused. Try again later."
 _FRESH = {"Cache-Control": "no-store"}
 _LOGGED_IN = (
     "You are logged in, and this report is in a space that you do not see. To open it by the link alone, open the link"

@@ -13,8 +13,9 @@ from streamlit import config as streamlit_config
 from app.web import identity
 from profiledb import config
 from profiledb.config import Settings
-from profiledb.errors import ConfigError
+from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.operating import logs
+from profiledb.operations.tokens import tokens_of
 from profiledb.report import database
 
 LEAST_SECRET = 32
@@ -40,6 +41,7 @@ def prepare() -> None:
     address = str(st.get_option("server.address") or "")
     if identity.login():
         check_login(identity.section() or {}, settings)
+        _date_tokens(settings)
     elif wanted := config.given("WARPDECK_LOGIN_"):
         raise ConfigError(
             f"{' and '.join(wanted)} would limit who may do what, but nobody has to log in: Streamlit's secrets have"
@@ -54,6 +56,14 @@ def prepare() -> None:
         )
     if not st.get_option("server.allowedHosts") or "*" in st.get_option("server.allowedHosts"):
         _log.warning("server.allowedHosts allows every host name: pages of other sites can reach this server.")
+
+
+def _date_tokens(settings: Settings) -> None:
+    """Tokens of an earlier version get their end; without the database that waits for the next start."""
+    try:
+        tokens_of(settings).date()
+    except WarpdeckError as error:
+        _log.error("Tokens of an earlier version have no end yet: %s", error.message)
 
 
 def log(form: str) -> None:

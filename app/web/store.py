@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from profiledb import config
+from profiledb.report.visitor import LOCAL, Visitor
 
 FOLDER = ".uploads-"
 RECEIPT = b"warpdeck-upload:"
@@ -24,6 +25,8 @@ RECEIPT = b"warpdeck-upload:"
 
 AT_ONCE = 64
 """So many uploads may be under way at a time."""
+EACH = 32
+"""Of these, the ones of one person, who also has at most half of the room for all, or that for one file."""
 
 LEAST_BYTES = 65536
 """What a file counts at least, so that empty ones are bounded, too."""
@@ -40,9 +43,10 @@ class RefusedError(Exception):
 
 @dataclass(eq=False)
 class Upload:
-    """A file on its way or whole; ``counted`` is what it takes of the room for all."""
+    """A file on its way or whole; ``counted`` is what it takes of the room for all: what has arrived of it."""
 
     session: str
+    owner: Visitor
     file_id: str
     path: Path
     file: BinaryIO
@@ -82,13 +86,14 @@ class Store:
             for upload in self._sessions.pop(session, []):
                 self._remove(upload)
 
-    def begin(self, session: str, file_id: str, expected: int) -> Upload:
-        """Makes room for a file.
+    def begin(self, session: str, file_id: str, expected: int, owner: Visitor = LOCAL) -> Upload:
+        """Takes a file on, if there is room for all of it. What is announced holds no room: only what arrives does.
 
         Args:
-            session: who sends it.
+            session: that sends it.
             file_id: what Streamlit calls it.
             expected: its bytes as far as the sender tells, else 0.
+            owner: who sends it.
 
         Raises:
             RefusedError: the session takes none, the file is too large, or there is too much under way.
@@ -102,9 +107,13 @@ class Store:
             known = [upload for uploads in self._sessions.values() for upload in uploads]
             if sum(not upload.whole for upload in known) >= AT_ONCE or not self._fits(max(expected, LEAST_BYTES)):
                 raise RefusedError(503, "Too many files are on their way. Try again in a moment.")
+            if owner != LOCAL:
+                theirs = [upload for upload in known if upload.owner == owner]
+                if sum(not upload.whole for upload in theirs) >= EACH or not self._fits_owner(owner, expected):
+                    raise RefusedError(429, "Too many of your files are on their way. Try again in a moment.")
             number, path = tempfile.mkstemp(dir=self._own_folder())
             file = os.fdopen(number, "wb", buffering=0)
-            upload = Upload(session, file_id, Path(path), file, counted=max(expected, LEAST_BYTES))
+            upload = Upload(session, owner, file_id, Path(path), file)
             self._sessions[session].append(upload)
             return upload
 
@@ -124,6 +133,8 @@ class Store:
                 raise RefusedError(413, "The file is too large.")
             if not self._fits(more):
                 raise RefusedError(503, "Too many files are on their way. Try again in a moment.")
+            if upload.owner != LOCAL and not self._fits_owner(upload.owner, more):
+                raise RefusedError(429, "Too many of your files are on their way. Try again in a moment.")
             upload.counted += more
         view = memoryview(data)
         while view:
@@ -196,6 +207,11 @@ class Store:
     def _fits(self, more: int) -> bool:
         used = sum(upload.counted for uploads in self._sessions.values() for upload in uploads)
         return used + more <= self.total_bytes
+
+    def _fits_owner(self, owner: Visitor, more: int) -> bool:
+        files = (upload for uploads in self._sessions.values() for upload in uploads)
+        used = sum(upload.counted for upload in files if upload.owner == owner)
+        return used + more <= max(self.file_bytes, self.total_bytes // 2)
 
     def _forget(self, upload: Upload) -> None:
         if upload in (uploads := self._sessions.get(upload.session, [])):

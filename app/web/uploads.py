@@ -11,6 +11,9 @@ import asyncio
 import logging
 import re
 import secrets
+import time
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,7 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.web import paths
+from app.web import paths, visitors
 from app.web.parts import BodyError, FilePart
 from app.web.store import RefusedError, Upload, store
 
@@ -29,11 +32,32 @@ PIECE = 1 << 20
 FRAME = 1 << 20
 """What a form may hold around its file."""
 
-IDLE_S = 60.0
-"""Seconds without a byte after which an upload has broken off."""
+WINDOW_S = 60.0
+LEAST_RATE = 4096
+"""Bytes a second, on average over ``WINDOW_S``; an upload that brings less has broken off."""
 
+T = TypeVar("T")
 _ADDRESS = re.compile(rf"{PREFIX}/([^/]+)/([^/]+)")
 _log = logging.getLogger("warpdeck")
+
+
+class Pace:
+    """How fast an upload comes in, so that one that trickles holds its place for a minute and no longer."""
+
+    def __init__(self) -> None:
+        self._until = time.monotonic() + WINDOW_S
+        self._bytes = 0
+
+    async def wait(self, piece: Awaitable[T]) -> T:
+        """The next piece; raises TimeoutError where too little has come within the last minute."""
+        async with asyncio.timeout(self._until - time.monotonic()):
+            return await piece
+
+    def arrived(self, size: int) -> None:
+        """Counts bytes; enough of them begin another minute."""
+        self._bytes += size
+        if self._bytes >= LEAST_RATE * WINDOW_S:
+            self._until, self._bytes = time.monotonic() + WINDOW_S, 0
 
 
 class UploadsToDisk:
@@ -57,7 +81,7 @@ class UploadsToDisk:
         headers = Headers(scope=scope)
         try:
             expected = max(0, int(headers.get("content-length", "0")) - FRAME)
-            upload = store().begin(session, file_id, expected)
+            upload = store().begin(session, file_id, expected, visitors.of(scope))
         except ValueError:
             await PlainTextResponse("Invalid Content-Length", status_code=400)(scope, receive, send)
             return
@@ -135,10 +159,10 @@ class _Body:
         store().write(self._upload, data)
 
     async def _read(self, part: FilePart) -> None:
-        total, waiting, more = 0, bytearray(), True
+        total, waiting, more, pace = 0, bytearray(), True, Pace()
         while more:
-            async with asyncio.timeout(IDLE_S):
-                message = await self._receive()
+            message = await pace.wait(self._receive())
+            pace.arrived(len(message.get("body", b"")))
             if message["type"] == "http.disconnect":
                 raise BodyError("The upload broke off.")
             more = message.get("more_body", False)

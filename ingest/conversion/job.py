@@ -14,7 +14,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ingest import tools
 from ingest.conversion import prepared, processes, recognize, sandbox
 from ingest.conversion.child import DATABASE, SIDECAR, Request
 from ingest.conversion.outcome import Outcome, failed
@@ -43,7 +42,6 @@ def main() -> int:
     sandbox.close(requests[0].work if len(requests) == 1 else requests[0].work.parent)
     threading.Thread(target=_die_with_worker, daemon=True).start()
     for request in requests:
-        tools.allow(request.limits.tool_time_s)
         print(json.dumps(asdict(serve(request))), flush=True)
     return 0
 
@@ -65,7 +63,7 @@ def _sidecar(request: Request) -> Outcome:
     if table is None:
         return Outcome("report")
     (request.work / SIDECAR).write_text(table.text, encoding="utf-8", newline="")
-    return Outcome("sidecar", kind=table.kind)
+    return Outcome("sidecar", kind=table.kind, message=table.note)
 
 
 def _convert(request: Request) -> Outcome:

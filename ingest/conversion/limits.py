@@ -1,23 +1,24 @@
-"""What one conversion may take: time by the size of its file, memory, and bytes of a file that it writes.
+"""What one conversion may take: processor time by the size of its file, memory, and bytes of a file that it writes.
 
-A file decides how long it holds the queue by nothing but its size, so that a small one that hangs or unpacks without
-end is stopped after minutes. The system holds the limits of memory and files (setrlimit), for converters as well.
+A file decides how much work it makes by nothing but its size, so that a small one that unpacks without end is stopped
+after minutes of work, and one that hangs after minutes (watchdog.py). The system holds the limits of memory and files
+(setrlimit), for converters as well.
 """
 
 import os
 import resource
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from profiledb.config import Settings
+from profiledb.report import disk
 
 FULL_TIME_BYTES = 450 << 20
-"""A file of this size may use all the time of the setting; smaller ones a share of it."""
+"""A file of this size may use all the processor time of the setting; smaller ones a share of it."""
 LEAST_S = 120.0
-"""Seconds that every file may use, unless the setting is below."""
-TOOL_SHARE = 0.7
-"""Of the time of a conversion, what one run of a converter may take: what it wrote has to be loaded, too."""
+"""Processor seconds that every file may use, unless the setting is below."""
+IDLE_S = 120.0
+"""Seconds in which a conversion that neither works nor reads or writes counts as hung, unless the setting is below."""
 PER_CORE_BYTES = 256 << 20
 """Address space that threads reserve and do not use: stacks and arenas of malloc, by core."""
 FREE_SHARE = 0.9
@@ -31,18 +32,16 @@ _MB = 1 << 20
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one conversion: seconds, bytes of address space of a process, bytes of a file that is written, and
-    threads of DuckDB (0: as many as there are cores)."""
+    """Limits of one conversion: processor seconds of all its processes, bytes of address space of a process, bytes of a
+    file that is written, threads of DuckDB (0: as many as there are cores), seconds without any progress, and whether
+    the limit of files is the setting's; else it is what is free."""
 
     time_s: float
     memory_bytes: int
     file_bytes: int
     threads: int = 0
-
-    @property
-    def tool_time_s(self) -> float:
-        """Seconds of one run of a converter."""
-        return self.time_s * TOOL_SHARE
+    idle_s: float = IDLE_S
+    is_setting: bool = True
 
     def apply(self) -> None:
         """Binds this process, and all that it starts, to the limits of memory and files; no core is dumped."""
@@ -58,11 +57,11 @@ def is_small(path: Path, source_bytes: int) -> bool:
 
 def of(source_bytes: int, folder: Path, settings: Settings) -> Limits:
     """The limits for a file of so many bytes, whose conversion writes to ``folder``."""
-    most = settings.convert_timeout_s
-    seconds = max(min(most, LEAST_S), most * min(1.0, source_bytes / FULL_TIME_BYTES))
+    longest = settings.convert_timeout_s
+    seconds = max(min(longest, LEAST_S), longest * min(1.0, source_bytes / FULL_TIME_BYTES))
     memory = settings.convert_memory_mb * _MB + (os.cpu_count() or 1) * PER_CORE_BYTES
-    room = int(shutil.disk_usage(folder).free * FREE_SHARE)
-    return Limits(seconds, memory, max(_MB, min(settings.convert_disk_mb * _MB, room)))
+    room, most = int(disk.free(folder) * FREE_SHARE), max(_MB, settings.convert_disk_mb * _MB)
+    return Limits(seconds, memory, max(_MB, min(most, room)), idle_s=min(longest, IDLE_S), is_setting=most <= room)
 
 
 def _lower(kind: int, value: int) -> None:

@@ -1,7 +1,7 @@
 """How a conversion ended, and the words for every error that can end it."""
 
 import json
-import shutil
+import os
 import traceback
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -10,17 +10,18 @@ import duckdb
 
 from ingest import scrub
 from ingest.conversion.child import Request
-from ingest.conversion.limits import FREE_SHARE
-from ingest.disk import is_full
+from ingest.endings import ENDINGS, EndedError
 from ingest.sidecars.files import ColumnsNeededError
 from profiledb.errors import WarpdeckError
-from profiledb.report.catalog import Job
+from profiledb.report import disk
+from profiledb.report.catalog import OPEN_STATES, Job
 
 LONGEST = 600
 """Characters of a sentence: names of files and cells may stand in it."""
-CAUSES = ("time", "ended", "memory", "disk", "store", "size", "rights", "damaged", "refused", "worker")
-"""Why a file did not become a report: too late; its process ended; too little memory or room; the bucket does not
-answer; too large; no right to read it; it cannot be read; a reader says why not; the worker itself failed."""
+CAUSES = (*ENDINGS, "disk", "store", "size", "rights", "damaged", "refused")
+"""Why a file did not become a report: how its process ended; too little room; the bucket does not answer; too large;
+no right to read it; it cannot be read; a reader says why not."""
+_UNFINISHED = (*OPEN_STATES, "deferred")
 _NAMES = 200
 _NEAR = 0.95
 """Of the largest file that may be written: what stopped short of it did not stop because of it."""
@@ -67,6 +68,22 @@ def ended(job: Job, cause: str, **changed: Any) -> Ended:
     return Ended(**known | changed, cause=cause)
 
 
+def ended_attempts(job: Job | None, fingerprint: str) -> int:
+    """How many attempts at this state of a file have been ended, by a signal or with their worker."""
+    if job is None or job.fingerprint != fingerprint or job.state not in _UNFINISHED or not job.detail:
+        return 0
+    try:
+        return int(json.loads(job.detail)["ended"])
+    except (ValueError, TypeError, KeyError):
+        return 0
+
+
+def attempted(job: Job, attempts: int) -> Job:
+    """A file that remembers how many attempts have been ended, also after a restart; it has no words of a converter
+    before it has failed."""
+    return replace(job, detail=json.dumps({"ended": attempts}) if attempts else "")
+
+
 def failed(error: Exception, request: Request) -> Outcome:
     """The outcome of an error; nothing of what was read gets into it but through scrub."""
     outcome = _of(error, request)
@@ -78,14 +95,29 @@ def _of(error: Exception, request: Request) -> Outcome:
     if isinstance(error, ColumnsNeededError):
         names = json.dumps([_sentence(column) for column in error.names[:_NAMES]])
         return Outcome("columns", message=error.message, hint=error.hint, detail=names)
-    if is_full(error):
-        return _full(error, request)
+    if trouble := disk.of(error, request.work):
+        return _without_room(error, request, trouble)
+    if not os.path.lexists(request.source):  # whatever its reader makes of that
+        return Outcome("gone", message=f"{name} was removed before it was read.")
+    if end := _end(error, name):
+        detail = scrub.words(end.detail)
+        return Outcome("failed", message=end.message, hint=end.hint, detail=detail, cause=end.cause)
     if isinstance(error, WarpdeckError):
         detail = scrub.words(error.detail)
         return Outcome("failed", message=error.message, hint=error.hint, detail=detail, cause="refused")
-    if isinstance(error, FileNotFoundError) and not request.source.exists():
-        return Outcome("gone", message=f"{name} was removed before it was read.")
     return _unforeseen(error, name)
+
+
+def _end(error: BaseException, name: str) -> EndedError | None:
+    """What ended a reader, where a format has put that into words of its own: those may say that a file is damaged."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, EndedError):
+            return seen
+        if isinstance(seen, (MemoryError, duckdb.OutOfMemoryException)):
+            return EndedError("memory", name)
+        seen = seen.__cause__ or seen.__context__
+    return None
 
 
 def _unforeseen(error: Exception, name: str) -> Outcome:
@@ -93,10 +125,6 @@ def _unforeseen(error: Exception, name: str) -> Outcome:
     if isinstance(error, PermissionError):
         cause = "rights"
         message, hint = f"The importer may not read {name}.", "Give the importer read permission; it then tries again."
-    elif isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
-        cause = "memory"
-        message = f"{name} needs more memory than a conversion may use."
-        hint = "Capture a shorter window, or raise WARPDECK_CONVERT_MEMORY_MB and WARPDECK_MEMORY_LIMIT."
     else:
         cause = "damaged"
         message = f"{name} could not be read: it is damaged or not in the expected format."
@@ -104,25 +132,20 @@ def _unforeseen(error: Exception, name: str) -> Outcome:
     return Outcome("failed", message=message, hint=hint, detail=detail, trace=_trace(error), cause=cause)
 
 
-def _full(error: Exception, request: Request) -> Outcome:
-    """A disk without room is tried again; a file that writes more than any may is not."""
+def _without_room(error: Exception, request: Request, trouble: disk.Trouble) -> Outcome:
+    """A library that takes nothing is waited for; a file that writes more than the setting allows is not."""
     largest = max((path.stat().st_size for path in request.work.rglob("*") if path.is_file()), default=0)
-    room = shutil.disk_usage(request.work).free + largest
-    if largest >= _NEAR * request.limits.file_bytes and request.limits.file_bytes < FREE_SHARE * room:
+    limits = request.limits
+    if limits.is_setting and (disk.is_too_long(error) or largest >= _NEAR * limits.file_bytes):
+        also = " The disk is full as well." if disk.look(request.work) else ""
         return Outcome(
             "failed",
-            message=f"{request.source.name} needs a file of more than {request.limits.file_bytes >> 20:,} MB.",
-            hint="Capture a shorter window, or raise WARPDECK_CONVERT_DISK_MB.",
+            message=f"{request.source.name} needs a file of more than {limits.file_bytes >> 20:,} MB.",
+            hint=f"Capture a shorter window, or raise WARPDECK_CONVERT_DISK_MB.{also}",
             cause="size",
         )
     detail = scrub.words(error.detail) if isinstance(error, WarpdeckError) else scrub.database(error)
-    return Outcome(
-        "deferred",
-        message="The disk is full.",
-        hint="It is tried again when there is more space.",
-        detail=detail,
-        cause="disk",
-    )
+    return Outcome("deferred", message=trouble.message, hint=trouble.hint, detail=detail, cause="disk")
 
 
 def _trace(error: Exception) -> str:

@@ -1,5 +1,6 @@
 """What a dropped file is, by its content: a report, an export that belongs to a report, or a file beside one."""
 
+import os
 from pathlib import Path
 
 from ingest.conversion.child import Request
@@ -27,4 +28,4 @@ def is_companion(path: Path) -> bool:
     if path.suffix != EXPORT_SUFFIX:
         return False
     reports = [path.with_suffix(suffix) for suffix in NSYS_SUFFIXES]
-    return any(nsys_report.export_beside(report) == path for report in reports if report.is_file())
+    return any(nsys_report.export_beside(report) == path for report in reports if os.path.isfile(report))  # noqa: PTH113 - as there

@@ -10,6 +10,7 @@ import duckdb
 from ingest.ncu import text as ncu_text
 from profiledb.errors import ConversionError
 from profiledb.report.store import Access
+from profiledb.words import counted
 
 if TYPE_CHECKING:
     from ingest.ncu.tables import Capture
@@ -46,7 +47,7 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     from ingest.ncu import pages, tables  # here: they import numpy and pyarrow, and every worker asks ``matches``
 
     capture = tables.Capture(converter="csv text")
-    pages.read(_lines(source), capture)
+    pages.read(_lines(source, capture), capture)
     errors = [text for severity, _, text in capture.diagnostics if severity == "error"]
     if not capture.launches:
         raise ConversionError(
@@ -72,12 +73,20 @@ def _say_what_is_missing(capture: "Capture", unnamed: str) -> None:
     capture.diagnostics.append(("info", "warpdeck", text))
 
 
-def _lines(source: Path) -> Iterator[str]:
+def _lines(source: Path, capture: "Capture") -> Iterator[str]:
     with source.open("rb") as file:
         encoding = _encoding(file.read(4))
+    line, spoiled = "", 0
     with source.open(encoding=encoding, errors="replace", newline="") as text:
         for line in text:
+            spoiled += "\0" in line or "\ufffd" in line
             yield line.replace("\0", "")
+    if spoiled:
+        noted = f"{counted(spoiled, 'line')} with bytes that are no text: what stood there is missing or wrong."
+        capture.diagnostics.append(("warning", "warpdeck", noted))
+    if not {",", '"'}.isdisjoint(line) and not line.endswith(("\n", "\r")):
+        noted = "The text ends within a line: it may be cut off, and the rest is missing in this report."
+        capture.diagnostics.append(("warning", "warpdeck", noted))
 
 
 def _decode(head: bytes) -> str:

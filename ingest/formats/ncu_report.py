@@ -15,6 +15,7 @@ from ingest.ncu import cli, container, tables, wheel
 from ingest.ncu.tables import Capture
 from profiledb.errors import ConversionError
 from profiledb.report.store import Access
+from profiledb.words import counted
 
 NAME = "Nsight Compute report"
 KIND = "ncu"
@@ -53,6 +54,9 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     report = _unpack(source, work)
     frame = container.read(report)
     capture = _read(report, frame, work)
+    if (results := len(frame.processes)) != (launches := len(capture.launches)):
+        text = f"The report says that it has {counted(results, 'result')}, but {launches:,} could be read."
+        capture.diagnostics.append(("warning", "warpdeck", f"{text} It may be damaged: copy it again."))
     capture.tool_version = frame.tool_version
     capture.captured_at = frame.created
     capture.command = frame.command
@@ -91,9 +95,10 @@ def _read(report: Path, frame: container.Frame, work: Path) -> Capture:
             raise
         capture = _second_try(error, report, work)
         text = (
-            f"{wheel.label()} could not read the report, but {capture.converter} could: {error.detail or error.message}"
+            f"{wheel.label()} could not read the report, but {capture.converter} could:"
+            f" {error.detail or error.message} If the report is damaged, parts of it are missing here."
         )
-        capture.diagnostics.append(("info", "ncu", text))
+        capture.diagnostics.append(("warning", "ncu", text))
         return capture
 
 
@@ -110,11 +115,12 @@ def _second_try(first: ConversionError, report: Path, work: Path) -> Capture:
 def _by_ncu(report: Path, work: Path) -> Capture:
     tool = tools.find_ncu()
     if tool is None:
-        raise ConversionError(
+        none = ConversionError(
             "Reading an Nsight Compute report needs ncu or the ncu-report wheel; this machine has neither.",
             hint="Install Nsight Compute or set WARPDECK_NCU, or drop the output of this command: "
             "ncu --import REPORT.ncu-rep --csv --page raw",
         )
+        raise tools.absent("ncu", none)
     capture = cli.read(tool, report, work)
     text = f"{capture.converter} rounds values to two decimals; see the ncu-report wheel."
     capture.diagnostics.append(("info", "warpdeck", text))

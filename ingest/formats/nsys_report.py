@@ -1,6 +1,7 @@
 """Nsight Systems reports (.nsys-rep, .qdrep), converted by the newest nsys of the machine."""
 
 import mmap
+import os
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from ingest import remarks, tools
 from ingest.formats import nsys_sqlite
 from ingest.nsys import load, parquet, sqlite
 from profiledb.errors import ConversionError, DiskFullError
+from profiledb.report import disk
 from profiledb.report.schema import quote
 from profiledb.report.store import Access
 
@@ -84,7 +86,9 @@ def export_beside(source: Path) -> Path | None:
     is not older than the report.
     """
     beside = source.with_suffix(".sqlite")
-    if beside == source or not nsys_sqlite.matches(beside):
+    if beside == source or not os.path.isfile(beside):  # noqa: PTH113 - no error where the name is too long to exist
+        return None
+    if not nsys_sqlite.matches(beside):
         return None
     session = sqlite.session(beside)
     if session:
@@ -99,10 +103,11 @@ def is_complete(path: Path) -> bool:
 
 def _through_nsys(tool: tools.Tool | None, source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> str:
     if tool is None:
-        raise ConversionError(
+        none = ConversionError(
             "This machine has no nsys to read the report with.",
             hint=f"Install Nsight Systems, or drop the report's export instead, made where nsys is: {EXPORT}",
         )
+        raise tools.absent("nsys", none)
     (work / "report.nsys-rep").symlink_to(source.absolute())  # a plain name: nsys splits paths at spaces
     if tool.version[:2] < PARQUET_SINCE:
         load.load(db, sqlite.export(db, _export(tool, source, work, "sqlite", "export.sqlite")))
@@ -132,8 +137,8 @@ def _export(tool: tools.Tool, source: Path, work: Path, kind: str, output: str, 
 def _failure(tool: tools.Tool, source: Path, words: str) -> ConversionError:
     """Says why nsys gave up. Where it only says that it cannot parse, the report's own header decides: a version below
     nsys's own means damage; one that does not say (a build of nsys within another product) leaves both open."""
-    if "Error writing" in words or "No space left" in words:
-        return DiskFullError("The disk is full.", hint="Free some space; the import is then tried again.", detail=words)
+    if disk.says_full(words):
+        return DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=words)
     newer = _NEWER.search(words)
     version = newer[1] if newer else _captured_by(source)
     if newer or _is_newer(version, tool):

@@ -36,6 +36,9 @@ def convert(source: Path, db: duckdb.DuckDBPyConnection, work: Path) -> None:
     """Loads the export; see Format.convert."""
     if not load.load(db, sqlite.export(db, source)):
         _note_wrong_cells(db, source)
+    if not sqlite.is_sound(source):
+        text = f"{source.name} is damaged: rows, tables and settings may be missing in this report."
+        remarks.note(db, "warning", f"{text} Export it again with: nsys export -t sqlite REPORT.nsys-rep")
     version = db.execute(
         "SELECT any_value(value) FROM capture_setting WHERE name = 'EXPORT_PRODUCT_VERSION'"
     ).fetchone()

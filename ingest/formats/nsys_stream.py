@@ -11,6 +11,7 @@ import duckdb
 from ingest import tools
 from ingest.formats import nsys_report
 from profiledb.errors import ConversionError, DiskFullError
+from profiledb.report import disk
 from profiledb.report.schema import quote
 from profiledb.report.store import Access
 
@@ -68,11 +69,12 @@ def _importer(source: Path, version: tuple[int, int, int]) -> tools.Tool:
         return found[-1]
     written = ".".join(map(str, version))
     has = f"only {found[-1].label}" if found else f"no {tools.IMPORTER}"
-    raise ConversionError(
+    none = ConversionError(
         f"{source.name} is raw capture data that nsys did not finish, and this machine has {has}.",
         hint=f"Import it with the {tools.IMPORTER} of Nsight Systems {written} (in its folder host-linux-x64), then"
         " drop the .nsys-rep.",
     )
+    raise none if found else tools.absent(tools.IMPORTER, none)
 
 
 def _imported(importer: tools.Tool, source: Path, work: Path) -> Path:
@@ -82,10 +84,8 @@ def _imported(importer: tools.Tool, source: Path, work: Path) -> Path:
     (folder / "capture.qdstrm").symlink_to(source.absolute())  # a plain name, whatever the file is called
     done = tools.run([importer.path, "-i", "capture.qdstrm", "-o", "report.nsys-rep"], cwd=folder)
     made = folder / "report.nsys-rep"
-    if "No space left" in done.words:
-        raise DiskFullError(
-            "The disk is full.", hint="Free some space; the import is then tried again.", detail=done.words
-        )
+    if disk.says_full(done.words):
+        raise DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=done.words)
     if done.returncode or not made.exists() or not nsys_report.is_complete(made):
         raise ConversionError(
             f"{source.name} is damaged: {importer.label} cannot import it.",

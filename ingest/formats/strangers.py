@@ -1,9 +1,14 @@
 """What is dropped and cannot become a report: what it is, and what to do with it."""
 
+import gzip
+import zipfile
+import zlib
 from pathlib import Path
 
 from profiledb.errors import ConversionError
 
+_LOOK = 1 << 16
+"""Bytes of what is compressed by which it is judged."""
 _PICKLE = "Other pickles may run code, so they are not opened."
 _KNOWN = (
     (
@@ -32,6 +37,10 @@ def error(path: Path) -> ConversionError:
         return ConversionError(
             f"{path.name} is empty.", hint="Wait until the profiler has written it, or copy it again."
         )
+    if packed := _damaged_archive(path):
+        return ConversionError(
+            f"{path.name} is damaged: {packed} cannot be unpacked.", hint="Copy it again from its source."
+        )
     for suffix, problem, hint in _KNOWN:
         if path.name.lower().endswith(suffix):
             return ConversionError(f"{path.name} {problem}.", hint=hint)
@@ -40,3 +49,20 @@ def error(path: Path) -> ConversionError:
         hint="Drop .nsys-rep, .qdrep, .qdstrm, an nsys export (.sqlite or parquetdir), .ncu-rep, the text of ncu --csv,"
         " a trace of the PyTorch profiler, or a memory snapshot of PyTorch.",
     )
+
+
+def _damaged_archive(path: Path) -> str:
+    """Names the archive that a file begins as and cannot be unpacked as, by its first bytes; empty for other files."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        magic = file.read(4)
+        file.seek(0)
+        if magic.startswith(b"PK"):
+            return "" if zipfile.is_zipfile(file) else "its ZIP archive"
+        if magic.startswith(b"\x1f\x8b"):
+            try:
+                gzip.GzipFile(fileobj=file).read(_LOOK)
+            except (OSError, EOFError, zlib.error):
+                return "its gzip data"
+    return ""

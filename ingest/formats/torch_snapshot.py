@@ -1,19 +1,17 @@
 """Memory snapshots of PyTorch (``torch.cuda.memory._dump_snapshot``): pickle or JSON, also packed by gzip."""
 
 import re
-import zlib
 from pathlib import Path
 
 import duckdb
 
+from ingest.torch.source import LOOK_BYTES, unpacked
 from profiledb.report.store import Access
 
 NAME = "PyTorch memory snapshot"
 KIND = "snapshot"
 RUNS_TOOLS = False
 
-_LOOK_BYTES = 1 << 16
-_GZIP = zlib.MAX_WBITS | 16
 _PICKLE = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?[}\]]", re.DOTALL)
 _PICKLED = re.compile(rb"(?:segments|device_traces|total_size|segment_type)")
 _JSON = re.compile(
@@ -26,10 +24,8 @@ def matches(path: Path) -> bool:
     """Whether a file begins as a snapshot does, packed or not."""
     try:
         with path.open("rb") as file:
-            head = file.read(_LOOK_BYTES)
-        if head.startswith(b"\x1f\x8b"):
-            head = zlib.decompressobj(_GZIP).decompress(head, _LOOK_BYTES)
-    except (OSError, zlib.error):
+            head = unpacked(file.read(LOOK_BYTES))
+    except OSError:
         return False
     return bool(_JSON.match(head) or (_PICKLE.match(head) and _PICKLED.search(head[:512])))
 

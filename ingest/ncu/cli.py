@@ -8,7 +8,8 @@ from pathlib import Path
 from ingest import scrub, tools
 from ingest.ncu import pages
 from ingest.ncu.tables import Capture
-from profiledb.errors import ConversionError
+from profiledb.errors import ConversionError, DiskFullError
+from profiledb.report import disk
 
 # Options that newer versions of ncu know; where one is refused the page is printed without.
 _EXTRA = {"raw": ("--print-metric-instances", "details"), "details": ("--print-metric-name", "label-name")}
@@ -40,6 +41,8 @@ def _print(tool: tools.Tool, report: Path, work: Path, page: str) -> Path:
         printed = tools.run(arguments, stdout=output)
     head = _head(output)
     if printed.returncode or "==ERROR==" in head:
+        if disk.says_full(head + printed.stderr):
+            raise DiskFullError(disk.FULL.message, hint=disk.FULL.hint, detail=scrub.words(printed.stderr))
         raise ConversionError(
             f"{tool.label} cannot read the report.",
             hint="Use an ncu at least as new as the one that captured the report, or install the ncu-report wheel.",

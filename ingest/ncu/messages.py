@@ -6,6 +6,7 @@ Field numbers are those of NVIDIA's ``ProfilerReport.proto`` and ``ProfilerResul
 is kept as it is when a message is written again.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,11 +15,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+# Fields of ProfileResult by number that are not read here, numbers and messages; those that every launch has.
+_NUMBERS = (1, 2, 3, 4, 8, 14, 16, 20, 22, 23, 29, 30)
+_MESSAGES = (6, 7, 9, 10, 11, 12, 15, 21, 24, 25, 26, 27, 28)
+_NEEDED = ("mangled", *(f"field_{number}" for number in (1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 15)))
 # Fields by message: name, number, type, whether it repeats.
 _FIELDS = {
     "Metric": (("name", 1, "uint32", False), ("value", 2, "bytes", False), ("elements", 3, "bytes", True)),
-    "Result": (("mangled", 5, "bytes", False), ("metrics", 13, "bytes", True), ("sections", 17, "bytes", True)),
+    "Result": (
+        *(("mangled", 5, "bytes", False), ("metrics", 13, "bytes", True), ("sections", 17, "bytes", True)),
+        *(("comments", 18, "bytes", True), ("rules", 19, "bytes", True)),
+        *((f"field_{number}", number, "uint64", False) for number in _NUMBERS),
+        *((f"field_{number}", number, "bytes", False) for number in _MESSAGES),
+    ),
     "Header": (
+        ("sources", 1, "uint32", False),
         ("kernels", 2, "uint32", False),
         ("strings", 4, "bytes", False),
         ("size", 5, "uint32", False),
@@ -29,6 +40,7 @@ _FIELDS = {
     ),
     "Strings": (("text", 1, "bytes", True),),
 }
+_CONTROL = re.compile(rb"[\x00-\x08]")
 # Tags of ProfileMetricValue: a text, a float, a double, and integers of 32 and 64 bits. It holds one of them.
 _TEXT, _FLOAT, _DOUBLE, _INTEGERS = 0x0A, 0x15, 0x19, (0x20, 0x28)
 _FLOATS = ((_FLOAT, "<f4"), (_DOUBLE, "<f8"))
@@ -88,6 +100,37 @@ def message(name: str) -> Any:
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(file.SerializeToString())
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"ncu.{name}"))
+
+
+def launch(data: bytes) -> Any:
+    """A launch, a message ``Result``.
+
+    A damaged tag turns a field into one of another number or type, which protobuf takes in without a word. As fields
+    are written in the order of their numbers, those of newer versions last, what was read gives the same bytes again.
+
+    Raises:
+        ValueError: the launch lacks fields, or its fields are not as NVIDIA's description says.
+    """
+    result = message("Result").FromString(data)
+    if result.SerializeToString() != data:
+        raise ValueError("a launch with fields that are unlike NVIDIA's description")
+    if not all(result.HasField(field) for field in _NEEDED):
+        raise ValueError("a launch that lacks fields")
+    if _CONTROL.search(result.field_12):  # somebody's comment, the field in front of the metrics
+        raise ValueError("a comment that is no text")
+    return result
+
+
+def texts(table: bytes) -> list[str]:
+    """The texts of a table of strings, with bytes that are no UTF-8 replaced.
+
+    Raises:
+        ValueError: the table holds anything else, so that its texts may be counted wrong.
+    """
+    strings = message("Strings").FromString(table)
+    if strings.SerializeToString() != table:
+        raise ValueError("a table of strings with more than strings")
+    return [text.decode("utf-8", "replace") for text in strings.text]
 
 
 def metrics(blobs: Sequence[bytes]) -> tuple[Integers, Values]:

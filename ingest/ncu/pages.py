@@ -5,13 +5,14 @@ details page of the same launches, or the output of several runs.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from ingest.ncu import units as ncu_units
 from ingest.ncu.columns import Instance, Metrics
 from ingest.ncu.names import is_instanced, metric_of
 from ingest.ncu.tables import UNNAMED, Capture, Detail, Launch, Nvtx, Rule
 from ingest.ncu.text import METRIC_COLUMN, Page, pages
+from profiledb.words import counted
 
 _NCU_SAYS = re.compile(r"==(ERROR|WARNING)== *(.*)")
 _SEVERITIES = {"ERROR": "error", "WARNING": "warning"}
@@ -47,7 +48,8 @@ def read(lines: Iterable[str], capture: Capture) -> None:
         seen.update(launches)
         _details(page, launches, capture, raw)
     if skipped := sum(page.skipped for page in texts):
-        text = f"{skipped} rows of the text have more or fewer cells than their header and are excluded."
+        have = "row of the text has" if skipped == 1 else "rows of the text have"
+        text = f"{skipped:,} {have} no number of a launch, or more or fewer cells than the header: excluded."
         capture.diagnostics.append(("warning", "warpdeck", text))
 
 
@@ -130,6 +132,7 @@ def _raw(page: Page, launches: list[int], metrics: Metrics) -> None:
     """Takes a wide page column by column: one unit a column."""
     has_units = bool(page.rows) and launches[0] < 0
     units = page.rows[0] if has_units else [""] * len(page.header)
+    page.skipped += sum(launch_id < 0 for launch_id in launches[has_units:])
     columns = list(zip(*page.rows[has_units:], strict=True)) or [()] * len(page.header)
     for name, printed, cells in zip(page.header, units, columns, strict=True):
         if name in _IDENTITY or name == "" or _NVTX_COLUMN in name:
@@ -165,11 +168,13 @@ def _instances(launch_id: int, metric_id: int, text: str, factor: float) -> Iter
 
 def _details(page: Page, launches: list[int], capture: Capture, raw: set[int]) -> None:
     column = {name: index for index, name in enumerate(page.header)}
+    _say_what_is_not_read(column, capture)
     place: dict[tuple[int, bool], int] = {}
     for launch_id, row in zip(launches, page.rows, strict=True):
         cells = {name: row[index] for name, index in column.items()}
         is_rule = bool(cells.get("Rule Name"))
         if launch_id < 0 or not (is_rule or cells["Metric Name"]):
+            page.skipped += 1
             continue
         position = place[launch_id, is_rule] = place.get((launch_id, is_rule), -1) + 1
         if is_rule:
@@ -180,6 +185,14 @@ def _details(page: Page, launches: list[int], capture: Capture, raw: set[int]) -
         if detail.metric and launch_id not in raw:
             metric_id = capture.metrics.name(detail.metric, detail.unit)
             capture.metrics.add(launch_id, metric_id, detail.value, detail.text)
+
+
+def _say_what_is_not_read(names: Collection[str], capture: Capture) -> None:
+    missing = [name for name in ("Section Name", "Metric Value") if name not in names]
+    texts = [f"The details page has no column `{name}`, so values are missing in this report." for name in missing]
+    if unknown := sum(name not in _IDENTITY and _NVTX_COLUMN not in name for name in names):
+        texts.append(f"The details page has {counted(unknown, 'column')} that no version of ncu writes: not read.")
+    capture.diagnostics += [("warning", "warpdeck", text) for text in texts]
 
 
 def _detail(launch_id: int, position: int, cells: dict[str, str]) -> Detail:

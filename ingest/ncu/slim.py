@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ingest.ncu import container
-from ingest.ncu.messages import Integers, Values, elements, message, metrics
+from ingest.ncu.messages import Integers, Values, elements, launch, message, metrics, texts
 from ingest.ncu.names import is_instanced
 
 _DEVICE = "device__attribute_compute_capability_"
@@ -45,13 +45,20 @@ class Order:
 
 @dataclass(frozen=True)
 class Measured:
-    """The metrics of a launch, sorted by name. Launches of one ``shape`` have the same names, units and sections."""
+    """The metrics of a launch, sorted by name. Launches of one ``shape`` have the same names, units and sections,
+    of which ``sections`` is the number.
+    """
 
     shape: bytes
     mangled: str
     names: tuple[str, ...]
     values: Values
     instances: Instances
+    sections: int
+
+
+class NoKernelsError(ValueError):
+    """The report has results that are no kernels."""
 
 
 class Slimmer:
@@ -67,17 +74,18 @@ class Slimmer:
         """Header and payload of a block, again, without the metrics.
 
         Raises:
-            ValueError: the block holds results that are no kernels.
+            NoKernelsError: the block holds results that are no kernels.
+            ValueError: the block is unlike NVIDIA's description.
         """
         header = message("Header").FromString(head)
         if header.ranges or header.cmdlists or header.graphs:
-            raise ValueError("results that are no kernels")
-        self._strings += [
-            text.decode("utf-8", "replace") for text in message("Strings").FromString(header.strings).text
-        ]
+            raise NoKernelsError("results that are no kernels")
+        self._strings += texts(header.strings)
+        parts = list(_parts(payload))
+        if len(parts) != header.sources + header.kernels:
+            raise ValueError(f"{len(parts)} messages in a block of {header.sources} sources, {header.kernels} kernels")
         if not header.kernels:
             return head, payload
-        parts = list(_parts(payload))
         kept = len(parts) - header.kernels
         slim = parts[:kept] + [self._launch(part, header.process) for part in parts[kept:]]
         joined = b"".join(struct.pack("<I", len(part)) + part for part in slim)
@@ -85,7 +93,7 @@ class Slimmer:
         return header.SerializeToString(), joined
 
     def _launch(self, data: memoryview, process: bytes) -> bytes | memoryview:
-        result = message("Result").FromString(data)
+        result = launch(bytes(data))
         measured = self._measured(result, process)
         self.found.append(measured)
         if measured.shape not in self._shapes:
@@ -110,7 +118,8 @@ class Slimmer:
         metric = message("Metric")
         lists = [(place, metric.FromString(blobs[order.places[place]]).elements) for place in order.instanced]
         mangled = result.mangled.decode("utf-8", "replace")
-        return Measured(digest.digest(), mangled, order.names, decoded, _instances(lists))
+        found = _instances(lists)
+        return Measured(digest.digest(), mangled, order.names, decoded, found, len(result.sections))
 
     def _order(self, numbers: Sequence[int]) -> Order:
         """Of several metrics of one name the last counts, as for the wheel."""
@@ -128,7 +137,8 @@ def write(report: Path, target: Path) -> deque[Measured]:
     """Writes the small copy and returns the metrics of each launch, in order.
 
     Raises:
-        ValueError: the report holds more than kernels, or messages that are unlike NVIDIA's description of them.
+        NoKernelsError: the report holds more than kernels.
+        ValueError: it holds messages that are unlike NVIDIA's description of them.
     """
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
@@ -156,6 +166,8 @@ def _parts(data: bytes) -> Iterator[memoryview]:
     position, payload = 0, memoryview(data)
     while position < len(payload):
         (size,) = struct.unpack_from("<I", payload, position)
+        if position + 4 + size > len(payload):
+            raise ValueError("a message reaches past its block")
         yield payload[position + 4 : position + 4 + size]
         position += 4 + size
 

@@ -9,9 +9,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from ingest import scrub
 from ingest.ncu.columns import Metrics
 from ingest.ncu.names import ATTRIBUTES, HEADLINES
 from profiledb.errors import ConversionError
+from profiledb.words import counted
 
 UNNAMED = "(unnamed)"
 
@@ -101,14 +103,18 @@ def store(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
     """Fills the tables from a capture.
 
     Raises:
-        ConversionError: the capture has no launch (an empty report is never right), or names that are no text.
+        ConversionError: the capture has no launch or no value (an empty report is never right), or names that are no
+            text.
     """
-    if not capture.launches:
+    if not capture.launches or not (capture.details or len(capture.metrics.value)):
         raise ConversionError(
-            "The report has no kernels measured by ncu.",
+            "The report has launches, but none of their metrics can be read: it is damaged, or ncu measured nothing."
+            if capture.launches
+            else "The report has no kernels measured by ncu.",
             hint="Capture again and check ncu's output for ==ERROR== or ==WARNING== lines.",
             detail="\n".join(text for _, _, text in capture.diagnostics),
         )
+    _say_what_launches_lack(capture)
     try:
         _fill(db, capture)
     except UnicodeError as error:
@@ -117,6 +123,18 @@ def store(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
             hint="Copy the file again, or capture again.",
             detail=str(error),
         ) from error
+
+
+def _say_what_launches_lack(capture: Capture) -> None:
+    measured = {*capture.metrics.launch, *(detail.launch_id for detail in capture.details)}
+    without = sum(launch.launch_id not in measured for launch in capture.launches)
+    unnamed = sum(launch.kernel == UNNAMED for launch in capture.launches if launch.workload in (None, "kernel"))
+    if unnamed == len(capture.launches) and capture.launches[0].workload is None:
+        unnamed = 0  # a table without that column, which its reader says
+    for count, what in ((without, "metrics"), (unnamed, "name")):
+        if count:
+            text = f"{counted(count, 'launch')} without {what}: the file has none there, or it is damaged."
+            capture.diagnostics.append(("warning", "warpdeck", text))
 
 
 def _fill(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
@@ -147,12 +165,22 @@ def _fill(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
 
 
 def _insert(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    db.register("staged", rows)
+    db.register("staged", _scrubbed(rows))
     try:
         columns = ", ".join(f'"{c}"' for c in rows.column_names)
         db.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM staged")
     finally:
         db.unregister("staged")
+
+
+def _scrubbed(rows: pa.Table) -> pa.Table:
+    """The rows with all texts without secrets; each distinct text is looked at once."""
+    for at, column in enumerate(rows.column_names):
+        if pa.types.is_string(rows.column(at).type):
+            coded = rows.column(at).combine_chunks().dictionary_encode()
+            shown = pa.array([scrub.visible(text) for text in coded.dictionary.to_pylist()], pa.string())
+            rows = rows.set_column(at, column, shown.take(coded.indices))
+    return rows
 
 
 def _insert_rows(
@@ -168,7 +196,7 @@ def _insert_rows(
 
 def _insert_launches(db: duckdb.DuckDBPyConnection, launches: Sequence[Launch]) -> None:
     identity = pa.Table.from_pylist([asdict(launch) for launch in launches])
-    db.register("staged", identity)
+    db.register("staged", _scrubbed(identity))
     own = {f.name for f in fields(Launch)}
     wanted = sorted({name for names in HEADLINES.values() for name in names})
     columns = {name: f"any_value(identity.{name})" for name in (f.name for f in fields(Launch))}
@@ -206,7 +234,7 @@ def _insert_report(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
         "tool_version": capture.tool_version,
         "converter": capture.converter,
         "captured_at": capture.captured_at,
-        "command": capture.command,
+        "command": scrub.command_line(capture.command),
         "driver_version": capture.driver_version,
         "cuda_version": capture.cuda_version,
     }
@@ -214,7 +242,8 @@ def _insert_report(db: duckdb.DuckDBPyConnection, capture: Capture) -> None:
     processes = dict.fromkeys((launch.pid, launch.process_name) for launch in capture.launches)
     known = [process for process in processes if process != (None, None)]
     if known:
-        db.executemany("INSERT INTO process (pid, name) VALUES (?, ?)", known)
+        shown = [(pid, name and scrub.visible(name)) for pid, name in known]
+        db.executemany("INSERT INTO process (pid, name) VALUES (?, ?)", shown)
 
 
 def _insert_one(db: duckdb.DuckDBPyConnection, table: str, row: Mapping[str, Any]) -> None:

@@ -15,7 +15,10 @@ csv.field_size_limit(1 << 30)
 
 @dataclass
 class Page:
-    """One table of a text: its header and its rows, all of the header's width."""
+    """One table of a text: its header and its rows, all of the header's width.
+
+    ``skipped`` counts rows of another width, and what is neither a row nor looks like program output.
+    """
 
     header: list[str]
     is_quoted: bool = True
@@ -91,13 +94,25 @@ def _records(lines: Iterable[str]) -> Iterator[str]:
 
 def _add_row(page: Page, line: str) -> None:
     start = _ROW.search(line) if page.is_quoted else None
-    if line.startswith("==") or (page.is_quoted and start is None):
+    if line.startswith("=="):
+        return
+    if page.is_quoted and start is None:
+        page.skipped += line.count('","') > len(page.header) // 2  # more cells than any program prints so
+        return
+    if page.is_quoted and line.count('"') % 2:  # the text ends within a cell
+        page.skipped += 1
         return
     row = _cells(line[start.start() :] if start else line)
-    if page.is_details and start and len(row) > page.header.index("Metric Name"):
+    if page.is_details and start and len(row) in _widths_of_metrics(page.header):
         # ncu leaves out the columns of rules in the rows of metrics.
         row += [""] * (len(page.header) - len(row))
     if len(row) == len(page.header):
         page.rows.append(row)
-    elif start:
-        page.skipped += 1
+    else:
+        page.skipped += start is not None or len(row) > len(page.header) // 2
+
+
+def _widths_of_metrics(header: list[str]) -> tuple[int, ...]:
+    """How many cells a metric's row has: all before those of rules, and one more after the comma that ends it."""
+    first = header.index("Rule Name") if "Rule Name" in header else len(header)
+    return first, first + 1

@@ -57,7 +57,8 @@ def label() -> str:
 def read_quick(path: Path, frame: Frame, work: Path) -> Capture:
     """Reads what ``read`` reads, metrics past the wheel, for which ``work`` takes a small copy of the report.
 
-    A report of results that are no kernels, or with messages of an unknown kind, is left to the wheel as a whole.
+    A report of results that are no kernels is left to the wheel as a whole, and so is one with messages of an unknown
+    kind. The wheel reads what it can of such messages without a word, so a note says it.
 
     Raises:
         ConversionError: the wheel cannot read the file.
@@ -65,8 +66,16 @@ def read_quick(path: Path, frame: Frame, work: Path) -> Capture:
     slim = work / "slim.ncu-rep"
     try:
         return read(slim, frame, ncu_slim.write(path, slim))
-    except (ValueError, ConversionError):
+    except ncu_slim.NoKernelsError:
         return read(path, frame)
+    except (ValueError, ConversionError):
+        capture = read(path, frame)
+        text = (
+            "Parts of the report are not as NVIDIA describes the format, so it may be damaged: launches, metrics and"
+            " rules may be missing here. Copy it again, or capture again."
+        )
+        capture.diagnostics.append(("warning", "warpdeck", text))
+        return capture
 
 
 def read(path: Path, frame: Frame, measured: deque[Measured] | None = None) -> Capture:
@@ -137,8 +146,8 @@ def _by_shape(capture: Capture, shapes: dict[bytes, Shape], measured: Measured, 
 
 
 def _shape(metrics: Metrics, measured: Measured, action: Any) -> Shape:
-    if tuple(action.metric_names()) != measured.names:
-        raise ValueError("the wheel tells other metrics than the messages")
+    if tuple(action.metric_names()) != measured.names or len(list(action.sections())) != measured.sections:
+        raise ValueError("the wheel tells other metrics or sections than the messages")
     # The wheel tells some units only once it has made the sections.
     rows = list(_details(0, action))
     units = [ncu_units.base(action.metric_by_name(name).unit()) for name in measured.names]

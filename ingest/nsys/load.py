@@ -51,6 +51,7 @@ def _load(db: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
         complete(db, names=lambda: _write_names(db, present), rest=lambda: _write_rest(db, sources, present))
         guard.check(db, present)
         notes.graphs(db)
+        notes.settings(db)
         notes.texts(db)
     finally:
         db.execute("USE report")

@@ -50,6 +50,13 @@ def graphs(db: duckdb.DuckDBPyConnection) -> None:
         remarks.note(db, "warning", f"{text} To record them: nsys profile --cuda-graph-trace=node")
 
 
+def settings(db: duckdb.DuckDBPyConnection) -> None:
+    """Says that an export has no settings, as those of old versions of nsys: no page can show the command line."""
+    if not db.execute("SELECT 1 FROM capture_setting WHERE NOT starts_with(name, 'EXPORT_') LIMIT 1").fetchone():
+        text = "The export has no settings of the capture (META_DATA_CAPTURE), such as its command line and options:"
+        remarks.note(db, "info", f"{text} they are missing in this report.")
+
+
 def texts(db: duckdb.DuckDBPyConnection) -> None:
     """Says how many texts were cut."""
     counts = " UNION ALL ".join(

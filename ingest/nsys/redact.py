@@ -47,9 +47,9 @@ def facts(sources: Iterable[Source]) -> dict[str, Facts]:
 
 
 def wanted(table: str, rows: Facts) -> list[tuple[str, str | None]]:
-    """The rows of a table of names and values that are kept, command lines without the values of secret options."""
+    """The rows of a table of names and values that are kept, without secrets."""
     chosen = [(name, value) for name, value in rows if kept.NAMES[table].fullmatch(name)]
-    return _without_secret_options([(name, _shown(value)) for name, value in chosen])
+    return _without_secrets([(name, value and value.replace("\0", " ")) for name, value in chosen])
 
 
 def find(db: duckdb.DuckDBPyConnection, sources: Iterable[Source], rows: dict[str, Facts]) -> list[str]:
@@ -64,9 +64,7 @@ def prepare(db: duckdb.DuckDBPyConnection, secrets: list[str]) -> None:
     """Creates ``src.clean(text)``: a text as the report may hold it. All texts of an export pass it."""
     values = ", ".join(f"({quote(secret)})" for secret in secrets) or "(NULL)"
     db.execute(f"CREATE TABLE src.secret AS SELECT * FROM (VALUES {values}) AS given(text)")
-    shown = f"regexp_replace(t, {quote(scrub.CREDENTIAL)}, {quote(scrub.MARK)}, 'g')"
-    without_password = quote(rf"\1{scrub.MARK}@")
-    shown = f"regexp_replace({shown}, {quote(scrub.USERINFO)}, {without_password}, 'g')"
+    shown = scrub.expression(db)
     if secrets:
         hit = "EXISTS (SELECT 1 FROM src.secret WHERE contains(t, secret.text))"
         shown = f"CASE WHEN {hit} THEN {quote(MARK)} ELSE {shown} END"
@@ -138,19 +136,15 @@ def _secrets(assignment: str) -> Iterator[str]:
         yield from (line for part in (value, *value.split("\n")) if len(line := part.strip()) > SHORT)
 
 
-def _shown(value: str | None) -> str | None:
-    return None if value is None else scrub.visible(value.replace("\0", " "))[: kept.LONGEST_FACT]
-
-
-def _without_secret_options(rows: list[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
-    """A secret may stand in the argument after its option, which is another row."""
+def _without_secrets(rows: list[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
+    """Values without secrets; one may stand in the argument after its option, which is another row."""
     places: dict[str, list[tuple[int, int]]] = {}
     for at, (name, _) in enumerate(rows):
         if match := kept.COMMAND.fullmatch(name):
             places.setdefault(match[1], []).append((int(match[3] or -1), at))
-    shown = dict(enumerate(rows))
+    shown = [None if value is None else scrub.facts(value, name) for name, value in rows]
     for numbered in places.values():
         order = [at for _, at in sorted(numbered)]
-        cleaned = scrub.command([rows[at][1] or "" for at in order])
-        shown |= {at: (rows[at][0], text) for at, text in zip(order, cleaned, strict=True)}
-    return [shown[at] for at in range(len(rows))]
+        for at, text in zip(order, scrub.command([rows[at][1] or "" for at in order]), strict=True):
+            shown[at] = text
+    return [(name, text and text[: kept.LONGEST_FACT]) for (name, _), text in zip(rows, shown, strict=True)]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ingest import scrub
 from ingest.sidecars.logs import read_log
 from profiledb.errors import ConversionError
 from profiledb.report.sidecar import PLAIN, SUFFIX, UNITS, WARMUP, Columns, Kind
@@ -39,10 +40,11 @@ class ColumnsNeededError(ConversionError):
 
 @dataclass(frozen=True)
 class Sidecar:
-    """What a file turned out to be, and its text as the library keeps it."""
+    """What a file turned out to be, its text as the library keeps it, and a sentence where parts may be missing."""
 
     kind: Kind
     text: str
+    note: str = ""
 
 
 def read(path: Path, columns: Columns | None = None) -> Sidecar:
@@ -63,9 +65,10 @@ def read(path: Path, columns: Columns | None = None) -> Sidecar:
         raise ConversionError(f"{path.name} is not UTF-8 text.", hint="Save it as UTF-8.") from error
     if path.suffix.lower() == ".csv":
         names, rows = _table(path.name, text)
+        note = "" if text.endswith(("\n", "\r")) else f"{path.name} ends within a line: it may be cut off."
         if kind := _log(path.name):
-            return Sidecar(kind, read_log(kind, path.name, names, rows))
-        return Sidecar("timings", _timings(path.name, names, rows, columns))
+            return Sidecar(kind, read_log(kind, path.name, names, rows), note)
+        return Sidecar("timings", _timings(path.name, names, rows, columns), note)
     return _from_json(path.name, text, columns)
 
 
@@ -76,7 +79,7 @@ def _log(name: str) -> Kind | None:
 
 def _from_json(name: str, text: str, columns: Columns | None) -> Sidecar:
     try:
-        content = json.loads(text, parse_int=str, parse_float=str)
+        content = scrub.facts(json.loads(text, parse_int=str, parse_float=str))
         facts = dict(_flat("", content)) if isinstance(content, dict) else {}
     except (ValueError, RecursionError) as error:
         raise ConversionError(f"{name} is not JSON.", hint="", detail=type(error).__name__) from error
@@ -107,7 +110,7 @@ def _table(name: str, text: str) -> tuple[list[str], Iterator[tuple[int, list[st
     """The names of the columns, and each row with its line; commas, semicolons or tabs stand between cells."""
     head = text.partition("\n")[0]
     mark = max(",;\t", key=head.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     try:
         names = [cell.strip() for cell in next(reader, [])]
     except csv.Error as error:
@@ -155,7 +158,7 @@ def _row(where: str, row: list[str], places: dict[str, int], columns: Columns, c
     counts[label] = number + 1
     seconds = _number(where, columns.time, row[places[PLAIN.time]]) * UNITS[columns.unit]
     step = _step(where, row[places[PLAIN.step]]) if PLAIN.step in places else number
-    return [label, str(step), repr(seconds)]
+    return [scrub.visible(label), str(step), repr(seconds)]
 
 
 def _number(where: str, column: str, cell: str) -> float:

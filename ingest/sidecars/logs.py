@@ -5,6 +5,7 @@ import io
 import math
 from collections.abc import Collection, Iterable, Sequence
 
+from ingest import scrub
 from profiledb.errors import ConversionError
 from profiledb.report.sidecar import TABLES, Kind
 
@@ -79,7 +80,7 @@ def _cell(kind: Kind, where: str, column: str, row: Sequence[str], places: dict[
     if not _is_value(TABLES[kind][column], text) or (allowed and text not in allowed):
         wanted = f"Use one of {', '.join(allowed)}." if allowed else _HINTS[TABLES[kind][column]]
         raise ConversionError(f"{where}: {column} is {text[:40]!r}.", hint=wanted)
-    return text
+    return scrub.visible(text) if TABLES[kind][column] == "VARCHAR" else text
 
 
 def _is_decided(row: Sequence[str], places: dict[str, int]) -> bool:

@@ -1,6 +1,7 @@
 """Loads a memory snapshot into the tables of a report and completes them."""
 
 import gc
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ SETTINGS = (
     *("expandable_segments", "roundup_power2_divisions"),
 )
 """Settings of the allocator that are kept."""
+LISTS = ("segments", "device_traces")
+"""What every snapshot has."""
+REST_BLOCKS = 8
+"""Blocks that are read behind the snapshot: nothing stands there but the checksum of what packed it."""
 LONGEST = 200
 """Characters of a setting."""
 _ANNOTATION = pa.schema([("name", pa.string()), ("begin_us", pa.int64()), ("end_us", pa.int64())])
@@ -51,6 +56,8 @@ def load(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     gc.disable()  # nothing that is read refers to itself, and a look at millions of numbers takes as long as reading
     try:
         reader.read()
+        for _ in itertools.islice(blocks, REST_BLOCKS):
+            pass  # a checksum stands at the end
     finally:
         gc.enable()
     parts.finish()
@@ -65,7 +72,10 @@ def load(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     settings = reader.result.get("allocator_settings") if isinstance(reader.result, dict) else None
     _write_report(db, "pickle" if is_pickle else "JSON", settings)
     complete(db, names=lambda: _write_names(db), rest=lambda: _write_rest(db))
-    _note(db, parts, source.damage or reader.damage)
+    damage = source.damage or reader.damage
+    _note(db, parts, damage)
+    if isinstance(reader.result, dict) and reader.result and not damage:
+        _note_missing(db, [name for name in LISTS if name not in reader.result])
 
 
 def _again(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
@@ -129,7 +139,12 @@ def _text(value: Any) -> str:
     """A setting as text: of containers the outermost one alone, because a small file may nest them without end."""
     if isinstance(value, dict):
         value = ", ".join(f"{key}: {one}" for key, one in value.items() if isinstance(one, int | float))
-    return visible(str(value)[:LONGEST]) if isinstance(value, str | int | float) else ""
+    return visible(str(value)[:1000])[:LONGEST] if isinstance(value, str | int | float) else ""
+
+
+def _note_missing(db: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
+    for name in names:
+        remarks.note(db, "warning", f"The snapshot has no `{name}`, so it is damaged: what they hold is missing.")
 
 
 def _note(db: duckdb.DuckDBPyConnection, parts: Parts, damage: str) -> None:

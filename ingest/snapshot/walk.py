@@ -26,7 +26,7 @@ class Walk:
     """Hands the elements of a snapshot to ``Parts``.
 
     ``damage`` says after ``read`` why the reading ended too early; empty where all was read. ``result`` has the
-    settings of the allocator.
+    keys of the snapshot, and the settings of the allocator.
     """
 
     def __init__(self, parts: Parts, blocks: Iterator[bytes]) -> None:
@@ -58,6 +58,7 @@ class Walk:
             self._skip(":")
             if type(key) is not str:
                 raise _DamageError
+            self.result.setdefault(key, None)
             if key in _LISTS and self._next() == "[":
                 self._list(lambda: self._take(0))
             elif key == _TRACES and self._next() == "[":
@@ -80,8 +81,8 @@ class Walk:
 
     def _take(self, device: int) -> None:
         one = self._value()
-        if isinstance(one, dict):
-            self._parts.made(one, lambda: device)
+        if not isinstance(one, dict) or self._parts.made(one, lambda: device) is one:
+            self._parts.damaged += 1
 
     def _value(self) -> Any:
         """The value at hand, which ends before the end of the text that is there."""

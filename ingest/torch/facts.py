@@ -6,6 +6,7 @@ from typing import Any
 
 import duckdb
 
+from ingest import scrub
 from ingest.scrub import visible
 from ingest.torch.head import text, whole
 from profiledb.report.schema import quote
@@ -56,7 +57,7 @@ def _write_report(
 def _settings(keys: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     for name in SETTINGS:
         if isinstance(value := keys.get(name), (int, str)):
-            yield name, visible(str(value)[:200])
+            yield name, visible(str(value))[:200]
 
 
 def _gpus(keys: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
@@ -85,7 +86,7 @@ def _write_run(db: duckdb.DuckDBPyConnection, run: Any) -> None:
         return
     row = (
         *(whole(run.get(key), 1 << 30) for key in ("rank", "world_size")),
-        *(text(run.get(key), 200) for key in ("backend", "nccl_version")),
+        *(_shown(text(run.get(key), 1000), 200) for key in ("backend", "nccl_version")),
     )
     _insert(db, "distributed", ("rank", "world_size", "backend", "nccl_version"), [row])
     groups = run.get("pg_config")
@@ -104,7 +105,7 @@ def _write_run(db: duckdb.DuckDBPyConnection, run: Any) -> None:
 def _shown(value: Any, most: int) -> str | None:
     if value is None:
         return None
-    return visible((value if isinstance(value, str) else json.dumps(value))[:most])
+    return (visible(value) if isinstance(value, str) else json.dumps(scrub.facts(value)))[:most]
 
 
 def _insert(db: duckdb.DuckDBPyConnection, table: str, columns: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> None:

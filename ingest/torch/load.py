@@ -41,13 +41,15 @@ def load(db: duckdb.DuckDBPyConnection, path: Path) -> None:
     events = Events(db)
     events.take(cutter.batches(text.blocks(source.blocks())))
     _check(db, events)
-    keys, _ = head.read(cutter)
+    keys, is_whole = head.read(cutter)
     _prepare(db)
     facts.write(db, keys, _tool(db, keys))
     db.execute(read_sql("stage.sql", "ingest.torch"))
     db.execute(f"SET VARIABLE main_process = ({_MAIN_PROCESS})")
     complete(db, names=lambda: _write_names(db), rest=lambda: _write_rest(db))
     notes.damage(db, source, text, cutter, events)
+    if not is_whole and (cutter.closed or not keys):
+        notes.unread_head(db)
     notes.kinds(db)
 
 
@@ -67,10 +69,7 @@ def _check(db: duckdb.DuckDBPyConnection, events: Events) -> None:
 
 def _prepare(db: duckdb.DuckDBPyConnection) -> None:
     """Makes the words of SQL that the files beside this one use, the enumerations and the numbers of all names."""
-    hidden = rf"\1{scrub.MARK}@"
-    shown = f"regexp_replace(t, {quote(scrub.CREDENTIAL)}, {quote(scrub.MARK)}, 'g')"
-    shown = f"regexp_replace({shown}, {quote(scrub.USERINFO)}, {quote(hidden)}, 'g')"
-    db.execute(f"CREATE OR REPLACE TEMP MACRO clean(t) AS replace({shown}, chr(0), ' ')")
+    db.execute(f"CREATE OR REPLACE TEMP MACRO clean(t) AS replace({scrub.expression(db)}, chr(0), ' ')")
     db.execute(f"CREATE OR REPLACE TEMP MACRO short_name(t) AS {classes.short('t')}")
     rows = [(enum, number, label) for enum, labels in KNOWN.items() for number, label in enumerate(labels)]
     rows += [("CUPTI_SYNC_TYPE", number, label) for number, label in _SYNC]

@@ -25,12 +25,20 @@ def damage(db: duckdb.DuckDBPyConnection, source: Source, text: Text, cutter: Cu
         _warn(db, "The trace has bytes that are no UTF-8; names show a mark in their place.")
 
 
+def unread_head(db: duckdb.DuckDBPyConnection) -> None:
+    """Says that what stands before and after the events is damaged."""
+    text = "What the trace says of its capture, its GPUs and the distributed run could not be read in full: it is"
+    _warn(db, f"{text} damaged, and missing in this report.")
+
+
 def kinds(db: duckdb.DuckDBPyConnection) -> None:
     """Says which events were left out, and what figures of a trace mean."""
     counts = dict(db.execute("SELECT kind, sum(n)::BIGINT FROM trace_other GROUP BY kind").fetchall())
     for phase, title in _PHASES.items():
         if count := counts.get(phase):
             _info(db, f"{_are(count, f'{title} event')} not read (ph {phase[3:]}).")
+    if count := sum(n for kind, n in counts.items() if kind.startswith("ph ") and kind not in _PHASES):
+        _info(db, f"{_are(count, 'event')} of other kinds and not read.")
     if count := counts.get("gpu_user_annotation"):
         text = f"{_are(count, 'GPU annotation')} not read: the ranges on the host say what they ran."
         _info(db, text)

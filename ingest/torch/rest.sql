@@ -57,6 +57,9 @@ SELECT number AS event_id, on_clock(time_ns) AS time_ns, global_tid, kind, devic
 FROM trace_memory JOIN thread_of USING (thread);
 
 INSERT INTO collective BY NAME
-SELECT range_id, CASE WHEN is_kernel THEN id END AS kernel_id, trace_collective.* EXCLUDE (number, is_kernel)
+SELECT range_id, CASE WHEN is_kernel THEN id END AS kernel_id, trace_collective.* EXCLUDE (number, is_kernel) REPLACE (
+        clean(trace_collective.name) AS name, clean(process_group) AS process_group, clean(description) AS description,
+        clean(ranks) AS ranks, clean(dtype) AS dtype, clean(in_split) AS in_split, clean(out_split) AS out_split
+    )
 FROM trace_collective LEFT JOIN numbered_range USING (number)
 LEFT JOIN (SELECT number, id FROM numbered_operation WHERE kind = 'kernel') USING (number);

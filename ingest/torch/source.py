@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -28,6 +29,8 @@ LOOKED_INTO = 64
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _ZIP_END = b"PK\x05\x06"
 _GZIP_ONLY = zlib.MAX_WBITS | 16
+_SAVED_AT_ONCE = 64
+"""Bytes in front of a damage that are unpacked at once: so many are lost with it."""
 _TRACE = re.compile(rb'^(?:\xef\xbb\xbf)?\s*(?:\{\s*"[^"\\]{1,64}"\s*:|\[\s*\{)')
 _MARKS = re.compile(rb'"(?:traceEvents|ph)"\s*:|"schemaVersion"\s*:.{0,400}"deviceProperties"\s*:', re.DOTALL)
 _READ = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -102,12 +105,27 @@ def is_trace(path: Path) -> bool:
 
 def begins_as_trace(head: bytes) -> bool:
     """Whether bytes are the begin of a trace, packed by gzip or not."""
-    if head.startswith(_GZIP):
-        try:
-            head = zlib.decompressobj(_GZIP_ONLY).decompress(head, LOOK_BYTES)
-        except zlib.error:
-            return False
+    head = unpacked(head)
     return bool(_TRACE.match(head) and _MARKS.search(head))
+
+
+def unpacked(head: bytes) -> bytes:
+    """The begin of a file, as far as it can be unpacked where it is packed by gzip."""
+    if not head.startswith(_GZIP):
+        return head
+    stream = zlib.decompressobj(_GZIP_ONLY)
+    try:
+        return stream.copy().decompress(head, LOOK_BYTES)
+    except zlib.error:
+        return b"".join(_saved(stream, head))[:LOOK_BYTES]
+
+
+def _saved(stream: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
+    """What stands in front of a damage, where one call for all of it answers nothing but the error."""
+    with suppress(zlib.error):
+        while data and not stream.eof:
+            yield stream.decompress(data, _SAVED_AT_ONCE)
+            data = stream.unconsumed_tail
 
 
 def _gunzip(first: bytes, file: IO[bytes]) -> Iterator[bytes]:
@@ -115,8 +133,13 @@ def _gunzip(first: bytes, file: IO[bytes]) -> Iterator[bytes]:
     stream, data, within = zlib.decompressobj(_GZIP_ONLY), first, True
     while data:
         while data:
-            within = True
-            if part := stream.decompress(data, BLOCK):
+            within, before = True, stream.copy()
+            try:
+                part = stream.decompress(data, BLOCK)
+            except zlib.error:
+                yield from _saved(before, data)
+                raise
+            if part:
                 yield part
             data = stream.unconsumed_tail
             if stream.eof:  # another member may follow; anything else counts for nothing, as with gzip itself

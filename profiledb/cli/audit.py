@@ -1,4 +1,4 @@
-"""``warpdeck audit``: who changed what in the library."""
+"""``warpdeck audit``: who did what in the library."""
 
 import argparse
 import csv
@@ -25,8 +25,9 @@ USUAL = 1_000
 def add(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the command to those of the parser."""
     command = terminal.add(
-        commands, "audit", "list who changed what", "--search edith --format csv", parents=[common],
-        description="Uploads, labels, marks, links, deletions, decisions, tokens: the newest first.",
+        commands, "audit", "list who did what", "--search edith --format csv", parents=[common],
+        description="Uploads, labels, marks, links, deletions, decisions, tokens; logins, downloads, questions in SQL,"
+        " backups: the newest first.",
     )  # fmt: skip
     command.add_argument("--search", metavar="TEXT", default="", help="only entries that hold this text")
     command.add_argument(

@@ -27,4 +27,5 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
     from profiledb.report.backup import backup
 
     count, size = backup(library, arguments.to)
+    library.catalog.audit.tell("backed up", about=str(arguments.to))
     terminal.say(f"{words.counted(count, 'file')} copied to {arguments.to}: {words.bytes_(size)}.")

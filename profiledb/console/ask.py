@@ -6,23 +6,25 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from profiledb.console.bounds import LONGEST, PREFIX, Bounds
-from profiledb.errors import AnalysisError
+from profiledb.errors import AnalysisError, BusyError
+from profiledb.operating import logs
 from profiledb.report import sidecar
 from profiledb.report.library import Library
+from profiledb.report.visitor import LOCAL, Visitor
 from profiledb.studies.trends.store import FILE as SUMMARIES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 AT_ONCE = 2
-"""Questions that run at the same time in a server; others wait."""
+"""Questions that run at the same time in a server, each of another person where there is a login; others wait."""
 START_S = 20.0
 """Seconds that a process may take beside its question, to start and to write: its own alarm (child.py) comes first."""
 _FRAME = 1 << 20
@@ -36,7 +38,9 @@ _OPENS = "PG"
 _QUIET = {"OPENBLAS_NUM_THREADS": "1"}
 """Else numpy, which Arrow brings, reserves memory for threads that nobody needs."""
 
-_turns = threading.BoundedSemaphore(AT_ONCE)
+_changed = threading.Condition()
+_running: list[Visitor] = []
+"""Who asked the questions that run."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +63,31 @@ def ask(library: Library, report_id: str, sql: str, bounds: Bounds) -> Answer:
         raise AnalysisError(f"A question has at most {LONGEST:,} characters.")
     with library.cursor(report_id):  # says what is wrong with its file in the words of every page
         question = _question(library, report_id, sql, bounds)
-    if not _turns.acquire(timeout=bounds.seconds):
-        raise AnalysisError("Other questions are being answered.", hint="Try again in a moment.")
-    try:
+    library.catalog.audit.tell("asked SQL", report_id, logs.without_secrets(sql))
+    with _turn(library.catalog.visitor, bounds.seconds):
         said, rest = _run(question, bounds, _environment(library, sql))
-    finally:
-        _turns.release()
     if "error" in said:
         raise AnalysisError(str(said["error"]), hint=str(said.get("hint", "")))
     return Answer(_rows(rest), bool(said.get("cut")))
+
+
+@contextmanager
+def _turn(person: Visitor, seconds: float) -> Iterator[None]:
+    """Waits until a question may run. Raises BusyError after so long."""
+
+    def is_free() -> bool:
+        return len(_running) < AT_ONCE and (person == LOCAL or person not in _running)
+
+    with _changed:
+        if not _changed.wait_for(is_free, timeout=seconds):
+            raise BusyError("Other questions are being answered.", again_s=5)
+        _running.append(person)
+    try:
+        yield
+    finally:
+        with _changed:
+            _running.remove(person)
+            _changed.notify_all()
 
 
 def _question(library: Library, report_id: str, sql: str, bounds: Bounds) -> bytes:

@@ -1,9 +1,10 @@
 """An answer as a file: CSV, JSON or Parquet."""
 
-import csv
 import io
 import json
 from typing import TYPE_CHECKING, Any
+
+from profiledb import spreadsheet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,12 +23,9 @@ def text(rows: "pa.Table", form: str) -> bytes:
     if form == "json":
         told = [{name: None if _missing(value) else value for name, value in row.items()} for row in rows.to_pylist()]
         return json.dumps(told, default=str, indent=1, ensure_ascii=False).encode(errors="replace")
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(rows.column_names)
     columns = [column.to_pylist() for column in rows.columns]
-    writer.writerows(["" if _missing(value) else value for value in row] for row in zip(*columns, strict=True))
-    return lines.getvalue().encode(errors="replace")
+    cells = (["" if _missing(value) else value for value in row] for row in zip(*columns, strict=True))
+    return spreadsheet.lines([rows.column_names, *cells]).encode(errors="replace")
 
 
 def _missing(value: Any) -> bool:

@@ -12,7 +12,7 @@ import duckdb
 
 from profiledb.errors import NotCapturedError, NotLinkedError, WarpdeckError
 from profiledb.findings.rule import Rule
-from profiledb.query import header, kept, needs, together, views
+from profiledb.query import analysis, header, kept, needs, together, views
 from profiledb.query.header import Analysis
 from profiledb.query.request import Request
 from profiledb.report.catalog import LAUNCHES, Manifest
@@ -144,9 +144,7 @@ class _Bench:
             if name not in self._made:
                 self._cursor.execute(together.scripts()[name])
                 self._made.add(name)
-        sql, values = asked.analysis.sql, dict(asked.values)
-        relation = self._cursor.execute(sql, values) if values else self._cursor.execute(sql)
-        return relation.to_arrow_table().slice(0, 1)
+        return analysis.table(self._cursor, asked.analysis.sql, dict(asked.values)).slice(0, 1)
 
 
 def _lacks(message: str, command: str) -> "pa.Table":

@@ -1,12 +1,10 @@
 """Findings as a list for programs (JSON, CSV) and as a text for people (Markdown)."""
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from typing import Any
 
-from profiledb import words
+from profiledb import spreadsheet, words
 from profiledb.findings import words as sentences
 from profiledb.findings.judge import Finding
 
@@ -56,11 +54,7 @@ def as_json(found: Sequence[Finding]) -> str:
 
 def as_csv(found: Sequence[Finding]) -> str:
     """A row a finding, without evidence and advice."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _FLAT, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(record(one) for one in found)
-    return text.getvalue()
+    return spreadsheet.lines([_FLAT, *([record(one)[name] for name in _FLAT] for one in found)])
 
 
 def as_markdown(found: Sequence[Finding], title: str) -> str:

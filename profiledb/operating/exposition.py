@@ -22,6 +22,8 @@ LOCAL = "127.0.0.1"
 """Where a port without a host is listened on."""
 PATIENCE_S = 10.0
 """Time in which whoever asks has to send the question."""
+_TROUBLES = {"missing", "full", "read-only"}
+"""Words about a part that keep something from going on (report/health.py, report/disk.py)."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,8 @@ def _handler(figures: Figures, health: Health) -> type[BaseHTTPRequestHandler]:
 
 def told(well: bool, parts: Mapping[str, str]) -> bytes:
     """How a process is, as JSON: ``status``, and a word about each part."""
-    return json.dumps({"status": "ready" if well else "not ready"} | dict(parts)).encode()
+    status = "not ready" if not well else "degraded" if _TROUBLES & set(parts.values()) else "ready"
+    return json.dumps({"status": status} | dict(parts)).encode()
 
 
 def _counts(one: Counts) -> "Metric":

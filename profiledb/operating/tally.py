@@ -13,7 +13,7 @@ MOST_LABELS = 64
 OTHER = "other"
 STATES = (
     "waiting", "converting", "loading", "ready", "duplicate", "failed", "deferred", "deleted", "dismissed", "gone",
-    "companion", "alone", "columns",
+    "companion", "alone", "columns", "skipped",
 )  # fmt: skip
 """States of files that are told apart; catalog.sql says what they mean."""
 

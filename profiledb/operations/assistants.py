@@ -6,7 +6,7 @@ rows: what an assistant reads is bounded.
 
 import importlib.util
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -39,19 +39,29 @@ def available() -> bool:
     return importlib.util.find_spec("mcp") is not None
 
 
-def server(library: Callable[[], Library], address: str = "") -> "Server[Any]":
+Run = Callable[[str, Callable[[], str]], Awaitable[str]]
+"""Runs what answers a tool of this name in a thread."""
+
+
+async def _in_thread(_: str, work: Callable[[], str]) -> str:
+    import anyio.to_thread
+
+    return await anyio.to_thread.run_sync(work)
+
+
+def server(library: Callable[[], Library], address: str = "", run: Run = _in_thread) -> "Server[Any]":
     """The MCP server of a library.
 
     Args:
         library: tells what is asked, at each call of a tool.
         address: where the dashboard is, so that answers link its pages; empty where nobody knows.
+        run: where a tool is answered; it may raise WarpdeckError.
 
     Raises:
         ConfigError: the package is not installed.
     """
     if not available():
         raise ConfigError("The package mcp is not installed.", hint="pip install 'warpdeck[mcp]'")
-    import anyio.to_thread
     import mcp_types as types
     from mcp.server.lowlevel import Server
 
@@ -68,8 +78,7 @@ def server(library: Callable[[], Library], address: str = "") -> "Server[Any]":
 
     async def called(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            answered = partial(answer, library(), asked.name, asked.arguments or {}, address)
-            text = await anyio.to_thread.run_sync(answered)
+            text = await run(asked.name, partial(answer, library(), asked.name, asked.arguments or {}, address))
         except WarpdeckError as error:
             said = f"{error.message} {error.hint}".strip()
             return types.CallToolResult(content=[types.TextContent(text=said)], is_error=True)

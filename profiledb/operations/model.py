@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from profiledb import spreadsheet
 from profiledb.errors import AnalysisError
 from profiledb.report.library import Library
 
@@ -72,7 +73,7 @@ class Result:
         if self.rows is None:
             raise AnalysisError("This answer has no rows: ask for json.")
         if form == "csv":
-            return self.csv() if self.csv else self.rows.to_csv(index=False, lineterminator="\n").encode()
+            return self.csv() if self.csv else spreadsheet.csv_text(self.rows).encode()
         return _arrow(self.rows, form)
 
 

@@ -10,6 +10,7 @@ from profiledb.operations.model import Operation, Param, Result, Values
 from profiledb.report.library import Library
 from profiledb.selection import model
 
+SQL = "ask_sql"
 _REPORT = Param("report", "id of the report, the start of its id, or its file name", required=True)
 _ANALYSIS = Param("analysis", "name of the analysis", required=True)
 _OWN = frozenset({"report", "analysis", "a", "b", "table", "basis", "verdict"})
@@ -233,7 +234,7 @@ def _of_report() -> tuple[Operation, ...]:
             further=True,
         ),
         Operation(
-            "ask_sql", "/reports/{report}/sql", "Ask a report a question in SQL",
+            SQL, "/reports/{report}/sql", "Ask a report a question in SQL",
             "One SELECT in DuckDB's dialect on the tables of the report, read only. SHOW TABLES lists the tables;"
             " times are in ns, sizes in bytes.", (_REPORT, Param("sql", "one SELECT", required=True)), _sql, rows=True,
         ),

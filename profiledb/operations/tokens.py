@@ -1,4 +1,5 @@
-"""Tokens for programs: kept as hashes in the library's folder, or a team's database, each with a name and a role."""
+"""Tokens for programs: kept as hashes in the library's folder, or a team's database, each with a name, a role and an
+end."""
 
 import hashlib
 import hmac
@@ -6,8 +7,8 @@ import json
 import os
 import re
 import secrets
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -15,13 +16,18 @@ from profiledb.config import Settings
 from profiledb.errors import AnalysisError, WarpdeckError
 from profiledb.report import database, durable
 from profiledb.report.database import Shared
-from profiledb.words import visible
+from profiledb.words import counted, visible
 
 Role = Literal["viewer", "editor", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 MOST = 200
 """Tokens of a library."""
 LONGEST_NAME = 100
+DAYS = 90
+"""How long a token lasts where nobody says otherwise, and one of an earlier version from the upgrade on."""
+MOST_DAYS = 3_650
+NEVER = ""
+"""The end of a token that has none."""
 LARGEST = 1 << 20
 """Bytes of the file that are read."""
 FILE = "tokens.json"
@@ -30,13 +36,32 @@ _TOKEN = re.compile(r"wd_([0-9a-f]{12})_([0-9a-f]{64})")
 
 @dataclass(frozen=True)
 class Token:
-    """A token without its secret: ``digest`` is the SHA-256 of that, which holds 256 random bits."""
+    """A token without its secret: ``digest`` is the SHA-256 of that, which holds 256 random bits.
+
+    ``ends_at`` is ISO 8601 in UTC, or ``NEVER``; None for a token of an earlier version, whose end ``date`` sets.
+    """
 
     id: str
     name: str
     role: Role
     digest: str
     created_at: str
+    ends_at: str | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it opens nothing any more; so does one whose end cannot be read."""
+        try:
+            return bool(self.ends_at) and datetime.fromisoformat(str(self.ends_at)) <= datetime.now(UTC)
+        except (TypeError, ValueError):
+            return True
+
+    @property
+    def lasts(self) -> str:
+        """How long, in words."""
+        if not self.ends_at:
+            return "never ends"
+        return f"{'ended' if self.has_ended else 'ends'} {self.ends_at}"
 
 
 class Tokens:
@@ -55,16 +80,23 @@ class Tokens:
             return []
         return [one for one in found if one.role in ROLES and isinstance(one.digest, str)]
 
-    def new(self, name: str, role: Role) -> str:
+    def new(self, name: str, role: Role, days: int | None = DAYS) -> str:
         """Makes a token and answers its text, which nobody can tell again.
 
+        Args:
+            name: what lists and the audit call it.
+            role: what it allows.
+            days: how long it lasts; None: until somebody removes it.
+
         Raises:
-            AnalysisError: the name is empty, too long or taken, or there are too many.
+            AnalysisError: the name is empty, too long or taken, there are too many, or it would last too long.
             WarpdeckError: the library cannot be written.
         """
         name = " ".join(visible(name).split())
         if not name or len(name) > LONGEST_NAME:
             raise AnalysisError(f"A token takes a name of 1 to {LONGEST_NAME} characters.")
+        if days is not None and not 1 <= days <= MOST_DAYS:
+            raise AnalysisError(f"A token lasts from 1 to {MOST_DAYS:,} days.")
         known = self.all()
         if any(one.name == name for one in known):
             raise _taken(name)
@@ -72,7 +104,7 @@ class Tokens:
             raise AnalysisError(f"A library has at most {MOST} tokens.", hint="Remove some first.")
         number, secret = secrets.token_hex(6), secrets.token_hex(32)
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        self._add(Token(number, name, role, _digest(secret), made))
+        self._add(Token(number, name, role, _digest(secret), made, _after(days)))
         return f"wd_{number}_{secret}"
 
     def remove(self, name: str) -> None:
@@ -81,12 +113,18 @@ class Tokens:
             raise AnalysisError(f"There is no token {name!r}.", hint="warpdeck token list shows all.")
 
     def shown(self, text: str) -> Token | None:
-        """The token that a program shows; None where it is none of ours."""
+        """The token that a program shows, also one that has ended; None where it is none of ours."""
         match = _TOKEN.fullmatch(text)
         if not match:
             return None
         number, digest = match[1], _digest(match[2])
         return next((one for one in self.all() if one.id == number and hmac.compare_digest(one.digest, digest)), None)
+
+    def date(self) -> None:
+        """Has tokens of an earlier version end ``DAYS`` from now; raises WarpdeckError where they cannot be written."""
+        known = self.all()
+        if any(one.ends_at is None for one in known):
+            self._write([replace(one, ends_at=_after(DAYS)) if one.ends_at is None else one for one in known])
 
     def _add(self, token: Token) -> None:
         self._write([*self.all(), token])
@@ -118,14 +156,21 @@ class SharedTokens(Tokens):
     def all(self) -> list[Token]:
         """All tokens."""
         with self._connect() as db:
-            rows = db.execute("SELECT id, name, role, digest, created_at FROM token ORDER BY created_at, id").fetchall()
+            query = "SELECT id, name, role, digest, created_at, ends_at FROM token ORDER BY created_at, id"
+            rows = db.execute(query).fetchall()
         return [Token(*row) for row in rows if row["role"] in ROLES]
+
+    def date(self) -> None:
+        """The same."""
+        with self._connect() as db:
+            if db.execute("SELECT 1 FROM token WHERE ends_at IS NULL").fetchone():
+                db.execute("UPDATE token SET ends_at = ? WHERE ends_at IS NULL", [_after(DAYS)])
 
     def _add(self, token: Token) -> None:
         with self._connect() as db:
             added = db.execute(
-                "INSERT INTO token (id, name, role, digest, created_at)"
-                " VALUES (:id, :name, :role, :digest, :created_at) ON CONFLICT DO NOTHING",
+                "INSERT INTO token (id, name, role, digest, created_at, ends_at)"
+                " VALUES (:id, :name, :role, :digest, :created_at, :ends_at) ON CONFLICT DO NOTHING",
                 asdict(token),
             )
             if not added.rowcount:  # somebody else was quicker
@@ -145,6 +190,16 @@ def tokens_of(settings: Settings) -> Tokens:
 
 def _taken(name: str) -> AnalysisError:
     return AnalysisError(f"There is a token {name!r} already.", hint="Remove it, or choose another name.")
+
+
+def told_days(days: int | None) -> str:
+    """How long a token lasts, as the audit says it."""
+    return "never ends" if days is None else counted(days, "day")
+
+
+def _after(days: int | None) -> str:
+    """The end of a token that lasts so many days from now."""
+    return NEVER if days is None else (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
 
 
 def _digest(secret: str) -> str:

@@ -1,10 +1,10 @@
 """Every analysis of a report as CSV files of a folder, and an index of them."""
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from profiledb import spreadsheet
 from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError, WarpdeckError
 from profiledb.query import header, output
 from profiledb.query.header import Analysis
@@ -32,8 +32,8 @@ def write_all(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         index = [_write(library, report, one, folder, params) for one in header.analyses().values()]
-        with (folder / INDEX).open("w", encoding="utf-8", newline="") as out:
-            csv.writer(out, lineterminator="\n").writerows([("analysis", "title", "rows", "why"), *index])
+        text = spreadsheet.lines([("analysis", "title", "rows", "why"), *index])
+        (folder / INDEX).write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise WarpdeckError(
             f"The folder {folder} cannot be written: {error.strerror}.", hint="Name another one."

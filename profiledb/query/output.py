@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 import duckdb
 
+from profiledb import spreadsheet
 from profiledb.query import request
 from profiledb.query.analysis import ready
 from profiledb.query.header import Analysis
@@ -25,9 +26,10 @@ def write_csv(library: Library, report: Manifest, name: str, params: Mapping[str
     r"""Runs an analysis and writes its rows as CSV in UTF-8, the names of the columns first.
 
     Numbers have the format of their column, or the shortest text that means the same; from 1e36 on the last digits of a
-    formatted one can be wrong. What is missing or not a number is nothing. A text stands in quotation marks where it
-    has one of ``"``, ``,`` and ``\n`` in it: each line is what ``csv.writer(out, lineterminator="\n")`` of Python 3.11
-    writes. Nothing is written before the query has succeeded.
+    formatted one can be wrong. What is missing or not a number is nothing. No text is a formula
+    (profiledb.spreadsheet). A text stands in quotation marks where it has one of ``"``, ``,`` and ``\n`` in it: each
+    line is what ``csv.writer(out, lineterminator="\n")`` of Python 3.11 writes. Nothing is written before the query has
+    succeeded.
 
     Returns:
         The number of rows.
@@ -60,11 +62,16 @@ def _lines_sql(cursor: duckdb.DuckDBPyConnection, analysis: Analysis, sql: str, 
     query = sql.rstrip().removesuffix(";")
     formats = {column.name: column.format for column in analysis.columns}
     found = _execute(cursor, f"DESCRIBE {query}", values).fetchall()
+    defused = ", ".join(
+        f"{spreadsheet.defused_sql(identifier(name))} AS {identifier(name)}" if kind == "VARCHAR" else identifier(name)
+        for name, kind, *_ in found
+    )
     cells = [_cell(identifier(name), kind, formats.get(name, "")) for name, kind, *_ in found]
     if len(cells) == 1:  # a line without any character is no row
         cells = [f"""coalesce(nullif({cells[0]}, ''), '""')"""]
     separated = ", ',', ".join(cells)
-    return f"SELECT concat({separated}, chr(10)) AS line FROM (\n{query}\n)"  # concat takes NULL for ''
+    # concat takes NULL for ''
+    return f"SELECT concat({separated}, chr(10)) AS line FROM (SELECT {defused} FROM (\n{query}\n))"
 
 
 def _execute(cursor: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:

@@ -101,6 +101,16 @@ class Attachments:
         with self._lock:
             self._forget()
 
+    def buffers_bytes(self) -> int:
+        """Return the bytes that DuckDB holds: blocks of open reports that it has read, and what queries work on."""
+        with self._lock:
+            if self._db is None:
+                return 0
+            cursor = self._db.cursor()
+        with cursor:
+            (held,) = cursor.execute("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchone() or (0,)
+        return int(held or 0)
+
     def close(self, report_id: str) -> bool:
         """Closes the file of a report, unless a query is using it; whether it is closed now."""
         with self._lock:

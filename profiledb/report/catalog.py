@@ -14,9 +14,10 @@ from profiledb.config import Settings
 from profiledb.report import database, linked, spaces
 from profiledb.report.audit import Audit
 from profiledb.report.catalog_file import CatalogFile
-from profiledb.report.database import FILES, Connect, Connection, Database, Shared
+from profiledb.report.database import FILES, LOGINS, Connect, Connection, Database, Shared
 from profiledb.report.decided import Decided
 from profiledb.report.linked import Linked
+from profiledb.report.logins import Logins
 from profiledb.report.manifest import LAUNCHES, TIMELINE, Manifest, Subject
 from profiledb.report.marks import Marks
 from profiledb.report.shares import Shares
@@ -24,6 +25,7 @@ from profiledb.report.sidecar import Columns
 from profiledb.report.sight import Sight
 from profiledb.report.spaces import Spaces
 from profiledb.report.stored.index import Index
+from profiledb.report.token_uses import TokenUses
 from profiledb.report.visitor import LOCAL, Visitor
 
 __all__ = ["LAUNCHES", "TIMELINE", "Catalog", "Job", "Manifest", "Subject"]
@@ -97,15 +99,18 @@ class Catalog:
         self._file = database if isinstance(database, CatalogFile) else None
         self.shared = None if isinstance(place, Path) else place
         self._connect: Connect = database.connect
-        self._connect_files: Connect = partial(self.shared.connect, FILES) if self.shared else database.connect
+        self._connect_files: Connect = partial(database.connect, FILES)
+        self._connect_quietly: Connect = partial(database.connect, "")
         self.version = database.version
+        self.logins = Logins(partial(database.connect, LOGINS), partial(database.version, LOGINS))
+        self.token_uses = TokenUses(self._connect_quietly)
         self._sights: dict[tuple[frozenset[str] | None, str], Sight] = {}
         self._asked_by(LOCAL)
 
     def _asked_by(self, visitor: Visitor) -> None:
         self.visitor = visitor
         self.sight = self._sight(visitor)
-        self.audit = Audit(self._connect, visitor)
+        self.audit = Audit(self._connect, visitor, self._connect_quietly)
         self.spaces = Spaces(self._connect, self.audit, self.sight)
         self.marks = Marks(self._connect, self.audit, self.sight)
         self.decided = Decided(self._connect, self.audit, self.sight)
@@ -148,10 +153,8 @@ class Catalog:
         """How many files are in each state."""
         self.sight.require_whole()
         with self._connect() as db:
-            return {
-                row["state"]: row["files"]
-                for row in db.execute("SELECT state, count(*) AS files FROM job GROUP BY state")
-            }
+            rows = db.execute("SELECT state, count(*) AS files FROM job GROUP BY state").fetchall()
+        return {row["state"]: row["files"] for row in rows}
 
     def reports(self) -> list[Manifest]:
         """All reports, the newest first."""
@@ -294,5 +297,4 @@ class Catalog:
 
 
 def _job(row: Any) -> Job:
-    values: dict[str, Any] = dict(row)
-    return Job(**values)
+    return Job(**dict(row))

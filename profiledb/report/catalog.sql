@@ -1,6 +1,6 @@
 -- The catalog of a library: one SQLite file that workers write and pages read. All of it but the labels, the marks,
--- the links, the names of columns, what people say of series, the spaces, the audit and the memory of deleted files can
--- be rebuilt from the manifests beside the reports.
+-- the links, the names of columns, what people say of series, the spaces, the logins, the audit and the memory of
+-- deleted files can be rebuilt from the manifests beside the reports.
 CREATE TABLE IF NOT EXISTS report (
     id TEXT PRIMARY KEY,            -- first 16 hex digits of the source's SHA-256
     name TEXT NOT NULL,             -- file name as it was dropped
@@ -17,12 +17,13 @@ CREATE TABLE IF NOT EXISTS job (
     fingerprint TEXT NOT NULL,      -- changes with the file: size, time, the export beside it
     state TEXT NOT NULL,            -- waiting, converting, loading, ready, duplicate, failed, deferred (tried again),
                                     -- dismissed (failed, no longer shown), deleted, gone, companion (the export of a
-                                    -- report beside it); of a file that lies beside a report also alone (no report
-                                    -- yet), columns (to be named)
+                                    -- report beside it), skipped (a link, a pipe and the
+                                    -- like; its path ends with a slash); of a file that lies beside a report also
+                                    -- alone (no report yet), columns (to be named)
     report_id TEXT,                 -- the report that it became, or lies beside
     message TEXT NOT NULL DEFAULT '', -- what went wrong, one sentence
     hint TEXT NOT NULL DEFAULT '',  -- what to do about it
-    detail TEXT NOT NULL DEFAULT '', -- the converter's own words
+    detail TEXT NOT NULL DEFAULT '', -- the converter's own words; before it failed, its ended attempts as JSON
     tools TEXT NOT NULL DEFAULT '', -- converters at hand when it failed: with others it is tried again
     changed_at TEXT NOT NULL,       -- ISO 8601, UTC
     seconds REAL                    -- from the start of the work to its end
@@ -97,4 +98,24 @@ CREATE TABLE IF NOT EXISTS audit (
     report_id TEXT NOT NULL,        -- to which report; empty where to none
     report_name TEXT NOT NULL,      -- its name at that time
     about TEXT NOT NULL             -- what exactly
+) STRICT;
+CREATE TABLE IF NOT EXISTS access_log ( -- the other half of the audit: what people did that changed no report
+    id INTEGER PRIMARY KEY,         -- the columns are those of audit
+    at TEXT NOT NULL,
+    who TEXT NOT NULL,
+    way TEXT NOT NULL,
+    action TEXT NOT NULL,
+    report_id TEXT NOT NULL,
+    report_name TEXT NOT NULL,
+    about TEXT NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS login ( -- who is logged in: the cookie of a person without a row opens nothing
+    person TEXT PRIMARY KEY,        -- SHA-256 of what the identity provider calls them
+    name TEXT NOT NULL,             -- what the audit calls them
+    generation TEXT NOT NULL,       -- random; each login of the person carries it
+    at TEXT NOT NULL                -- of the last login, ISO 8601, UTC
+) STRICT;
+CREATE TABLE IF NOT EXISTS token_use (
+    token_id TEXT PRIMARY KEY,
+    used_at TEXT NOT NULL           -- ISO 8601, UTC; a few minutes old at most
 ) STRICT;

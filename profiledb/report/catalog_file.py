@@ -8,6 +8,7 @@ from pathlib import Path
 
 from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair, spaces
+from profiledb.report.database import CATALOG
 from profiledb.report.schema import read_sql
 
 _log = logging.getLogger("warpdeck")
@@ -21,27 +22,44 @@ class CatalogFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._is_prepared = False
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(CatalogError):  # whoever asks it something hears of that
             self._prepare()
 
     def _prepare(self) -> None:
         """Makes the tables that are not there yet; but none of those that every catalog had: they were lost."""
-        with self.connect() as db:
+        with self._open() as db:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if tables and not set(catalog_repair.CORE) <= tables:
                 return
             db.execute("PRAGMA journal_mode = WAL")
-            db.executescript(read_sql("catalog.sql"))
+            db.executescript(f"BEGIN; {read_sql('catalog.sql')} COMMIT")  # all of them, or on a full disk none
             if tables and "report_space" not in tables:  # of an earlier version, or lost
                 told = spaces.told(db.execute("SELECT id, manifest FROM report").fetchall())
                 db.executemany("INSERT OR IGNORE INTO report_space (report_id, space) VALUES (?, ?)", told)
+        self._is_prepared = True
 
     @contextmanager
-    def connect(self) -> Iterator[sqlite3.Connection]:
-        """A transaction."""
+    def connect(self, _: str = CATALOG) -> Iterator[sqlite3.Connection]:
+        """A transaction, whatever its topic; where the disk takes nothing it can only read."""
+        if not self._is_prepared:
+            try:
+                self._prepare()
+            except CatalogError:
+                if not self._has_tables():
+                    raise
+        with self._open() as db:
+            yield db
+
+    def _has_tables(self) -> bool:
+        with self._open() as db:
+            return db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(sqlite3.connect(self._path, timeout=catalog_repair.PATIENCE_S)) as db, db:
+            with closing(catalog_repair.opened(self._path)) as db, db:
                 db.row_factory = sqlite3.Row
                 yield db
         except sqlite3.Error as error:
@@ -65,7 +83,7 @@ class CatalogFile:
         """Damaged catalogs that were set aside, the newest first."""
         return sorted(self._path.parent.glob(catalog_repair.ASIDE), reverse=True)
 
-    def version(self) -> tuple[int, int]:
+    def version(self, _: str = CATALOG) -> tuple[int, int]:
         """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
         return version(self._path)
 

@@ -23,6 +23,21 @@ _READ_ONLY = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_P
 _DISK = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 
 
+def opened(path: Path) -> sqlite3.Connection:
+    """A connection to a catalog; one that only reads where the disk has no room even for the index of SQLite's log."""
+    db = sqlite3.connect(path, timeout=PATIENCE_S)
+    try:
+        db.execute("PRAGMA schema_version")
+    except sqlite3.Error as error:
+        db.close()
+        log = Path(f"{path}-wal")
+        has_log = log.exists() and log.stat().st_size > 0  # without its index, what stands in it cannot be read
+        if _code(error) not in _DISK | _READ_ONLY or has_log or not path.exists():
+            raise
+        return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    return db
+
+
 def told(error: sqlite3.Error, path: Path) -> Exception:
     """An error of SQLite in words; the error itself where it is no fault of the catalog's file."""
     code = _code(error)
@@ -34,7 +49,9 @@ def told(error: sqlite3.Error, path: Path) -> Exception:
     if code in _BUSY:
         return CatalogError("Another program has locked the library's catalog.", hint="Try again in a moment.")
     if code in _READ_ONLY:
-        return CatalogError("The library's catalog cannot be written.", hint=f"Check the permissions of {path.parent}.")
+        return CatalogError(
+            "The library's catalog cannot be written.", hint=f"Check permissions and free space of {path.parent}."
+        )
     if code in _DISK:
         return CatalogError(
             "The library's disk cannot be read or written.", hint=f"Check the free space of {path.parent}."

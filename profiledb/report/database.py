@@ -16,6 +16,9 @@ CATALOG = "catalog"
 FILES = "files"
 """How far the files of the inbox are: that changes all the time, and lists of reports need not hear of it."""
 
+LOGINS = "logins"
+"""Who is logged in: what every request with a cookie goes by."""
+
 _one_at_a_time = threading.Lock()
 
 Values = Sequence[Any] | Mapping[str, Any]
@@ -53,16 +56,16 @@ Connect = Callable[[], AbstractContextManager[Connection]]
 
 
 class Database(Protocol):
-    """Where a catalog is kept; may be shared by threads."""
+    """Where a catalog is kept; may be shared by threads. A file has one version for all topics."""
 
-    def connect(self) -> AbstractContextManager[Connection]:
+    def connect(self, topic: str = CATALOG) -> AbstractContextManager[Connection]:
         """A transaction. Raises CatalogError where the catalog cannot be read or written."""
 
-    def version(self) -> tuple[int, int]:
+    def version(self, topic: str = CATALOG) -> tuple[int, int]:
         """Changes whenever another process may have written: cheap enough to ask at every look at a page."""
 
 
-class Shared(Protocol):
+class Shared(Database, Protocol):
     """A database of many machines, which holds more than a catalog: each topic has a version of its own."""
 
     url: str

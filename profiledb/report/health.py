@@ -1,16 +1,25 @@
-"""Whether what a library is made of can be reached: its catalog and its reports. Cheap, and safe to tell anybody."""
+"""Whether what a library is made of can be reached: its catalog, its reports and its inbox.
+
+Cheap, and safe to tell anybody.
+"""
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from profiledb import confinement
+from profiledb.config import Settings
 from profiledb.errors import WarpdeckError
+from profiledb.report import disk
 from profiledb.report.library import Library
 
 LOOK_S = 2.0
 """So long what was found counts, however many ask."""
 OK = "ok"
 MISSING = "missing"
+UNSUPPORTED = "unsupported"
+"""Of a kernel, which nobody has to mend."""
+INBOX = "inbox"
 
 
 class Health:
@@ -29,7 +38,10 @@ class Health:
         self._found = {"database": MISSING, "store": MISSING}
 
     def parts(self) -> dict[str, str]:
-        """``database`` and ``store``, each OK or MISSING; nobody has an answer before the first look is done."""
+        """``database`` and ``store``, each OK or MISSING; nobody has an answer before the first look is done.
+
+        A store that can be read and takes nothing is ``full`` or ``read-only`` (disk.py).
+        """
         if self._is_due() and self._lock.acquire(blocking=self._looked is None):
             try:
                 if self._is_due():
@@ -47,12 +59,33 @@ class Health:
             library = self._library()
         except (WarpdeckError, OSError):
             return {"database": MISSING, "store": MISSING}
-        return {"database": _of(lambda: _asked(library)), "store": _of(library.reachable)}
+        return {"database": _of(lambda: _asked(library)), "store": _store(library)}
+
+
+def confined() -> dict[str, str]:
+    """Whether this kernel confines conversions and questions (Landlock); without it they run all the same."""
+    return {"landlock": OK if confinement.version() >= 1 else UNSUPPORTED}
 
 
 def _asked(library: Library) -> None:
     """Raises CatalogError where the catalog cannot be read now."""
     library.catalog.job("")
+
+
+def shows(parts: Mapping[str, str]) -> bool:
+    """Whether pages can be shown: a full disk, or an inbox that is away, keeps nobody from that."""
+    return all(word != MISSING for part, word in parts.items() if part != INBOX)
+
+
+def inbox(settings: Settings) -> dict[str, str]:
+    """A word about the folder of an inbox; none about one in a bucket."""
+    return {} if settings.inbox_url else {INBOX: OK if settings.inbox.is_dir() else MISSING}
+
+
+def _store(library: Library) -> str:
+    trouble = disk.look(library.folder)
+    word = _of(library.reachable)
+    return trouble.word if trouble and word == OK else word
 
 
 def _of(look: Callable[[], None]) -> str:

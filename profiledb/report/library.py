@@ -75,6 +75,10 @@ class Library(Files):
         """From now on one thread works on any query: it takes longer, and less of the processor."""
         self._attached.spare()
 
+    def buffers_bytes(self) -> int:
+        """Return the bytes that DuckDB holds for the reports that this process has open."""
+        return self._attached.buffers_bytes()
+
     def list(self) -> list[Manifest]:
         """All reports, the newest first."""
         return self.catalog.reports()
@@ -104,6 +108,10 @@ class Library(Files):
         self.catalog.add_report(manifest)
         for path in (*self.older(manifest.id), self._verdict(manifest.id)):
             path.unlink(missing_ok=True)
+
+    def list_again(self, report_id: str) -> bool:
+        """Lists a report that was published while the catalog could not be written; whether it was not listed."""
+        return recovery.list_again(self, report_id)
 
     def take_over(self, report_id: str, path: Path, manifest: str) -> bool:  # noqa: ARG002 (for those in a bucket)
         """Takes a file of a report of another library, with its time; False where it is here already.

@@ -44,6 +44,14 @@ def _published(library: "Library") -> set[str]:
     return {path.name.removesuffix(end) for end in endings for path in library.reports.glob(f"*{end}")}
 
 
+def list_again(library: "Library", report_id: str) -> bool:
+    """Lists a report whose files are there; whether it was not listed."""
+    if report_id in library.catalog.report_ids() or not library.path(report_id).exists():
+        return False
+    _list(library, report_id, None)
+    return True
+
+
 def _list(library: "Library", report_id: str, listed: Manifest | None) -> None:
     path = library.manifest_path(report_id)
     if not library.path(report_id).exists():

@@ -43,6 +43,10 @@ class Attached:
         with attached.cursor(report_ids, views) as opened:
             yield opened
 
+    def buffers_bytes(self) -> int:
+        """Return the bytes that DuckDB holds for both."""
+        return self._small.buffers_bytes() + self._large.buffers_bytes()
+
     def reconnect(self) -> None:
         """Forgets connections that refuse every further query; what others still have open stays with them."""
         self._small.reconnect()

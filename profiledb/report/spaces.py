@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from profiledb.errors import AnalysisError
+from profiledb.report import names
 from profiledb.report.audit import Audit
 from profiledb.report.database import Connect, Connection
 from profiledb.report.manifest import Manifest
@@ -23,7 +24,7 @@ EVERYBODY = ""
 """The space of what is in none."""
 UNKNOWN = "?"
 """That of a report of which nobody can say any more where it came from: no space can have this name."""
-SIGN = "@"
+SIGN = names.SPACE_SIGN
 OF_PROGRAMS = "token:"
 """What the group of a token begins with; no claim of a person does."""
 MOST = 1_000

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from profiledb import spreadsheet
 from profiledb.query.header import Column
 
 
@@ -15,4 +16,4 @@ def csv_text(rows: pd.DataFrame, columns: Sequence[Column]) -> str:
             values = pd.to_numeric(rows[column.name], errors="coerce")
             texts = [None if pd.isna(value) else format(float(value), column.format) for value in values]
             shown[column.name] = pd.Series(texts, index=rows.index, dtype="object")
-    return shown.to_csv(index=False, lineterminator="\n")
+    return spreadsheet.csv_text(shown)

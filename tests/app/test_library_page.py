@@ -17,7 +17,7 @@ from app.views.library.table import gpu
 from app.web import inbox as received
 from profiledb.findings import digest, judge, rulebook
 from profiledb.findings.digest import Found
-from profiledb.report.catalog import Manifest
+from profiledb.report.catalog import Job, Manifest
 from profiledb.report.inbox.folder import FolderInbox
 from profiledb.report.library import Library
 from profiledb.report.names import safe_name
@@ -95,6 +95,13 @@ def test_a_command_of_a_failure_stands_in_a_box(dashboard: Dashboard, library: L
 def test_what_a_hint_says_and_its_command(hint: str, said: str, command: str) -> None:
     words, box = page.hint(hint)
     assert (words.replace("\\", ""), box) == (said, command)
+
+
+def test_a_table_that_may_be_cut_off_is_told(dashboard: Dashboard, library: Library) -> None:
+    told = "run.timings.csv ends within a line: it may be cut off."
+    library.catalog.put_job(Job("/inbox/run.timings.csv", "run.timings.csv", "1@", "ready", message=told))
+    assert any(told in one.value.replace("\\", "") for one in dashboard("library").caption)
+    library.catalog.forget_job("/inbox/run.timings.csv")
 
 
 def test_a_failure_can_be_tried_again(dashboard: Dashboard, library: Library) -> None:

@@ -6,7 +6,7 @@ import io
 import pandas as pd
 import pytest
 
-from app.ui import spreadsheet
+from profiledb import spreadsheet
 
 FORMULAS = (
     *(

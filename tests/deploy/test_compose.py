@@ -1,6 +1,7 @@
 """docker-compose.yml: what it says is valid, and what its services run works, as processes of this machine."""
 
 import json
+import re
 import shutil
 import subprocess
 from functools import partial
@@ -10,7 +11,10 @@ import pytest
 import yaml
 from compose_spec import PyCompose
 
+from bench.pages import free_port, server
+from profiledb.config import SETTINGS
 from tests.app.web.client import ask, session
+from tests.app.web.provider import log_in, provider, write_secrets
 from tests.conftest import ROOT, wait_until
 from tests.support.composed import PORTS, Composed, services
 from tests.support.dropped import made
@@ -41,14 +45,79 @@ def test_secrets_are_made_once_and_stay_out_of_git_and_of_the_image(tmp_path: Pa
     first = {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
     subprocess.run(command, check=True)
     assert {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()} == first
-    assert first.keys() == yaml.safe_load(TEXT)["secrets"].keys()
+    secrets = yaml.safe_load(TEXT)["secrets"]
+    assert secrets.pop("streamlit.toml") == {"file": "${WARPDECK_LOGIN_FILE:-./deploy/no_login.toml}"}
+    assert first.keys() == secrets.keys()
     assert all(len(text) == 64 for text in first.values())
     assert len(set(first.values())) == len(first)
     assert (tmp_path / "secrets").stat().st_mode & 0o077 == 0
-    for name, secret in yaml.safe_load(TEXT)["secrets"].items():
+    for name, secret in secrets.items():
         assert secret == {"file": f"./deploy/secrets/{name}"}
     assert "/deploy/secrets/" in (ROOT / ".gitignore").read_text().splitlines()
     assert "deploy/secrets" in (ROOT / ".dockerignore").read_text().splitlines()
+
+
+def test_every_server_has_the_settings_of_the_login() -> None:
+    servers = {"app": services("folder")["app"]} | {name: services("team")[name] for name in ("app1", "app2")}
+    wanted = {one.variable for one in SETTINGS if one.variable.startswith("WARPDECK_LOGIN_")}
+    for name, one in servers.items():
+        given = one["environment"]
+        assert wanted == {key for key in given if key.startswith("WARPDECK_LOGIN_")}, name
+        assert "streamlit.toml" in one["secrets"]
+        assert given["STREAMLIT_SECRETS_FILES"] == "/run/secrets/streamlit.toml"
+    workers = (services("folder")["ingest"], services("team")["worker"])
+    assert not any("streamlit.toml" in one.get("secrets", ()) for one in workers), "who needs no secret has none"
+
+
+def test_the_settings_of_the_login_reach_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service of a folder, as a process with the environment that .env and the file give it."""
+    monkeypatch.setenv("WARPDECK_LOGIN_CLAIM", "realm.roles")
+    monkeypatch.setenv("WARPDECK_LOGIN_VIEWERS", "gpu-viewer")
+    given = {key: str(value) for key, value in services("folder")["app"]["environment"].items()}
+    given |= {"WARPDECK_DATA": str(tmp_path), "WARPDECK_INBOX": "", "WARPDECK_LIBRARY": "", "WARPDECK_SAMPLES": "off"}
+    port, file = free_port(), tmp_path / "streamlit.toml"
+    given["STREAMLIT_SECRETS_FILES"] = str(file)
+    with provider() as issuer:
+        write_secrets(file, issuer, port)
+        with server(given, {}, port=port) as running:
+            assert ask(running.address, "/api/v1/reports").status == 401
+            cookies = log_in(running.address, "victor")
+            shown = "; ".join(f"{name}={value}" for name, value in cookies.items())
+            assert ask(running.address, "/api/v1/reports", Cookie=shown).status == 200
+
+
+def test_the_image_is_built_of_one_day(tmp_path: Path) -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    (base,) = re.findall(r"^ARG BASE=(.+)$", text, re.MULTILINE)
+    assert re.findall("^FROM (.+)$", text, re.MULTILINE) == ["${BASE}"]
+    assert re.fullmatch(r"debian:trixie-\d{8}-slim@sha256:[0-9a-f]{64}", base)
+    assert re.findall(r"^ARG EXTRAS=(.+)$", text, re.MULTILINE) == ["[auth,mcp]"]
+    assert read_extras() == {"[auth,mcp,team]"}
+    (pin,) = re.findall(r"^RUN (sed -i .+)$", text.replace("\\\n", " "), re.MULTILINE)
+    sources = tmp_path / "debian.sources"
+    pin = pin.replace("/etc/apt/sources.list.d/debian.sources", str(sources))
+    archive, keyring = "http://archive.example/archive", "/usr/share/keyrings/debian-archive-keyring.gpg"
+    stanza = "Types: deb\n# {archive}\nURIs: http://mirror.example/{name}\nSuites: {suites}\nComponents: main\n"
+    stanza += f"Signed-By: {keyring}\n"
+    parts = {"debian": "trixie trixie-updates", "debian-security": "trixie-security"}
+    days = {name: f"{archive}/{name}/20260824T000000Z" for name in parts}
+    as_in_the_image = "\n".join(stanza.format(archive=days[name], name=name, suites=parts[name]) for name in parts)
+    sources.write_text(as_in_the_image)
+    subprocess.run(["sh", "-c", pin], check=True)
+    if apt := shutil.which("apt-get"):  # what apt itself would ask for
+        lists = f"Dir::State::Lists={tmp_path}/"
+        only = ("-o", f"Dir::Etc::sourcelist={sources}", "-o", "Dir::Etc::sourceparts=/dev/null", "-o", lists)
+        asked = subprocess.run([apt, *only, "--print-uris", "update"], check=True, capture_output=True, text=True)
+        assert {line.partition("/dists/")[0].strip("'") for line in asked.stdout.splitlines()} == set(days.values())
+    sources.write_text(as_in_the_image.replace("# ", "#"))
+    assert subprocess.run(["sh", "-c", pin], check=False).returncode != 0, "a base without the archive ends the build"
+
+
+def read_extras() -> set[str]:
+    """What the images of a team install, in Compose and by the words for Kubernetes."""
+    how = (ROOT / "deploy" / "kubernetes" / "kustomization.yaml").read_text()
+    composed = {one["build"]["args"]["EXTRAS"] for one in services("team").values() if "build" in one}
+    return composed | set(re.findall(r"EXTRAS='([^']+)'", how))
 
 
 def test_every_port_is_one_that_a_service_has() -> None:

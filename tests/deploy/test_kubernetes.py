@@ -71,8 +71,7 @@ def test_all_files_belong_to_it() -> None:
 def test_the_settings_are_those_of_the_compose_file(name: str, service: str) -> None:
     ours, composed = environment(name), services("team")[service]["environment"]
     apart = {"WARPDECK_CACHE_MB", "WARPDECK_LOG", "HOME", "WARPDECK_METRICS"}
-    login = {"STREAMLIT_SERVER_ALLOWED_HOSTS", "STREAMLIT_SECRETS_FILES"}
-    assert ours.keys() - apart - login == composed.keys()
+    assert ours.keys() - apart == composed.keys()
     assert {key for key in ours if key.startswith("WARPDECK_")} <= {setting.variable for setting in SETTINGS}
     for key in ("WARPDECK_INBOX", "AWS_ACCESS_KEY_ID", "WARPDECK_WORKER"):
         assert ours.get(key) == composed.get(key)

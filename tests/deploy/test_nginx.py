@@ -52,6 +52,12 @@ def test_secrets_of_links_stand_in_no_log(nginx: Path, tmp_path: Path) -> None:
             usual = ask(address, "/usual")
             assert like(usual)[::2] == (200, True)
             assert all(like(ask(address, path)) == like(usual) for path in PATHS)
+            assert b"X-Forwarded-Proto: http" in usual.body.splitlines()
+            assert not usual.headers["set-cookie"].endswith("; Secure")
+            told = ask(address, "/usual", X_Forwarded_Proto="https", X_Forwarded_For="192.0.2.1")
+            assert b"X-Forwarded-Proto: https" in told.body.splitlines(), "TLS ends at another proxy in front"
+            assert b"X-Forwarded-For: 127.0.0.1" in told.body.splitlines(), "whatever a browser says of its address"
+            assert told.headers["set-cookie"].endswith("; Secure")
             server.shutdown()
             server.server_close()
             assert {ask(address, path).status for path in ("/away", *PATHS)} == {502}

@@ -70,7 +70,7 @@ def test_a_converter_that_prints_without_end(inbox: Path, empty_library: Library
         worker.terminate()
         assert worker.wait(timeout=30) == 0
     assert most < 600 << 20
-    assert "did not finish" in job_of(empty_library, inbox / "a.nsys-rep").message
+    assert "used up the processor time" in job_of(empty_library, inbox / "a.nsys-rep").message
 
 
 def test_a_converter_that_leaves_the_session_does_not_survive(

@@ -1,5 +1,6 @@
 """Secrets planted wherever a capture may hold them are in no byte of the library, the logs and what leaves them."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -8,6 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from shlex import quote
+from typing import Any
 
 import duckdb
 import pytest
@@ -15,8 +18,8 @@ import pytest
 from ingest import scrub
 from profiledb.query import views
 from profiledb.report.library import Library
-from tests.conftest import CORPUS, ROOT, Ingest, Ingested
-from tests.support import exports
+from tests.conftest import CORPUS, ROOT, SAMPLES, Ingest, Ingested
+from tests.support import exports, made_traces, spelled
 from tests.support.dropped import needs_corpus
 from tests.support.exports import MAIN, NVTX, Rows, Tables, kernel, kernels
 
@@ -194,6 +197,100 @@ def test_of_what_leaves_the_library(ingest: Ingest, inbox: Path, empty_library: 
     exports.write(inbox / "made.sqlite", {**kernels(kernel(1, 2)), **PLACES[place]})
     assert ingest(inbox, empty_library.folder).lines[0].startswith("ready")
     assert SECRET.encode() not in what_leaves(empty_library.folder, empty_library.list()[0].id, tmp_path)
+
+
+def spellings() -> list[str]:
+    """Commands with a secret in them, as they stand and as a script of another command."""
+    plain = [spell(SECRET) for spell in (*spelled.COMMANDS.values(), *spelled.IN_ADDRESSES.values())]
+    return [*plain, *(spelled.WRAPPED[at % len(spelled.WRAPPED)].format(quote(one)) for at, one in enumerate(plain))]
+
+
+def write_commands(inbox: Path) -> None:
+    """Files of every kind with these commands wherever one may stand; each is harmless otherwise."""
+    commands = spellings()
+    rows = [(f"PROCESS_{at}:COMMAND", "bash") for at in range(len(commands))]
+    rows += [(f"PROCESS_{at}:ARGUMENT_0", "-c") for at in range(len(commands))]
+    rows += [(f"PROCESS_{at}:ARGUMENT_1", command) for at, command in enumerate(commands)]
+    tables: Tables = {
+        **kernels(kernel(1, 2)),
+        **capture(*rows, ("PROCESS_0:ARGUMENT_2", "--max-tokens"), ("PROCESS_0:ARGUMENT_3", "512")),
+        "PROCESSES": (("globalPid", "pid", "name"), [(at, at, one) for at, one in enumerate(commands, 1)]),
+        "DIAGNOSTIC_EVENT": (("timestamp", "severity", "text"), [(1, 1, f"Started {one}") for one in commands]),
+        "NVTX_EVENTS": (NVTX, [(at, at + 1, 59, one, None, MAIN, 0) for at, one in enumerate(commands)]),
+    }
+    exports.write(inbox / "commands.sqlite", tables)
+    facts = {"argv": ["bash", "-c", commands[0]], "commands": commands, "env": {"HF_TOKEN": SECRET}, "tokens": 512}
+    (inbox / "commands.meta.json").write_text(json.dumps(facts))
+    (inbox / "commands.timings.csv").write_text(f"label,step,seconds\n--token={SECRET},0,0.5\n")
+    trace = made_traces.write(inbox, [made_traces.event("user_annotation", one, at, at + 1) for at, one in
+                                      enumerate(commands)])  # fmt: skip
+    content = json.loads(trace.read_text())
+    named = [
+        {"ph": "M", "name": kind, "pid": made_traces.PID, "tid": made_traces.MAIN, "args": {"name": one}}
+        for kind, one in (("process_name", commands[0]), ("thread_name", commands[1]))
+    ]
+    collective: Any = {"Collective name": commands[0], "Process Group Name": commands[1], "dtype": commands[2]}
+    content["traceEvents"] += [*named, made_traces.operator("nccl:all_reduce", 1, 2, **collective)]
+    groups = [{"pg_name": one, "pg_desc": one, "backend_config": {"command": one}, "ranks": [0]} for one in commands]
+    content["distributedInfo"] = {"rank": 0, "backend": commands[0], "nccl_version": commands[1], "pg_config": groups}
+    content |= {"environment": {"HF_TOKEN": SECRET}, "trace_id": commands[0], "cupti_version": f"--token={SECRET}"}
+    trace.write_text(json.dumps(content))
+    frames = [{"name": one, "filename": one, "line": 1} for one in commands]
+    events = [
+        {"action": "alloc", "addr": 4096, "size": 8, "stream": 0, "time_us": 10**15 + at, "frames": [frame],
+         "user_metadata": SECRET} for at, frame in enumerate(frames)
+    ]  # fmt: skip
+    annotations = [{"stage": "START", "name": one, "device": 0, "time_us": 10**15} for one in commands]
+    allocator = {"PYTORCH_CUDA_ALLOC_CONF": f"expandable_segments:True,token={SECRET}", "command": commands[0]}
+    snapshot = {
+        "segments": [], "device_traces": [events], "external_annotations": annotations, "allocator_settings": allocator,
+        "user_metadata": {"command": commands[0]},
+    }  # fmt: skip
+    (inbox / "snapshot.json").write_text(json.dumps(snapshot))
+    details = (ROOT / "tests" / "data" / "ncu" / "details_2024.csv").read_text()
+    (inbox / "details.csv").write_text(details.replace('"app"', f'"python x --token {SECRET}"'))
+    report = (SAMPLES / "attention.ncu-rep").read_bytes()
+    was = b"python3 -m workloads run attention --device cuda --tokens 2048 --only naive,fused"
+    assert was in report
+    now = f'bash -c "python3 t.py --tokens 2048 --hf-token {SECRET}"'.encode()
+    (inbox / "command.ncu-rep").write_bytes(report.replace(was, now.ljust(len(was))))
+
+
+def texts_of(library: Library, report: str) -> list[str]:
+    """Every text of a report's database, however DuckDB has compressed it."""
+    with library.cursor(report, views=views.everything()) as db:
+        columns = db.execute(f"""
+            SELECT schema_name || '."' || table_name || '"', column_name FROM duckdb_columns()
+            WHERE database_name = 'r_{report}' AND data_type = 'VARCHAR'
+        """).fetchall()
+        texts = 'SELECT DISTINCT "{}" FROM {}'
+        rows = [row for table, column in columns for row in db.execute(texts.format(column, table)).fetchall()]
+    return [text for (text,) in rows if text]
+
+
+def test_of_commands_in_shell_strings(ingest: Ingest, inbox: Path, empty_library: Library, tmp_path: Path) -> None:
+    """A secret in a command that a shell reads, at any depth, in every kind of file."""
+    write_commands(inbox)
+    done = ingest(inbox, empty_library.folder)
+    assert {job.name: job.state for job in empty_library.catalog.jobs()} == dict.fromkeys(
+        (path.name for path in inbox.iterdir()), "ready"
+    ), done
+    assert_nowhere(done, empty_library)
+    for report in empty_library.list():
+        assert not [text for text in texts_of(empty_library, report.id) if SECRET in text], report.name
+        assert SECRET.encode() not in what_leaves(empty_library.folder, report.id, tmp_path)
+    texts = texts_of(empty_library, empty_library.find("commands.sqlite").id)
+    assert "bash -c python t.py --token=[removed] --lr 3 --max-tokens 512" in " ".join(texts)
+    measured = empty_library.find("command.ncu-rep").id
+    with empty_library.cursor(measured, views=views.everything()) as db:
+        ((command,),) = db.execute("SELECT command FROM report").fetchall()
+    assert "--tokens 2048 --hf-token [removed]" in command
+    assert (
+        "512"
+        in (empty_library.folder / "reports")
+        .joinpath(f"{empty_library.find('commands.sqlite').id}.meta.json")
+        .read_text()
+    )
 
 
 FAILING: dict[str, Callable[[Path], object]] = {

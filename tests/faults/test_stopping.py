@@ -1,22 +1,19 @@
-"""Ends, full disks and folders that come in parts."""
+"""Ends, and folders that come in parts."""
 
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from app.worker import held
-from ingest.deferral import MORE_BYTES, STATE, WAITS_S, Deferrals
-from profiledb.report.catalog import Job
 from profiledb.report.library import Library
 from tests.conftest import ROOT, SAMPLES, Ingest, wait_until
-from tests.support.dropped import SAMPLE, job_of, made, stand_in
+from tests.support.dropped import SAMPLE, stand_in
 from tests.support.processes import processes_in, start_worker
 
 
@@ -58,82 +55,6 @@ def test_the_worker_ends_with_a_dashboard_that_is_killed_in_the_middle_of_a_conv
         dashboard.wait()
     wait_until(lambda: not held(empty_library.folder), seconds=15)
     wait_until(lambda: not processes_in(empty_library.work), seconds=15)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 24 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)]
-    if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("mounting a small disk takes root")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-@pytest.mark.sweep(parts=6, of="faults")
-@pytest.mark.slow
-def test_a_full_disk_is_waited_for(inbox: Path, small_disk: Path) -> None:
-    library = Library(small_disk / "library")
-    filler = small_disk / "filler"
-    filler.write_bytes(bytes(22 << 20))
-    shutil.copy(SAMPLES / "transformer_training.sqlite", inbox)
-    path = inbox / "transformer_training.sqlite"
-    worker = start_worker(inbox, library, WARPDECK_SCAN_S="0.5")
-    try:
-        wait_until(lambda: (job := library.catalog.job(str(path))) is not None and job.state == STATE, seconds=120)
-        job = job_of(library, path)
-        assert (job.message, job.hint) == ("The disk is full.", "It is tried again when there is more space.")
-        filler.unlink()
-        wait_until(lambda: job_of(library, path).state == "ready", seconds=120)
-    finally:
-        worker.terminate()
-        assert worker.wait(timeout=30) == 0
-
-
-@pytest.mark.sweep(parts=6, of="faults")
-@pytest.mark.slow
-def test_a_worker_starts_on_a_full_disk_and_goes_on_when_there_is_room(inbox: Path, small_disk: Path) -> None:
-    filler = small_disk / "filler"
-    with filler.open("wb", buffering=0) as file:
-        while True:
-            try:
-                file.write(bytes(4096))
-            except OSError:
-                break
-    made(inbox / "a.sqlite")
-    library = small_disk / "library"
-    argv = [sys.executable, "-m", "ingest", "--inbox", str(inbox), "--library", str(library)]
-    with (inbox.parent / "log").open("wb") as log:
-        worker = subprocess.Popen(argv, cwd=ROOT, env=os.environ | {"WARPDECK_SCAN_S": "0.5"}, stderr=log)
-    try:
-        wait_until(lambda: b"free space" in (inbox.parent / "log").read_bytes())
-        assert worker.poll() is None
-        filler.unlink()
-        wait_until(lambda: bool(library.exists() and Library(library).list()), seconds=60)
-    finally:
-        worker.terminate()
-        assert worker.wait(timeout=30) == 0
-
-
-def test_when_a_file_that_had_to_wait_is_tried_again(tmp_path: Path) -> None:
-    now, free = [0.0], [100]
-    waits = Deferrals(lambda: now[0], lambda _: free[0])
-    job = Job("a", "a", "1:1", STATE)
-    assert waits.retry(job, tmp_path), "a worker that starts anew tries at once"
-    for attempt in range(6):
-        waits.note(job, tmp_path)
-        pause = WAITS_S[min(attempt, len(WAITS_S) - 1)]
-        now[0] += pause - 1
-        assert not waits.retry(job, tmp_path)
-        now[0] += 1
-        assert waits.retry(job, tmp_path)
-    waits.note(job, tmp_path)
-    free[0] += MORE_BYTES
-    assert waits.retry(job, tmp_path), "there is more room"
-    waits.note(Job("a", "a", "1:1", "ready"), tmp_path)
-    assert not waits.retry(Job("a", "a", "1:1", "ready"), tmp_path)
 
 
 def parquet(folder: Path) -> Path:

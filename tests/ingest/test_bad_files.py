@@ -27,8 +27,8 @@ BAD = {
         gzip.compress(b'[{"ph": "C", "ts": 1}' + b" " * 9_000_000, 1),
         "1 event, but none that begins and",
     ),
-    "run.trace.json.gz": (b"\x1f\x8b" + bytes(500), "does not start like a trace"),
-    "cut.json.gz": (gzip.compress(b'{"a": 1}')[:9], "is not a known report format"),
+    "run.trace.json.gz": (b"\x1f\x8b" + bytes(500), "is damaged: its gzip data cannot be unpacked"),
+    "cut.json.gz": (gzip.compress(b'{"a": 1}')[:9], "is damaged: its gzip data cannot be unpacked"),
     "other.json": (b'{"a": 1}', "is not a known report format"),
 }
 
@@ -116,8 +116,6 @@ FAULTS = {
         "The disk is full",
     ),
     "exit 1, half an output": ("mkdir -p export; echo broken >&2; exit 1", "failed", "is damaged"),
-    "it hangs": ("sleep 600", "failed", "did not finish within"),
-    "it is killed": ("kill -9 $$", "failed", "is damaged"),
 }
 
 
@@ -129,9 +127,7 @@ def test_a_converter_that_misbehaves(
     commands, state, message = FAULTS[fault]
     (inbox / "a.nsys-rep").write_bytes(SAMPLE.read_bytes())
     nsys = str(stand_in(tmp_path, commands))
-    ingest(
-        inbox, empty_library.folder, WARPDECK_NSYS=nsys, WARPDECK_CONVERT_TIMEOUT_S="4" if "sleep" in commands else "60"
-    )
+    ingest(inbox, empty_library.folder, WARPDECK_NSYS=nsys)
     job = job_of(empty_library, inbox / "a.nsys-rep")
     assert (job.state, message in job.message) == (state, True), job
     assert empty_library.list() == []

@@ -1,10 +1,13 @@
-"""A real worker as whoever runs it sees it: figures, health, and an event a file."""
+"""A real worker as whoever runs it sees it, on a kernel without Landlock: figures, health, and an event a file."""
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from bench.pages import free_port
 from profiledb.report.library import Library
@@ -12,8 +15,10 @@ from tests.app.web.client import ask
 from tests.conftest import ROOT, wait_until
 from tests.profiledb.operating.test_exposition import values
 from tests.support.dropped import made
+from tests.support.kernels import LANDLOCK, without
 
 
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the filter of system calls is that of x86-64")
 def test_a_worker_tells_what_it_does(tmp_path: Path) -> None:
     inbox, library, port = tmp_path / "inbox", Library(tmp_path / "library"), free_port()
     inbox.mkdir()
@@ -22,7 +27,7 @@ def test_a_worker_tells_what_it_does(tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "ingest", "--samples", "off", "--inbox", str(inbox), "--library", str(library.folder)]
     told = {"WARPDECK_LOG": "json", "WARPDECK_WORKER_METRICS": str(port), "WARPDECK_SCAN_S": "0.1"}
     with (tmp_path / "log").open("wb") as log:
-        worker = subprocess.Popen(argv, cwd=ROOT, env=os.environ | told, stdout=log, stderr=log)
+        worker = subprocess.Popen([*without(*LANDLOCK), *argv], cwd=ROOT, env=os.environ | told, stdout=log, stderr=log)
     try:
         wait_until(lambda: library.catalog.job_states() == {"ready": 1, "failed": 1})
         address = f"http://127.0.0.1:{port}"
@@ -32,7 +37,9 @@ def test_a_worker_tells_what_it_does(tmp_path: Path) -> None:
             )
         )
         found = values(ask(address, "/metrics").body.decode())
-        assert json.loads(ask(address, "/health").body) == {"status": "ready", "database": "ok", "store": "ok"}
+        assert json.loads(ask(address, "/health").body) == {
+            "status": "ready", "database": "ok", "store": "ok", "inbox": "ok", "landlock": "unsupported",
+        }  # fmt: skip
     finally:
         worker.terminate()
         worker.wait(timeout=30)
@@ -41,6 +48,8 @@ def test_a_worker_tells_what_it_does(tmp_path: Path) -> None:
     assert sum(number for (name, _), number in found.items() if name == "warpdeck_conversion_failures_total") == 1
     assert found["warpdeck_worker_looked_seconds", ""] > 1.7e9
     events = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    (said,) = [one for one in events if "Landlock" in one.get("message", "")]
+    assert (said["level"], events.index(said)) == ("warning", 1), "one line, at the start"
     files = {one["file"]: one for one in events if one["event"] == "file"}
     assert files["good.sqlite"]["state"] == "ready"
     assert files["good.sqlite"]["report"] == library.list()[0].id

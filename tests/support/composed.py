@@ -36,12 +36,14 @@ PORTS = {"database": 5432, "storage": 9000, "worker": 9102, "app1": 8501, "app2"
 QUICK = {"WARPDECK_SAMPLES": "off", "WARPDECK_SCAN_S": "0.3"}
 """What is not as in the file, for the sake of time."""
 _STARTS_S = 200.0
+_VARIABLE = re.compile(r"\$\{(\w+):-([^}]*)\}")
 _PATHS = re.compile(r"(?<![\w/])/(data|run/secrets)(?![\w-])")
 
 
 def services(profile: str) -> dict[str, dict[str, Any]]:
     """The services of a profile by their names."""
-    read = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+    text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+    read = yaml.safe_load(_VARIABLE.sub(lambda found: os.environ.get(found[1]) or found[2], text))
     return {name: one for name, one in read["services"].items() if profile in one["profiles"]}
 
 
@@ -180,6 +182,8 @@ class Composed:
         one = self._services[name]
         for mount in one.get("volumes", ()):
             self._local_path(name, mount.split(":")[1]).mkdir(parents=True, exist_ok=True)
+        for secret in set(one.get("secrets", ())) - {path.name for path in (self.folder / "secrets").iterdir()}:
+            shutil.copy(ROOT / "deploy" / "no_login.toml", self.folder / "secrets" / secret)
         command = one.get("command") or dockerfile()[1]
         argv = [self._local(name, part) for part in (*one.get("entrypoint", ()), *command)]
         with (self.folder / "log" / name).open("ab") as log:

@@ -31,7 +31,10 @@ Tables = Mapping[str, tuple[Sequence[str], Rows]]
 def write(path: Path, tables: Tables) -> Path:
     """Writes an export; a column is declared INTEGER, or TEXT where its first value is one."""
     strings: Tables = {"StringIds": (("id", "value"), [(1, "one"), (2, "two"), (3, "three")])}
-    facts: Tables = {"TARGET_INFO_SYSTEM_ENV": (("name", "value"), [("OsDescription", "Linux")])}
+    facts: Tables = {
+        "TARGET_INFO_SYSTEM_ENV": (("name", "value"), [("OsDescription", "Linux")]),
+        "META_DATA_CAPTURE": (("name", "value"), [("RATE_HZ", "0")]),
+    }
     with sqlite3.connect(path) as db:
         for name, (columns, rows) in {**strings, **facts, **tables}.items():
             kinds = [

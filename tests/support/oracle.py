@@ -11,6 +11,7 @@ from pathlib import Path
 from profiledb.errors import NotCapturedError
 from profiledb.query import header, output
 from profiledb.report.library import Library
+from profiledb.spreadsheet import defused
 
 Table = list[list[str]]
 """Rows of texts, header first; empty where nothing was found or the report lacks the data."""
@@ -138,8 +139,8 @@ def ours(library: Library, report: str, case: Case) -> Table:
 
 
 def rows(text: str) -> Table:
-    """The CSV in what was printed, without notices such as SKIPPED; nothing where it is a header alone."""
-    table = [row for row in csv.reader(io.StringIO(text)) if len(row) > 1]
+    """The CSV in what was printed, without notices such as SKIPPED and formulas; nothing where it is a header alone."""
+    table = [[defused(cell) for cell in row] for row in csv.reader(io.StringIO(text)) if len(row) > 1]
     return table if len(table) > 1 else []
 
 

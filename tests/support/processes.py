@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -18,10 +19,11 @@ def start_worker(
     *options: str,
     stdin: int | None = None,
     stderr: int | None = None,
+    before: Sequence[str] = (),
     **environment: str,
 ) -> subprocess.Popen[bytes]:
-    """The worker as it runs for good; the caller ends it."""
-    argv = [sys.executable, "-m", "ingest", "--inbox", str(inbox), "--library", str(library.folder), *options]
+    """The worker as it runs for good; the caller ends it. ``before`` is what stands before its command."""
+    argv = [*before, sys.executable, "-m", "ingest", "--inbox", str(inbox), "--library", str(library.folder), *options]
     return subprocess.Popen(
         argv, cwd=ROOT, env=os.environ | environment, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr
     )

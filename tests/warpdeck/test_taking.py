@@ -1,6 +1,7 @@
 """Files on their way into the inbox: names, what lies beside them, what is known already."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,6 @@ def test_two_files_of_one_name_do_not_meet(tmp_path: Path, empty_library: Librar
         (".hidden.nsys-rep", "hidden.nsys-rep"),
         ("a\nb\x1b[31m.nsys-rep", "a b [31m.nsys-rep"),
         ("$(id)'\";.nsys-rep", "$(id)'\";.nsys-rep"),
-        ("x.nsys-rep.part", "x.nsys-rep.part"),
     ],
 )
 def test_names_are_made_harmless(name: str, safe: str, tmp_path: Path, empty_library: Library, inbox: Path) -> None:
@@ -79,6 +79,16 @@ def test_names_are_made_harmless(name: str, safe: str, tmp_path: Path, empty_lib
     job = take(source, empty_library, inbox)
     assert job.name == safe
     assert names(job.parent) == sorted([safe, f"{job.stem}.meta.json"])
+
+
+@pytest.mark.parametrize("name", ["x.nsys-rep.part", "x.tmp", "x~", "@kernels", "run.energy.csv"])
+def test_a_name_that_the_worker_passes_over_is_refused(
+    name: str, tmp_path: Path, empty_library: Library, inbox: Path
+) -> None:
+    with pytest.raises(ConversionError, match=re.escape(name)) as refused:
+        take(written(tmp_path / "from" / name), empty_library, inbox)
+    assert refused.value.hint
+    assert not [*inbox.rglob("*")]
 
 
 def test_a_name_in_another_encoding(tmp_path: Path, empty_library: Library, inbox: Path) -> None:

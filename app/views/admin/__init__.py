@@ -1,1 +1,1 @@
-"""Administration: the audit, spaces, sharing links, tokens for programs."""
+"""Administration: the audit, spaces, logins, sharing links, tokens for programs."""

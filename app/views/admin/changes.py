@@ -34,7 +34,7 @@ def show() -> None:
         )
     found = session.administering().catalog.audit.entries(text, action or "", most=MOST + 1)
     if not found:
-        st.info("No change matches." if text or action else "Nothing was changed yet.")
+        st.info("No entry matches." if text or action else "Nobody has done anything yet.")
         return
     rows = pd.DataFrame([asdict(entry) | {"at": moment(entry.at)} for entry in found[:MOST]])
     tables.table(rows, COLUMNS, key="admin-changes", download="changes.csv", hidden=("report_id",))

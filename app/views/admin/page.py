@@ -1,9 +1,9 @@
-"""Administration: who changed what, spaces, sharing links, and tokens for programs. For admins alone."""
+"""Administration: who did what, spaces, logins, sharing links, and tokens for programs. For admins alone."""
 
 import streamlit as st
 
 from app.ui import page as ui
-from app.views.admin import changes, links, spaces, tokens
+from app.views.admin import changes, links, logins, spaces, tokens
 from app.web import access
 
 
@@ -16,7 +16,7 @@ def page() -> None:
             " on the command line."
         )
         return
-    for part in (changes.show, spaces.show, links.show, tokens.show):
+    for part in (changes.show, spaces.show, logins.show, links.show, tokens.show):
         with ui.boundary():
             part()
 

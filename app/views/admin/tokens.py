@@ -11,22 +11,27 @@ from app.ui import page as ui
 from app.ui import tables
 from app.ui.heads import Col
 from app.views.admin.changes import moment
-from profiledb.operations.tokens import LONGEST_NAME, ROLES, tokens_of
+from profiledb.operations.tokens import DAYS, LONGEST_NAME, MOST_DAYS, ROLES, Token, tokens_of, told_days
 
 _MADE = "admin-token"
 _NAME, _ROLE, _GONE = "admin-token-name", "admin-token-role", "admin-token-gone"
-COLUMNS = (Col("name", "Token", width=300), Col("role", "Role", width=100), Col("created_at", "Made (UTC)", width=200))
+_DAYS, _NEVER = "admin-token-days", "admin-token-never"
+COLUMNS = (
+    Col("name", "Token", width=260),
+    Col("role", "Role", width=80),
+    Col("created_at", "Made (UTC)", width=170),
+    Col("ends_at", "Ends (UTC)", width=170),
+    Col("used_at", "Last used (UTC)", width=170, help="To five minutes"),
+)
 
 
 def show() -> None:
     """Draws the tokens, and the way to make and to remove one."""
     st.subheader("Tokens for programs", anchor=False)
-    session.administering()
+    uses = session.administering().catalog.token_uses.all()
     kept = tokens_of(session.settings()).all()
     if kept:
-        rows = pd.DataFrame(
-            [{"name": one.name, "role": one.role, "created_at": moment(one.created_at)} for one in kept]
-        )
+        rows = pd.DataFrame([_row(one, uses.get(one.id, "")) for one in kept])
         tables.table(rows, COLUMNS, key="admin-tokens", download="tokens.csv")
     else:
         st.caption("There are none.")
@@ -35,11 +40,19 @@ def show() -> None:
         with st.popover("Make a token", icon=":material/key:"), st.form("admin-token-new", border=False):
             st.text_input("Name", key=_NAME, max_chars=LONGEST_NAME, placeholder="nightly build")
             st.selectbox("Role", ROLES, key=_ROLE, format_func=str.capitalize)
+            st.number_input("Days", 1, MOST_DAYS, DAYS, key=_DAYS, help="How long it lasts")
+            st.checkbox("Never ends", key=_NEVER)
             st.form_submit_button("Make", on_click=_make)
         if kept:
             with st.popover("Remove a token", icon=":material/key_off:"), st.form("admin-token-remove", border=False):
                 st.selectbox("Token", [one.name for one in kept], key=_GONE, format_func=fmt.visible)
                 st.form_submit_button("Remove", on_click=_remove)
+
+
+def _row(one: Token, used_at: str) -> dict[str, str]:
+    ends = moment(one.ends_at) + (" (over)" if one.has_ended else "") if one.ends_at else "Never"
+    used = moment(used_at) if used_at else "Never"
+    return {"name": one.name, "role": one.role, "created_at": moment(one.created_at), "ends_at": ends, "used_at": used}
 
 
 def _made() -> None:
@@ -54,8 +67,9 @@ def _make() -> None:
     with ui.boundary():
         library = session.administering()
         name, role = st.session_state[_NAME], st.session_state[_ROLE]
-        made = tokens_of(session.settings()).new(name, role)
-        library.catalog.audit.write("made token", about=f"{name}, {role}")
+        days = None if st.session_state[_NEVER] else int(st.session_state[_DAYS])
+        made = tokens_of(session.settings()).new(name, role, days)
+        library.catalog.audit.write("made token", about=f"{name}, {role}, {told_days(days)}")
         st.session_state[_MADE] = made
 
 

@@ -8,10 +8,11 @@ import streamlit as st
 
 from app import pages, session
 from app.selection import settled
-from app.ui import charts, draw, heads, spreadsheet, tables
+from app.ui import charts, draw, heads, tables
 from app.ui import format as fmt
 from app.views.cpu_gpu import charts as charts_crossover
 from app.views.cpu_gpu.charts import Colors, Panel
+from profiledb import spreadsheet
 from profiledb.report.catalog import Manifest
 from profiledb.studies.crossover import crossing, features, words
 from profiledb.studies.crossover.crossing import Crossover

@@ -9,6 +9,7 @@ from app.ui import format as fmt
 from app.ui import page
 from app.views.library import sidecars
 from app.web import access
+from profiledb.report import disk
 from profiledb.report.catalog import OPEN_STATES, Job
 from profiledb.report.workers import Seen, converters
 
@@ -44,9 +45,11 @@ def live() -> None:
         if st.session_state.get(_LISTED) != _listed():
             st.rerun()
         _worker(state)
+        _disk(state)
         _progress([job for job in jobs if job.state in OPEN_STATES], state)
         _deferred([job for job in jobs if job.state == "deferred"])
         _failures([job for job in jobs if job.state == "failed"])
+        _skipped([job for job in jobs if job.state == "skipped"])
         sidecars.waiting(jobs)
 
 
@@ -74,6 +77,28 @@ def _worker(status: worker.Status) -> None:
     elif status.state == "stopped":
         st.warning("The importer stopped and will restart in a moment.", icon=":material/warning:")
         page.words(status.reason, "Last output")
+
+
+def _disk(status: worker.Status) -> None:
+    """Says why new files wait where the library takes nothing; also where the catalog cannot say that of each file.
+
+    The right to write is the importer's, which may be another user's process.
+    """
+    trouble = disk.look(session.settings().library)
+    if trouble == disk.FULL or (trouble and status.state != "elsewhere"):
+        st.warning(f"{trouble.message} New files wait until it can be written again.", icon=":material/hard_drive:")
+
+
+def _skipped(jobs: Sequence[Job]) -> None:
+    """What lies in the inbox and is no file that can be read."""
+    if not jobs:
+        return
+    title = "1 entry of the inbox is skipped" if len(jobs) == 1 else f"{len(jobs)} entries of the inbox are skipped"
+    with st.expander(title, icon=":material/visibility_off:", expanded=len(jobs) <= FEW):
+        for job in sorted(jobs, key=lambda job: job.path)[:SHOWN]:
+            st.markdown(f"{_sentence(job)} {fmt.sentence(job.hint)}")
+        if len(jobs) > SHOWN:
+            st.caption(f"and {len(jobs) - SHOWN} more")
 
 
 def _progress(jobs: Sequence[Job], status: worker.Status) -> None:

@@ -21,13 +21,15 @@ _NONE = "none"
 
 
 def waiting(jobs: Sequence[Job]) -> None:
-    """A line for what has no report yet, and a question for each table whose columns nobody has named."""
+    """Lines for what has no report yet and for what may be cut off, a question for each table with unknown columns."""
     alone = [job.name for job in jobs if job.state == "alone"]
     if alone:
         names = ", ".join(fmt.plain(fmt.shortened(name, 48)) for name in alone[:FEW])
         more = f" and {len(alone) - FEW} more" if len(alone) > FEW else ""
         verb = "waits" if len(alone) == 1 else "wait"
         st.caption(f"{names}{more} {verb} for a report with the same name.")
+    for job in [job for job in jobs if job.state == "ready" and job.message][:FEW]:
+        st.caption(f":material/warning: {fmt.plain(job.message)}")
     for job in jobs:
         if job.state == "columns":
             _question(job)

@@ -11,6 +11,7 @@ from profiledb.console.ask import ask as ask_process
 from profiledb.errors import AnalysisError
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
+from profiledb.report.visitor import Visitor
 from profiledb.studies.trends.store import FILE as SUMMARIES
 
 
@@ -20,7 +21,7 @@ def ask(manifest: Manifest, sql: str) -> Answer:
     files = (shelf.path(manifest.id), *shelf.sidecars(manifest.id), shelf.folder / SUMMARIES)
     stamps = tuple(map(shelf.stamp, files))
     with turns.of_pages.aside():
-        found = _asked(shelf.folder, shelf.catalog.sight.reports(), manifest.id, sql, stamps)
+        found = _asked(shelf.folder, shelf.catalog.sight.reports(), shelf.catalog.visitor, manifest.id, sql, stamps)
     if isinstance(found, AnalysisError):
         raise copy(found)
     return found
@@ -37,6 +38,7 @@ def whole(shelf: Library, manifest: Manifest, sql: str, shown: Answer) -> Answer
 def _asked(
     folder: Path,  # noqa: ARG001 (part of the key)
     seen: frozenset[str] | None,  # noqa: ARG001 (part of the key)
+    visitor: Visitor,  # noqa: ARG001 (part of the key: the audit says who asks what)
     report_id: str,
     sql: str,
     stamps: tuple[int, ...],  # noqa: ARG001 (part of the key)

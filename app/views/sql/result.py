@@ -6,9 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from app import session
-from app.ui import draw, spreadsheet, tables, theme
+from app.ui import draw, tables, theme
 from app.ui import format as fmt
 from app.views.sql import asked, charts
+from profiledb import spreadsheet
 from profiledb.console import written
 from profiledb.console.ask import Answer
 from profiledb.query.analysis import frame_of

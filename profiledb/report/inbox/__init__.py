@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from profiledb.report.inbox.state import State
+
+Kind = Literal["file", "folder", "link", "pipe", "socket", "device"]
 
 
 class Inbox(Protocol):
@@ -30,8 +32,12 @@ class Inbox(Protocol):
     def renew(self) -> None:
         """Looks at all of it where looks are dear: ``entries`` and ``look`` answer from that."""
 
-    def entries(self, path: Path) -> list[tuple[str, bool]]:
-        """Names in a folder, sorted, each with whether it is a folder; no links, and nothing of what is not there."""
+    def entries(self, path: Path) -> list[tuple[str, Kind]]:
+        """Names in a folder, sorted, each with what it is; nothing of a folder that is not there.
+
+        Raises:
+            PermissionError: the folder may not be read.
+        """
 
     def look(self, path: Path) -> State | None:
         """The state of a file, or of the files of a folder together; None for what is neither, or is gone."""

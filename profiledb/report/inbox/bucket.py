@@ -12,10 +12,10 @@ from pathlib import Path
 
 from profiledb.errors import ConversionError, StorageError
 from profiledb.report import sidecar
-from profiledb.report.inbox import state
+from profiledb.report.inbox import Kind, state
 from profiledb.report.inbox.state import State
 from profiledb.report.inbox.tree import Tree, state_of
-from profiledb.report.names import safe_name, shortened
+from profiledb.report.names import require_taken, safe_name, shortened
 from profiledb.report.stored.bucket import Bucket, GoneError, Object
 
 PAUSE_S = 1.0
@@ -57,9 +57,10 @@ class BucketInbox:
             _log.warning("%s has objects with names that no file can have: %d. They are left.", self.text, tree.strange)
         self._tree = tree
 
-    def entries(self, path: Path) -> list[tuple[str, bool]]:
+    def entries(self, path: Path) -> list[tuple[str, Kind]]:
         """Names in a folder, as of the last look at all of it."""
-        return sorted(self._tree.folders.get(self._key(path), {}))
+        found = sorted(self._tree.folders.get(self._key(path), {}))
+        return [(name, "folder" if is_folder else "file") for name, is_folder in found]
 
     def look(self, path: Path) -> State | None:
         """The state of an object or folder as of the last look at all of it; that of a sample as it is."""
@@ -85,6 +86,7 @@ class BucketInbox:
     def place(self, content: Path, name: str, below: str = "") -> Path:
         """Puts a finished file under a name that is free, or that of a file which may be replaced; see Inbox."""
         try:
+            require_taken(name)
             key = self._free(f"{below}/" if below else "", safe_name(name), content)
             self._bucket.put(key, content)
         finally:

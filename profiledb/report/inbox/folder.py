@@ -12,12 +12,13 @@ from pathlib import Path
 
 from profiledb.errors import ConfigError
 from profiledb.report import sidecar
-from profiledb.report.inbox import state
-from profiledb.report.names import safe_name, shortened
+from profiledb.report.inbox import Kind, state
+from profiledb.report.names import SPACE_SIGN, require_taken, safe_name, shortened
 
 PAUSE_S = 0.1
 _HALF = ".open-"
 _ABANDONED_S = 86_400.0
+_KINDS: dict[int, Kind] = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
 
 class FolderInbox:
@@ -41,12 +42,12 @@ class FolderInbox:
     def renew(self) -> None:
         """Nothing: every look is at the folder itself."""
 
-    def entries(self, path: Path) -> list[tuple[str, bool]]:
-        """Names in a folder; see Inbox. One without rights has none."""
+    def entries(self, path: Path) -> list[tuple[str, Kind]]:
+        """Names in a folder; see Inbox."""
         try:
             with os.scandir(path) as listing:
-                return sorted((one.name, one.is_dir(follow_symlinks=False)) for one in listing if not _is_link(one))
-        except OSError:
+                return sorted((one.name, _kind(one)) for one in listing)
+        except (FileNotFoundError, NotADirectoryError):  # it was removed meanwhile
             return []
 
     def bring(self, path: Path, beside: Sequence[Path], to: Path, most: int) -> Path:  # noqa: ARG002 (see Inbox)
@@ -56,9 +57,10 @@ class FolderInbox:
     def place(self, content: Path, name: str, below: str = "") -> Path:
         """Gives a finished file a name by a rename; see Inbox."""
         try:
+            require_taken(name)
             content.chmod(0o644)
             folder = self.root / below
-            folder.mkdir(parents=True, exist_ok=True)
+            _make_folder(folder)
             target = _reserve(folder, safe_name(name), content)
             content.replace(target)
         except BaseException:
@@ -121,6 +123,18 @@ class FolderInbox:
                     shutil.rmtree(path, ignore_errors=True)
 
 
+def _make_folder(folder: Path) -> None:
+    """Makes a folder; a file that stands in its place goes aside under a free name, as that of a space would be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        if not stat.S_ISREG(folder.lstat().st_mode):
+            raise
+        aside = _reserve(folder.parent, folder.name.lstrip(SPACE_SIGN) or "report", folder)
+        folder.replace(aside)
+        folder.mkdir(exist_ok=True)
+
+
 def _reserve(folder: Path, name: str, content: Path) -> Path:
     """The first free path for a name, made as an empty file; or that of a file which may be replaced."""
     number = 1
@@ -137,12 +151,18 @@ def _reserve(folder: Path, name: str, content: Path) -> Path:
             return target
 
 
-def _is_link(entry: "os.DirEntry[str]") -> bool:
-    """Whether an entry is a link, or nobody can say."""
+def _kind(entry: "os.DirEntry[str]") -> Kind:
+    """What an entry is, which most file systems say with its name."""
     try:
-        return entry.is_symlink()
-    except OSError:
-        return True
+        if entry.is_symlink():
+            return "link"
+        if entry.is_file(follow_symlinks=False):
+            return "file"
+        if entry.is_dir(follow_symlinks=False):
+            return "folder"
+        return _KINDS.get(stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode), "device")
+    except OSError:  # nobody can say
+        return "link"
 
 
 def _copy_one(source: Path, target: Path) -> None:

@@ -10,7 +10,7 @@ from profiledb.report import durable
 
 TABLES: dict[str, tuple[str, ...]] = {
     "question": ("id", "name", "sql"),
-    "token": ("id", "name", "role", "digest", "created_at"),
+    "token": ("id", "name", "role", "digest", "created_at", "ends_at"),
 }
 """Tables of a team (migrations/versions/r0001_catalog.py), with their columns, the key first."""
 TOKENS = "tokens.json"
@@ -48,7 +48,8 @@ def write(folder: Path, table: str, rows: Iterable[Row]) -> None:
 
 def _tokens(folder: Path) -> list[dict[str, Any]]:
     told = _json(folder / TOKENS)
-    return [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    known = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    return [{"ends_at": None} | one for one in known]  # those of earlier versions have no end yet
 
 
 def _questions(folder: Path) -> list[dict[str, Any]]:

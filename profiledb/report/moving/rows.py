@@ -11,15 +11,21 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from profiledb.report.audit import LOGS
 from profiledb.report.catalog import Catalog
 from profiledb.report.database import Connection
 from profiledb.report.moving import beside, snapshot
 from profiledb.report.schema import identifier, quote
 
 SHOWN = 5
-_LEFT = ("stored_file",)
-"""Says which object a file is in the bucket that it came from."""
-_SAME_BY = {"report": ("id", "source_sha256"), "job": ("path",)}
+_LEFT = ("stored_file", "login")
+"""Which object a file is in the bucket that it came from; who is logged in there."""
+_SAME_BY = {
+    "report": ("id", "source_sha256"),
+    "job": ("path",),
+    "token": ("id", "name", "role", "digest"),
+    "token_use": ("token_id",),
+}
 """What has to be the same of a row with the same key; of all others every column."""
 _AT_ONCE = 500
 
@@ -30,7 +36,7 @@ def against(path: Path, catalog: Catalog, folder: Path) -> list[str]:
     for table, columns in _tables().items():
         keys = _keys(path, table)
         places = [columns.index(name) for name in _SAME_BY.get(table, columns)]
-        if table == "audit" or len(keys) == len(places):
+        if table in LOGS or len(keys) == len(places):
             continue
         at = [columns.index(name) for name in keys]
         there = {tuple(row[i] for i in at): row for row in _there(catalog, folder, table)}
@@ -51,7 +57,7 @@ def write(path: Path, catalog: Catalog, folder: Path) -> int:
             if table in beside.TABLES and catalog.shared is None:
                 continue
             names = ", ".join(map(identifier, columns))
-            rows = _new_entries(path, db) if table == "audit" else snapshot.rows(path, table)
+            rows = _new_entries(path, db, table) if table in LOGS else snapshot.rows(path, table)
             statement = f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))}) ON CONFLICT DO NOTHING"
             while some := [row for row, _ in zip(rows, range(_AT_ONCE), strict=False)]:
                 count += db.executemany(statement, some).rowcount
@@ -63,7 +69,7 @@ def write(path: Path, catalog: Catalog, folder: Path) -> int:
 def _tables() -> dict[str, tuple[str, ...]]:
     """Those that are moved; entries of the audit get new numbers."""
     found = {table: columns for table, columns in snapshot.tables().items() if table not in _LEFT}
-    return found | {"audit": tuple(name for name in found["audit"] if name != "id")}
+    return found | {table: tuple(name for name in found[table] if name != "id") for table in LOGS}
 
 
 def _keys(path: Path, table: str) -> list[str]:
@@ -82,13 +88,13 @@ def _there(catalog: Catalog, folder: Path, table: str) -> Iterator[Any]:
         yield from [tuple(row) for row in db.execute(f"SELECT {names} FROM {table}")]
 
 
-def _new_entries(path: Path, db: Connection) -> Iterator[tuple[Any, ...]]:
-    """The entries of the audit that the target does not have, as often as they are there."""
-    columns = snapshot.tables()["audit"]
+def _new_entries(path: Path, db: Connection, table: str) -> Iterator[tuple[Any, ...]]:
+    """The entries of a log that the target does not have, as often as they are there."""
+    columns = snapshot.tables()[table]
     names = ", ".join(name for name in columns if name != "id")
-    known = Counter(tuple(row) for row in db.execute(f"SELECT {names} FROM audit"))
+    known = Counter(tuple(row) for row in db.execute(f"SELECT {names} FROM {table}"))
     number = columns.index("id")
-    for row in sorted(snapshot.rows(path, "audit"), key=lambda row: row[number]):
+    for row in sorted(snapshot.rows(path, table), key=lambda row: row[number]):
         entry = (*row[:number], *row[number + 1 :])
         known[entry] -= 1
         if known[entry] < 0:
@@ -97,7 +103,8 @@ def _new_entries(path: Path, db: Connection) -> Iterator[tuple[Any, ...]]:
 
 def _beside(path: Path, folder: Path, table: str) -> int:
     known = [tuple(row) for row in beside.read(folder, table)]
-    more = [row for row in snapshot.rows(path, table) if row not in known]
+    there = {row[0] for row in known}
+    more = [row for row in snapshot.rows(path, table) if row[0] not in there]
     if more:
         beside.write(folder, table, [*known, *more])
     return len(more)

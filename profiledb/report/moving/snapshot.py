@@ -14,6 +14,7 @@ from typing import Any
 
 from profiledb.errors import CatalogError
 from profiledb.report import catalog_repair
+from profiledb.report.audit import LOGS
 from profiledb.report.catalog import FILE, Catalog
 from profiledb.report.catalog_file import CatalogFile
 from profiledb.report.moving import beside
@@ -72,6 +73,7 @@ def finish(path: Path) -> None:
     """Makes the catalog of a folder library of a file: without what such a library keeps elsewhere, or has not."""
     with closing(sqlite3.connect(path)) as db:
         db.execute("DELETE FROM stored_file")
+        db.execute("DELETE FROM login")  # who logs out later stays out, also where this copy is served
         for table in beside.TABLES:
             db.execute(f"DROP TABLE {table}")
         db.commit()
@@ -115,7 +117,7 @@ def _at_one_moment(url: str) -> Iterator[Any]:
             def read(table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
                 with db.cursor(name="warpdeck_snapshot") as cursor:
                     cursor.itersize = _AT_ONCE
-                    order = "id" if table == "audit" else "1"
+                    order = "id" if table in LOGS else "1"
                     names = ", ".join(map(identifier, columns))
                     cursor.execute(f"SELECT {names} FROM {identifier(table)} ORDER BY {order}".encode())
                     yield from cursor

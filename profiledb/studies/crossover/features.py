@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 
+from profiledb import spreadsheet
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.query import analysis, header, request
 from profiledb.query.header import Column
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
-from profiledb.report.schema import quote
+from profiledb.report.schema import identifier, quote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +84,7 @@ def frame(library: Library, report: Manifest) -> "pd.DataFrame":
 
 def _rows(library: Library, report_id: str) -> Any:
     with analysis.ready(library, request.build(library, report_id, NAME)) as (cursor, sql, values):
-        return (cursor.execute(sql, values) if values else cursor.execute(sql)).to_arrow_table()
+        return analysis.table(cursor, sql, values)
 
 
 def content(rows: Any, form: Format) -> bytes:
@@ -91,5 +92,12 @@ def content(rows: Any, form: Format) -> bytes:
     with tempfile.TemporaryDirectory(prefix="warpdeck-") as folder, duckdb.connect() as db:
         path = Path(folder) / f"features.{form}"
         db.register("features", rows)
-        db.execute(f"COPY features TO {quote(str(path))} ({_OPTIONS[form]})")
+        rows = f"SELECT * REPLACE ({_defused(rows)}) FROM features" if form == "csv" else "FROM features"
+        db.execute(f"COPY ({rows}) TO {quote(str(path))} ({_OPTIONS[form]})")
         return path.read_bytes()
+
+
+def _defused(rows: Any) -> str:
+    """SQL of the columns of texts: the names of the report and its tasks are among them."""
+    texts = [identifier(field.name) for field in rows.schema if str(field.type) in ("string", "large_string")]
+    return ", ".join(f"{spreadsheet.defused_sql(name)} AS {name}" for name in texts)

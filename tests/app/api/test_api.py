@@ -1,6 +1,7 @@
 """The door for programs: what it answers is what the command line prints, and what goes wrong is a sentence."""
 
 import asyncio
+import csv
 import io
 import json
 import re
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,14 +23,16 @@ from starlette.testclient import TestClient
 
 from app import pages
 from app.api import routes
+from profiledb import spreadsheet
 from profiledb.cli import main as command
 from profiledb.operations import about, assistants, openapi
 from profiledb.operations.model import FORMATS
 from profiledb.operations.registry import operations
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
+from tests.conftest import ingest_files
 from tests.support import answers as asking
-from tests.support import sweep
+from tests.support import exports, sweep
 
 NAMES = ("transformer_training.nsys-rep", "transformer_training.ncu-rep", "ddp_strong_2_rank0.sqlite")
 STEPS = "transformer_steps.nsys-rep"
@@ -91,8 +95,8 @@ def test_every_analysis_answers_what_the_command_line_prints(
             assert body["rows"] == json.loads(alike(said))
             assert (body["total"], body["cut"]) == (len(body["rows"]), False)
             assert [column["name"] for column in body["columns"]] == [column.name for column in one.columns]
-            csv = client.get(path, params={**params, "format": "csv"})
-            assert alike(csv.content) == alike(printed(samples, capfdbinary, "run", one.name, report.id, *given_))
+            table = client.get(path, params={**params, "format": "csv"})
+            assert alike(table.content) == alike(printed(samples, capfdbinary, "run", one.name, report.id, *given_))
             asked = {"report": report.id, "analysis": one.name, "params": params}
             tool = json.loads(alike(assistants.answer(samples, "run_analysis", asked).encode()))
             assert tool["rows"] == body["rows"][: len(tool["rows"])]
@@ -113,6 +117,68 @@ def test_rows_come_in_four_formats(client: TestClient) -> None:
     for table in tables.values():
         assert table["total_ns"].tolist() == [row["total_ns"] for row in rows]
         assert table["name"].tolist() == [row["name"] for row in rows]
+
+
+FORMULAS = ('=HYPERLINK("http://evil.example","x")', "+1+a", "-2+a", "@SUM(1)", "\t=1", "a;=1")
+SAFE = ("'" + FORMULAS[0], "'+1+a", "'-2+a", "'@SUM(1)", "'\t=1", "a;'=1")
+
+
+@pytest.fixture(scope="module")
+def formulas(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """A library of a report whose kernels and ranges are named like formulas."""
+    folder = tmp_path_factory.mktemp("formulas")
+    strings = list(enumerate(FORMULAS, 1))
+    made = exports.write(
+        folder / "a.sqlite",
+        {
+            **exports.kernels(*(exports.kernel(10 * at, 10 * at + 5, name=at, correlation=at) for at, _ in strings)),
+            "StringIds": (("id", "value"), strings),
+        },
+    )
+    ingest_files(folder / "data", [made])
+    return Library(folder / "data" / "library")
+
+
+def test_a_file_holds_no_formula_and_has_a_safe_name(
+    formulas: Library, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By the API and by each command that writes CSV; what is a number stays one."""
+    monkeypatch.setenv("WARPDECK_LIBRARY", str(formulas.folder))
+    (report,) = formulas.list()
+    sql = "SELECT demangled AS name, -1.5 AS number FROM kernel_name"
+    with TestClient(Starlette(routes=routes.routes()), base_url="http://localhost") as client:
+        kernels = client.get(f"{openapi.PREFIX}/reports/{report.id}/analyses/kernels", params={"format": "csv"})
+        asked = client.get(f"{openapi.PREFIX}/reports/{report.id}/sql", params={"format": "csv", "sql": sql})
+        compared = client.get(f"{openapi.PREFIX}/compare", params={"format": "csv", "a": report.id, "b": report.id})
+        hostile = client.get(
+            f"{openapi.PREFIX}/reports/{report.id}/analyses/..%22%0d%0aX-A: b", params={"format": "csv"}
+        )
+    assert hostile.status_code == 400
+    assert kernels.headers["content-disposition"] == 'attachment; filename="kernels.csv"'
+    assert asked.headers["content-disposition"] == 'attachment; filename="ask_sql.csv"'
+    assert "content-disposition" not in hostile.headers
+    printed(formulas, capfdbinary, "export_stats", report.id, str(tmp_path / "stats"))
+    files = {
+        "kernels": kernels.content,
+        "sql": asked.content,
+        "compare": compared.content,
+        "run": printed(formulas, capfdbinary, "run", "kernels", report.id),
+        "command sql": printed(formulas, capfdbinary, "sql", report.id, sql),
+        "command compare": printed(formulas, capfdbinary, "compare", report.id, report.id, "--format", "csv"),
+        "export_stats": (tmp_path / "stats" / "kernels.csv").read_bytes(),
+    }
+    for where, content in files.items():
+        cells = {cell for row in csv.reader(io.StringIO(content.decode(), newline="")) for cell in row}
+        assert set(SAFE) <= cells, where
+        assert not cells & set(FORMULAS), where
+    assert "-1.5" in {cell for row in csv.reader(io.StringIO(asked.text)) for cell in row}
+
+
+@given(text=st.text(alphabet="=+-@＝;\t\r\n a1.e'\"\0\x0b\xa0\u200b\u3000", max_size=12))
+def test_sql_defuses_as_python_does(text: str) -> None:
+    shown = spreadsheet.defused_sql("t")
+    (row,) = duckdb.execute(f"SELECT {shown} FROM (SELECT $1 AS t)", [text]).fetchall()
+    assert row == (spreadsheet.defused(text),)
 
 
 def test_an_answer_says_unit_denominator_coverage_and_page(client: TestClient, samples: Library) -> None:

@@ -29,7 +29,7 @@ class Door:
             async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
                 return await client.get(way, headers=headers)
 
-        routes._limiter.cache_clear()  # its tasks belong to another loop
+        routes._pool.cache_clear()  # its tasks belong to another loop
         return asyncio.run(ask())
 
 
@@ -175,9 +175,9 @@ def test_whoever_leaves_takes_the_query_along(client: Door) -> None:
         await asyncio.wait_for(Starlette(routes=routes.routes())(scope, receive, send), 60)
         return sent
 
-    routes._limiter.cache_clear()  # its tasks belong to another loop
+    routes._pool.cache_clear()  # its tasks belong to another loop
     messages = asyncio.run(leave())
-    routes._limiter.cache_clear()
+    routes._pool.cache_clear()
     assert messages[0]["status"] == 499
 
 

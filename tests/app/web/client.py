@@ -91,6 +91,21 @@ class Session:
                 self.said += heard
                 return heard
 
+    def made_file(self, file_id: str) -> str:
+        """Asks for a file of a download button, which is made when somebody does; answers its address."""
+        message = BackMsg()
+        message.backend_operation_request.request_id = file_id
+        message.backend_operation_request.session_id = self.id
+        message.backend_operation_request.deferred_file.file_id = file_id
+        self.socket.send(message.SerializeToString())
+        while True:
+            data = self.socket.recv(timeout=60)
+            assert isinstance(data, bytes)
+            one = ForwardMsg.FromString(data)
+            if one.WhichOneof("type") == "backend_operation_response":
+                assert not one.backend_operation_response.error_msg
+                return str(one.backend_operation_response.deferred_file.url)
+
     def put(self, content: bytes, name: str = "x.bin", file_id: str = "", **headers: str) -> Answer:
         """Uploads a file as the uploader does."""
         path = f"/_stcore/upload_file/{self.id}/{file_id or uuid.uuid4()}"

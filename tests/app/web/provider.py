@@ -62,11 +62,11 @@ def process_of(issuer: str) -> psutil.Process:
     return next(one for one in children if "oidc_provider_mock" in (words := one.cmdline()) and port in words)
 
 
-def write_secrets(path: Path, issuer: str, port: int) -> str:
+def write_secrets(path: Path, issuer: str, port: int, scheme: str = "http") -> str:
     """Writes Streamlit's secrets for that provider; answers the cookie secret."""
     secret = secrets.token_hex(32)
     path.write_text(
-        f'[auth]\nredirect_uri = "http://127.0.0.1:{port}/oauth2callback"\ncookie_secret = "{secret}"\n'
+        f'[auth]\nredirect_uri = "{scheme}://127.0.0.1:{port}/oauth2callback"\ncookie_secret = "{secret}"\n'
         f'client_id = "warpdeck"\nclient_secret = "anything"\n'
         f'server_metadata_url = "{issuer}/.well-known/openid-configuration"\n'
     )
@@ -75,10 +75,12 @@ def write_secrets(path: Path, issuer: str, port: int) -> str:
 
 
 @contextmanager
-def guarded(issuer: str, data: Path, secrets_file: Path, **more: str) -> Iterator[tuple[Server, str]]:
-    """Runs a dashboard with a login; gives it and its cookie secret."""
+def guarded(
+    issuer: str, data: Path, secrets_file: Path, scheme: str = "http", **more: str
+) -> Iterator[tuple[Server, str]]:
+    """Runs a dashboard with a login, to which people come by this scheme; gives it and its cookie secret."""
     port = free_port()
-    secret = write_secrets(secrets_file, issuer, port)
+    secret = write_secrets(secrets_file, issuer, port, scheme)
     settings = {
         "WARPDECK_DATA": str(data),
         "WARPDECK_SAMPLES": "off",

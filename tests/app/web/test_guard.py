@@ -1,6 +1,7 @@
 """The guard in front of all requests, without a server around it."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,10 @@ class Slow:
         return Token("1", "ada", "viewer", "", "")
 
 
-def test_a_database_of_tokens_that_is_slow_holds_up_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_of_tokens_that_is_slow_holds_up_nobody_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("WARPDECK_DATA", str(tmp_path))
     sent: list[Message] = []
     scope: dict[str, Any] = {
         "type": "http", "method": "GET", "path": "/api/v1/reports", "headers": [(b"authorization", b"Bearer wd_1_2")],

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,8 @@ from tests.conftest import ROOT, SAMPLES, ingest_files
 
 pytestmark = pytest.mark.slow
 NAME = "transformer_inference.sqlite"
-COOKIE = "_streamlit_user"
+COOKIE, GENERATION = "_streamlit_user", "warpdeck_login"
+Signed = Callable[..., str]
 ROADS = (
     "/component/x/y.js",
     "/_stcore/bidi-components/x/y.js",
@@ -206,7 +207,8 @@ def test_nobody_uploads_into_the_session_of_another(
         assert ask(address, path, "PUT", form(b"x"), **mine).status == 401
         assert ask(address, path, "DELETE", None, **mine).status == 401
         assert nobody.put(b"x").status == 401
-        victor = mine | {"Cookie": f"{mine['Cookie']}; {COOKIE}={cookies['victor'][COOKIE]}"}
+        his = "; ".join(f"{name}={cookies['victor'][name]}" for name in (COOKIE, GENERATION))
+        victor = mine | {"Cookie": f"{mine['Cookie']}; {his}"}
         assert ask(address, path, "PUT", form(b"x"), **victor).status == 403
         assert page.put(b"x").status == 204
 
@@ -276,38 +278,51 @@ def test_an_admin_sees_who_changed_what(address: str, data: Path, cookies: dict[
     assert Tokens(data / "library").all() == before
 
 
-def signed(secret: str, address: str, **claims: object) -> str:
-    """A cookie as the server makes them."""
-    payload = {"origin": address, "is_logged_in": True, "provider": "default", "iat": time.time()} | claims
-    return create_signed_value(secret, COOKIE, json.dumps(payload)).decode()
+@pytest.fixture
+def signed(issuer: str, dashboard: tuple[Server, str], cookies: dict[str, dict[str, str]]) -> Signed:
+    """Makes a cookie as the server does, with a login of Victor that goes on, and anything else in it."""
+    running, secret = dashboard
+
+    def made(secret: str = secret, **claims: object) -> str:
+        victor = {"provider": "default", "iss": issuer, "sub": "victor"}
+        payload = {"origin": running.address, "is_logged_in": True, "iat": time.time()} | victor | claims
+        cookie = create_signed_value(secret, COOKIE, json.dumps(payload)).decode()
+        return f"{cookie}; {GENERATION}={cookies['victor'][GENERATION]}"
+
+    return made
 
 
-def test_cookies_are_checked(dashboard: tuple[Server, str]) -> None:
+def test_cookies_are_checked(dashboard: tuple[Server, str], signed: Signed) -> None:
     running, secret = dashboard
     role = {"realm": {"roles": ["gpu-viewer"]}}
     wrong = {
-        "another secret": signed("0" * 64, running.address, **role),
-        "another origin": signed(secret, "http://evil.example", **role),
-        "too old": signed(secret, running.address, iat=time.time() - 13 * 3600, **role),
-        "no time": signed(secret, running.address, iat=None, **role),
-        "not logged in": signed(secret, running.address, is_logged_in=False, **role),
+        "another secret": signed("0" * 64, **role),
+        "another origin": signed(origin="http://evil.example", **role),
+        "too old": signed(iat=time.time() - 13 * 3600, **role),
+        "no time": signed(iat=None, **role),
+        "not logged in": signed(is_logged_in=False, **role),
+        "another person": signed(sub="edith", **role),
+        "the same number at another provider": signed(iss="http://evil.example", **role),
+        "no person": signed(sub=None, **role),
+        "no generation": signed(**role).partition(";")[0],
+        "another generation": signed(**role).partition(";")[0] + f"; {GENERATION}={'0' * 32}",
+        "no text": signed(**role).partition(";")[0] + f"; {GENERATION}=é",
         "no JSON": create_signed_value(secret, COOKIE, "x").decode(),
         "a list": create_signed_value(secret, COOKIE, "[1]").decode(),
         "another name": create_signed_value(secret, "_streamlit_session", json.dumps({"is_logged_in": True})).decode(),
-        "cut": signed(secret, running.address, **role)[:-2],
+        "cut": signed(**role).replace(";", "x;"),
         "not ASCII": "é",
     }
     for why, cookie in wrong.items():
         assert ask(running.address, "/media/x", Cookie=f"{COOKIE}={cookie}").status == 401, why
-    right = signed(secret, running.address, **role)
+    right = signed(**role)
     assert ask(running.address, "/media/x", Cookie=f"{COOKIE}={right}").status == 404
 
 
-def test_an_old_login_ends(dashboard: tuple[Server, str], data: Path) -> None:
-    running, secret = dashboard
+def test_an_old_login_ends(address: str, signed: Signed, data: Path) -> None:
     role = {"realm": {"roles": ["gpu-editor"]}}
     for age, ended in ((11 * 3600, False), (13 * 3600, True)):
-        with session(running.address, {COOKIE: signed(secret, running.address, iat=time.time() - age, **role)}) as page:
+        with session(address, {COOKIE: signed(iat=time.time() - age, **role)}) as page:
             page.run()
             assert ("Log in to see the reports." in page.text()) is ended
             assert (told(page, data) == []) is ended

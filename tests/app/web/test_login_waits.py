@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +19,12 @@ class Hanging:
         self.answered = threading.Event()
 
     def shown(self, _: str) -> None:
-        assert self.answered.wait(30)
+        assert self.answered.wait(30)  # and there is no such token
 
 
-def test_others_are_answered_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_are_answered_meanwhile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     tokens = Hanging()
+    monkeypatch.setenv("WARPDECK_DATA", str(tmp_path))
     monkeypatch.setattr(identity, "login", lambda: True)
     monkeypatch.setattr(login, "tokens_of", lambda _: tokens)
     ended: list[str] = []

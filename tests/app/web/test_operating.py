@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from bench.pages import Server, free_port, server
+from profiledb import confinement
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
 from tests.app.web.client import ask, session
@@ -17,6 +18,7 @@ from tests.profiledb.operating.test_exposition import values
 
 pytestmark = pytest.mark.slow
 SECRET = "wd-secret-value"
+CONFINED = {"landlock": "ok" if confinement.version() >= 1 else "missing"}
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +49,14 @@ def test_who_looks_after_it_hears_what_is_missing(running: Server, data: Path) -
     assert json.loads(ask(running.address, "/health/live").body) == {"status": "live"}
     well = ask(running.address, "/health")
     assert well.status == 200
-    assert json.loads(well.body) == {"status": "ready", "database": "ok", "store": "ok", "worker": "off"}
+    assert json.loads(well.body) == {"status": "ready", "database": "ok", "store": "ok", "worker": "off"} | CONFINED
     assert well.headers["cache-control"] == "no-store"
     assert ask(running.address, "/health", Host="evil.example").status == 403
     shutil.move(data / "library", data / "away")
     try:
         wait_until(lambda: ask(running.address, "/health").status == 503)
         told = json.loads(ask(running.address, "/health").body)
-        assert told == {"status": "not ready", "database": "missing", "store": "missing", "worker": "off"}
+        assert told == {"status": "not ready", "database": "missing", "store": "missing", "worker": "off"} | CONFINED
         assert ask(running.address, "/health/live").status == 200
     finally:
         shutil.rmtree(data / "library", ignore_errors=True)

@@ -114,7 +114,7 @@ def test_a_row_that_is_cut_off_is_said(tmp_path: Path) -> None:
     path.write_text((DATA / "raw_scaled.csv").read_text().replace(',"CachePreferNone","no data"\nbye', ""))
     db = converted(ncu_csv, path, tmp_path)
     assert db.execute("SELECT count(*) FROM ncu_launch").fetchone() == (1,)
-    assert "1 rows" in str(db.execute("SELECT text FROM diagnostic WHERE severity = 'warning'").fetchall())
+    assert "1 row of the text" in str(db.execute("SELECT text FROM diagnostic WHERE severity = 'warning'").fetchall())
 
 
 def test_an_error_of_ncu_is_the_reason(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 import gzip
 import json
 import zipfile
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -138,3 +140,14 @@ def test_unnamed_threads_and_processes(ingest: Ingest, inbox: Path, empty_librar
         (6, 3, 3),
     ]
     assert query("SELECT count(DISTINCT global_tid) FROM range") == [(6,)]
+
+
+@pytest.mark.parametrize("pack", [lambda raw: raw, gzip.compress, lambda raw: zlib.compress(raw, wbits=31)[:-8]])
+def test_what_was_cut_is_told(
+    ingest: Ingest, inbox: Path, empty_library: Library, pack: Callable[[bytes], bytes]
+) -> None:
+    """A trace that ends early gives what it has, and a note."""
+    (inbox / "cut.json").write_bytes(pack(WHOLE.encode()[: len(WHOLE) // 2]))
+    query = converted(ingest, inbox, empty_library, "cut.json")
+    assert query("SELECT count(*) > 0 FROM range") == [(True,)]
+    assert any("The rest is missing" in note for note in notes(query))

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from profiledb import spreadsheet
 from profiledb.errors import AnalysisError, NotCapturedError
 from profiledb.query import analysis, output, views
 from profiledb.query import header as asked
@@ -75,10 +76,14 @@ def by_python(frame: pd.DataFrame, columns: Sequence[asked.Column]) -> bytes:
     writer.writerow(frame.columns)
     for row in frame.itertuples(index=False):
         writer.writerow(
-            "" if pd.isna(value) else format(value, column.format) if column.format else value
+            "" if pd.isna(value) else format(value, column.format) if column.format else plain(value)
             for value, column in zip(row, columns, strict=True)
         )
     return text.getvalue().encode()
+
+
+def plain(value: object) -> object:
+    return spreadsheet.defused(value) if isinstance(value, str) else value
 
 
 def written(library: Library, report: Manifest, name: str, **params: str) -> bytes:
@@ -167,7 +172,7 @@ def test_parameters_arrive_as_they_are(empty_library: Library, value: str, monke
     report = publish(empty_library, "aaaa000000000001")
     made(monkeypatch, "SELECT $limit AS text, 1 AS one", {"text": "", "one": ""}, "-- param: limit =  any text\n")
     rows = list(csv.reader(io.StringIO(written(empty_library, report, "made", limit=value).decode(), newline="")))
-    assert rows == [["text", "one"], [value, "1"]]
+    assert rows == [["text", "one"], [spreadsheet.defused(value), "1"]]
 
 
 def test_nothing_is_written_before_an_error(empty_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Answers of all sessions: worked out once, each a frame of its own, bounded by bytes."""
 
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -145,6 +146,42 @@ def test_memory_is_bounded_by_bytes(library: Library, report_id: str) -> None:
         answers.answer(library, one)
         assert answers.bytes <= 3 * roomy.bytes
     assert list(answers._entries) == [one.key(library) for one in every[-3:]]
+
+
+def test_a_frame_is_counted_by_what_it_takes(library: Library, report_id: str) -> None:
+    rows = analysis.rows(library, asked(library, report_id))
+    answers, one, copies = Answers(), asked(library, report_id), 200
+    tracemalloc.start()
+    try:
+        frames = [analysis.frame_of(rows) for _ in range(copies)]
+        taken = tracemalloc.get_traced_memory()[0] / copies
+    finally:
+        tracemalloc.stop()
+    answers.answer(library, one)
+    assert len(frames) == copies
+    assert 0.5 * taken < answers.bytes < 2 * taken
+
+
+def test_an_answer_that_is_read_often_takes_little_more_memory(library: Library, report_id: str) -> None:
+    answers, one = Answers(), asked(library, report_id)
+    answers.answer(library, one)
+    tracemalloc.start()
+    try:
+        answers.answer(library, one)
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(200):
+            answers.answer(library, one)
+        # A weak reference a reader for each axis, of which pandas drops those of the dead; with one a column: 300,000.
+        assert tracemalloc.get_traced_memory()[0] - before < 120_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_answer_holds_no_room_for_rows_that_it_has_not(library: Library, report_id: str) -> None:
+    rows = analysis.rows(library, asked(library, report_id))
+    sizes = [buffer.size for column in rows.columns for chunk in column.chunks for buffer in chunk.buffers() if buffer]
+    assert sizes
+    assert max(sizes) <= 64 * rows.num_rows  # DuckDB reserves 16,384 bytes for a vector of times
 
 
 def test_only_what_is_not_in_memory_is_waited_for_aside(library: Library, report_id: str) -> None:

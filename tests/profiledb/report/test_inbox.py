@@ -237,8 +237,8 @@ def test_a_strange_name_keeps_no_other_out(
     for name in names:
         put(s3, f"{bucket.url.rpartition('/')[2]}/{name}")
     inbox.renew()
-    assert inbox.entries(inbox.root) == [("a.csv", False), ("z", True)]
-    assert inbox.entries(inbox.root / "z") == [("y.csv", False)]
+    assert inbox.entries(inbox.root) == [("a.csv", "file"), ("z", "folder")]
+    assert inbox.entries(inbox.root / "z") == [("y.csv", "file")]
     assert inbox.look(inbox.root / "a.csv") == before, "the same by either client, so that nothing is taken again"
     assert f"names that no file can have: {len(names)}." in caplog.text
     assert sorted(one.key for one in bucket.list()) == sorted(["a.csv", "z/y.csv", *names])

@@ -6,8 +6,8 @@ import sqlite3
 import duckdb
 import pytest
 
-from ingest.disk import is_full
 from profiledb.errors import CatalogError, DiskFullError, WarpdeckError
+from profiledb.report.disk import is_full
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])

@@ -1,0 +1,299 @@
+"""Takes commands apart as a shell does, in quotes at any depth, and JSON that stands in them."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ingest.scrub.names import HARMLESS, hides, names_next, secrecy
+from ingest.scrub.signs import MARK, REGISTRIES, find_sign, without_credentials
+
+LONGEST_SCRIPT = 20_000
+"""A longer text with a sign of a secret is not taken apart but cut."""
+DEEPEST = 8
+"""Levels of quoted commands that are taken apart."""
+
+_REGISTRY = re.compile(rf"(?:.*/)?(?:{REGISTRIES})")
+_QUOTED_NAME = re.compile(r"([\"'])([A-Za-z_][\w.-]{0,80})\1\s*,\s*(?=[\"'])")
+
+_OPTION = re.compile(r"--?[A-Za-z][\w.-]*")
+_PAIR = re.compile(r"([A-Za-z_][\w.-]{0,80})[\"'\]\\)]{0,4}(\+?=|:(?![:/]))")
+_HERE_DOCUMENT = re.compile(
+    r"<<-?[ \t]*[\"'\\]?(\w+)[\"']?([^\n]*)\n(?:.*?\n)??[ \t]*\1[ \t]*(?=\n|$|[\"'])"
+    r"|<<-?[ \t]*[\"'\\]?\w+[\"']?[^\n]*\n.*",
+    re.DOTALL,
+)
+_OPERATORS = frozenset("();<>|&")
+_SHELL = re.compile(r"-[a-z]*c")
+_NAMED = re.compile(r"(-{0,2}[A-Za-z_][\w.-]{0,80})=")
+_LAST_NAME = re.compile(r"([A-Za-z_][\w.-]{0,80})[\"'\])]{0,4}$")
+_ASSIGNS = frozenset(("=", ":", "+=", "=>", "==", ":="))
+_SCHEMES = frozenset(("bearer", "basic", "digest", "negotiate", "token", "apikey"))
+_PASSWORD_OPTIONS = {
+    "sshpass": "-p", "mysql": "-p", "mysqldump": "-p", "mysqladmin": "-p", "mariadb": "-p", "redis-cli": "-a",
+    "curl": "-u",
+}  # fmt: skip
+"""Programs whose short option takes a password."""
+_USER_OPTIONS = frozenset(("--user", "--proxy-user"))
+
+
+def scrub_text(text: str, depth: int) -> str:
+    """A text of any kind without secrets.
+
+    Raises:
+        ValueError: it has a sign of a secret, and cannot be taken apart.
+    """
+    if find_sign(text) is None:
+        return text
+    if len(text) > LONGEST_SCRIPT or depth > DEEPEST:
+        raise ValueError("too long or too deep")
+    text = without_credentials(text)
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            read = json.loads(text)
+        except (ValueError, RecursionError):
+            pass  # the shell's words
+        else:
+            kept = facts(read, depth=depth + 1)
+            return text if kept == read else json.dumps(kept, ensure_ascii=False)
+    undocumented = _HERE_DOCUMENT.sub(lambda found: f"<<{found[1] or 'EOF'}{found[2] or ''} {MARK} ", text)
+    undocumented = undocumented.replace("\\\n", " ")
+    tokens = list(_tokens(_QUOTED_NAME.sub(_assignment, undocumented)))
+    kept_tokens = Words(depth, literal=False).kept(tokens)
+    if kept_tokens == tokens:
+        return undocumented
+    return " ".join(one if one == MARK or _is_operator(one) else _quoted(one) for one in kept_tokens)
+
+
+def scrub_script(text: str, depth: int) -> str:
+    """A script without secrets; the name of its program alone where it cannot be taken apart."""
+    try:
+        return scrub_text(text, depth)
+    except ValueError:
+        program = next(iter(text.split()), "")
+        return MARK if find_sign(program) or not program.isprintable() else f"{program[:100]} {MARK}"
+
+
+def _assignment(found: re.Match[str]) -> str:
+    """The name of a secret in a call such as ``setdefault("NAME", "value")`` as ``NAME=``."""
+    return f"{found[2]}=" if secrecy(found[2]) is True else found[0]
+
+
+def _tokens(text: str) -> Iterator[str]:
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    return iter(lexer)
+
+
+def _quoted(token: str) -> str:
+    return token if re.fullmatch(r"[^\s\"'\\();<>|&]+", token) else shlex.quote(token)
+
+
+def _is_operator(token: str) -> bool:
+    return bool(token) and _OPERATORS.issuperset(token)
+
+
+class Words:
+    """Reads the words of a command one after the other: what the last one was decides what the next may show.
+
+    Args:
+        depth: levels of quoted commands around it.
+        literal: no shell reads them: ``|`` and ``$(`` mean nothing, and they are as many as before.
+    """
+
+    def __init__(self, depth: int, *, literal: bool) -> None:
+        self.depth = depth
+        self.literal = literal
+        self.hidden = False  # the next word is the value of a secret
+        self.doubtful = False  # it is, unless it is plainly harmless
+        self.certain = False  # it is, even where it looks like an option
+        self.closing = 0  # parentheses until a secret that a command prints ends
+        self.backtick = False
+        self.previous = ""
+        self.option = ""  # of the program at hand, takes a password
+        self.login = False
+        self.out: list[str] = []
+        self.begin = 0
+
+    def kept(self, tokens: Iterable[str]) -> list[str]:
+        """The words without secrets."""
+        for word in tokens:
+            if self.closing or self.backtick:
+                self._skip(word)
+            elif not self.literal and _is_operator(word):
+                self._operate(word)
+            else:
+                self.out.append(self._word(word))
+            self.previous = word
+        return self.out
+
+    def _skip(self, word: str) -> None:
+        """Leaves out what stands in ``$(...)`` or between backticks in place of a secret."""
+        if self.closing:
+            self.closing += word.count("(") - word.count(")") if _is_operator(word) else 0
+            self.closing = max(0, self.closing)
+        elif "`" in word:
+            self.backtick = False
+
+    def _operate(self, word: str) -> None:
+        if word.startswith("|") and (printed := self._printed()):
+            self.out[printed:] = [MARK]
+        if word == "(" and (self.hidden or self.doubtful or (self.out and self.out[-1].endswith(f"{MARK}$"))):
+            self.closing = 1
+        self.out.append(word)
+        self.hidden = self.certain = word == "<<<"
+        self.doubtful = False
+        if word.strip("<>("):
+            self.option, self.login, self.begin = "", False, len(self.out)
+
+    def _printed(self) -> int:
+        """Where the words begin that a command at hand prints; 0 where it prints none."""
+        places = range(self.begin, len(self.out) - 1)
+        return next((at + 1 for at in places if self.out[at].rsplit("/", 1)[-1] in ("echo", "printf")), 0)
+
+    def _word(self, word: str) -> str:
+        hidden, doubtful, self.hidden, self.doubtful = self.hidden, self.doubtful, False, False
+        option = _OPTION.fullmatch(word)
+        certain, self.certain = self.certain, False
+        if certain or ((hidden or doubtful) and not (option and _is_option(word))):
+            return self._value_of_name(word, hidden)
+        if self.option and word.startswith(self.option):
+            self.hidden = self.certain = word == self.option
+            return word if self.hidden else f"{self.option}{MARK}"
+        if self.login and not _is_option(word):
+            return MARK
+        self.option = _PASSWORD_OPTIONS.get(word.rsplit("/", 1)[-1], self.option)
+        self.login = self.login or (word == "login" and _REGISTRY.fullmatch(self.previous) is not None)
+        if option:
+            self._expect(word)
+            return word
+        return self._plain(word)
+
+    def _value_of_name(self, word: str, hidden: bool) -> str:
+        if word in _ASSIGNS:
+            self.hidden, self.doubtful = hidden, not hidden
+            return word
+        if word.lower() in _SCHEMES:
+            self.hidden = True
+            return word
+        if not hidden and HARMLESS.fullmatch(word):
+            return word
+        self._begin_command(word)
+        return MARK
+
+    def _begin_command(self, value: str) -> None:
+        """A value such as ``$(cat FILE)`` goes on in the words that follow."""
+        self.hidden = not self.literal and value.endswith("$")
+        self.backtick = not self.literal and value.count("`") % 2 == 1
+
+    def _expect(self, option: str) -> None:
+        """An option may have its value in the next word."""
+        if option in _USER_OPTIONS:
+            self.doubtful = True
+        elif (secret := secrecy(option)) is not None:
+            self.hidden, self.doubtful = secret, not secret
+
+    def _plain(self, word: str) -> str:
+        is_script = _SHELL.fullmatch(self.previous) is not None
+        has_space = any(one.isspace() for one in word)
+        if found := self._assigned(word) if not (is_script and has_space) else None:
+            return found
+        named = _NAMED.match(word)
+        if named and has_space and not is_script:
+            value = word[named.end() :]
+            return named[0] + (self._assigned(value) or scrub_script(value, self.depth + 1))
+        if is_script or has_space:
+            return scrub_script(word, self.depth + 1)
+        if named and named[1] in _USER_OPTIONS and not HARMLESS.fullmatch(word[named.end() :]):
+            return named[0] + MARK
+        if word in _ASSIGNS and (name := _LAST_NAME.search(self.previous)):
+            self._await(name[1])
+        if word[:1] in ("{", "[") and (kept := _json(word, self.depth)) is not None:
+            return kept
+        if names_next(word, self.previous):
+            self.hidden = True
+        return self._pairs(without_credentials(word))
+
+    def _assigned(self, word: str) -> str | None:
+        """NAME=value, NAME: value or --name=value with a secret, which may have spaces."""
+        found = _PAIR.match(word.lstrip("-")) or _PAIR.match(word)
+        if found is None or not hides(found[1], word[len(word) - len(found.string) + found.end() :].strip()):
+            return None
+        end = len(word) - len(found.string) + found.end()
+        if not word[end:].strip():
+            return None  # the value is the next word
+        self._begin_command(word[end:])
+        return f"{word[:end]}{' ' if word[end].isspace() else ''}{MARK}"
+
+    def _pairs(self, word: str) -> str:
+        """A word with a name and its value somewhere in it, such as ``-DTOKEN=x``."""
+        out, at = "", 0
+        while found := _PAIR.search(word, at):
+            value = word[found.end() :]
+            if not value.strip("\"'{[("):
+                self._await(found[1])
+            elif hides(found[1], value.strip("\"',;)}]")):
+                self._begin_command(value)
+                return f"{out}{word[at : found.end()]}{MARK}"
+            out, at = out + word[at : found.end()], found.end()
+        return out + word[at:]
+
+    def _await(self, name: str) -> None:
+        secret = secrecy(name)
+        if secret is not None:
+            self.hidden, self.doubtful = secret, not secret
+
+
+def _is_option(word: str) -> bool:
+    """Whether a word is an option rather than a secret that begins with a dash."""
+    return re.fullmatch(r"--[A-Za-z][\w.-]*(?:=.*)?|-[A-Za-z]{1,2}", word, re.DOTALL) is not None
+
+
+def facts(value: Any, name: str = "", depth: int = 0) -> Any:
+    """A value of JSON without secrets; ``name`` is the key that it has, ``depth`` what it stands in."""
+    try:
+        return scrub_value(value, name, depth)
+    except (ValueError, RecursionError):
+        return MARK
+
+
+def _json(word: str, depth: int) -> str | None:
+    """JSON given as an argument, without secrets; None where it is none."""
+    try:
+        read = json.loads(word)
+    except (ValueError, RecursionError):
+        return None
+    kept = facts(read, depth=depth + 1)
+    return word if kept == read else json.dumps(kept, ensure_ascii=False)
+
+
+def scrub_value(value: Any, name: str, depth: int) -> Any:
+    """A value of JSON without secrets; ValueError where it is nested too deep."""
+    if depth > 40:
+        raise ValueError("too deep")
+    if isinstance(value, dict):
+        told = value.get("name", value.get("key"))
+        named = {"value": told} if isinstance(told, str) else {}
+        return {
+            _text_or_mark(str(key), depth): scrub_value(one, f"{name}.{named.get(key, key)}"[-200:], depth + 1)
+            for key, one in value.items()
+        }
+    if isinstance(value, list):
+        if value and all(isinstance(one, str) for one in value):
+            return (
+                [MARK] * len(value) if secrecy(name) is True else Words(min(depth, DEEPEST), literal=True).kept(value)
+            )
+        return [scrub_value(one, name, depth + 1) for one in value]
+    if value is None or isinstance(value, bool):
+        return value
+    if name and hides(name, str(value)):
+        return MARK
+    return _text_or_mark(value, depth) if isinstance(value, str) else value
+
+
+def _text_or_mark(text: str, depth: int) -> str:
+    try:
+        return scrub_text(text, depth)
+    except ValueError:
+        return scrub_script(text, DEEPEST + 1)

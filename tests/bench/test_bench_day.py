@@ -1,0 +1,32 @@
+"""The bench of a day of use: a short one on the real server, and the growth that it tells of samples."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from bench.day import Sample, growth, live
+
+
+def samples(*megabytes: int) -> list[Sample]:
+    return [Sample(at * 100, at, float(at), size * 1_000_000, 0, {}) for at, size in enumerate(megabytes, 1)]
+
+
+def test_growth_is_told_of_the_second_half_alone() -> None:
+    line, span = growth(samples(100, 300, 400, 400, 400, 400))
+    assert (line, span) == (0.0, 0.0)
+    line, span = growth(samples(100, 300, 400, 400, 420, 440))
+    assert line == pytest.approx(42 / 410, rel=0.01)  # 14 MB a hundred views, over 300
+    assert span == pytest.approx(40 / 410, rel=0.01)
+
+
+@pytest.mark.slow
+def test_a_short_day_has_no_errors_and_names_what_holds_memory(tmp_path: Path) -> None:
+    day = live(argparse.Namespace(views=40, files=6, sessions=2, samples=2, log=None), tmp_path)
+    assert not day.errors
+    last = day.samples[-1]
+    assert (last.views >= 40, last.files >= 4) == (True, True)
+    assert {"answers", "figures", "duckdb", "arrow", "malloc", "malloc_free", "resident"} <= set(last.held)
+    assert last.held["resident"] == pytest.approx(last.resident, rel=0.2)
+    assert 0 < last.held["duckdb"] < last.resident
+    assert 0 < last.held["malloc"] < last.resident  # untouched room for rows once made it a hundred times that
