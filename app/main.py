@@ -22,7 +22,8 @@ from app.timeline import assets, routes
 from app.ui import page
 from app.web import headers, serving, shared, start
 from app.web.store import store
-from profiledb.errors import ConfigError
+from profiledb import terminal
+from profiledb.errors import ConfigError, RefusedError
 
 
 @asynccontextmanager
@@ -48,8 +49,8 @@ memory.limit_arenas()
 try:
     start.prepare()
     operating.check()
-except ConfigError as error:
-    sys.exit(f"Warpdeck does not start: {error}")
+except (ConfigError, RefusedError) as error:
+    sys.exit(f"Warpdeck does not start: {terminal.sentence(error)}")
 
 announced = serving.Announced()
 assistant = Assistant()

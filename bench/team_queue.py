@@ -57,6 +57,11 @@ def write(inbox: Path, count: int) -> None:
         drop(inbox, number)
 
 
+def name_of(number: int) -> str:
+    """The name of one of them."""
+    return f"{number:05}.pt.trace.json"
+
+
 def drop(inbox: Path, number: int) -> None:
     """One of them."""
     where = {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 1, 1], "block": [32, 1, 1]}
@@ -66,7 +71,7 @@ def drop(inbox: Path, number: int) -> None:
         common | {"cat": "kernel", "name": f"kernel_{number}", "ts": 3, "dur": number + 1, "args": where},
     ]
     told = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": events}
-    (inbox / f"{number:05}.pt.trace.json").write_text(json.dumps(told), encoding="utf-8")
+    (inbox / name_of(number)).write_text(json.dumps(told), encoding="utf-8")
 
 
 def take_in(

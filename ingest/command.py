@@ -23,7 +23,7 @@ from ingest.watch import Watch
 from ingest.worker import Worker, hold
 from profiledb import config, terminal
 from profiledb.config import Settings
-from profiledb.errors import ConfigError, WarpdeckError
+from profiledb.errors import ConfigError, RefusedError, WarpdeckError
 from profiledb.report import disk
 from profiledb.report.catalog import Job
 from profiledb.report.library import Library
@@ -227,7 +227,7 @@ def _patiently(action: Callable[[], Result], end: End, pause_s: float) -> Result
     while not end.is_set():
         try:
             return action()
-        except ConfigError:
+        except (ConfigError, RefusedError):
             raise
         except Exception as error:
             if not pause_s:

@@ -2,12 +2,14 @@
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+from procrastinate import JobContext
 
 from ingest import beside, deferral, queue
 from ingest.queue import Queue
@@ -18,10 +20,17 @@ from profiledb.report.catalog import Job, Manifest
 from profiledb.report.database import Shared
 from profiledb.report.workers import Seen, Workers
 
+Result = TypeVar("Result")
 LONGEST_PATH = 2_600
 """Bytes of the path of a file: PostgreSQL's index takes no longer key."""
 LEADER = "-lead"
 """How the names of folders end in which the worker that watches the inbox works."""
+AGAIN_S = 1.0
+"""Between two tries of a worker that has a file at hand and does not reach the database."""
+
+
+class GivenBack(Exception):  # noqa: N818 - it is no error
+    """This worker ends, and leaves the file that it has at hand to the others."""
 
 
 @dataclass
@@ -41,6 +50,7 @@ class TeamWorker(Worker):
         assert self.library.catalog.shared
         self.shared: Shared = self.library.catalog.shared
         self.workers = Workers(self.shared)
+        self.at_work: int | None = None
         self._taken_over = False
 
     def prepare(self) -> None:
@@ -72,14 +82,38 @@ class TeamWorker(Worker):
         self.without_companions(fresh)
         return 0
 
-    def convert(self, path: str) -> None:
-        """Takes a file that waited in the queue; one that was deleted, or is done, is left."""
+    def convert(self, context: JobContext, path: str) -> None:
+        """Takes a file that waited in the queue; one that was deleted, or is done, is left.
+
+        Where the database goes away meanwhile the file stays at hand until it is back: so it keeps its place.
+        """
+        self.at_work = context.job.id
+        self._taken_over = context.job.attempts > 0
+        try:
+            self._patiently(lambda: self._take(path))
+        finally:
+            self.at_work = None
+
+    def _take(self, path: str) -> None:
         job = self.library.catalog.job(path)
         if job is None or job.state not in catalog.OPEN_STATES:
             return
-        self._taken_over = job.state != "waiting"
+        self._taken_over |= job.state != "waiting"
         known = replace(job, state="ready") if job.report_id else None
         self.take_one(replace(job, state="waiting", report_id=None, message="", tools=self.at_hand()), known)
+
+    def _patiently(self, action: Callable[[], Result]) -> Result:
+        """Tries until the database answers, or this worker ends."""
+        while True:
+            try:
+                return action()
+            except CatalogError as error:
+                if self.runner.stopped.wait(AGAIN_S):
+                    raise GivenBack from error
+
+    def _tell(self, job: Job, step: str) -> None:
+        with suppress(CatalogError):  # a conversion does not end because nobody hears how far it is
+            super()._tell(job, step)
 
     def publish(self, path: Path, work: Path, manifest: str, known: Job | None) -> dict[str, Any]:
         """Publishes what was made, unless another worker has published the same meanwhile: then it is a duplicate."""
@@ -97,11 +131,24 @@ class TeamWorker(Worker):
         """Writes down how it ended; a file that failed with an older nsys goes to a worker that has the newest.
 
         A file that was taken over, and whose report is there already without any other file having become it, was
-        published by a worker that could not say so any more.
+        published by a worker that could not say so any more. One whose conversion was ended because this worker ends
+        waits again.
         """
+        if self.at_work is None:  # the worker that watches, which looks again by itself
+            return self._record(job)
+        return self._patiently(lambda: self._record(job))
+
+    def _record(self, job: Job) -> int:
+        ended = job.state == "failed" and self.runner.stopped.is_set()
+        if ended and self.at_work is not None:
+            waits = replace(job, state="waiting", message="", hint="", detail="", report_id=None)
+            self.library.catalog.put_job(waits)
+            self.on_step(waits)
+            self.queue.give_back(self.at_work)
+            raise GivenBack
         if job.state == "duplicate" and self._taken_over and not self._is_of_another(job):
             job = replace(job, state="ready")
-        lost = job.state == "failed" and not self.runner.stopped.is_set() and not beside.is_sidecar(job)
+        lost = job.state == "failed" and not ended and not beside.is_sidecar(job)
         best = workers.newest(self.workers.all()) if lost else ""
         if workers.number(best) <= workers.number(self.me.nsys):
             return super().record(job)

@@ -16,21 +16,32 @@ from psycopg_pool import PoolTimeout
 
 from profiledb.config import Settings
 from profiledb.errors import CatalogError
-from profiledb.report import catalog, postgres
-from profiledb.report.catalog import Job
+from profiledb.report import catalog, database, postgres
+from profiledb.report.catalog import Job, now
 from profiledb.report.database import Shared
 from profiledb.report.inbox import Inbox
 
 TASK = "convert"
 ANY = "any"
 """The queue that every worker takes from; beside it each has one of its own nsys."""
+FIRST = 200
+"""The priority of a file that was at hand already: what is dropped meanwhile does not overtake it."""
 _INBOX_FIRST = 100
-_AWAY = "The catalog's database cannot be reached."
+_WAIT_S = 10.0
+"""For a connection. psycopg tries again by itself, waits twice as long each time, and after this begins anew."""
+_QUEUED = (
+    "EXISTS (SELECT 1 FROM procrastinate.procrastinate_jobs AS queued WHERE queued.status IN (%s)"
+    " AND queued.queueing_lock = encode(sha256(convert_to(job.path, 'UTF8')), 'hex'))"
+)
+_WAITS, _AT_HAND, _WAITS_OR_NOT = "'todo'", "'doing'", "'todo', 'doing'"
 
 
 def app(settings: Settings) -> App:
     """The application of a worker, which also takes jobs."""
-    return App(connector=PsycopgConnector(kwargs=_arguments(settings.database), min_size=1, max_size=4))
+    kwargs = _arguments(settings.database)
+    return App(
+        connector=PsycopgConnector(kwargs=kwargs, min_size=1, max_size=4, timeout=_WAIT_S, reconnect_timeout=_WAIT_S)
+    )
 
 
 def of_nsys(version: str) -> str:
@@ -45,7 +56,7 @@ class Queue:
         self._settings = settings
         self._inbox = inbox
         self._shared = shared
-        connector = SyncPsycopgConnector(kwargs=_arguments(settings.database), min_size=1, max_size=1, timeout=10)
+        connector = SyncPsycopgConnector(kwargs=_arguments(settings.database), min_size=1, max_size=1, timeout=_WAIT_S)
         self._app = App(connector=connector)
 
     def close(self) -> None:
@@ -55,14 +66,23 @@ class Queue:
     def put_missing(self) -> int:
         """Puts all files there that are to be done and are not; how many that were."""
         states = ", ".join(f"'{state}'" for state in catalog.OPEN_STATES)
-        query = (
-            f"SELECT path, report_id FROM job WHERE state IN ({states}) AND NOT EXISTS (SELECT 1"
-            " FROM procrastinate.procrastinate_jobs AS queued WHERE queued.status IN ('todo', 'doing')"
-            " AND queued.queueing_lock = encode(sha256(convert_to(job.path, 'UTF8')), 'hex'))"
-        )
+        missing = f"state IN ({states}) AND NOT {_QUEUED % _WAITS_OR_NOT}"
+        query = f"SELECT path FROM job WHERE {missing} ORDER BY changed_at, path"
         with self._shared.connect() as db:
             paths = [row["path"] for row in db.execute(query)]
         return sum(self.put(path) for path in paths)
+
+    def wait_again(self) -> None:
+        """Has the catalog say that files wait which no worker has at hand any more."""
+        freed = f"state IN ('converting', 'loading') AND {_QUEUED % _WAITS} AND NOT {_QUEUED % _AT_HAND}"
+        with self._shared.connect(database.FILES) as db:
+            if db.execute(f"SELECT 1 FROM job WHERE {freed} LIMIT 1").fetchone():  # what is written is news for pages
+                db.execute(f"UPDATE job SET state = 'waiting', message = '', changed_at = ? WHERE {freed}", [now()])
+
+    def give_back(self, number: int) -> None:
+        """Notes that a job at hand is given back: that counts as no death of a worker."""
+        with self._shared.connect("") as db:
+            db.execute("UPDATE procrastinate.procrastinate_jobs SET attempts = attempts - 1 WHERE id = ?", [number])
 
     def put(self, path: str, queue: str = ANY) -> bool:
         """Puts a file into a queue, small ones first, samples last; False where it waits already."""
@@ -93,7 +113,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except (ConnectorException, PoolTimeout) as error:
-        raise CatalogError(_AWAY, hint="It is asked again by itself.") from error
+        raise CatalogError("The catalog's database cannot be reached.", hint="It is asked again by itself.") from error
 
 
 def _arguments(url: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from psycopg_pool import PoolTimeout
 
 from profiledb import terminal
 from profiledb.errors import CatalogError
+from profiledb.report import postgres
 
 LOST = (CatalogError, ConnectorException, PoolTimeout, psycopg.OperationalError, psycopg.InterfaceError)
 """What is raised where the database cannot be reached."""
@@ -29,14 +30,18 @@ class Reached:
     def __init__(self, *parts: str) -> None:
         self._parts = frozenset(parts)
         self._waits_for: frozenset[str] = frozenset()
+        self._reason = ""
         self._lock = threading.Lock()
 
-    def lost(self) -> None:
-        """Notes that a part does not reach it."""
+    def lost(self, error: BaseException) -> None:
+        """Notes that a part does not reach it, and says so once; PostgreSQL's reason, too, where it gives a new one."""
+        reason = next((one for one in map(postgres.refusal, _causes(error)) if one), "")
         with self._lock:
-            if not self._waits_for:
+            if reason and reason != self._reason:
+                terminal.say(f"The catalog's database refuses this worker; it is asked again. {reason}")
+            elif not self._waits_for:
                 terminal.say("The catalog's database cannot be reached; it is asked again.")
-            self._waits_for = self._parts
+            self._waits_for, self._reason = self._parts, reason or self._reason
 
     def back(self, part: str) -> None:
         """Notes that a part reaches it; called whenever it has answered."""
@@ -44,6 +49,7 @@ class Reached:
             if part in self._waits_for:
                 self._waits_for -= {part}
                 if not self._waits_for:
+                    self._reason = ""
                     terminal.say("The catalog's database can be reached again.")
 
 

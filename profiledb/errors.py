@@ -57,6 +57,10 @@ class CatalogError(WarpdeckError):
     """The catalog of the library cannot be read or written."""
 
 
+class RefusedError(CatalogError):
+    """PostgreSQL refuses this user; waiting does not help. Its own words are the detail, which pages do not show."""
+
+
 class AnalysisError(WarpdeckError):
     """An analysis does not exist or was given wrong parameters."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from profiledb.errors import CatalogError, DamagedError, WarpdeckError
+from profiledb.errors import CatalogError, DamagedError, RefusedError, WarpdeckError
 from profiledb.words import visible
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ def guarded(action: Callable[[], int | None], trouble: int = FAILED, damaged: in
 
 def sentence(error: Exception) -> str:
     """What went wrong, for people."""
+    if isinstance(error, RefusedError):
+        return f"{error.message} It says: {error.detail}. {error.hint}".strip()
     if isinstance(error, WarpdeckError):
         return f"{error.message} {error.hint}".strip()
     if isinstance(error, OSError) and error.strerror:

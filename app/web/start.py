@@ -16,6 +16,7 @@ from profiledb.config import Settings
 from profiledb.errors import ConfigError, WarpdeckError
 from profiledb.operating import logs
 from profiledb.operations.tokens import tokens_of
+from profiledb.report import database
 
 LEAST_SECRET = 32
 """Characters of a cookie secret that nobody guesses."""
@@ -30,9 +31,12 @@ def prepare() -> None:
 
     Raises:
         ConfigError: a setting or the section ``[auth]`` is wrong, or settings of a login stand there without a login.
+        RefusedError: PostgreSQL refuses the user of this server.
     """
     settings = config.load()
     log(settings.log)
+    if settings.database:
+        database.require(settings.database)
     streamlit_config.set_option("server.maxUploadSize", settings.max_upload_mb)
     address = str(st.get_option("server.address") or "")
     if identity.login():

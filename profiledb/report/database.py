@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, Protocol
 
-from profiledb.errors import ConfigError
+from profiledb.errors import CatalogError, ConfigError, RefusedError
 
 CATALOG = "catalog"
 """What pages ask the version of: everything that reports and people put down."""
@@ -88,6 +88,20 @@ def shared(url: str) -> Shared:
     """
     with _one_at_a_time:
         return _opened(url)
+
+
+def require(url: str) -> None:
+    """Reads from a database at the start of a process; one that is away may come back.
+
+    Raises:
+        RefusedError: PostgreSQL refuses the user.
+    """
+    try:
+        shared(url).version()
+    except RefusedError:
+        raise
+    except CatalogError:
+        return
 
 
 @cache

@@ -20,7 +20,7 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
 from profiledb import secret
-from profiledb.errors import CatalogError, ConfigError
+from profiledb.errors import CatalogError, ConfigError, RefusedError
 from profiledb.report import silence, version
 from profiledb.report.database import CATALOG, Connection, Rows, Values
 from profiledb.report.silence import Connection as Connected
@@ -64,14 +64,48 @@ _WORDS: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], str, 
     ),
     (errors.DiskFull, "The disk of the catalog's database is full.", "It goes on by itself when there is room."),
     (
-        (errors.ReadOnlySqlTransaction, errors.InsufficientPrivilege),
+        errors.ReadOnlySqlTransaction,
         "The catalog's database cannot be written.",
-        "Check the rights of the user in WARPDECK_DATABASE, and that its server is not a standby.",
+        "Check that its server is not a standby.",
     ),
     (errors.ProgramLimitExceeded, "A text is too long for the catalog.", "Shorten it."),
     (psycopg.OperationalError, "The catalog's database cannot be reached.", _REACHED),
     (psycopg.InterfaceError, "The catalog's database cannot be reached.", _REACHED),
 )
+_REFUSALS = (
+    (
+        r"authentication failed for|no password supplied",
+        "password authentication failed",
+        "Check user and password in WARPDECK_DATABASE, or PGPASSWORD_FILE.",
+    ),
+    (
+        r"role .* does not exist|not permitted to log in",
+        "there is no such user, or it must not log in",
+        "Check the user in WARPDECK_DATABASE.",
+    ),
+    (
+        r"database .* does not exist",
+        "the database does not exist",
+        "Check its name in WARPDECK_DATABASE, or create it with createdb.",
+    ),
+    (
+        r"permission denied|must be owner|must be member",
+        "permission denied",
+        "docs/team.md lists the rights that the user in WARPDECK_DATABASE needs.",
+    ),
+    (
+        r"pg_hba\.conf",
+        "its pg_hba.conf does not let this machine or user in",
+        "Add a line for it; where encryption is missing, append ?sslmode=require to WARPDECK_DATABASE.",
+    ),
+    (
+        r"does not support SSL|certificate verify failed|certificate file|server certificate for",
+        "no TLS as WARPDECK_DATABASE demands it",
+        "Check sslmode and sslrootcert in WARPDECK_DATABASE.",
+    ),
+)
+"""What PostgreSQL and libpq say where waiting does not help, in few words, and what to do. All else may mend itself."""
+_LONGEST_DETAIL = 600
 
 
 def arguments(url: str) -> dict[str, Any]:
@@ -317,7 +351,24 @@ def _text(value: Any) -> Any:
 
 def told(error: psycopg.Error) -> Exception:
     """An error of PostgreSQL in words; the error itself where it is a mistake of ours."""
+    if refused := refusal(error):
+        reason, hint = next((reason, hint) for pattern, reason, hint in _REFUSALS if re.search(pattern, refused))
+        return RefusedError(f"PostgreSQL refuses the catalog: {reason}.", hint=hint, detail=refused)
     for kinds, message, hint in _WORDS:
         if isinstance(error, kinds):
             return CatalogError(message, hint=hint)
     return error
+
+
+def refusal(error: BaseException) -> str:
+    """PostgreSQL's own words where it refuses what waiting does not mend; else empty.
+
+    libpq tells no code of a connection that failed. Where it tried several servers the last one counts: what one says
+    of a password or a name ends the search.
+    """
+    if not isinstance(error, psycopg.OperationalError | errors.InsufficientPrivilege):
+        return ""
+    said = error.diag.message_primary or str(error)
+    lines = [line for line in said.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
+    last = lines[-1].rpartition("FATAL:")[2].strip()[:_LONGEST_DETAIL] if lines else ""
+    return last if any(re.search(pattern, last) for pattern, _, _ in _REFUSALS) else ""

@@ -8,6 +8,7 @@ import pytest
 
 from profiledb.report.library import Library
 from tests.second import steps as told
+from tests.second.nesting import ran
 from tests.support.found import judged
 from tests.support.page_reports import make_library
 from tests.support.ranged import Capture, make_capture
@@ -34,7 +35,7 @@ def times(sample: str) -> list[int]:
     best = told.loops(found, "process")[0]
     lasts, reached = [], 0
     warm = [one for one in found.ranges if "warmup" in one.name and one.start < best.counted[0].start]
-    held = told.ran(found, "process")
+    held = ran(found, "process")
     for one in sorted({*best.steps, *warm}, key=lambda one: one.start):
         until = max([one.end, *(op.end for op in held[one].operations)]) if one in held else one.end
         if one in best.counted:

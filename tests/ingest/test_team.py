@@ -1,29 +1,37 @@
 """Workers of a team: real processes and a real PostgreSQL, which between them take in every file once."""
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import AsyncMock, Mock
 
 import pytest
 from procrastinate.exceptions import ConnectorException, UniqueViolation
+from procrastinate.jobs import Job as Queued
+from procrastinate.worker import Worker as Taker
 
 from bench import team_queue
+from ingest import queue
 from ingest import team as team_worker
 from ingest.member import TeamWorker
+from ingest.queue import Queue
 from ingest.worker import Worker
 from profiledb import config
 from profiledb.report import identity
-from profiledb.report.catalog import Catalog, Manifest
+from profiledb.report.catalog import Catalog, Job, Manifest
 from profiledb.report.database import Shared
 from profiledb.report.library import Library
 from profiledb.report.place import open_inbox
 from profiledb.report.postgres import Postgres
 from profiledb.report.workers import Seen, Workers
 from tests.conftest import CORPUS, ROOT, Ingest, wait_until
+from tests.support.postgres import Server
 
 needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="no corpus here")
 
@@ -85,15 +93,120 @@ def test_a_worker_with_another_library_ends(team: Shared, inbox: Path, tmp_path:
     assert Catalog(team).jobs() == []
 
 
+LARGE = 150_000
+"""Events of a trace that takes seconds, also where the machine is quick."""
+AWAY_S = 12.0
+PATIENCE_S = 100.0
+
+
+def large(inbox: Path) -> Path:
+    """A trace that is longer at hand than those of team_queue.write, and waits behind them."""
+    team_queue.drop(inbox, 0)
+    made = json.loads((inbox / team_queue.name_of(0)).read_text())
+    more = [made["traceEvents"][1] | {"ts": 10 * number} for number in range(LARGE)]
+    (inbox / "part").write_text(json.dumps(made | {"traceEvents": made["traceEvents"] + more}))
+    (inbox / team_queue.name_of(0)).unlink()
+    return (inbox / "part").rename(inbox / "large.pt.trace.json")
+
+
+@pytest.fixture
+def worker(team: Shared, tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """One that goes on until the end of the test, and what it prints in ``log``."""
+    (tmp_path / "inbox").mkdir()
+    told = {"WARPDECK_DATABASE": team.url, "WARPDECK_DATA": str(tmp_path), "WARPDECK_SCAN_S": "0.3"}
+    with (tmp_path / "log").open("wb") as log:
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "ingest", "--samples", "off"],
+            cwd=ROOT,
+            env=os.environ | told,
+            stdout=log,
+            stderr=log,
+        )
+    yield worker
+    worker.terminate()
+    worker.wait(60)
+
+
+def at_hand(team: Shared, path: Path) -> bool:
+    """Whether a worker converts a file."""
+    job = Catalog(team).job(str(path))
+    return job is not None and job.state == "converting"
+
+
+@pytest.mark.slow
+def test_a_file_at_hand_keeps_its_place_while_the_database_is_away(
+    team: Shared, tmp_path: Path, worker: "subprocess.Popen[bytes]", postgres: Server
+) -> None:
+    """Those that come meanwhile are small, and would be first: so they would be all the time where many come."""
+    path = large(tmp_path / "inbox")
+    wait_until(lambda: at_hand(team, path), PATIENCE_S)
+    postgres.stop()
+    until = time.monotonic() + AWAY_S
+    try:
+        for number in range(8):
+            team_queue.drop(tmp_path / "inbox", number)
+        wait_until(lambda: time.monotonic() > until)
+    finally:
+        postgres.start()
+    wait_until(lambda: Catalog(team).job_states() == {"ready": 9}, PATIENCE_S)
+    ready = [line.split()[1] for line in (tmp_path / "log").read_text().splitlines() if line.startswith("ready ")]
+    assert ready[0] == path.name, ready
+    assert worker.poll() is None
+
+
+@pytest.mark.slow
+def test_a_worker_that_ends_leaves_its_file_to_the_others(
+    team: Shared, tmp_path: Path, worker: "subprocess.Popen[bytes]"
+) -> None:
+    path = large(tmp_path / "inbox")
+    wait_until(lambda: at_hand(team, path), PATIENCE_S)
+    worker.terminate()
+    worker.wait(60)
+    assert Catalog(team).job_states() == {"waiting": 1}
+    with team.connect() as db:
+        (job,) = db.execute("SELECT status, attempts FROM procrastinate.procrastinate_jobs").fetchall()
+    assert (job["status"], job["attempts"]) == ("todo", 0), "no death that would count"
+
+
+def test_a_file_of_a_worker_that_died_is_next(team: Shared, inbox: Path, tmp_path: Path) -> None:
+    """Small files that came later do not overtake it, and the list says that it waits."""
+    settings = config.load(library=tmp_path / "library", inbox=inbox, database=team.url, samples="off")
+    library, files = Library(settings.library, Catalog(team)), Queue(settings, team, open_inbox(settings))
+    worker = TeamWorker(
+        library, settings, open_inbox(settings), lambda _: None, me=Seen("one", "host", "", ""), queue=files
+    )
+    path = large(inbox)
+    team_queue.drop(inbox, 1)
+    library.catalog.put_job(Job(str(path), path.name, "1", "converting"))
+    app = queue.app(settings)
+
+    async def taken_after_a_death() -> Queued | None:
+        async with app.open_async():
+            files.put(str(path))
+            dead = await app.job_manager.register_worker()
+            assert await app.job_manager.fetch_job(None, dead)
+            files.put(str(inbox / team_queue.name_of(1)))
+            with team.connect("") as db:
+                db.execute("UPDATE procrastinate.procrastinate_workers SET last_heartbeat = now() - interval '1 min'")
+            await team_worker._Rounds(app, worker, Taker(app), patience_s=0).go()
+            return await app.job_manager.fetch_job(None, await app.job_manager.register_worker())
+
+    taken = asyncio.run(taken_after_a_death())
+    files.close()
+    assert taken
+    assert (taken.task_kwargs["path"], taken.attempts) == (str(path), 1)
+    assert library.catalog.job_states() == {"waiting": 1}
+
+
 @pytest.mark.parametrize(
     ("error", "finished"), [(ConnectorException(), 0), (UniqueViolation(constraint_name="x", queueing_lock="y"), 1)]
 )
 def test_a_job_that_another_worker_took_over_is_its_affair(error: Exception, finished: int) -> None:
     """A job goes only where the file waits in another one: else the deaths of its workers would be forgotten."""
     manager = AsyncMock()
-    manager.get_stalled_jobs.return_value = [Mock(attempts=0, task_kwargs={"path": "/inbox/x"})]
     manager.retry_job.side_effect = error
-    asyncio.run(team_worker._take_over(Mock(job_manager=manager), Mock()))
+    job = Mock(attempts=0, task_kwargs={"path": "/inbox/x"})
+    asyncio.run(team_worker._free(Mock(job_manager=manager), Mock(), job))
     assert manager.finish_job.await_count == finished
 
 

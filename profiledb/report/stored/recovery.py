@@ -34,16 +34,17 @@ def recover(library: "StoredLibrary") -> None:
     It looks at the name of every object; several workers may do so at the same time, and publish meanwhile.
     """
     library.catalog.mend()
-    known = library.store.index.all(damaged=True)  # before the bucket: what is listed was put before
+    before = set(library.catalog.report_ids())  # then files, then objects: what others publish meanwhile is not missed
+    known = library.store.index.all(damaged=True)
     whole = library.store.index.all()
     found = _found(library)
     version.require_names(file.name for objects in found.values() for file in _files(objects))
     for report_id, objects in found.items():
         if f"{report_id}{_DATABASE}" not in known.get(report_id, {}):
             _list(library, report_id, objects)
-    listed = set(library.catalog.report_ids())
-    for report_id in listed - known.keys() - found.keys():
+    for report_id in before - known.keys() - found.keys():
         library.catalog.unlist_report(report_id)  # of an older library, or all of it is gone
+    listed = set(library.catalog.report_ids())
     for report_id, files in known.items():
         objects = found.get(report_id, {})
         gone = _forgotten(library, report_id, files, objects, is_listed=report_id in listed)

@@ -16,7 +16,7 @@ from profiledb.report.health import Health
 from profiledb.report.schema import SCHEMA_VERSION
 from profiledb.report.store import create
 from profiledb.report.stored import copies, recovery, store
-from profiledb.report.stored.bucket import Bucket
+from profiledb.report.stored.bucket import Bucket, Object
 from profiledb.report.stored.index import File, Index
 from profiledb.report.stored.library import StoredLibrary
 from tests.support.page_reports import empty
@@ -374,6 +374,20 @@ def test_recovery_goes_on_from_wherever_publishing_stopped(machine: Machine, mon
     assert {one.id for one in here.list()} == {listed, unlisted}
     assert folders(here) == {listed, unlisted}
     assert len(keys(here)) == 4
+
+
+def test_what_is_published_during_a_recovery_stays_listed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = machine(), machine()
+    look = recovery._found
+
+    def publish_after(library: StoredLibrary) -> dict[str, dict[str, Object]]:
+        found = look(library)
+        publish(there, ONE)
+        return found
+
+    monkeypatch.setattr(recovery, "_found", publish_after)
+    here.recover()
+    assert [one.id for one in here.list()] == [ONE]
 
 
 def test_what_was_prepared_while_its_report_was_deleted_goes(
