@@ -64,7 +64,7 @@ def started(argv: list[str], folder: Path, url: str) -> "subprocess.CompletedPro
         ({"name": "elsewhere"}, 'database "elsewhere" does not exist'),
         ({"name": "closed"}, 'pg_hba.conf rejects connection for host "127.0.0.1", user "warpdeck", database "closed"'),
         ({"name": "team?sslmode=require"}, "server does not support SSL, but SSL was required"),
-        ({"user": "nothing"}, "permission denied for table revision"),
+        ({"user": "nothing"}, "permission denied for table"),
     ],
 )
 def test_it_is_said_in_the_words_of_postgresql(asking: Server, given: dict[str, str], reason: str) -> None:
