@@ -30,9 +30,9 @@ WITH light AS (
 ), placed AS (
     SELECT device_id, stream_id, kernel_id, name_id, start_ns, end_ns, one.light,
         start_ns - lag(end_ns) OVER lane < $most_gap_ns::BIGINT AND lag(one.light) OVER lane
-            AND within IS NOT DISTINCT FROM lag(within) OVER lane AS goes_on
+            AND within = lag(within) OVER lane AS goes_on
     FROM (
-        SELECT kernel.*, CASE WHEN operator.range_id IS NULL THEN range.pre END AS within,
+        SELECT kernel.*, coalesce(CASE WHEN operator.range_id IS NULL THEN range.pre END, -1) AS within,
             light.name_id IS NOT NULL AND kernel.end_ns - kernel.start_ns >= $least_ns::BIGINT AS light
         FROM selected_kernel AS kernel LEFT JOIN light USING (name_id)
         LEFT JOIN range ON range.pre = coalesce(process_range, kernel.thread_range)
