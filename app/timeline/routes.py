@@ -78,7 +78,10 @@ def _failed(report_id: str, error: Exception) -> Response:
     if isinstance(error, DamagedError):
         return _refusal(500, str(error))
     if isinstance(error, WarpdeckError):
-        return _refusal(429 if isinstance(error, BusyError) else 400, str(error))
+        refused = _refusal(429 if isinstance(error, BusyError) else 400, str(error))
+        if isinstance(error, BusyError):
+            refused.headers["Retry-After"] = str(error.again_s)
+        return refused
     if isinstance(error, duckdb.InterruptException):
         return _refusal(499, "Nobody waits for this any more.")
     _log.error("The timeline of %s could not be read", report_id, exc_info=error)

@@ -1,12 +1,13 @@
 """Answers for all sessions of a process: each is worked out once, however many ask for it at the same time."""
 
+import pickle
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from profiledb.errors import NotCapturedError
 from profiledb.operating import tally
@@ -16,17 +17,16 @@ from profiledb.report.library import Library
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 MOST_BYTES = 64_000_000
 """What the answers in memory may take."""
-_ENTRY_BYTES = 4_000
-_COLUMN_BYTES = 1_200
-"""What pandas takes for a frame and for each column of it besides the values (tests/profiledb/query/test_shared.py)."""
-_COPIED_CELLS = 500_000
-"""Frames of at most this size are copied for each reader."""
+_ENTRY_BYTES = 3_000
+"""What an answer takes besides its rows: its request, and what OrderedDict and malloc need."""
 
-_Answer = Union["pd.DataFrame", NotCapturedError]
-"""The rows of an answer, or why there is none: a report never gets what it lacks."""
+_Answer = bytes | NotCapturedError
+"""A pickled frame, or why there is none: a report never gets what it lacks. A frame in memory would keep weak references
+to whatever was read of it (pandas' copy-on-write), more with every reader, and nobody could say its size."""
 
 
 @dataclass
@@ -76,16 +76,15 @@ class Answers:
                     tally.ANSWERS.add("memory")  # answered while this one waited for its turn
         if isinstance(found, NotCapturedError):
             raise copy(found)
-        # Each block of a frame keeps a weak reference to each shallow copy until there are some 500 of them: 40 KB a
-        # column, more than most answers have. A deep copy of a small frame takes 31 µs instead of 21.
-        return found.copy(deep=found.size <= _COPIED_CELLS)
+        rows: pd.DataFrame = pickle.loads(found)  # noqa: S301 (pickled below, never out of this process)
+        return rows
 
     def _work_out(self, library: Library, asked: Request, several: tuple[Request, ...]) -> _Answer:
         """Reads an answer from the disk, else works it out and keeps it, with all that are answered together."""
         rows = kept.read(library, asked)
         tally.ANSWERS.add("worked out" if rows is None else "disk")
         if rows is not None:
-            return self._put(asked.key(library), analysis.frame_of(rows))
+            return self._put(asked.key(library), _pickled(rows))
         try:
             return self._of_several(library, asked, several) if several else self._alone(library, asked)
         except NotCapturedError as error:
@@ -94,7 +93,7 @@ class Answers:
     def _alone(self, library: Library, asked: Request) -> _Answer:
         rows = analysis.rows(library, asked)
         kept.write(library, asked, rows)
-        return self._put(asked.key(library), analysis.frame_of(rows))
+        return self._put(asked.key(library), _pickled(rows))
 
     def _of_several(self, library: Library, asked: Request, several: tuple[Request, ...]) -> _Answer:
         """The answers of a group; one that the report has not the data for is not worth the others."""
@@ -102,7 +101,7 @@ class Answers:
         for one, rows in zip(several, together.rows(library, several), strict=True):
             if rows is not None:
                 kept.write(library, one, rows)
-                self._put(one.key(library), analysis.frame_of(rows))
+                self._put(one.key(library), _pickled(rows))
         found = self._find(asked.key(library))
         return self._alone(library, asked) if found is None else found
 
@@ -114,9 +113,7 @@ class Answers:
             return self._entries[key][0]
 
     def _put(self, key: Hashable, answer: _Answer) -> _Answer:
-        size = _ENTRY_BYTES
-        if not isinstance(answer, NotCapturedError):
-            size += int(answer.memory_usage(deep=True).sum()) + _COLUMN_BYTES * len(answer.columns)
+        size = _ENTRY_BYTES + (len(answer) if isinstance(answer, bytes) else 0)
         with self._lock:
             if key in self._entries:
                 self._bytes -= self._entries.pop(key)[1]
@@ -140,3 +137,7 @@ class Answers:
                 turn.waiting -= 1
                 if not turn.waiting:
                     self._turns.pop(key, None)
+
+
+def _pickled(rows: "pa.Table") -> bytes:
+    return pickle.dumps(analysis.frame_of(rows), protocol=pickle.HIGHEST_PROTOCOL)

@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from app.timeline import routes
 from app.web import login
 from app.web.roles import Standing
+from profiledb.errors import BusyError
 from tests.support.timelines import NAMES, REPORT, TIDS, calls, joined, kernels, library, report_row
 
 HOSTILE = "<script>alert(1)</script>\u202eevil\n'\"; DROP TABLE kernel; --"
@@ -195,3 +196,8 @@ def test_the_timeline_goes_with_its_report(tmp_path: Path) -> None:
     assert len(list(shelf.reports.glob("*.timeline*"))) == 1
     shelf.delete(REPORT)
     assert list(shelf.reports.iterdir()) == []
+
+
+def test_whoever_asks_too_much_is_told_when_to_come_back() -> None:
+    refused = routes._failed(REPORT, BusyError("Three of your requests are being answered.", again_s=7))
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "7")

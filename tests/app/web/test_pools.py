@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -211,6 +212,8 @@ def test_one_address_leaves_pages_to_others(nginx: Path, tmp_path: Path) -> None
         behind(nginx, [running], tmp_path, free_port()) as address,
         ExitStack() as open_,
     ):
+        half = open_.enter_context(socket.create_connection(urlsplit(address).netloc.split(":"), timeout=30))
+        half.sendall(b"GET / HTTP/1.1\r\nHost: ")
         for _ in range(64):
             open_.enter_context(page(address, "127.0.0.1"))
         with pytest.raises(InvalidStatus) as refused:
@@ -223,3 +226,4 @@ def test_one_address_leaves_pages_to_others(nginx: Path, tmp_path: Path) -> None
         began = time.monotonic()
         with page(address, "127.0.0.2"):
             assert time.monotonic() - began < 5
+        assert not half.recv(1), "nginx ends a request whose headers do not come"
