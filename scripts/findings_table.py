@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 from profiledb import words  # noqa: E402
 from profiledb.findings import judge, rulebook  # noqa: E402
 from profiledb.findings import words as sentences  # noqa: E402
-from profiledb.findings.judge import Finding  # noqa: E402
+from profiledb.findings.finding import Finding  # noqa: E402
 from profiledb.report.library import Library  # noqa: E402
 from profiledb.studies.summary import document  # noqa: E402
 
@@ -31,7 +31,7 @@ def main(library_folder: Path) -> None:
     parts = [HEAD]
     for report in sorted(library.list(), key=lambda one: one.name):
         if any((ROOT / "sample_reports" / folder / report.name).exists() for folder in ("", "ddp", "torch")):
-            found = judge.judge(library, report, document.page_params(library, report, {}), rules)
+            found = judge.judge(library, report, document.page_params(library, report, {}), rules, steady=True)
             parts.append(section(report.name, found))
     TARGET.write_text("\n".join(parts), encoding="utf-8")
 

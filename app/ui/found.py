@@ -11,7 +11,7 @@ from app.once import Once
 from app.ui import format as fmt
 from profiledb.findings import digest, judge, rulebook, words
 from profiledb.findings.digest import Found
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
 from profiledb.report.catalog import Manifest
 
@@ -29,21 +29,19 @@ def rules() -> dict[str, Rule]:
     return dict(_rules(folder, _stamp(folder)))
 
 
-def findings(manifest: Manifest, params: Mapping[str, Any] | None = None) -> list[Finding]:
-    """The findings of the selected part of a report, or of another one, as ``judge.order`` has them; judged once."""
+def findings(manifest: Manifest, params: Mapping[str, Any] | None = None, *, startup: bool = False) -> list[Finding]:
+    """The findings of the selected part of a report, or of another one, as ``judge.judge`` orders them; judged once.
+
+    Without ``startup`` they are those of the steady part, where there is one.
+    """
     params = session.selected(manifest.id) if params is None else params
     chosen = tuple(sorted((name, value if isinstance(value, str) else tuple(value)) for name, value in params.items()))
     every = rules().values()
     versions = tuple(f"{rule.version}{rule.analysis.params}" for rule in every)
     linked = session.links().get(manifest.id)
-    key = (manifest.id, session.stamp(manifest.id), linked, chosen, versions)
+    key = (manifest.id, session.stamp(manifest.id), linked, chosen, versions, startup)
     library = session.library()
-    return list(_judged.get(key, lambda: tuple(judge.judge(library, manifest, params, every))))
-
-
-def fires(manifest: Manifest) -> list[Finding]:
-    """Those that fire and cost time, the costliest first."""
-    return judge.costly(findings(manifest))
+    return list(_judged.get(key, lambda: tuple(judge.judge(library, manifest, params, every, steady=not startup))))
 
 
 def known(reports: Sequence[Manifest]) -> dict[str, tuple[Found, ...]]:

@@ -8,6 +8,21 @@ from app.ui import format as fmt
 SHORT = 10
 """Rows of a table before it scrolls by itself: this page has many."""
 
+REASONS = {
+    "host code": "Non-CUDA code",
+    "launch call": "Launch call",
+    "synchronization": "Synchronization",
+    "copy call": "Memcpy or memset call",
+    "allocation": "Allocation",
+    "module loading": "Module loading",
+    "other CUDA call": "Other CUDA call",
+    "OS runtime call": "OS runtime call",
+    "launch latency": "Launch latency",
+    "between operations": "Between operations",
+    "unknown": "Unknown",
+}
+"""What people read for each reason of ``idle_reasons``."""
+
 _FIXED = {
     "launch": 0, "launch call": 0, "synchronization": 1, "blocking copy": 2, "copy call": 2,
     "queued copy": 3, "launch latency": 3, "allocation": 4, "host code": 5, "OS runtime call": 6, "module loading": 7,

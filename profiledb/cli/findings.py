@@ -9,7 +9,7 @@ from profiledb.cli.params import DEFAULT, OUTPUT, PARAM, REPORT, given
 from profiledb.errors import AnalysisError
 
 if TYPE_CHECKING:
-    from profiledb.findings.judge import Finding
+    from profiledb.findings.finding import Finding
     from profiledb.findings.rule import Rule
     from profiledb.report.library import Library
 
@@ -38,6 +38,9 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
         "--fail-on", action="append", default=[], metavar="RULE|SEVERITY",
         help=f"exit with {FOUND} if this rule fires, or any rule of this severity (high, medium, low) or a worse one",
     )  # fmt: skip
+    command.add_argument(
+        "--startup", action="store_true", help="judge what the program does before and after its steps, too"
+    )
     command.add_argument("--rules", action="store_true", help="list the rules with their thresholds instead")
     command.add_argument("-o", "--output", type=Path, metavar="FILE", help=OUTPUT)
     command.set_defaults(command=run, trouble=terminal.USAGE)
@@ -60,8 +63,9 @@ def run(library: "Library", arguments: argparse.Namespace) -> int:
         raise AnalysisError("findings takes a report.", hint="warpdeck list lists all; --rules needs none.")
     report = library.find(arguments.report)
     params = document.page_params(library, report, given(arguments.param))
-    found = judge.judge(library, report, params, rules.values())
-    text = output.text(found, arguments.format, report.name)
+    found = judge.judge(library, report, params, rules.values(), steady=not arguments.startup)
+    part = None if arguments.startup else judge.steady_part(library, report, params)
+    text = output.text(found, arguments.format, report.name, part)
     terminal.write((text if text.endswith("\n") else f"{text}\n").encode(), arguments.output)
     return FOUND if _fails(found, arguments.fail_on) else 0
 
@@ -79,7 +83,7 @@ def _changed(rules: "dict[str, Rule]", text: str) -> "dict[str, Rule]":
 
 
 def _known(asked: list[str], rules: "dict[str, Rule]") -> None:
-    from profiledb.findings.judge import SEVERITIES
+    from profiledb.findings.finding import SEVERITIES
 
     if unknown := [name for name in asked if name not in rules and name not in SEVERITIES]:
         raise AnalysisError(
@@ -89,7 +93,7 @@ def _known(asked: list[str], rules: "dict[str, Rule]") -> None:
 
 
 def _fails(found: "list[Finding]", asked: list[str]) -> bool:
-    from profiledb.findings.judge import SEVERITIES
+    from profiledb.findings.finding import SEVERITIES
 
     worst = {name for text in asked if text in SEVERITIES for name in SEVERITIES[: SEVERITIES.index(text) + 1]}
     return any(one.verdict == "fires" and (one.rule.name in asked or one.severity in worst) for one in found)

@@ -44,14 +44,28 @@ _WINDOW = {
 no GPU worked that time is the capture. Besides, whether the program uses PyTorch."""
 
 
+_PARTS_ONCE = ("functions", "idle", "compute", "communication", "sums")
+"""What the parts of the time are made of, which rules build on, too."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the time, as ``time_split`` has it: its name and kind, and its time in ns."""
+
+    name: str
+    kind: str
+    ns: int
+
+
 @dataclass(frozen=True)
 class Window:
     """The time of which savings are a share, and the begin of the capture on the report's clock, ns; ``torch``: the
-    program uses PyTorch."""
+    program uses PyTorch. ``parts``: the time, split; nothing in a Compute report."""
 
     ns: int | None
     begin_ns: int
     torch: bool
+    parts: tuple[Part, ...] = ()
 
 
 def answers(
@@ -65,18 +79,19 @@ def answers(
     """
     compute = LAUNCHES in report.subjects
     partner = None if compute else library.linked(report.id)
-    analyses = [_window(compute), *(_asked(rule) for rule in rules)]
+    analyses = [_window(compute), *(_asked(rule) for rule in rules), *([] if compute else [_parts()])]
     asked = {one.name: Request(report.id, one, header.bind(one, {}), selection, partner) for one in analyses}
-    once = {rule.name: rule.once for rule in rules}
+    once = {rule.name: rule.once for rule in rules} | {_parts().name: _PARTS_ONCE}
     found = {name: _row(table) for name, one in asked.items() if (table := kept.read(library, one)) is not None}
     missing = [one for name, one in asked.items() if name not in found]
     try:
         found |= _answers(library, missing, once, compute=compute)
     except BROKEN:  # the library has connected anew
         found |= _answers(library, missing, once, compute=compute)
-    window = found.pop("window")
-    ns = window.get("ns")
-    return Window(None if ns is None else int(ns), int(window.get("begin_ns") or 0), bool(window.get("torch"))), found
+    window, split = found.pop("window"), found.pop(_parts().name, {})
+    ns, parts = window.get("ns"), tuple(Part(**one) for one in split.get("parts") or ())
+    begin_ns = int(window.get("begin_ns") or 0)
+    return Window(None if ns is None else int(ns), begin_ns, bool(window.get("torch")), parts), found
 
 
 @cache
@@ -84,6 +99,14 @@ def _window(compute: bool) -> Analysis:
     return Analysis(
         "window", "", "", (), (), (), _WINDOW[compute], includes=("selection", "program"), selects=("part",)
     )
+
+
+@cache
+def _parts() -> Analysis:
+    """The analysis ``time_split`` in one row."""
+    split = header.get("time_split")
+    sql = f"SELECT list({{'name': part, 'kind': kind, 'ns': ns}}) AS parts FROM ({split.sql.rstrip().rstrip(';')}\n)"
+    return replace(split, name="parts", sql=sql)
 
 
 @cache

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 
 Change = Literal["new", "gone", "changed", "same", "not judged"]
 CHANGED = 0.2

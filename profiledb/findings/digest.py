@@ -15,7 +15,7 @@ from pathlib import Path
 
 from profiledb import config
 from profiledb.findings import words
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
 from profiledb.query import kept, request
 from profiledb.report.library import Library
@@ -26,7 +26,7 @@ MOST_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class Found:
-    """A rule that fires: its name, its severity (judge.SEVERITIES), what it saves at most, percent, its sentence."""
+    """A rule that fires: its name, its severity (finding.SEVERITIES), what it saves at most, percent, its sentence."""
 
     rule: str
     severity: str

@@ -1,89 +1,102 @@
 """What rules say of a selection of a report: their answers (bench.py) against their thresholds."""
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
-from profiledb.findings import bench
+from profiledb.errors import NotCapturedError
+from profiledb.findings import bench, causes
 from profiledb.findings.bench import COMMAND, Row, Window
+from profiledb.findings.finding import Finding, Verdict
 from profiledb.findings.rule import EVIDENCE, OWN, Rule
-from profiledb.query import header
-from profiledb.report.catalog import Manifest
+from profiledb.query import header, kept
+from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.report.library import Library
 from profiledb.selection import model
 
-Verdict = Literal["fires", "clear", "cannot_judge"]
-SEVERITIES = ("high", "medium", "low", "warning", "note")
-"""From the worst on: by the share of the time that mending saves at most, then what costs nothing by itself."""
-HIGH_PCT, MEDIUM_PCT = 10.0, 2.0
 MOST_EVIDENCE = 20
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What a rule says of a selection.
+class Steady:
+    """The part of a report that repeats (analysis ``steady_part``): its steps, and times in ns from the begin of the
+    capture; ``before_ns`` and ``after_ns`` are what lies outside."""
 
-    ``value`` and ``threshold`` are in the unit of the rule; ``saving_ns`` is an upper bound, ``saving_pct`` its share
-    of the time from the first to the last operation, over all GPUs; of the capture where no GPU worked. Savings
-    overlap: nobody adds them up.
-    ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it. ``torch``: the program
-    uses PyTorch, so that advice may speak of it.
-    """
-
-    rule: Rule
-    verdict: Verdict
-    value: float | None = None
-    threshold: float | None = None
-    saving_ns: int | None = None
-    saving_pct: float | None = None
-    cause: str | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    evidence: tuple[Mapping[str, Any], ...] = ()
-    why: str = ""
-    command: str = ""
-    torch: bool = True
-
-    @property
-    def advice(self) -> tuple[str, ...]:
-        """What to do."""
-        return self.rule.advised(self.cause, torch=self.torch)
-
-    @property
-    def severity(self) -> str:
-        """One of SEVERITIES where it fires, else nothing."""
-        if self.verdict != "fires":
-            return ""
-        if self.rule.weight:
-            return self.rule.weight
-        share = self.saving_pct or 0.0
-        return "high" if share >= HIGH_PCT else "medium" if share >= MEDIUM_PCT else "low"
+    steps: int
+    from_ns: int
+    to_ns: int
+    before_ns: int
+    after_ns: int
 
 
-def judge(library: Library, report: Manifest, params: Mapping[str, Any], rules: Iterable[Rule]) -> list[Finding]:
-    """What the rules say of the part of a report that ``params`` select, see ``order`` for theirs.
+def judge(
+    library: Library, report: Manifest, params: Mapping[str, Any], rules: Iterable[Rule], *, steady: bool = False
+) -> list[Finding]:
+    """What the rules say of the part of a report that ``params`` select, in the order in which pages show it.
 
-    Rules about what the report is not about (idle time in a Compute report) are left out.
+    What fires comes first, the costliest before others, each followed by what stands under it; remarks come last; then
+    what cannot be judged. Rules about what the report is not about (idle time in a Compute report) are left out. With
+    ``steady`` rules whose findings cost time judge what repeats, where ``steady_part`` finds that.
 
     Raises:
         AnalysisError: the selection is none of this report.
         ReportNotFoundError: the report is gone.
     """
     asked = [rule for rule in rules if rule.subjects.intersection(report.subjects)]
-    window, rows = bench.answers(library, report, model.parse(params), asked)
-    return sorted((_finding(rule, rows[rule.name], window) for rule in asked), key=order)
+    part = steady_part(library, report, params) if steady else None
+    if part is None:
+        return _ordered(_judged(library, report, params, asked))
+    repeats = {**params, "from_ns": part.from_ns, "to_ns": part.to_ns}
+    found = _judged(library, report, repeats, [rule for rule in asked if rule.costs])
+    return _ordered([*found, *_judged(library, report, params, [rule for rule in asked if not rule.costs])])
+
+
+def steady_part(library: Library, report: Manifest, params: Mapping[str, Any]) -> Steady | None:
+    """What repeats in a timeline; None where nobody can tell, and where somebody selected ranges, steps or times."""
+    selection = model.parse(params)
+    if TIMELINE not in report.subjects or selection != model.Selection(warmup=selection.warmup, mode=selection.mode):
+        return None
+    try:
+        rows = kept.run(library, report.id, "steady_part", params)
+    except NotCapturedError:
+        return None
+    names = [one.name for one in fields(Steady)]
+    return Steady(**{name: int(rows[name][0]) for name in names}) if len(rows) else None
+
+
+def _judged(library: Library, report: Manifest, params: Mapping[str, Any], rules: Sequence[Rule]) -> list[Finding]:
+    window, rows = bench.answers(library, report, model.parse(params), rules)
+    return causes.nest((_finding(rule, rows[rule.name], window) for rule in rules), window.parts)
 
 
 def costly(findings: Iterable[Finding]) -> list[Finding]:
-    """Those of some findings that fire and cost time, as they are ordered; what is a warning or a note is left out."""
-    return [one for one in findings if one.verdict == "fires" and not one.rule.weight]
+    """Those of some findings that fire and cost time, as they are ordered, without those that stand under another one;
+    what is a warning or a note is left out."""
+    return [one for one in findings if one.verdict == "fires" and one.rule.costs and one.parent is None]
 
 
-def order(finding: Finding) -> tuple[int, int, float, str]:
-    """What fires comes first, the costliest before others and remarks last; then what cannot be judged."""
+def leading(findings: Iterable[Finding], most: int) -> list[Finding]:
+    """The ``most`` costliest of ``costly``, and besides those whose mending is a choice, however many come first."""
+    costs = costly(findings)
+    return costs[:most] + [one for one in costs[most:] if one.rule.weight == "low"]
+
+
+def below(finding: Finding, findings: Iterable[Finding]) -> list[Finding]:
+    """Those of some findings that stand under this one."""
+    return [one for one in findings if one.parent == finding.rule.name]
+
+
+def _ordered(found: Sequence[Finding]) -> list[Finding]:
+    first = sorted((one for one in found if one.parent is None), key=_place)
+    return [one for top in first for one in (top, *sorted(below(top, found), key=_place))]
+
+
+def _place(finding: Finding) -> tuple[int, int, int, float, str]:
     verdicts: tuple[Verdict, ...] = ("fires", "cannot_judge", "clear")
-    remark = ("", "warning", "note").index(finding.rule.weight)
-    return verdicts.index(finding.verdict), remark, -(finding.saving_ns or 0), finding.rule.name
+    remark = 0 if finding.rule.costs else ("warning", "note").index(finding.rule.weight) + 1
+    saves = finding.saving_ns if finding.own_saving_ns is None else finding.own_saving_ns
+    return verdicts.index(finding.verdict), remark, finding.severity == "low", -(saves or 0), finding.rule.name
 
 
 def _finding(rule: Rule, row: Row, window: Window) -> Finding:

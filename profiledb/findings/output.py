@@ -6,12 +6,13 @@ from typing import Any
 
 from profiledb import spreadsheet, words
 from profiledb.findings import words as sentences
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
+from profiledb.findings.judge import Steady, below
 
 FORMATS = ("json", "csv", "md")
 _FLAT = (
-    "rule", "title", "verdict", "severity", "sentence", "value", "threshold", "unit", "saving_ns", "saving_pct", "why",
-    "command",
+    "rule", "title", "verdict", "severity", "sentence", "value", "threshold", "unit", "saving_ns", "saving_pct",
+    "own_saving_ns", "parent", "why", "command",
 )  # fmt: skip
 
 
@@ -30,6 +31,8 @@ def record(finding: Finding) -> dict[str, Any]:
         "unit": rule.unit,
         "saving_ns": finding.saving_ns,
         "saving_pct": finding.saving_pct,
+        "own_saving_ns": finding.own_saving_ns,
+        "parent": finding.parent,
         "cause": finding.cause,
         "evidence": [dict(one) for one in finding.evidence],
         "advice": list(finding.advice) if finding.verdict == "fires" else [],
@@ -40,11 +43,11 @@ def record(finding: Finding) -> dict[str, Any]:
     }
 
 
-def text(found: Sequence[Finding], form: str, title: str) -> str:
-    """The findings in one of FORMATS; ``title`` stands above the Markdown."""
+def text(found: Sequence[Finding], form: str, title: str, part: Steady | None = None) -> str:
+    """The findings in one of FORMATS; above the Markdown stand ``title``, and what part was judged."""
     if form == "json":
         return as_json(found)
-    return as_csv(found) if form == "csv" else as_markdown(found, title)
+    return as_csv(found) if form == "csv" else as_markdown(found, title, part)
 
 
 def as_json(found: Sequence[Finding]) -> str:
@@ -57,13 +60,14 @@ def as_csv(found: Sequence[Finding]) -> str:
     return spreadsheet.lines([_FLAT, *([record(one)[name] for name in _FLAT] for one in found)])
 
 
-def as_markdown(found: Sequence[Finding], title: str) -> str:
+def as_markdown(found: Sequence[Finding], title: str, part: Steady | None = None) -> str:
     """What fires with its advice, then what cannot be judged, then the titles of what is clear."""
     fires = [one for one in found if one.verdict == "fires"]
     open_ = [one for one in found if one.verdict == "cannot_judge"]
     clear = [one for one in found if one.verdict == "clear"]
-    lines = [f"# Findings: {words.plain(title)}", ""]
-    lines += [line for one in fires for line in _fires(one)] or ["No rule fires.", ""]
+    lines = [f"# Findings: {words.plain(title)}", "", *([sentences.judged(part), ""] if part else [])]
+    lines += [line for one in fires if one.parent is None for line in _fires(one, below(one, fires))]
+    lines += [] if fires else ["No rule fires.", ""]
     if open_:
         lines += ["## Not judged", "", *(f"- {one.rule.title}: {_lack(one)}" for one in open_), ""]
     if clear:
@@ -71,13 +75,15 @@ def as_markdown(found: Sequence[Finding], title: str) -> str:
     return "\n".join(lines)
 
 
-def _fires(finding: Finding) -> list[str]:
+def _fires(finding: Finding, under: Sequence[Finding]) -> list[str]:
     bound = ""
     if finding.saving_ns:
         share = f" ({words.percent(finding.saving_pct)})" if finding.saving_pct is not None else ""
         bound = f" Mending it saves at most {words.duration(finding.saving_ns)}{share}."
     advice = [f"- {one}" for one in finding.advice]
-    return [f"## {finding.rule.title} ({finding.severity})", "", f"{sentences.says(finding)}{bound}", "", *advice, ""]
+    also = [f"- In the same time, {one.rule.title}: {sentences.says(one)}" for one in under]
+    title = f"## {finding.rule.title} ({finding.severity})"
+    return [title, "", f"{sentences.says(finding)}{bound}", "", *advice, *also, ""]
 
 
 def _lack(finding: Finding) -> str:

@@ -10,8 +10,14 @@ The header is that of an analysis (profiledb.query.header), with these lines bes
     -- param: threshold = 15 share of the time from which on it is said
     -- joins: ncu                          it asks a Compute report, or a Systems report with its linked one
     -- once: idle                          rows that several rules build on (analyses/<topic>/once), made once for all
+    -- parts: host code, launch call       parts of the time (analysis time_split), or kinds of them, that the saving is
+                                           taken from: what several findings take from one part is counted once
+    -- level: place                        what it tells: a cause (without this line), the place of time that causes
+                                           explain (place), time that others tell the cause of (symptom), or all time
+                                           of a kind (frame)
     -- weight: note                        it costs nothing by itself: a remark on the capture (note) or on what the
-                                           figures are worth (warning); without this line the saving tells
+                                           figures are worth (warning); or mending it is a choice, so that its severity
+                                           is never above low (low); without this line the saving tells
     -- says: The GPU is idle {value} of the time; for {share_pct} of that the CPU is in {range}.
     -- clear: The GPU is idle {value} of the time.
     -- advice: Launch more work at once.   [data loading] in front: only where the column `cause` says so; [PyTorch],
@@ -52,7 +58,9 @@ GROUPS = {
 
 UNITS = ("%", "ns", "bytes", "count", "ratio")
 SIDES = ("above", "below")
-WEIGHTS = ("", "note", "warning")
+WEIGHTS = ("", "low", "note", "warning")
+LEVELS = ("cause", "place", "symptom", "frame")
+"""What a rule tells of the time that it claims, the nearest to what can be mended first."""
 
 EVIDENCE = {
     "name": "text", "note": "text", "value": "", "ns": "ns", "count": "count", "bytes": "bytes", "start_ns": "ns",
@@ -66,8 +74,8 @@ OWN = ("value", "saving_ns", "unjudged", "cause", "evidence")
 """Columns that every rule may answer; all others are facts, declared in its header."""
 
 _KEYS = (
-    "title", "question", "needs", "includes", "selects", "param", "joins", "column", "once", "unit", "fires", "weight",
-    "says", "clear", "advice", "source",
+    "title", "question", "needs", "includes", "selects", "param", "joins", "column", "once", "parts", "level", "unit",
+    "fires", "weight", "says", "clear", "advice", "source",
 )  # fmt: skip
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _MUST = ("title", "question", "unit", "fires", "says", "clear", "advice", "source", "param")
@@ -93,6 +101,8 @@ class Rule:
     advice: tuple[str, ...]
     source: str
     once: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    level: str = LEVELS[0]
     own: bool = False
 
     @property
@@ -104,6 +114,11 @@ class Rule:
     def title(self) -> str:
         """What people read."""
         return self.analysis.title
+
+    @property
+    def costs(self) -> bool:
+        """Whether mending it saves time; else it is a remark."""
+        return self.weight in ("", "low")
 
     @property
     def subjects(self) -> frozenset[Subject]:
@@ -148,6 +163,8 @@ def parse(name: str, text: str, group: str, *, own: bool = False) -> Rule:
         advice=tuple(lines["advice"]),
         source=" ".join(lines["source"]),
         once=header.listed(lines.get("once", [])),
+        parts=header.listed(lines.get("parts", [])),
+        level=lines.get("level", [LEVELS[0]])[0],
         own=own,
     )
     _check(rule)
@@ -173,6 +190,7 @@ def _check(rule: Rule) -> None:
         "unit": (rule.unit, UNITS),
         "fires": (rule.fires, SIDES),
         "weight": (rule.weight, WEIGHTS),
+        "level": (rule.level, LEVELS),
     }
     for key, (value, of) in choices.items():
         if value not in of:

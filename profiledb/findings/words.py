@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from profiledb import words
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
+from profiledb.findings.judge import Steady
 from profiledb.findings.rule import PLACE
 
 FORMATS: dict[str, Callable[[Any], str]] = {
@@ -39,6 +40,14 @@ def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
 def plain(finding: Finding) -> str:
     """The same without Markdown, for JSON and CSV."""
     return says(finding, lambda text: words.shortened(text, LONGEST_NAME))
+
+
+def judged(part: Steady) -> str:
+    """What part of a report its findings judge, and what they leave out."""
+    left = [f"{words.duration(part.before_ns)} of start-up before them"] if part.before_ns else []
+    left += [f"{words.duration(part.after_ns)} after them"] if part.after_ns else []
+    lasts = words.duration(part.to_ns - part.from_ns)
+    return f"Judged are the {words.count(part.steps)} steps, {lasts}. Left out: {' and '.join(left)}."
 
 
 def amount(value: Any, unit: str) -> str:

@@ -1,5 +1,6 @@
 """All operations. Each calls what the command line calls; the HTTP API and the MCP server are made of this list."""
 
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from profiledb.selection import model
 SQL = "ask_sql"
 _REPORT = Param("report", "id of the report, the start of its id, or its file name", required=True)
 _ANALYSIS = Param("analysis", "name of the analysis", required=True)
-_OWN = frozenset({"report", "analysis", "a", "b", "table", "basis", "verdict"})
+_OWN = frozenset({"startup", "report", "analysis", "a", "b", "table", "basis", "verdict"})
 
 
 def _further(values: Values) -> dict[str, Any]:
@@ -90,18 +91,20 @@ def _findings(library: Library, values: Values) -> Result:
     from profiledb.studies.summary.document import page_params
 
     one, verdict = library.find(str(values["report"])), values.get("verdict")
-    params = page_params(library, one, _further(values))
-    found = judge.judge(library, one, params, rulebook.load(config.load().rules).values())
+    params, steady = page_params(library, one, _further(values)), values.get("startup") != "yes"
+    part = judge.steady_part(library, one, params) if steady else None
+    found = judge.judge(library, one, params, rulebook.load(config.load().rules).values(), steady=steady)
     told = [output.record(finding) for finding in found if verdict in (None, finding.verdict)]
     units = {
         "saving_ns": "ns",
         "saving_pct": "%",
-        "of": "the time of the selection; savings overlap, so never add them",
+        "of": "the time of the selection; savings overlap, so never add them, but own_saving_ns",
     }
     return Result(
         {
             "report": about.report(one),
             "parameters": params,
+            "judged": asdict(part) if part else None,
             "units": units,
             "findings": told,
             "coverage": about.coverage(library, one, params),
@@ -225,7 +228,10 @@ def _of_report() -> tuple[Operation, ...]:
         Operation(
             "get_findings", "/reports/{report}/findings", "Say what holds a report back",
             f"Every rule with its verdict, what it costs, evidence and advice. {_SELECTING}",
-            (_REPORT, Param("verdict", "only these", choices=("fires", "clear", "cannot_judge"))), _findings,
+            (
+                _REPORT, Param("verdict", "only these", choices=("fires", "clear", "cannot_judge")),
+                Param("startup", "yes: time before and after the steps counts, too", choices=("no", "yes")),
+            ), _findings,
             further=True,
         ),
         Operation(

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-MOST_BYTES = 64_000_000
+MOST_BYTES = 24_000_000
 """What the answers in memory may take."""
 _ENTRY_BYTES = 3_000
 """What an answer takes besides its rows: its request, and what OrderedDict and malloc need."""
 
 _Answer = bytes | NotCapturedError
-"""A pickled frame, or why there is none: a report never gets what it lacks. A frame in memory would keep weak references
-to whatever was read of it (pandas' copy-on-write), more with every reader, and nobody could say its size."""
+"""A pickled frame, or why there is none: a report never gets what it lacks. A frame in memory would keep weak
+references to whatever was read of it (pandas' copy-on-write), more with every reader, and nobody could say its size."""
 
 
 @dataclass

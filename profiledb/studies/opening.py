@@ -92,7 +92,7 @@ def prepare(library: Library, report_id: str) -> None:
     with suppress(WarpdeckError):
         report = library.find(report_id)
         rules = rulebook.load(config.load().rules)
-        found = judge.judge(library, report, usual if TIMELINE in report.subjects else {}, rules.values())
+        found = judge.judge(library, report, usual if TIMELINE in report.subjects else {}, rules.values(), steady=True)
         digest.write(library, report_id, rules, found)
 
 

@@ -19,8 +19,8 @@ def test_what_starves_the_gpu_comes_first(page: Open, library: Library) -> None:
     at = page("findings", of(library, "dataloader_starved.nsys-rep"))
     said = texts(at)
     assert "next_batch" in said
-    assert said.index("GPU idle") < said.index("Data loading")
-    assert int(figures(at)["Findings"]) >= 2
+    assert said.index("Data loading") < said.index("GPU idle"), "that it is idle stands under what keeps it idle"
+    assert figures(at)["Findings"] == "1"
     assert any("Evidence" in expander.label for expander in at.expander)
 
 
@@ -55,7 +55,7 @@ def test_hostile_names_stay_text(page: Open, publish: Publish) -> None:
 @pytest.mark.sweep(parts=12, of="pages")
 def test_the_summary_begins_with_findings(page: Open, library: Library) -> None:
     at = page("overview", of(library, "idle_host_bound.nsys-rep"))
-    assert any("host_bookkeeping" in element.value and "Saves at most" in element.value for element in at.markdown)
+    assert any("read_loss_item" in element.value and "Saves at most" in element.value for element in at.markdown)
     clear = page("overview", of(library, "launches_graph.nsys-rep"))
     assert not any("Saves at most" in element.value for element in clear.markdown)
 

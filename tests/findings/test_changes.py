@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from profiledb.findings import rule as rules
 from profiledb.findings.changes import changes
-from profiledb.findings.judge import Finding, Verdict
+from profiledb.findings.finding import Finding, Verdict
 from tests.findings.test_rulebook import HEADER
 
 

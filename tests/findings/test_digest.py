@@ -8,7 +8,7 @@ import pytest
 
 from profiledb.findings import digest, judge, rulebook
 from profiledb.findings.digest import Found
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 from profiledb.findings.rule import Rule
 from profiledb.report import store
 from profiledb.report.catalog import Manifest

@@ -95,7 +95,7 @@ def test_slow_copies_need_the_peak_of_the_link(library: Library, small: Any) -> 
 def test_copies_exceed_compute(nsys_samples: Library, library: Library, publish: Publish) -> None:
     found = judged(nsys_samples, SERIAL, "copies_exceed_compute")
     moved = [(a, b) for _, _, a, b, _, _ in copies(SERIAL)]
-    assert (found.verdict, found.severity) == ("fires", "note")
+    assert (found.verdict, found.severity) == ("fires", "high")
     assert found.value == pytest.approx(union(moved) / union(spans(SERIAL, "KERNEL")))
     assert judged(nsys_samples, OVERLAPPED, "copies_exceed_compute").verdict == "clear"
     calls = publish(lambda db: made.fill(db, api_call=[call(1, 1, 5, 9)]))

@@ -81,7 +81,7 @@ def test_tensor_cores_unused(nsys_samples: Library, library: Library, small: Cal
     sample = "idle_fixed.nsys-rep"
     found = judged(nsys_samples, sample, "tensor_cores_unused")
     slow = union((a, b) for a, b, title, *_ in named(sample) if "ffma" in title or "simt" in title)
-    assert (found.verdict, found.severity, found.cause) == ("fires", "note", "TF32")
+    assert (found.verdict, found.severity, found.cause) == ("fires", "low", "TF32")
     assert found.value == pytest.approx(pct(slow, window(sample)))
     assert found.facts["faster"] == pytest.approx(TF32_OF_H200, rel=1e-3)
     assert found.saving_ns == pytest.approx(slow * (1 - 1 / TF32_OF_H200), rel=1e-3)
@@ -120,7 +120,7 @@ def test_names_of_products(library: Library, small: Callable[..., str], title: s
 def test_low_precision_unused(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
     found = judged(nsys_samples, FIXED, "low_precision_unused")
     wide = union((a, b) for a, b, title, *_ in named(FIXED) if "tf32" in title)
-    assert (found.verdict, found.severity, found.value) == ("fires", "note", 0.0)
+    assert (found.verdict, found.severity, found.value) == ("fires", "low", 0.0)
     assert found.facts["wide_ns"] == wide
     assert found.saving_ns == wide // 2
     assert judged(nsys_samples, "transformer_steps.nsys-rep", "low_precision_unused").value == 100
@@ -291,3 +291,20 @@ def test_all_kernels_of_a_sample_are_looked_at(nsys_samples: Library) -> None:
     """The union of all kernels is what the views of the rules say, where nothing communicates."""
     found = judged(nsys_samples, "streams_overlapped.nsys-rep", "tensor_cores_unused")
     assert found.facts["cuda_ns"] == union(spans("streams_overlapped.nsys-rep", "KERNEL"))
+
+
+def test_misaligned_products(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
+    """By hand: 80 of 100 ns; on Hopper three quarters of it are saved, on Ampere half."""
+    odd = "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1>(T1::Params)"
+    found = judged(library, small((0, 80, odd, "matmul"), (80, 100, "b", "other")), "misaligned_products")
+    assert (found.verdict, found.value, found.saving_ns, found.facts["launches"]) == ("fires", 80.0, 60, 1)
+    ampere = small((0, 80, odd, "matmul"), gpu={"compute_capability": "8.0", "name": "A100"})
+    assert judged(library, ampere, "misaligned_products").saving_ns == 40
+    for fine in (
+        odd.replace("align1", "align8"), "cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4",
+        "cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1", "cutlass_80_simt_sgemm_256x128_8x4_nn_align1",
+    ):  # fmt: skip
+        assert judged(library, small((0, 80, fine, "matmul")), "misaligned_products").value == 0, fine
+    for one in nsys_samples.list():
+        if "kernel" in one.rows:
+            assert judged(nsys_samples, one.id, "misaligned_products").verdict == "clear", one.name

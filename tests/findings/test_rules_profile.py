@@ -9,7 +9,7 @@ import pytest
 
 from profiledb.findings import judge as judges
 from profiledb.findings import rulebook
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 from profiledb.query import analysis
 from profiledb.report import store
 from profiledb.report.catalog import Manifest

@@ -6,7 +6,7 @@ import pytest
 
 from profiledb.findings import rule as rules
 from profiledb.findings import rulebook, words
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 from tests.findings.test_rulebook import HEADER, QUERY
 
 COUNTED = HEADER.replace("-- says: {value} in {range}.\n", "").replace(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from profiledb.findings import judge, rulebook
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 from tests.second import idle, raw

@@ -8,7 +8,7 @@ from app.ui import found, tables
 from app.ui.heads import Col
 from profiledb.findings import words
 from profiledb.findings.changes import Changed, changes
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 from profiledb.report.catalog import Manifest
 
 _TITLES = {

@@ -1,6 +1,6 @@
 """One finding: its sentence, what it costs, what to do, and the evidence with ways to it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,13 +11,13 @@ from app.selection import links, settled
 from app.ui import format as fmt
 from app.ui import found, navigate, tables
 from app.ui.heads import Col, Kind, filled
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 
 _KINDS: dict[str, Kind] = {"%": "percent", "ns": "duration", "bytes": "bytes", "count": "count", "ratio": "number"}
 
 
-def show(report_id: str, finding: Finding) -> None:
-    """Draws the card."""
+def show(report_id: str, finding: Finding, below: Sequence[Finding] = ()) -> None:
+    """Draws the card; ``below`` are the findings that share most of their time with this one."""
     with st.container(border=True, key=f"finding-{finding.rule.name}", gap="xsmall"):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(f"{found.badge(finding)} **{fmt.plain(finding.rule.title)}**", width="content")
@@ -27,6 +27,9 @@ def show(report_id: str, finding: Finding) -> None:
         if advice := finding.advice:
             st.markdown("\n".join(f"- {fmt.sentence(line)}" for line in advice))
         _evidence(report_id, finding)
+        for one in below:
+            st.markdown(f":gray[In the same time] **{fmt.plain(one.rule.title)}**: {found.sentence(one)}")
+            _evidence(report_id, one)
 
 
 def _evidence(report_id: str, finding: Finding) -> None:

@@ -10,7 +10,7 @@ from app.ui import found, tables
 from app.ui.heads import Col
 from app.views.findings import card
 from profiledb.findings import words
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 from profiledb.findings.rule import GROUPS
 
 _VERDICTS = {"fires": "Fires", "clear": "Clear", "cannot_judge": "Not judged"}

@@ -5,35 +5,55 @@ import streamlit as st
 from app import session
 from app.ui import format as fmt
 from app.ui import found, page
-from app.views.findings import card, others
+from app.views.findings import card, others, split
+from profiledb.findings import judge, words
+
+_STARTUP = "findings-startup"
+"""The key of the switch that has start-up judged, too."""
 
 
 def show() -> None:
     """Draws the page."""
     manifest = session.report()
-    findings = found.findings(manifest)
+    part = judge.steady_part(session.library(), manifest, session.selected(manifest.id))
+    startup = part is not None and st.session_state.get(_STARTUP, False)
+    findings = found.findings(manifest, startup=startup)
     fires = [one for one in findings if one.verdict == "fires"]
     open_ = [one for one in findings if one.verdict == "cannot_judge"]
     clear = [one for one in findings if one.verdict == "clear"]
-    costly = [one for one in fires if not one.rule.weight]
+    costly = judge.costly(findings)
+    remarks = [one for one in fires if not one.rule.costs]
     page.facts(
         [
-            ("Findings", fmt.count(len(costly)), "Rules that fire and cost time."),
-            ("Remarks", fmt.count(len(fires) - len(costly)), "On the capture, and on what its figures are worth."),
+            (
+                "Findings",
+                fmt.count(len(costly)),
+                "Rules that fire and cost time, without those that stand under another one.",
+            ),
+            ("Remarks", fmt.count(len(remarks)), "On the capture, and on what its figures are worth."),
             ("Clear", fmt.count(len(clear)), "Rules that were checked and do not fire."),
             ("Not judged", fmt.count(len(open_)), "Rules for which the report lacks data."),
         ]
     )
+    if part is not None:
+        st.markdown(_part(part, startup=startup))
+        st.toggle("Judge start-up too", key=_STARTUP)
+    split.show(manifest.id, {} if startup or part is None else {"from_ns": part.from_ns, "to_ns": part.to_ns})
     if not costly:
         st.markdown(_nothing(remarks=bool(fires), judged=bool(fires or clear)))
     for finding in costly:
-        card.show(manifest.id, finding)
+        card.show(manifest.id, finding, judge.below(finding, findings))
     if costly:
-        st.caption("Savings are upper bounds. They overlap, so do not add them up.")
-    others.remarks(manifest.id, [one for one in fires if one.rule.weight])
+        st.caption("Savings are upper bounds. A finding that shares most of its time with another one stands under it.")
+    others.remarks(manifest.id, remarks)
     others.unjudged(open_)
     others.clear(clear)
     others.rulebook(findings)
+
+
+def _part(part: judge.Steady, *, startup: bool) -> str:
+    """What is judged."""
+    return "Judged is the whole selection, with what the program does once." if startup else words.judged(part)
 
 
 def _nothing(*, remarks: bool, judged: bool) -> str:

@@ -73,7 +73,7 @@ def show(report_id: str) -> None:
             ("Gaps", fmt.count(reasons["gaps"].sum()), "Times in which nothing ran."),
         ]
     )
-    shares.share_bar(reasons, "reason", "idle_ns", idle_words.REASONS, key="idle-bar")
+    shares.share_bar(reasons, "reason", "idle_ns", shares.REASONS, key="idle-bar")
     st.markdown(_why(reasons, gaps, ranges, rows_or_none(session.run, report_id, "idle_code")))
     tables.table(_worded(reasons), REASON_COLUMNS, key="idle-reasons", download="idle_reasons.csv", hidden=("reason",))
     if len(ranges):
@@ -134,4 +134,4 @@ def _gaps(report_id: str, gaps: pd.DataFrame) -> None:
 
 
 def _worded(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.assign(words=rows["reason"].map(lambda reason: idle_words.REASONS.get(reason, reason)))
+    return rows.assign(words=rows["reason"].map(lambda reason: shares.REASONS.get(reason, reason)))

@@ -2,21 +2,6 @@
 
 import re
 
-REASONS = {
-    "host code": "Non-CUDA code",
-    "launch call": "Launch call",
-    "synchronization": "Synchronization",
-    "copy call": "Memcpy or memset call",
-    "allocation": "Allocation",
-    "module loading": "Module loading",
-    "other CUDA call": "Other CUDA call",
-    "OS runtime call": "OS runtime call",
-    "launch latency": "Launch latency",
-    "between operations": "Between operations",
-    "unknown": "Unknown",
-}
-"""What people read for each reason of ``idle_reasons``."""
-
 TAKES = {
     "host code": "The CPU ran non-CUDA code for {share} of idle time.",
     "launch call": "The CPU was in launch calls for {share} of idle time.",
@@ -79,7 +64,7 @@ def advice(reason: str, gap_ns: float, path: str | None, function: str = "") -> 
     """What can be done about gaps of this reason.
 
     Args:
-        reason: one of ``REASONS``.
+        reason: one of ``shares.REASONS``.
         gap_ns: how long such a gap is, ns: code between launches is another matter than that of a batch.
         path: path of the range in which the CPU was for most of it, None where there is none.
         function: call in which the CPU was for most of it.

@@ -6,6 +6,7 @@ from app import pages
 from app.selection import settled
 from app.ui import format as fmt
 from app.ui import found
+from profiledb.findings import judge
 from profiledb.report.catalog import Manifest
 
 MOST = 3
@@ -20,17 +21,17 @@ _LEADS = {
 
 def show(manifest: Manifest) -> frozenset[str]:
     """Draws them; answers the pages whose statements they make superfluous. Nothing where no rule fires."""
-    fires = found.fires(manifest)
+    fires = judge.costly(found.findings(manifest))
     if not fires:
         return frozenset()
+    first = judge.leading(fires, MOST)
     with st.container(border=True, key="findings-head", gap="xsmall"):
-        for one in fires[:MOST]:
+        for one in first:
             bound = found.bound(one)
             st.markdown(f"{found.badge(one)} {found.sentence(one)}" + (f" :gray[{fmt.plain(bound)}.]" if bound else ""))
-        _ways(
-            manifest.id, [one.rule.group for one in fires[:MOST]], "All findings" if len(fires) > MOST else "What to do"
-        )
-    told = {one.rule.group for one in fires[:MOST]}
+        all_of_them = "All findings" if len(fires) > len(first) else "What to do"
+        _ways(manifest.id, [one.rule.group for one in first], all_of_them)
+    told = {one.rule.group for one in first}
     return frozenset(page for page, groups in _COVERS.items() if told.intersection(groups))
 
 

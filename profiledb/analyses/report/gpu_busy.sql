@@ -13,13 +13,15 @@
 -- column: kernel_ns | ns | | sum of kernel durations; kernels that run at the same time both count
 -- column: copy_ns | ns | | sum of the durations of memcpy and memset operations
 -- column: first_ns | ns | | start of the first operation, from the start of the capture
--- column: active_ns | ns | | from the start of the first operation to the end of the last one
+-- column: active_ns | ns | | from the start of the first operation to the end of the last one, less what is left out
 -- column: capture_ns | ns | | length of the capture, or the time of it that the selection covers
 -- column: busy_pct | % | .1f | busy time as a share of that, 100 at most
 -- column: busy_active_pct | % | .1f | busy time as a share of the active span
 WITH busy_of AS (
-    SELECT device_id AS gpu_id, sum(end_ns - start_ns)::BIGINT AS busy_ns, min(start_ns) AS low, max(end_ns) AS high
+    SELECT device_id AS gpu_id, sum(end_ns - start_ns)::BIGINT AS busy_ns, min(start_ns) AS low
     FROM selected_busy AS busy GROUP BY device_id
+), active AS (
+    SELECT device_id AS gpu_id, sum(end_ns - start_ns)::BIGINT AS active_ns FROM selected_active GROUP BY device_id
 ), covered AS (
     SELECT sum(end_ns - start_ns)::BIGINT AS capture_ns FROM selected_window
 ), work AS (
@@ -35,8 +37,9 @@ WITH busy_of AS (
     GROUP BY gpu_id
 )
 SELECT gpu_id, gpu.name AS gpu, coalesce(operations, 0) AS operations, busy_ns, kernel_ns, copy_ns,
-    low - capture_window.start_ns AS first_ns, high - low AS active_ns, capture_ns,
+    low - capture_window.start_ns AS first_ns, active_ns, capture_ns,
     100.0 * CASE WHEN busy_ns > capture_ns THEN capture_ns ELSE busy_ns END / nullif(capture_ns, 0) AS busy_pct,
-    100.0 * busy_ns / nullif(high - low, 0) AS busy_active_pct
-FROM gpu FULL JOIN work USING (gpu_id) LEFT JOIN busy_of USING (gpu_id) CROSS JOIN covered CROSS JOIN capture_window
+    100.0 * least(busy_ns, active_ns) / nullif(active_ns, 0) AS busy_active_pct
+FROM gpu FULL JOIN work USING (gpu_id) LEFT JOIN busy_of USING (gpu_id) LEFT JOIN active USING (gpu_id)
+CROSS JOIN covered CROSS JOIN capture_window
 ORDER BY gpu_id;

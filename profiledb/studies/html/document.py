@@ -62,7 +62,7 @@ def _charts(answers: Answers) -> str:
 
 def _findings(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
     """All rules: what fires with its advice, what cannot be judged, what is clear."""
-    found = judge.judge(library, report, params, rulebook.load(config.load().rules).values())
+    found = judge.judge(library, report, params, rulebook.load(config.load().rules).values(), steady=True)
     text = output.as_markdown(found, report.name).partition("\n")[2]
     return "<h2>All findings</h2>\n" + markdown.html(text.replace("\n## ", "\n### "))
 

@@ -6,7 +6,7 @@ That the GPU is idle is said before them (headline.py), so that of its finding t
 from profiledb import config, words
 from profiledb.findings import judge, rulebook
 from profiledb.findings import words as sentences
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 from profiledb.studies.summary.answers import Answers
 
 MOST = 3
@@ -16,15 +16,17 @@ IDLE = "gpu_idle"
 def judged(answers: Answers) -> list[Finding]:
     """What the rules say of the report and its selection, the costliest first."""
     rules = rulebook.load(config.load().rules)
-    return judge.judge(answers.library, answers.report, answers.params, rules.values())
+    return judge.judge(answers.library, answers.report, answers.params, rules.values(), steady=True)
 
 
 def section(answers: Answers) -> str:
     """What costs most, with what mending it saves at most and the first advice; then why figures may mislead."""
     findings = [one for one in judged(answers) if one.rule.name != IDLE]
-    told = [_line(one) for one in judge.costly(findings)[:MOST]]
+    told = [_line(one) for one in judge.leading(findings, MOST)]
     told += [_line(one) for one in findings if one.verdict == "fires" and one.rule.weight == "warning"]
-    return "\n".join(["## Findings", "", *told]) if told else ""
+    part = judge.steady_part(answers.library, answers.report, answers.params)
+    judged_part = [f"{sentences.judged(part)}\n"] if part else []
+    return "\n".join(["## Findings", "", *judged_part, *told]) if told else ""
 
 
 def idle_advice(answers: Answers) -> str:

@@ -139,7 +139,7 @@ def _judge(library: Library, report: Manifest) -> None:
         return
     rules = rulebook.load(config.load().rules)
     params = document.page_params(library, report, {})
-    digest.write(library, report.id, rules, judge.judge(library, report, params, rules.values()))
+    digest.write(library, report.id, rules, judge.judge(library, report, params, rules.values(), steady=True))
     keeping.ensure(library, [report])
 
 

@@ -212,7 +212,7 @@ def test_one_address_leaves_pages_to_others(nginx: Path, tmp_path: Path) -> None
         behind(nginx, [running], tmp_path, free_port()) as address,
         ExitStack() as open_,
     ):
-        half = open_.enter_context(socket.create_connection(urlsplit(address).netloc.split(":"), timeout=30))
+        half = open_.enter_context(socket.create_connection(("127.0.0.1", urlsplit(address).port), timeout=30))
         half.sendall(b"GET / HTTP/1.1\r\nHost: ")
         for _ in range(64):
             open_.enter_context(page(address, "127.0.0.1"))

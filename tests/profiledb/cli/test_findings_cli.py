@@ -19,8 +19,15 @@ def test_json_is_a_list_with_the_costliest_first(nsys_samples: Library, capsys: 
     assert run(nsys_samples, REPORT, "--format", "json") == 0
     found = json.loads(capsys.readouterr().out)
     fires = [one for one in found if one["verdict"] == "fires"]
-    savings = [one["saving_ns"] or 0 for one in fires if one["severity"] in ("high", "medium", "low")]
+    first = [one for one in fires if one["severity"] in ("high", "medium") and not one["parent"]]
+    savings = [one["own_saving_ns"] for one in first]
+    assert savings
     assert savings == sorted(savings, reverse=True)
+    under = [number for number, one in enumerate(found) if one["parent"]]
+    assert under
+    for number in under:
+        above = next(one for one in reversed(found[:number]) if not one["parent"])
+        assert found[number]["parent"] == above["rule"], "each stands below the one that explains it"
     assert fires[0]["value"] >= fires[0]["threshold"]
     assert {one["verdict"] for one in found} == {"fires", "clear", "cannot_judge"}
 

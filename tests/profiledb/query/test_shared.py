@@ -172,7 +172,7 @@ def test_an_answer_that_is_read_often_takes_no_more_memory(library: Library, rep
             rows = answers.answer(library, one)
             assert rows["name"].to_list()
             assert rows.memory_usage(deep=True).sum()
-        del rows
+            del rows
         gc.collect()
         return tracemalloc.get_traced_memory()[0]
 

@@ -31,7 +31,7 @@ def test_each_answer_is_what_it_is_alone(nsys_samples: Library, name: str, selec
     several = asked(nsys_samples, name, "idle_gaps", **selection)
     found = together.answers(nsys_samples, several)
     sampled = {"idle_code"} if "cpu_sample" in nsys_samples.find(name).rows else set()
-    assert set(found) == {"idle_reasons", "idle_gaps", "idle_ranges"} | sampled
+    assert set(found) == {"idle_reasons", "idle_gaps", "idle_ranges", "time_split"} | sampled
     for one, rows in found.items():
         alone = analysis.run(nsys_samples, nsys_samples.find(name).id, one, selection)
         assert rows.equals(alone), one
@@ -41,8 +41,10 @@ def test_each_answer_is_what_it_is_alone(nsys_samples: Library, name: str, selec
 def test_what_the_report_lacks_is_left_out(library: Library, gaps: str) -> None:
     """The report has a range and no CPU samples."""
     several = asked(library, gaps, "idle_reasons")
-    assert [one.analysis.name for one in several] == ["idle_reasons", "idle_gaps", "idle_ranges", "idle_code"]
-    assert set(together.answers(library, several)) == {"idle_reasons", "idle_gaps", "idle_ranges"}
+    assert [one.analysis.name for one in several] == [
+        "idle_reasons", "idle_gaps", "idle_ranges", "idle_code", "time_split",
+    ]  # fmt: skip
+    assert set(together.answers(library, several)) == {"idle_reasons", "idle_gaps", "idle_ranges", "time_split"}
 
 
 def test_only_defaults_are_answered_together(library: Library, gaps: str) -> None:

@@ -7,6 +7,7 @@
 -- includes: finding, work, nccl
 -- selects: part
 -- once: compute, communication, sums
+-- parts: communication
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said

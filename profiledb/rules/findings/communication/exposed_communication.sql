@@ -6,6 +6,8 @@
 -- includes: finding, work, nccl
 -- selects: part
 -- once: compute, communication
+-- parts: communication
+-- level: place
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

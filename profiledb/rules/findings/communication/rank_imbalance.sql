@@ -9,6 +9,7 @@
 -- includes: finding, work, nccl
 -- selects: part
 -- once: compute, communication
+-- parts: communication
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

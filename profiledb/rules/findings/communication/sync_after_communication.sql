@@ -9,6 +9,7 @@
 -- includes: finding, work, memory, nccl, idle
 -- selects: part
 -- once: functions, compute, communication
+-- parts: idle
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said

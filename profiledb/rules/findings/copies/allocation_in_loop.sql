@@ -9,6 +9,7 @@
 -- includes: finding, work, memory
 -- selects: part
 -- once: functions, compute
+-- parts: allocation, other CUDA call, module loading
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said

@@ -8,9 +8,10 @@
 -- includes: finding, work, memory
 -- selects: part
 -- once: compute
+-- parts: copies
+-- level: symptom
 -- unit: ratio
 -- fires: above
--- weight: note
 -- param: threshold = 1 copying time over computing time from which on it is said
 -- param: least_pct = 5 share of the time below which copies do not matter
 -- column: copy_ns | ns | | time in which copies between CPU and GPU run

@@ -8,6 +8,7 @@
 -- includes: finding, work, memory
 -- selects: part
 -- once: functions, compute, copies
+-- parts: copies, copy call, synchronization
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said

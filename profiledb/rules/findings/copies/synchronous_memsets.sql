@@ -7,6 +7,7 @@
 -- includes: finding, work, memory
 -- selects: part
 -- once: functions, compute, copies
+-- parts: copies, copy call
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said

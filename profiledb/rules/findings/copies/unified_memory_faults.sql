@@ -7,6 +7,7 @@
 -- includes: finding, work
 -- selects: part
 -- once: compute
+-- parts: kernels, copies
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

@@ -8,6 +8,8 @@
 -- includes: finding, idle, waiting
 -- selects: part
 -- once: functions, idle
+-- parts: idle
+-- level: symptom
 -- unit: %
 -- fires: above
 -- param: threshold = 10 share of the time from which on it is said

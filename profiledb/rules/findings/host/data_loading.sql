@@ -10,6 +10,7 @@
 -- includes: finding, idle, waiting, ranges
 -- selects: part
 -- once: functions, idle, steps
+-- parts: data loading
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on the program waits for its input

@@ -8,6 +8,8 @@
 -- includes: finding, idle
 -- selects: part
 -- once: functions, idle
+-- parts: OS runtime call, data loading
+-- level: place
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

@@ -8,6 +8,7 @@
 -- includes: finding, idle, waiting
 -- selects: part
 -- once: functions, idle
+-- parts: host code, OS runtime call
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on output counts

@@ -9,6 +9,7 @@
 -- includes: finding, idle
 -- selects: part
 -- once: functions, idle
+-- parts: host code
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it counts

@@ -9,6 +9,8 @@
 -- includes: finding, idle
 -- selects: part
 -- once: functions, idle
+-- parts: idle
+-- level: frame
 -- unit: %
 -- fires: above
 -- param: threshold = 15 share of the time from which on the GPU counts as idle

@@ -10,6 +10,8 @@
 -- includes: finding, idle, waiting
 -- selects: part
 -- once: functions, idle
+-- parts: host code, OS runtime call
+-- level: place
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

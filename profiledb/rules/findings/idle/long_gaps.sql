@@ -7,6 +7,8 @@
 -- includes: finding, idle
 -- selects: part
 -- once: functions, idle
+-- parts: idle
+-- level: symptom
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on long gaps count

@@ -9,6 +9,7 @@
 -- includes: finding, idle
 -- selects: part
 -- once: functions, idle
+-- parts: module loading, launch call, allocation, other CUDA call
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

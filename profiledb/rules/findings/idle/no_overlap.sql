@@ -11,6 +11,7 @@
 -- includes: finding, work
 -- selects: part
 -- once: compute
+-- parts: copies
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on overlap is worth it

@@ -12,6 +12,7 @@
 -- includes: finding, idle, waiting
 -- selects: part
 -- once: functions, idle, steps
+-- parts: host code
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said

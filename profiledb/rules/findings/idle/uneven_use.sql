@@ -1,13 +1,16 @@
 -- title: Stretches of low use
 -- question: Are there stretches in which the GPU works much less than in the rest?
--- The time from the first to the last operation of each GPU is cut into 30 equal parts; a part counts as low where the
--- GPU is busy for less than half of it. The value is the share of low parts, and 0 where the GPU is busy for less than
--- `busy` of the others: then it is idle everywhere, which other rules tell. Neighboring low parts are one stretch. A
--- selection of less than `least_ns` is not judged: its parts are shorter than what one step does by turns.
+-- The time from the first to the last operation of each GPU, without what the selection leaves out between them, is cut
+-- into 30 equal parts; a part counts as low where the GPU is busy for less than half of it. The value is the share of
+-- low parts, and 0 where the GPU is busy for less than `busy` of the others: then it is idle everywhere, which other
+-- rules tell. Neighboring low parts are one stretch. A selection of less than `least_ns` is not judged: its parts are
+-- shorter than what one step does by turns.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle
 -- selects: part
 -- once: functions, idle
+-- parts: idle
+-- level: symptom
 -- unit: %
 -- fires: above
 -- param: threshold = 10 share of the time from which on stretches of low use count
@@ -22,14 +25,20 @@
 -- advice: [PyTorch] Do such work beside the training: checkpoints in another thread (`torch.distributed.checkpoint.async_save`), validation with the same loader settings.
 -- advice: [not PyTorch] Do such work beside the loop, in another thread or process.
 -- source: Nsight Systems rule gpu_time_util (30 chunks, 50 %), by the union instead of the sum; comparison with the rest own
-WITH active AS (
-    SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM selected_active GROUP BY device_id
+WITH stretch_of AS MATERIALIZED (  -- `begin_ns` is when it begins where nothing lies between stretches
+    SELECT device_id, start_ns, end_ns, (sum(end_ns - start_ns) OVER earlier - (end_ns - start_ns))::BIGINT AS begin_ns
+    FROM selected_active WINDOW earlier AS (PARTITION BY device_id ORDER BY start_ns)
+), active AS (
+    SELECT device_id, 0::BIGINT AS low, sum(end_ns - start_ns)::BIGINT AS high FROM stretch_of GROUP BY device_id
 ), edge AS (
     SELECT device_id, n, low + (high - low) * n // 30 AS t FROM active CROSS JOIN range(31) AS part (n)
+), hole AS (
+    SELECT hole.device_id, a - start_ns + begin_ns AS a, b - start_ns + begin_ns AS b
+    FROM selected_hole(1) AS hole ASOF JOIN stretch_of ON hole.device_id = stretch_of.device_id AND hole.a >= start_ns
 ), placed AS (  -- gaps by the part in which they begin, the last one whose edge is not after it; below 2^58 in 64 bits
     SELECT device_id, CASE WHEN high - low < 288230376151711744 THEN ((a - low + 1) * 30 - 1) // (high - low)
             ELSE ((a - low + 1)::HUGEINT * 30 - 1) // (high - low) END::BIGINT AS n, sum(b - a) AS ns, max(b) AS b
-    FROM selected_hole(1) JOIN active USING (device_id) GROUP BY ALL
+    FROM hole JOIN active USING (device_id) GROUP BY ALL
 ), reached AS (
     SELECT edge.device_id, n, t,
         coalesce(sum(ns) OVER before, 0) - greatest(0, coalesce(max(b) OVER before - t, 0)) AS idle_ns
@@ -57,7 +66,12 @@ WITH active AS (
             'name': format('Busy for {:.1f} %', 100 - 100.0 * idle_ns / ns), 'ns': idle_ns::BIGINT,
             'start_ns': start_ns, 'end_ns': end_ns, 'device': device_id
         } AS piece
-    FROM stretch ORDER BY idle_ns DESC, start_ns LIMIT 10
+    FROM (
+        SELECT stretch.device_id, ns, idle_ns, stretch_of.start_ns + stretch.start_ns - begin_ns AS start_ns,
+            least(stretch_of.start_ns + stretch.end_ns - begin_ns, stretch_of.end_ns) AS end_ns
+        FROM stretch ASOF JOIN stretch_of
+            ON stretch.device_id = stretch_of.device_id AND stretch.start_ns >= stretch_of.begin_ns
+    ) ORDER BY idle_ns DESC, start_ns LIMIT 10
 ), judged AS (
     SELECT *, coalesce(rest_pct >= $busy::DOUBLE, false) AS stands_out FROM total
 )

@@ -7,6 +7,7 @@
 -- includes: finding, work, nccl
 -- selects: part
 -- once: sums
+-- parts: copy
 -- unit: %
 -- fires: above
 -- param: threshold = 30 share of the kernel time from which on it is said

@@ -9,6 +9,7 @@
 -- needs: kernel
 -- includes: finding
 -- selects: part
+-- parts: elementwise, copy, normalization, reduction, optimizer
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

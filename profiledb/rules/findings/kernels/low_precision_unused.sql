@@ -8,9 +8,10 @@
 -- includes: finding, work, tensor
 -- selects: part
 -- once: sums
+-- parts: matmul, convolution, attention
 -- unit: %
 -- fires: below
--- weight: note
+-- weight: low
 -- param: threshold = 10 share in low precision up to which it is said
 -- param: least_pct = 5 share of the time in 32 bits below which there is nothing to win
 -- column: wide_ns | ns | | time of products on tensor cores in TF32

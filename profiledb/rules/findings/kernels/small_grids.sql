@@ -7,6 +7,7 @@
 -- needs: kernel
 -- includes: finding, work, nccl
 -- selects: part
+-- parts: kernels
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

@@ -9,9 +9,10 @@
 -- includes: finding, work, tensor, peak
 -- selects: part
 -- once: sums
+-- parts: matmul, convolution, attention
+-- weight: low
 -- unit: %
 -- fires: above
--- weight: note
 -- param: threshold = 5 share of the time from which on it is said
 -- param: least_pct = 20 share of these kernels in the time of all products below which the value is 0
 -- column: cuda_ns | ns | | time of these kernels

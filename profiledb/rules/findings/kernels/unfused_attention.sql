@@ -9,6 +9,7 @@
 -- needs: kernel
 -- includes: finding, attention
 -- selects: part, mode
+-- parts: matmul, softmax, elementwise, copy, attention
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on it is said

@@ -8,6 +8,7 @@
 -- includes: finding, idle
 -- selects: part
 -- once: functions, idle
+-- parts: launch call, launch latency, host code, between operations
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on breaks count

@@ -10,6 +10,8 @@
 -- includes: finding, idle
 -- selects: part
 -- once: functions, idle
+-- parts: launch call, launch latency, between operations, host code, other CUDA call
+-- level: place
 -- unit: %
 -- fires: above
 -- param: threshold = 10 share of the time from which on launching counts as what holds the program up

@@ -9,6 +9,7 @@
 -- includes: finding, idle
 -- selects: part
 -- once: functions, idle
+-- parts: launch latency
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on waiting in streams counts

@@ -10,6 +10,8 @@
 -- includes: finding, idle
 -- selects: part
 -- once: functions, idle
+-- parts: launch call, launch latency, between operations, host code
+-- level: place
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on short kernels count

@@ -8,6 +8,7 @@
 -- includes: finding, idle
 -- selects: part
 -- once: functions, idle
+-- parts: launch call
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time from which on slow launch calls count

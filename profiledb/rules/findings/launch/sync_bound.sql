@@ -11,6 +11,7 @@
 -- includes: finding, idle, waiting, ranges
 -- selects: part
 -- once: functions, idle, steps
+-- parts: synchronization, copy call, host code, other CUDA call, OS runtime call, launch call, launch latency
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on waiting for each other counts

@@ -8,6 +8,7 @@
 -- needs: kernel or graph_launch
 -- includes: finding, sidecar, power
 -- selects: part
+-- parts: kernels
 -- unit: %
 -- fires: below
 -- weight: warning

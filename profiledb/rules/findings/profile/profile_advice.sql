@@ -8,6 +8,7 @@
 -- includes: profile
 -- selects: part
 -- joins: ncu
+-- parts: kernels
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the measured kernel time that the best rule of each kernel saves

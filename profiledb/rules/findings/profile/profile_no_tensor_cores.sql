@@ -7,6 +7,7 @@
 -- includes: profile, launch
 -- selects: part
 -- joins: ncu
+-- parts: kernels
 -- unit: %
 -- fires: above
 -- param: threshold = 3 share of the measured kernel time that mending saves at most, from which on it is said

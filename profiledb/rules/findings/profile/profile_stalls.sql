@@ -7,6 +7,7 @@
 -- includes: profile, verdict
 -- selects: part
 -- joins: ncu
+-- parts: kernels
 -- unit: %
 -- fires: above
 -- param: threshold = 25 share of the measured kernel time that mending saves at most, from which on it is said

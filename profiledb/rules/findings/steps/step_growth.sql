@@ -8,6 +8,8 @@
 -- includes: waiting
 -- selects: part
 -- once: steps
+-- parts: all
+-- level: symptom
 -- unit: %
 -- fires: above
 -- param: threshold = 10 growth from which on steps count as getting slower

@@ -8,6 +8,8 @@
 -- includes: waiting
 -- selects: part
 -- once: steps
+-- parts: all
+-- level: symptom
 -- unit: %
 -- fires: above
 -- param: threshold = 2 share of the time of all steps from which on outliers count

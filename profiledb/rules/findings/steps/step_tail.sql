@@ -6,6 +6,8 @@
 -- includes: waiting
 -- selects: part
 -- once: steps
+-- parts: all
+-- level: symptom
 -- unit: ratio
 -- fires: above
 -- param: threshold = 1.25 P95 over the median from which on step times count as scattered

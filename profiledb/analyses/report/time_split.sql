@@ -1,0 +1,47 @@
+-- title: Where the time goes
+-- The time from the first to the last operation of each GPU, over all GPUs, split into parts that do not overlap and
+-- add up to all of it: kernels by class, communication while nothing computes, copies while no kernel runs, and idle
+-- time by what the launching thread did (`idle_reasons`), with loading of data apart. A warm-up that is left out is no
+-- part of it. Kernels that run at the same time share it by their durations.
+-- needs: kernel or memop or graph_launch
+-- includes: selection, idle, finding, work, waiting
+-- selects: part
+-- param: min_ns = 2000 shorter gaps count as "between operations"
+-- column: part | text | | class of kernels, communication, copies, or what the launching thread did while the GPU was idle
+-- column: kind | text | | kernels, communication, copies or idle
+-- column: ns = Time | ns | | time of this part
+-- column: share_pct | % | .1f | share of the whole
+-- column: range = Mostly in range | text | | of idle time the path of the range that was open for most of it, with a star for its last numbers
+WITH hole AS (
+    SELECT coalesce(sum(b - a), 0)::BIGINT AS ns,
+        coalesce(sum(b - a) FILTER (b - a < $min_ns::BIGINT), 0)::BIGINT AS short_ns
+    FROM selected_hole(1)
+), piece AS MATERIALIZED (
+    SELECT pattern, CASE WHEN coalesce(is_loading(pattern), false) AND reason <> 'launch latency' THEN 'data loading'
+            ELSE reason END AS part, sum(ns)::BIGINT AS ns
+    FROM selected_idle($min_ns::BIGINT, NULL) LEFT JOIN idle_pattern USING (pre) GROUP BY ALL
+), whole AS (
+    SELECT finding_window.ns - hole.ns AS busy_ns, short_ns, least(bare_ns, finding_window.ns - hole.ns) AS bare_ns
+    FROM finding_window CROSS JOIN hole CROSS JOIN finding_exposed
+), worked AS (
+    SELECT busy_ns, short_ns, bare_ns, least(busy_ns - bare_ns, (
+            SELECT coalesce(sum(end_ns - start_ns), 0) FROM finding_compute
+        ))::BIGINT AS compute_ns
+    FROM whole
+), class AS (
+    SELECT class AS part, sum(ns) AS ns FROM finding_kernel_sum JOIN kernel_name USING (name_id)
+    WHERE NOT coalesce(is_communication(short, class), false) GROUP BY class
+    UNION ALL SELECT 'other', sum(ns) FROM finding_kernel_sum WHERE name_id IS NULL HAVING sum(ns) > 0
+    UNION ALL SELECT 'CUDA graph', sum(end_ns - start_ns) FROM selected_graph_launch HAVING count(*) > 0
+), every AS (
+    SELECT part, 'kernels' AS kind, (compute_ns * (sum(class.ns) / sum(sum(class.ns)) OVER ()))::BIGINT AS ns,
+        NULL AS range
+    FROM class CROSS JOIN worked GROUP BY part, compute_ns
+    UNION ALL SELECT 'communication', 'communication', bare_ns, NULL FROM worked
+    UNION ALL SELECT 'copies', 'copies', busy_ns - bare_ns - compute_ns, NULL FROM worked
+    UNION ALL SELECT part, 'idle', sum(ns)::BIGINT, arg_max(pattern, (ns, pattern)) FROM piece GROUP BY part
+    UNION ALL SELECT 'between operations', 'idle', short_ns, NULL FROM worked
+)
+SELECT part, kind, ns, 100.0 * ns / nullif((SELECT ns FROM finding_window), 0) AS share_pct, range
+FROM every WHERE ns > 0
+ORDER BY list_position(['kernels', 'communication', 'copies', 'idle'], kind), ns DESC, part;

@@ -1,0 +1,74 @@
+"""Which finding explains which. The time of the GPUs is split once, and nothing of it is counted for two findings.
+
+The analysis ``time_split`` splits the time into parts, and a rule names those that its saving comes from. Findings
+take from the parts one after the other: causes first, then places, symptoms and the frame, of each the costliest first.
+What a finding still gets is its own saving; one that gets less than half of its saving stands under the finding that
+took most of its parts.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from profiledb.findings.bench import Part
+from profiledb.findings.finding import Finding
+from profiledb.findings.rule import LEVELS, Rule
+
+ALL = "all"
+"""All parts of the time, as a rule names them."""
+
+
+def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
+    """The findings with their own savings, ns, and the rules that they stand under; in the same order.
+
+    Without parts, in a report of Nsight Compute, no finding stands under another one.
+    """
+    every = list(found)
+    left = {part.name: part.ns for part in parts}
+    took: dict[str, dict[str, int]] = {}  # by part and rule
+    parents: dict[str, str] = {}
+    own: dict[str, int] = {}
+    for one in sorted((one for one in every if _costs(one)), key=_turn):
+        names = claimed(one.rule, parts)
+        if not names:
+            continue
+        saving = one.saving_ns or 0
+        gets = _take(one.rule.name, saving, names, left, took)
+        own[one.rule.name] = gets
+        if 2 * gets < saving and (taker := _main(one.rule.name, names, took)):
+            parents[one.rule.name] = parents.get(taker, taker)
+    return [replace(one, own_saving_ns=own.get(one.rule.name), parent=parents.get(one.rule.name)) for one in every]
+
+
+def claimed(rule: Rule, parts: Sequence[Part]) -> list[str]:
+    """The names of the parts that a rule names, in its order; a kind stands for all of its parts."""
+    names = [part.name for wanted in rule.parts for part in parts if wanted in (part.name, part.kind, ALL)]
+    return list(dict.fromkeys(names))
+
+
+def _costs(one: Finding) -> bool:
+    return one.verdict == "fires" and one.rule.costs and bool(one.saving_ns)
+
+
+def _turn(one: Finding) -> tuple[int, int, str]:
+    return LEVELS.index(one.rule.level), -(one.saving_ns or 0), one.rule.name
+
+
+def _take(rule: str, saving: int, names: Sequence[str], left: dict[str, int], took: dict[str, dict[str, int]]) -> int:
+    gets = 0
+    for name in names:
+        taken = min(saving - gets, left[name])
+        left[name] -= taken
+        gets += taken
+        if taken:
+            took.setdefault(name, {})[rule] = taken
+    return gets
+
+
+def _main(rule: str, names: Sequence[str], took: Mapping[str, Mapping[str, int]]) -> str:
+    """The other rule that took most of these parts; nothing where none did."""
+    sums: dict[str, int] = {}
+    for name in names:
+        for other, ns in took.get(name, {}).items():
+            if other != rule:
+                sums[other] = sums.get(other, 0) + ns
+    return max(sums, key=lambda other: (sums[other], other)) if sums else ""

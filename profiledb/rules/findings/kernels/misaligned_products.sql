@@ -1,0 +1,58 @@
+-- title: Misaligned matrix products
+-- question: Do matrix products have sizes that tensor cores cannot load in full?
+-- The time of matrix products and convolutions on tensor cores whose names say that they load 4 bytes or less at a time
+-- (align1 or align2 of 16 bits, align1 of 32), as a share of the time from the first to the last operation. A library
+-- takes such kernels where a size or a stride is odd, and loses the fast ones: on Hopper and newer all that use
+-- warpgroups. FP64 is left out, whose numbers are never shorter. The saving is the time that products of the next
+-- multiple of 8 would take less: three quarters of it on Hopper and newer, half on others, as measured.
+-- needs: kernel
+-- includes: finding, idle, work, tensor
+-- selects: part
+-- once: sums
+-- parts: matmul, convolution, attention
+-- unit: %
+-- fires: above
+-- param: threshold = 3 share of the time from which on it is said
+-- column: slow_ns | ns | | time of these kernels
+-- column: launches | count | | launches of these kernels
+-- column: kernel | name | | the one with the most time
+-- column: range | name | | range in which most of this time lies, with a star for the last number
+-- says: Matrix products with sizes that are no multiple of 8 take {slow_ns} ({value} of the time), most of it {kernel} in {range}: tensor cores load them an element or two at a time.
+-- says: Matrix products with sizes that are no multiple of 8 take {slow_ns} ({value} of the time), most of it {kernel}: tensor cores load them an element or two at a time.
+-- clear: Misaligned matrix products take {value} of the time.
+-- advice: [PyTorch] Pad the odd size to a multiple of 64: a vocabulary of 50,257 to 50,304, heads, hidden sizes and batches alike; ignore what is padded in the loss.
+-- advice: [not PyTorch] Pad sizes and leading dimensions to multiples of 16 bytes at least.
+-- advice: Look for views that begin at an odd element, too: their data is misaligned whatever its size.
+-- source: own; NVIDIA's guide to matrix multiplication (alignment of 16 bytes). Pairs on H100 with 50,257 and 50,304 columns: 7.6 and 3.5 times as long
+WITH product AS MATERIALIZED (
+    SELECT name_id FROM product_name
+    WHERE unit = 'tensor' AND bits < 64 AND bits <= 32 / list_min(
+            list_transform(regexp_extract_all(demangled, 'align[abc]?(\d+)', 1), LAMBDA one: one::INTEGER)
+        )
+), slow AS MATERIALIZED (  -- of kernels beside each other the time counts once
+    SELECT device_id, start_ns, end_ns, process_range FROM selected_kernel WHERE name_id IN (FROM product)
+), taken AS (
+    SELECT device_id, sum(end_ns - start_ns) AS ns FROM finding_union('slow')
+    WHERE EXISTS (FROM slow) GROUP BY device_id
+), total AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns,
+        coalesce(sum(ns * CASE WHEN TRY_CAST(compute_capability AS DOUBLE) >= 9 THEN 0.75 ELSE 0.5 END), 0)::BIGINT
+            AS saving_ns
+    FROM taken LEFT JOIN gpu ON gpu_id = device_id
+), place AS (
+    SELECT pattern FROM slow JOIN idle_pattern ON pre = process_range
+    GROUP BY pattern ORDER BY sum(end_ns - start_ns) DESC, pattern LIMIT 1
+), by_name AS (
+    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+        sum(launches)::BIGINT AS launches
+    FROM finding_kernel_sum JOIN kernel_key USING (name_id) WHERE name_id IN (FROM product)
+    GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
+)
+SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, saving_ns, total.ns AS slow_ns,
+    (SELECT sum(launches)::BIGINT FROM by_name) AS launches,
+    (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel, (SELECT pattern FROM place) AS range,
+    (
+        SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)
+        FROM by_name
+    ) AS evidence
+FROM finding_window CROSS JOIN total;

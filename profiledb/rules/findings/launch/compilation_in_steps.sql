@@ -1,0 +1,64 @@
+-- title: Compilation in steps
+-- question: Does the program compile or load kernels again and again after it has warmed up?
+-- The idle time of GPUs in steps in which the program loads modules of kernels, as a compiler at run time does with each
+-- new kernel (torch.compile, Triton, NVRTC, JAX), while the launching thread runs code of its own, is in the operating
+-- system, or loads: above the median of the steps that load none, where there are such steps. It is a share of the time
+-- from the first to the last operation of each GPU. It counts where at least `steps` of the steps that count load one:
+-- what is loaded once belongs to the start. Compilers cache on the disk, so that another run may take less.
+-- needs: range
+-- needs: api_call
+-- includes: finding, idle, waiting, memory
+-- selects: part
+-- once: functions, idle, steps
+-- parts: host code, OS runtime call, module loading
+-- unit: %
+-- fires: above
+-- param: threshold = 5 share of the time from which on it is said
+-- param: steps = 3 steps that load modules from which on it counts
+-- column: loading | count | | steps that load modules
+-- column: steps | count | | steps that count
+-- column: modules | count | | modules that they load
+-- column: idle_ns | ns | | idle time that these steps have above the others
+-- says: {loading} of {steps} steps load new kernels ({modules} {modules|module|modules}): the GPU waits {idle_ns} ({value} of the time) for code that compiles or loads.
+-- clear: The GPU waits {value} of the time in steps that load new kernels.
+-- advice: [PyTorch] Find out why it compiles again: `TORCH_LOGS=recompiles`. Mark sizes that change (`torch._dynamo.mark_dynamic`, `dynamic=True`), or pad them to a few sizes.
+-- advice: [PyTorch] Keep numbers that change in each step (a learning rate, a step count) in tensors: a Python number is a constant of the compiled code.
+-- advice: [not PyTorch] Compile all variants before the loop, and keep the compiled modules.
+-- source: own; PyTorch's guide to recompilation. Pair on H100: a function compiled for 17 sizes in 20 steps
+WITH step AS MATERIALIZED (FROM finding_step
+), loaded AS MATERIALIZED (
+    SELECT pid_of(global_tid) AS pid, start_ns AS t FROM api_call JOIN api_function USING (name_id)
+    WHERE category = 'module loading' AND function NOT LIKE '%Unload%' AND function NOT LIKE '%Mode'
+), held AS (
+    SELECT step.pid, number, count(*) AS modules
+    FROM loaded ASOF JOIN step ON loaded.pid = step.pid AND loaded.t >= step.start_ns
+    WHERE loaded.t < step.end_ns GROUP BY step.pid, number
+), idle AS (
+    SELECT step.pid, number, piece.ns FROM (
+        SELECT pid_of(tid) AS pid, s, ns FROM selected_idle(2000, NULL)
+        WHERE tid IS NOT NULL AND reason IN ('host code', 'OS runtime call', 'module loading')
+    ) AS piece ASOF JOIN step ON piece.pid = step.pid AND piece.s >= step.start_ns
+    WHERE piece.s < step.end_ns
+), told AS MATERIALIZED (
+    SELECT step.number, path, start_ns, end_ns, coalesce(modules, 0) AS modules, coalesce(idle.ns, 0)::BIGINT AS idle_ns
+    FROM step LEFT JOIN held USING (pid, number)
+    LEFT JOIN (SELECT pid, number, sum(ns) AS ns FROM idle GROUP BY pid, number) AS idle USING (pid, number)
+), usual AS (
+    SELECT count(*) AS steps, count(*) FILTER (modules > 0) AS loading, sum(modules)::BIGINT AS modules,
+        coalesce(median(idle_ns) FILTER (modules = 0), 0) AS idle_ns
+    FROM told
+), slow AS MATERIALIZED (
+    SELECT path, start_ns, end_ns, told.modules, greatest(0, told.idle_ns - usual.idle_ns)::BIGINT AS ns
+    FROM told CROSS JOIN usual WHERE told.modules > 0 AND loading >= $steps::BIGINT
+), total AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM slow
+), shown AS (
+    SELECT ns, start_ns, {
+            'name': path, 'ns': ns, 'count': modules, 'start_ns': start_ns, 'end_ns': end_ns, 'range': path
+        } AS piece
+    FROM slow ORDER BY ns DESC, start_ns LIMIT 10
+)
+SELECT CASE WHEN steps >= 4 THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
+    CASE WHEN steps < 4 THEN 'The selection has fewer than 4 steps.' END AS unjudged,
+    total.ns AS saving_ns, total.ns AS idle_ns, loading, steps, modules,
+    (SELECT list(piece ORDER BY ns DESC, start_ns) FROM shown) AS evidence
+FROM finding_window CROSS JOIN total CROSS JOIN usual;

@@ -1,0 +1,146 @@
+"""Findings that share time: what each takes of the parts of the time, and which one it stands under."""
+
+from collections.abc import Sequence
+
+import duckdb
+import pytest
+
+from profiledb.findings import causes, judge, output, rulebook
+from profiledb.findings import rule as rules
+from profiledb.findings.bench import Part
+from profiledb.findings.finding import Finding
+from profiledb.query import analysis
+from profiledb.report.catalog import TIMELINE
+from profiledb.report.library import Library
+from tests.findings.test_rulebook import HEADER
+from tests.support import memory_reports as made
+from tests.support import sweep
+from tests.support.page_reports import Publish, kernel, make_library, make_publish
+
+__all__ = ["make_library", "make_publish"]  # fixtures
+
+PARTS = [
+    Part("matmul", "kernels", 500), Part("copies", "copies", 50), Part("data loading", "idle", 300),
+    Part("host code", "idle", 100), Part("launch call", "idle", 50),
+]  # fmt: skip
+
+
+def finding(name: str, saving: int, parts: str, level: str = "cause", weight: str = "") -> Finding:
+    lines = f"-- parts: {parts}\n-- level: {level}\n" + (f"-- weight: {weight}\n" if weight else "")
+    rule = rules.parse(name, HEADER.replace("-- unit:", f"{lines}-- unit:") + "SELECT 1;", "idle")
+    return Finding(rule, "fires", value=20.0, threshold=10.0, saving_ns=saving, saving_pct=saving / 10)
+
+
+def nested(*several: Finding) -> dict[str, tuple[int | None, str | None]]:
+    return {one.rule.name: (one.own_saving_ns, one.parent) for one in causes.nest(several, PARTS)}
+
+
+def test_nothing_of_the_time_counts_twice() -> None:
+    found = nested(
+        finding("idle", 450, "idle", "symptom"),
+        finding("loading", 300, "data loading"),
+        finding("collector", 60, "host code"),
+        finding("range", 90, "host code", "place"),
+        finding("grid", 200, "kernels"),
+    )
+    assert found == {
+        "idle": (50, "loading"),  # 450 of idle time, of which 300, 60 and 40 are taken
+        "loading": (300, None),
+        "collector": (60, None),
+        "range": (40, "collector"),  # 100 of host code are left to 40
+        "grid": (200, None),
+    }
+    assert sum(own or 0 for own, _ in found.values()) <= sum(part.ns for part in PARTS)
+
+
+def test_what_nobody_explains_stands_by_itself() -> None:
+    assert nested(finding("idle", 450, "idle", "symptom"), finding("collector", 60, "host code")) == {
+        "idle": (390, None),
+        "collector": (60, None),
+    }
+
+
+def test_remarks_and_rules_without_parts_take_nothing() -> None:
+    plain = Finding(rules.parse("plain", HEADER + "SELECT 1;", "idle"), "fires", value=20.0, saving_ns=100)
+    found = {one.rule.name: one for one in causes.nest([plain, finding("note", 90, "all", weight="note")], PARTS)}
+    assert {(one.own_saving_ns, one.parent) for one in found.values()} == {(None, None)}
+    assert nested(finding("choice", 90, "kernels", weight="low")) == {"choice": (90, None)}
+
+
+def test_three_that_share_time_stand_under_the_first() -> None:
+    found = nested(
+        finding("first", 100, "host code"),
+        finding("second", 90, "host code, launch call", "place"),
+        finding("third", 120, "idle", "symptom"),
+    )
+    assert found == {"first": (100, None), "second": (50, None), "third": (120, None)}
+    found = nested(
+        finding("first", 100, "host code"), finding("second", 90, "host code"), finding("third", 80, "host code")
+    )
+    assert found == {"first": (100, None), "second": (0, "first"), "third": (0, "first")}
+
+
+@pytest.fixture(name="report")
+def make_report(publish: Publish) -> str:
+    """1 ms: kernels of 100, 100 and 200 µs at 0, 200 and 700 µs, a copy of 100 µs beside the second and alone after."""
+
+    def fill(db: duckdb.DuckDBPyConnection) -> None:
+        made.fill(
+            db, stop=1_000_000, busy=((0, 100_000), (200_000, 350_000), (700_000, 900_000), (901_000, 1_000_000)),
+            kernel=[
+                kernel(1, 1, 0, 100_000, call_id=1), kernel(2, 2, 200_000, 300_000, call_id=2),
+                kernel(3, 1, 700_000, 900_000, call_id=3), kernel(4, 1, 901_000, 1_000_000, call_id=4),
+            ],
+            memop=[made.copy(5, 250_000, 350_000, 4096, (1, 2))],
+            api_call=[
+                made.call(1, 1, -10_000, -5_000), made.call(2, 1, 180_000, 190_000),
+                made.call(5, 4, 191_000, 192_000), made.call(3, 1, 500_000, 690_000), made.call(4, 1, 695_000, 696_000),
+            ],
+        )  # fmt: skip
+
+    return publish(fill)
+
+
+def test_the_parts_add_up_to_the_time(library: Library, report: str) -> None:
+    rows = analysis.run(library, report, "time_split")
+    assert dict(zip(rows["part"], rows["ns"], strict=True)) == {
+        "matmul": 399_000, "elementwise": 100_000,
+        "copies": 50_000,  # the other half runs beside a kernel
+        "host code": 80_000 + 150_000,
+        "launch call": 10_000 + 190_000, "launch latency": 10_000 + 10_000, "between operations": 1_000,
+    }  # fmt: skip
+    assert int(rows["ns"].sum()) == 1_000_000
+    assert rows["share_pct"].sum() == pytest.approx(100)
+
+
+def parts_of(library: Library, ids: Sequence[str]) -> None:
+    for report_id in ids:
+        rows = analysis.run(library, report_id, "time_split")
+        whole = analysis.query(library, report_id, "SELECT sum(end_ns - start_ns) AS ns FROM selected_active")["ns"][0]
+        assert abs(int(rows["ns"].sum()) - int(whole)) <= len(rows), report_id
+        assert (rows["ns"] > 0).all()
+
+
+@pytest.mark.slow
+def test_every_report_adds_up_and_counts_nothing_twice(every_report: Library, subtests: pytest.Subtests) -> None:
+    every = rulebook.load(None).values()
+    timelines = [one for one in every_report.list() if TIMELINE in one.subjects and "kernel" in one.subjects]
+    for one in sweep.part(timelines):
+        with subtests.test(one.name):
+            parts_of(every_report, [one.id])
+            found = judge.judge(every_report, one, {}, every)
+            own = sum(each.own_saving_ns or 0 for each in found)
+            whole = analysis.run(every_report, one.id, "time_split")["ns"].sum()
+            assert own <= whole
+            names = [each.rule.name for each in found]
+            for each in found:
+                if each.parent:
+                    parent = found[names.index(each.parent)]
+                    assert parent.parent is None
+                    assert names.index(each.parent) < names.index(each.rule.name)
+            assert output.as_json(found)
+
+
+def test_every_rule_that_costs_names_parts() -> None:
+    saves = [one for one in rulebook.load(None).values() if one.costs and "saving_ns" in one.analysis.sql]
+    assert {one.name for one in saves if not one.parts} <= {"openmp_imbalance"}  # a matter of the CPU alone

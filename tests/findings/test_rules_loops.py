@@ -1,0 +1,108 @@
+"""Rules about faults that repeat in each step: small captures by hand, and samples on which they are clear."""
+
+import pytest
+
+from profiledb.findings import judge, rulebook, words
+from profiledb.query import analysis
+from profiledb.report.library import Library
+from tests.support.exports import MAIN
+from tests.support.found import judged
+from tests.support.page_reports import make_library
+from tests.support.ranged import Capture, make_capture
+from tests.support.waits import MS, sampled
+
+__all__ = ["make_capture", "make_library"]  # fixtures
+
+
+def test_optimizer_per_parameter(nsys_samples: Library, library: Library, capture: Capture) -> None:
+    """By hand: an optimizer of 120 kernels of 30 ns, 3 µs from one to the next, and before it a kernel of 1 ms."""
+
+    def one(n: int) -> tuple[int, int, int, str]:
+        start = 1_003_000 + 3_000 * n
+        return start, start + 20, start + 50, "one"
+
+    def update(kernels: int, title: str = "optimizer", after: str = "") -> str:
+        work = [(0, 20, 1_000_020, "two"), *(one(n) for n in range(kernels))]
+        noted = [(1_000_000, 1_003_000 + 3_000 * kernels, title)]
+        return capture(noted, work, after="UPDATE string SET value = 'cudaLaunchKernel' WHERE string_id = 1;" + after)
+
+    idle = 3_000 + 119 * 2_970
+    found = judged(library, update(120), "optimizer_per_parameter")
+    assert (found.verdict, found.facts["calls"], found.facts["range"]) == ("fires", 120, "optimizer")
+    assert found.saving_ns == idle
+    assert found.value == pytest.approx(100 * idle / (one(119)[2] - 20))
+    assert judged(library, update(90), "optimizer_per_parameter").value == 0, "few enough"
+    assert judged(library, update(120, "forward"), "optimizer_per_parameter").verdict == "cannot_judge"
+    fused = "UPDATE kernel_name SET demangled = 'multi_tensor_apply_kernel' WHERE short = 'one'"
+    assert judged(library, update(120, after=fused), "optimizer_per_parameter").value == 0
+    for sample in ("transformer_training", "idle_host_bound"):
+        assert sampled(nsys_samples, sample, "optimizer_per_parameter").verdict == "clear", sample
+
+
+def test_compilation_in_steps(nsys_samples: Library, library: Library, capture: Capture) -> None:
+    """By hand: steps of 10 ms, of which 3, 5 and 6 load a module and take 20. What they wait more is 10 ms each."""
+
+    def steps(*loading: int) -> str:
+        noted, work, loads, start = [], [], [], 0
+        for n in range(8):
+            slow = n in loading
+            call = start + (12 if slow else 1) * MS
+            work.append((call, call + 20, call + MS, "one"))
+            if slow:
+                loads.append(f"({900 + n}, {start + 2 * MS}, {start + 3 * MS}, {MAIN}, 901, {900 + n}, 0, 0)")
+            noted.append((start, start + (20 if slow else 10) * MS, f"step_{n}"))
+            start += (20 if slow else 10) * MS
+        columns = "call_id, start_ns, end_ns, global_tid, name_id, correlation_id, event_class, return_value"
+        after = "UPDATE string SET value = 'cudaLaunchKernel' WHERE string_id = 1;"
+        if loads:
+            after += "INSERT INTO string (string_id, value) VALUES (901, 'cuModuleLoadData');"
+            after += f"INSERT INTO api_call ({columns}) VALUES {', '.join(loads)}"
+        return capture(noted, work, after=after)
+
+    found = judged(library, steps(3, 5, 6), "compilation_in_steps")
+    assert (found.verdict, found.facts["loading"], found.facts["steps"], found.facts["modules"]) == ("fires", 3, 8, 3)
+    assert found.saving_ns == 30 * MS
+    assert found.value == pytest.approx(100 * 30 * MS / (101 * MS - 20))
+    assert judged(library, steps(3, 5), "compilation_in_steps").value == 0, "too few"
+    assert judged(library, steps(), "compilation_in_steps").value == 0
+    for sample in ("transformer_training", "idle_host_bound"):
+        assert sampled(nsys_samples, sample, "compilation_in_steps", warmup="exclude").verdict == "clear", sample
+
+
+def test_time_that_a_selection_leaves_out_is_neither_busy_nor_idle(library: Library, capture: Capture) -> None:
+    """By hand: 0 to 110 and 390 to 1,000 ms without the warm-up; idle are 100 to 110, 390 to 400 and 450 to 600."""
+    work = [
+        (0, 20, 100 * MS, "one"), (105 * MS, 110 * MS, 390 * MS, "two"), (391 * MS, 400 * MS, 450 * MS, "one"),
+        (591 * MS, 600 * MS, 1_000 * MS, "one"),
+    ]  # fmt: skip
+    report = capture([(101 * MS, 390 * MS, "warmup")], work)
+    found = judged(library, report, "uneven_use", warmup="exclude")
+    assert found.value == pytest.approx(100 * 7 / 30), (
+        "parts of 24 ms: one with 20 idle, one with 22, and five idle ones"
+    )
+    assert found.facts["stretches"] == 2
+    assert found.saving_ns == pytest.approx(162 * MS, abs=100)
+    assert found.evidence[0]["start_ns"] == pytest.approx(448 * MS, abs=100)
+    busy = analysis.run(library, report, "gpu_busy", {"warmup": "exclude"}).iloc[0]
+    assert busy["active_ns"] == 720 * MS - 20
+    assert busy["busy_active_pct"] == pytest.approx(100 * 550 / 720, abs=0.01)
+
+
+def test_what_repeats_is_judged_by_itself(library: Library, capture: Capture) -> None:
+    """By hand: a kernel, 200 ms of start-up, 8 steps of 10 ms with 8 ms of work each, 50 ms until the last kernel."""
+    work = [(0, 20, MS, "one"), (330 * MS, 331 * MS, 332 * MS, "one")]
+    steps = [(200 * MS + n * 10 * MS, 210 * MS + n * 10 * MS, f"step_{n}") for n in range(8)]
+    work += [(start + MS, start + MS + 20, start + 9 * MS, "two") for start, _, _ in steps]
+    report = library.find(capture(steps, sorted(work)))
+    part = judge.steady_part(library, report, {})
+    assert part == judge.Steady(8, 200 * MS - 20, 280 * MS - 20, 200 * MS - 20, 52 * MS)
+    assert words.judged(part) == (
+        "Judged are the 8 steps, 80.0 ms. Left out: 200 ms of start-up before them and 52.0 ms after them."
+    )
+    rule = [rulebook.load()["gpu_idle"], rulebook.load()["no_ranges"]]
+    whole, steady = (judge.judge(library, report, {}, rule, steady=one)[0] for one in (False, True))
+    assert whole.value == pytest.approx(100 * (332 - 2 - 64) / 332, abs=0.01)
+    assert steady.value == pytest.approx(20, abs=0.01), "2 of each 10 ms"
+    assert judge.steady_part(library, report, {"from_ns": 1, "to_ns": 10**9}) is None, "somebody chose times"
+    few = library.find(capture(steps[:3], sorted(work)))
+    assert judge.steady_part(library, few, {}) is None

@@ -1,0 +1,422 @@
+"""`python -m workloads.faults NAME [--mended]`: a training or inference loop with one fault, or without it.
+
+Each fault is one that people make, and `--mended` is the smallest change that takes it out, so that the time of both
+tells what it costs. `--list` names them. After some steps that warm up, `step_N` is a range around each step that is
+timed; the program ends with one line of JSON: the fault, whether it is mended, steps, and nanoseconds of all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+WARMUP = 3
+Step = Callable[[int], None]
+Build = Callable[[bool], Step]
+FAULTS: dict[str, Build] = {}
+"""What makes the step of each fault; its argument says whether the fault is mended."""
+
+
+def fault(build: Build) -> Build:
+    """Enter a fault under the name of its function."""
+    FAULTS[build.__name__] = build
+    return build
+
+
+@contextmanager
+def named(name: str) -> Iterator[None]:
+    """A range of NVTX."""
+    torch.cuda.nvtx.range_push(name)  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        torch.cuda.nvtx.range_pop()  # type: ignore[no-untyped-call]
+
+
+def layers(width: int, count: int, dtype: torch.dtype = torch.bfloat16) -> nn.Sequential:
+    """Square layers with GELU between them."""
+    parts = [part for _ in range(count) for part in (nn.Linear(width, width), nn.GELU())]
+    return nn.Sequential(*parts).to("cuda", dtype)
+
+
+class Training:
+    """Layers that learn to give back their input."""
+
+    def __init__(self, width: int = 2048, count: int = 12, batch: int = 4096, *, fused: bool = True) -> None:
+        self.network = layers(width, count)
+        self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=1e-4, fused=fused, foreach=False)
+        self.inputs = torch.randn(batch, width, device="cuda", dtype=torch.bfloat16)
+
+    def step(self, inputs: Tensor | None = None) -> Tensor:
+        """Train once and return the loss, which nobody has read."""
+        given = self.inputs if inputs is None else inputs
+        with named("forward"):
+            loss = nn.functional.mse_loss(self.network(given), given)
+        with named("backward"):
+            self.optimizer.zero_grad()
+            torch.autograd.backward(loss)
+        with named("optimizer"):
+            self.optimizer.step()
+        return loss.detach()
+
+
+@fault
+def many_synchronizations(mended: bool) -> Step:
+    """Wait for the GPU after each layer."""
+    network, inputs = layers(1024, 40), torch.randn(512, 1024, device="cuda", dtype=torch.bfloat16)
+
+    def step(_: int) -> None:
+        given = inputs
+        with torch.no_grad():
+            for part in network:
+                given = part(given)
+                if not mended:
+                    torch.cuda.synchronize()
+
+    return step
+
+
+@fault
+def odd_vocabulary(mended: bool) -> Step:
+    """Multiply with a vocabulary of 50,257, which no tile of a tensor core fits."""
+    tokens = torch.randn(8192, 1024, device="cuda", dtype=torch.bfloat16)
+    head = nn.Linear(1024, 50_304 if mended else 50_257, bias=False, device="cuda", dtype=torch.bfloat16)
+
+    def step(_: int) -> None:
+        with torch.no_grad(), named("head"):
+            head(tokens)
+
+    return step
+
+
+@fault
+def optimizer_per_parameter(mended: bool) -> Step:
+    """Update one parameter after the other."""
+    training = Training(256, 150, 256, fused=mended)
+    return lambda _: void(training.step())
+
+
+@fault
+def optimizer_on_cpu(mended: bool) -> Step:
+    """Update the parameters on the CPU: gradients go there and parameters back."""
+    training = Training(1024, 8, 4096)
+    if mended:
+        return lambda _: void(training.step())
+    copies = [one.detach().cpu().float().requires_grad_() for one in training.network.parameters()]
+    optimizer = torch.optim.AdamW(copies, lr=1e-4)
+
+    def step(_: int) -> None:
+        with named("forward"):
+            loss = nn.functional.mse_loss(training.network(training.inputs), training.inputs)
+        with named("backward"):
+            torch.autograd.backward(loss)
+        with named("optimizer"):
+            for one, copy in zip(training.network.parameters(), copies, strict=True):
+                copy.grad = one.grad.cpu().float() if one.grad is not None else None
+                one.grad = None
+            optimizer.step()
+            with torch.no_grad():
+                for one, copy in zip(training.network.parameters(), copies, strict=True):
+                    one.copy_(copy)
+
+    return step
+
+
+@fault
+def same_data_each_step(mended: bool) -> Step:
+    """Send a table that never changes to the GPU in each step."""
+    training, table = Training(1024, 8, 4096), torch.randn(1024, 8192).pin_memory()
+    there = table.to("cuda")
+
+    def step(_: int) -> None:
+        with named("table"):
+            used = there if mended else table.to("cuda", non_blocking=True)
+            used.sum()
+        training.step()
+
+    return step
+
+
+@fault
+def double_precision(mended: bool) -> Step:
+    """Compute in FP64, as NumPy's arrays are."""
+    kind = torch.float32 if mended else torch.float64
+    torch.backends.cuda.matmul.allow_tf32 = True
+    network, inputs = layers(2048, 6, kind), torch.randn(2048, 2048, device="cuda", dtype=kind)
+
+    def step(_: int) -> None:
+        with torch.no_grad():
+            network(inputs)
+
+    return step
+
+
+@fault
+def checkpointing_without_need(mended: bool) -> Step:
+    """Compute each layer twice although memory is plentiful."""
+    from torch.utils.checkpoint import checkpoint
+
+    training = Training(2048, 12, 8192)
+
+    def step(_: int) -> None:
+        given = training.inputs
+        with named("forward"):
+            for part in training.network:
+                given = part(given) if mended else checkpoint(part, given, use_reentrant=False)
+            loss = nn.functional.mse_loss(given, training.inputs)
+        with named("backward"):
+            training.optimizer.zero_grad()
+            torch.autograd.backward(loss)
+        with named("optimizer"):
+            training.optimizer.step()
+
+    return step
+
+
+@fault
+def memory_that_grows(mended: bool) -> Step:
+    """Keep a tensor of each step."""
+    training, held = Training(1024, 8, 16_384), []
+
+    def step(_: int) -> None:
+        training.step()
+        kept = training.inputs * 2
+        if not mended:
+            held.append(kept)
+
+    return step
+
+
+@fault
+def allocation_in_each_step(mended: bool) -> Step:
+    """Have the allocator keep nothing, as PYTORCH_NO_CUDA_MEMORY_CACHING does."""
+    training = Training(1024, 12, 2048)
+
+    def step(_: int) -> None:
+        training.step()
+        if not mended:
+            torch.cuda.empty_cache()
+
+    return step
+
+
+@fault
+def loss_read_each_step(mended: bool) -> Step:
+    """Read the loss in each step, then do some work on the CPU."""
+    training, losses = Training(1024, 8, 2048), []
+
+    def step(_: int) -> None:
+        loss = training.step()
+        losses.append(loss if mended else loss.item())
+        with named("bookkeeping"):
+            sorted(((index * 7919) % 10007) / 10007 for index in range(12_000))
+
+    return step
+
+
+@fault
+def checkpoint_in_the_loop(mended: bool) -> Step:
+    """Write the weights in every fourth step, while nothing else goes on."""
+    training = Training(2048, 8, 8192)
+    path = Path(tempfile.mkdtemp()) / "weights.pt"
+
+    def step(number: int) -> None:
+        training.step()
+        if not mended and number % 4 == 3:
+            with named("save"):
+                torch.save(training.network.state_dict(), path)
+
+    return step
+
+
+@fault
+def unfused_elementwise(mended: bool) -> Step:
+    """Compute GELU by its formula, an operation at a time."""
+    inputs = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    weights = nn.Linear(8192, 1024, device="cuda", dtype=torch.bfloat16)
+
+    def step(_: int) -> None:
+        with torch.no_grad(), named("activation"):
+            if mended:
+                made = nn.functional.gelu(inputs, approximate="tanh")
+            else:
+                cube = inputs * inputs * inputs
+                made = inputs * 0.5 * (torch.tanh((inputs + cube * 0.044715) * 0.7978845608) + 1.0)
+            weights(made)
+
+    return step
+
+
+@fault
+def decoding_without_graph(mended: bool) -> Step:
+    """Decode a token at a time at batch 1, launching each kernel."""
+    network, token = layers(1024, 48), torch.randn(1, 1024, device="cuda", dtype=torch.bfloat16)
+    out = torch.empty_like(token)
+
+    def decode() -> None:
+        with torch.no_grad():
+            out.copy_(network(token))
+
+    for _ in range(3):
+        decode()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph) if mended else nullcontext():
+        decode()
+
+    def step(_: int) -> None:
+        for _ in range(8):
+            graph.replay() if mended else decode()
+
+    return step
+
+
+@fault
+def collection_of_garbage(mended: bool) -> Step:
+    """Collect garbage in every third step, with many objects alive."""
+    training, alive = Training(512, 8, 512), [[number] for number in range(600_000)]
+    gc.disable()
+
+    def step(number: int) -> None:
+        training.step()
+        if not mended and number % 3 == 2 and alive:
+            gc.collect()
+
+    return step
+
+
+@fault
+def pageable_batches(mended: bool) -> Step:
+    """Copy each batch from pageable memory."""
+    training = Training(1024, 4, 8192)
+    batches = [torch.randn(8192, 1024, dtype=torch.bfloat16) for _ in range(4)]
+    if mended:
+        batches = [one.pin_memory() for one in batches]
+
+    def step(number: int) -> None:
+        with named("batch"):
+            batch = batches[number % 4].to("cuda", non_blocking=True)
+        training.step(batch)
+
+    return step
+
+
+@fault
+def input_made_between_steps(mended: bool) -> Step:
+    """Make each batch on the CPU while the GPU waits."""
+    import numpy as np
+
+    training, random = Training(1024, 8, 2048), np.random.default_rng(0)
+
+    def make() -> Tensor:
+        image = random.random((2048, 1024), dtype=np.float32)
+        return torch.from_numpy((image - image.mean()) / image.std()).to(torch.bfloat16)
+
+    made = [make().to("cuda") for _ in range(4)]
+
+    def step(number: int) -> None:
+        if mended:
+            batch = made[number % 4]
+        else:
+            with named("augment"):
+                batch = make().to("cuda")
+        training.step(batch)
+
+    return step
+
+
+@fault
+def shapes_that_recompile(mended: bool) -> Step:
+    """Give a compiled function another shape in each step."""
+    torch._dynamo.config.cache_size_limit = 64  # noqa: SLF001 (there is no other way to it)
+
+    class Scale(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return nn.functional.gelu(x * 2.0 + 1.0).sum(dim=-1)
+
+    call = torch.compile(Scale(), dynamic=mended)
+    inputs = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16)
+
+    def step(number: int) -> None:
+        with torch.no_grad():
+            call(inputs[: 4096 - 64 * number])
+
+    return step
+
+
+@fault
+def single_precision(mended: bool) -> Step:
+    """Multiply in FP32 on CUDA cores."""
+    torch.backends.cuda.matmul.allow_tf32 = mended
+    network, inputs = layers(4096, 6, torch.float32), torch.randn(4096, 4096, device="cuda")
+
+    def step(_: int) -> None:
+        with torch.no_grad():
+            network(inputs)
+
+    return step
+
+
+@fault
+def attention_by_hand(mended: bool) -> Step:
+    """Write the scores of attention to memory."""
+    q, k, v = (torch.randn(8, 16, 2048, 64, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+
+    def step(_: int) -> None:
+        with torch.no_grad(), named("attention"):
+            if mended:
+                nn.functional.scaled_dot_product_attention(q, k, v)
+            else:
+                scores = torch.softmax(q @ k.transpose(-1, -2) * 0.125, dim=-1)
+                scores @ v
+
+    return step
+
+
+def void(_: object) -> None:
+    """Leave a result unread."""
+
+
+def run(name: str, steps: int, *, mended: bool) -> int:
+    """Run the steps of a fault; return the nanoseconds of those after the warm-up."""
+    step = FAULTS[name](mended)
+    for number in range(WARMUP):
+        with named("warmup"):
+            step(number)
+    torch.cuda.synchronize()
+    began = time.perf_counter_ns()
+    for number in range(steps):
+        with named(f"step_{number}"):
+            step(number)
+    torch.cuda.synchronize()
+    return time.perf_counter_ns() - began
+
+
+def main() -> int:
+    """Run one fault and say how long it took."""
+    parser = argparse.ArgumentParser(prog="python -m workloads.faults", description=__doc__)
+    parser.add_argument("name", nargs="?", choices=sorted(FAULTS))
+    parser.add_argument("--mended", action="store_true")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--list", action="store_true")
+    given = parser.parse_args()
+    if given.list or not given.name:
+        print("\n".join(f"{name}: {build.__doc__}" for name, build in FAULTS.items()))
+        return 0
+    ns = run(given.name, given.steps, mended=given.mended)
+    print(json.dumps({"fault": given.name, "mended": given.mended, "steps": given.steps, "ns": ns}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
