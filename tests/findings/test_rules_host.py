@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from profiledb.findings.words import plain
 from profiledb.report.library import Library
 from tests.second import openmp
 from tests.second.raw import Capture
@@ -150,6 +151,44 @@ def test_a_preempted_thread(library: Library, publish: Publish) -> None:
     held = judged(library, waits, "preempted")
     assert (held.verdict, held.value) == ("clear", 0)
     assert "osrt" in judged(library, by_hand(publish, kernels, sched_event=events), "preempted").command
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "core", "cause"),
+    [
+        ("fwrite", "truncate", 0, "file"),
+        ("mmap", "fcntl", 0, "file"),
+        ("mmap", "munmap", 0, "core"),
+        ("fwrite", "truncate", 1, "core"),
+        ("fwrite", "sem_wait", 0, "core"),
+    ],
+)
+def test_a_thread_that_waits_for_files(
+    library: Library, publish: Publish, before: str, after: str, core: int, cause: str
+) -> None:
+    """Off its core from 2 to 6 of 10 ms, 50 µs after a call and 80 µs before another: as output of PnetCDF does it."""
+    kernels = [(0, 10, 20, MS), (9 * MS, 9 * MS + 5, 9 * MS + 10, 10 * MS + 20)]
+    times = ((2 * MS, False, 0), (6 * MS, True, core))
+    events = [{"time_ns": t, "cpu": on, "scheduled_in": came, "global_tid": made.MAIN} for t, came, on in times]
+    names = [{"string_id": 70, "value": before}, {"string_id": 71, "value": after}]
+    calls = [made.osrt(1, 70, MS, 2 * MS - 50_000), made.osrt(2, 71, 6 * MS + 80_000, 7 * MS)]
+    found = judged(library, by_hand(publish, kernels, sched_event=events, osrt_call=calls, string=names), "preempted")
+    assert (found.verdict, found.saving_ns, found.cause) == ("fires", 4 * MS, cause)
+    assert found.value == pytest.approx(40)
+    assert ("no core" in plain(found)) == (cause == "core")
+    assert ("the file system" in plain(found)) == (cause == "file")
+    assert any("more cores" in one for one in found.rule.advised(found.cause)) == (cause == "core")
+
+
+def test_a_thread_far_from_files_has_no_core(library: Library, publish: Publish) -> None:
+    """The same, with the calls on files 1.1 ms away."""
+    kernels = [(0, 10, 20, MS), (9 * MS, 9 * MS + 5, 9 * MS + 10, 10 * MS + 20)]
+    times = ((3 * MS, False), (6 * MS, True))
+    events = [{"time_ns": t, "cpu": 0, "scheduled_in": came, "global_tid": made.MAIN} for t, came in times]
+    names = [{"string_id": 70, "value": "write"}]
+    calls = [made.osrt(1, 70, MS, 3 * MS - 1_100_000), made.osrt(2, 70, 6 * MS + 1_100_000, 8 * MS)]
+    found = judged(library, by_hand(publish, kernels, sched_event=events, osrt_call=calls, string=names), "preempted")
+    assert (found.verdict, found.saving_ns, found.cause) == ("fires", 3 * MS, "core")
 
 
 def test_waiting_in_the_operating_system(nsys_samples: Library, library: Library, publish: Publish) -> None:

@@ -69,17 +69,15 @@ WITH piece AS MATERIALIZED (
 SELECT piece.*, core_ns FROM piece JOIN ran USING (piece_id);
 
 -- Gaps before which the thread that launches the operation after them waited for the GPU: it was in a synchronization
--- or a copy (from `s` to `e`) when the gap began, and launched after that had returned. `host_ns` is the work of the
--- CPU in the gap, at least so much, `waited_ns` for how long it had waited, `ns` the shorter of both. `few`: the gap
--- follows a copy of a few bytes to the host.
-CREATE OR REPLACE MACRO finding_synced_gap(least_host_ns) AS TABLE
-WITH every AS (
+-- or a copy (from `s` to `e`) when the gap began, and launched after that had returned. `waited_ns` is for how long it
+-- had waited, `ns` the shorter of this and the gap: a launch that had not waited would have come so much earlier.
+-- `host_ns` is the work of the CPU in the gap besides launches. `few`: the gap follows a copy of a few bytes to the host.
+CREATE OR REPLACE MACRO finding_synced_gap() AS TABLE
+WITH gap AS MATERIALIZED (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(tid) AS tid, any_value(start_ns) AS a,
         any_value(duration_ns) AS duration_ns, any_value(next.call_id) AS next_id,
-        coalesce(sum(ns) FILTER (reason NOT IN ('launch call', 'launch latency')), 0) AS host_ns
+        coalesce(sum(ns) FILTER (reason NOT IN ('launch call', 'launch latency')), 0)::BIGINT AS host_ns
     FROM selected_idle(2000, NULL) WHERE tid IS NOT NULL GROUP BY gap_id
-), gap AS MATERIALIZED (
-    FROM every WHERE host_ns >= least_host_ns
 ), call AS (  -- a call inside another one counts with it
     SELECT global_tid AS tid, start_ns AS s, end_ns AS e, process_range, function, category
     FROM api_call JOIN api_function USING (name_id)
@@ -91,7 +89,7 @@ WITH every AS (
     SELECT gap.*, s, e, process_range, function, category
     FROM gap ASOF JOIN call ON gap.tid = call.tid AND gap.a >= call.s WHERE e >= a AND e <= a + duration_ns
 )
-SELECT met.*, a - s AS waited_ns, least(a - s, host_ns)::BIGINT AS ns,
+SELECT met.*, a - s AS waited_ns, least(a - s, duration_ns)::BIGINT AS ns,
     coalesce(memop.bytes <= 64 AND memop.copy_kind = 2, false) AS few
 FROM met JOIN (SELECT call_id, start_ns AS launched_ns FROM api_call) AS follower ON call_id = next_id
 LEFT JOIN (
