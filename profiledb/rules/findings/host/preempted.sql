@@ -44,7 +44,7 @@ WITH piece AS MATERIALIZED (
 ), function AS (
     SELECT string_id AS name_id, function_name(value) AS name, CASE
         WHEN regexp_matches(name, '^_*(IO_)?(f?open(at)?|creat|f?close|p?(read|write)v?|f?(read|write|flush|truncate'
-            || '|puts?|printf)|f(data)?sync|f?l?seek|fcntl|flock|fallocate|posix_fallocate|sendfile)(64|2)*$') THEN 'file'
+                || '|puts?|printf)|f(data)?sync|f?l?seek|fcntl|flock|(posix_)?fallocate|sendfile)(64|2)*$') THEN 'file'
         WHEN regexp_matches(name, '^(mmap|munmap|msync|ioctl)(64)?$') THEN 'either' END AS kind
     FROM string WHERE string_id IN (SELECT DISTINCT name_id FROM osrt_call)
 ), call AS MATERIALIZED (
