@@ -5,8 +5,10 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 
+import duckdb
 import pytest
 
+from profiledb.findings.judge import Finding
 from profiledb.findings.words import plain
 from profiledb.report.library import Library
 from tests.second import openmp
@@ -51,6 +53,33 @@ def test_other_names_are_no_data_loading(library: Library, publish: Publish, nam
     other = judged(library, by_hand(publish, KERNELS, **ranges((50_000, 70_000, name))), "data_loading")
     assert other.verdict == "cannot_judge"
     assert "next_batch" in other.why
+
+
+def test_a_range_around_the_loop_is_no_data_loading(library: Library, publish: Publish) -> None:
+    """The second kernel of two, 40 and 30 µs, is launched in a range around both, or in one of its own."""
+
+    def around(end: int) -> Finding:
+        def inside(db: duckdb.DuckDBPyConnection) -> None:
+            db.execute(f"UPDATE kernel SET process_range = 1 WHERE kernel_id = 100 AND {end} > 70000")
+            db.execute("UPDATE kernel SET process_range = 1 WHERE kernel_id = 101")
+
+        noted = ranges((0, end, "train_dataloader"))
+        return judged(library, by_hand(publish, KERNELS, after=inside, **noted), "data_loading")
+
+    loop, loader = around(90_000), around(70_000)
+    assert (loop.verdict, "Most kernels" in loop.why) == ("cannot_judge", True)
+    assert (loader.verdict, loader.saving_ns) == ("fires", 70_000 - 40_020), "it launches 30 of 70 µs"
+
+
+@pytest.mark.parametrize("name", ["log", "aten::log_softmax", "step_1/log"])
+def test_a_logarithm_is_no_output(library: Library, publish: Publish, name: str) -> None:
+    found = judged(library, by_hand(publish, KERNELS, **ranges((50_000, 70_000, name))), "output_in_loop")
+    assert found.verdict == "cannot_judge"
+    wrote = [made.osrt(1, 70, 55_000, 65_000)]
+    names = [{"string_id": 70, "value": "write"}]
+    noted = ranges((50_000, 70_000, name))
+    told = judged(library, by_hand(publish, KERNELS, osrt_call=wrote, string=names, **noted), "output_in_loop")
+    assert (told.verdict, told.saving_ns, told.facts["place"]) == ("fires", 10_000, "write")
 
 
 def switches(sample: str) -> dict[int, list[tuple[int, bool]]]:

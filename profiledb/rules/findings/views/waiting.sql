@@ -8,8 +8,8 @@ CREATE OR REPLACE MACRO is_loading(path) AS regexp_matches(path, '(?i)data_?load
     || '|fetch(ing)?|collate(_fn)?|prefetch(er|ing)?|augment(ation)?|(transform|decode|resize)_?(image|sample|jpe?g)s?'
     || '|preprocess(ing)?|input_?pipeline)([^a-z]|$)|_next_data|__next__');
 
--- Whether a path of ranges, or the name of a function of the system, says that something is written for people.
-CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(print(ing)?|log(ging|ger|s)?'
+-- Whether a path of ranges says that something is written for people. "log" by itself may be a logarithm.
+CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(print(ing)?|log(ging|ger)'
     || '|log_?(metric|loss|step|scalar|stat)s?|debug|tensorboard|wandb|add_scalars?|summary_?writer|progress_?bar|tqdm)'
     || '([^a-z]|$)');
 
