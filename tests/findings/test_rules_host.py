@@ -145,6 +145,29 @@ def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
     assert judged(library, never, "off_core").why == "The capture has no switches of the threads that launch."
 
 
+@pytest.mark.parametrize(("module", "cause"), [("/opt/app", "sampled"), ("/usr/lib/libpython3.11.so.1.0", "Python")])
+def test_functions_of_a_thread_that_computes(library: Library, publish: Publish, module: str, cause: str) -> None:
+    """Of three samples in the gap two are in `dsin`, which `gkps_` called, and one in `gkps_`; one more lies outside."""
+    events = [{"time_ns": 0, "cpu": 0, "scheduled_in": True, "global_tid": made.MAIN}]
+    texts = [{"string_id": n, "value": value} for n, value in ((50, "dsin"), (51, "gkps_"), (52, module))]
+    samples = [
+        {"sample_id": n, "time_ns": t, "global_tid": made.MAIN}
+        for n, t in ((1, 50_000), (2, 60_000), (3, 70_000), (4, 20_000))
+    ]
+    chains = [
+        {"kind": "sample", "callchain_id": n, "depth": depth, "symbol_id": symbol, "module_id": 52}
+        for n, depth, symbol in ((1, 0, 50), (1, 1, 51), (2, 0, 50), (2, 1, 51), (3, 0, 51), (4, 0, 51))
+    ]
+    report = by_hand(publish, KERNELS, sched_event=events, cpu_sample=samples, callchain=chains, string=texts)
+    found = judged(library, report, "cpu_saturated")
+    assert (found.verdict, found.cause, found.saving_ns) == ("fires", cause, 39_985)
+    assert found.facts["functions"] == (None if cause == "Python" else "dsin (67 %), gkps_ (33 %)")
+    said = " ".join(found.rule.advised(found.cause, torch=False))
+    assert ("GIL" in said, "CUDA graphs" in said) == (cause == "Python", cause == "Python")
+    alone = judged(library, by_hand(publish, KERNELS, sched_event=events), "cpu_saturated")
+    assert (alone.cause, "--sample" in alone.rule.advised(alone.cause)[0]) == ("other", True)
+
+
 def long_off(events: list[tuple[int, bool]], least: int) -> list[Span]:
     """The times of at least so many ns in which a thread is off its core, from one switch to the next."""
     return [(start, end) for (start, came), (end, _) in itertools.pairwise(events) if not came and end - start >= least]
