@@ -197,5 +197,9 @@ def test_allocation_in_loop(nsys_samples: Library, library: Library, small: Any)
     assert found.facts["function"] == "cudaMalloc"
     early = judged(library, small([(0, 10), (190, 200)], api_call=calls[:1]), "allocation_in_loop")
     assert (early.verdict, early.value) == ("clear", 0.0)
+    starts = small([(170, 180), (190, 200)], memop=[copy(5, 0, 10, 64, (1, 2))], api_call=calls)
+    assert judged(library, starts, "allocation_in_loop").value == 0, "before the first kernel there is no loop"
+    alone = small([], memop=[copy(5, 0, 10, 64, (1, 2)), copy(6, 190, 200, 64, (1, 2))], api_call=calls)
+    assert judged(library, alone, "allocation_in_loop").verdict == "cannot_judge"
     assert judged(nsys_samples, "idle_fixed.nsys-rep", "allocation_in_loop").verdict == "clear"
     assert judged(library, small([(0, 10)]), "allocation_in_loop").verdict == "cannot_judge"

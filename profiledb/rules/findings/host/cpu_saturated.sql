@@ -80,7 +80,8 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT CASE WHEN python THEN 'Python' WHEN functions IS NOT NULL THEN 'sampled' ELSE 'other' END AS cause,
-    CASE WHEN NOT python THEN functions END AS functions, 100.0 * judged.ns / nullif(finding_window.ns, 0) AS value, judged.ns AS saving_ns, run_ns AS idle_ns, run_pct,
+    CASE WHEN NOT python THEN functions END AS functions,
+    100.0 * judged.ns / nullif(finding_window.ns, 0) AS value, judged.ns AS saving_ns, run_ns AS idle_ns, run_pct,
     CASE WHEN run_ns IS NULL THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
     (SELECT thread_label(tid) FROM main) AS thread, (SELECT pattern FROM place) AS range,
     (SELECT list(piece ORDER BY core_ns DESC, s) FROM shown) AS evidence
