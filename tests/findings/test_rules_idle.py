@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.findings.words import plain
 from profiledb.report.library import Library
 from tests.support import memory_reports as made
 from tests.support.found import judged, rows, spans, union, window
@@ -71,6 +72,21 @@ def test_one_copy_before_all_kernels_has_nothing_to_run_beside(library: Library,
     kernels = [(200 * n, 200 * n + 10, 200 * n + 100, 200 * n + 200) for n in range(4)]
     finding = judged(library, by_hand(publish, kernels, memop=turns), "no_overlap")
     assert (finding.verdict, finding.value, finding.saving_ns) == ("fires", 50.0, 400)
+    assert "Copies and kernels take turns" in plain(finding)
+
+
+def test_copies_in_both_directions_take_turns(library: Library, publish: Publish) -> None:
+    """4 times 200 ns in, a kernel of 10 ns, and 100 ns out: beside each other 800 of 1,240 ns remain, kernels hide 40."""
+    moved, kernels = [], []
+    for n in range(4):
+        start = 310 * n
+        moved += [made.copy(2 * n, start, start + 200, 1000, (1, 2))]
+        moved += [made.copy(2 * n + 1, start + 210, start + 310, 1000, (2, 1))]
+        kernels.append((start, start + 10, start + 200, start + 210))
+    finding = judged(library, by_hand(publish, kernels, memop=moved), "no_overlap")
+    assert (finding.verdict, finding.saving_ns) == ("fires", 440)
+    assert (finding.facts["in_ns"], finding.facts["out_ns"], finding.facts["kernel_ns"]) == (800, 400, 40)
+    assert "between the two directions" in plain(finding)
 
 
 def test_long_gaps(nsys_samples: Library, library: Library, publish: Publish) -> None:
