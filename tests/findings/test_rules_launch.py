@@ -93,7 +93,7 @@ def test_sync_bound_is_no_more_than_the_shorter_wait(library: Library, publish: 
 def test_many_short_waits_add_up(library: Library, publish: Publish) -> None:
     """480 times a kernel of 100 µs, for which the CPU waits 90 µs, then 80 µs until the next one starts.
 
-    Of these 60 are work of the CPU, 15 the call and 5 its way to the GPU: a CPU that had not waited launches all of that
+    Of these 60 are work of the CPU, 15 the call and 5 its way to the GPU: a CPU that had not waited does all of that
     earlier, so that each of the 479 gaps would go.
     """
     period, us = 180_000, 1_000
