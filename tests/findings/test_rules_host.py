@@ -145,7 +145,7 @@ def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
     assert judged(library, never, "off_core").why == "The capture has no switches of the threads that launch."
 
 
-@pytest.mark.parametrize(("module", "cause"), [("/opt/app", "sampled"), ("/usr/lib/libpython3.11.so.1.0", "Python")])
+@pytest.mark.parametrize(("module", "cause"), [("/opt/app", "sampled"), ("/usr/lib/libpython3.11.so", "Python")])
 def test_functions_of_a_thread_that_computes(library: Library, publish: Publish, module: str, cause: str) -> None:
     """Of three samples in the gap two are in `dsin`, which `gkps_` called, and one in `gkps_`; one more lies outside."""
     events = [{"time_ns": 0, "cpu": 0, "scheduled_in": True, "global_tid": made.MAIN}]

@@ -76,7 +76,7 @@ def test_one_copy_before_all_kernels_has_nothing_to_run_beside(library: Library,
 
 
 def test_copies_in_both_directions_take_turns(library: Library, publish: Publish) -> None:
-    """4 times 200 ns in, a kernel of 10 ns, and 100 ns out: beside each other 800 of 1,240 ns remain, kernels hide 40."""
+    """4 times 200 ns in, a kernel of 10 ns, 100 ns out: beside each other 800 of 1,240 ns remain, kernels hide 40."""
     moved, kernels = [], []
     for n in range(4):
         start = 310 * n
