@@ -147,7 +147,7 @@ def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
 
 @pytest.mark.parametrize(("module", "cause"), [("/opt/app", "sampled"), ("/usr/lib/libpython3.11.so", "Python")])
 def test_functions_of_a_thread_that_computes(library: Library, publish: Publish, module: str, cause: str) -> None:
-    """Of three samples in the gap two are in `dsin`, which `gkps_` called, and one in `gkps_`; one more lies outside."""
+    """Of three samples in the gap two are in `dsin`, called by `gkps_`, and one in `gkps_`; one more lies outside."""
     events = [{"time_ns": 0, "cpu": 0, "scheduled_in": True, "global_tid": made.MAIN}]
     texts = [{"string_id": n, "value": value} for n, value in ((50, "dsin"), (51, "gkps_"), (52, module))]
     samples = [
