@@ -9,8 +9,8 @@
 -- synchronization, copy call, launch call, allocation, module loading, other CUDA call, OS runtime call: inside such a
 -- call; host code: outside all of them, for example Python (`idle_code` tells its functions, where the report has CPU
 -- samples); launch latency: the call had returned, so the launch was on its way or waited for other work;
--- between operations: gaps shorter than `min_ns`, not looked into; unknown: the report has no call of the operation
--- that follows.
+-- between operations: gaps shorter than `min_ns`, not looked into; page migration: pages of unified memory follow, which
+-- no call launches; unknown: the report has no call of the operation that follows.
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle
 -- selects: part

@@ -9,7 +9,7 @@ from profiledb.errors import NotCapturedError
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from tests.parity.test_every_report import FILES
-from tests.support.memory_reports import MAIN, WORKER, call, fill, make_gaps
+from tests.support.memory_reports import MAIN, WORKER, call, copy, fill, make_gaps
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run
 
 __all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
@@ -134,6 +134,16 @@ def test_without_calls_the_reason_is_unknown(library: Library, publish: Publish)
     kernels = [kernel(0, 1, 0, 1_000), kernel(1, 1, 5_000, 9_000)]
     report = publish(lambda db: fill(db, 9_000, ((0, 1_000), (5_000, 9_000)), kernel=kernels))
     assert picked(run(library, report, "idle_reasons"), "reason", "idle_ns", "share_pct") == [("unknown", 4_000, 100)]
+
+
+def test_pages_of_unified_memory_that_no_call_launches(library: Library, publish: Publish) -> None:
+    def write(db: duckdb.DuckDBPyConnection) -> None:
+        work = ((0, 1_000), (5_000, 9_000))
+        moved = copy(1, *work[1], 4_096, (0, 2), call_id=None, operation="[CUDA memcpy Unified Host-to-Device]")
+        fill(db, 9_000, work, kernel=[kernel(0, 1, *work[0], call_id=0)], memop=[moved], api_call=[call(0, 1, 0, 10)])
+
+    rows = run(library, publish(write), "idle_reasons")
+    assert picked(rows, "reason", "idle_ns", "share_pct") == [("page migration", 4_000, 100)]
 
 
 def test_two_gpus_are_idle_each_for_itself(library: Library, publish: Publish) -> None:

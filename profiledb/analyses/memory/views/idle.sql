@@ -89,7 +89,7 @@ SELECT gap.*, next FROM gap LEFT JOIN follower USING (gap_id);
 -- thread that launched the operation that follows: until this call had returned, the call that the thread was in, or
 -- host code outside all of them. What then remains of the gap is the way of the launch to the GPU, or a wait for other
 -- work. `pre` is the range that the thread had open meanwhile, 0 without one. Where no call of the operation is known,
--- reason is "unknown".
+-- reason is "unknown", or "page migration" where the operation moves pages of unified memory, which no call launches.
 CREATE OR REPLACE MACRO selected_idle(min_ns, longest) AS TABLE
 WITH host AS MATERIALIZED (
     SELECT gap.*, global_tid AS tid, greatest(a, least(b, end_ns)) AS cut
@@ -171,7 +171,8 @@ WITH host AS MATERIALIZED (
     LEFT JOIN api_function USING (name_id)
 )
 SELECT gap_id, device_id, a AS start_ns, b - a AS duration_ns, next, tid, pre, s, e, e - s AS ns, function,
-    CASE WHEN launched IS NULL THEN 'unknown' WHEN launched THEN 'launch latency'
+    CASE WHEN launched IS NULL THEN CASE WHEN next.operation ILIKE '%unified%' THEN 'page migration' ELSE 'unknown' END
+        WHEN launched THEN 'launch latency'
         WHEN piece.source IS NULL THEN 'host code' ELSE reason END AS reason
 FROM piece JOIN host USING (gap_id)
 LEFT JOIN named ON named.source = piece.source AND named.name_id IS NOT DISTINCT FROM piece.name_id

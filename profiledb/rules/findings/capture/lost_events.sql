@@ -12,8 +12,11 @@
 -- column: errors | count | | errors
 -- column: rejected | count | | rows that were left out
 -- column: first_text | name | | first of the errors, or why rows were left out
--- column: remedy | text | | what an error says to do
+-- column: remedy | name | | what an error says to do
+-- column: command | name | | a command that an error gives
+-- says: The profiler reports {errors} {errors|error|errors}, the first: {first_text} It advises: {remedy} with {command}.
 -- says: The profiler reports {errors} {errors|error|errors}, the first: {first_text} It advises: {remedy}
+-- says: The profiler reports {errors} {errors|error|errors}, the first: {first_text} It advises {command}.
 -- says: The report has {errors} {errors|error|errors} and {rejected} {rejected|row|rows} that could not be used. The first: {first_text}
 -- says: The report has {errors} {errors|error|errors}. The first: {first_text}
 -- says: {rejected} {rejected|row|rows} of the export could not be used. The first: {first_text}
@@ -23,10 +26,11 @@
 -- source: nsys diagnostics; counts are ours
 WITH error AS (
     SELECT text, source, time_ns FROM diagnostic WHERE severity = 'error'
-), advised AS (  -- from the first sentence on that tells what to do
-    SELECT time_ns, trim(regexp_replace(regexp_extract(text, '(?s)(?:^|[.!\n])\s*((?:Change|Try|Use|Set|Run|Enable'
-                || '|Add|Install|Increase|Reduce|Check|Consider|Please|Make sure|To (?:fix|enable|avoid))\b.*)$', 1),
-            '\s+', ' ', 'g')) AS remedy
+), advised AS (  -- the first sentence that tells what to do, and a command
+    SELECT time_ns, nullif(trim(regexp_extract(text, '(?:^|[.!\n])\s*((?:Change|Try (?:the|to)|Use|Set|Run|Enable|Add'
+                || '|Install|Increase|Reduce|Check|Consider|Please|Make sure|To (?:fix|enable))\b[^\n]*?)'
+                || '(?:[.]\s|[.]?$|\n)', 1)), '') AS remedy,
+        nullif(regexp_extract(text, '(?m)^((?:sudo|nsys|sysctl|modprobe|echo) .*)$', 1), '') AS command
     FROM error
 ), rejected AS (SELECT source, reason, count(*) AS times FROM rejected_row GROUP BY source, reason
 ), total AS (
@@ -42,7 +46,8 @@ SELECT errors + rejected AS value, nullif(errors, 0) AS errors, nullif(rejected,
     coalesce((SELECT text FROM error ORDER BY time_ns NULLS LAST, text LIMIT 1),
         (SELECT concat_ws(': ', source, reason) FROM rejected ORDER BY times DESC, source, reason LIMIT 1))
         AS first_text,
-    (SELECT left(remedy, 400) FROM advised WHERE remedy <> '' ORDER BY time_ns NULLS LAST, remedy LIMIT 1) AS remedy,
+    (SELECT remedy FROM advised WHERE remedy IS NOT NULL ORDER BY time_ns NULLS LAST, remedy LIMIT 1) AS remedy,
+    (SELECT command FROM advised WHERE command IS NOT NULL ORDER BY time_ns NULLS LAST, command LIMIT 1) AS command,
     CASE WHEN errors = 0 OR EXISTS (
                 FROM error
                 WHERE regexp_matches(text, '(?i)\b(lost|los[es]|dropped|overflow\w*|exceed\w*|truncated|buffers?)\b')

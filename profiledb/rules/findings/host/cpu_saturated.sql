@@ -18,9 +18,10 @@
 -- column: run_pct | % | .1f | share of the idle time in which the thread ran
 -- column: thread | text | | process and thread id of the thread
 -- column: range | name | | range in which most of this time lies, with a star for the last number
--- column: functions | text | | functions of most CPU samples that were taken meanwhile, with their shares
--- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}. CPU samples meanwhile are most often in {functions}.
--- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core). CPU samples meanwhile are most often in {functions}.
+-- column: functions | name | | up to three functions of most CPU samples that were taken meanwhile
+-- column: functions_pct | % | .1f | share of the samples in them
+-- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}. CPU samples meanwhile are most often in {functions} ({functions_pct}).
+-- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core). CPU samples meanwhile are most often in {functions} ({functions_pct}).
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}.
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core).
 -- clear: The GPU waits {value} of the time for threads that run without a break.
@@ -56,8 +57,7 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
     FROM leaf LEFT JOIN string AS symbol ON symbol.string_id = symbol_id
     LEFT JOIN string AS module ON module.string_id = module_id GROUP BY ALL
 ), named AS (
-    SELECT string_agg(concat(left(name, 60), ' (', round(100 * share)::INTEGER, ' %)'), ', ' ORDER BY share DESC, name)
-            AS functions
+    SELECT string_agg(left(name, 60), ', ' ORDER BY share DESC, name) AS functions, 100 * sum(share) AS functions_pct
     FROM (
         SELECT name, samples / sum(samples) OVER () AS share FROM function
         QUALIFY row_number() OVER (ORDER BY samples DESC, name) <= 3
@@ -80,7 +80,7 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
 SELECT CASE WHEN python THEN 'Python' WHEN functions IS NOT NULL THEN 'sampled' ELSE 'other' END AS cause,
-    CASE WHEN NOT python THEN functions END AS functions,
+    CASE WHEN NOT python THEN functions END AS functions, functions_pct,
     100.0 * judged.ns / nullif(finding_window.ns, 0) AS value, judged.ns AS saving_ns, run_ns AS idle_ns, run_pct,
     CASE WHEN run_ns IS NULL THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
     (SELECT thread_label(tid) FROM main) AS thread, (SELECT pattern FROM place) AS range,

@@ -54,7 +54,8 @@ CREATE OR REPLACE MACRO finding_idle_core() AS TABLE
 WITH piece AS MATERIALIZED (
     SELECT row_number() OVER () AS piece_id, gap_id, device_id, tid, s, e, ns, pre, reason, function
     FROM selected_idle(2000, NULL)
-    WHERE reason NOT IN ('launch latency', 'unknown') AND tid IN (SELECT DISTINCT global_tid FROM sched_event)
+    WHERE reason NOT IN ('launch latency', 'unknown', 'page migration')
+        AND tid IN (SELECT DISTINCT global_tid FROM sched_event)
 ), core AS MATERIALIZED (FROM finding_core()
 ), at_edge AS (
     SELECT piece_id, is_end, coalesce(before_ns, 0) + CASE WHEN on_core THEN edge.t - core.t ELSE 0 END AS run_ns
