@@ -50,7 +50,8 @@ ADVICE = {
     " and wait for events of other streams.",
     "between operations": "Operations follow each other closely. Fewer and larger kernels, or a CUDA graph, have fewer"
     " of these pauses.",
-    "page migration": "Pages of unified memory moved next, which no call launches. cudaMemPrefetchAsync moves them ahead.",
+    "page migration": "Pages of unified memory moved next, which no call launches. cudaMemPrefetchAsync moves them"
+    " ahead.",
     "unknown": "The report does not have the calls that launched the operations after these gaps.",
 }
 """What can be done, by reason."""
