@@ -19,6 +19,7 @@ REASONS = {
     "OS runtime call": "OS runtime call",
     "launch latency": "Launch latency",
     "between operations": "Between operations",
+    "page migration": "Page migration",
     "unknown": "Unknown",
 }
 """What people read for each reason of ``idle_reasons``."""

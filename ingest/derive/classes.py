@@ -6,6 +6,8 @@ from profiledb import config
 from profiledb.rules import classes
 
 _ANONYMOUS = r"(<unnamed>|\(anonymous namespace\)|\{anonymous\})::"
+_RETURNED = r"^(?:void )?(?:typename )?(?:std::)?enable_if(?:_t)?<.*?>(?:::type)? ((?:\w+::)*\w+[<(])"
+"""The type in front of the name of a kernel that only some template arguments make: void, in many words."""
 _FUNCTION = r"^(?:void )?(?:\w+::)*(\w+)"
 
 
@@ -34,4 +36,5 @@ def _add_names(db: duckdb.DuckDBPyConnection) -> None:
 def short(name: str) -> str:
     """SQL for a kernel's name without namespaces, templates and arguments, where only the full name is known."""
     bare = f"regexp_replace({name}, '{_ANONYMOUS}', '', 'g')"
+    bare = f"regexp_replace({bare}, '{_RETURNED}', '\\1')"
     return f"coalesce(nullif(regexp_extract({bare}, '{_FUNCTION}', 1), ''), {name})"

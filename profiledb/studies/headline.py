@@ -87,7 +87,8 @@ def idle(ask: Ask) -> Statement | None:
     ranges = rows_or_none(ask, "idle_ranges")
     where = place(ranges) if len(ranges) else None
     if where is not None:
-        text += f" For {words.percent(where['share_pct'])} of that the CPU is in {words.code(where['range'])}."
+        path = words.code(words.shortened(where["range"], 80))
+        text += f" For {words.percent(where['share_pct'])} of that the CPU is in {path}."
     else:
         top = reasons.iloc[0]
         reason = "non-CUDA code on the CPU" if top["reason"] == HOST_CODE else words.plain(top["reason"])
@@ -221,7 +222,7 @@ def calls(ask: Ask) -> Statement | None:
     if len(rows_or_none(ask, "gpu_busy")) or (rows := ask("api_calls")).empty:
         return None
     top = rows.iloc[0]
-    name, share = words.code(top["function"]), words.percent(top["share_pct"])
+    name, share = words.code(words.shortened(top["function"], 80)), words.percent(top["share_pct"])
     total, number = words.duration(top["total_ns"]), words.counted(top["calls"], "call")
     text = f"**{name} takes {share} of the time in CUDA calls**: {total} in {number}."
     return Statement(text, float(top["total_ns"]), "All CUDA calls", "memory")

@@ -54,6 +54,7 @@ FIXED = (
     Class("idle-OS runtime call", "Idle: OS runtime call", "#CFC4B4", "#574A37"),
     Class("idle-host code", "Idle: non-CUDA code", "#D5D9DE", "#3A414B"),
     Class("idle-launch latency", "Idle: launch latency", "#E5E8EB", "#2C323B"),
+    Class("idle-page migration", "Idle: page migration", "#E3D3EC", "#43364F"),
     Class("idle-unknown", "Idle: unknown", "#EEF0F2", "#262B33"),
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.findings.words import plain
 from profiledb.report.library import Library
 from tests.conftest import SAMPLES
 from tests.support import memory_reports as made
@@ -149,6 +150,38 @@ def test_lost_events(nsys_samples: Library, library: Library, small: Any, publis
     assert found.facts["first_text"] == "lost"
     assert judged(nsys_samples, TINY, "lost_events").verdict == "clear"
     assert judged(library, publish(made.fill), "lost_events").verdict == "cannot_judge"
+
+
+COMMAND = "sudo sh -c 'echo 2 >/proc/sys/kernel/perf_event_paranoid'"
+PARANOID = (
+    "Collection of CPU IP/backtrace samples or context switch data disabled. perf event paranoid level is 3. \n"
+    f"Change the paranoid level to 2 to enable it.\nTry\n{COMMAND}\nas root."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy", "command", "cause"),
+    [
+        (PARANOID, "Change the paranoid level to 2 to enable it", COMMAND, "other"),
+        (
+            "Unable to configure it. Try the 'nsys status' command to learn more.",
+            "Try the 'nsys status'",
+            None,
+            "other",
+        ),
+        ("Unified Memory cannot be traced on devices of this kind.", None, None, "other"),
+        ("Not all events were collected: 3 were dropped.", None, None, "lost"),
+    ],
+)
+def test_the_remedy_of_an_error_is_its_own(
+    library: Library, small: Any, text: str, remedy: str | None, command: str | None, cause: str
+) -> None:
+    said = [{"severity": "error", "source": "Daemon", "text": text}]
+    found = judged(library, small(diagnostic=said), "lost_events")
+    assert (found.verdict, found.cause, found.facts["command"]) == ("fires", cause, command)
+    assert (found.facts["remedy"] or "").startswith(remedy or "")
+    assert ("It advises" in plain(found)) == bool(remedy)
+    assert any("shorter stretch" in one for one in found.rule.advised(found.cause)) == (cause == "lost")
 
 
 def test_unclosed_ranges(nsys_samples: Library, library: Library, small: Any) -> None:

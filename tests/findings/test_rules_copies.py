@@ -69,6 +69,22 @@ def test_pageable_copies_need_their_calls(library: Library, small: Any) -> None:
     assert judged(library, alone, "pageable_copies").why == "The report has no calls of its copies."
 
 
+def test_a_scalar_that_is_read_is_no_pageable_copy(library: Library, small: Any) -> None:
+    """A call waits 900 µs for 4 bytes that take 2, the GPU computes 400 µs of it: memory costs 2 µs and 4 ns.
+
+    4 MB may well take 900 µs less the kernel, which are 4.2 ms at 1 GB/s.
+    """
+
+    def read(size: int, start: int) -> Any:
+        copies_ = [copy(1, start, 950_000, size, (2, 0))]
+        calls = [call(100, 1, 0, 10_000), call(1, 4, 50_000, 950_000)]
+        return judged(library, small([(500_000, 900_000)], memop=copies_, api_call=calls), "pageable_copies")
+
+    scalar, large = read(4, 948_000), read(4 << 20, 920_000)
+    assert (scalar.verdict, scalar.saving_ns) == ("clear", 2_004)
+    assert (large.verdict, large.saving_ns) == ("fires", 950_000 - 900_000)
+
+
 def test_slow_copies(nsys_samples: Library) -> None:
     found = judged(nsys_samples, SERIAL, "slow_copies")
     slow = [
@@ -181,5 +197,9 @@ def test_allocation_in_loop(nsys_samples: Library, library: Library, small: Any)
     assert found.facts["function"] == "cudaMalloc"
     early = judged(library, small([(0, 10), (190, 200)], api_call=calls[:1]), "allocation_in_loop")
     assert (early.verdict, early.value) == ("clear", 0.0)
+    starts = small([(170, 180), (190, 200)], memop=[copy(5, 0, 10, 64, (1, 2))], api_call=calls)
+    assert judged(library, starts, "allocation_in_loop").value == 0, "before the first kernel there is no loop"
+    alone = small([], memop=[copy(5, 0, 10, 64, (1, 2)), copy(6, 190, 200, 64, (1, 2))], api_call=calls)
+    assert judged(library, alone, "allocation_in_loop").verdict == "cannot_judge"
     assert judged(nsys_samples, "idle_fixed.nsys-rep", "allocation_in_loop").verdict == "clear"
     assert judged(library, small([(0, 10)]), "allocation_in_loop").verdict == "cannot_judge"

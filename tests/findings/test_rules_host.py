@@ -5,8 +5,11 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 
+import duckdb
 import pytest
 
+from profiledb.findings.judge import Finding
+from profiledb.findings.words import plain
 from profiledb.report.library import Library
 from tests.second import openmp
 from tests.second.raw import Capture
@@ -50,6 +53,33 @@ def test_other_names_are_no_data_loading(library: Library, publish: Publish, nam
     other = judged(library, by_hand(publish, KERNELS, **ranges((50_000, 70_000, name))), "data_loading")
     assert other.verdict == "cannot_judge"
     assert "next_batch" in other.why
+
+
+def test_a_range_around_the_loop_is_no_data_loading(library: Library, publish: Publish) -> None:
+    """The second kernel of two, 40 and 30 µs, is launched in a range around both, or in one of its own."""
+
+    def around(end: int) -> Finding:
+        def inside(db: duckdb.DuckDBPyConnection) -> None:
+            db.execute(f"UPDATE kernel SET process_range = 1 WHERE kernel_id = 100 AND {end} > 70000")
+            db.execute("UPDATE kernel SET process_range = 1 WHERE kernel_id = 101")
+
+        noted = ranges((0, end, "train_dataloader"))
+        return judged(library, by_hand(publish, KERNELS, after=inside, **noted), "data_loading")
+
+    loop, loader = around(90_000), around(70_000)
+    assert (loop.verdict, "Most kernels" in loop.why) == ("cannot_judge", True)
+    assert (loader.verdict, loader.saving_ns) == ("fires", 70_000 - 40_020), "it launches 30 of 70 µs"
+
+
+@pytest.mark.parametrize("name", ["log", "aten::log_softmax", "step_1/log"])
+def test_a_logarithm_is_no_output(library: Library, publish: Publish, name: str) -> None:
+    found = judged(library, by_hand(publish, KERNELS, **ranges((50_000, 70_000, name))), "output_in_loop")
+    assert found.verdict == "cannot_judge"
+    wrote = [made.osrt(1, 70, 55_000, 65_000)]
+    names = [{"string_id": 70, "value": "write"}]
+    noted = ranges((50_000, 70_000, name))
+    told = judged(library, by_hand(publish, KERNELS, osrt_call=wrote, string=names, **noted), "output_in_loop")
+    assert (told.verdict, told.saving_ns, told.facts["place"]) == ("fires", 10_000, "write")
 
 
 def switches(sample: str) -> dict[int, list[tuple[int, bool]]]:
@@ -115,6 +145,29 @@ def test_a_thread_that_sleeps(library: Library, publish: Publish) -> None:
     assert judged(library, never, "off_core").why == "The capture has no switches of the threads that launch."
 
 
+@pytest.mark.parametrize(("module", "cause"), [("/opt/app", "sampled"), ("/usr/lib/libpython3.11.so", "Python")])
+def test_functions_of_a_thread_that_computes(library: Library, publish: Publish, module: str, cause: str) -> None:
+    """Of three samples in the gap two are in `dsin`, called by `gkps_`, and one in `gkps_`; one more lies outside."""
+    events = [{"time_ns": 0, "cpu": 0, "scheduled_in": True, "global_tid": made.MAIN}]
+    texts = [{"string_id": n, "value": value} for n, value in ((50, "dsin"), (51, "gkps_"), (52, module))]
+    samples = [
+        {"sample_id": n, "time_ns": t, "global_tid": made.MAIN}
+        for n, t in ((1, 50_000), (2, 60_000), (3, 70_000), (4, 20_000))
+    ]
+    chains = [
+        {"kind": "sample", "callchain_id": n, "depth": depth, "symbol_id": symbol, "module_id": 52}
+        for n, depth, symbol in ((1, 0, 50), (1, 1, 51), (2, 0, 50), (2, 1, 51), (3, 0, 51), (4, 0, 51))
+    ]
+    report = by_hand(publish, KERNELS, sched_event=events, cpu_sample=samples, callchain=chains, string=texts)
+    found = judged(library, report, "cpu_saturated")
+    assert (found.verdict, found.cause, found.saving_ns) == ("fires", cause, 39_985)
+    assert found.facts["functions"] == (None if cause == "Python" else "dsin, gkps_")
+    said = " ".join(found.rule.advised(found.cause, torch=False))
+    assert ("GIL" in said, "CUDA graphs" in said) == (cause == "Python", cause == "Python")
+    alone = judged(library, by_hand(publish, KERNELS, sched_event=events), "cpu_saturated")
+    assert (alone.cause, "--sample" in alone.rule.advised(alone.cause)[0]) == ("other", True)
+
+
 def long_off(events: list[tuple[int, bool]], least: int) -> list[Span]:
     """The times of at least so many ns in which a thread is off its core, from one switch to the next."""
     return [(start, end) for (start, came), (end, _) in itertools.pairwise(events) if not came and end - start >= least]
@@ -150,6 +203,44 @@ def test_a_preempted_thread(library: Library, publish: Publish) -> None:
     held = judged(library, waits, "preempted")
     assert (held.verdict, held.value) == ("clear", 0)
     assert "osrt" in judged(library, by_hand(publish, kernels, sched_event=events), "preempted").command
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "core", "cause"),
+    [
+        ("fwrite", "truncate", 0, "file"),
+        ("mmap", "fcntl", 0, "file"),
+        ("mmap", "munmap", 0, "core"),
+        ("fwrite", "truncate", 1, "core"),
+        ("fwrite", "sem_wait", 0, "core"),
+    ],
+)
+def test_a_thread_that_waits_for_files(
+    library: Library, publish: Publish, before: str, after: str, core: int, cause: str
+) -> None:
+    """Off its core from 2 to 6 of 10 ms, 50 µs after a call and 80 µs before another: as output of PnetCDF does it."""
+    kernels = [(0, 10, 20, MS), (9 * MS, 9 * MS + 5, 9 * MS + 10, 10 * MS + 20)]
+    times = ((2 * MS, False, 0), (6 * MS, True, core))
+    events = [{"time_ns": t, "cpu": on, "scheduled_in": came, "global_tid": made.MAIN} for t, came, on in times]
+    names = [{"string_id": 70, "value": before}, {"string_id": 71, "value": after}]
+    calls = [made.osrt(1, 70, MS, 2 * MS - 50_000), made.osrt(2, 71, 6 * MS + 80_000, 7 * MS)]
+    found = judged(library, by_hand(publish, kernels, sched_event=events, osrt_call=calls, string=names), "preempted")
+    assert (found.verdict, found.saving_ns, found.cause) == ("fires", 4 * MS, cause)
+    assert found.value == pytest.approx(40)
+    assert ("no core" in plain(found)) == (cause == "core")
+    assert ("the file system" in plain(found)) == (cause == "file")
+    assert any("more cores" in one for one in found.rule.advised(found.cause)) == (cause == "core")
+
+
+def test_a_thread_far_from_files_has_no_core(library: Library, publish: Publish) -> None:
+    """The same, with the calls on files 1.1 ms away."""
+    kernels = [(0, 10, 20, MS), (9 * MS, 9 * MS + 5, 9 * MS + 10, 10 * MS + 20)]
+    times = ((3 * MS, False), (6 * MS, True))
+    events = [{"time_ns": t, "cpu": 0, "scheduled_in": came, "global_tid": made.MAIN} for t, came in times]
+    names = [{"string_id": 70, "value": "write"}]
+    calls = [made.osrt(1, 70, MS, 3 * MS - 1_100_000), made.osrt(2, 70, 6 * MS + 1_100_000, 8 * MS)]
+    found = judged(library, by_hand(publish, kernels, sched_event=events, osrt_call=calls, string=names), "preempted")
+    assert (found.verdict, found.saving_ns, found.cause) == ("fires", 3 * MS, "core")
 
 
 def test_waiting_in_the_operating_system(nsys_samples: Library, library: Library, publish: Publish) -> None:

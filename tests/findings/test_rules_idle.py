@@ -6,12 +6,26 @@ from typing import Any
 import duckdb
 import pytest
 
+from profiledb.findings.words import plain
 from profiledb.report.library import Library
 from tests.support import memory_reports as made
 from tests.support.found import judged, rows, spans, union, window
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
 from tests.support.ranged import Capture, make_capture
-from tests.support.waits import LOAD, MS, by_hand, capture, during, in_steps, looked_into, ranges, sampled, share
+from tests.support.waits import (
+    LOAD,
+    MS,
+    SEM,
+    SYNC,
+    by_hand,
+    capture,
+    during,
+    in_steps,
+    looked_into,
+    ranges,
+    sampled,
+    share,
+)
 
 __all__ = ["make_capture", "make_library", "make_publish"]  # fixtures
 
@@ -58,6 +72,21 @@ def test_one_copy_before_all_kernels_has_nothing_to_run_beside(library: Library,
     kernels = [(200 * n, 200 * n + 10, 200 * n + 100, 200 * n + 200) for n in range(4)]
     finding = judged(library, by_hand(publish, kernels, memop=turns), "no_overlap")
     assert (finding.verdict, finding.value, finding.saving_ns) == ("fires", 50.0, 400)
+    assert "Copies and kernels take turns" in plain(finding)
+
+
+def test_copies_in_both_directions_take_turns(library: Library, publish: Publish) -> None:
+    """4 times 200 ns in, a kernel of 10 ns, 100 ns out: beside each other 800 of 1,240 ns remain, kernels hide 40."""
+    moved, kernels = [], []
+    for n in range(4):
+        start = 310 * n
+        moved += [made.copy(2 * n, start, start + 200, 1000, (1, 2))]
+        moved += [made.copy(2 * n + 1, start + 210, start + 310, 1000, (2, 1))]
+        kernels.append((start, start + 10, start + 200, start + 210))
+    finding = judged(library, by_hand(publish, kernels, memop=moved), "no_overlap")
+    assert (finding.verdict, finding.saving_ns) == ("fires", 440)
+    assert (finding.facts["in_ns"], finding.facts["out_ns"], finding.facts["kernel_ns"]) == (800, 400, 40)
+    assert "between the two directions" in plain(finding)
 
 
 def test_long_gaps(nsys_samples: Library, library: Library, publish: Publish) -> None:
@@ -141,6 +170,25 @@ def test_recurring_gaps(nsys_samples: Library, library: Library, capture: Captur
     assert judged(library, steps(*range(1, 24)), "recurring_gaps").value == 0, "part of each step"
     assert judged(library, steps(4, 9, count=11), "recurring_gaps").verdict == "cannot_judge"
     assert sampled(nsys_samples, "attention", "recurring_gaps").verdict == "cannot_judge"
+
+
+def test_gaps_that_recur_beside_usual_ones_and_after_a_result_was_read(library: Library, publish: Publish) -> None:
+    """20 steps of a kernel of 10 ms and 2 ms of host code; every fourth one reads a result and writes 3 ms more."""
+    kernels, noted, waits, writes, start = [], [], [], [], 0
+    for n in range(20):
+        end = start + (15 * MS if n % 4 == 2 else 12 * MS)
+        kernels.append((start, start + 10, start + 20, start + 10 * MS))
+        noted.append((start, end, f"step_{n}"))
+        if n % 4 == 2:
+            waits.append(made.call(500 + n, SYNC, start + MS, start + 10 * MS + 100_000))
+            writes.append(made.osrt(n, SEM, start + 11 * MS, start + 14 * MS))
+        start = end
+    report = by_hand(publish, kernels, api_call=waits, osrt_call=writes, **ranges(*noted))
+    finding = judged(library, report, "recurring_gaps")
+    assert (finding.verdict, finding.facts["gaps"], finding.facts["every_steps"]) == ("fires", 5, 4)
+    assert finding.facts["usual_ns"] == pytest.approx(2 * MS, abs=20)
+    assert finding.saving_ns == 5 * 3 * MS
+    assert finding.value == pytest.approx(100 * 15 / (19 * 12 + 5 * 3 + 10), rel=1e-4)
 
 
 def test_garbage_collection_by_ranges(nsys_samples: Library, library: Library, publish: Publish) -> None:

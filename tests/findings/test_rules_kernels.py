@@ -77,6 +77,9 @@ def test_a_kernel_that_is_too_short_is_not_hot(library: Library, small: Callable
     assert judged(library, small((0, 2000, "long", "other")), "hot_kernel").verdict == "fires"
 
 
+RULE = "tensor_cores_unused"
+
+
 def test_tensor_cores_unused(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
     sample = "idle_fixed.nsys-rep"
     found = judged(nsys_samples, sample, "tensor_cores_unused")
@@ -91,6 +94,10 @@ def test_tensor_cores_unused(nsys_samples: Library, library: Library, small: Cal
     assert "names" in unknown.why
     plain = small((0, 90, "volta_sgemm_128x64_nn", "matmul"), gpu={"compute_capability": "6.1", "name": "P40"})
     assert "no tensor cores" in judged(library, plain, "tensor_cores_unused").why
+    double = judged(library, small((0, 64, "volta_dgemm_128x64_nn", "matmul"), (64, 100, "b", "other")), RULE)
+    assert (double.verdict, "FP64" in double.why) == ("cannot_judge", True), "64 % of the time is no 0.0 %"
+    beside = judged(library, small((0, 64, "dgemm", "matmul"), (64, 100, "ampere_sgemm_128x64_nn", "matmul")), RULE)
+    assert (beside.verdict, beside.value) == ("fires", 36)
 
 
 @pytest.mark.parametrize(

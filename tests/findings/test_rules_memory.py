@@ -8,9 +8,10 @@ from profiledb.findings import judge, rulebook
 from profiledb.report.library import Library
 from tests.conftest import Once
 from tests.findings.test_rules_copies import H200, small
-from tests.profiledb.analyses.test_tensors import by_hand
+from tests.profiledb.analyses import test_tensors
 from tests.support.found import judged
-from tests.support.page_reports import make_library, make_publish
+from tests.support.page_reports import Publish, make_library, make_publish
+from tests.support.waits import by_hand, ranges
 
 __all__ = ["make_library", "make_publish", "small"]  # fixtures
 NAME = "by_hand.pt.trace.json"
@@ -18,7 +19,7 @@ NAME = "by_hand.pt.trace.json"
 
 @pytest.fixture(scope="module")
 def trace(once: Once) -> Library:
-    return by_hand(once)
+    return test_tensors.by_hand(once)
 
 
 def test_memory_growth(trace: Library) -> None:
@@ -33,6 +34,27 @@ def test_memory_growth(trace: Library) -> None:
     other = judged(trace, NAME, "memory_growth", device="1")
     assert (other.verdict, other.value, other.facts["steps"]) == ("clear", 0.0, 5)
     assert "fewer than three" in judged(trace, NAME, "memory_growth", range="ProfilerStep#2").why
+
+
+@pytest.mark.parametrize(("until", "verdict"), [(20, "fires"), (10, "clear"), (0, "clear")])
+def test_growth_of_what_cuda_allocates(library: Library, publish: Publish, until: int, verdict: str) -> None:
+    """10,000 bytes from the start, 1,000 more in each of the first ``until`` of 20 steps.
+
+    What the pool takes in the first half is no growth. In the second half steps begin with 20,000 to 29,000 bytes.
+    """
+    kernels = [(1_000 * n, 1_000 * n + 10, 1_000 * n + 20, 1_000 * n + 900) for n in range(20)]
+    steps = ranges(*((1_000 * n, 1_000 * n + 950, f"step_{n}") for n in range(20)))
+    kept = [(-5, 10_000), *((1_000 * n + 500, 1_000) for n in range(until))]
+    events = [
+        {"event_id": n, "time_ns": at, "device_id": 0, "bytes": size, "mem_kind": 2, "operation": 0}
+        for n, (at, size) in enumerate(kept)
+    ]
+    found = judged(library, by_hand(publish, kernels, memory_event=events, **steps), "memory_growth")
+    assert (found.verdict, found.facts["steps"], found.facts["holder"]) == (verdict, 10, "CUDA allocations")
+    if verdict == "fires":
+        assert found.facts["slope_bytes"] == pytest.approx(1_000)
+        assert (found.facts["first_bytes"], found.facts["last_bytes"]) == (20_000, 29_000)
+        assert found.value == pytest.approx(100 * 9_000 / 29_000)
 
 
 def test_memory_fragmented(trace: Library, library: Library, small: Any) -> None:

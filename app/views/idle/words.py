@@ -13,6 +13,7 @@ TAKES = {
     "OS runtime call": "The CPU was in OS runtime calls for {share} of idle time.",
     "launch latency": "Work was launched and had not started for {share} of idle time.",
     "between operations": "Short gaps between operations take {share} of idle time.",
+    "page migration": "Pages of unified memory moved after {share} of idle time.",
     "unknown": "The cause of {share} of idle time is unknown.",
 }
 """Sentences on the largest reason."""
@@ -33,6 +34,8 @@ ADVICE = {
     " and wait for events of other streams.",
     "between operations": "Operations follow each other closely. Fewer and larger kernels, or a CUDA graph, have fewer"
     " of these pauses.",
+    "page migration": "Pages of unified memory moved next, which no call launches. cudaMemPrefetchAsync moves them"
+    " ahead.",
     "unknown": "The report does not have the calls that launched the operations after these gaps.",
 }
 """What can be done, by reason."""

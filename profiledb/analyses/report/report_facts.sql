@@ -17,10 +17,10 @@
 -- column: processes | count | | processes that were seen
 SELECT kind, tool, tool_version, converter, strftime(captured_at, '%Y-%m-%dT%H:%M:%S') AS captured_at, duration_ns,
     command, (SELECT nullif(count(*), 0) FROM gpu) AS gpus,
-    (SELECT string_agg(DISTINCT name, ', ' ORDER BY name) FROM gpu) AS gpu_names,
+    (SELECT string_agg(DISTINCT name, ', ' ORDER BY name) FROM gpu WHERE name <> '') AS gpu_names,
     (
         SELECT string_agg(n || ' × ' || name, ', ' ORDER BY n DESC, name)
-        FROM (SELECT name, count(*) AS n FROM gpu WHERE name IS NOT NULL GROUP BY name)
+        FROM (SELECT coalesce(nullif(name, ''), 'unknown model') AS name, count(*) AS n FROM gpu GROUP BY ALL)
     ) AS gpu_list,
     regexp_replace(
         regexp_replace(driver_version, '^(\d{3})(\d{2})$', '\1.\2'), '^(\d{3})(\d{2,3})(\d{2})$', '\1.\2.\3'

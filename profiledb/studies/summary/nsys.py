@@ -145,7 +145,9 @@ def steps(answers: Answers) -> str:
     if bool(host["has_gpu"].any()):
         sides = {"GPU": answers.rows("iteration_summary", by="gpu")} | sides
     rows = pd.concat(rows.head(1).assign(side=side) for side, rows in sides.items())
-    return f"## Steps\n\nRanges {words.code(host['steps'].iloc[0])}:\n\n" + table("iteration_summary", rows, _STEPS)
+    return f"## Steps\n\nRanges {words.code(words.shortened(host['steps'].iloc[0], 80))}:\n\n" + table(
+        "iteration_summary", rows, _STEPS
+    )
 
 
 def _detected(answers: Answers) -> str:
@@ -154,7 +156,7 @@ def _detected(answers: Answers) -> str:
         looked = "## Steps\n\nNo ranges show steps, and no period explains the kernels."
         return looked if answers.report.rows.get("kernel") else ""
     one = rows.iloc[0]
-    marker = words.code(one["marker"])
+    marker = words.code(words.shortened(one["marker"], 80))
     every = int(one["every"])
     which = f"The kernel {marker} repeats" if every == 1 else f"Every {every} launches of {marker} repeat"
     kernels, times = words.percent(one["kernels_cv_pct"]), words.percent(one["cv_pct"])
@@ -174,7 +176,7 @@ def idle(answers: Answers) -> str:
     where = None if ranges.empty else place(ranges)
     told = ""
     if where is not None:
-        path, share = words.code(where["range"]), words.percent(where["share_pct"])
+        path, share = words.code(words.shortened(where["range"], 80)), words.percent(where["share_pct"])
         told = f"The CPU was in {path} during {share} of idle time.\n\n"
     if rows["reason"].iloc[0] == "host code" and (sampled := code(rows_or_none(answers.rows, "idle_code"))):
         told += f"{sampled}\n\n"

@@ -16,6 +16,10 @@ NAMES = {
     "void at::native::{anonymous}::g(int)": "g",
     "nvjet_sm90_tst_192x128_64x5_1x2_h_bz_coopB_NNT": "nvjet_sm90_tst_192x128_64x5_1x2_h_bz_coopB_NNT",
     "<unknown>": "<unknown>",
+    "std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type "
+    "vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)": "fused_add_rms_norm_kernel",
+    "void std::enable_if_t<true, void> k<int>(std::enable_if<true, int>::type (*)(int))": "k",
+    "void own::enable_if_checked<int>(int)": "enable_if_checked",
 }
 
 

@@ -9,7 +9,7 @@ from profiledb.errors import NotCapturedError
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from tests.parity.test_every_report import FILES
-from tests.support.memory_reports import MAIN, WORKER, call, fill, make_gaps
+from tests.support.memory_reports import MAIN, WORKER, call, copy, fill, make_gaps
 from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish, picked, run
 
 __all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
@@ -136,6 +136,16 @@ def test_without_calls_the_reason_is_unknown(library: Library, publish: Publish)
     assert picked(run(library, report, "idle_reasons"), "reason", "idle_ns", "share_pct") == [("unknown", 4_000, 100)]
 
 
+def test_pages_of_unified_memory_that_no_call_launches(library: Library, publish: Publish) -> None:
+    def write(db: duckdb.DuckDBPyConnection) -> None:
+        work = ((0, 1_000), (5_000, 9_000))
+        moved = copy(1, *work[1], 4_096, (0, 2), call_id=None, operation="[CUDA memcpy Unified Host-to-Device]")
+        fill(db, 9_000, work, kernel=[kernel(0, 1, *work[0], call_id=0)], memop=[moved], api_call=[call(0, 1, 0, 10)])
+
+    rows = run(library, publish(write), "idle_reasons")
+    assert picked(rows, "reason", "idle_ns", "share_pct") == [("page migration", 4_000, 100)]
+
+
 def test_two_gpus_are_idle_each_for_itself(library: Library, publish: Publish) -> None:
     def write(db: duckdb.DuckDBPyConnection) -> None:
         others = [kernel(1, 1, 5_000, 6_000, device_id=1), kernel(2, 1, 9_000, 11_000, device_id=1)]
@@ -157,6 +167,24 @@ def span_less_busy(library: Library, report_id: str) -> int:
         max(end for _, end in times) - min(start for start, _ in times) - sum(end - start for start, end in times)
         for times in by_gpu.values()
     )
+
+
+def test_a_start_in_which_earlier_work_may_run_is_not_idle(library: Library, publish: Publish) -> None:
+    """A kernel from 0 to 10 µs; one of another stream, launched by 20 µs, begins at 5 ms, and one more at 6 ms.
+
+    The first gap is no idle time where that is the first operation of its stream, and was launched at the start.
+    """
+
+    def idle(stream: int, launched: int) -> list[tuple[Any, ...]]:
+        work = ((0, 10_000), (5_000_000, 5_500_000), (6_000_000, 7_000_000))
+        kernels = [kernel(n, 1, *times, call_id=n, stream_id=stream if n else 7) for n, times in enumerate(work)]
+        calls = [call(0, 1, 0, 10), call(1, 1, launched - 10, launched), call(2, 1, 5_900_000, 5_900_010)]
+        report = publish(lambda db: fill(db, 7_000_000, work, kernel=kernels, api_call=calls))
+        return picked(run(library, report, "idle_reasons"), "reason", "idle_ns")
+
+    assert idle(8, 20_000) == [("host code", 400_000), ("launch latency", 99_990), ("launch call", 10)]
+    assert sum(ns for _, ns in idle(7, 20_000)) == 4_990_000 + 500_000, "the stream had work before"
+    assert sum(ns for _, ns in idle(8, 60_000)) == 4_990_000 + 500_000, "launched after 1 % of the wait"
 
 
 @pytest.mark.sweep

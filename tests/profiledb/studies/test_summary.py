@@ -6,14 +6,19 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from profiledb import words
 from profiledb.errors import AnalysisError, NotCapturedError, NotLinkedError, WarpdeckError
 from profiledb.query import analysis, export, header
 from profiledb.report.library import Library
-from profiledb.studies.summary import answers, document
+from profiledb.studies.summary import answers, document, nsys
 from tests.conftest import CORPUS, ROOT
+from tests.support.page_reports import Publish, insert, kernel, make_library, make_publish
+from tests.support.page_reports import name as kernel_name
+
+__all__ = ["make_library", "make_publish"]  # fixtures
 
 TRAINING = "transformer_training.nsys-rep"
 
@@ -217,6 +222,21 @@ def test_a_folder_that_cannot_be_written(nsys_samples: Library, tmp_path: Path) 
         export.write_all(nsys_samples, nsys_samples.find(TRAINING), tmp_path / "file", {})
     with pytest.raises(AnalysisError, match="No analysis has a parameter 'nothing'"):
         export.write_all(nsys_samples, nsys_samples.find(TRAINING), tmp_path / "new", {"nothing": "1"})
+
+
+def test_a_long_name_is_shortened_in_the_sentence(library: Library, publish: Publish) -> None:
+    """30 times a kernel of hipBLASLt, whose name has 700 characters, and two of others."""
+    long = "Cijk_Ailk_Bljk_" + "MT128x128x32_" * 53
+
+    def fill(db: duckdb.DuckDBPyConnection) -> None:
+        insert(db, "report", [{"kind": "nsys", "start_ns": 0, "stop_ns": 90_000, "duration_ns": 90_000}])
+        insert(db, "kernel_name", [kernel_name(1, long, "matmul", long), kernel_name(2, "a"), kernel_name(3, "b")])
+        insert(db, "kernel", [kernel(n, 1 + n % 3, 1_000 * n, 1_000 * n + 900) for n in range(90)])
+        insert(db, "busy", [{"device_id": 0, "start_ns": 1_000 * n, "end_ns": 1_000 * n + 900} for n in range(90)])
+
+    said = nsys.steps(answers.Answers(library, library.find(publish(fill)), {}))
+    assert "`Cijk_Ailk_Bljk_MT128x128x32_" in said
+    assert len(said) < 400
 
 
 def test_names_are_code_and_nothing_else() -> None:

@@ -24,7 +24,23 @@ FROM (
 )
 GROUP BY tid, kind, t;
 
--- The gaps of each GPU: the stretches of selected_active without selected_busy, of at least `min_ns`, from `a` to `b`.
+-- When earlier work may still run that was launched before the capture, which then does not hold it: at the start of the
+-- capture, from the launch of the first operation of a stream (`launched_ns`) until it begins (`b`), over 1 ms later.
+CREATE OR REPLACE VIEW earlier_work AS
+WITH lane AS (
+    SELECT device_id, min(start_ns) AS b, arg_min(call_id, start_ns) AS call_id
+    FROM (
+        SELECT device_id, stream_id, start_ns, call_id FROM kernel
+        UNION ALL SELECT device_id, stream_id, start_ns, call_id FROM memop
+        UNION ALL SELECT device_id, stream_id, start_ns, call_id FROM graph_launch
+    ) GROUP BY device_id, stream_id
+)
+SELECT device_id, call.end_ns AS launched_ns, b
+FROM (SELECT *, min(b) OVER (PARTITION BY device_id) AS first_ns FROM lane) JOIN api_call AS call USING (call_id)
+WHERE b > first_ns AND b - call.end_ns > 1000000 AND 100 * (call.end_ns - first_ns) <= b - call.end_ns;
+
+-- The gaps of each GPU: the stretches of selected_active without selected_busy, of at least `min_ns`, from `a` to `b`,
+-- besides those in which `earlier_work` may run for 90 % or more.
 CREATE OR REPLACE MACRO selected_hole(min_ns) AS TABLE
 WITH stretch AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_active
 ), edge AS (SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM stretch GROUP BY device_id
@@ -38,7 +54,10 @@ WITH stretch AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM selected_a
         ), low)) AS a
     FROM taken JOIN edge USING (device_id)
 )
-SELECT device_id, a, b FROM hole WHERE b > a AND b - a >= min_ns;
+SELECT device_id, a, b FROM hole WHERE b > a AND b - a >= min_ns AND NOT EXISTS (
+        SELECT 1 FROM earlier_work AS earlier WHERE earlier.device_id = hole.device_id AND hole.b <= earlier.b
+            AND 10 * (hole.b - greatest(a, launched_ns)) >= 9 * (hole.b - a)
+    );
 
 -- These gaps, numbered from the longest on. `next` is the operation that follows, whether the selection holds it or
 -- not.
@@ -70,7 +89,7 @@ SELECT gap.*, next FROM gap LEFT JOIN follower USING (gap_id);
 -- thread that launched the operation that follows: until this call had returned, the call that the thread was in, or
 -- host code outside all of them. What then remains of the gap is the way of the launch to the GPU, or a wait for other
 -- work. `pre` is the range that the thread had open meanwhile, 0 without one. Where no call of the operation is known,
--- reason is "unknown".
+-- reason is "unknown", or "page migration" where the operation moves pages of unified memory, which no call launches.
 CREATE OR REPLACE MACRO selected_idle(min_ns, longest) AS TABLE
 WITH host AS MATERIALIZED (
     SELECT gap.*, global_tid AS tid, greatest(a, least(b, end_ns)) AS cut
@@ -152,7 +171,8 @@ WITH host AS MATERIALIZED (
     LEFT JOIN api_function USING (name_id)
 )
 SELECT gap_id, device_id, a AS start_ns, b - a AS duration_ns, next, tid, pre, s, e, e - s AS ns, function,
-    CASE WHEN launched IS NULL THEN 'unknown' WHEN launched THEN 'launch latency'
+    CASE WHEN launched IS NULL THEN CASE WHEN next.operation ILIKE '%unified%' THEN 'page migration' ELSE 'unknown' END
+        WHEN launched THEN 'launch latency'
         WHEN piece.source IS NULL THEN 'host code' ELSE reason END AS reason
 FROM piece JOIN host USING (gap_id)
 LEFT JOIN named ON named.source = piece.source AND named.name_id IS NOT DISTINCT FROM piece.name_id

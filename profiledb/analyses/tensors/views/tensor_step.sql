@@ -24,18 +24,21 @@ WITH step AS MATERIALIZED (
 SELECT begun.*, greatest(start_bytes, coalesce(peak_bytes, start_bytes)) AS peak_bytes
 FROM begun LEFT JOIN held USING (device, number);
 
--- A straight line (least squares) through what each device holds when its steps begin: its slope in bytes per step, and
--- half of the 95 % interval of that by Student's t. Both are empty with fewer than three steps.
-CREATE OR REPLACE VIEW selected_tensor_growth AS
+-- A straight line (least squares) through what each device holds when its steps begin, as rows (device, device_type,
+-- device_id, number, start_bytes, peak_bytes) have it: its slope in bytes per step, and half of the 95 % interval of that
+-- by Student's t. Both are empty with fewer than three steps.
+CREATE OR REPLACE MACRO memory_growth(rows_of) AS TABLE
 WITH fit AS (
     SELECT device, device_type, device_id, count(*) AS steps, arg_min(start_bytes, number) AS first_bytes,
         arg_max(start_bytes, number) AS last_bytes, max(start_bytes) AS most_bytes, max(peak_bytes) AS peak_bytes,
         CASE WHEN steps >= 3 THEN regr_slope(start_bytes, number) END AS slope, steps - 2 AS freedom,
         sqrt(greatest(0, regr_syy(start_bytes, number) - slope * regr_sxy(start_bytes, number))
             / freedom / regr_sxx(start_bytes, number)) AS error
-    FROM selected_tensor_step GROUP BY device, device_type, device_id
+    FROM query_table(rows_of) GROUP BY device, device_type, device_id
 )
 SELECT *, error * coalesce(  -- the quantile of Student's t: from a table, else by its expansion in 1 / freedom
     [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228][freedom],
     1.959964 + 2.372271 / freedom + 2.822499 / freedom ** 2) AS half
 FROM fit;
+
+CREATE OR REPLACE VIEW selected_tensor_growth AS FROM memory_growth('selected_tensor_step');

@@ -1,7 +1,9 @@
--- title: Events lost
--- question: Did the profiler lose events, or were rows unusable?
+-- title: Errors of the profiler
+-- question: Did the profiler lose events or collect less than asked for, or were rows unusable?
 -- Errors that the profiler or the conversion reports, and rows of the export with impossible times, which no table
--- takes. Shares, sums and gaps may be wrong where events are missing. The selection does not change it.
+-- takes. Shares, sums and gaps may be wrong where events are missing. Where an error says what to do, the first such
+-- text is the remedy. Errors that name lost, dropped or overflowing data are about the length of the capture. The
+-- selection does not change it.
 -- needs: kernel or memop or graph_launch or api_call or range
 -- unit: count
 -- fires: above
@@ -10,14 +12,26 @@
 -- column: errors | count | | errors
 -- column: rejected | count | | rows that were left out
 -- column: first_text | name | | first of the errors, or why rows were left out
+-- column: remedy | name | | what an error says to do
+-- column: command | name | | a command that an error gives
+-- says: The profiler reports {errors} {errors|error|errors}, the first: {first_text} It advises: {remedy} with {command}.
+-- says: The profiler reports {errors} {errors|error|errors}, the first: {first_text} It advises: {remedy}
+-- says: The profiler reports {errors} {errors|error|errors}, the first: {first_text} It advises {command}.
 -- says: The report has {errors} {errors|error|errors} and {rejected} {rejected|row|rows} that could not be used. The first: {first_text}
 -- says: The report has {errors} {errors|error|errors}. The first: {first_text}
 -- says: {rejected} {rejected|row|rows} of the export could not be used. The first: {first_text}
 -- clear: No errors and no unusable rows.
--- advice: Capture a shorter stretch (`--capture-range`, `--duration`) or trace less; large buffers need free disk in the report's folder. Let the program end before nsys stops.
+-- advice: [lost] Capture a shorter stretch (`--capture-range`, `--duration`) or trace less; large buffers need free disk in the report's folder. Let the program end before nsys stops.
+-- advice: [other] The profiler's message names what it could not collect: mend that, then capture again.
 -- source: nsys diagnostics; counts are ours
 WITH error AS (
     SELECT text, source, time_ns FROM diagnostic WHERE severity = 'error'
+), advised AS (  -- the first sentence that tells what to do, and a command
+    SELECT time_ns, nullif(trim(regexp_extract(text, '(?:^|[.!\n])\s*((?:Change|Try (?:the|to)|Use|Set|Run|Enable|Add'
+                || '|Install|Increase|Reduce|Check|Consider|Please|Make sure|To (?:fix|enable))\b[^\n]*?)'
+                || '(?:[.]\s|[.]?$|\n)', 1)), '') AS remedy,
+        nullif(regexp_extract(text, '(?m)^((?:sudo|nsys|sysctl|modprobe|echo) .*)$', 1), '') AS command
+    FROM error
 ), rejected AS (SELECT source, reason, count(*) AS times FROM rejected_row GROUP BY source, reason
 ), total AS (
     SELECT (SELECT count(*) FROM error) AS errors, (SELECT coalesce(sum(times), 0)::BIGINT FROM rejected) AS rejected
@@ -32,5 +46,11 @@ SELECT errors + rejected AS value, nullif(errors, 0) AS errors, nullif(rejected,
     coalesce((SELECT text FROM error ORDER BY time_ns NULLS LAST, text LIMIT 1),
         (SELECT concat_ws(': ', source, reason) FROM rejected ORDER BY times DESC, source, reason LIMIT 1))
         AS first_text,
+    (SELECT remedy FROM advised WHERE remedy IS NOT NULL ORDER BY time_ns NULLS LAST, remedy LIMIT 1) AS remedy,
+    (SELECT command FROM advised WHERE command IS NOT NULL ORDER BY time_ns NULLS LAST, command LIMIT 1) AS command,
+    CASE WHEN errors = 0 OR EXISTS (
+                FROM error
+                WHERE regexp_matches(text, '(?i)\b(lost|los[es]|dropped|overflow\w*|exceed\w*|truncated|buffers?)\b')
+            ) THEN 'lost' ELSE 'other' END AS cause,
     (SELECT list(piece ORDER BY place, piece.count DESC, piece.name) FROM shown) AS evidence
 FROM total;

@@ -1,33 +1,50 @@
 -- title: Memory grows from step to step
--- question: Do tensors hold more memory with each step?
+-- question: Does the program hold more memory with each step?
 -- A straight line through what tensors hold when each step that counts begins (`tensor_growth`): by how much it rises
 -- from the first step to the last, as a share of the most that was held. 0 where the 95 % interval of its slope does
--- not lie above 0. The device with the largest share counts; fewer than three steps are not judged.
--- needs: tensor_event
+-- not lie above 0. Without events of tensors it is what CUDA allocations hold, in the second half of the steps: an
+-- allocator takes its pool in the first ones. The device with the largest share counts; fewer than three steps are not
+-- judged.
+-- needs: tensor_event or memory_event
 -- needs: range
--- includes: finding, tensor_step
+-- includes: finding, tensor_step, memory
 -- selects: part
 -- unit: %
 -- fires: above
 -- weight: warning
 -- param: threshold = 0.1 growth from which on it is said
+-- column: holder | text | | what holds it: tensors, or CUDA allocations
 -- column: device | text | | the device
 -- column: steps | count | | steps that count
 -- column: slope_bytes | bytes | .1f | growth per step
 -- column: first_bytes | bytes | | held when the first one begins
 -- column: last_bytes | bytes | | held when the last one begins
 -- column: left_steps | count | | steps until the peak of a step reaches the memory of the GPU
--- says: Tensors on {device} hold {slope_bytes} more with each step: {first_bytes} when the first of {steps} begins, {last_bytes} when the last does. At this rate the GPU is full {left_steps} {left_steps|step|steps} later.
--- says: Tensors on {device} hold {slope_bytes} more with each step: {first_bytes} when the first of {steps} begins, {last_bytes} when the last does.
--- clear: What tensors hold does not grow over {steps} steps.
+-- says: Memory of {holder} on {device} grows by {slope_bytes} per step: {first_bytes} when the first of {steps} steps begins, {last_bytes} when the last does. At this rate the GPU is full {left_steps} {left_steps|step|steps} later.
+-- says: Memory of {holder} on {device} grows by {slope_bytes} per step: {first_bytes} when the first of {steps} steps begins, {last_bytes} when the last does.
+-- clear: Memory of {holder} does not grow over {steps} steps.
 -- advice: [PyTorch] Look for what keeps tensors beyond their step: losses in a list with their graph (`loss.item()` or `.detach()` instead), caches, states that are handed on.
 -- advice: [PyTorch] Memory & copies has what each step keeps; a memory snapshot (`torch.cuda.memory._dump_snapshot`) has its stacks.
 -- advice: [not PyTorch] Look for what keeps arrays beyond their step: lists, caches, states that are handed on.
 -- source: least squares and Student's t; threshold own
-WITH grown AS (
+WITH step AS (
+    SELECT number, start_ns, end_ns, row_number() OVER (ORDER BY start_ns) AS nth, count(*) OVER () AS steps
+    FROM selected_counted_step('process') QUALIFY rank = min(rank) OVER ()
+), late AS (
+    SELECT number, start_ns, end_ns, device_id FROM step CROSS JOIN (SELECT DISTINCT device_id FROM memory_held)
+    WHERE 2 * nth > steps AND NOT EXISTS (FROM tensor_event) AND selected_tensor_device(1, device_id)
+), allocated AS MATERIALIZED (
+    SELECT concat('GPU ', late.device_id) AS device, 1 AS device_type, late.device_id, number,
+        held_bytes AS start_bytes, held_bytes AS peak_bytes
+    FROM late ASOF JOIN memory_held ON memory_held.device_id = late.device_id AND late.start_ns > moment_ns
+), grown AS (
     SELECT *, CASE WHEN steps < 3 THEN NULL WHEN slope - half > 0 THEN 100.0 * slope * (steps - 1) / most_bytes
         ELSE 0 END AS pct
-    FROM selected_tensor_growth
+    FROM (
+        SELECT *, 'tensors' AS holder FROM selected_tensor_growth
+        UNION ALL BY NAME SELECT *, 'CUDA allocations' AS holder FROM memory_growth('allocated')
+        WHERE EXISTS (FROM allocated)
+    )
 ), told AS (
     SELECT grown.*,
         CASE WHEN pct > 0 THEN TRY_CAST(greatest(0, floor((memory_bytes - peak_bytes) / slope)) AS BIGINT) END
@@ -36,8 +53,9 @@ WITH grown AS (
 ), worst AS (
     SELECT * FROM told ORDER BY pct DESC NULLS LAST, device_type = 0, device LIMIT 1
 )
-SELECT pct AS value, CASE WHEN pct IS NULL THEN 'The selection has fewer than three steps.' END AS unjudged,
-    device, steps, slope AS slope_bytes, first_bytes, last_bytes, left_steps, (
+SELECT pct AS value, CASE WHEN pct IS NULL THEN 'The selection has fewer than three steps'
+        || CASE WHEN EXISTS (FROM tensor_event) THEN '.' ELSE ' in its second half.' END END AS unjudged,
+    holder, device, steps, slope AS slope_bytes, first_bytes, last_bytes, left_steps, (
         SELECT list({'name': device, 'bytes': TRY_CAST(slope AS BIGINT), 'count': steps,
             'device': CASE WHEN device_type = 1 THEN device_id END} ORDER BY pct DESC, device)
         FROM told WHERE pct > 0

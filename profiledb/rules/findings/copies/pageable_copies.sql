@@ -3,7 +3,9 @@
 -- An asynchronous copy with pageable memory on one side holds the CPU until the data is staged, and reaches a part of
 -- the link's bandwidth. The value is the time in which such a copy or its call runs and the GPU computes nothing, as a
 -- share of the time from the first to the last operation. Pinned copies take time, too: mending saves all of it only
--- where they then run beside kernels. A wait for earlier kernels in the call does not count.
+-- where they then run beside kernels. What pageable memory costs ends with the copy and its call, and takes at most
+-- the time of the copy on the GPU and that of its bytes at 1 GB/s; any longer the call waits for earlier work of the GPU, as
+-- `.item()` does: that is "CPU and GPU wait for each other".
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part
@@ -21,8 +23,10 @@
 -- clear: Async copies of pageable memory hold the GPU up for {value} of the time.
 -- advice: [PyTorch] PyTorch: `DataLoader(pin_memory=True)` or `tensor.pin_memory()`, then `.to(device, non_blocking=True)`.
 -- advice: CUDA: allocate the host side with `cudaMallocHost`, or pin it with `cudaHostRegister`, and reuse it.
--- source: NSYS cuda_memcpy_async (srcKind or dstKind 0 is pageable); the share of the time is ours
-WITH held AS MATERIALIZED (FROM finding_held_copy WHERE held = 'pageable'
+-- source: NSYS cuda_memcpy_async (srcKind or dstKind 0 is pageable); the share of the time and 1 GB/s, slower than all pageable copies at hand, are ours
+WITH held AS MATERIALIZED (  -- a byte at 1 GB/s takes 1 ns
+    SELECT * REPLACE (greatest(start_ns, end_ns - duration_ns - bytes) AS start_ns) FROM finding_held_copy
+    WHERE held = 'pageable'
 ), total AS (
     SELECT count(*) AS copies, sum(bytes)::BIGINT AS bytes, sum(bytes) * 1e9 / nullif(sum(duration_ns), 0) AS rate
     FROM held

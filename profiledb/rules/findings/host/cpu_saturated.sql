@@ -2,10 +2,12 @@
 -- question: Are the threads that launch too slow to feed the GPU?
 -- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
 -- the next operation, and has not launched it yet, runs on a core, where it does so for at least `running` percent of
--- the idle time for which it is answerable; else 0. Such threads wait for nothing: they have too much to do.
+-- the idle time for which it is answerable; else 0. Such threads wait for nothing: they have too much to do. Where CPU
+-- samples were taken meanwhile, the innermost functions of most of them tell what; the names of Python's interpreter
+-- would not.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event
--- includes: finding, idle, waiting
+-- includes: finding, idle, waiting, cpu_code, program
 -- selects: part
 -- once: functions, idle
 -- parts: idle
@@ -18,12 +20,18 @@
 -- column: run_pct | % | .1f | share of the idle time in which the thread ran
 -- column: thread | text | | process and thread id of the thread
 -- column: range | name | | range in which most of this time lies, with a star for the last number
+-- column: functions | name | | up to three functions of most CPU samples that were taken meanwhile
+-- column: functions_pct | % | .1f | share of the samples in them
+-- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}. CPU samples meanwhile are most often in {functions} ({functions_pct}).
+-- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core). CPU samples meanwhile are most often in {functions} ({functions_pct}).
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core), most of it in {range}.
 -- says: The GPU waits {value} of the time ({idle_ns}) for threads that run without a break ({run_pct} of the idle time on a core).
 -- clear: The GPU waits {value} of the time for threads that run without a break.
--- advice: [PyTorch] Give them less to do: `torch.compile`, CUDA graphs, fewer and larger operations, no Python in the inner loop.
--- advice: [not PyTorch] Give them less to do: CUDA graphs, fewer and larger operations.
--- advice: Move data preparation, metrics and logging into other processes or threads that do not hold the GIL.
+-- advice: [Python, PyTorch] Give them less to do: `torch.compile`, CUDA graphs, fewer and larger operations, no Python in the inner loop.
+-- advice: [Python, not PyTorch] Give them less to do: CUDA graphs, fewer and larger operations.
+-- advice: [Python] Move data preparation, metrics and logging into other processes or threads that do not hold the GIL.
+-- advice: [sampled] These functions are what to make faster: with more threads, vectorized, or on the GPU. Work that does not need the GPU's last result can run while the GPU computes.
+-- advice: [other] Take CPU samples (`nsys profile --sample=process-tree`): they name the functions. Make these faster with more threads, vectorized, or on the GPU.
 -- source: NAI book (thread runs > 90 % of the window); limited to what the GPU waits, own
 WITH piece AS MATERIALIZED (FROM finding_idle_core()
 ), total AS (
@@ -35,6 +43,32 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
 ), judged AS (
     SELECT run_ns, run_pct, CASE WHEN run_pct >= $running::DOUBLE THEN run_ns WHEN run_pct IS NOT NULL THEN 0 END AS ns
     FROM total
+), taken AS MATERIALIZED (
+    SELECT sample_id
+    FROM (
+        SELECT sample_id, time_ns, tid, device_id
+        FROM cpu_sample JOIN (SELECT DISTINCT device_id, tid FROM piece) ON global_tid = tid
+    ) AS sample
+    ASOF JOIN piece ON piece.tid = sample.tid AND piece.device_id = sample.device_id AND sample.time_ns >= piece.s
+    WHERE time_ns < e
+), leaf AS (
+    SELECT symbol_id, module_id, unresolved, count(*) AS samples FROM callchain
+    WHERE kind = 'sample' AND depth = 0 AND callchain_id IN (SELECT sample_id FROM taken) GROUP BY ALL
+), function AS (
+    SELECT frame_name(symbol.value, module.value, unresolved) AS name, sum(samples)::BIGINT AS samples
+    FROM leaf LEFT JOIN string AS symbol ON symbol.string_id = symbol_id
+    LEFT JOIN string AS module ON module.string_id = module_id GROUP BY ALL
+), named AS (
+    SELECT string_agg(left(name, 60), ', ' ORDER BY share DESC, name) AS functions, 100 * sum(share) AS functions_pct
+    FROM (
+        SELECT name, samples / sum(samples) OVER () AS share FROM function
+        QUALIFY row_number() OVER (ORDER BY samples DESC, name) <= 3
+    ) WHERE NOT starts_with(name, '[') AND share >= 0.05
+), language AS (
+    SELECT torch OR EXISTS (
+            SELECT 1 FROM string WHERE regexp_matches(value, '(^|/)(lib)?python[0-9.]*(\.so[0-9.]*)?$')
+        ) AS python
+    FROM program
 ), shown AS (
     SELECT core_ns, s, {
             'name': coalesce(path, 'Outside all ranges'), 'note': replace(reason, 'host code', 'non-CUDA code'),
@@ -47,8 +81,10 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
     ) AS piece
     LEFT JOIN (SELECT pre, path_id FROM range) USING (pre) LEFT JOIN range_path USING (path_id)
 )
-SELECT 100.0 * judged.ns / nullif(finding_window.ns, 0) AS value, judged.ns AS saving_ns, run_ns AS idle_ns, run_pct,
+SELECT CASE WHEN python THEN 'Python' WHEN functions IS NOT NULL THEN 'sampled' ELSE 'other' END AS cause,
+    CASE WHEN NOT python THEN functions END AS functions, functions_pct,
+    100.0 * judged.ns / nullif(finding_window.ns, 0) AS value, judged.ns AS saving_ns, run_ns AS idle_ns, run_pct,
     CASE WHEN run_ns IS NULL THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
     (SELECT thread_label(tid) FROM main) AS thread, (SELECT pattern FROM place) AS range,
     (SELECT list(piece ORDER BY core_ns DESC, s) FROM shown) AS evidence
-FROM finding_window CROSS JOIN judged;
+FROM finding_window CROSS JOIN judged CROSS JOIN named CROSS JOIN language;

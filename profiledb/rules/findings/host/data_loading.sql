@@ -4,7 +4,8 @@
 -- launched the next operation was in a range that is called like data loading (next_batch, DataLoader, load_data,
 -- fetch, collate, transform_image ...) or in a range inside one, and had not yet launched that operation. Loading that
 -- runs beside the GPU costs nothing and counts nothing. Without a range of such a name it cannot be judged, unless the
--- GPU is hardly idle at all.
+-- GPU is hardly idle at all; nor where most of the kernel time is launched in such ranges, as in one around a loop over
+-- a DataLoader: then the name does not tell what the CPU does.
 -- needs: kernel or memop or graph_launch
 -- needs: range
 -- includes: finding, idle, waiting, ranges
@@ -47,12 +48,19 @@ WITH loading AS MATERIALIZED (
             'device': any_value(device_id), 'range': arg_max(path, piece.ns)
         } AS shown, sum(piece.ns) AS ns
     FROM piece JOIN range_path USING (path_id) GROUP BY gap_id ORDER BY ns DESC, gap_id LIMIT 10
+), computed AS (
+    SELECT coalesce(2 * sum(ns) FILTER (path_id IN (SELECT path_id FROM loading)) > sum(ns), false) AS inside
+    FROM (SELECT process_range AS pre, sum(end_ns - start_ns) AS ns FROM selected_kernel GROUP BY process_range)
+    LEFT JOIN range USING (pre)
 ), known AS (
-    SELECT (SELECT count(*) FROM selected_range WHERE path_id IN (SELECT path_id FROM loading)) > 0 AS named
+    SELECT inside, (SELECT count(*) FROM selected_range WHERE path_id IN (SELECT path_id FROM loading)) > 0
+        AND NOT inside AS named
+    FROM computed
 )
 SELECT CASE WHEN named OR 100 * idle.ns < $threshold::DOUBLE * finding_window.ns
         THEN 100.0 * total.ns / nullif(finding_window.ns, 0) END AS value,
-    CASE WHEN NOT named THEN 'No range of the selection is called like data loading, for example next_batch.' END
+    CASE WHEN inside THEN 'Most kernels are launched in ranges that are called like data loading.'
+        WHEN NOT named THEN 'No range of the selection is called like data loading, for example next_batch.' END
         AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns, (SELECT pattern FROM main) AS range, step.steps,
     CASE WHEN finding_window.gpus = 1 THEN total.ns / step.steps END::BIGINT AS step_ns,

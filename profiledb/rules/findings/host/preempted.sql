@@ -1,10 +1,13 @@
--- title: Launching thread preempted
--- question: Does the GPU wait while something else has the core of the thread that feeds it?
+-- title: Launching thread off its core
+-- question: Does the GPU wait while the thread that feeds it is kept off its core?
 -- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
 -- the next operation, and has not launched it yet, is off its core for at least `least_ns` at a time, outside all calls
--- into CUDA and the operating system. A thread that waits by itself does so in such a call, so this one would go on if
--- it had a core. nsys records no state of threads that tells it at once; a page that is read from the disk, and calls
--- that nothing traces, look the same. Before its first and after its last switch a thread counts as running.
+-- into CUDA and the operating system. A thread that waits by itself does so in such a call, so this one would most
+-- likely go on if it had a core. nsys records no state of threads that tells it at once; a page that is read from the
+-- disk, and calls that nothing traces, look the same. A thread that returns to the same core, with calls on files right
+-- before and after, at most 1 ms away on one side, most likely waits for the file system in a call that nsys does not
+-- trace. These times add up by themselves, and the value is the larger of both sums. Before its first and after its last
+-- switch a thread counts as running.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event
 -- needs: osrt_call
@@ -16,43 +19,80 @@
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said
 -- param: least_ns = 1000000 shorter times off the core do not count
--- column: off_ns | ns | | idle time of all GPUs in which the thread had no core
+-- column: off_ns | ns | | idle time of all GPUs in which the thread was off its core
 -- column: times | count | | how often that was
 -- column: longest_ns | ns | | the longest of these times
 -- column: thread | text | | process and thread id of the thread
+-- column: call | name | | call on a file before or after most of this time, where it lies between such calls
 -- column: range | name | | range in which most of this time lies, with a star for the last number
--- says: The GPU waits {value} of the time ({off_ns}) for a thread that has no core, {times} {times|time|times}, for at most {longest_ns}, most of it in {range}.
--- says: The GPU waits {value} of the time ({off_ns}) for a thread that has no core, {times} {times|time|times}, for at most {longest_ns}.
--- clear: The GPU waits {value} of the time for a thread that has no core.
--- advice: Give the process more cores: a larger CPU quota of the container, `taskset` or `numactl` for a set of its own, fewer programs on the machine.
--- advice: [PyTorch] Start fewer threads than there are cores: `OMP_NUM_THREADS`, `torch.set_num_threads`, `num_workers` of each rank.
--- advice: [not PyTorch] Start fewer threads than there are cores: `OMP_NUM_THREADS`.
+-- says: The GPU waits {value} of the time ({off_ns}) for a thread that leaves its core between file calls such as {call}, {times} {times|time|times}, for at most {longest_ns}. Most likely it waits for the file system.
+-- says: The GPU waits {value} of the time ({off_ns}) for a thread that most likely has no core, {times} {times|time|times}, for at most {longest_ns}, most of it in {range}.
+-- says: The GPU waits {value} of the time ({off_ns}) for a thread that most likely has no core, {times} {times|time|times}, for at most {longest_ns}.
+-- clear: The GPU waits {value} of the time for a thread that is off its core outside all traced calls.
+-- advice: [file] Write and read files in another thread or process, so that the GPU works meanwhile; fewer and larger writes wait less.
+-- advice: [core] Give the process more cores: a larger CPU quota of the container, `taskset` or `numactl` for a set of its own, fewer programs on the machine.
+-- advice: [core, PyTorch] Start fewer threads than there are cores: `OMP_NUM_THREADS`, `torch.set_num_threads`, `num_workers` of each rank.
+-- advice: [core, not PyTorch] Start fewer threads than there are cores: `OMP_NUM_THREADS`.
 -- source: NAI book (a thread that could run waits over 1 ms for a core); told by calls instead of states, and threshold own
 WITH piece AS MATERIALIZED (
     SELECT row_number() OVER () AS piece_id, device_id, tid, s, e, pre FROM selected_idle(2000, NULL)
     WHERE reason = 'host code' AND tid IN (SELECT DISTINCT global_tid FROM sched_event)
-), core AS (
+), core AS MATERIALIZED (
     SELECT tid, t, on_core, (lead(t) OVER (PARTITION BY tid ORDER BY t) - t)::HUGEINT AS ns FROM finding_core()
-), long_off AS (
-    SELECT tid, t, NOT on_core AND coalesce(ns BETWEEN $least_ns::BIGINT AND 2305843009213693952, false) AS is_off, ns
-    FROM core
-), off_edge AS MATERIALIZED (
-    SELECT tid, t, is_off, coalesce(sum(CASE WHEN is_off THEN ns ELSE 0 END) OVER (
-            PARTITION BY tid ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ), 0) AS before_ns
-    FROM long_off
-), at_edge AS (  -- for how long the thread had been off its core at the end of each piece, less at its start
-    SELECT piece_id, sum(sign * (before_ns + CASE WHEN is_off THEN edge.t - off_edge.t ELSE 0 END))::BIGINT AS off_ns
+), away AS MATERIALIZED (
+    SELECT tid, t, (t + ns)::BIGINT AS back
+    FROM core WHERE NOT on_core AND ns BETWEEN $least_ns::BIGINT AND 2305843009213693952
+), function AS (
+    SELECT string_id AS name_id, function_name(value) AS name, CASE
+        WHEN regexp_matches(name, '^_*(IO_)?(f?open(at)?|creat|f?close|p?(read|write)v?|f?(read|write|flush|truncate'
+                || '|puts?|printf)|f(data)?sync|f?l?seek|fcntl|flock|(posix_)?fallocate|sendfile)(64|2)*$') THEN 'file'
+        WHEN regexp_matches(name, '^(mmap|munmap|msync|ioctl)(64)?$') THEN 'either' END AS kind
+    FROM string WHERE string_id IN (SELECT DISTINCT name_id FROM osrt_call)
+), call AS MATERIALIZED (
+    SELECT global_tid AS tid, start_ns, end_ns, name, kind FROM osrt_call JOIN function USING (name_id)
+    WHERE event_class = 27 AND global_tid IN (SELECT tid FROM away)
+), switch AS (
+    SELECT global_tid AS tid, time_ns AS t, cpu, lead(cpu) OVER (PARTITION BY global_tid ORDER BY time_ns) AS next_cpu
+    FROM sched_event
+), filed AS (
+    SELECT away.tid, away.t, any_value(CASE earlier.kind WHEN 'file' THEN earlier.name ELSE later.name END) AS call
+    FROM away ASOF JOIN call AS earlier ON earlier.tid = away.tid AND earlier.start_ns <= away.t
+    ASOF JOIN call AS later ON later.tid = away.tid AND later.start_ns >= away.back
+    JOIN switch ON switch.tid = away.tid AND switch.t = away.t
+    WHERE earlier.kind IS NOT NULL AND later.kind IS NOT NULL AND 'file' IN (earlier.kind, later.kind)
+        AND least(away.t - earlier.end_ns, later.start_ns - away.back) <= 1000000 AND cpu = next_cpu
+    GROUP BY ALL
+), off_edge AS MATERIALIZED (  -- how long a thread had been off its core for each reason, and whether it is
+    SELECT tid, core.t, reason, away.t IS NOT NULL AND reason = CASE WHEN call IS NULL THEN 'core' ELSE 'file' END
+            AS is_off, call,
+        coalesce(sum(CASE WHEN is_off THEN ns ELSE 0 END) OVER (
+                PARTITION BY tid, reason ORDER BY core.t ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ), 0) AS before_ns
+    FROM core CROSS JOIN (SELECT unnest(['core', 'file']) AS reason) LEFT JOIN away USING (tid, t)
+    LEFT JOIN filed USING (tid, t)
+), at_edge AS (  -- for how long at the end of each piece, less at its start
+    SELECT piece_id, edge.reason, sum(sign * (before_ns + CASE WHEN is_off THEN edge.t - off_edge.t ELSE 0 END))::BIGINT
+            AS off_ns
     FROM (
-        SELECT piece_id, tid, s AS t, -1 AS sign FROM piece UNION ALL SELECT piece_id, tid, e, 1 FROM piece
-    ) AS edge ASOF JOIN off_edge ON off_edge.tid = edge.tid AND edge.t >= off_edge.t GROUP BY piece_id
+        SELECT piece_id, tid, reason, t, sign
+        FROM (SELECT piece_id, tid, s AS t, -1 AS sign FROM piece UNION ALL SELECT piece_id, tid, e, 1 FROM piece)
+        CROSS JOIN (SELECT unnest(['core', 'file']) AS reason)
+    ) AS edge
+    ASOF JOIN off_edge ON off_edge.tid = edge.tid AND off_edge.reason = edge.reason AND edge.t >= off_edge.t
+    GROUP BY ALL
 ), judged AS (
     SELECT count(*) > 0 AS told FROM selected_idle(2000, NULL)
     WHERE tid IN (SELECT DISTINCT global_tid FROM sched_event)
+), cause AS (
+    SELECT reason FROM at_edge GROUP BY reason ORDER BY sum(off_ns) DESC, reason LIMIT 1
 ), lost AS MATERIALIZED (
-    SELECT piece.*, off_ns FROM piece JOIN at_edge USING (piece_id) WHERE off_ns > 0
+    SELECT piece.*, off_ns FROM piece JOIN at_edge USING (piece_id)
+    WHERE off_ns > 0 AND reason = (SELECT reason FROM cause)
 ), total AS (
     SELECT coalesce(sum(off_ns), 0)::BIGINT AS off_ns, count(*) AS times, max(off_ns) AS longest_ns FROM lost
+), file AS (  -- the call before or after most of it
+    SELECT call FROM filed JOIN away USING (tid, t) JOIN lost ON lost.tid = away.tid AND away.t < e AND back > s
+    GROUP BY call ORDER BY sum(back - away.t) DESC, call LIMIT 1
 ), main AS (
     SELECT tid FROM lost GROUP BY tid ORDER BY sum(off_ns) DESC, tid LIMIT 1
 ), place AS (
@@ -69,5 +109,7 @@ WITH piece AS MATERIALIZED (
 SELECT CASE WHEN told THEN 100.0 * total.off_ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN NOT told THEN 'The capture has no switches of the threads that launch.' END AS unjudged,
     total.off_ns AS saving_ns, total.off_ns, times, longest_ns, (SELECT thread_label(tid) FROM main) AS thread,
-    (SELECT pattern FROM place) AS range, (SELECT list(piece ORDER BY off_ns DESC, s) FROM shown) AS evidence
+    (SELECT pattern FROM place) AS range, (SELECT reason FROM cause) AS cause,
+    CASE WHEN (SELECT reason FROM cause) = 'file' THEN (SELECT call FROM file) END AS call,
+    (SELECT list(piece ORDER BY off_ns DESC, s) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total CROSS JOIN judged;

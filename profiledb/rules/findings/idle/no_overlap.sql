@@ -1,11 +1,12 @@
--- title: Copies and kernels take turns
+-- title: Copies without overlap
 -- question: Could copies run while kernels run?
 -- A GPU copies in both directions and computes at the same time where streams and pinned memory allow it. The value is
 -- what that could save at most: the time in which copies to or from the host, or kernels, run, less the longest of the
 -- three (copies in, copies out, kernels) alone, as a share of the time from the first to the last operation of each
 -- GPU. It is 0 where at least `hidden` of the copy time runs beside kernels already, and where copies in follow kernels
 -- fewer than 3 times, because one copy before all kernels and one after them have nothing to run beside. That steps or
--- chunks do not need each other's results is assumed: a bound, no promise.
+-- chunks do not need each other's results is assumed: a bound, no promise. Where kernels beside copies save less than
+-- half of it, the rest lies in the two directions.
 -- needs: kernel or graph_launch
 -- needs: memop
 -- includes: finding, work
@@ -20,6 +21,9 @@
 -- column: copy_ns | ns | | time in which copies to or from the host ran
 -- column: kernel_ns | ns | | time in which kernels ran
 -- column: alone_ns | ns | | time in which copies and no kernel ran
+-- column: in_ns | ns | | time of copies to the GPU, where they and copies to the host save more than kernels do
+-- column: out_ns | ns | | time of copies to the host, likewise
+-- says: Copies to the GPU ({in_ns}), copies to the host ({out_ns}) and kernels ({kernel_ns}) take turns. Running all three at the same time would save up to {value} of the time, most of it between the two directions.
 -- says: Copies and kernels take turns: {overlap_pct} of the copy time ({copy_ns}) lies beside kernels ({kernel_ns}). Overlapping them would save up to {value} of the time.
 -- clear: Overlapping copies and kernels would save up to {value} of the time; {overlap_pct} of the copy time runs beside kernels.
 -- clear: No copy to or from the host runs.
@@ -57,7 +61,8 @@ WITH copy AS MATERIALIZED (
     FROM fresh GROUP BY device_id
 ), computed AS (SELECT device_id, sum(end_ns - start_ns) AS k FROM compute GROUP BY device_id
 ), total AS (
-    SELECT sum(k)::BIGINT AS kernel_ns, sum(copies)::BIGINT AS copy_ns,
+    SELECT sum(h)::BIGINT AS h, sum(d)::BIGINT AS d, sum(least(k, copies) - shared_ns) AS beside_ns,
+        sum(k)::BIGINT AS kernel_ns, sum(copies)::BIGINT AS copy_ns,
         (sum(copies) - sum(shared_ns))::BIGINT AS alone_ns,
         100.0 * sum(shared_ns) / nullif(sum(copies), 0) AS overlap_pct,
         coalesce(sum(CASE WHEN turns >= 3 AND 100 * shared_ns < $hidden::DOUBLE * copies
@@ -71,5 +76,7 @@ WITH copy AS MATERIALIZED (
     FROM selected_memop WHERE kind = 'memcpy' AND copy_kind IN (1, 2, 3, 4) ORDER BY ns DESC, start_ns LIMIT 10
 )
 SELECT 100.0 * total.ns / nullif(finding_window.ns, 0) AS value, total.ns AS saving_ns, overlap_pct, copy_ns, kernel_ns,
-    alone_ns, (SELECT list(piece ORDER BY ns DESC) FROM shown) AS evidence
+    alone_ns, CASE WHEN 2 * beside_ns < total.ns THEN h END AS in_ns,
+    CASE WHEN 2 * beside_ns < total.ns THEN d END AS out_ns,
+    (SELECT list(piece ORDER BY ns DESC) FROM shown) AS evidence
 FROM finding_window CROSS JOIN total;

@@ -1,8 +1,9 @@
 -- title: Gaps that recur every few steps
 -- question: Does the GPU wait at steady intervals while Python does something that is in no step?
 -- What gaps that recur take beyond the usual gap, as a share of the time from the first to the last operation of each
--- GPU. Looked at are gaps of at least `least_ns` in which the launching thread made no call but the launch of what
--- follows, and ran host code for at least 90 % of them: of each step that counts (see "Outlier steps") the longest one.
+-- GPU. Looked at are gaps of at least `least_ns` in which the launching thread was outside of CUDA calls for at least
+-- 90 % of them, in calls into the operating system or not: of each step that counts (see "Outlier steps") the longest
+-- one. A gap may begin in the call that read a result.
 -- A gap recurs where it is at least `times` the median of these, there are at least 4 such steps, at most every other
 -- step is one, and the numbers of steps between them vary by no more than `steady` percent of their mean; else it is 0.
 -- That is what garbage collection, a log or a checkpoint every N steps does. Fewer than 12 steps are not judged.
@@ -17,7 +18,7 @@
 -- fires: above
 -- param: threshold = 2 share of the time from which on it is said
 -- param: least_ns = 1000000 shorter gaps do not count
--- param: times = 3 how many times the usual gap one takes that recurs
+-- param: times = 2 how many times the usual gap one takes that recurs
 -- param: steady = 25 how much the number of steps between two of them varies at most, percent
 -- column: gaps | count | | gaps that recur
 -- column: every_steps | ratio | .1f | steps from one to the next, on average
@@ -26,8 +27,8 @@
 -- column: gap_ns | ns | .1f | mean duration of these gaps
 -- column: usual_ns | ns | .1f | median of the longest gaps of all steps
 -- column: range | name | | range in which most of this time lies, with a star for the last number
--- says: Every {every} steps the GPU waits {gap_ns} while the CPU makes no CUDA call, {gaps} times in {steps} steps, most of it in {range}. That costs {value} of the time.
--- says: Every {every} steps the GPU waits {gap_ns} while the CPU makes no CUDA call, {gaps} times in {steps} steps. That costs {value} of the time.
+-- says: Every {every} steps the GPU waits {gap_ns} while the CPU is outside of CUDA calls, {gaps} times in {steps} steps, most of it in {range}. That costs {value} of the time.
+-- says: Every {every} steps the GPU waits {gap_ns} while the CPU is outside of CUDA calls, {gaps} times in {steps} steps. That costs {value} of the time.
 -- clear: Gaps that recur every few steps cost {value} of the time.
 -- advice: If nothing in the program happens every N steps, it is Python's garbage collection: after warm-up call `gc.collect()`, `gc.freeze()` and `gc.disable()`, and collect at a moment of your choice.
 -- advice: Logs, metrics and checkpoints: write them in another thread or process, or less often.
@@ -35,10 +36,10 @@
 WITH gap AS MATERIALIZED (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(start_ns) AS start_ns,
         any_value(duration_ns) AS duration_ns, any_value(tid) AS tid,
-        arg_max(pre, ns) FILTER (reason = 'host code') AS pre
+        arg_max(pre, ns) FILTER (reason IN ('host code', 'OS runtime call')) AS pre
     FROM selected_idle(2000, NULL) WHERE duration_ns >= $least_ns::BIGINT
-    GROUP BY gap_id HAVING bool_and(reason IN ('host code', 'launch call', 'launch latency'))
-        AND 10 * sum(ns) FILTER (reason = 'host code') >= 9 * any_value(duration_ns)
+    GROUP BY gap_id
+    HAVING 10 * sum(ns) FILTER (reason IN ('host code', 'OS runtime call')) >= 9 * any_value(duration_ns)
 ), step AS MATERIALIZED (FROM finding_step WHERE steps >= 12
 ), met AS (  -- the last step that began before each gap
     SELECT gap.*, step.pid, place

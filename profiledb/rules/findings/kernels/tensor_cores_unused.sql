@@ -1,8 +1,8 @@
 -- title: Tensor cores unused
 -- question: Do matrix products or convolutions run on CUDA cores?
 -- The time of matrix products and convolutions whose names tell that they run on CUDA cores in FP32, as a share of
--- the time from the first to the last operation. Products with a vector do not count, nor do GPUs without tensor
--- cores, or without TF32 (before Ampere half precision is needed, which the saving goes by). The saving is the share
+-- the time from the first to the last operation. Products in FP64 are not judged: where they are most, nothing is.
+-- Products with a vector do not count, nor do GPUs without tensor cores, or without TF32 (before Ampere half precision is needed, which the saving goes by). The saving is the share
 -- of that time that the peaks of tensor and CUDA cores tell: a bound that memory and small sizes keep out of reach.
 -- It is a note, because another precision changes results: the program's owner decides.
 -- needs: kernel
@@ -22,7 +22,7 @@
 -- column: faster | ratio | .1f | peak of tensor cores in it over that of the CUDA cores
 -- says: Matrix products on CUDA cores in FP32 take {cuda_ns} ({value} of the time); in {precision} this GPU's tensor cores reach {faster} times that rate.
 -- says: Matrix products on CUDA cores in FP32 take {cuda_ns} ({value} of the time): {product_pct} of all products.
--- clear: Matrix products on CUDA cores take {value} of the time.
+-- clear: Matrix products on CUDA cores in FP32 take {value} of the time.
 -- advice: [TF32, PyTorch] PyTorch: `torch.set_float32_matmul_precision("high")`, `torch.backends.cudnn.allow_tf32 = True`, or `torch.autocast("cuda", dtype=torch.bfloat16)`.
 -- advice: [TF32] CUDA: `cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH)`, or compute type `CUBLAS_COMPUTE_32F_FAST_TF32`.
 -- advice: [FP16, PyTorch] PyTorch: `torch.autocast("cuda", dtype=torch.float16)` with a `GradScaler`. CUDA: inputs in half, `CUBLAS_COMPUTE_32F`.
@@ -41,6 +41,8 @@ WITH board AS (
 ), ran AS (
     SELECT device_id, name_id, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches
     FROM finding_kernel_sum GROUP BY device_id, name_id
+), double AS (
+    SELECT coalesce(sum(ns), 0) AS double_ns FROM ran JOIN product_name USING (name_id) WHERE bits = 64
 ), product AS (
     SELECT ran.*, coalesce(unit, 'unknown') AS unit, precision, faster FROM ran JOIN product_name USING (name_id)
     LEFT JOIN board ON gpu_id = device_id WHERE bits IS DISTINCT FROM 64
@@ -62,14 +64,16 @@ WITH board AS (
 ), shown AS (
     SELECT {'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} AS piece FROM on_cuda
 )
-SELECT CASE WHEN without_ns > with_ns OR 2 * unknown_ns > all_ns AND 20 * cuda_ns < finding_window.ns THEN NULL
+SELECT CASE WHEN without_ns > with_ns THEN NULL
+        WHEN greatest(double_ns, unknown_ns) > (all_ns + double_ns) / 2 AND 20 * cuda_ns < finding_window.ns THEN NULL
         WHEN 100 * with_ns < $least_pct::DOUBLE * (all_ns - unknown_ns) THEN 0
         ELSE 100.0 * cuda_ns / nullif(finding_window.ns, 0) END AS value,
     CASE WHEN without_ns > with_ns
             THEN 'This GPU has no tensor cores, or the report does not tell its compute capability.'
+        WHEN double_ns >= unknown_ns THEN 'Most matrix products compute in FP64, which this rule does not judge.'
         ELSE 'The names of most matrix products do not tell whether they run on tensor cores.' END AS unjudged,
     precision AS cause, CASE WHEN faster > 1 THEN cuda_ns * (1 - 1 / faster) END::BIGINT AS saving_ns, cuda_ns,
     100.0 * with_ns / nullif(all_ns - unknown_ns, 0) AS product_pct,
     (SELECT name FROM on_cuda ORDER BY ns DESC, kernel LIMIT 1) AS kernel, precision, faster,
     (SELECT list(piece ORDER BY piece.ns DESC, piece.kernel) FROM shown) AS evidence
-FROM finding_window CROSS JOIN total CROSS JOIN taken;
+FROM finding_window CROSS JOIN total CROSS JOIN taken CROSS JOIN double;

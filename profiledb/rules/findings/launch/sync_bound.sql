@@ -2,10 +2,10 @@
 -- question: Does a synchronization keep the CPU from launching ahead?
 -- A gap counts where the thread that launches the operation after it was inside a synchronization or a blocking copy
 -- when the gap began, and launched only after that call had returned: the CPU waited for the GPU, then the GPU for the
--- CPU. Without the call the work of the CPU would have run while it waited, so the gap would have been shorter by the
--- time that it waited, at most by the work of the CPU in it (launch calls and their way to the GPU do not count). Gaps
--- with less than `least_ns` of such work do not count. The value is the sum as a share of the time from the first to
--- the last operation of each GPU.
+-- CPU. Without the call the CPU would have worked and launched while it waited, so the gap would have been shorter by the
+-- time that it waited, at most by all of it. Gaps with less than `least_ns` of work of the CPU besides launches count
+-- where at least `times` of them follow the same function: a few are the price of reading a result. The value is the sum
+-- as a share of the time from the first to the last operation of each GPU.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- includes: finding, idle, waiting, ranges
@@ -15,7 +15,8 @@
 -- unit: %
 -- fires: above
 -- param: threshold = 5 share of the time from which on waiting for each other counts
--- param: least_ns = 100000 gaps with less work of the CPU do not count
+-- param: least_ns = 100000 gaps with less work of the CPU count only where they recur
+-- param: times = 20 how many of them recur at least
 -- column: calls | count | | calls after which the GPU waits
 -- column: steps | count | | steps that count
 -- column: function | name | | function of most of this time
@@ -33,8 +34,10 @@
 -- advice: [synchronization, PyTorch] Remove `torch.cuda.synchronize()` and `cudaDeviceSynchronize` from the loop; where order matters, use `stream.wait_event` (`cudaStreamWaitEvent`).
 -- advice: [synchronization, not PyTorch] Remove `cudaDeviceSynchronize` from the loop; where order matters, use `cudaStreamWaitEvent`.
 -- advice: Do the work of the CPU before the wait: launch the next step first.
--- source: NAI root_cause_matcher, sync_cost_analysis (synchronization >= 2 % of the time); bound by the shorter of both waits and threshold own: a short wait between steps is the price of reading a result
-WITH held AS MATERIALIZED (FROM finding_synced_gap($least_ns::BIGINT)
+-- source: NAI root_cause_matcher, sync_cost_analysis (synchronization >= 2 % of the time); bound by the shorter of both waits and threshold own: 20 waits and 100 µs own
+WITH held AS MATERIALIZED (
+    FROM finding_synced_gap() QUALIFY host_ns >= $least_ns::BIGINT
+        OR count(*) OVER (PARTITION BY function, host_ns < $least_ns::BIGINT) >= $times::BIGINT
 ), total AS (
     SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(DISTINCT {'tid': tid, 's': s}) AS calls,
         avg(waited_ns) AS waited_ns, avg(duration_ns) AS gap_ns

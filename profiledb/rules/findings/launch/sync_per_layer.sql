@@ -3,8 +3,7 @@
 -- Layers are ranges inside steps with a number in their names (layer_0, layer_1 ...) of which each step that counts has
 -- the same number, at least `layers`. They synchronize where each instance of each step has the same number of
 -- synchronizations and blocking copies, at least one. The value is what waiting for each other costs there, as "CPU and
--- GPU wait for each other" has it but for short waits, too, as a share of the time from the first to the last operation
--- of each GPU. Where steps synchronize and have no layers it cannot be judged.
+-- GPU wait for each other" has it, as a share of the time from the first to the last operation of each GPU. Where steps synchronize and have no layers it cannot be judged.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- needs: range
@@ -47,7 +46,7 @@ WITH RECURSIVE step AS MATERIALIZED (
     ) AS one ASOF JOIN step ON one.pre >= step.pre WHERE one.pre <= step.post GROUP BY ALL
 ), held AS MATERIALIZED (
     SELECT gap_id, device_id, s, a, duration_ns, ns, function, path_id
-    FROM finding_synced_gap(0) JOIN (SELECT pre, path_id FROM range) ON pre = process_range
+    FROM finding_synced_gap() JOIN (SELECT pre, path_id FROM range) ON pre = process_range
     WHERE category IN ('synchronization', 'blocking copy')
 ), above AS (  -- each path of a call with the paths around it
     SELECT path_id, path_id AS around FROM (SELECT path_id FROM call UNION SELECT path_id FROM held)

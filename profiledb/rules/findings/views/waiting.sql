@@ -8,8 +8,8 @@ CREATE OR REPLACE MACRO is_loading(path) AS regexp_matches(path, '(?i)data_?load
     || '|fetch(ing)?|collate(_fn)?|prefetch(er|ing)?|augment(ation)?|(transform|decode|resize)_?(image|sample|jpe?g)s?'
     || '|preprocess(ing)?|input_?pipeline)([^a-z]|$)|_next_data|__next__');
 
--- Whether a path of ranges, or the name of a function of the system, says that something is written for people.
-CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(print(ing)?|log(ging|ger|s)?'
+-- Whether a path of ranges says that something is written for people. "log" by itself may be a logarithm.
+CREATE OR REPLACE MACRO is_output(path) AS regexp_matches(path, '(?i)(^|[^a-z])(print(ing)?|log(ging|ger)'
     || '|log_?(metric|loss|step|scalar|stat)s?|debug|tensorboard|wandb|add_scalars?|summary_?writer|progress_?bar|tqdm)'
     || '([^a-z]|$)');
 
@@ -54,7 +54,8 @@ CREATE OR REPLACE MACRO finding_idle_core() AS TABLE
 WITH piece AS MATERIALIZED (
     SELECT row_number() OVER () AS piece_id, gap_id, device_id, tid, s, e, ns, pre, reason, function
     FROM selected_idle(2000, NULL)
-    WHERE reason NOT IN ('launch latency', 'unknown') AND tid IN (SELECT DISTINCT global_tid FROM sched_event)
+    WHERE reason NOT IN ('launch latency', 'unknown', 'page migration')
+        AND tid IN (SELECT DISTINCT global_tid FROM sched_event)
 ), core AS MATERIALIZED (FROM finding_core()
 ), at_edge AS (
     SELECT piece_id, is_end, coalesce(before_ns, 0) + CASE WHEN on_core THEN edge.t - core.t ELSE 0 END AS run_ns
@@ -69,17 +70,15 @@ WITH piece AS MATERIALIZED (
 SELECT piece.*, core_ns FROM piece JOIN ran USING (piece_id);
 
 -- Gaps before which the thread that launches the operation after them waited for the GPU: it was in a synchronization
--- or a copy (from `s` to `e`) when the gap began, and launched after that had returned. `host_ns` is the work of the
--- CPU in the gap, at least so much, `waited_ns` for how long it had waited, `ns` the shorter of both. `few`: the gap
--- follows a copy of a few bytes to the host.
-CREATE OR REPLACE MACRO finding_synced_gap(least_host_ns) AS TABLE
-WITH every AS (
+-- or a copy (from `s` to `e`) when the gap began, and launched after that had returned. `waited_ns` is for how long it
+-- had waited, `ns` the shorter of this and the gap: a launch that had not waited would have come so much earlier.
+-- `host_ns` is the work of the CPU in the gap besides launches. `few`: the gap follows a copy of a few bytes to the host.
+CREATE OR REPLACE MACRO finding_synced_gap() AS TABLE
+WITH gap AS MATERIALIZED (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(tid) AS tid, any_value(start_ns) AS a,
         any_value(duration_ns) AS duration_ns, any_value(next.call_id) AS next_id,
-        coalesce(sum(ns) FILTER (reason NOT IN ('launch call', 'launch latency')), 0) AS host_ns
+        coalesce(sum(ns) FILTER (reason NOT IN ('launch call', 'launch latency')), 0)::BIGINT AS host_ns
     FROM selected_idle(2000, NULL) WHERE tid IS NOT NULL GROUP BY gap_id
-), gap AS MATERIALIZED (
-    FROM every WHERE host_ns >= least_host_ns
 ), call AS (  -- a call inside another one counts with it
     SELECT global_tid AS tid, start_ns AS s, end_ns AS e, process_range, function, category
     FROM api_call JOIN api_function USING (name_id)
@@ -91,7 +90,7 @@ WITH every AS (
     SELECT gap.*, s, e, process_range, function, category
     FROM gap ASOF JOIN call ON gap.tid = call.tid AND gap.a >= call.s WHERE e >= a AND e <= a + duration_ns
 )
-SELECT met.*, a - s AS waited_ns, least(a - s, host_ns)::BIGINT AS ns,
+SELECT met.*, a - s AS waited_ns, least(a - s, duration_ns)::BIGINT AS ns,
     coalesce(memop.bytes <= 64 AND memop.copy_kind = 2, false) AS few
 FROM met JOIN (SELECT call_id, start_ns AS launched_ns FROM api_call) AS follower ON call_id = next_id
 LEFT JOIN (
