@@ -3,8 +3,8 @@
 A measure is worse where it exceeds the middle of the level before by more than is allowed and by more than three median
 absolute deviations of that level; ``drift`` finds what becomes worse in smaller steps. Of a series only reports
 captured before it count, so that a check says the same whenever it is repeated. What ran under another driver, on
-another machine or with other recorded data is not compared: such a difference is no change of the code. A series that goes to
-another GPU begins anew there.
+another machine or with other recorded data is not compared: such a difference is no change of the code. A series that
+goes to another GPU begins anew there.
 """
 
 from collections import Counter
