@@ -224,7 +224,7 @@ def calls(ask: Ask) -> Statement | None:
     name, share = words.code(top["function"]), words.percent(top["share_pct"])
     total, number = words.duration(top["total_ns"]), words.counted(top["calls"], "call")
     text = f"**{name} takes {share} of the time in CUDA calls**: {total} in {number}."
-    return Statement(text, float(top["total_ns"]), "All CUDA calls", "memory")
+    return Statement(text, float(top["total_ns"]), "All CUDA calls", "api")
 
 
 @dataclass(frozen=True)

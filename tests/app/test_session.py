@@ -17,9 +17,9 @@ from profiledb.findings.rule import Rule
 from profiledb.query import analysis
 from profiledb.report.library import Library
 from profiledb.selection.model import Selection
-from tests.support.powered import put_log
 from tests.support.memory_reports import fill, make_gaps
 from tests.support.page_reports import Publish, kernel, make_library, make_publish
+from tests.support.powered import put_log
 
 __all__ = ["make_gaps", "make_library", "make_publish"]  # fixtures
 
@@ -52,7 +52,7 @@ def test_analyses_of_idle_time_are_answered_together(library: Library, gaps: str
 
 def test_findings_go_by_files_beside_the_report(library: Library, gaps: str) -> None:
     manifest = library.find(gaps)
-    assert (before := found.findings(manifest)) == found.findings(manifest)
+    before = found.findings(manifest)
     verdicts = {one.rule.name: (one.verdict, one.why) for one in before}
     assert verdicts["power_limit_reached"][0] == "cannot_judge"
     put_log(library, gaps, [{"time_ns": number * 1_000_000, "power_w": 300.0, "device": 0} for number in range(9)])

@@ -1,5 +1,6 @@
 -- title: Rules of a launch
 -- What ncu's own rules say of one launch, word for word and in its order, with the speed-up that ncu estimates.
+-- page: ncu
 -- needs: ncu_rule
 -- param: launch =  number of the launch (analysis ncu_speed_of_light); all where none is given
 -- column: launch_id | id | | number of the launch

@@ -188,3 +188,10 @@ def test_samples(every_report: Library, name: str, first: str, said: str) -> Non
     statement = headline.statements(ask)[0]
     assert statement.page == first
     assert said in statement.text
+
+
+def test_calls_lead_to_the_page_of_calls() -> None:
+    rows = pd.DataFrame({"function": ["cudaLaunchKernel"], "category": ["launch"], "share_pct": [100.0],
+                         "total_ns": [9e6], "calls": [9]})  # fmt: skip
+    (one,) = told(api_calls=rows)
+    assert (one.label, one.page) == ("All CUDA calls", header.get("api_calls").page)
