@@ -134,11 +134,19 @@ def test_autotuning_comes_before_what_is_larger() -> None:
 
 
 def test_calls_are_told_where_there_is_no_gpu_work() -> None:
-    rows = pd.DataFrame({"function": ["cudaFree", "cudaMalloc"], "share_pct": [90.0, 10.0], "total_ns": [9e6, 1e6],
-                         "calls": [1, 2]})  # fmt: skip
-    assert [one.text for one in told(api_calls=rows)] == [
-        "**`cudaFree` takes 90.0 % of the time in CUDA calls**: 9.00 ms in 1 call."
-    ]
+    rows = pd.DataFrame({"function": ["cudaFree", "cudaMemcpy"], "category": ["allocation", "blocking copy"],
+                         "share_pct": [90.0, 10.0], "total_ns": [9e6, 1e6], "calls": [1, 2]})  # fmt: skip
+    (one,) = told(api_calls=rows)
+    assert one.text == (
+        "**CUDA calls launch kernels or copy, but the report has nothing of what the GPU did.** `cudaFree` takes 90.0 %"
+        " of the time in CUDA calls: 9.00 ms in 1 call."
+    )
+    rows["category"] = ["allocation", "other"]
+    (one,) = told(api_calls=rows)  # which of them takes most is no news
+    assert one.text == (
+        "**The program gave the GPU no work**: 3 CUDA calls took 10.0 ms in all, and none of them launches a kernel,"
+        " copies or sets memory."
+    )
     assert not told(api_calls=rows, gpu_busy=BUSY.assign(copy_ns=[0.0, NONE]))
 
 
