@@ -19,7 +19,7 @@
 -- source: Nsight Compute, SharedMemoryConflicts: conflicts / wavefronts at least 10 %, times the throughput of L1
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.0f} % of wavefronts are conflicts', 100 * conflict) AS note,
-        CASE WHEN conflict >= 0.1 THEN least(conflict, 1) * l1_throughput_pct / 100
+        CASE WHEN conflict >= 0.1 THEN least(least(conflict, 1) * l1_throughput_pct / 100, dram_left)
             WHEN conflict IS NOT NULL AND l1_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
     JOIN (

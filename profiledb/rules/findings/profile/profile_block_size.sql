@@ -19,7 +19,7 @@
 -- source: Nsight Compute, LaunchStatistics: (1 / warps) x (1 - threads of the last warp / 32)
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{} threads per block', block_size) AS note,
-        CASE WHEN block_size % 32 <> 0 THEN (1 - (block_size % 32) / 32.0) / ceil(block_size / 32.0)
+        CASE WHEN block_size % 32 <> 0 THEN least((1 - (block_size % 32) / 32.0) / ceil(block_size / 32.0), dram_left)
             WHEN block_size IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
 ), shown AS (

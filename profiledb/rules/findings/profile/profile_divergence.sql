@@ -19,7 +19,7 @@
 -- source: Nsight Compute, ThreadDivergence: under 24 threads per instruction, 1 - n / 32, times the throughput of compute
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.1f} of 32 threads active', value) AS note,
-        CASE WHEN value < 24 THEN (1 - value / 32) * sm_throughput_pct / 100
+        CASE WHEN value < 24 THEN least((1 - value / 32) * sm_throughput_pct / 100, dram_left)
             WHEN value IS NOT NULL AND sm_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
     JOIN (

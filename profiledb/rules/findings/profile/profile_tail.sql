@@ -20,7 +20,7 @@
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.2f} waves', waves_per_sm) AS note,
         CASE WHEN waves_per_sm >= 1 AND waves_per_sm > floor(waves_per_sm) AND 1 / (floor(waves_per_sm) + 1) >= 0.2
-                AND occupancy_pct < 0.8 * theoretical_occupancy_pct THEN 1 / (floor(waves_per_sm) + 1)
+                AND occupancy_pct < 0.8 * theoretical_occupancy_pct THEN least(1 / (floor(waves_per_sm) + 1), headroom)
             WHEN waves_per_sm + occupancy_pct + theoretical_occupancy_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
 ), shown AS (
