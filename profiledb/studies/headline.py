@@ -270,7 +270,8 @@ def _peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     """What tensors hold at most, and who holds most of it (tensor_memory, tensor_peak)."""
     share = f", {words.percent(device['peak_pct'])} of its memory" if words.number(device["peak_pct"]) else ""
     text = f"**Tensors hold {words.bytes_(device['peak_bytes'])} at the peak{where}**{share}."
-    parts = _of(ask, "tensor_peak", device)
+    if (parts := _of(ask, "tensor_peak", device)).empty:
+        return text
     named = parts[parts["part"] == "named"]
     told = [
         f"{words.code(line(one['name']))} {words.percent(one['share_pct'])}" for _, one in named.head(NAMED).iterrows()
@@ -287,10 +288,11 @@ def _grown(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
     if end <= before:
         return f"**Tensors{where} hold no more at the end of the capture**: {held}."
     steps = _of(partial(ask, warmup="exclude"), "tensor_growth", device)
-    grows = len(steps) and steps["grows"].iloc[0] is True
+    grows = len(steps) and bool(steps["grows"].fillna(False).iloc[0])
     per_step = f", by {words.bytes_(steps['slope_bytes'].iloc[0])} per step" if grows else ""
     text = f"**Memory grows by {words.bytes_(end - before)}{where}**, {held}{per_step}."
-    kept = _of(ask, "tensor_allocations", device)
+    if (kept := _of(ask, "tensor_allocations", device)).empty:
+        return text
     kept = kept[(kept["net_bytes"] > 0) & kept["name"].notna()].sort_values("net_bytes", ascending=False, kind="stable")
     told = [
         f"{words.code(line(one['name']))} {words.bytes_(one['net_bytes'])}" for _, one in kept.head(NAMED).iterrows()

@@ -2,7 +2,7 @@
 -- question: Do accesses to shared memory conflict?
 -- Wavefronts that bank conflicts add, as a share of all wavefronts of shared memory, where they are at least 10 %. At
 -- most this share of the time in which the L1 cache and shared memory are busy is saved. The value weighs it with the
--- time of each kernel.
+-- time of each kernel. No launch saves more than the bandwidth of the device memory leaves.
 -- needs: ncu_launch
 -- includes: profile, launch
 -- selects: part

@@ -2,7 +2,7 @@
 -- question: Is the block size a multiple of 32?
 -- Threads come in warps of 32: the last warp of a block whose size is no multiple of 32 runs with idle lanes. Of a
 -- block of W warps at most 1/W times the idle part of the last warp is saved. The value weighs this with the time of
--- each kernel.
+-- each kernel. No launch saves more than the bandwidth of the device memory leaves.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part

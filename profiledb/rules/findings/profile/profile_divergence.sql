@@ -1,8 +1,9 @@
 -- title: Divergent warps
 -- question: Do the threads of a warp run together?
--- Fewer than 24 of 32 threads active in the instructions of a kernel mean divergent branches or masked threads: at most
--- the part 1 - threads / 32 of the time is saved where compute is what the kernel waits for. The value weighs this part
--- with the time of each kernel, times its share of the peak of compute.
+-- Fewer than 24 of 32 threads active in the instructions of a kernel mean divergent branches or masked threads: at
+-- most the part 1 - threads / 32 of the time is saved where compute is what the kernel waits for. The value weighs
+-- this part with the time of each kernel, times its share of the peak of compute. No launch saves more than the
+-- bandwidth of the device memory leaves.
 -- needs: ncu_launch
 -- includes: profile, launch
 -- selects: part

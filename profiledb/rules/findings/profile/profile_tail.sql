@@ -2,7 +2,8 @@
 -- question: Does the last wave of blocks leave most of the GPU empty?
 -- A grid of whole waves and a rest takes as long as one wave more: at most 1 / (whole + 1) of the time is lost. It
 -- counts where that is at least a fifth and the achieved occupancy is under four fifths of the theoretical one, as in
--- the rule of Nsight Compute. The value weighs this part with the time of each kernel.
+-- the rule of Nsight Compute. The value weighs this part with the time of each kernel. No launch saves more than is
+-- left to the peak of compute or memory.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
