@@ -181,7 +181,7 @@ def test_no_advice_saves_more_than_the_roof_leaves(publish: Publish, empty_libra
 
 def test_compute_near_its_peak_bounds_what_waits_less_alone(publish: Publish, empty_library: Library) -> None:
     """90 % of compute leave 10 %; the traffic of the memory, 30 % of its peak, leaves 70 % to fewer instructions."""
-    near = {"sm_throughput_pct": 90.0, "memory_throughput_pct": 40.0, "dram_throughput_pct": 30.0}
+    near: dict[str, Any] = {"sm_throughput_pct": 90.0, "memory_throughput_pct": 40.0, "dram_throughput_pct": 30.0}
     for rule, reached in (("TheoreticalOccupancy", 10), ("ThreadDivergence", 50)):
         found = judged(empty_library, publish([launch(rules=[(rule, "global", 50.0)], **near)]), "profile_advice")
         assert found.value == pytest.approx(reached)
