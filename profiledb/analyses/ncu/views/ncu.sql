@@ -251,9 +251,9 @@ SELECT * EXCLUDE (reached, roof, cause), share_of_peak(reached, roof) AS pct_of_
         CASE bound WHEN 'compute' THEN precision ELSE upper(level) END || ' at the measured clock', cause) AS above_roof
 FROM roof;
 
--- The parts of the time of a launch that its roofs leave, by the speed of light. What only waits less saves no more than
--- `headroom`, which is left until the busier one of compute and memory is at its peak; what spares work inside of the
--- SMs saves no more than `dram_left`, for the traffic of the device memory stays.
+-- The parts of the time of a launch that its roofs leave, by the speed of light. What only waits less saves no more
+-- than `headroom`, which is left until the busier one of compute and memory is at its peak; what spares work inside of
+-- the SMs saves no more than `dram_left`, for the traffic of the device memory stays.
 CREATE OR REPLACE VIEW ncu_left AS
 SELECT launch_id, CASE WHEN dram_throughput_pct > 100 THEN 0 ELSE 1 - dram_throughput_pct / 100 END AS dram_left,
     greatest(sm_throughput_pct, memory_throughput_pct) AS busiest_pct,

@@ -1,9 +1,9 @@
 -- title: At the roof
 -- question: Which kernels cannot become faster with the same work?
--- The share of the measured kernel time in launches at 85 % or more of their roof: of the bandwidth of the device memory
--- or of the peak of their arithmetic (page Roofline). Without the roofline only the bandwidth is known, and the value is
--- the least that it can be. What such a kernel can still gain is little: it becomes faster with less work or less
--- traffic alone.
+-- The share of the measured kernel time in launches at 85 % or more of their roof: of the bandwidth of the device
+-- memory or of the peak of their arithmetic (page Roofline). Without the roofline only the bandwidth is known, and the
+-- value is the least that it can be. What such a kernel can still gain is little: it becomes faster with less work or
+-- less traffic alone.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
