@@ -236,14 +236,15 @@ def has_answer(report_id: str, name: str) -> bool:
         return False
 
 
-def stamp(report_id: str) -> int:
-    """What changes when a report is deleted and taken in again: the time of its file, 0 where there is none."""
-    return library().stamp(library().path(report_id))
+def stamp(report_id: str) -> tuple[Any, ...]:
+    """What differs wherever answers about a report may differ, whatever is asked of it."""
+    shelf, linked = library(), links().get(report_id)
+    return shelf.folder, report_id, linked, request.stamps(shelf, report_id, linked)
 
 
 def missing(report_id: str) -> list[Capture]:
     """What a report does not have, and how it would be captured."""
-    return list(_missing(library().folder, report_id, stamp(report_id)))
+    return list(_missing(report_id, stamp(report_id)))
 
 
 def to_record(report_id: str, table: str) -> str:
@@ -252,6 +253,6 @@ def to_record(report_id: str, table: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def _missing(folder: Path, report_id: str, stamp: int) -> tuple[Capture, ...]:  # noqa: ARG001 (part of the key)
+def _missing(report_id: str, stamp: tuple[Any, ...]) -> tuple[Capture, ...]:  # noqa: ARG001 (part of the key)
     with library().cursor(report_id, views=views.needed(captures.INCLUDES)) as cursor:
         return tuple(captures.missing(cursor))

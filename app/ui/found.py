@@ -37,10 +37,9 @@ def findings(manifest: Manifest, params: Mapping[str, Any] | None = None, *, sta
     params = session.selected(manifest.id) if params is None else params
     chosen = tuple(sorted((name, value if isinstance(value, str) else tuple(value)) for name, value in params.items()))
     every = rules().values()
-    versions = tuple(f"{rule.version}{rule.analysis.params}" for rule in every)
-    linked = session.links().get(manifest.id)
-    key = (manifest.id, session.stamp(manifest.id), linked, chosen, versions, startup)
     library = session.library()
+    known = digest.key(library, manifest.id, session.links().get(manifest.id), every)
+    key = (library.folder, manifest.id, known, chosen, startup)
     return list(_judged.get(key, lambda: tuple(judge.judge(library, manifest, params, every, steady=not startup))))
 
 

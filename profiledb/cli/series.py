@@ -5,6 +5,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from profiledb import terminal
+from profiledb.cli.check import MEASURES
 from profiledb.cli.params import DEFAULT, REPORT
 from profiledb.errors import AnalysisError
 
@@ -25,6 +26,15 @@ def add(commands: Any, common: argparse.ArgumentParser) -> None:
     command.add_argument("--move", metavar="REPORT", help=f"move a report to SERIES: {REPORT}")
     command.add_argument("--leave-out", metavar="REPORT", help="leave a report out of all series")
     command.add_argument("--by-rules", metavar="REPORT", help="have a report go by the rules again")
+    command.add_argument(
+        "--accept",
+        metavar="REPORT",
+        help="accept what a measure has drifted to: the gate finds drifts from this report on",
+    )
+    command.add_argument(
+        "--measure", choices=MEASURES, default=MEASURES[0], metavar="MEASURE",
+        help=f"what --accept is about {DEFAULT}: {', '.join(MEASURES)}",
+    )  # fmt: skip
     command.add_argument("--format", choices=("text", "json"), default="text", help=DEFAULT)
     command.set_defaults(command=run)
 
@@ -46,7 +56,7 @@ def run(library: "Library", arguments: argparse.Namespace) -> None:
 
 
 def _decide(library: "Library", arguments: argparse.Namespace) -> None:
-    from profiledb.report.decided import LEFT_OUT
+    from profiledb.report.decided import LEFT_OUT, Note
 
     asked = {"move": arguments.series, "leave_out": LEFT_OUT, "by_rules": None}
     for name, to in asked.items():
@@ -54,6 +64,9 @@ def _decide(library: "Library", arguments: argparse.Namespace) -> None:
             if name == "move" and not arguments.series:
                 raise AnalysisError("--move needs the name of a series.", hint="warpdeck series NAME --move REPORT")
             library.catalog.decided.choose(library.find(report).id, to)
+    if arguments.accept:
+        accepted = library.find(arguments.accept)
+        library.catalog.decided.say(accepted.id, arguments.measure, Note("accepted", ""))
 
 
 def _entry(trend: "Trend") -> dict[str, Any]:

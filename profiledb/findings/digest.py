@@ -48,8 +48,8 @@ def write(library: Library, report_id: str, rules: Mapping[str, Rule], findings:
         for one in findings
         if one.verdict == "fires"
     ]
-    key = _key(library, report_id, library.linked(report_id), rules)
-    content = json.dumps({"key": key, "found": found}).encode()
+    told = key(library, report_id, library.linked(report_id), rules.values())
+    content = json.dumps({"key": told, "found": found}).encode()
     path = library.answers / report_id / FILE
     with suppress(OSError):  # a full disk, a library that is read only: the list does without it
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,10 +64,10 @@ def read(library: Library, report_id: str, linked: str | None, rules: Mapping[st
     library.soon(report_id, FILE)
     path = library.answers / report_id / FILE
     try:
-        key, found = _parsed(path, path.stat().st_mtime_ns)
+        told, found = _parsed(path, path.stat().st_mtime_ns)
     except OSError:
         return None
-    return found if key == _key(library, report_id, linked, rules) else None
+    return found if told == key(library, report_id, linked, rules.values()) else None
 
 
 @lru_cache(maxsize=4096)
@@ -82,13 +82,9 @@ def _parsed(path: Path, stamp: int) -> tuple[str, tuple[Found, ...]]:  # noqa: A
         return "", ()
 
 
-def _key(library: Library, report_id: str, linked: str | None, rules: Mapping[str, Rule]) -> str:
-    """What differs wherever a finding may differ."""
-    files = [library.path(report_id), *library.sidecars(report_id)]
-    stamps = [library.stamp(path) for path in [*files, *([library.path(linked)] if linked else [])]]
-    own = config.load().phases
-    phases = request.stamp(own) if own else 0
-    text = repr((kept.code(), _versions(tuple(rules.values())), linked, stamps, phases))
+def key(library: Library, report_id: str, linked: str | None, rules: Iterable[Rule]) -> str:
+    """What differs wherever a finding of the report may differ; ``linked`` is the Compute report that it joins."""
+    text = repr((kept.code(), _versions(tuple(rules)), linked, request.stamps(library, report_id, linked)))
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 

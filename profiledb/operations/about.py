@@ -11,13 +11,9 @@ from profiledb.query.header import Analysis, Column
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 from profiledb.report.library import Library
 
-PAGES = {
-    "kernels": "kernels", "ranges": "nvtx", "steps": "nvtx", "memory": "memory", "report": "", "ncu": "ncu",
-    "nsys_stats": "", "attention": "attention", "energy": "energy", "host": "host", "nccl": "scaling",
-    "tasks": "cpu_gpu", "operators": "operators", "tensors": "memory",
-}  # fmt: skip
-"""The page that shows the answers of a topic; empty for the first one of a report."""
-_ADDRESSED = ("range", "warmup", "mode", "device", "stream")
+_OPENING = {"overview": TIMELINE, "ncu": LAUNCHES}
+"""Pages on which a report opens, and what it must be about."""
+_ADDRESSED = ("range", "warmup", "mode", "device", "stream", "kernel", "launch")
 _MOST_NOTES = 20
 
 
@@ -41,10 +37,8 @@ def columns(listed: Sequence[Column]) -> list[dict[str, str]]:
 
 def page(one: Manifest, url: str = "", params: Mapping[str, Any] | None = None, **more: str) -> str:
     """The address of a page with a report and a selection, below that of the dashboard; without a page the first."""
-    first = "overview" if TIMELINE in one.subjects else "ncu"
-    url = url or first
-    if LAUNCHES not in one.subjects and url == "ncu":
-        url = first
+    if not url or (url in _OPENING and _OPENING[url] not in one.subjects):
+        url = "overview" if TIMELINE in one.subjects else "ncu"
     query = {"report": one.id} | more
     query |= {name: value for name, value in (params or {}).items() if name in _ADDRESSED}
     times = {name: value for name, value in (params or {}).items() if name in ("from_ns", "to_ns")}
@@ -85,5 +79,5 @@ def of_analysis(library: Library, one: Manifest, asked: Analysis, params: Mappin
         "parameters": dict(params),
         "columns": columns(asked.columns),
         "coverage": coverage(library, one, params),
-        "page": page(one, PAGES.get(asked.topic, ""), params),
+        "page": page(one, asked.page, params) if asked.page else None,
     }

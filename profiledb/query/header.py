@@ -4,6 +4,7 @@ The header of a file, up to its first line of SQL, is what people read and what 
 
     -- title: CUDA GPU kernel summary
     -- Prose, any number of lines.
+    -- page: kernels                       address of the page that shows it; none where no page asks it
     -- needs: kernel                       tables that must have rows; "a or b" where one is enough
     -- includes: selection, nsys           files of views that it builds on (views.py); what they include comes along
     -- selects: part, mode                 what of a selection changes its answer, see SELECTS
@@ -38,7 +39,7 @@ is chosen. phases: the phases of the settings (rules/phases.toml).
 NSYS_STATS = "nsys_stats"
 """The topic of analyses that carry the name of an nsys report and print its numbers."""
 
-_KEYS = ("title", "needs", "includes", "selects", "param", "stored", "joins", "column")
+_KEYS = ("title", "page", "needs", "includes", "selects", "param", "stored", "joins", "column")
 _LINE = re.compile(rf"^-- ?(?:(?P<key>{'|'.join(_KEYS)}): )?(?P<text>.*)$")
 _UNIT = re.compile(r"_(ns|pct|bytes|j|w)$")
 _PARAM = re.compile(r"^(?P<name>\w+) = (?P<default>\S*) (?:\((?P<choices>[\w, ]+)\) )?(?P<help>.+)$")
@@ -77,6 +78,8 @@ class Column:
 class Analysis:
     """An analysis as its file describes it; ``needs`` holds alternatives of tables, ``includes`` files of views.
 
+    ``page`` is the address of the page that shows its answer, empty where none does.
+
     Where ``joins`` is ``ncu``, its parameter of that name names a Compute report that answers what begins with
     ``ncu_``; where it is ``trace``, a linked trace answers what begins with ``trace_``.
     """
@@ -93,6 +96,7 @@ class Analysis:
     includes: tuple[str, ...] = ()
     selects: tuple[str, ...] = ()
     topic: str = ""
+    page: str = ""
 
     @property
     def mode(self) -> str:
@@ -167,6 +171,7 @@ def of(name: str, lines: Mapping[str, list[str]], text: str, topic: str = "") ->
         includes=listed(lines.get("includes", [])),
         selects=listed(lines.get("selects", [])),
         topic=topic,
+        page=next(iter(lines.get("page", [])), ""),
     )
 
 

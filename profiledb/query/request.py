@@ -40,20 +40,12 @@ class Request:
         return self.selection == Selection(mode=self.analysis.mode) and self.values == header.bind(self.analysis, {})
 
     def key(self, library: Library) -> tuple[Any, ...]:
-        """What differs wherever answers may differ.
-
-        A report's file never changes; its time counts because a report can be deleted and taken in again. So do those
-        of its sidecars, which may be replaced, of the Compute report, and of a user's own phases.
-        """
-        reports = [library.path(one) for one in (self.report_id, self.partner) if one]
-        phases = config.load().phases if self.analysis.by_phases else None
-        stamps = [library.stamp(file) for file in (*reports, *library.sidecars(self.report_id))]
-        if phases:
-            stamps.append(stamp(phases))
+        """What differs wherever answers may differ: those of ``stamps``, and what is asked."""
+        known = stamps(library, self.report_id, self.partner, by_phases=self.analysis.by_phases)
         if self.partner and self.analysis.joins == "trace":
-            stamps.append(library.stamp(library.pairs(self.report_id, self.partner)))
+            known = (*known, library.stamp(library.pairs(self.report_id, self.partner)))
         asked = (self.report_id, self.partner, self.selection, tuple(sorted(self.values.items())))
-        return library.folder, fingerprint(self.analysis), asked, tuple(stamps)
+        return library.folder, fingerprint(self.analysis), asked, known
 
 
 def build(library: Library, report_id: str, name: str, params: Mapping[str, Any] | None = None) -> Request:
@@ -83,6 +75,18 @@ def build(library: Library, report_id: str, name: str, params: Mapping[str, Any]
 def fingerprint(analysis: Analysis) -> str:
     """What changes with the SQL of an analysis, or with a view that it builds on."""
     return hashlib.sha256(f"{views.sql(analysis.includes)}{analysis.sql}".encode()).hexdigest()[:16]
+
+
+def stamps(library: Library, report_id: str, partner: str | None = None, *, by_phases: bool = True) -> tuple[int, ...]:
+    """What changes with the files that answers about a report go by.
+
+    A report's file never changes; its time counts because a report can be deleted and taken in again. So do those of
+    its sidecars, which may be replaced, of the report that it is linked to, and of a user's own phases.
+    """
+    reports = [library.path(one) for one in (report_id, partner) if one]
+    own = config.load().phases if by_phases else None
+    found = [library.stamp(file) for file in (*reports, *library.sidecars(report_id))]
+    return (*found, *([stamp(own)] if own else []))
 
 
 def stamp(path: Path) -> int:

@@ -1,11 +1,13 @@
 """The most important statements about a Systems report, each with the page that shows more of it.
 
 A statement weighs what it could be worth, in nanoseconds: idle time, time of the largest kernel, time of copies, time
-that they block the CPU, time that one step takes more than the median. Pages and the summary in Markdown say the same.
+that they block the CPU, time that one step takes more than the median. Of a memory snapshot they say what holds memory,
+what grew and how scattered the rest is. Pages and the summary in Markdown say the same.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -39,6 +41,10 @@ ENOUGH = 3
 """Steps from which on the slowest says something."""
 MOST = 3
 NAMED = 3
+WORK = ("launch", "blocking copy", "queued copy")
+"""Categories of CUDA calls that give the GPU something to do (api_calls)."""
+FRAMES = " < "
+"""Between the functions of a stack."""
 """Kernels without a class that are named."""
 
 
@@ -60,6 +66,8 @@ class Statement:
 
 def statements(ask: Ask) -> list[Statement]:
     """The three that matter most; an idle GPU first, then by what they are worth. Fewer where there is less to say."""
+    if told := snapshot(ask):
+        return told
     topics = (idle, unused, autotuning, transfers, classes, kernel, copies, steps, calls)
     told = [statement for topic in topics if (statement := _or_none(topic, ask))]
     if told and told[0].page == "idle":
@@ -218,14 +226,97 @@ def copies(ask: Ask) -> Statement | None:
 
 
 def calls(ask: Ask) -> Statement | None:
-    """The CUDA call that takes most of the time, where nothing of the GPU's work was recorded (api_calls)."""
+    """Whether CUDA calls asked for work, where the report has nothing of the GPU's side (api_calls)."""
     if len(rows_or_none(ask, "gpu_busy")) or (rows := ask("api_calls")).empty:
         return None
-    top = rows.iloc[0]
-    name, share = words.code(words.shortened(top["function"], 80)), words.percent(top["share_pct"])
-    total, number = words.duration(top["total_ns"]), words.counted(top["calls"], "call")
-    text = f"**{name} takes {share} of the time in CUDA calls**: {total} in {number}."
-    return Statement(text, float(top["total_ns"]), "All CUDA calls", "memory")
+    top, worth = rows.iloc[0], float(rows["total_ns"].sum())
+    if rows["category"].isin(WORK).any():
+        name, share = words.code(words.shortened(top["function"], 80)), words.percent(top["share_pct"])
+        total, number = words.duration(top["total_ns"]), words.counted(top["calls"], "call")
+        text = (
+            "**CUDA calls launch kernels or copy, but the report has nothing of what the GPU did.**"
+            f" {name} takes {share} of the time in CUDA calls: {total} in {number}."
+        )
+    else:
+        number = words.counted(rows["calls"].sum(), "CUDA call")
+        text = (
+            f"**The program gave the GPU no work**: {number} took {words.duration(worth)} in all, and none of them"
+            " launches a kernel, copies or sets memory."
+        )
+    return Statement(text, worth, "All CUDA calls", "api")
+
+
+def snapshot(ask: Ask) -> list[Statement]:
+    """What a memory snapshot says of the device that holds most; nothing of a report that also has work of a GPU."""
+    devices = rows_or_none(ask, "tensor_memory")
+    if devices.empty or rows_or_none(ask, "tensor_fragmentation").empty or len(rows_or_none(ask, "gpu_busy")):
+        return []
+    most = devices.sort_values("peak_bytes", ascending=False, kind="stable").iloc[0]
+    several = f" on {words.plain(most['device'])}" if len(devices) > 1 else ""
+    told = [one(ask, most, several) for one in (_peak, _grown, _scattered)]
+    return [Statement(text, 0.0, "Memory of tensors", "memory") for text in told if text]
+
+
+def line(name: Any) -> str:
+    """A source line or a stack without the folders of its files."""
+    return FRAMES.join(frame.rpartition("/")[2] for frame in str(name).split(FRAMES))
+
+
+def _of(ask: Ask, name: str, device: "pd.Series[Any]") -> pd.DataFrame:
+    rows = rows_or_none(ask, name)
+    return rows[rows["device"] == device["device"]] if len(rows) else rows
+
+
+def _peak(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
+    """What tensors hold at most, and who holds most of it (tensor_memory, tensor_peak)."""
+    share = f", {words.percent(device['peak_pct'])} of its memory" if words.number(device["peak_pct"]) else ""
+    text = f"**Tensors hold {words.bytes_(device['peak_bytes'])} at the peak{where}**{share}."
+    if (parts := _of(ask, "tensor_peak", device)).empty:
+        return text
+    named = parts[parts["part"] == "named"]
+    told = [
+        f"{words.code(line(one['name']))} {words.percent(one['share_pct'])}" for _, one in named.head(NAMED).iterrows()
+    ]
+    before = parts.loc[parts["part"] == "before", "share_pct"]
+    told += [f"allocated before the capture {words.percent(share)}" for share in before]
+    return f"{text} By what allocated it: {', '.join(told)}." if told else text
+
+
+def _grown(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
+    """What is held at the end that was not at the start, and who allocated it (tensor_memory, tensor_allocations)."""
+    before, end = float(device["before_bytes"]), float(device["end_bytes"])
+    held = f"from {words.bytes_(before)} at the start of the capture to {words.bytes_(end)} at its end"
+    if end <= before:
+        return f"**Tensors{where} hold no more at the end of the capture**: {held}."
+    steps = _of(partial(ask, warmup="exclude"), "tensor_growth", device)
+    grows = len(steps) and bool(steps["grows"].fillna(False).iloc[0])
+    per_step = f", by {words.bytes_(steps['slope_bytes'].iloc[0])} per step" if grows else ""
+    text = f"**Memory grows by {words.bytes_(end - before)}{where}**, {held}{per_step}."
+    if (kept := _of(ask, "tensor_allocations", device)).empty:
+        return text
+    kept = kept[(kept["net_bytes"] > 0) & kept["name"].notna()].sort_values("net_bytes", ascending=False, kind="stable")
+    told = [
+        f"{words.code(line(one['name']))} {words.bytes_(one['net_bytes'])}" for _, one in kept.head(NAMED).iterrows()
+    ]
+    return f"{text} Not released: {', '.join(told)}." if told else text
+
+
+def _scattered(ask: Ask, device: "pd.Series[Any]", where: str) -> str:
+    """How much of what the allocator holds no tensor uses, and how large a piece of it is (tensor_fragmentation)."""
+    rows = _of(ask, "tensor_fragmentation", device)
+    if rows.empty:
+        return ""
+    one = rows.iloc[0]
+    text = (
+        f"**The allocator holds {words.bytes_(one['bytes'])}{where}, of which {words.bytes_(one['free_bytes'])} is"
+        " free**, when the snapshot was taken."
+    )
+    if not one["free_bytes"]:
+        return text
+    return (
+        f"{text} The largest free block has {words.bytes_(one['largest_free_bytes'])}; a larger allocation takes more"
+        f" of the device. {words.percent(one['scattered_pct'])} of the free memory lies in smaller blocks."
+    )
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,14 @@ def test_a_full_report(page: Open, library: Library) -> None:
 
 
 @pytest.mark.sweep(parts=12, of="pages")
+def test_estimates_of_rules_say_what_the_roof_leaves(page: Open, library: Library) -> None:
+    """The sum of the samples runs at 94.5 % of the memory's bandwidth."""
+    said = texts(page(of(library, "kernels.ncu-rep"), launch="1", show="Rules"))
+    assert "estimated speed-up of the kernel **74.5 %**  ·  the roof leaves 5.5 %" in said
+    assert "**94.4 %**  ·  only for memory that is allocated as compressible" in said
+
+
+@pytest.mark.sweep(parts=12, of="pages")
 def test_a_partial_report_says_which_sections_it_lacks(page: Open, stranger: Callable[[str], str]) -> None:
     said = texts(page(stranger("transpose_partial_4090.ncu-rep"), launch="0"))
     for section in ("SpeedOfLight", "WarpStateStats", "ComputeWorkloadAnalysis"):

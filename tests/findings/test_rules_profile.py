@@ -154,6 +154,79 @@ def test_by_hand(rule: str, publish: Publish, empty_library: Library) -> None:
     assert judged(empty_library, publish([unknown]), rule).verdict == "cannot_judge"
 
 
+AT_ROOF: dict[str, Any] = {"sm_throughput_pct": 8.0, "memory_throughput_pct": 91.0, "dram_throughput_pct": 91.0}
+# what ncu estimates of a launch at 91 % of its memory's peak, and how much of that it can reach
+REACHED = {
+    "nothing of L2 compression": ([("MemoryL2Compression", "global", 47.8)], 0),
+    "what is left to the peak of what only waits less": ([("CPIStall", "global", 30.0)], 9),
+    "of a tail": ([("LaunchConfiguration", "global", 25.0)], 9),
+    "less as it is": ([("CPIStall", "global", 4.0)], 4),
+    "of accesses within the SM, for the traffic stays": ([("SharedMemoryConflicts", "global", 50.0)], 9),
+    "of caches, for nobody counted sectors that are too many": ([("MemoryCacheAccessPattern", "global", 74.5)], 9),
+    "all of what spares traffic": (
+        [("UncoalescedGlobalAccess", "global", 77.0), ("MemoryCacheAccessPattern", "global", 84.0)], 84,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REACHED)
+def test_no_advice_saves_more_than_the_roof_leaves(publish: Publish, empty_library: Library, case: str) -> None:
+    rules, reached = REACHED[case]
+    found = judged(empty_library, publish([launch(rules=rules, **AT_ROOF)]), "profile_advice")
+    assert found.value == pytest.approx(reached)
+    assert found.saving_ns == round(reached)
+    if reached:
+        assert found.facts["at_roof"] == "91 % of the memory roof"
+
+
+def test_compute_near_its_peak_bounds_what_waits_less_alone(publish: Publish, empty_library: Library) -> None:
+    """90 % of compute leave 10 %; the traffic of the memory, 30 % of its peak, leaves 70 % to fewer instructions."""
+    near: dict[str, Any] = {"sm_throughput_pct": 90.0, "memory_throughput_pct": 40.0, "dram_throughput_pct": 30.0}
+    for rule, reached in (("TheoreticalOccupancy", 10), ("ThreadDivergence", 50)):
+        found = judged(empty_library, publish([launch(rules=[(rule, "global", 50.0)], **near)]), "profile_advice")
+        assert found.value == pytest.approx(reached)
+
+
+BOUNDED: dict[str, Launch] = {
+    "profile_small_grid": launch(grid_size=33, **AT_ROOF),
+    "profile_tail": launch(waves_per_sm=1.2, occupancy_pct=50.0, theoretical_occupancy_pct=100.0, **AT_ROOF),
+    "profile_block_size": launch(block_size=33, **AT_ROOF),
+    "profile_divergence": launch(metrics={ACTIVE: 2.0}, **{**AT_ROOF, "sm_throughput_pct": 60.0}),
+    "profile_bank_conflicts": launch(metrics={CONFLICTS: 90, BUSY: 100}, l1_throughput_pct=60.0, **AT_ROOF),
+    "profile_achieved_occupancy": launch(occupancy_pct=60.0, theoretical_occupancy_pct=100.0, **AT_ROOF),
+}
+
+
+@pytest.mark.parametrize("rule", BOUNDED)
+def test_our_own_rules_neither(rule: str, publish: Publish, empty_library: Library) -> None:
+    assert judged(empty_library, publish([BOUNDED[rule]]), rule).value == pytest.approx(9)
+
+
+def test_at_the_roof(publish: Publish, empty_library: Library) -> None:
+    """100 of 450 ns at 91 % of the memory's bandwidth; of one launch nothing is known."""
+    report = publish([launch(**AT_ROOF), launch(300, **{**AT_ROOF, "dram_throughput_pct": 84.9}), launch(50)])
+    found = judged(empty_library, report, "profile_at_roof")
+    assert (found.verdict, found.severity, found.cause) == ("fires", "note", "memory")
+    assert found.value == pytest.approx(100 * 100 / 450), "of all that was measured"
+    assert (found.facts["launches"], found.facts["note"]) == (1, "91 % of the memory roof")
+    assert judged(empty_library, publish([launch(**IDLE_UNITS)]), "profile_at_roof").verdict == "cannot_judge"
+
+
+def test_kernels_of_the_samples_at_their_roof(every_report: Library) -> None:
+    """vector_add, a sum and matrix products are; what reads scattered addresses or has few threads is not."""
+    found = judged(every_report, "kernels.ncu-rep", "profile_at_roof")
+    names = {str(piece["name"]).partition("_")[0] for piece in found.evidence}
+    assert names == {"sm90", "nvjet", "compute", "reduction", "vector"}
+    assert found.verdict == "fires"
+    advice = judged(every_report, "kernels.ncu-rep", "profile_advice")
+    gains = {str(piece["name"]): (piece["note"], piece["value"]) for piece in advice.evidence}
+    assert gains["vector_add"][1] == pytest.approx(8.8, abs=0.1)
+    assert gains["uncoalesced"] == ("MemoryCacheAccessPattern", pytest.approx(84.1, abs=0.1)), (
+        "the sample `coalesced` does the same in 782 µs instead of 4.70 ms"
+    )
+    assert "MemoryL2Compression" not in {note for note, _ in gains.values()}
+
+
 def test_the_stall_says_what_to_do(publish: Publish, empty_library: Library) -> None:
     finding = judged(empty_library, publish([CASES["profile_stalls"][0]]), "profile_stalls")
     assert finding.cause == "long scoreboard"
@@ -161,12 +234,13 @@ def test_the_stall_says_what_to_do(publish: Publish, empty_library: Library) -> 
 
 
 def test_small_grids_save_what_ncu_says(every_report: Library) -> None:
-    """Nsight Compute prints the same estimate of the same launches."""
+    """Nsight Compute prints the same estimate of the same launches, but for what the roof does not leave."""
     report = every_report.find("transformer_training.ncu-rep")
     finding = judged(every_report, report.id, "profile_small_grid")
     rows = analysis.query(
         every_report, report.id,
-        "SELECT launch_id, speedup_pct FROM ncu_rule WHERE rule = 'LaunchConfiguration' AND message LIKE '%grid%'"
+        "SELECT launch_id, least(speedup_pct, 100 - greatest(sm_throughput_pct, memory_throughput_pct)) AS speedup_pct"
+        " FROM ncu_rule JOIN ncu_launch USING (launch_id) WHERE rule = 'LaunchConfiguration' AND message LIKE '%grid%'"
         " AND speedup_pct IS NOT NULL",
     )  # fmt: skip
     said = dict(zip(rows["launch_id"], rows["speedup_pct"], strict=True))
@@ -204,7 +278,10 @@ def test_a_linked_systems_report_weighs_by_its_own_time(every_report: Library, t
     pairs = analysis.run(library, systems, "time_weighted_roofline", {"ncu": compute})
     measured = pairs[pairs["match"] == "exact"]
     blocks = measured["grid"].map(lambda grid: math.prod(map(int, grid.split("x"))))
-    saved = (measured["total_ns"] * ((SMS - blocks) / SMS).clip(lower=0)).sum()
+    busy = analysis.run(library, compute, "ncu_speed_of_light").set_index("launch_id")
+    left = 1 - busy[["compute_pct", "memory_pct"]].max(axis=1) / 100
+    spared = ((SMS - blocks) / SMS).clip(lower=0)
+    saved = (measured["total_ns"] * spared.clip(upper=measured["launch_id"].map(left))).sum()
     assert finding.value == pytest.approx(100 * saved / measured["total_ns"].sum())
     assert finding.saving_ns == pytest.approx(saved, abs=2)
     assert finding.saving_pct is not None

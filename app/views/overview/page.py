@@ -8,6 +8,7 @@ from app.ui import page as ui
 from app.views.overview import found, gpu, kernels, statements, tables
 from profiledb.errors import NotCapturedError
 from profiledb.report.catalog import Manifest
+from profiledb.studies.summary import memory
 
 
 def page() -> None:
@@ -20,9 +21,12 @@ def page() -> None:
         gpu.show(manifest.id)
         kernels.show(manifest)
     except NotCapturedError as error:
-        ui.not_captured(error)
-        told = "kernel"
-        tables.calls(manifest.id)
+        if memory.alone(manifest):
+            tables.memory(manifest.id)
+        else:
+            ui.not_captured(error)
+            told = "kernel"
+            tables.calls(manifest.id)
     tables.copies(manifest.id)
     tables.ranges(manifest.id)
     notes.diagnostics(manifest.id)
@@ -35,7 +39,8 @@ def page() -> None:
 def _head(manifest: Manifest) -> None:
     """Findings and statements; the rest of the page does not wait for them."""
     with ui.boundary():
-        statements.show(manifest.id, found.show(manifest))
+        said = found.show(manifest)
+        statements.show(manifest.id, frozenset() if memory.alone(manifest) else said)
 
 
 page()

@@ -6,6 +6,7 @@ from app import session
 from app.ui import format as fmt
 from app.ui import heads, tables
 from profiledb.query.analysis import rows_or_none
+from profiledb.studies.summary import memory as summary
 
 TOP = 10
 COPY_COLUMNS = heads.of(
@@ -27,6 +28,14 @@ CALL_COLUMNS = heads.of(
     "max_ns",
 )
 CALL_HIDDEN = ("category", "share_pct", "min_ns", "failed")
+PEAK_COLUMNS = heads.of(
+    "tensor_peak", "device", heads.use("name", label="Allocated by", width=380), "bytes",
+    heads.bar("share_pct", width=130), "tensors", "largest_bytes",
+)  # fmt: skip
+LARGEST_COLUMNS = heads.of(
+    "tensor_lifetimes", "device", "bytes", heads.use("stack", width=480), heads.use("start_ns", width=110),
+    heads.use("end_ns", width=110),
+)  # fmt: skip
 RANGE_COLUMNS = heads.of(
     "range_summary",
     heads.use("name", width=380),
@@ -48,6 +57,22 @@ def calls(report_id: str) -> None:
     number = f"{fmt.counted(rows['calls'].sum(), 'call')} recorded"
     st.caption(f"{number}. Top {TOP} of {fmt.count(len(rows))} functions." if len(rows) > TOP else f"{number}.")
     tables.table(rows.head(TOP), CALL_COLUMNS, key="calls", download="cuda_api_calls.csv", hidden=CALL_HIDDEN)
+
+
+def memory(report_id: str) -> None:
+    """Draws what holds memory at the peak and the largest allocations, for a memory snapshot."""
+    peak = rows_or_none(session.run, report_id, "tensor_peak", limit=TOP)
+    if peak.empty:
+        return
+    st.subheader("What holds memory at the peak", anchor=False)
+    named = peak.assign(name=peak["name"].where(peak["part"] == "named", peak["part"].map(summary.PARTS)))
+    tables.table(named, PEAK_COLUMNS, key="peak", download="tensor_peak.csv", hidden=("part",))
+    largest = session.run(report_id, "tensor_lifetimes", limit=TOP)
+    st.subheader("Largest allocations", anchor=False)
+    st.caption("No start: allocated before the capture. No end: not released in it.")
+    columns = heads.filled(largest, LARGEST_COLUMNS)
+    hidden = [str(name) for name in largest.columns if name not in {column.name for column in LARGEST_COLUMNS}]
+    tables.table(largest, columns, key="largest", download="tensor_lifetimes.csv", hidden=tuple(hidden))
 
 
 def copies(report_id: str) -> None:

@@ -103,7 +103,7 @@ def _sections(report_id: str, launch: int) -> None:
 
 
 def _rules(report_id: str, launch: int) -> None:
-    """What ncu's rules say, word for word: first what promises the largest speed-up."""
+    """What ncu's rules say, word for word: first what saves most, as far as the launch can reach it."""
     rows = session.run(report_id, "ncu_rules", launch=launch)
     if rows.empty:
         st.caption("ncu's rules have no message for this launch.")
@@ -111,7 +111,9 @@ def _rules(report_id: str, launch: int) -> None:
     st.caption(
         "Messages of ncu's rules, verbatim, with ncu's estimated speed-up. Warpdeck's own reading is under Reading."
     )
-    for _, row in rows.sort_values("speedup_pct", ascending=False, na_position="last", kind="stable").iterrows():
+    for _, row in rows.sort_values(
+        ["reach_pct", "speedup_pct"], ascending=False, na_position="last", kind="stable"
+    ).iterrows():
         with st.container(border=True):
             gain = fmt.number(row["speedup_pct"])
             scope = {"global": "of the kernel", "local": "of this part"}.get(row["speedup_type"], "")
@@ -122,8 +124,17 @@ def _rules(report_id: str, launch: int) -> None:
             ]
             if gain is not None:
                 parts.append(f"estimated speed-up {fmt.plain(scope)} **{fmt.plain(fmt.percent(gain))}**")
+                parts += _cut(row, gain)
             st.markdown("  ·  ".join(parts))
             st.markdown(fmt.plain(row["message"]))
+
+
+def _cut(row: "pd.Series[Any]", gain: float) -> list[str]:
+    """What the roof leaves of an estimate, where that is less."""
+    reach = fmt.number(row["reach_pct"])
+    if row["rule"] == "MemoryL2Compression":
+        return ["only for memory that is allocated as compressible"]
+    return [f"the roof leaves {fmt.plain(fmt.percent(reach))}"] if reach is not None and reach < gain else []
 
 
 def _metrics(report_id: str, launch: int) -> None:

@@ -58,7 +58,7 @@ def gather(named: list[Named]) -> tuple[list[Run], list[str]]:
 
 
 @st.cache_data(show_spinner="Reading the reports of all ranks", max_entries=16)
-def _gather(key: tuple[tuple[Named, int], ...]) -> tuple[list[Run], list[str]]:
+def _gather(key: tuple[tuple[Named, tuple[Any, ...]], ...]) -> tuple[list[Run], list[str]]:
     return runs.gather([report for report, _ in key], _answers)
 
 

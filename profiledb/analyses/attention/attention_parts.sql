@@ -12,6 +12,7 @@
 -- report. The peak is that of the data sheet, else SMs times FLOPs per cycle times the highest clock, dense; a softmax
 -- is held against that of the CUDA cores. A share above 105 % is not told: `contradiction` says what it was computed
 -- from.
+-- page: attention
 -- needs: range or kernel
 -- includes: sidecar, peak, attention, share
 -- selects: part

@@ -3,6 +3,7 @@
 -- which none of the selection's work ran (`idle`). Work that runs at the same time shares it: within each stretch of
 -- known energy the time in which anything ran is divided as the durations are. So all rows add up to the energy of
 -- `energy_summary`; what tells two classes of the same stretch apart is their time alone, which the bars say.
+-- page: energy
 -- needs: power_log
 -- includes: selection, sidecar, power, energy
 -- selects: part, mode

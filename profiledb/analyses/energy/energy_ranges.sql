@@ -4,6 +4,7 @@
 -- range is that on the GPU, from its first operation to the end of its last; of one that launched nothing that on the
 -- CPU. Where instances overlap their time counts once. Idle power is part of it. What is told where the log covers a
 -- part is the energy of that part.
+-- page: energy
 -- needs: power_log
 -- needs: range
 -- includes: selection, sidecar, power, energy

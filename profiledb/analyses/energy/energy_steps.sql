@@ -8,6 +8,7 @@
 -- known stays empty, and so does all that is told of a step where the log does not cover them all. FLOPs
 -- that are above 105 % of the peak of the GPUs in the precision that the program tells cannot be those of this step:
 -- `contradiction` then says so instead of TFLOP/J.
+-- page: energy
 -- needs: power_log
 -- needs: range
 -- includes: selection, sidecar, ranges, power, energy, peak, share

@@ -2,6 +2,7 @@
 -- The energy that each GPU drew in the time of the selection, from the log of power beside the report (NAME.nvml.csv):
 -- how it is worked out, and what the bar around it means, stands in energy.sql. Idle power is part of it. Only the
 -- time that the log covers counts: what lies outside is missing, not 0. GPUs that the report did not use are left out.
+-- page: energy
 -- needs: power_log
 -- includes: selection, sidecar, power, energy
 -- selects: part, mode

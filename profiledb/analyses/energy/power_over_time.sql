@@ -3,6 +3,7 @@
 -- before and behind it. Where there are more than `bins`, the time is cut into bins of equal width, a row each. A
 -- reading is the average that the driver made up to it, over a period of its own, which is longer than the time between
 -- readings.
+-- page: energy
 -- needs: power_log
 -- includes: selection, sidecar, power
 -- selects: part

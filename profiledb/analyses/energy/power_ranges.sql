@@ -2,6 +2,7 @@
 -- Instances of the ranges of the selection on one level, the longest ones: to be drawn under `power_over_time`.
 -- The time of a range is that on the GPU, from its first operation to the end of its last; of one that launched nothing
 -- that on the CPU.
+-- page: energy
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

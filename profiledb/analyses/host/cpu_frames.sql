@@ -1,6 +1,7 @@
 -- title: Call chains of CPU samples
 -- Every function of every CPU sample, the outermost first, for other programs: `warpdeck export_speedscope` writes
 -- them as a profile. Samples without a call chain have one row. See `cpu_functions`.
+-- page: host
 -- needs: cpu_sample or python_sample
 -- includes: selection, host
 -- selects: part

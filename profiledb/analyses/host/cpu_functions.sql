@@ -3,6 +3,7 @@
 -- many samples a function stands anywhere in the chain (total). Only a thread that runs is sampled. Samples of Python
 -- stacks are taken in equal intervals instead, of threads that run and of those that wait. Looked at are all threads,
 -- in the time that the selection covers; of ranges that is their time on the GPU.
+-- page: host
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part

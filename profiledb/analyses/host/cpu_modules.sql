@@ -1,6 +1,7 @@
 -- title: CPU samples by module
 -- In which files of code the CPU was found: CPU samples by the module of the innermost function of their call chains
 -- (self), and in how many samples a module stands anywhere in the chain (total). See `cpu_functions`.
+-- page: host
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part

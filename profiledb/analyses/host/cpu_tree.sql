@@ -2,6 +2,7 @@
 -- The call chains of the CPU samples from the outermost function in, a row for each way that the samples took, with
 -- the thread on top: what a flame graph draws. The rows with the most samples are answered, each with all that stand
 -- around it. A way ends after 96 functions; samples further in count for its last one. Rows as `cpu_functions`.
+-- page: host
 -- needs: cpu_sample or python_sample
 -- includes: host
 -- selects: part

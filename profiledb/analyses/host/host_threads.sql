@@ -4,6 +4,7 @@
 -- call into CUDA or the operating system) or waited otherwise (off the core in no call that was traced: for a core, for
 -- a page, or in a call that is not traced). A thread whose first event puts it off a core ran before; one whose last
 -- event puts it on a core runs to the end of the scheduling data. Threads of which there is none of this are left out.
+-- page: host
 -- needs: cpu_sample or sched_event or osrt_call or api_call
 -- includes: selection, host, memory, waiting
 -- selects: part

@@ -2,6 +2,7 @@
 -- The back traces of CUDA calls by the place in the program: the innermost Python frame outside installed packages,
 -- else the innermost Python frame, else the innermost frame that tells of the program. With the work that these calls
 -- launched. Only calls with a back trace are in here: nsys takes them of calls that last longer than a threshold.
+-- page: host
 -- needs: api_call
 -- includes: selection, host, memory
 -- selects: part

@@ -3,6 +3,7 @@
 -- The time of a region is that from its begin to its end on the thread that opened it. A thread works where it runs a
 -- task of the region, the implicit one included, and waits neither in a barrier nor for a lock; the rest of the time
 -- in which it is in no task it came late. A region inside another one counts in both rows.
+-- page: host
 -- needs: openmp_event
 -- includes: selection, idle, openmp
 -- selects: part

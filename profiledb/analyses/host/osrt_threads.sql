@@ -2,6 +2,7 @@
 -- Durations of the calls into the operating system's libraries by thread and function, the longest total first. A call
 -- inside another one counts in both rows. `waits` says that the function is there to wait: for a lock, for data, for
 -- time to pass.
+-- page: host
 -- needs: osrt_call
 -- includes: selection, host
 -- selects: part

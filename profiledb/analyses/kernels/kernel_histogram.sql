@@ -1,6 +1,7 @@
 -- title: Distribution of the durations of a kernel
 -- How many launches of one kernel took how long. A bin holds low_ns <= duration < high_ns, the last one its upper end
 -- too. Bins are never narrower than 32 ns, the step of the GPU's clock on many models, so that no comb appears.
+-- page: kernel
 -- needs: kernel
 -- includes: selection
 -- selects: part

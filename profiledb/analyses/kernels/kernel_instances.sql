@@ -1,5 +1,6 @@
 -- title: Longest launches of a kernel
 -- Single launches of one kernel, the longest first.
+-- page: kernel
 -- needs: kernel
 -- includes: selection, launch
 -- selects: part

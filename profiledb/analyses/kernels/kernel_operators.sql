@@ -2,6 +2,7 @@
 -- One row per kernel, PyTorch operator, input shapes and module: the innermost operator around the launch. Operators
 -- of a Systems report are those of the trace of the PyTorch profiler that it is linked to; durations are its own.
 -- Launches that the trace lacks, or that no operator made, have an empty operator. The longest total comes first.
+-- page: kernels
 -- needs: kernel
 -- needs: trace_operator
 -- includes: selection, traced

@@ -1,6 +1,7 @@
 -- title: Durations of kernels, sampled
 -- One row per sampled launch. A kernel has at most 2,000 of them, chosen by a hash of their numbers: the same ones each
 -- time, in an order that has nothing to do with time. Of a kernel with no more launches all are there.
+-- page: compare
 -- needs: kernel
 -- includes: selection
 -- selects: part

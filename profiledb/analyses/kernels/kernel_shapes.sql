@@ -5,6 +5,7 @@
 -- registers (half on 6.0), and which a block must find at once; by shared memory, static and dynamic and from 8.0 on
 -- 1024 bytes that the driver keeps, in units of 128 bytes from 8.0 on and 256 before, of the most that an SM can be set
 -- to; and by the number of blocks. What the report does not tell of its GPU gives no limit and no occupancy.
+-- page: kernel
 -- needs: kernel
 -- includes: selection
 -- selects: part

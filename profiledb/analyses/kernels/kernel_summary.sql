@@ -1,6 +1,7 @@
 -- title: One kernel
 -- A single row: name, class, share and durations of one kernel, and which kernels stand before and after it when they
 -- are ordered by total time. No row where the selection has no such kernel.
+-- page: kernel
 -- needs: kernel
 -- includes: selection, nsys
 -- selects: part

@@ -2,6 +2,7 @@
 -- One row per kernel with what identifies it in another report: the name that the linker knows, and the full name
 -- without what profilers write differently (casts, return types, parameters, const, spaces). The longest total comes
 -- first.
+-- page: compare
 -- needs: kernel
 -- includes: selection, pair, attention
 -- selects: part

@@ -1,6 +1,7 @@
 -- title: Kernels
 -- One row per kernel, the longest total first. Shares are of the sum of all kernel durations of the selection, whatever
 -- the filter keeps. Full names that differ only in their mangled form are one kernel.
+-- page: kernels
 -- needs: kernel
 -- includes: selection, nsys
 -- selects: part

@@ -4,6 +4,7 @@
 -- first. The row without a kernel, the first one, is all of them. A launch is host bound where the kernel is shorter
 -- than its call and began at most `idle_ns` after it: the GPU waited for the CPU. Kernels without a call in the report
 -- are left out, and so are nodes of CUDA graphs, of which one call launches many.
+-- page: idle
 -- needs: kernel
 -- needs: api_call
 -- includes: selection

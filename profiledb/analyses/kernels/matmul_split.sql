@@ -2,6 +2,7 @@
 -- One row per phase (phases.toml) and one for all of them: how much of the kernel time is matrix products, the class
 -- `matmul`. Fused attention and convolutions belong to the rest. `phase_split` says what a phase is, and which steps
 -- count.
+-- page: phases
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases

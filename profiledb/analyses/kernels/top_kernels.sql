@@ -2,6 +2,7 @@
 -- The kernels that take the most time in each phase (phases.toml) and in all of them together, how often they are
 -- called, and which of them lead among those that are no matmul. `phase_split` says what a phase is, and which steps
 -- count.
+-- page: phases
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases

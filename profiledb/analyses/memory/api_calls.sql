@@ -3,6 +3,7 @@
 -- such as the driver's inside the runtime's, counts in both, and threads that call at the same time add up. Categories
 -- go by the name: launch; synchronization, which waits for the GPU; blocking copy, a memcpy without Async; queued copy,
 -- all other memcpy and memset calls; allocation, of memory on GPU and host, releases included; module loading; other.
+-- page: api
 -- needs: api_call
 -- includes: selection, memory
 -- selects: part

@@ -1,6 +1,7 @@
 -- title: CUDA API calls by category
 -- Durations of the CUDA calls by what they are for (`api_calls` says how that is told), the longest total
 -- first.
+-- page: api
 -- needs: api_call
 -- includes: selection, memory
 -- selects: part

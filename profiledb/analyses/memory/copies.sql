@@ -4,6 +4,7 @@
 -- for copies inside it and for memsets, else the link to the host as the data sheet of the GPU states it; no row where
 -- operations have different peaks has one. A copy inside a GPU reads and writes, so its traffic is twice its bytes. A
 -- share above 105 % of the peak is impossible: it stays empty, and `contradiction` says why.
+-- page: memory
 -- needs: memop
 -- includes: memory, share
 -- selects: part

@@ -5,6 +5,7 @@
 -- of pinned or managed memory. pageable: an asynchronous copy with pageable memory on one side, which blocks the CPU
 -- until the data is staged. These are the cases of `cuda_memcpy_sync`, `cuda_memset_sync` and `cuda_memcpy_async`, here
 -- also for functions of the driver and counted once each.
+-- page: memory
 -- needs: memop
 -- includes: memory
 -- selects: part

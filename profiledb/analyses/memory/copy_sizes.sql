@@ -2,6 +2,7 @@
 -- Memcpy and memset operations by direction, size and reached bandwidth, in cells of a quarter octave each, the most
 -- operations first: what limits small copies is their latency, and large ones their link. Operations without a duration
 -- or size have no bandwidth and are left out.
+-- page: memory
 -- needs: memop
 -- includes: memory
 -- selects: part

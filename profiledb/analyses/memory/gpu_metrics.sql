@@ -1,5 +1,6 @@
 -- title: GPU metrics
 -- Mean and largest value of every sampled GPU metric over the time that the selection covers, by GPU.
+-- page: idle
 -- needs: gpu_metric
 -- includes: selection, memory
 -- selects: part

@@ -3,6 +3,7 @@
 -- `idle_reasons`): the samples that nsys took meanwhile of the thread that launched the operation after each gap, by
 -- the function that they found it in. These are its Python stacks where the report has some, else those of the CPU,
 -- which are taken of a thread that runs: what it waited is in no row then. A sample counts once for each idle GPU.
+-- page: idle
 -- needs: kernel or memop or graph_launch
 -- needs: cpu_sample or python_sample
 -- includes: idle, cpu_code

@@ -2,6 +2,7 @@
 -- Times in which a GPU ran nothing of the selection, the longest first, and what the CPU did meanwhile: `reason` is
 -- what took most of the gap, of the thread that launched the operation after it (`idle_reasons` says what each means),
 -- `range` the range that this thread had open, which is not always that of the operation.
+-- page: idle
 -- needs: kernel or memop or graph_launch
 -- includes: selection, memory, idle
 -- selects: part

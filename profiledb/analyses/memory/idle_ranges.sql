@@ -3,6 +3,7 @@
 -- thread that launched the operation after it, or on the thread that drives this one. A range counts what the ranges
 -- inside it count; `self_ns` is what lies in it and in none of them. Ranges whose paths differ only in the last number
 -- of a name (step_0, step_1) are one row. Gaps shorter than `min_ns` and gaps whose launch is not known are left out.
+-- page: idle
 -- needs: kernel or memop or graph_launch
 -- needs: range
 -- includes: idle

@@ -11,6 +11,7 @@
 -- samples); launch latency: the call had returned, so the launch was on its way or waited for other work;
 -- between operations: gaps shorter than `min_ns`, not looked into; page migration: pages of unified memory follow, which
 -- no call launches; unknown: the report has no call of the operation that follows.
+-- page: idle
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle
 -- selects: part

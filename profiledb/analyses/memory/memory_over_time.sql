@@ -2,6 +2,7 @@
 -- Device memory that the program held after each allocation and release (`memory_use` says what counts). Where a GPU
 -- has more events than `points`, the capture is cut into bins and of each the least, the most and the last are kept:
 -- peaks stay.
+-- page: memory
 -- needs: memory_event
 -- includes: selection, memory
 -- param: points = 1000 at most this many rows per GPU

@@ -3,6 +3,7 @@
 -- included, as the capture saw them. Where it released more than it was seen to allocate, the difference was held from
 -- the start. Memory of the CUDA context and of other programs is not in it. Host and managed memory count by
 -- themselves. The selection keeps GPUs, never times.
+-- page: memory
 -- needs: memory_event
 -- includes: selection, memory
 -- column: gpu_id | id | | number of the GPU

@@ -1,6 +1,7 @@
 -- title: OS runtime calls by function
 -- Durations of the calls into the operating system's libraries by function, the longest total first. They are sums over
 -- threads: a thread that waits for work all the time counts in full.
+-- page: api
 -- needs: osrt_call
 -- includes: selection
 -- selects: part

@@ -1,6 +1,7 @@
 -- title: Distributed run of a process
 -- The rank of the process, of how many, and when its capture ran by the clock of its machine: what tells which reports
 -- are of one run where their names do not.
+-- page: scaling
 -- needs: distributed
 -- includes: selection
 -- column: rank | count | | rank of the process

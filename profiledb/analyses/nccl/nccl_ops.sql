@@ -6,6 +6,7 @@
 -- that launched one kernel for several calls the sum, of sends and receives the larger of both; empty where it is not
 -- known. Where the PyTorch profiler captured it, they follow from the elements and types that it keeps of collectives.
 -- A duration holds the wait for the ranks that came later.
+-- page: scaling
 -- needs: kernel
 -- includes: selection, step, nccl
 -- selects: part

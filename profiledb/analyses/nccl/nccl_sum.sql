@@ -3,6 +3,7 @@
 -- (nccl_ops) and the bandwidth that follows. Durations hold the wait for the ranks that came later, so the bandwidth is
 -- a lower end: of all ranks together `warpdeck scaling` takes the waits out. It is that of the operations
 -- whose bytes are known, `sized`; where there are none it is empty.
+-- page: scaling
 -- needs: kernel
 -- includes: nccl
 -- selects: part

@@ -8,6 +8,7 @@
 -- are those of `detected_iterations`, a guess; by `nothing` the time from the first to the last kernel of the process
 -- is one. Of that, hidden over hidden and exposed is the overlap of HolisticTraceAnalysis, which rounds every kernel to
 -- whole microseconds within it; its temporal breakdown takes exposed communication and copies as one.
+-- page: scaling
 -- needs: kernel
 -- includes: selection, step, nccl
 -- selects: part

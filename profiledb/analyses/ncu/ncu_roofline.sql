@@ -4,6 +4,7 @@
 -- roof at an intensity is min(peak_flops_per_s, intensity * peak_bytes_per_s); work without arithmetic in this
 -- precision has the intensity 0 and is held against the traffic alone. Tensor work is dense: peaks are those without
 -- sparsity.
+-- page: roofline
 -- needs: ncu_roofline_point
 -- includes: selection, ncu
 -- param: launch =  keeps this launch only

@@ -1,5 +1,6 @@
 -- title: Operators in a nutshell
 -- A single row: what operators and their launches come to, and how much ran outside of any.
+-- page: operators
 -- needs: operator
 -- includes: selection, operator_time
 -- selects: part

@@ -3,6 +3,7 @@
 -- other, the innermost one that is not PyTorch's own, a built-in or of Python's library. What a backward operator ran
 -- belongs to the line of its forward operator. Where operators have stacks of their own, as in traces before 2022,
 -- these decide.
+-- page: operators
 -- needs: python_call or operator
 -- includes: operator_time, program_frame
 -- selects: part

@@ -4,6 +4,7 @@
 -- (operator.forward_range_id), and so does all that it launched, unless it runs a module itself, as activation
 -- checkpointing does: that is forward. Times and FLOPs hold those of the modules inside. A module in more than 31
 -- others is one with the module around it.
+-- page: operators
 -- needs: module_call
 -- includes: selection, operator, operator_model
 -- selects: part

@@ -3,6 +3,7 @@
 -- models: FLOPs from a formula of the shapes, unless the trace has them, and bytes as if inputs and outputs moved once.
 -- The traffic that Nsight Compute measures can be more, and less where a cache holds the inputs. Roofs are dense peaks
 -- of the GPU with the most kernel time. FP32 operators that ran kernels of TF32 are held against the peak of TF32.
+-- page: operators
 -- needs: operator
 -- includes: selection, operator_group, operator_peak, share
 -- selects: part

@@ -1,6 +1,7 @@
 -- title: Operators by shape
 -- One row per operator, sizes and types of its inputs; times and FLOPs as in `operators`. The profiler records shapes
 -- where it is asked to (record_shapes).
+-- page: operators
 -- needs: operator
 -- includes: operator_group
 -- selects: part

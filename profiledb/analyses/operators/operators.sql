@@ -4,6 +4,7 @@
 -- operators that began in the selection, GPU times those of selected operations. FLOPs are those that the trace has,
 -- else those of a model of the shapes, and count only at the innermost operator that has any: aten::linear has none,
 -- the aten::addmm in it has.
+-- page: operators
 -- needs: operator
 -- includes: selection, operator_group
 -- selects: part

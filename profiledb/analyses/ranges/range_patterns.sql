@@ -2,6 +2,7 @@
 -- One row per name of the outermost ranges of the selection and of those right inside them, with a star for the last
 -- number of a name, so that step_0 and step_1 are one. Times are sums over the instances; a range counts what the
 -- ranges inside it ran. In the order of time.
+-- page: compare
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode

@@ -3,6 +3,7 @@
 -- add up to all of it: kernels by class, communication while nothing computes, copies while no kernel runs, and idle
 -- time by what the launching thread did (`idle_reasons`), with loading of data apart. A warm-up that is left out is no
 -- part of it. Kernels that run at the same time share it by their durations.
+-- page: findings
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle, finding, work, waiting
 -- selects: part

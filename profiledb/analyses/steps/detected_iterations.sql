@@ -16,6 +16,7 @@
 -- explains the kernels. It is a guess: equal layers without anything between the iterations count as iterations, so do
 -- several that always come together, and where an iteration begins is arbitrary. What runs before the first and after
 -- the last marker is in none.
+-- page: phases
 -- needs: kernel
 -- includes: selection, step
 -- selects: part

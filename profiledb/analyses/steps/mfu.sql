@@ -5,6 +5,7 @@
 -- warm-up; its time is the median on the CPU or on the GPU, whichever is longer: a CPU that does not wait for the GPU
 -- is done early. What is not known leaves the figure empty. So does a share above 105 %, which is impossible:
 -- `contradiction` says what it would be and of what.
+-- page: phases
 -- needs: kernel
 -- includes: selection, sidecar, ranges, peak, share
 -- selects: part, mode

@@ -3,6 +3,7 @@
 -- to the innermost range around its launch whose name has a phase; the mode `thread` leaves out the backward pass that
 -- PyTorch launches from threads of its own. The columns `pass_*` are per step: means over the steps of the loop that
 -- `iterations` finds (rank 1) and that do not look like a warm-up, with the kernels inside them.
+-- page: phases
 -- needs: kernel
 -- includes: selection, phase
 -- selects: part, mode, phases

@@ -7,6 +7,7 @@
 -- these: batch_8/step_*. Measurements of a warm-up (step warmup) pair with ranges in one, and are left out with them.
 -- The figures are those of the pairs; where nothing pairs, those of all measurements and of all ranges, and then
 -- nothing is said of the overhead. Ranges that were never closed do not count.
+-- page: timer_check
 -- needs: timing
 -- needs: range
 -- includes: selection, sidecar, timing

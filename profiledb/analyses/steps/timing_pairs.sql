@@ -2,6 +2,7 @@
 -- One row per measurement of the timings that lie beside the report, with the range of its label and step, as
 -- `timing_compare` pairs them, and one row per range without one. Where there are more than `points` rows of a label,
 -- every so many is kept.
+-- page: timer_check
 -- needs: timing
 -- needs: range
 -- includes: selection, sidecar, timing

@@ -3,6 +3,7 @@
 -- line of the program or by stack (`tensor_peak` says which).
 -- Net is what of them is not released in the capture. With `innermost` count, bytes and net are "Allocation Count",
 -- "Allocation Size" and "Size Increase" (self) of TensorBoard's plugin, where a release belongs to who allocated.
+-- page: memory
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part

@@ -2,6 +2,7 @@
 -- What the allocator held of each device when a memory snapshot was taken (`tensor_segments`), all segments together.
 -- An allocation that is larger than the largest free block makes the allocator take more of the device, however much is
 -- free: the rest is scattered.
+-- page: memory
 -- needs: tensor_segment
 -- includes: tensors
 -- selects: part

@@ -3,6 +3,7 @@
 -- each step begins (`tensor_steps`), with its 95 % interval by Student's t. It grows where the interval lies above 0
 -- and the steps together add more than a thousandth of what was held; so a single step that adds
 -- something, which later ones reuse, is no growth. Three steps are needed.
+-- page: memory
 -- needs: tensor_event
 -- needs: range
 -- includes: tensor_step

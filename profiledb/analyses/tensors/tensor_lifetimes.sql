@@ -1,6 +1,7 @@
 -- title: Lifetimes of the largest tensors
 -- The largest allocations of the selection, and those before the capture that it sees released: who made them, when
 -- they were released and by which operator. A block of memory that is allocated again is another allocation.
+-- page: memory
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part

@@ -5,6 +5,7 @@
 -- keeps; what of it no tensor holds is unused: cached for later, or too fragmented to be used. The start and
 -- the end are those of the capture. Where the trace does not state what is allocated, it is allocations less releases.
 -- As in TensorBoard's plugin the peak is the most that "Total Allocated" says; it counts CPU and GPUs apart, too.
+-- page: memory
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part

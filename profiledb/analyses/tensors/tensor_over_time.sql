@@ -2,6 +2,7 @@
 -- What tensors held, and what the allocator had reserved, after each allocation and release (`tensor_memory`), over the
 -- whole capture. Where a device has more events than `points`, the capture is cut into bins and of each the
 -- least, the most and the last are kept, and the most reserved: peaks stay. The selection keeps GPUs, never times.
+-- page: memory
 -- needs: tensor_event
 -- includes: selection, tensors
 -- selects: part

@@ -4,6 +4,7 @@
 -- capture, or was not seen, is a part of its own: the peak less all that was seen. Operators that
 -- only allocate for others (`aten::empty`) count as the operator around them, unlike in TensorBoard's plugin;
 -- `innermost` counts as there. Backward operators belong to the module of their forward ones.
+-- page: memory
 -- needs: tensor_event
 -- includes: tensors
 -- selects: part

@@ -3,6 +3,7 @@
 -- device in segments and divides these into blocks. Free memory between blocks serves an allocation only where one free
 -- block is as large: that is fragmentation. Rounding is what blocks are larger than what was asked for. Numbers are
 -- those of `stats` of PyTorch's viewer (torch/cuda/_memory_viz.py): free external, free internal.
+-- page: memory
 -- needs: tensor_segment
 -- includes: tensors
 -- selects: part

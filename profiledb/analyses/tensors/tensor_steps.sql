@@ -1,6 +1,7 @@
 -- title: Memory of tensors from step to step
 -- What tensors hold when each step begins, and at most within it. Steps are those of `iterations` without what looks
 -- like a warm-up, of the best loop. `tensor_growth` says whether it grows.
+-- page: memory
 -- needs: tensor_event
 -- needs: range
 -- includes: selection, tensors, tensor_step

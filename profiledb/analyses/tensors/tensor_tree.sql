@@ -2,6 +2,7 @@
 -- The allocations of a memory snapshot that live when tensors hold most in the selection (`tensor_memory`), by their
 -- stacks from the outermost function in: a row for each way that leads to memory, what a flame graph draws. The rows
 -- with the most bytes are answered, each with all that stand around it. A way ends after 64 functions.
+-- page: memory
 -- needs: tensor_segment
 -- includes: tensors
 -- selects: part

@@ -14,7 +14,7 @@ from profiledb.query.analysis import rows_or_none
 from profiledb.report.catalog import LAUNCHES, TIMELINE, Manifest
 from profiledb.report.library import Library
 from profiledb.selection import model
-from profiledb.studies.summary import ncu, nsys
+from profiledb.studies.summary import memory, ncu, nsys
 from profiledb.studies.summary.answers import Answers
 
 _SECTIONS = {TIMELINE: nsys.SECTIONS, LAUNCHES: ncu.SECTIONS}
@@ -30,6 +30,8 @@ def text(library: Library, report: Manifest, params: Mapping[str, Any]) -> str:
     model.parse(params)
     answers = Answers(library, report, params)
     sections = [one for subject, all_ in _SECTIONS.items() if subject in report.subjects for one in all_]
+    if memory.alone(report):
+        sections = list(memory.SECTIONS)
     parts = [_about(answers)]
     errors: list[NotCapturedError] = []
     for section in sections:

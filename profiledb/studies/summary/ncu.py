@@ -89,19 +89,19 @@ def _advice(answers: Answers, rows: pd.DataFrame) -> str:
     top = best.iloc[0]
     message = words.plain(words.shortened(re.sub(r"@(url|source|sass|section)[^@]*@", "", str(top["message"])), 240))
     return (
-        f"**ncu's own best advice saves up to {words.percent(top['speedup_pct'])} of launch {int(top['launch_id'])}**"
+        f"**ncu's own best advice saves up to {words.percent(top['reach_pct'])} of launch {int(top['launch_id'])}**"
         f" ({words.code(top['rule'])}): {message}"
     )
 
 
 def _best(answers: Answers, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rule of each launch that saves most of its time by ncu's estimate, with that in ns; the largest first."""
+    """The rule of each launch that can save most of its time by ncu's estimate, with that in ns; the largest first."""
     rules = rows_or_none(answers.rows, "ncu_rules")
     if rules.empty:
         return rules.assign(saving_ns=[])
-    rules = rules[(rules["speedup_type"] == "global") & rules["speedup_pct"].notna()]
+    rules = rules[rules["reach_pct"].notna()]
     times = rows.drop_duplicates("launch_id").set_index("launch_id")["duration_ns"].astype(float)
-    saving = rules["speedup_pct"].astype(float) / 100 * rules["launch_id"].map(times)
+    saving = rules["reach_pct"].astype(float) / 100 * rules["launch_id"].map(times)
     rules = rules.assign(saving_ns=saving).dropna(subset=["saving_ns"])
     return rules.sort_values("saving_ns", ascending=False, kind="stable").drop_duplicates("launch_id")
 
@@ -119,7 +119,7 @@ def top(answers: Answers) -> str:
     rows = every.sort_values("duration_ns", ascending=False, kind="stable").head(TOP)
     best = _best(answers, every)
     advice = {
-        row["launch_id"]: f"{words.code(row['rule'], cell=True)} {words.percent(row['speedup_pct'])}"
+        row["launch_id"]: f"{words.code(row['rule'], cell=True)} {words.percent(row['reach_pct'])}"
         for _, row in best.iterrows()
     }
     points = rows_or_none(answers.rows, "ncu_roofline", precision="main", level="dram")

@@ -9,10 +9,13 @@ from xml.etree import ElementTree as ET
 from profiledb import words
 from profiledb.errors import AnalysisError
 from profiledb.studies.compare.verdict import signed, signed_percent
+from profiledb.studies.trends.board import MAIN
+from profiledb.studies.trends.drift import SIDE, Drift
 from profiledb.studies.trends.explain import Explained, Part
 from profiledb.studies.trends.found import said_by_program
-from profiledb.studies.trends.gate import Checked, Judged
+from profiledb.studies.trends.gate import Checked
 from profiledb.studies.trends.measures import PARTS, Measure
+from profiledb.studies.trends.series import Point
 
 Form = Literal["md", "json", "junit"]
 TOP = 5
@@ -47,9 +50,9 @@ def value(measure: Measure, number: float) -> str:
     return _WORDS[measure.unit](number)
 
 
-def change(one: Judged) -> str:
+def change(before: float, after: float) -> str:
     """How much a measure changed, in percent or, from nothing, in words."""
-    return signed_percent(100 * (one.after / one.before - 1)) if one.before else "from none" if one.after else "±0.0 %"
+    return signed_percent(100 * (after / before - 1)) if before else "from none" if after else "±0.0 %"
 
 
 def _links(checked: Checked, url: str) -> dict[str, str]:
@@ -67,12 +70,13 @@ def _markdown(checked: Checked, links: dict[str, str]) -> str:
     if checked.judged:
         lines = [
             f"| {'**' * one.counts}{one.measure.title}{'**' * one.counts} | {value(one.measure, one.before)} |"
-            f" {value(one.measure, one.after)} | {change(one)} | {value(one.measure, one.limit)} |"
+            f" {value(one.measure, one.after)} | {change(one.before, one.after)} | {value(one.measure, one.limit)} |"
             f" {_MARK[one.verdict]}{' (fails)' * one.fails} |"
             for one in checked.judged
         ]
         head = "| Measure | Before | Now | Change | Allowed | |\n| --- | --- | --- | --- | --- | --- |"
         parts.append("\n".join([head, *lines]))
+    parts += [_drift(one, checked.report) for one in checked.drifts]
     if checked.held:
         lines = [
             f"| {words.code(one.name, cell=True)} | {words.significant(one.value)} | {words.significant(one.most)} |"
@@ -91,7 +95,12 @@ def _markdown(checked: Checked, links: dict[str, str]) -> str:
 
 
 def _headline(checked: Checked) -> str:
-    fails = [f"{one.measure.title.lower()} {change(one)}" for one in checked.judged if one.fails]
+    fails = [f"{one.measure.title.lower()} {change(one.before, one.after)}" for one in checked.judged if one.fails]
+    fails += [
+        f"{one.measure.title.lower()} drifts, {change(one.base, one.now)} since {_since(one)}"
+        for one in checked.drifts
+        if one.counts
+    ]
     fails += [f"above budget: {words.code(one.name)}" for one in checked.held if not one.holds]
     if fails:
         return ", ".join(fails)
@@ -104,7 +113,31 @@ def _held_against(checked: Checked) -> str:
     count = checked.judged[0].reports
     of = f"the median of {count} reports of " if count > 1 else ""
     like = f"; {words.code(checked.before.facts.name)} stands for them" if count > 1 else ""
-    return f" against {of}{words.code(checked.against)}{like}."
+    return f" against {of}{words.code(checked.against)}{like}.{_elsewhere(checked)}"
+
+
+def _elsewhere(checked: Checked) -> str:
+    """That the series was on other GPUs, too."""
+    count = sum(checked.elsewhere.values())
+    if not count:
+        return ""
+    gpus = ", ".join(map(words.code, checked.elsewhere))
+    return f" Not compared: {words.counted(count, 'earlier report')} of the series on another GPU ({gpus})."
+
+
+def _drift(one: Drift, new: Point) -> str:
+    """What drifts, since when, and how the gate opens again."""
+    measure = "" if one.measure.name == MAIN else f" --measure {one.measure.name}"
+    return (
+        f"**{one.measure.title} drifts{' (fails)' * one.counts}**: {change(one.base, one.now)} since {_since(one)}"
+        f" ({words.code(one.since.facts.name)}). The median of the first {SIDE} reports of this level is"
+        f" {value(one.measure, one.base)}, that of the last {SIDE} {value(one.measure, one.now)};"
+        f" {value(one.measure, one.limit)} more is allowed. To accept it: `warpdeck series --accept {new.id}{measure}`."
+    )
+
+
+def _since(one: Drift) -> str:
+    return f"{one.since.at:%Y-%m-%d}"
 
 
 def _explained(found: Explained) -> str:
@@ -140,6 +173,14 @@ def _json(checked: Checked, links: dict[str, str]) -> str:
             }
             for one in checked.judged
         ],
+        "drifts": [
+            {
+                "measure": one.measure.name, "unit": one.measure.unit, "base": one.base, "now": one.now,
+                "limit": one.limit, "since": one.since.id, "since_at": one.since.at.isoformat(), "fails": one.counts,
+            }
+            for one in checked.drifts
+        ],
+        "other_gpus": dict(checked.elsewhere),
         "budgets": [
             {"budget": one.name, "value": one.value, "most": one.most, "holds": one.holds} for one in checked.held
         ],
@@ -170,10 +211,12 @@ def _junit(checked: Checked, links: dict[str, str]) -> str:
     suite = ET.Element("testsuite", name="warpdeck")
     for one in (one for one in checked.judged if one.counts):
         said = (
-            f"{value(one.measure, one.before)} -> {value(one.measure, one.after)} ({change(one)}),"
+            f"{value(one.measure, one.before)} -> {value(one.measure, one.after)} ({change(one.before, one.after)}),"
             f" allowed {value(one.measure, one.limit)}"
         )
         _case(suite, one.measure.title, said, fails=one.fails)
+    for drift in (one for one in checked.drifts if one.counts):
+        _case(suite, f"{drift.measure.title}, drift", _drift(drift, checked.report).replace("*", ""), fails=True)
     for held in checked.held:
         said = f"{words.significant(held.value)} of at most {words.significant(held.most)}"
         _case(suite, words.visible(held.name), said, fails=not held.holds)

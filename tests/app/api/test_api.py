@@ -28,11 +28,12 @@ from profiledb.cli import main as command
 from profiledb.operations import about, assistants, openapi
 from profiledb.operations.model import FORMATS
 from profiledb.operations.registry import operations
+from profiledb.query import header
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from tests.conftest import ingest_files
 from tests.support import answers as asking
-from tests.support import exports, sweep
+from tests.support import asked, exports, sweep
 
 NAMES = ("transformer_training.nsys-rep", "transformer_training.ncu-rep", "ddp_strong_2_rank0.sqlite")
 STEPS = "transformer_steps.nsys-rep"
@@ -189,8 +190,18 @@ def test_an_answer_says_unit_denominator_coverage_and_page(client: TestClient, s
     assert 0 < body["coverage"]["gpu_ns"] < body["coverage"]["report_gpu_ns"]
     report = samples.find(STEPS).id
     assert body["page"] == f"/kernels?report={report}&range=step_1&from=1"
-    known = {"", *(view.url for view in pages.VIEWS)}
-    assert set(about.PAGES.values()) <= known
+    assert told(client, f"/reports/{STEPS}/analyses/kernel_summary", kernel="0")["page"].startswith("/kernel?")
+    assert told(client, f"/reports/{STEPS}/analyses/cuda_api_sum")["page"] is None
+
+
+@pytest.mark.parametrize("name", header.analyses())
+def test_the_page_of_an_analysis_asks_it(name: str) -> None:
+    """By the names in the code of the page; an analysis without a page is asked by none."""
+    known = header.get(name)
+    if known.page:
+        assert name in asked.asked(known.page)
+    else:
+        assert not [view.url for view in pages.VIEWS if name in asked.asked(view.url)]
 
 
 def test_the_other_operations_say_what_the_command_line_says(
@@ -310,7 +321,10 @@ def test_tools_are_the_operations_and_bounded(samples: Library) -> None:
     text = assistants.answer(samples, "run_analysis", whole, "http://127.0.0.1:8501")
     assert len(text) <= assistants.MOST_CHARACTERS
     body = json.loads(text)
-    assert body["page"].startswith("http://127.0.0.1:8501/")
+    assert body["page"] is None
+    busy = {"report": STEPS, "analysis": "gpu_busy"}
+    linked = json.loads(assistants.answer(samples, "run_analysis", busy, "http://127.0.0.1:8501"))
+    assert linked["page"].startswith("http://127.0.0.1:8501/overview?")
     assert body["total"] > len(body["rows"])
     assert len(assistants.answer(samples, "list_analyses", {})) <= assistants.MOST_CHARACTERS
     assert "shortened" not in json.loads(assistants.answer(samples, "list_analyses", {}))

@@ -134,11 +134,19 @@ def test_autotuning_comes_before_what_is_larger() -> None:
 
 
 def test_calls_are_told_where_there_is_no_gpu_work() -> None:
-    rows = pd.DataFrame({"function": ["cudaFree", "cudaMalloc"], "share_pct": [90.0, 10.0], "total_ns": [9e6, 1e6],
-                         "calls": [1, 2]})  # fmt: skip
-    assert [one.text for one in told(api_calls=rows)] == [
-        "**`cudaFree` takes 90.0 % of the time in CUDA calls**: 9.00 ms in 1 call."
-    ]
+    rows = pd.DataFrame({"function": ["cudaFree", "cudaMemcpy"], "category": ["allocation", "blocking copy"],
+                         "share_pct": [90.0, 10.0], "total_ns": [9e6, 1e6], "calls": [1, 2]})  # fmt: skip
+    (one,) = told(api_calls=rows)
+    assert one.text == (
+        "**CUDA calls launch kernels or copy, but the report has nothing of what the GPU did.** `cudaFree` takes 90.0 %"
+        " of the time in CUDA calls: 9.00 ms in 1 call."
+    )
+    rows["category"] = ["allocation", "other"]
+    (one,) = told(api_calls=rows)  # which of them takes most is no news
+    assert one.text == (
+        "**The program gave the GPU no work**: 3 CUDA calls took 10.0 ms in all, and none of them launches a kernel,"
+        " copies or sets memory."
+    )
     assert not told(api_calls=rows, gpu_busy=BUSY.assign(copy_ns=[0.0, NONE]))
 
 
@@ -188,3 +196,56 @@ def test_samples(every_report: Library, name: str, first: str, said: str) -> Non
     statement = headline.statements(ask)[0]
     assert statement.page == first
     assert said in statement.text
+
+
+def test_calls_lead_to_the_page_of_calls() -> None:
+    rows = pd.DataFrame({"function": ["cudaLaunchKernel"], "category": ["launch"], "share_pct": [100.0],
+                         "total_ns": [9e6], "calls": [9]})  # fmt: skip
+    (one,) = told(api_calls=rows)
+    assert (one.label, one.page) == ("All CUDA calls", header.get("api_calls").page)
+
+
+MB = 10**6
+DEVICES = pd.DataFrame(
+    {"device": ["GPU 0", "GPU 1"], "peak_bytes": [600 * MB, 900 * MB], "peak_pct": [NONE, 45.0],
+     "before_bytes": [0, 100 * MB], "end_bytes": [0, 400 * MB]}
+)  # fmt: skip
+HELD = pd.DataFrame(
+    {"device": ["GPU 0", "GPU 1"], "bytes": [700 * MB, 1000 * MB], "free_bytes": [0, 200 * MB],
+     "largest_free_bytes": [NONE, 50 * MB], "scattered_pct": [NONE, 75.0]}
+)  # fmt: skip
+PEAK = pd.DataFrame(
+    {"device": "GPU 1", "part": ["named", "before", "rest"], "name": ["/home/me/train.py(7): loss", None, None],
+     "share_pct": [80.0, 15.0, 5.0]}
+)  # fmt: skip
+KEPT = pd.DataFrame(
+    {"device": ["GPU 0", "GPU 1", "GPU 1", "GPU 1"], "name": ["x.py(1): a", "a/b.py(2): f", "c.py(3): g", None],
+     "net_bytes": [9e9, 1 * MB, 250 * MB, 5 * MB]}
+)  # fmt: skip
+
+
+def test_a_memory_snapshot_tells_the_device_that_holds_most() -> None:
+    rows = {"tensor_memory": DEVICES, "tensor_fragmentation": HELD, "tensor_peak": PEAK, "tensor_allocations": KEPT}
+    growth = pd.DataFrame({"device": ["GPU 1"], "grows": [True], "slope_bytes": [3.0 * MB]})
+    peak, grown, held = (one.text for one in told(**rows, tensor_growth=growth))
+    assert peak == (
+        "**Tensors hold 900 MB at the peak on GPU 1**, 45.0 % of its memory. By what allocated it: `train.py(7): loss`"
+        " 80.0 %, allocated before the capture 15.0 %."
+    )
+    assert grown == (
+        "**Memory grows by 300 MB on GPU 1**, from 100 MB at the start of the capture to 400 MB at its end, by 3.00 MB"
+        " per step. Not released: `c.py(3): g` 250 MB, `b.py(2): f` 1.00 MB."
+    )
+    assert held == (
+        "**The allocator holds 1.00 GB on GPU 1, of which 200 MB is free**, when the snapshot was taken. The largest"
+        " free block has 50.0 MB; a larger allocation takes more of the device. 75.0 % of the free memory lies in"
+        " smaller blocks."
+    )
+    steady = DEVICES.iloc[[0]]
+    unsteady = growth.assign(grows=pd.array([None], dtype="boolean"))
+    _, grown, held = (one.text for one in told(tensor_memory=steady, tensor_fragmentation=HELD, tensor_growth=unsteady))
+    assert grown == (
+        "**Tensors hold no more at the end of the capture**: from 0 B at the start of the capture to 0 B at its end."
+    )
+    assert held == "**The allocator holds 700 MB, of which 0 B is free**, when the snapshot was taken."
+    assert not any("Tensors" in one.text for one in told(**rows, gpu_busy=BUSY)), "a report with GPU work tells that"

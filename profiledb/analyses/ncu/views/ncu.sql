@@ -250,3 +250,29 @@ SELECT * EXCLUDE (reached, roof, cause), share_of_peak(reached, roof) AS pct_of_
     peak_contradiction(reached, roof, CASE bound WHEN 'compute' THEN 'FLOP' ELSE 'B' END,
         CASE bound WHEN 'compute' THEN precision ELSE upper(level) END || ' at the measured clock', cause) AS above_roof
 FROM roof;
+
+-- The parts of the time of a launch that its roofs leave, by the speed of light. What only waits less saves no more
+-- than `headroom`, which is left until the busier one of compute and memory is at its peak; what spares work inside of
+-- the SMs saves no more than `dram_left`, for the traffic of the device memory stays.
+CREATE OR REPLACE VIEW ncu_left AS
+SELECT launch_id, CASE WHEN dram_throughput_pct > 100 THEN 0 ELSE 1 - dram_throughput_pct / 100 END AS dram_left,
+    greatest(sm_throughput_pct, memory_throughput_pct) AS busiest_pct,
+    CASE WHEN busiest_pct > 100 THEN 0 ELSE 1 - busiest_pct / 100 END AS headroom
+FROM ncu_launch;
+
+-- Results of ncu's rules with how much of the estimate a launch can reach, percent. Rules about accesses spare traffic
+-- where UncoalescedGlobalAccess has counted sectors that nobody asked for: these estimates stay as they are. That of L2
+-- compression holds for memory that the program allocates as compressible, which hardly one does: none.
+CREATE OR REPLACE VIEW ncu_advice AS
+WITH told AS (
+    SELECT *, bool_or(rule = 'UncoalescedGlobalAccess') OVER (PARTITION BY launch_id) AS is_uncoalesced FROM ncu_rule
+)
+SELECT told.* EXCLUDE (is_uncoalesced),
+    CASE WHEN speedup_type <> 'global' OR speedup_pct IS NULL OR rule = 'MemoryL2Compression' THEN NULL
+        WHEN is_uncoalesced AND rule IN ('UncoalescedGlobalAccess', 'MemoryCacheAccessPattern') THEN speedup_pct
+        ELSE least(speedup_pct, 100 * CASE
+            WHEN rule IN (
+                'MemoryCacheAccessPattern', 'UncoalescedSharedAccess', 'SharedMemoryConflicts', 'ThreadDivergence',
+                'FPInstructions'
+            ) THEN dram_left ELSE headroom END) END AS reach_pct
+FROM told LEFT JOIN ncu_left USING (launch_id);

@@ -22,7 +22,7 @@ WITH judged AS (
     SELECT launch_id, readable, ns, calls,
         format('{:.1f} % of {:.1f} % possible occupancy', occupancy_pct, theoretical_occupancy_pct) AS note,
         CASE WHEN theoretical_occupancy_pct - occupancy_pct > 10
-                THEN least(1 - occupancy_pct / theoretical_occupancy_pct, greatest(headroom, 0))
+                THEN least(1 - occupancy_pct / theoretical_occupancy_pct, headroom)
             WHEN theoretical_occupancy_pct - occupancy_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
 ), shown AS (

@@ -2,7 +2,11 @@
 -- question: What do the rules of Nsight Compute promise, weighed by time?
 -- Nsight Compute estimates for each launch what its own rules save of the whole kernel (global speed-ups). Weighed by
 -- the time that the kernel takes, in the linked Systems report or in the Compute report itself, they tell which advice
--- is worth most. The value is that of the best rule of each kernel: rules overlap, and are not added up.
+-- is worth most. The value is that of the best rule of each kernel: rules overlap, and are not added up. An estimate
+-- counts no further than the launch can reach: one at 91 % of the peak of the device memory gains at most 9 %, unless
+-- the rule spares traffic, as where sectors were counted that nobody asked for; what only waits less is cut by the
+-- busier one of compute and memory. L2 compression does not count, for it needs memory that is allocated as
+-- compressible.
 -- needs: ncu_launch
 -- needs: ncu_rule
 -- includes: profile
@@ -14,17 +18,21 @@
 -- param: threshold = 5 share of the measured kernel time that the best rule of each kernel saves
 -- column: kernel | name | | kernel that gains most
 -- column: rule | text | | the rule of Nsight Compute that promises it
--- column: speedup_pct | % | .1f | its estimate for this kernel
--- says: By its own estimate, Nsight Compute's advice saves up to {value} of the measured kernel time; most in {kernel}: rule {rule} promises {speedup_pct} of its time.
--- clear: By its own estimate, Nsight Compute's advice saves up to {value} of the measured kernel time.
+-- column: speedup_pct | % | .1f | its estimate for this kernel, as far as the kernel can reach it
+-- column: at_roof | text | | how near this kernel is to its roof, where it is at it
+-- says: Nsight Compute's advice saves up to {value} of the measured kernel time; most in {kernel}, which is at its roof ({at_roof}): rule {rule} saves no more than {speedup_pct} of its time.
+-- says: Nsight Compute's advice saves up to {value} of the measured kernel time, as far as the roof leaves it; most in {kernel}: rule {rule}, up to {speedup_pct} of its time.
+-- clear: Nsight Compute's advice saves up to {value} of the measured kernel time, as far as the roof leaves it.
 -- advice: Open the launch on Kernel profiles: the rule says there, word for word, what to change.
--- source: Nsight Compute's rules (speed-up type global), weighed by time
+-- source: Nsight Compute's rules (speed-up type global), weighed by time, cut to what the speed of light leaves
 WITH best AS (
-    SELECT launch_id, max(speedup_pct) AS speedup_pct, arg_max(rule, speedup_pct) AS rule
-    FROM ncu_rule WHERE speedup_type = 'global' GROUP BY launch_id
+    SELECT launch_id, max(reach_pct) AS reach_pct, arg_max(rule, reach_pct) AS rule
+    FROM ncu_advice GROUP BY launch_id
 ), judged AS (
-    SELECT launch_id, readable, ns, calls, rule AS note, coalesce(speedup_pct, 0) / 100 AS gain
+    SELECT launch_id, readable, ns, calls, rule AS note, coalesce(reach_pct, 0) / 100 AS gain,
+        IF(is_at_roof, roof_note, NULL) AS at_roof
     FROM finding_launch SEMI JOIN ncu_rule USING (launch_id) LEFT JOIN best USING (launch_id)
+    LEFT JOIN finding_roof USING (launch_id)
 ), shown AS (
     SELECT {
             'name': readable, 'note': note, 'value': 100 * gain, 'ns': round(gain * ns)::BIGINT, 'count': calls,
@@ -35,5 +43,6 @@ WITH best AS (
 SELECT 100.0 * sum(gain * ns) / nullif(sum(ns), 0) AS value, round(sum(gain * ns))::BIGINT AS saving_ns,
     arg_max(readable, gain * ns) FILTER (gain > 0) AS kernel, arg_max(note, gain * ns) FILTER (gain > 0) AS rule,
     100 * arg_max(gain, gain * ns) FILTER (gain > 0) AS speedup_pct,
+    arg_max({'note': at_roof}, gain * ns) FILTER (gain > 0).note AS at_roof,
     (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
 FROM judged;

@@ -2,7 +2,7 @@
 -- question: Do accesses to shared memory conflict?
 -- Wavefronts that bank conflicts add, as a share of all wavefronts of shared memory, where they are at least 10 %. At
 -- most this share of the time in which the L1 cache and shared memory are busy is saved. The value weighs it with the
--- time of each kernel.
+-- time of each kernel. No launch saves more than the bandwidth of the device memory leaves.
 -- needs: ncu_launch
 -- includes: profile, launch
 -- selects: part
@@ -20,7 +20,7 @@
 -- source: Nsight Compute, SharedMemoryConflicts: conflicts / wavefronts at least 10 %, times the throughput of L1
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.0f} % of wavefronts are conflicts', 100 * conflict) AS note,
-        CASE WHEN conflict >= 0.1 THEN least(conflict, 1) * l1_throughput_pct / 100
+        CASE WHEN conflict >= 0.1 THEN least(least(conflict, 1) * l1_throughput_pct / 100, dram_left)
             WHEN conflict IS NOT NULL AND l1_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
     JOIN (

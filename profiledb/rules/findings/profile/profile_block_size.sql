@@ -2,7 +2,7 @@
 -- question: Is the block size a multiple of 32?
 -- Threads come in warps of 32: the last warp of a block whose size is no multiple of 32 runs with idle lanes. Of a
 -- block of W warps at most 1/W times the idle part of the last warp is saved. The value weighs this with the time of
--- each kernel.
+-- each kernel. No launch saves more than the bandwidth of the device memory leaves.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -20,7 +20,7 @@
 -- source: Nsight Compute, LaunchStatistics: (1 / warps) x (1 - threads of the last warp / 32)
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{} threads per block', block_size) AS note,
-        CASE WHEN block_size % 32 <> 0 THEN (1 - (block_size % 32) / 32.0) / ceil(block_size / 32.0)
+        CASE WHEN block_size % 32 <> 0 THEN least((1 - (block_size % 32) / 32.0) / ceil(block_size / 32.0), dram_left)
             WHEN block_size IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
 ), shown AS (

@@ -1,8 +1,9 @@
 -- title: Divergent warps
 -- question: Do the threads of a warp run together?
--- Fewer than 24 of 32 threads active in the instructions of a kernel mean divergent branches or masked threads: at most
--- the part 1 - threads / 32 of the time is saved where compute is what the kernel waits for. The value weighs this part
--- with the time of each kernel, times its share of the peak of compute.
+-- Fewer than 24 of 32 threads active in the instructions of a kernel mean divergent branches or masked threads: at
+-- most the part 1 - threads / 32 of the time is saved where compute is what the kernel waits for. The value weighs
+-- this part with the time of each kernel, times its share of the peak of compute. No launch saves more than the
+-- bandwidth of the device memory leaves.
 -- needs: ncu_launch
 -- includes: profile, launch
 -- selects: part
@@ -20,7 +21,7 @@
 -- source: Nsight Compute, ThreadDivergence: under 24 threads per instruction, 1 - n / 32, times the throughput of compute
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.1f} of 32 threads active', value) AS note,
-        CASE WHEN value < 24 THEN (1 - value / 32) * sm_throughput_pct / 100
+        CASE WHEN value < 24 THEN least((1 - value / 32) * sm_throughput_pct / 100, dram_left)
             WHEN value IS NOT NULL AND sm_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
     JOIN (

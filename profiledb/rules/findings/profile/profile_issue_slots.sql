@@ -21,7 +21,7 @@
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('issues in {:.0f} % of cycles', 100 * issue_active_per_cycle) AS note,
         CASE WHEN issue_active_per_cycle < 0.6 AND greatest(sm_throughput_pct, memory_throughput_pct) < 60
-                THEN least(1 - issue_active_per_cycle, greatest(headroom, 0))
+                THEN least(1 - issue_active_per_cycle, headroom)
             WHEN issue_active_per_cycle + sm_throughput_pct + memory_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
 ), shown AS (

@@ -1,7 +1,8 @@
 -- title: Grid smaller than the GPU
 -- question: Do kernels launch fewer blocks than the GPU has SMs?
 -- A grid of fewer blocks than SMs leaves SMs empty: of a kernel with B blocks on N SMs the part (N - B) / N is lost.
--- The value weighs this part with the time of each kernel.
+-- The value weighs this part with the time of each kernel. No launch saves more than is left to the peak of compute or
+-- memory.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -21,7 +22,7 @@
 WITH judged AS (
     SELECT launch_id, readable, ns, calls,
         format('{} {} on {} SMs', grid_size, IF(grid_size = 1, 'block', 'blocks'), sm_count) AS note,
-        CASE WHEN grid_size < sm_count THEN (sm_count - grid_size) / sm_count::DOUBLE
+        CASE WHEN grid_size < sm_count THEN least((sm_count - grid_size) / sm_count::DOUBLE, headroom)
             WHEN grid_size IS NOT NULL AND sm_count IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
 ), shown AS (

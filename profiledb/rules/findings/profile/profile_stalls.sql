@@ -28,7 +28,7 @@ WITH judged AS (
     SELECT launch_id, readable, ns, calls, replace(stall, '_', ' ') AS stall,
         format('{} {:.0f} %', replace(stall, '_', ' '), stall_pct) AS note,
         CASE WHEN issue_active_per_cycle < 0.8 AND stall_pct > 30
-                THEN least(stall_pct / 100, 1 - issue_active_per_cycle, greatest(headroom, 0))
+                THEN least(stall_pct / 100, 1 - issue_active_per_cycle, headroom)
             WHEN issue_active_per_cycle + stall_pct IS NOT NULL AND headroom IS NOT NULL THEN 0 END AS gain
     FROM finding_launch JOIN (SELECT launch_id, stall, stall_pct FROM launch_verdict) USING (launch_id)
 ), shown AS (

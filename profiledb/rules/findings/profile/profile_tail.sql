@@ -2,7 +2,8 @@
 -- question: Does the last wave of blocks leave most of the GPU empty?
 -- A grid of whole waves and a rest takes as long as one wave more: at most 1 / (whole + 1) of the time is lost. It
 -- counts where that is at least a fifth and the achieved occupancy is under four fifths of the theoretical one, as in
--- the rule of Nsight Compute. The value weighs this part with the time of each kernel.
+-- the rule of Nsight Compute. The value weighs this part with the time of each kernel. No launch saves more than is
+-- left to the peak of compute or memory.
 -- needs: ncu_launch
 -- includes: profile
 -- selects: part
@@ -21,7 +22,7 @@
 WITH judged AS (
     SELECT launch_id, readable, ns, calls, format('{:.2f} waves', waves_per_sm) AS note,
         CASE WHEN waves_per_sm >= 1 AND waves_per_sm > floor(waves_per_sm) AND 1 / (floor(waves_per_sm) + 1) >= 0.2
-                AND occupancy_pct < 0.8 * theoretical_occupancy_pct THEN 1 / (floor(waves_per_sm) + 1)
+                AND occupancy_pct < 0.8 * theoretical_occupancy_pct THEN least(1 / (floor(waves_per_sm) + 1), headroom)
             WHEN waves_per_sm + occupancy_pct + theoretical_occupancy_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
 ), shown AS (

@@ -23,7 +23,7 @@ WITH judged AS (
     SELECT launch_id, readable, ns, calls,
         format('{:.0f} % possible, {} registers per thread', theoretical_occupancy_pct, registers_per_thread) AS note,
         CASE WHEN theoretical_occupancy_pct < 80 AND greatest(sm_throughput_pct, memory_throughput_pct) < 60
-                THEN least(1 - theoretical_occupancy_pct / 100, greatest(headroom, 0))
+                THEN least(1 - theoretical_occupancy_pct / 100, headroom)
             WHEN theoretical_occupancy_pct + sm_throughput_pct + memory_throughput_pct IS NOT NULL THEN 0 END AS gain
     FROM finding_launch
 ), shown AS (

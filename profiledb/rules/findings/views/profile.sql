@@ -6,13 +6,32 @@
 CREATE OR REPLACE VIEW finding_launch_time AS
 SELECT launch_id, duration_ns AS ns, 1::BIGINT AS calls FROM ncu_launch WHERE duration_ns > 0;
 
--- These launches with what the rules compare. `headroom` is the part of the time that is left until the busier one of
--- compute and memory is at its peak: no remedy of latency saves more.
+-- These launches with what the rules compare, and what the roofs leave (ncu_left).
 CREATE OR REPLACE VIEW finding_launch AS
 WITH name AS (
     SELECT demangled, any_value(class) AS class, any_value(short) AS short FROM ncu_kernel_name GROUP BY demangled
 )
 SELECT ncu_launch.*, ns, calls, sm_count, class, readable_name(coalesce(short, kernel), kernel) AS readable,
-    1 - greatest(sm_throughput_pct, memory_throughput_pct) / 100 AS headroom
-FROM ncu_launch JOIN finding_launch_time USING (launch_id) LEFT JOIN name ON demangled = kernel
+    headroom, dram_left
+FROM ncu_launch JOIN finding_launch_time USING (launch_id) LEFT JOIN ncu_left USING (launch_id)
+LEFT JOIN name ON demangled = kernel
 LEFT JOIN ncu_gpu ON gpu_id = coalesce(device_id, 0);
+
+-- Percent of its roof from which on a launch counts as at it: memory-bound kernels of the samples that have nothing to
+-- mend reach 85 to 95 % of the bandwidth, and those with something to mend stay under 85 %.
+CREATE OR REPLACE MACRO at_roof_pct() AS 85;
+
+-- How near launches come to their roof, in words in `roof_note`: the bandwidth of the device memory, or the peak of
+-- their arithmetic. Where the roofline was not measured only the bandwidth is known; then others are not told.
+CREATE OR REPLACE VIEW finding_roof AS
+WITH point AS (
+    SELECT launch_id, max(pct_of_roof) AS pct_of_roof, any_value(bound) AS bound
+    FROM ncu_roofline_point WHERE is_main AND level = 'dram' GROUP BY launch_id
+), nearest AS (
+    SELECT launch_id, coalesce(dram_throughput_pct >= coalesce(pct_of_roof, at_roof_pct()), false) AS is_memory,
+        IF(is_memory, dram_throughput_pct, pct_of_roof) AS roof_pct, IF(is_memory, 'memory', bound) AS roof
+    FROM ncu_launch LEFT JOIN point USING (launch_id)
+)
+SELECT launch_id, roof_pct, roof, roof_pct >= at_roof_pct() AS is_at_roof,
+    format('{:.0f} % of the {} roof', roof_pct, roof) AS roof_note
+FROM nearest WHERE roof_pct IS NOT NULL;

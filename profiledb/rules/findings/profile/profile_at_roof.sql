@@ -1,0 +1,37 @@
+-- title: At the roof
+-- question: Which kernels cannot become faster with the same work?
+-- The share of the measured kernel time in launches at 85 % or more of their roof: of the bandwidth of the device
+-- memory or of the peak of their arithmetic (page Roofline). Without the roofline only the bandwidth is known, and the
+-- value is the least that it can be. What such a kernel can still gain is little: it becomes faster with less work or
+-- less traffic alone.
+-- needs: ncu_launch
+-- includes: profile
+-- selects: part
+-- joins: ncu
+-- unit: %
+-- fires: above
+-- weight: note
+-- param: threshold = 10 share of the measured kernel time from which on it is said
+-- column: kernel | name | | kernel at its roof that takes longest
+-- column: note | text | | how near it is
+-- column: launches | count | | measured launches at their roof
+-- says: {value} of the measured kernel time is in kernels at their roof; most in {kernel}, which runs at {note}.
+-- clear: {value} of the measured kernel time is in kernels at their roof.
+-- advice: [memory] Move less: fuse it with its neighbors so that data passes memory once, use smaller types, keep data in caches.
+-- advice: [compute] Compute less: a lower precision or tensor cores have a higher roof; another algorithm needs fewer operations.
+-- source: Roofline as on the page Roofline; 85 %: memory-bound kernels of the samples that have nothing to mend reach 85 to 95 %, and those with something to mend stay under 85 %
+WITH judged AS (
+    SELECT launch_id, readable, ns, calls, roof_note AS note, roof_pct, roof, coalesce(is_at_roof, false) AS is_at
+    FROM finding_launch LEFT JOIN finding_roof USING (launch_id)
+), shown AS (
+    SELECT {'name': readable, 'note': note, 'value': roof_pct, 'ns': ns, 'count': calls, 'launch': launch_id} AS piece,
+        ns AS weight, launch_id
+    FROM judged WHERE is_at ORDER BY ns DESC, launch_id LIMIT 10
+)
+SELECT CASE WHEN count(roof_pct) > 0 THEN 100.0 * coalesce(sum(ns) FILTER (is_at), 0) / nullif(sum(ns), 0) END AS value,
+    arg_max(readable, ns) FILTER (is_at) AS kernel, arg_max(note, ns) FILTER (is_at) AS note,
+    arg_max(roof, ns) FILTER (is_at) AS cause, count(*) FILTER (is_at) AS launches,
+    CASE WHEN count(roof_pct) = 0
+        THEN 'Work and traffic were not measured: profile with `--set roofline`.' END AS unjudged,
+    (SELECT list(piece ORDER BY weight DESC, launch_id) FROM shown) AS evidence
+FROM judged;

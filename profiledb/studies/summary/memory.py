@@ -1,0 +1,97 @@
+"""Sections of the summary of a memory snapshot of PyTorch, which knows the memory of tensors alone."""
+
+from typing import Any
+
+from profiledb import words
+from profiledb.query.analysis import rows_or_none
+from profiledb.report.catalog import Manifest
+from profiledb.studies import headline
+from profiledb.studies.summary import found, nsys
+from profiledb.studies.summary.answers import Answers, Section, Shown, name, table
+
+TOP = 10
+WORK = ("kernel", "graph_launch", "memop", "api_call")
+"""Tables of which a report that is more than a snapshot has rows."""
+
+
+def _place(value: Any) -> str:
+    """A source line or a stack as code, without the folders of files."""
+    return name(headline.line(value), 200) if isinstance(value, str) else words.MISSING
+
+
+def _moment(value: Any, otherwise: str) -> str:
+    return otherwise if words.number(value) is None else words.duration(value)
+
+
+_DEVICES: Shown = {
+    "Device": ("device", words.plain), "Peak": "peak_bytes", "At": "peak_ns", "At the start": "before_bytes",
+    "At the end": "end_bytes", "Allocations": "allocations", "Reserved": "reserved_bytes",
+    "Failed allocations": "out_of_memory",
+}  # fmt: skip
+_PEAK: Shown = {
+    "Device": ("device", words.plain), "Allocated by": ("name", _place), "Held": "bytes", "Share": "share_pct",
+    "Tensors": "tensors", "Largest": "largest_bytes",
+}  # fmt: skip
+_GROWN: Shown = {
+    "Device": ("device", words.plain), "Allocated by": ("name", _place), "Not released": "net_bytes",
+    "Allocated": "bytes", "Allocations": "allocations",
+}  # fmt: skip
+_HELD: Shown = {
+    "Device": ("device", words.plain), "Reserved": "bytes", "Used": "used_bytes", "Rounding": "rounding_bytes",
+    "Free": "free_bytes", "Largest free block": "largest_free_bytes", "Scattered": "scattered_pct",
+    "In empty segments": "empty_bytes",
+}  # fmt: skip
+_LARGEST: Shown = {
+    "Device": ("device", words.plain), "Size": "bytes",
+    "Allocated": ("start_ns", lambda value: _moment(value, "before the capture")),
+    "Released": ("end_ns", lambda value: _moment(value, "not in the capture")), "Stack": ("stack", _place),
+}  # fmt: skip
+PARTS = {"before": "allocated before the capture", "none": "no stack", "rest": "others"}
+
+
+def alone(report: Manifest) -> bool:
+    """Whether a report is such a snapshot and nothing else."""
+    return bool(report.rows.get("tensor_segment")) and not any(map(report.rows.get, WORK))
+
+
+def devices(answers: Answers) -> str:
+    """What tensors held of each device."""
+    return "## Memory of tensors\n\n" + table("tensor_memory", answers.rows("tensor_memory"), _DEVICES)
+
+
+def peak(answers: Answers) -> str:
+    """What holds memory at the peak, by source line."""
+    rows = answers.rows("tensor_peak", limit=TOP)
+    if rows.empty:
+        return ""
+    rows = rows.assign(name=rows["name"].where(rows["part"] == "named", rows["part"].map(PARTS)))
+    return "## What holds memory at the peak\n\n" + table("tensor_peak", rows, _PEAK)
+
+
+def grown(answers: Answers) -> str:
+    """What was allocated in the capture and not released in it, by source line."""
+    rows = answers.rows("tensor_allocations")
+    rows = rows[rows["net_bytes"] > 0]
+    if rows.empty:
+        return ""
+    rows = rows.sort_values(["device", "net_bytes"], ascending=[True, False], kind="stable").groupby("device").head(TOP)
+    return "## What grew\n\n" + table("tensor_allocations", rows, _GROWN)
+
+
+def largest(answers: Answers) -> str:
+    """The largest allocations with their stacks."""
+    rows = answers.rows("tensor_lifetimes", limit=TOP)
+    if rows.empty:
+        return ""
+    return "## Largest allocations\n\nThe stack begins with the innermost function.\n\n" + table(
+        "tensor_lifetimes", rows, _LARGEST
+    )
+
+
+def segments(answers: Answers) -> str:
+    """How the allocator's memory was divided when the snapshot was taken."""
+    rows = rows_or_none(answers.rows, "tensor_fragmentation")
+    return "## Fragmentation\n\n" + table("tensor_fragmentation", rows, _HELD) if len(rows) else ""
+
+
+SECTIONS: tuple[Section, ...] = (nsys.short, found.section, devices, peak, grown, segments, largest)
