@@ -15,6 +15,10 @@ CREATE OR REPLACE MACRO step_likeness(name) AS CASE
     ELSE 0
 END;
 
+-- Whether a name is that of a part of a step and never of one: a data loader's next batch, a collective, an operator.
+CREATE OR REPLACE MACRO is_step_part(name) AS
+regexp_matches(name, '__next__|^(nccl|gloo|mpi|ucc|xccl):|^(aten|autograd|c10d|torch)::', 'i');
+
 -- A name with its last number as a star, or that before a total (step 3/100): what stays the same from step to step.
 CREATE OR REPLACE MACRO without_number(name) AS CASE
     WHEN regexp_matches(name, '\d+ ?(/|of) ?\d+\D*$') THEN regexp_replace(name, '\d+( ?(?:/|of) ?\d+\D*)$', '*\1')
@@ -109,13 +113,34 @@ WITH RECURSIVE starred AS (
 SELECT path_id, CASE WHEN apart.star IS NULL THEN starred.star ELSE name END AS title
 FROM starred LEFT JOIN apart USING (above, star);
 
+-- Names that operators of a trace have. Traces of 2021 call annotations operators, too: a name that says step and has
+-- no namespace is one.
+CREATE OR REPLACE VIEW operator_name AS
+SELECT DISTINCT name FROM range_name
+WHERE domain = 'operator' AND EXISTS (FROM operator) AND (step_likeness(name) = 0 OR contains(name, '::'));
+
+-- When a training works, by kind: operators of its forward and its backward pass, and its optimizer.
+CREATE OR REPLACE VIEW training_work AS
+SELECT 'forward' AS kind, pid_of(global_tid) AS pid, start_ns FROM selected_range
+WHERE range_id IN (SELECT forward_range_id FROM operator)
+UNION ALL
+SELECT CASE WHEN starts_with(name, 'Optimizer.step#') THEN 'optimizer' ELSE 'backward' END, pid_of(global_tid), start_ns
+FROM selected_range JOIN (
+    SELECT name_id, name FROM range_name WHERE starts_with(name, 'Optimizer.step#')
+        OR domain = 'operator' AND (
+            starts_with(name, 'autograd::engine::evaluate_function') OR regexp_matches(name, '^\w+Backward\d*$')
+        )
+) USING (name_id);
+
 -- Steps of loops: on each thread the ranges whose paths differ by no more than numbers that count (`step_name`). Such a
--- pattern counts as steps where its last name says so (`step_likeness`) and it has two instances or more. Where none
--- says so, it is the one pattern of the thread with at least three instances that cover at least half of the time of
--- the ranges around them, or of all outermost ranges of the thread but warm-ups; with one range around it at most, and
--- not called a layer, block or stage, which are parts of a model. Rank 1 is no warm-up, has a name that says so, not
--- one of a batch where there are others (a batch may be a size, or a part of a step), and the most time on the GPU. Of
--- a selection that keeps what lies in the steps that count, none is looked at as a warm-up again.
+-- pattern counts as steps where its last name says so (`step_likeness`) and it has two instances or more; one of the
+-- PyTorch profiler (ProfilerStep#5) always does. Where none says so, it is the one pattern of the thread with at least
+-- three instances that cover at least half of the time of the ranges around them, or of all outermost ranges of the
+-- thread but warm-ups; with one range around it at most, and not called a layer, block or stage, which are parts of a
+-- model; in a training it holds the work of both passes and of the optimizer (`training_work`). Operators of a trace,
+-- collectives and batches of a data loader are no steps. Rank 1 is no warm-up, has a name that says so, the profiler's
+-- before others, not one of a batch where there are others (a batch may be a size, or a part of a step), and the most
+-- time on the GPU. Of a selection that keeps what lies in the steps that count, none is looked at as a warm-up again.
 CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
 WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
     SELECT range_path.*, title FROM range_path JOIN step_name USING (path_id)
@@ -129,30 +154,46 @@ WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
     FROM pattern JOIN titled ON titled.parent_id = pattern.path_id
 ), kind AS (
     SELECT pattern, CASE WHEN count(*) = 1 THEN any_value(path) ELSE pattern END AS label, any_value(parent) AS parent,
-        max(step_likeness(name)) AS likeness, bool_or(warmup) AS warmup, any_value(level) AS level,
+        bool_or(warmup) AS warmup, any_value(level) AS level,
+        bool_or(name IN (FROM operator_name) OR is_step_part(name)) AS is_part,
+        CASE WHEN is_part THEN 0 ELSE max(step_likeness(name)) END AS likeness,
+        bool_and(starts_with(name, 'ProfilerStep#')) AS of_profiler,
         bool_and(regexp_matches(name, 'batch', 'i')) AS of_batch
     FROM pattern GROUP BY pattern
 ), total AS (
     SELECT pattern, global_tid, count(*) AS steps, sum(cpu_ns) AS cpu_ns, sum(gpu_ns) AS gpu_ns
     FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id) GROUP BY pattern, global_tid
 ), candidate AS (
-    SELECT pattern, global_tid, steps, cpu_ns, gpu_ns, label, parent, warmup, level, of_batch,
-        CASE WHEN steps > 1 THEN kind.likeness ELSE 0 END AS likeness,
+    SELECT pattern, global_tid, steps, cpu_ns, gpu_ns, label, parent, warmup, level, is_part, of_profiler, of_batch,
+        CASE WHEN steps > 1 OR of_profiler THEN kind.likeness ELSE 0 END AS likeness,
         sum(cpu_ns) FILTER (level = 0 AND NOT warmup) OVER (PARTITION BY global_tid) AS outer_ns
     FROM total JOIN kind USING (pattern)
-), fit AS (
-    SELECT candidate.*, row_number() OVER (
-        PARTITION BY candidate.global_tid, candidate.likeness = 0
-        ORDER BY warmup, coalesce(candidate.gpu_ns, 0) DESC, candidate.cpu_ns DESC, level, candidate.pattern) AS place
-    FROM candidate LEFT JOIN total AS around
+), possible AS MATERIALIZED (
+    SELECT candidate.* FROM candidate LEFT JOIN total AS around
         ON around.pattern = candidate.parent AND around.global_tid = candidate.global_tid
-    WHERE likeness > 0 OR (SELECT max(likeness) FROM candidate) = 0
+    WHERE likeness > 0 OR (SELECT max(likeness) FROM candidate) = 0 AND NOT is_part
         AND level < 2 + (SELECT min(level) FROM candidate) AND NOT regexp_matches(label, 'layer|block|stage', 'i')
         AND candidate.steps > 2 AND candidate.cpu_ns
             >= 0.5 * coalesce(around.cpu_ns, CASE WHEN parent IS NULL THEN outer_ns END)
+), lap AS (
+    SELECT pattern, global_tid, start_ns, end_ns FROM selected_range JOIN pattern USING (path_id)
+    SEMI JOIN (FROM possible WHERE likeness = 0) USING (pattern, global_tid)
+), partial AS ( -- hold less than half of the operators of a pass, or of the optimizer's steps
+    SELECT DISTINCT pattern, global_tid FROM (
+        SELECT pattern, global_tid, kind, work.start_ns FROM possible JOIN training_work AS work
+            ON work.pid = pid_of(global_tid) WHERE likeness = 0
+    ) AS work ASOF LEFT JOIN lap USING (pattern, global_tid, start_ns)
+    GROUP BY pattern, global_tid, kind
+    HAVING 2 * count(*) FILTER (work.start_ns <= lap.end_ns) < count(*)
+), fit AS (
+    SELECT *, row_number() OVER (
+        PARTITION BY global_tid, likeness = 0
+        ORDER BY warmup, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level, pattern) AS place
+    FROM possible ANTI JOIN partial USING (pattern, global_tid)
 ), ranked AS (
     SELECT *, row_number() OVER (
-        ORDER BY warmup, likeness DESC, of_batch, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level, pattern, global_tid
+        ORDER BY warmup, likeness DESC, NOT of_profiler, of_batch, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level, pattern,
+            global_tid
     ) AS rank
     FROM fit WHERE likeness > 0 OR place = 1
 ), placed AS MATERIALIZED (

@@ -1,0 +1,102 @@
+"""Steps of traces: the profiler's own before all others, and never operators, collectives or batches of a loader."""
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profiledb.report.library import Library
+from tests.conftest import CORPUS, ROOT, Once, ingest_files
+from tests.support.made_traces import AUTOGRAD, event, launch, operator, taken_in
+from tests.support.page_reports import run
+
+Events = list[dict[str, Any]]
+OLD = "Operator"
+"""The category of operators and annotations alike in traces of 2021."""
+
+
+def note(name: str, start: float, end: float) -> dict[str, Any]:
+    return event("user_annotation", name, start, end)
+
+
+def laps(several: int, one: Callable[[int, float], Events]) -> Events:
+    """What each of so many laps of 100 µs has, told by its number and begin."""
+    return list(chain.from_iterable(one(number, 100.0 * number) for number in range(several)))
+
+
+def training(number: int, t: float) -> Events:
+    """Forward pass of 60 µs, backward pass on the thread of autograd, optimizer."""
+    backward: dict[str, Any] = {"Sequence_number": number, "Fwd_thread_id": 1}
+    return [
+        note("forward", t, t + 60),
+        operator("aten::mm", t + 1, t + 59, Sequence_number=number, Fwd_thread_id=0),
+        *launch(3 * number + 1, t + 2, (t + 3, t + 40)),
+        operator("MmBackward0", t + 62, t + 78, AUTOGRAD, **backward),
+        *launch(3 * number + 2, t + 63, (t + 64, t + 70), AUTOGRAD),
+        note("Optimizer.step#SGD.step", t + 80, t + 95),
+        *launch(3 * number + 3, t + 81, (t + 82, t + 90)),
+    ]
+
+
+def in_laps(number: int, t: float) -> Events:
+    return [note("lap", t, t + 98), *training(number, t)]
+
+
+def single(number: int, t: float) -> Events:
+    """Operators and annotations that repeat, in one step of the profiler."""
+    first = [note("ProfilerStep#3", 0, 600)] if number == 0 else []
+    return [*first, note("fc-dtype_Float", t, t + 90), operator("aten::linear", t + 1, t + 89)]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        (laps(6, lambda n, t: [operator("aten::conv2d", t, t + 90), *launch(n + 1, t + 2, (t + 5, t + 80))]), []),
+        (laps(6, single), [("ProfilerStep#3", 1)]),
+        (laps(6, lambda n, t: [note("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", t, t + 90)]), []),
+        (laps(4, lambda n, t: [note("gloo:all_reduce", t, t + 90)]), []),
+        (laps(4, training), []),
+        (laps(4, in_laps), [("lap", 4)]),
+        (laps(4, lambda n, t: [event(OLD, f"ProfilerStep#{n}", t, t + 90)]), [("ProfilerStep#*", 4)]),
+        (laps(4, lambda n, t: [operator("mylib::step", t, t + 90)]), []),
+        (
+            laps(4, lambda n, t: [note(f"ProfilerStep#{n}", t, t + 90), note("step", t, t + 40), note("step", t + 41, t + 80)]),
+            [("ProfilerStep#*", 4), ("ProfilerStep#*/step", 8)],
+        ),
+    ],
+    ids=["operators", "one step", "loader", "collectives", "a pass", "laps", "old", "a library's step", "steps inside"],
+)  # fmt: skip
+def test_steps(tmp_path: Path, events: Events, expected: list[tuple[str, int]]) -> None:
+    library, report = taken_in(tmp_path, events)
+    rows = run(library, report, "iteration_summary")
+    assert [(row["steps"], row["count"] + row["warmup"]) for row in rows] == expected
+
+
+STRANGERS = {
+    "hta_benchmark_2869224": [],
+    "kineto_resnet_conv_steps": [],
+    "sglang_qwen3_prefilldecode_mi300": [],
+    "xdit_flux_hipgraph_rank0": [("ProfilerStep#3", 1)],
+    "qwen_mi300": [("ProfilerStep#6", 1)],
+    "kineto_2021": [("ProfilerStep#*", 6)],
+    "kineto_nccl_data": [("ProfilerStep#*", 3)],
+    "hta_rank0_graphs": [("ProfilerStep#*", 5)],
+}
+"""Steps of strangers' traces, counted in their JSON."""
+
+
+def strangers() -> Iterator[Any]:
+    for name, expected in STRANGERS.items():
+        found = sorted(CORPUS.glob(f"{name}.*"))
+        skip = pytest.mark.skipif(not found, reason="needs ../shared/corpus")
+        yield pytest.param(found[0] if found else ROOT, expected, id=name, marks=skip)
+
+
+@pytest.mark.sweep(parts=3)
+@pytest.mark.parametrize(("path", "expected"), list(strangers()))
+def test_steps_of_strangers(once: Once, path: Path, expected: list[tuple[str, int]]) -> None:
+    library = Library(once(f"operators of {path.name}", lambda folder: ingest_files(folder, [path])) / "library")
+    rows = run(library, library.list()[0].id, "iteration_summary")
+    assert [(row["steps"], row["count"] + row["warmup"]) for row in rows] == expected
