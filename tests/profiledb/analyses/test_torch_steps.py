@@ -50,21 +50,26 @@ def single(number: int, t: float) -> Events:
     return [*first, note("fc-dtype_Float", t, t + 90), operator("aten::linear", t + 1, t + 89)]
 
 
+def with_a_step(number: int, t: float) -> Events:
+    return [note(f"ProfilerStep#{number}", t, t + 90), note("step", t + 1, t + 80)]
+
+
+def named(name: str) -> Callable[[int, float], Events]:
+    return lambda _, t: [note(name, t, t + 90)]
+
+
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
         (laps(6, lambda n, t: [operator("aten::conv2d", t, t + 90), *launch(n + 1, t + 2, (t + 5, t + 80))]), []),
         (laps(6, single), [("ProfilerStep#3", 1)]),
-        (laps(6, lambda n, t: [note("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", t, t + 90)]), []),
-        (laps(4, lambda n, t: [note("gloo:all_reduce", t, t + 90)]), []),
+        (laps(6, named("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__")), []),
+        (laps(4, named("gloo:all_reduce")), []),
         (laps(4, training), []),
         (laps(4, in_laps), [("lap", 4)]),
         (laps(4, lambda n, t: [event(OLD, f"ProfilerStep#{n}", t, t + 90)]), [("ProfilerStep#*", 4)]),
-        (laps(4, lambda n, t: [operator("mylib::step", t, t + 90)]), []),
-        (
-            laps(4, lambda n, t: [note(f"ProfilerStep#{n}", t, t + 90), note("step", t, t + 40), note("step", t + 41, t + 80)]),
-            [("ProfilerStep#*", 4), ("ProfilerStep#*/step", 8)],
-        ),
+        (laps(4, lambda _, t: [operator("mylib::step", t, t + 90)]), []),
+        (laps(4, with_a_step), [("ProfilerStep#*", 4), ("ProfilerStep#*/step", 4)]),
     ],
     ids=["operators", "one step", "loader", "collectives", "a pass", "laps", "old", "a library's step", "steps inside"],
 )  # fmt: skip

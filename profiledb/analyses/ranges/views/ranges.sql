@@ -179,7 +179,7 @@ WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
     SELECT pattern, global_tid, start_ns, end_ns FROM selected_range JOIN pattern USING (path_id)
     SEMI JOIN (FROM possible WHERE likeness = 0) USING (pattern, global_tid)
 ), partial AS ( -- hold less than half of the operators of a pass, or of the optimizer's steps
-    SELECT DISTINCT pattern, global_tid FROM (
+    SELECT pattern, global_tid FROM (
         SELECT pattern, global_tid, kind, work.start_ns FROM possible JOIN training_work AS work
             ON work.pid = pid_of(global_tid) WHERE likeness = 0
     ) AS work ASOF LEFT JOIN lap USING (pattern, global_tid, start_ns)
@@ -192,8 +192,8 @@ WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
     FROM possible ANTI JOIN partial USING (pattern, global_tid)
 ), ranked AS (
     SELECT *, row_number() OVER (
-        ORDER BY warmup, likeness DESC, NOT of_profiler, of_batch, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level, pattern,
-            global_tid
+        ORDER BY warmup, likeness DESC, NOT of_profiler, of_batch, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level,
+            pattern, global_tid
     ) AS rank
     FROM fit WHERE likeness > 0 OR place = 1
 ), placed AS MATERIALIZED (

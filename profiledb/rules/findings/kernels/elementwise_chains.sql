@@ -59,7 +59,8 @@ WITH light AS (
         string_agg(name, ' + ' ORDER BY start_ns, kernel_id) AS names
     FROM member GROUP BY device_id, stream_id, number, round HAVING count(*) > 1
 ), total AS (
-    SELECT coalesce(sum(saved_ns), 0)::BIGINT AS saved_ns, count(*) AS chains, sum(kernels)::BIGINT AS kernels
+    SELECT least(coalesce(sum(saved_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS saved_ns, count(*) AS chains,
+        sum(kernels)::BIGINT AS kernels
     FROM chain
 ), alike AS (
     SELECT names, count(*) AS chains, sum(saved_ns)::BIGINT AS ns, arg_max(start_ns, saved_ns) AS start_ns,
