@@ -158,7 +158,8 @@ def test_a_time_that_ends_in_a_collective(small: Callable[..., str], library: Li
     found = judged(
         library, small((0, 200, 0, 7, False), (200, 10_000, 0, 7, True)), "exposed_communication", to_ns=1000
     )
-    assert (found.value, found.saving_ns) == (pytest.approx(80), 800)
+    assert found.saving_ns == 800
+    assert found.value == pytest.approx(80)
 
 
 def test_slow_collectives_beside_each_other(small: Callable[..., str], library: Library) -> None:
@@ -166,4 +167,5 @@ def test_slow_collectives_beside_each_other(small: Callable[..., str], library: 
     ran = [(n * 1000, (n + 1) * 1000, 0, stream, True) for stream in range(8) for n in range(9)]
     late = [(9000, 109_000, 0, stream, True) for stream in range(8)]
     found = judged(library, small(*ran, *late), "slow_collectives")
-    assert (found.value, found.saving_ns) == (pytest.approx(100), 109_000)
+    assert found.saving_ns == 109_000
+    assert found.value == pytest.approx(100)

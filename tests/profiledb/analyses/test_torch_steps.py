@@ -1,4 +1,7 @@
-"""Steps of traces: the profiler's own before all others, and never operators, collectives or batches of a loader."""
+"""Steps of traces: the profiler's own before all others, and never operators, collectives or batches of a loader.
+
+And the names of compiled graphs: no digit of a hash is the number of a step.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -77,6 +80,46 @@ def test_steps(tmp_path: Path, events: Events, expected: list[tuple[str, int]]) 
     library, report = taken_in(tmp_path, events)
     rows = run(library, report, "iteration_summary")
     assert [(row["steps"], row["count"] + row["warmup"]) for row in rows] == expected
+
+
+HASHES = ("fegafpt7rjmah2", "fud64jsrxcxlie", "fud64jsrxcxl99")
+
+
+def graphs(number: int, t: float) -> Events:
+    """Region 0/1 has one graph, region 1/0 two, and a backward pass is in none."""
+    first, second, third = (f"## Call CompiledFxGraph {one} ##" for one in HASHES)
+    return [
+        operator("Torch-Compiled Region: 0/1", t, t + 20),
+        note(first, t + 1, t + 19),
+        operator("Torch-Compiled Region: 1/0", t + 21, t + 50),
+        note(second, t + 22, t + 30),
+        note(first, t + 31, t + 40),
+        note(third, t + 51, t + 60),
+        operator("aten::conv2d", t + 61, t + 70),
+        note(f"block_{number}", t + 71, t + 80),
+    ]
+
+
+def test_names_of_compiled_graphs(tmp_path: Path) -> None:
+    library, report = taken_in(tmp_path, laps(2, graphs))
+    assert {row["pattern"] for row in run(library, report, "range_patterns")} == {
+        r"Torch-Compiled Region: 0\/1",
+        r"Torch-Compiled Region: 0\/1/compiled graph 0/1",
+        r"Torch-Compiled Region: 1\/0",
+        r"Torch-Compiled Region: 1\/0/compiled graph 1/0 fud64jsr",
+        r"Torch-Compiled Region: 1\/0/compiled graph 1/0 fegafpt7",
+        "compiled graph fud64jsr",
+        "aten::conv2d",
+        "block_*",
+    }
+
+
+def test_compiled_graphs_that_repeat(tmp_path: Path) -> None:
+    """Without a training around them, calls of a graph may be what repeats; they are called by the graph."""
+    library, report = taken_in(
+        tmp_path, laps(4, lambda _, t: [note(f"## Call CompiledFxGraph {HASHES[1]} ##", t, t + 90)])
+    )
+    assert [row["steps"] for row in run(library, report, "iteration_summary")] == ["compiled graph fud64jsr"]
 
 
 STRANGERS = {
