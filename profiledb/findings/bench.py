@@ -12,6 +12,7 @@ import duckdb
 
 from profiledb.errors import NotCapturedError, NotLinkedError, WarpdeckError
 from profiledb.findings.rule import Rule
+from profiledb.findings.slowed import Slowed, slowed
 from profiledb.query import analysis, header, kept, needs, together, views
 from profiledb.query.header import Analysis
 from profiledb.query.request import Request
@@ -38,20 +39,24 @@ _WINDOW = {
     True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns, (SELECT torch FROM program) AS torch"
     " FROM ncu_launch",
     False: "SELECT CASE WHEN EXISTS (FROM busy) THEN (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_active)"
-    " ELSE duration_ns END AS ns, start_ns AS begin_ns, (SELECT torch FROM program) AS torch FROM capture_window",
+    " ELSE duration_ns END AS ns, start_ns AS begin_ns, (SELECT torch FROM program) AS torch, traced.*,"
+    " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_busy WHERE device_id IS NOT NULL) AS busy_ns,"
+    " (SELECT count(DISTINCT device_id) FROM selected_active) AS gpus FROM capture_window CROSS JOIN traced",
 }
 """The time of which savings are a share, and the begin of the capture, ns, in a Compute report and in a timeline; where
-no GPU worked that time is the capture. Besides, whether the program uses PyTorch."""
+no GPU worked that time is the capture. Besides, whether the program uses PyTorch, and of a trace what
+``slowed`` asks."""
 
 
 @dataclass(frozen=True)
 class Window:
     """The time of which savings are a share, and the begin of the capture on the report's clock, ns; ``torch``: the
-    program uses PyTorch."""
+    program uses PyTorch; ``slowed``: its profiler slows down the CPU."""
 
     ns: int | None
     begin_ns: int
     torch: bool
+    slowed: Slowed | None = None
 
 
 def answers(
@@ -76,7 +81,10 @@ def answers(
         found |= _answers(library, missing, once, compute=compute)
     window = found.pop("window")
     ns = window.get("ns")
-    return Window(None if ns is None else int(ns), int(window.get("begin_ns") or 0), bool(window.get("torch"))), found
+    slower = slowed(library, report, window)
+    return Window(
+        None if ns is None else int(ns), int(window.get("begin_ns") or 0), bool(window.get("torch")), slower
+    ), found
 
 
 @cache

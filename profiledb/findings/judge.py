@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from profiledb import words
 from profiledb.findings import bench
 from profiledb.findings.bench import COMMAND, Row, Window
 from profiledb.findings.rule import EVIDENCE, OWN, Rule
@@ -17,6 +18,8 @@ Verdict = Literal["fires", "clear", "cannot_judge"]
 SEVERITIES = ("high", "medium", "low", "warning", "note")
 """From the worst on: by the share of the time that mending saves at most, then what costs nothing by itself."""
 HIGH_PCT, MEDIUM_PCT = 10.0, 2.0
+LESS = "torch.profiler.profile(record_shapes=False, profile_memory=False, with_stack=False)"
+"""What captures a trace that slows the CPU down least."""
 MOST_EVIDENCE = 20
 
 
@@ -28,7 +31,8 @@ class Finding:
     of the time from the first to the last operation, over all GPUs; of the capture where no GPU worked. Savings
     overlap: nobody adds them up.
     ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it. ``torch``: the program
-    uses PyTorch, so that advice may speak of it.
+    uses PyTorch, so that advice may speak of it. ``caution`` says what the profiler adds to the value, and
+    ``left`` what part of it is left without that, at least.
     """
 
     rule: Rule
@@ -43,6 +47,8 @@ class Finding:
     why: str = ""
     command: str = ""
     torch: bool = True
+    caution: str = ""
+    left: float = 1.0
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -56,7 +62,7 @@ class Finding:
             return ""
         if self.rule.weight:
             return self.rule.weight
-        share = self.saving_pct or 0.0
+        share = self.left * (self.saving_pct or 0.0)
         return "high" if share >= HIGH_PCT else "medium" if share >= MEDIUM_PCT else "low"
 
 
@@ -98,9 +104,16 @@ def _finding(rule: Rule, row: Row, window: Window) -> Finding:
     saved = None if saving is None else max(0, int(saving))
     share = 100.0 * saved / window.ns if saved is not None and window.ns else None
     fires = value >= threshold if rule.fires == "above" else value <= threshold
+    slowed = window.slowed if fires and window.slowed and window.slowed.holds(rule) else None
+    if slowed and slowed.left * value < threshold:
+        why = (
+            f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it. {slowed.sentence}"
+        )
+        return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=why, command=LESS)
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
         tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), torch=window.torch,
+        caution=slowed.sentence if slowed else "", left=slowed.left if slowed else 1.0,
     )  # fmt: skip
 
 

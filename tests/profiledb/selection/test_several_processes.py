@@ -1,6 +1,7 @@
 """The steps of a report of several processes: a selection keeps those of each."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ LOADER_PID = PID + (2 << 24)
 CALL = ("start", "end", "globalTid", "correlationId", "nameId", "eventClass", "returnValue")
 COLLECTIVE, PRODUCT = 4, 2
 STEPS = 5
+Row = tuple[Any, ...]
 
 
 @pytest.fixture(name="report")
@@ -28,7 +30,9 @@ def make_report(library: Library, tmp_path: Path) -> str:
     Rank 1 begins its product and its collective 100 ns later, so that rank 0 waits 100 ns a step. A third process reads
     batches and has no GPU.
     """
-    nvtx, calls, work = [], [], []
+    nvtx: list[Row] = []
+    calls: list[Row] = []
+    work: list[Row] = []
     for rank, pid in enumerate((PID, OTHER_PID)):
         for n in range(STEPS):
             t = 1400 * n + 100 * rank

@@ -164,7 +164,8 @@ WITH RECURSIVE titled AS MATERIALIZED (FROM range_title
 ), tree AS (
     SELECT path_id, 0 AS level, title AS pattern FROM titled WHERE parent_id IS NULL
     UNION ALL
-    SELECT titled.path_id, level + 1, concat(pattern, '/', title) FROM tree JOIN titled ON titled.parent_id = tree.path_id
+    SELECT titled.path_id, level + 1, concat(pattern, '/', title)
+    FROM tree JOIN titled ON titled.parent_id = tree.path_id
 )
 FROM tree;
 
