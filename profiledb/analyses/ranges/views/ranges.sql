@@ -19,8 +19,8 @@ END;
 CREATE OR REPLACE MACRO is_step_part(name) AS
 regexp_matches(name, '__next__|^(nccl|gloo|mpi|ucc|xccl):|^(aten|autograd|c10d|torch)::', 'i');
 
--- The hash of a graph that PyTorch compiled, and the number of the compiled region that a range is: "Call CompiledFxGraph
--- fud64jsr...", "Torch-Compiled Region: 0/1"; else NULL.
+-- The hash of a graph that PyTorch compiled, and the number of the compiled region that a range is: "## Call
+-- CompiledFxGraph fud64jsr ##", "Torch-Compiled Region: 0/1"; else NULL.
 CREATE OR REPLACE MACRO graph_hash(name) AS nullif(regexp_extract(name, 'CompiledFxGraph (\w+)', 1), '');
 CREATE OR REPLACE MACRO graph_number(name) AS
 nullif(regexp_extract(name, '^Torch-Compiled Region: (\d+/\d+)', 1), '');
