@@ -39,9 +39,9 @@ _WINDOW = {
     True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns, (SELECT torch FROM program) AS torch"
     " FROM ncu_launch",
     False: "SELECT CASE WHEN EXISTS (FROM busy) THEN (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_active)"
-    " ELSE duration_ns END AS ns, start_ns AS begin_ns, (SELECT torch FROM program) AS torch, traced.*,"
+    " ELSE duration_ns END AS ns, start_ns AS begin_ns, (SELECT torch FROM program) AS torch, recorded.*,"
     " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_busy WHERE device_id IS NOT NULL) AS busy_ns,"
-    " (SELECT count(DISTINCT device_id) FROM selected_active) AS gpus FROM capture_window CROSS JOIN traced",
+    " (SELECT count(DISTINCT device_id) FROM selected_active) AS gpus FROM capture_window CROSS JOIN recorded",
 }
 """The time of which savings are a share, and the begin of the capture, ns, in a Compute report and in a timeline; where
 no GPU worked that time is the capture. Besides, whether the program uses PyTorch, and of a trace what
@@ -90,7 +90,7 @@ def answers(
 @cache
 def _window(compute: bool) -> Analysis:
     return Analysis(
-        "window", "", "", (), (), (), _WINDOW[compute], includes=("selection", "program"), selects=("part",)
+        "window", "", "", (), (), (), _WINDOW[compute], includes=("selection", "program", "recorded"), selects=("part",)
     )
 
 
