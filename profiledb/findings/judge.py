@@ -9,6 +9,7 @@ from profiledb import words
 from profiledb.findings import bench
 from profiledb.findings.bench import COMMAND, Row, Window
 from profiledb.findings.rule import EVIDENCE, OWN, Rule
+from profiledb.findings.slowed import Slowed
 from profiledb.query import header
 from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
@@ -31,8 +32,7 @@ class Finding:
     of the time from the first to the last operation, over all GPUs; of the capture where no GPU worked. Savings
     overlap: nobody adds them up.
     ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it. ``torch``: the program
-    uses PyTorch, so that advice may speak of it. ``caution`` says what the profiler adds to the value, and
-    ``left`` what part of it is left without that, at least.
+    uses PyTorch, so that advice may speak of it. ``slowed`` says what the profiler adds to the value.
     """
 
     rule: Rule
@@ -47,8 +47,7 @@ class Finding:
     why: str = ""
     command: str = ""
     torch: bool = True
-    caution: str = ""
-    left: float = 1.0
+    slowed: Slowed | None = None
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -62,7 +61,7 @@ class Finding:
             return ""
         if self.rule.weight:
             return self.rule.weight
-        share = self.left * (self.saving_pct or 0.0)
+        share = (self.slowed.left if self.slowed else 1.0) * (self.saving_pct or 0.0)
         return "high" if share >= HIGH_PCT else "medium" if share >= MEDIUM_PCT else "low"
 
 
@@ -106,14 +105,13 @@ def _finding(rule: Rule, row: Row, window: Window) -> Finding:
     fires = value >= threshold if rule.fires == "above" else value <= threshold
     slowed = window.slowed if fires and window.slowed and window.slowed.holds(rule) else None
     if slowed and slowed.left * value < threshold:
-        why = (
-            f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it. {slowed.sentence}"
-        )
+        said = f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it."
+        why = f"{said} {slowed.sentence()}"
         return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=why, command=LESS)
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
         tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), torch=window.torch,
-        caution=slowed.sentence if slowed else "", left=slowed.left if slowed else 1.0,
+        slowed=slowed,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ the category overhead are flushes and start-up alone. A linked Systems report of
 of a step; without one ``OPERATOR_NS`` bounds it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,14 +28,24 @@ NOT_BY_CPU = frozenset({"fluctuating_use", "module_loading", "no_overlap", "one_
 
 @dataclass(frozen=True)
 class Slowed:
-    """How much of the idle time of the GPUs is left without the profiler, at least, as a part of 1; and why."""
+    """How much of the idle time of the GPUs is left without the profiler, at least, as a part of 1; and why.
+
+    ``cost`` is a sentence in which {report} stands for the linked Systems report.
+    """
 
     left: float
-    sentence: str
+    options: tuple[str, ...]
+    cost: str
+    report: str = ""
 
     def holds(self, rule: Rule) -> bool:
         """Whether a rule tells of a CPU that the profiler slows down."""
         return rule.group in GROUPS and rule.name not in NOT_BY_CPU and (rule.unit, rule.fires) == ("%", "above")
+
+    def sentence(self, name: Callable[[str], str] = words.code) -> str:
+        """What people read; ``name`` writes options and the name of the report."""
+        listed = ", ".join(name(option) for option in self.options)
+        return f"The profiler slows down the CPU ({listed}): {self.cost.format(report=name(self.report))}."
 
 
 def slowed(library: Library, report: Manifest, window: Mapping[str, Any]) -> Slowed | None:
@@ -50,7 +60,7 @@ def slowed(library: Library, report: Manifest, window: Mapping[str, Any]) -> Slo
     if not options or not operators or not ns or not gpus:
         return None
     wall_ns = ns / gpus
-    told = _linked(library, report)
+    told, name = _linked(library, report), ""
     if told is None:
         own_ns = min(wall_ns, float(operators * OPERATOR_NS))
         cost = (
@@ -62,13 +72,12 @@ def slowed(library: Library, report: Manifest, window: Mapping[str, Any]) -> Slo
         own_ns = wall_ns * max(0.0, 1 - there_ns / here_ns)
         cost = (
             f"a step takes {words.duration(here_ns)} here and {words.duration(there_ns)} in the linked Systems report"
-            f" {words.shortened(name, 80)}, {words.duration(own_ns / operators)} less for each operator"
+            f" {{report}}, {words.duration(own_ns / operators)} less for each operator"
         )
     idle = min(1.0, max(0.0, 1 - float(window.get("busy_ns") or 0) / ns))
     own = own_ns / wall_ns
     rest = (idle - own) / (1 - own) if idle > own else 0.0
-    listed = ", ".join(words.code(option) for option in options)
-    return Slowed(rest / idle if idle else 1.0, f"The profiler slows down the CPU ({listed}): {cost}.")
+    return Slowed(rest / idle if idle else 1.0, tuple(options), cost, name)
 
 
 def _linked(library: Library, report: Manifest) -> tuple[float, float, str] | None:
@@ -81,5 +90,5 @@ def _linked(library: Library, report: Manifest) -> tuple[float, float, str] | No
         steps = [kept.run(library, one, "iteration_summary") for one in (report.id, other.id)]
     except WarpdeckError:
         return None
-    here, there = (float(rows["median_ns"].iloc[0]) if len(rows) else 0.0 for rows in steps)
+    here, there = (float(rows["median_ns"].astype(float).iloc[0]) if len(rows) else 0.0 for rows in steps)
     return (here, there, other.name) if here > 0 and there > 0 else None

@@ -34,7 +34,7 @@ def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
     fitting = [one for one in sentences if all(_has(finding, place["column"]) for place in PLACE.finditer(one))]
     text = fitting[0] if fitting else f"{finding.rule.title}: {{value}}."
     said = _BOUND.sub(r"\1 ", PLACE.sub(lambda place: _written(finding, place, name), text))
-    return f"{said} {finding.caution}" if finding.caution else said
+    return f"{said} {finding.slowed.sentence(name)}" if finding.slowed else said
 
 
 def plain(finding: Finding) -> str:

@@ -32,22 +32,23 @@ def test_operators_of_ten_microseconds(tmp_path: Path, operators: int, verdict: 
     library, report = taken_in(tmp_path, waiting(operators, **SHAPES))
     found = judged(library, report, "gpu_idle")
     assert found.verdict == verdict
-    assert replace(found, left=0.1).severity == ("medium" if verdict == "fires" else "")
-    assert found.left == pytest.approx(left, abs=0.001)
-    said = words.plain(found)
+    if found.slowed:
+        assert replace(found, slowed=replace(found.slowed, left=0.1)).severity == "medium"
+    assert (found.slowed.left if found.slowed else 1) == pytest.approx(left, abs=0.001)
+    said = words.says(found)
     assert f"(`record_shapes`): at about 10.0 µs for each of {operators} operators, up to {operators}0 µs" in said
     assert bool(found.command) == (verdict == "cannot_judge")
 
 
 def test_what_the_settings_and_the_rows_say(tmp_path: Path) -> None:
     plain = judged(*taken_in(tmp_path / "plain", waiting(20)), "gpu_idle")
-    assert (plain.verdict, plain.caution, plain.left) == ("fires", "", 1)
+    assert (plain.verdict, plain.slowed) == ("fires", None)
     told = judged(*taken_in(tmp_path / "told", waiting(20), with_modules=1, profile_memory=0), "gpu_idle")
-    assert "(`with_modules`)" in told.caution
+    assert "(with_modules)" in words.plain(told)
     stacks = [python("train.py(5): main", 1, None, 0, 900), python("nn.Module: Linear_0", 2, 1, 1, 90)]
     seen = judged(*taken_in(tmp_path / "seen", [*waiting(20), *stacks]), "gpu_idle")
-    assert "(`with_stack`, `with_modules`)" in seen.caution
-    assert judged(*taken_in(tmp_path / "kernel", waiting(20, **SHAPES)), "hot_kernel").caution == ""
+    assert "(`with_stack`, `with_modules`)" in words.says(seen)
+    assert judged(*taken_in(tmp_path / "kernel", waiting(20, **SHAPES)), "hot_kernel").slowed is None
 
 
 @needs_torch_samples
@@ -61,11 +62,13 @@ def test_a_linked_systems_report_tells_the_cost(torch_samples: Library) -> None:
         found = judged(torch_samples, TRAINING, "gpu_idle")
     finally:
         links.remove(nsys.id, "trace")
-    assert "28.0 ms here and 12.9 ms in the linked Systems report" in found.caution
+    assert f"28.0 ms here and 12.9 ms in the linked Systems report `{nsys.name}`" in words.says(found)
+    assert alone.slowed
+    assert found.slowed
     own = 1 - 12_914_758 / 28_044_776
     idle = (found.value or 0) / 100
-    assert found.left == pytest.approx((idle - own) / (1 - own) / idle, abs=0.001)
+    assert found.slowed.left == pytest.approx((idle - own) / (1 - own) / idle, abs=0.001)
     under_nsys = judged(torch_samples, nsys.name, "gpu_idle")
-    assert under_nsys.caution == ""
-    for one in (alone, found):
-        assert one.left * (one.value or 0) == pytest.approx(under_nsys.value, abs=5)
+    assert under_nsys.slowed is None
+    for left in (alone.slowed.left, found.slowed.left):
+        assert left * 100 * idle == pytest.approx(under_nsys.value, abs=5)

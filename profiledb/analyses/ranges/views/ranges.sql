@@ -33,8 +33,8 @@ CREATE OR REPLACE MACRO without_number(name) AS CASE
     ELSE regexp_replace(name, '\d+(\D*)$', '*\1')
 END;
 
--- Last names of paths as they stand in patterns, with a star for the last number. Compiled graphs have the number of the
--- region around them, and the begin of their hash where that region has several or none is there.
+-- Last names of paths as they stand in patterns, with a star for the last number. Compiled graphs have the number of
+-- the region around them, and the begin of their hash where that region has several or none is there.
 CREATE OR REPLACE VIEW range_title AS
 WITH RECURSIVE tree AS (
     SELECT path_id, parent_id, name, graph_number(name) AS region FROM range_path WHERE parent_id IS NULL
@@ -252,8 +252,8 @@ FROM placed LEFT JOIN steady USING (rank);
 CREATE OR REPLACE MACRO selected_counted_step(mode_of_gpu) AS TABLE
 FROM selected_step(mode_of_gpu) WHERE closed AND NOT is_warmup;
 
--- The passes of the selection: the steps that count of the loop that leads in each process. A pass lasts until its range
--- and its last operation on the GPU have ended (`until_ns`).
+-- The passes of the selection: the steps that count of the loop that leads in each process. A pass lasts until its
+-- range and its last operation on the GPU have ended (`until_ns`).
 CREATE OR REPLACE MACRO selected_pass(mode_of_gpu) AS TABLE
 SELECT range_id, rank, range.pre, range.post, step.start_ns, step.cpu_ns, step.gpu_ns,
     greatest(step.end_ns, coalesce(gpu_start_ns + gpu_ns, step.end_ns)) AS until_ns
