@@ -8,8 +8,9 @@
 -- half of the time of the ranges around them, or of the outermost ranges of the thread; at most one range is around
 -- them, and they are not called layer, block or stage. In a PyTorch trace of a training they hold work of both passes
 -- and of the optimizer; operators, collectives and batches of a data loader are no steps. Rank 1 is no warm-up, has a
--- name that says so, and the most GPU time. Which ones look like a warm-up is told as in `range_instances`; all of those that lie in a
--- range called warm-up are one. Where a pattern has more than `points`, the extremes of each stretch are kept.
+-- name that says so, and the most GPU time. Which ones look like a warm-up is told as in `range_instances`; all of
+-- those that lie in a range called warm-up are one. Where a pattern has more than `points`, the extremes of each
+-- stretch are kept.
 -- needs: range
 -- includes: selection, ranges
 -- selects: part, mode
