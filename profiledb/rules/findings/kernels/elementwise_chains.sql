@@ -3,9 +3,9 @@
 -- A chain is two or more elementwise kernels of a stream, one right after the other (less than `most_gap_ns` between
 -- them) and launched in the same range, so in the same step; PyTorch's operators are not such ranges. A chain ends
 -- before its first kernel comes again: there the next round of a loop begins. Fused, its kernels read and write once:
--- the longest one stays, and the rest of the chain's time is the most that fusing saves. The value is the sum of that as a
--- share of the time from the first to the last operation. Kernels that a compiler or a library has fused (`is_fused`)
--- belong to no chain, nor do those shorter than `least_ns`: their launches are their cost.
+-- the longest one stays, and the rest of the chain's time is the most that fusing saves. The value is the sum of that
+-- as a share of the time from the first to the last operation. Kernels that a compiler or a library has fused
+-- (`is_fused`) belong to no chain, nor do those shorter than `least_ns`: their launches are their cost.
 -- needs: kernel
 -- includes: finding
 -- selects: part
