@@ -12,6 +12,7 @@ import duckdb
 
 from profiledb.errors import NotCapturedError, NotLinkedError, WarpdeckError
 from profiledb.findings.rule import Rule
+from profiledb.findings.slowed import Slowed, slowed
 from profiledb.query import analysis, header, kept, needs, together, views
 from profiledb.query.header import Analysis
 from profiledb.query.request import Request
@@ -38,10 +39,13 @@ _WINDOW = {
     True: "SELECT sum(duration_ns)::BIGINT AS ns, 0::BIGINT AS begin_ns, (SELECT torch FROM program) AS torch"
     " FROM ncu_launch",
     False: "SELECT CASE WHEN EXISTS (FROM busy) THEN (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_active)"
-    " ELSE duration_ns END AS ns, start_ns AS begin_ns, (SELECT torch FROM program) AS torch FROM capture_window",
+    " ELSE duration_ns END AS ns, start_ns AS begin_ns, (SELECT torch FROM program) AS torch, recorded.*,"
+    " (SELECT sum(end_ns - start_ns)::BIGINT FROM selected_busy WHERE device_id IS NOT NULL) AS busy_ns,"
+    " (SELECT count(DISTINCT device_id) FROM selected_active) AS gpus FROM capture_window CROSS JOIN recorded",
 }
 """The time of which savings are a share, and the begin of the capture, ns, in a Compute report and in a timeline; where
-no GPU worked that time is the capture. Besides, whether the program uses PyTorch."""
+no GPU worked that time is the capture. Besides, whether the program uses PyTorch, and of a trace what
+``slowed`` asks."""
 
 
 _PARTS_ONCE = ("functions", "idle", "compute", "communication", "sums")
@@ -60,12 +64,14 @@ class Part:
 @dataclass(frozen=True)
 class Window:
     """The time of which savings are a share, and the begin of the capture on the report's clock, ns; ``torch``: the
-    program uses PyTorch. ``parts``: the time, split; nothing in a Compute report."""
+    program uses PyTorch. ``parts``: the time, split; nothing in a Compute report. ``slowed``: its profiler slows down
+    the CPU."""
 
     ns: int | None
     begin_ns: int
     torch: bool
     parts: tuple[Part, ...] = ()
+    slowed: Slowed | None = None
 
 
 def answers(
@@ -89,15 +95,16 @@ def answers(
     except BROKEN:  # the library has connected anew
         found |= _answers(library, missing, once, compute=compute)
     window, split = found.pop("window"), found.pop(_parts().name, {})
-    ns, parts = window.get("ns"), tuple(Part(**one) for one in split.get("parts") or ())
-    begin_ns = int(window.get("begin_ns") or 0)
-    return Window(None if ns is None else int(ns), begin_ns, bool(window.get("torch")), parts), found
+    ns, begin_ns = window.get("ns"), int(window.get("begin_ns") or 0)
+    parts = tuple(Part(**one) for one in split.get("parts") or ())
+    slower = slowed(library, report, window)
+    return Window(None if ns is None else int(ns), begin_ns, bool(window.get("torch")), parts, slower), found
 
 
 @cache
 def _window(compute: bool) -> Analysis:
     return Analysis(
-        "window", "", "", (), (), (), _WINDOW[compute], includes=("selection", "program"), selects=("part",)
+        "window", "", "", (), (), (), _WINDOW[compute], includes=("selection", "program", "recorded"), selects=("part",)
     )
 
 

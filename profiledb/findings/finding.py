@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from profiledb.findings.rule import Rule
+from profiledb.findings.slowed import Slowed
 
 Verdict = Literal["fires", "clear", "cannot_judge"]
 SEVERITIES = ("high", "medium", "low", "warning", "note")
@@ -21,7 +22,7 @@ class Finding:
     overlap; ``own_saving_ns`` is what no finding before it takes, so that these add up. ``parent`` is the rule that
     most of the saving belongs to (causes.py).
     ``why`` and ``command`` say what is missing where it cannot be judged, and what captures it. ``torch``: the program
-    uses PyTorch, so that advice may speak of it.
+    uses PyTorch, so that advice may speak of it. ``slowed`` says what the profiler adds to the value.
     """
 
     rule: Rule
@@ -36,6 +37,7 @@ class Finding:
     why: str = ""
     command: str = ""
     torch: bool = True
+    slowed: Slowed | None = None
     own_saving_ns: int | None = None
     parent: str | None = None
 
@@ -51,5 +53,5 @@ class Finding:
             return ""
         if self.rule.weight:
             return self.rule.weight
-        share = self.saving_pct or 0.0
+        share = (self.slowed.left if self.slowed else 1.0) * (self.saving_pct or 0.0)
         return "high" if share >= HIGH_PCT else "medium" if share >= MEDIUM_PCT else "low"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from profiledb import words
 from profiledb.errors import NotCapturedError
 from profiledb.findings import bench, causes
 from profiledb.findings.bench import COMMAND, Row, Window
@@ -15,6 +16,8 @@ from profiledb.report.catalog import TIMELINE, Manifest
 from profiledb.report.library import Library
 from profiledb.selection import model
 
+LESS = "torch.profiler.profile(record_shapes=False, profile_memory=False, with_stack=False)"
+"""What captures a trace that slows the CPU down least."""
 MOST_EVIDENCE = 20
 
 
@@ -111,9 +114,15 @@ def _finding(rule: Rule, row: Row, window: Window) -> Finding:
     saved = None if saving is None else max(0, int(saving))
     share = 100.0 * saved / window.ns if saved is not None and window.ns else None
     fires = value >= threshold if rule.fires == "above" else value <= threshold
+    slowed = window.slowed if fires and window.slowed and window.slowed.holds(rule) else None
+    if slowed and slowed.left * value < threshold:
+        said = f"{rule.title}: {words.percent(value)}, but the profiler may account for too much of it."
+        why = f"{said} {slowed.sentence()}"
+        return Finding(rule, "cannot_judge", threshold=threshold, facts=facts, why=why, command=LESS)
     return Finding(
         rule, "fires" if fires else "clear", value, threshold, saved, share, row.get("cause"), facts,
         tuple(_piece(one, window.begin_ns) for one in (row.get("evidence") or [])[:MOST_EVIDENCE]), torch=window.torch,
+        slowed=slowed,
     )  # fmt: skip
 
 

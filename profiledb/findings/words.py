@@ -27,14 +27,15 @@ def says(finding: Finding, name: Callable[[Any], str] = words.code) -> str:
     """The sentence of a finding; ``name`` writes names from the report: as Markdown code, or as they are.
 
     Of several sentences the first counts whose columns are all there. A share too small for a digit is less than a
-    tenth of a percent, which as a bound is at most that.
+    tenth of a percent, which as a bound is at most that. What the profiler adds to the value follows.
     """
     if finding.verdict == "cannot_judge":
         return finding.why
     sentences = finding.rule.says if finding.verdict == "fires" else finding.rule.clear
     fitting = [one for one in sentences if all(_has(finding, place["column"]) for place in PLACE.finditer(one))]
     text = fitting[0] if fitting else f"{finding.rule.title}: {{value}}."
-    return _BOUND.sub(r"\1 ", PLACE.sub(lambda place: _written(finding, place, name), text))
+    said = _BOUND.sub(r"\1 ", PLACE.sub(lambda place: _written(finding, place, name), text))
+    return f"{said} {finding.slowed.sentence(name)}" if finding.slowed else said
 
 
 def plain(finding: Finding) -> str:

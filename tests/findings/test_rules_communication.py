@@ -151,3 +151,21 @@ def test_all_work_of_a_rank_is_looked_at(ddp: Library) -> None:
     assert sorted([*nccl, *others]) == sorted(spans(RANK0, "KERNEL", folder=FOLDER))
     assert nccl
     assert others
+
+
+def test_a_time_that_ends_in_a_collective(small: Callable[..., str], library: Library) -> None:
+    """Of the first µs 800 ns are those of a collective that lasts 9.8 µs: 80 %, not 980."""
+    found = judged(
+        library, small((0, 200, 0, 7, False), (200, 10_000, 0, 7, True)), "exposed_communication", to_ns=1000
+    )
+    assert found.saving_ns == 800
+    assert found.value == pytest.approx(80)
+
+
+def test_slow_collectives_beside_each_other(small: Callable[..., str], library: Library) -> None:
+    """On each of 8 streams one of 9 collectives takes 100 µs instead of 1, all at once: it costs no more than all."""
+    ran = [(n * 1000, (n + 1) * 1000, 0, stream, True) for stream in range(8) for n in range(9)]
+    late = [(9000, 109_000, 0, stream, True) for stream in range(8)]
+    found = judged(library, small(*ran, *late), "slow_collectives")
+    assert found.saving_ns == 109_000
+    assert found.value == pytest.approx(100)

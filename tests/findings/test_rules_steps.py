@@ -129,12 +129,34 @@ def test_steps_that_are_not_steady(nsys_samples: Library, sample: str, verdict: 
 
 
 def test_warmup_inside(capture: Capture, library: Library, nsys_samples: Library) -> None:
-    """The first of 6 steps takes 300 µs instead of 100: 200 of the 700 µs from the first kernel to the last."""
+    """The first of 6 steps takes 300 µs instead of 100: 200 of the 800 µs of all steps."""
     finding = judged(library, loop(capture, [300] + [100] * 5), "warmup_inside")
     assert (finding.verdict, finding.severity, finding.facts["above_ns"]) == ("fires", "warning", 200 * US)
-    assert finding.value == pytest.approx(100 * 200 * US / (700 * US + 10))
+    assert finding.value == pytest.approx(100 * 200 / 800)
     cold = sampled(nsys_samples, "transformer_training", "warmup_inside")
     warm = [one for one in export("transformer_training").ranges if one.name == "warmup"]
     assert (cold.verdict, cold.facts["named_ns"]) == ("fires", sum(one.end - one.start for one in warm))
     assert sampled(nsys_samples, "transformer_training", "warmup_inside", warmup="exclude").verdict == "clear"
     assert judged(library, capture([], [(0, 5, 9, "one")]), "warmup_inside").verdict == "cannot_judge"
+
+
+def test_a_warm_up_before_the_first_operation(capture: Capture, library: Library) -> None:
+    """10 ms of warm-up on the CPU and another one beside it, then 1 ms of kernels: 10 of 11.1 ms, never 1,000 %."""
+    ranges = [(0, 10_000 * US, "warmup"), (5_000 * US, 9_000 * US, "warm up of the cache")]
+    work = [(10_000 * US, 10_100 * US, 11_100 * US, "one")]
+    finding = judged(library, capture(ranges, work), "warmup_inside")
+    assert (finding.verdict, finding.facts["named_ns"]) == ("fires", 10_000 * US)
+    assert finding.value == pytest.approx(100 * 10 / 11)
+
+
+def test_steps_of_which_the_gpu_works_on_at_once(capture: Capture, library: Library) -> None:
+    """The CPU launches 6 steps within 10 µs each; the GPU takes 300 µs for the first one, 100 for each other."""
+    ranges, work, done = [], [], 0
+    for n in range(6):
+        lasts = 300 * US if n == 0 else 100 * US
+        ranges.append((n * 10 * US, (n + 1) * 10 * US, f"step_{n}"))
+        work.append((n * 10 * US, done + 100, done + 100 + lasts, "one"))
+        done += lasts
+    finding = judged(library, capture(ranges, work), "warmup_inside")
+    assert finding.facts["above_ns"] == pytest.approx(200 * US, rel=0.01)
+    assert finding.value == pytest.approx(100 * 200 / 800, rel=0.01)

@@ -1,8 +1,9 @@
 """Small traces by hand: events in microseconds, as the PyTorch profiler writes them, taken in by the real worker."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from profiledb.report.library import Library
@@ -42,18 +43,24 @@ def python(name: str, number: int, parent: int | None, start: float, end: float,
     return event("python_function", name, start, end, Python_id=number, Python_parent_id=parent, **args)
 
 
-def write(folder: Path, events: Sequence[dict[str, Any]], gpu: str = "NVIDIA H200") -> Path:
-    """A trace of these events."""
+def write(
+    folder: Path,
+    events: Sequence[dict[str, Any]],
+    gpu: str = "NVIDIA H200",
+    settings: Mapping[str, int] = MappingProxyType({}),
+) -> Path:
+    """A trace of these events; ``settings`` are those of the profiler."""
     properties = [{"id": 0, "name": gpu, "computeMajor": 9, "computeMinor": 0, "numSms": 132}]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "made.pt.trace.json"
-    path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": properties, "traceEvents": list(events)}))
+    head = {"schemaVersion": 1, "deviceProperties": properties, **settings}
+    path.write_text(json.dumps({**head, "traceEvents": list(events)}))
     return path
 
 
-def taken_in(folder: Path, events: Sequence[dict[str, Any]]) -> tuple[Library, str]:
+def taken_in(folder: Path, events: Sequence[dict[str, Any]], **settings: int) -> tuple[Library, str]:
     """A library of a trace of these events, and the id of its report."""
-    ingest_files(folder / "data", [write(folder, events)])
+    ingest_files(folder / "data", [write(folder, events, settings=settings)])
     library = Library(folder / "data" / "library")
     return library, library.list()[0].id
 

@@ -1,6 +1,6 @@
 -- title: Kernels in the order of their streams
 -- One row per kernel: process by process, GPU by GPU and stream by stream, each in the order of time. The step is that
--- of the program's loop in which the kernel was launched.
+-- of the loop of its process in which the kernel was launched.
 -- needs: kernel
 -- includes: selection, ranges
 -- selects: part
@@ -13,7 +13,7 @@
 -- column: start_ns = Start | ns | | start on the GPU, on the clock of the report
 WITH step AS MATERIALIZED (
     SELECT range.pre, range.post, step.name FROM selected_step('process') AS step JOIN range USING (range_id)
-    WHERE rank = 1
+    WHERE leads
 ), place AS MATERIALIZED (
     SELECT range.pre, CASE WHEN range.pre <= step.post THEN step.name END AS step
     FROM range ASOF LEFT JOIN step ON range.pre >= step.pre

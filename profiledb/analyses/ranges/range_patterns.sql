@@ -20,8 +20,7 @@ WITH RECURSIVE total AS (
         sum(busy_ns) AS busy_ns, sum(kernel_ns) AS kernel_ns, sum(operations) AS operations
     FROM selected_timed_range(selected_mode()) GROUP BY path_id
 ), family AS MATERIALIZED (
-    SELECT total.*, range_path.parent_id, replace(without_number(name), '/', '\/') AS pattern
-    FROM total JOIN range_path USING (path_id)
+    SELECT total.*, parent_id, title AS pattern FROM total JOIN range_title USING (path_id)
 ), tree AS (
     SELECT path_id, pattern, 0 AS level FROM family
     WHERE NOT EXISTS (FROM family AS up WHERE up.path_id = family.parent_id)

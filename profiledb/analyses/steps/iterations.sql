@@ -2,13 +2,15 @@
 -- The steps of loops, as ranges tell them: on each thread the ranges whose paths differ by no more than the last number
 -- of each name (step_0, step_1; the pattern is step_*), or that have one path. Numbers with a hole in a batch or around
 -- steps are sizes and tell loops apart (batch_1/step_*, batch_8/step_*), and so do those around steps that run other
--- kernels from number to number. They count as steps where the name
--- says so (step, iter, iteration, batch, epoch, ProfilerStep#5) and there are two or more. Where none says so, it is
--- on each thread the pattern of the most GPU time with at least three instances that cover at least half of the time
--- of the ranges around them, or of the outermost ranges of the thread; at most one range is around them, and they are
--- not called layer, block or stage. Rank 1 is no warm-up, has a name that says so,
--- and the most GPU time. Which ones look like a warm-up is told as in `range_instances`; all of those that lie in a
--- range called warm-up are one. Where a pattern has more than `points`, the extremes of each stretch are kept.
+-- kernels from number to number. They count as steps where the name says so (step, iter, iteration, batch, epoch) and
+-- there are two or more, or they are those of the PyTorch profiler (ProfilerStep#5), which come before others. Where
+-- none says so, it is on each thread the pattern of the most GPU time with at least three instances that cover at least
+-- half of the time of the ranges around them, or of the outermost ranges of the thread; at most one range is around
+-- them, and they are not called layer, block or stage. In a PyTorch trace of a training they hold work of both passes
+-- and of the optimizer; operators, collectives and batches of a data loader are no steps. Rank 1 is no warm-up, has a
+-- name that says so, and the most GPU time. Which ones look like a warm-up is told as in `range_instances`; all of
+-- those that lie in a range called warm-up are one. Where a pattern has more than `points`, the extremes of each
+-- stretch are kept.
 -- page: nvtx
 -- needs: range
 -- includes: selection, ranges

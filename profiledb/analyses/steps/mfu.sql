@@ -38,7 +38,7 @@ WITH told AS (
     FROM told
 ), measured AS (
     SELECT median(cpu_ns) AS cpu_ns, median(gpu_ns) AS gpu_ns, nullif(count(*), 0) AS steps
-    FROM selected_pass(selected_mode())
+    FROM selected_pass(selected_mode()) WHERE rank = 1
 ), step AS (
     SELECT coalesce($step_ns::DOUBLE, greatest(cpu_ns, gpu_ns)) AS step_ns, steps, CASE
         WHEN $step_ns::DOUBLE IS NOT NULL THEN 'given' WHEN gpu_ns > cpu_ns THEN 'gpu'

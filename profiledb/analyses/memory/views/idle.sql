@@ -180,11 +180,12 @@ WHERE e > s;
 
 -- Paths of ranges with a star for the last number of each name, as step_0/load and step_1/load are one: `pattern`.
 CREATE OR REPLACE VIEW path_pattern AS
-WITH RECURSIVE tree AS (
-    SELECT path_id, level, replace(without_number(name), '/', '\/') AS pattern FROM range_path WHERE parent_id IS NULL
+WITH RECURSIVE titled AS MATERIALIZED (FROM range_title
+), tree AS (
+    SELECT path_id, 0 AS level, title AS pattern FROM titled WHERE parent_id IS NULL
     UNION ALL
-    SELECT range_path.path_id, range_path.level, concat(pattern, '/', replace(without_number(name), '/', '\/'))
-    FROM tree JOIN range_path ON range_path.parent_id = tree.path_id
+    SELECT titled.path_id, level + 1, concat(pattern, '/', title)
+    FROM tree JOIN titled ON titled.parent_id = tree.path_id
 )
 FROM tree;
 

@@ -15,11 +15,40 @@ CREATE OR REPLACE MACRO step_likeness(name) AS CASE
     ELSE 0
 END;
 
--- A name with its last number as a star, or that before a total (step 3/100): what stays the same from step to step.
+-- Whether a name is that of a part of a step and never of one: a data loader's next batch, a collective, an operator.
+CREATE OR REPLACE MACRO is_step_part(name) AS
+regexp_matches(name, '__next__|^(nccl|gloo|mpi|ucc|xccl):|^(aten|autograd|c10d|torch)::', 'i');
+
+-- The hash of a graph that PyTorch compiled, and the number of the compiled region that a range is: "## Call
+-- CompiledFxGraph fud64jsr ##", "Torch-Compiled Region: 0/1"; else NULL.
+CREATE OR REPLACE MACRO graph_hash(name) AS nullif(regexp_extract(name, 'CompiledFxGraph (\w+)', 1), '');
+CREATE OR REPLACE MACRO graph_number(name) AS
+nullif(regexp_extract(name, '^Torch-Compiled Region: (\d+/\d+)', 1), '');
+
+-- A name with its last number as a star, or that before a total (step 3/100): what stays the same from step to step. A
+-- digit in the name of an operator (aten::conv2d) or in the hash of a compiled graph is no such number.
 CREATE OR REPLACE MACRO without_number(name) AS CASE
+    WHEN graph_number(name) IS NOT NULL OR graph_hash(name) IS NOT NULL OR regexp_matches(name, '^aten::\w+$') THEN name
     WHEN regexp_matches(name, '\d+ ?(/|of) ?\d+\D*$') THEN regexp_replace(name, '\d+( ?(?:/|of) ?\d+\D*)$', '*\1')
     ELSE regexp_replace(name, '\d+(\D*)$', '*\1')
 END;
+
+-- Last names of paths as they stand in patterns, with a star for the last number. Compiled graphs have the number of
+-- the region around them, and the begin of their hash where that region has several or none is there.
+CREATE OR REPLACE VIEW range_title AS
+WITH RECURSIVE tree AS (
+    SELECT path_id, parent_id, name, graph_number(name) AS region FROM range_path WHERE parent_id IS NULL
+    UNION ALL
+    SELECT own.path_id, own.parent_id, own.name, coalesce(graph_number(own.name), region)
+    FROM tree JOIN range_path AS own ON own.parent_id = tree.path_id
+), several AS (
+    SELECT region FROM tree WHERE graph_hash(name) IS NOT NULL
+    GROUP BY region HAVING region IS NULL OR count(DISTINCT graph_hash(name)) > 1
+)
+SELECT path_id, parent_id, name, CASE WHEN graph_hash(name) IS NULL THEN replace(without_number(name), '/', '\/')
+    ELSE concat_ws(' ', 'compiled graph', tree.region, CASE WHEN tree.region IS NULL OR several.region IS NOT NULL
+        THEN left(graph_hash(name), 8) END) END AS title
+FROM tree LEFT JOIN several USING (region);
 
 -- Ranges of the selection with their times on both sides, on the GPU in a mode (thread, process). `operations` is
 -- empty where the report has none of ranges.
@@ -71,11 +100,12 @@ FROM instance LEFT JOIN steady USING (global_tid, path_id);
 -- hole, and every name around steps whose numbers have one (resnet18, resnet50), or that runs other kernels from number
 -- to number: fewer than half of the kernels' names are the same in all. Steps, iterations and epochs always count.
 CREATE OR REPLACE VIEW step_name AS
-WITH RECURSIVE starred AS (
-    SELECT path_id, parent_id, name, without_number(name) AS star, '' AS above FROM range_path WHERE parent_id IS NULL
+WITH RECURSIVE titled AS MATERIALIZED (FROM range_title
+), starred AS (
+    SELECT path_id, parent_id, name, title AS star, '' AS above FROM titled WHERE parent_id IS NULL
     UNION ALL
-    SELECT own.path_id, own.parent_id, own.name, without_number(own.name), concat(parent.above, '/', parent.star)
-    FROM starred AS parent JOIN range_path AS own ON own.parent_id = parent.path_id
+    SELECT own.path_id, own.parent_id, own.name, own.title, concat(parent.above, '/', parent.star)
+    FROM starred AS parent JOIN titled AS own ON own.parent_id = parent.path_id
 ), around_step AS (
     SELECT parent_id AS path_id FROM range_path WHERE step_likeness(name) = 2
     UNION
@@ -83,7 +113,7 @@ WITH RECURSIVE starred AS (
 ), numbered AS (
     SELECT *, TRY_CAST(regexp_extract(name, '(\d{1,9})(?: ?(?:/|of) ?\d+)?\D*$', 1) AS BIGINT) AS number,
         regexp_matches(name, 'batch', 'i') AS of_batch
-    FROM starred WHERE star <> name
+    FROM starred WHERE without_number(name) <> name
 ), size AS (
     SELECT above, star, max(number) - min(number) + 1 > count(DISTINCT number) AS has_hole
     FROM numbered LEFT JOIN (SELECT path_id AS held FROM around_step) ON held = path_id
@@ -106,60 +136,104 @@ WITH RECURSIVE starred AS (
 ), apart AS (
     SELECT above, star FROM size WHERE has_hole UNION SELECT above, star FROM unlike
 )
-SELECT path_id, CASE WHEN apart.star IS NULL THEN starred.star ELSE name END AS title
+SELECT path_id, CASE WHEN apart.star IS NULL THEN starred.star ELSE replace(name, '/', '\/') END AS title
 FROM starred LEFT JOIN apart USING (above, star);
 
+-- Names that operators of a trace have. Traces of 2021 call annotations operators, too: a name that says step and has
+-- no namespace is one.
+CREATE OR REPLACE VIEW operator_name AS
+SELECT DISTINCT name FROM range_name
+WHERE domain = 'operator' AND EXISTS (FROM operator) AND (step_likeness(name) = 0 OR contains(name, '::'));
+
+-- When a training works, by kind: operators of its forward and its backward pass, and its optimizer.
+CREATE OR REPLACE VIEW training_work AS
+SELECT 'forward' AS kind, pid_of(global_tid) AS pid, start_ns FROM selected_range
+WHERE range_id IN (SELECT forward_range_id FROM operator)
+UNION ALL
+SELECT CASE WHEN starts_with(name, 'Optimizer.step#') THEN 'optimizer' ELSE 'backward' END, pid_of(global_tid), start_ns
+FROM selected_range JOIN (
+    SELECT name_id, name FROM range_name WHERE starts_with(name, 'Optimizer.step#')
+        OR domain = 'operator' AND (
+            starts_with(name, 'autograd::engine::evaluate_function') OR regexp_matches(name, '^\w+Backward\d*$')
+        )
+) USING (name_id);
+
 -- Steps of loops: on each thread the ranges whose paths differ by no more than numbers that count (`step_name`). Such a
--- pattern counts as steps where its last name says so (`step_likeness`) and it has two instances or more. Where none
--- says so, it is the one pattern of the thread with at least three instances that cover at least half of the time of
--- the ranges around them, or of all outermost ranges of the thread but warm-ups; with one range around it at most, and
--- not called a layer, block or stage, which are parts of a model. Rank 1 is no warm-up, has a name that says so, not
--- one of a batch where there are others (a batch may be a size, or a part of a step), and the most time on the GPU. Of
--- a selection that keeps what lies in the steps that count, none is looked at as a warm-up again.
+-- pattern counts as steps where its last name says so (`step_likeness`) and it has two instances or more; one of the
+-- PyTorch profiler (ProfilerStep#5) always does. Where none says so, it is the one pattern of the thread with at least
+-- three instances that cover at least half of the time of the ranges around them, or of all outermost ranges of the
+-- thread but warm-ups; with one range around it at most, and not called a layer, block or stage, which are parts of a
+-- model; in a training it holds the work of both passes and of the optimizer (`training_work`). Operators of a trace,
+-- collectives and batches of a data loader are no steps. Rank 1 is no warm-up, has a name that says so, the profiler's
+-- before others, not one of a batch where there are others (a batch may be a size, or a part of a step), and the most
+-- time on the GPU. The best loop of each process leads, if it has work on the GPU where that of rank 1 has any. Of a
+-- selection that keeps what lies in the steps that count, none is looked at as a warm-up again.
 CREATE OR REPLACE MACRO selected_step(mode_of_gpu) AS TABLE
 WITH RECURSIVE titled AS MATERIALIZED (  -- once, not at each level
     SELECT range_path.*, title FROM range_path JOIN step_name USING (path_id)
 ), pattern AS (
-    SELECT path_id, name, level, path, NULL::VARCHAR AS parent, replace(title, '/', '\/') AS pattern,
+    SELECT path_id, name, level, path, NULL::VARCHAR AS parent, title AS pattern,
         is_warmup(name) AS warmup
     FROM titled WHERE parent_id IS NULL
     UNION ALL
     SELECT titled.path_id, titled.name, titled.level, titled.path, pattern.pattern,
-        concat(pattern.pattern, '/', replace(title, '/', '\/')), warmup OR is_warmup(titled.name)
+        concat(pattern.pattern, '/', title), warmup OR is_warmup(titled.name)
     FROM pattern JOIN titled ON titled.parent_id = pattern.path_id
 ), kind AS (
-    SELECT pattern, CASE WHEN count(*) = 1 THEN any_value(path) ELSE pattern END AS label, any_value(parent) AS parent,
-        max(step_likeness(name)) AS likeness, bool_or(warmup) AS warmup, any_value(level) AS level,
+    SELECT pattern, any_value(parent) AS parent, CASE
+            WHEN count(*) = 1 AND graph_hash(any_value(path)) IS NULL THEN any_value(path) ELSE pattern
+        END AS label,
+        bool_or(warmup) AS warmup, any_value(level) AS level,
+        bool_or(name IN (FROM operator_name) OR is_step_part(name)) AS is_part,
+        CASE WHEN is_part THEN 0 ELSE max(step_likeness(name)) END AS likeness,
+        bool_and(starts_with(name, 'ProfilerStep#')) AS of_profiler,
         bool_and(regexp_matches(name, 'batch', 'i')) AS of_batch
     FROM pattern GROUP BY pattern
 ), total AS (
     SELECT pattern, global_tid, count(*) AS steps, sum(cpu_ns) AS cpu_ns, sum(gpu_ns) AS gpu_ns
     FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id) GROUP BY pattern, global_tid
 ), candidate AS (
-    SELECT pattern, global_tid, steps, cpu_ns, gpu_ns, label, parent, warmup, level, of_batch,
-        CASE WHEN steps > 1 THEN kind.likeness ELSE 0 END AS likeness,
+    SELECT pattern, global_tid, steps, cpu_ns, gpu_ns, label, parent, warmup, level, is_part, of_profiler, of_batch,
+        CASE WHEN steps > 1 OR of_profiler THEN kind.likeness ELSE 0 END AS likeness,
         sum(cpu_ns) FILTER (level = 0 AND NOT warmup) OVER (PARTITION BY global_tid) AS outer_ns
     FROM total JOIN kind USING (pattern)
-), fit AS (
-    SELECT candidate.*, row_number() OVER (
-        PARTITION BY candidate.global_tid, candidate.likeness = 0
-        ORDER BY warmup, coalesce(candidate.gpu_ns, 0) DESC, candidate.cpu_ns DESC, level, candidate.pattern) AS place
-    FROM candidate LEFT JOIN total AS around
+), possible AS MATERIALIZED (
+    SELECT candidate.* FROM candidate LEFT JOIN total AS around
         ON around.pattern = candidate.parent AND around.global_tid = candidate.global_tid
-    WHERE likeness > 0 OR (SELECT max(likeness) FROM candidate) = 0
+    WHERE likeness > 0 OR (SELECT max(likeness) FROM candidate) = 0 AND NOT is_part
         AND level < 2 + (SELECT min(level) FROM candidate) AND NOT regexp_matches(label, 'layer|block|stage', 'i')
         AND candidate.steps > 2 AND candidate.cpu_ns
             >= 0.5 * coalesce(around.cpu_ns, CASE WHEN parent IS NULL THEN outer_ns END)
+), lap AS (
+    SELECT pattern, global_tid, start_ns, end_ns FROM selected_range JOIN pattern USING (path_id)
+    SEMI JOIN (FROM possible WHERE likeness = 0) USING (pattern, global_tid)
+), partial AS ( -- hold less than half of the operators of a pass, or of the optimizer's steps
+    SELECT pattern, global_tid FROM (
+        SELECT pattern, global_tid, kind, work.start_ns FROM possible JOIN training_work AS work
+            ON work.pid = pid_of(global_tid) WHERE likeness = 0
+    ) AS work ASOF LEFT JOIN lap USING (pattern, global_tid, start_ns)
+    GROUP BY pattern, global_tid, kind
+    HAVING 2 * count(*) FILTER (work.start_ns <= lap.end_ns) < count(*)
+), fit AS (
+    SELECT *, row_number() OVER (
+        PARTITION BY global_tid, likeness = 0
+        ORDER BY warmup, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level, pattern) AS place
+    FROM possible ANTI JOIN partial USING (pattern, global_tid)
 ), ranked AS (
     SELECT *, row_number() OVER (
-        ORDER BY warmup, likeness DESC, of_batch, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level, pattern, global_tid
-    ) AS rank
+        ORDER BY warmup, likeness DESC, NOT of_profiler, of_batch, coalesce(gpu_ns, 0) DESC, cpu_ns DESC, level,
+            pattern, global_tid
+        ) AS rank
     FROM fit WHERE likeness > 0 OR place = 1
+), led AS (
+    SELECT *, rank = min(rank) OVER (PARTITION BY pid_of(global_tid))
+        AND (gpu_ns > 0 OR coalesce(first_value(gpu_ns) OVER (ORDER BY rank), 0) = 0) AS leads
+    FROM ranked
 ), placed AS MATERIALIZED (
-    SELECT range.*, rank, label, warmup, path, name, steps, row_number() OVER lane AS number,
+    SELECT range.*, rank, leads, label, warmup, path, name, steps, row_number() OVER lane AS number,
         start_ns - lag(end_ns) OVER lane AS gap_ns
     FROM selected_timed_range(mode_of_gpu) AS range JOIN pattern USING (path_id)
-    JOIN ranked USING (pattern, global_tid, warmup)
+    JOIN led USING (pattern, global_tid, warmup)
     WINDOW lane AS (PARTITION BY rank ORDER BY start_ns, pre)
 ), rest AS (
     SELECT rank, warmup_limit(median(cpu_ns), mad(cpu_ns)) AS cpu_limit,
@@ -178,12 +252,12 @@ FROM placed LEFT JOIN steady USING (rank);
 CREATE OR REPLACE MACRO selected_counted_step(mode_of_gpu) AS TABLE
 FROM selected_step(mode_of_gpu) WHERE closed AND NOT is_warmup;
 
--- The passes of the selection: the steps of rank 1 that count. A pass lasts until its range and its last operation on
--- the GPU have ended (`until_ns`).
+-- The passes of the selection: the steps that count of the loop that leads in each process. A pass lasts until its
+-- range and its last operation on the GPU have ended (`until_ns`).
 CREATE OR REPLACE MACRO selected_pass(mode_of_gpu) AS TABLE
-SELECT range_id, range.pre, range.post, step.start_ns, step.cpu_ns, step.gpu_ns,
+SELECT range_id, rank, range.pre, range.post, step.start_ns, step.cpu_ns, step.gpu_ns,
     greatest(step.end_ns, coalesce(gpu_start_ns + gpu_ns, step.end_ns)) AS until_ns
-FROM selected_counted_step(mode_of_gpu) AS step JOIN range USING (range_id) WHERE rank = 1;
+FROM selected_counted_step(mode_of_gpu) AS step JOIN range USING (range_id) WHERE leads;
 
 -- The ranges that a selection keeps alone what lies in: its passes (`within` is steps), or all of its ranges.
 CREATE OR REPLACE MACRO selected_unit(within, mode_of_gpu) AS TABLE

@@ -19,7 +19,7 @@ WITH RECURSIVE path_phase AS (
     SELECT range_path.path_id, coalesce(phase_of(range_path.name), path_phase.phase)
     FROM path_phase JOIN range_path ON range_path.parent_id = path_phase.path_id
 ), pass AS MATERIALIZED (
-    SELECT pre, post FROM selected_pass(mode_of_range)
+    SELECT pre, post, rank FROM selected_pass(mode_of_range)
 ), place AS MATERIALIZED (
     SELECT range.pre, phase, coalesce(range.pre <= pass.post, false) AS in_pass
     FROM range LEFT JOIN path_phase USING (path_id) ASOF LEFT JOIN pass ON range.pre >= pass.pre
@@ -35,5 +35,5 @@ WITH RECURSIVE path_phase AS (
     LEFT JOIN further USING (call_id)
 )
 SELECT phase, name_id, in_pass, sum(ns)::BIGINT AS total_ns, count(*) AS calls,
-    (SELECT nullif(count(*), 0) FROM pass) AS passes
+    (SELECT nullif(count(*), 0) FROM pass WHERE rank = 1) AS passes
 FROM placed GROUP BY phase, name_id, in_pass;

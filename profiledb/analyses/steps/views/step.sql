@@ -146,8 +146,7 @@ WITH step AS (
     SELECT pid_of(global_tid) AS pid, range_id, number, name, pre, post, start_ns,
         greatest(end_ns, coalesce(gpu_start_ns + gpu_ns, end_ns)) AS until_ns
     FROM selected_counted_step('process') JOIN (SELECT range_id, post FROM range) USING (range_id)
-    WHERE told_by = 'ranges'
-    QUALIFY rank = min(rank) OVER (PARTITION BY pid_of(global_tid))
+    WHERE told_by = 'ranges' AND leads
 ), first AS (
     SELECT step.pid, range.global_tid, range.parent_id, step.start_ns, without_number(step.name) AS title
     FROM step JOIN range USING (range_id) QUALIFY step.start_ns = min(step.start_ns) OVER (PARTITION BY step.pid)

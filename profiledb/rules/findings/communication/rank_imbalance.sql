@@ -36,7 +36,9 @@ WITH numbered AS (
         SELECT numbered.*, max(start_ns) OVER (PARTITION BY short, nth) AS last_start
         FROM numbered SEMI JOIN alike USING (short)
     ) GROUP BY short, nth
-), total AS (SELECT coalesce(sum(wait_ns), 0)::BIGINT AS wait_ns, count(*) AS collectives FROM met
+), total AS (
+    SELECT least(coalesce(sum(wait_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS wait_ns, count(*) AS collectives
+    FROM met
 ), latest AS (SELECT last_gpu, count(*) AS times FROM met GROUP BY last_gpu ORDER BY times DESC, last_gpu LIMIT 1
 ), shown AS (
     SELECT {

@@ -33,7 +33,7 @@ WITH sized AS (
         AND sized.bytes IS NOT DISTINCT FROM kind.bytes
 ), total AS (
     SELECT count(*) AS judged, count(*) FILTER (slow) AS slow,
-        coalesce(sum(beyond_ns) FILTER (slow), 0)::BIGINT AS beyond_ns
+        least(coalesce(sum(beyond_ns) FILTER (slow), 0)::BIGINT, (SELECT ns FROM finding_window)) AS beyond_ns
     FROM judged
 ), shown AS (
     SELECT {

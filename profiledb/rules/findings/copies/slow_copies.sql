@@ -31,7 +31,8 @@ WITH large AS (
     SELECT *, duration_ns - bytes * 1e9 / peak_bytes_per_s AS lost_ns FROM large
     WHERE bytes * 1e11 < $slow_pct::DOUBLE * peak_bytes_per_s * duration_ns
 ), total AS (
-    SELECT count(*) AS copies, coalesce(sum(lost_ns), 0)::BIGINT AS lost_ns, any_value(peak_bytes_per_s) AS peak,
+    SELECT count(*) AS copies, least(coalesce(sum(lost_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS lost_ns,
+        any_value(peak_bytes_per_s) AS peak,
         sum(bytes) * 1e9 / sum(duration_ns) AS rate
     FROM slow
 ), unknown AS (SELECT count(*) AS copies FROM large WHERE peak_bytes_per_s IS NULL

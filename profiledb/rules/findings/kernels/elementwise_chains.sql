@@ -1,11 +1,11 @@
 -- title: Chains of elementwise kernels
 -- question: Do elementwise kernels follow each other that one kernel could do?
 -- A chain is two or more elementwise kernels of a stream, one right after the other (less than `most_gap_ns` between
--- them) and launched in the same range, so in the same step; PyTorch's operators are not such ranges. A chain ends before
--- its first kernel comes again: there the next round of a loop begins. Fused, its kernels read and write once: the
--- longest one stays, and the rest of the chain's time is the most that fusing saves. The value is the sum of that as a
--- share of the time from the first to the last operation. Kernels that a compiler or a library has fused (`is_fused`)
--- belong to no chain, nor do those shorter than `least_ns`: their launches are their cost.
+-- them) and launched in the same range, so in the same step; PyTorch's operators are not such ranges. A chain ends
+-- before its first kernel comes again: there the next round of a loop begins. Fused, its kernels read and write once:
+-- the longest one stays, and the rest of the chain's time is the most that fusing saves. The value is the sum of that
+-- as a share of the time from the first to the last operation. Kernels that a compiler or a library has fused
+-- (`is_fused`) belong to no chain, nor do those shorter than `least_ns`: their launches are their cost.
 -- needs: kernel
 -- includes: finding
 -- selects: part
@@ -60,7 +60,8 @@ WITH light AS (
         string_agg(name, ' + ' ORDER BY start_ns, kernel_id) AS names
     FROM member GROUP BY device_id, stream_id, number, round HAVING count(*) > 1
 ), total AS (
-    SELECT coalesce(sum(saved_ns), 0)::BIGINT AS saved_ns, count(*) AS chains, sum(kernels)::BIGINT AS kernels
+    SELECT least(coalesce(sum(saved_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS saved_ns, count(*) AS chains,
+        sum(kernels)::BIGINT AS kernels
     FROM chain
 ), alike AS (
     SELECT names, count(*) AS chains, sum(saved_ns)::BIGINT AS ns, arg_max(start_ns, saved_ns) AS start_ns,

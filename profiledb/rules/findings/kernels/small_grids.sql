@@ -35,7 +35,9 @@ WITH alone AS (
     WHERE blocks < sm_count AND end_ns - start_ns >= $least_ns::BIGINT
         AND (name_id IS NULL OR name_id NOT IN (SELECT name_id FROM kernel_name WHERE is_communication(short, class)))
 ), total AS (
-    SELECT coalesce(sum(lost_ns), 0)::BIGINT AS lost_ns, count(*) AS launches, any_value(sm_count) AS sms FROM small
+    SELECT least(coalesce(sum(lost_ns), 0)::BIGINT, (SELECT ns FROM finding_window)) AS lost_ns, count(*) AS launches,
+        any_value(sm_count) AS sms
+    FROM small
 ), by_kernel AS (
     SELECT kernel, any_value(readable_name(kernel_key.short, demangled)) AS name, sum(lost_ns)::BIGINT AS lost_ns,
         count(*) AS launches, median(blocks)::BIGINT AS blocks, arg_max(small.start_ns, small.lost_ns) AS start_ns,

@@ -63,7 +63,7 @@ WITH kind AS MATERIALIZED (  -- names are few and kernels many
     FROM segment
 ), by_range AS (SELECT coalesce(sum(ns), 0)::BIGINT AS ns, count(*) AS kernels FROM told
 ), chosen AS (
-    SELECT CASE WHEN by_range.ns > by_order.ns THEN by_range.ns ELSE by_order.ns END AS ns,
+    SELECT least(greatest(by_range.ns, by_order.ns), (SELECT ns FROM finding_window)) AS ns,
         CASE WHEN by_range.ns > by_order.ns THEN by_range.kernels ELSE by_order.kernels END AS kernels, softmaxes
     FROM by_order CROSS JOIN by_range
 ), shown AS (

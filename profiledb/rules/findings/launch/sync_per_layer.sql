@@ -26,7 +26,7 @@
 -- advice: In CUDA order work by streams and events: `cudaStreamWaitEvent` instead of `cudaStreamSynchronize`.
 -- source: TRT hotspot-classification (stream synchronizations a step that are a multiple of its layers); cost and threshold own
 WITH RECURSIVE step AS MATERIALIZED (
-    SELECT own.pre, own.post FROM selected_counted_step('process') JOIN range AS own USING (range_id) WHERE rank = 1
+    SELECT own.pre, own.post FROM selected_counted_step('process') JOIN range AS own USING (range_id) WHERE leads
 ), numbered AS MATERIALIZED (  -- paths whose last name has a number
     SELECT path_id, pattern, min(path_id) OVER (PARTITION BY pattern) AS pattern_id
     FROM path_pattern JOIN range_path USING (path_id) WHERE without_number(name) <> name

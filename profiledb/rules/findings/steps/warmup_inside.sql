@@ -1,10 +1,11 @@
 -- title: Warm-up in the selection
 -- question: Does the selection hold a warm-up that distorts its figures?
 -- The time of the ranges in the selection that are called warm-up, and what the first steps that look like a warm-up
--- (`iterations` says how) take above the median of the steps that count, as a share of the time from the first to the
--- last operation of each GPU. Figures per step leave these steps out; totals, shares and tables of kernels do not.
+-- (`iterations` says how) take above the median of the steps that count, as a share of the time in which these ranges
+-- and steps last or a GPU has work: a warm-up may be over before the first operation. A step lasts as in "Outlier
+-- steps". Figures per step leave these steps out; totals, shares and tables of kernels do not.
 -- needs: range
--- includes: finding, ranges, waiting
+-- includes: finding, ranges, waiting, work
 -- selects: part
 -- once: steps
 -- weight: warning
@@ -25,21 +26,31 @@ WITH outermost AS (
     WHERE is_warmup(name) AND closed QUALIFY end_ns > coalesce(max(end_ns) OVER (
             PARTITION BY global_tid ORDER BY start_ns, end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ), 0)
-), named AS (
-    SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM outermost
 ), step AS MATERIALIZED (
-    SELECT *, greatest(end_ns, coalesce(gpu_start_ns + gpu_ns, end_ns)) - start_ns AS ns
+    SELECT start_ns, greatest(end_ns, coalesce(gpu_start_ns + gpu_ns, end_ns)) AS end_ns, path, is_warmup
     FROM selected_step('process') WHERE rank = 1 AND closed AND NOT warmup
+), piece AS MATERIALIZED ( -- what an earlier one covers counts with that
+    SELECT *, greatest(0, end_ns - greatest(start_ns, max(end_ns) OVER (
+        ORDER BY start_ns, end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ))) AS ns
+    FROM (FROM step UNION ALL SELECT start_ns, end_ns, NULL, NULL FROM outermost)
+), named AS (
+    SELECT coalesce(sum(ns), 0)::BIGINT AS ns FROM piece WHERE is_warmup IS NULL
 ), first_steps AS (
     SELECT count(*) AS first_steps, coalesce(sum(greatest(0, ns - usual_ns)), 0)::BIGINT AS ns
-    FROM step CROSS JOIN (SELECT median(ns) AS usual_ns FROM step WHERE NOT is_warmup) WHERE is_warmup
+    FROM piece CROSS JOIN (SELECT median(ns) AS usual_ns FROM piece WHERE NOT is_warmup) WHERE is_warmup
+), part AS (
+    SELECT 0 AS device_id, start_ns, end_ns, false AS of_gpu FROM piece
+    UNION ALL SELECT 0, start_ns, end_ns, true FROM selected_active
+), whole AS (
+    SELECT sum(end_ns - start_ns) AS ns FROM finding_union('part') WHERE EXISTS (FROM part WHERE of_gpu)
 ), shown AS (
     SELECT start_ns, {
-            'name': path, 'ns': ns, 'start_ns': start_ns, 'end_ns': start_ns + ns, 'range': path
+            'name': path, 'ns': ns, 'start_ns': start_ns, 'end_ns': end_ns, 'range': path
         } AS piece
-    FROM step WHERE is_warmup ORDER BY start_ns LIMIT 10
+    FROM piece WHERE is_warmup ORDER BY start_ns LIMIT 10
 )
-SELECT 100.0 * (named.ns + first_steps.ns) / nullif(finding_window.ns / nullif(gpus, 0), 0) AS value,
+SELECT 100.0 * (named.ns + first_steps.ns) / nullif(whole.ns, 0) AS value,
     nullif(named.ns, 0) AS named_ns, nullif(first_steps, 0) AS first_steps, nullif(first_steps.ns, 0) AS above_ns,
     (SELECT list(piece ORDER BY start_ns) FROM shown) AS evidence
-FROM finding_window CROSS JOIN named CROSS JOIN first_steps;
+FROM whole CROSS JOIN named CROSS JOIN first_steps;

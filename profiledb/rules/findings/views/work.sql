@@ -14,10 +14,19 @@ WITH swept AS (
 SELECT device_id, start_ns, coalesce(lead(reached) OVER (PARTITION BY device_id ORDER BY start_ns), last_ns) AS end_ns
 FROM fresh WHERE reached IS NULL OR start_ns > reached;
 
+-- Stretches in which a GPU worked, as one from its first to its last operation.
+CREATE OR REPLACE VIEW finding_edge AS
+SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM selected_active GROUP BY device_id;
+
 -- The time that the rows of a table (device_id, start_ns, end_ns) cover, over all GPUs: `ns`, and of it `bare_ns` where
--- none of `beside`, a table of the same columns, ran on this GPU.
+-- none of `beside`, a table of the same columns, ran on this GPU. What lies before the first or after the last
+-- operation of the GPU in the selection is no part of the time that findings are a share of.
 CREATE OR REPLACE MACRO finding_cover(rows_of, beside) AS TABLE
-WITH own AS MATERIALIZED (SELECT device_id, start_ns, end_ns FROM query_table(rows_of) WHERE end_ns > start_ns
+WITH own AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT device_id, greatest(start_ns, low) AS start_ns, least(end_ns, high) AS end_ns
+        FROM query_table(rows_of) JOIN finding_edge USING (device_id)
+    ) WHERE end_ns > start_ns
 ), hull AS MATERIALIZED (
     SELECT min(start_ns) AS low, max(end_ns) AS high, greatest(1, (max(end_ns) - min(start_ns)) // 65536) AS width
     FROM own
@@ -69,10 +78,6 @@ JOIN (SELECT name_id, short FROM kernel_name WHERE is_communication(short, class
 
 -- The time that these cover, and of it that in which the GPU computed nothing beside them.
 CREATE OR REPLACE VIEW finding_exposed AS FROM finding_cover('finding_communication', 'finding_compute');
-
--- Stretches in which a GPU worked, as one from its first to its last operation.
-CREATE OR REPLACE VIEW finding_edge AS
-SELECT device_id, min(start_ns) AS low, max(end_ns) AS high FROM selected_active GROUP BY device_id;
 
 -- Copies and memory sets of the selection with the call that asked for them. `held` says why the CPU waited in the
 -- call, as `copy_kinds` has it; it is NULL where it did not, or where the report has no such call. The CPU waits from

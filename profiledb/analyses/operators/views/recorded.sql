@@ -1,0 +1,24 @@
+-- What the recording of a trace costs.
+-- includes: selection
+
+-- What a trace recorded of each operator of the selection: the options of torch.profiler that its settings name or its
+-- rows show, and the operators on threads that launch anything.
+CREATE OR REPLACE VIEW recorded AS
+SELECT
+    (
+        SELECT list(option ORDER BY place) FROM (VALUES
+            (1, 'with_stack', EXISTS (FROM python_call)),
+            (2, 'record_shapes', EXISTS (
+                FROM string WHERE string_id IN (SELECT dims_id FROM operator) AND regexp_matches(value, '\d')
+            )),
+            (3, 'with_modules', EXISTS (FROM module_call)),
+            (4, 'profile_memory', EXISTS (FROM tensor_event WHERE kind = 'memory'))
+        ) AS one (place, option, shown)
+        WHERE EXISTS (FROM operator) AND (
+                shown OR EXISTS (FROM capture_setting WHERE name = option AND lower(value) IN ('1', 'true'))
+            )
+    ) AS options,
+    (
+        SELECT count(*) FROM selected_range SEMI JOIN operator USING (range_id)
+        WHERE global_tid IN (SELECT DISTINCT global_tid FROM api_call)
+    ) AS operators;

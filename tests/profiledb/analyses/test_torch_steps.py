@@ -1,0 +1,150 @@
+"""Steps of traces: the profiler's own before all others, and never operators, collectives or batches of a loader.
+
+And the names of compiled graphs: no digit of a hash is the number of a step.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profiledb.report.library import Library
+from tests.conftest import CORPUS, ROOT, Once, ingest_files
+from tests.support.made_traces import AUTOGRAD, event, launch, operator, taken_in
+from tests.support.page_reports import run
+
+Events = list[dict[str, Any]]
+OLD = "Operator"
+"""The category of operators and annotations alike in traces of 2021."""
+
+
+def note(name: str, start: float, end: float) -> dict[str, Any]:
+    return event("user_annotation", name, start, end)
+
+
+def laps(several: int, one: Callable[[int, float], Events]) -> Events:
+    """What each of so many laps of 100 µs has, told by its number and begin."""
+    return list(chain.from_iterable(one(number, 100.0 * number) for number in range(several)))
+
+
+def training(number: int, t: float) -> Events:
+    """Forward pass of 60 µs, backward pass on the thread of autograd, optimizer."""
+    backward: dict[str, Any] = {"Sequence_number": number, "Fwd_thread_id": 1}
+    return [
+        note("forward", t, t + 60),
+        operator("aten::mm", t + 1, t + 59, Sequence_number=number, Fwd_thread_id=0),
+        *launch(3 * number + 1, t + 2, (t + 3, t + 40)),
+        operator("MmBackward0", t + 62, t + 78, AUTOGRAD, **backward),
+        *launch(3 * number + 2, t + 63, (t + 64, t + 70), AUTOGRAD),
+        note("Optimizer.step#SGD.step", t + 80, t + 95),
+        *launch(3 * number + 3, t + 81, (t + 82, t + 90)),
+    ]
+
+
+def in_laps(number: int, t: float) -> Events:
+    return [note("lap", t, t + 98), *training(number, t)]
+
+
+def single(number: int, t: float) -> Events:
+    """Operators and annotations that repeat, in one step of the profiler."""
+    first = [note("ProfilerStep#3", 0, 600)] if number == 0 else []
+    return [*first, note("fc-dtype_Float", t, t + 90), operator("aten::linear", t + 1, t + 89)]
+
+
+def with_a_step(number: int, t: float) -> Events:
+    return [note(f"ProfilerStep#{number}", t, t + 90), note("step", t + 1, t + 80)]
+
+
+def named(name: str) -> Callable[[int, float], Events]:
+    return lambda _, t: [note(name, t, t + 90)]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        (laps(6, lambda n, t: [operator("aten::conv2d", t, t + 90), *launch(n + 1, t + 2, (t + 5, t + 80))]), []),
+        (laps(6, single), [("ProfilerStep#3", 1)]),
+        (laps(6, named("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__")), []),
+        (laps(4, named("gloo:all_reduce")), []),
+        (laps(4, training), []),
+        (laps(4, in_laps), [("lap", 4)]),
+        (laps(4, lambda n, t: [event(OLD, f"ProfilerStep#{n}", t, t + 90)]), [("ProfilerStep#*", 4)]),
+        (laps(4, lambda _, t: [operator("mylib::step", t, t + 90)]), []),
+        (laps(4, with_a_step), [("ProfilerStep#*", 4), ("ProfilerStep#*/step", 4)]),
+    ],
+    ids=["operators", "one step", "loader", "collectives", "a pass", "laps", "old", "a library's step", "steps inside"],
+)  # fmt: skip
+def test_steps(tmp_path: Path, events: Events, expected: list[tuple[str, int]]) -> None:
+    library, report = taken_in(tmp_path, events)
+    rows = run(library, report, "iteration_summary")
+    assert [(row["steps"], row["count"] + row["warmup"]) for row in rows] == expected
+
+
+HASHES = ("fegafpt7rjmah2", "fud64jsrxcxlie", "fud64jsrxcxl99")
+
+
+def graphs(number: int, t: float) -> Events:
+    """Region 0/1 has one graph, region 1/0 two, and a backward pass is in none."""
+    first, second, third = (f"## Call CompiledFxGraph {one} ##" for one in HASHES)
+    return [
+        operator("Torch-Compiled Region: 0/1", t, t + 20),
+        note(first, t + 1, t + 19),
+        operator("Torch-Compiled Region: 1/0", t + 21, t + 50),
+        note(second, t + 22, t + 30),
+        note(first, t + 31, t + 40),
+        note(third, t + 51, t + 60),
+        operator("aten::conv2d", t + 61, t + 70),
+        note(f"block_{number}", t + 71, t + 80),
+    ]
+
+
+def test_names_of_compiled_graphs(tmp_path: Path) -> None:
+    library, report = taken_in(tmp_path, laps(2, graphs))
+    assert {row["pattern"] for row in run(library, report, "range_patterns")} == {
+        r"Torch-Compiled Region: 0\/1",
+        r"Torch-Compiled Region: 0\/1/compiled graph 0/1",
+        r"Torch-Compiled Region: 1\/0",
+        r"Torch-Compiled Region: 1\/0/compiled graph 1/0 fud64jsr",
+        r"Torch-Compiled Region: 1\/0/compiled graph 1/0 fegafpt7",
+        "compiled graph fud64jsr",
+        "aten::conv2d",
+        "block_*",
+    }
+
+
+def test_compiled_graphs_that_repeat(tmp_path: Path) -> None:
+    """Without a training around them, calls of a graph may be what repeats; they are called by the graph."""
+    library, report = taken_in(
+        tmp_path, laps(4, lambda _, t: [note(f"## Call CompiledFxGraph {HASHES[1]} ##", t, t + 90)])
+    )
+    assert [row["steps"] for row in run(library, report, "iteration_summary")] == ["compiled graph fud64jsr"]
+
+
+STRANGERS = {
+    "hta_benchmark_2869224": [],
+    "kineto_resnet_conv_steps": [],
+    "sglang_qwen3_prefilldecode_mi300": [],
+    "xdit_flux_hipgraph_rank0": [("ProfilerStep#3", 1)],
+    "qwen_mi300": [("ProfilerStep#6", 1)],
+    "kineto_2021": [("ProfilerStep#*", 6)],
+    "kineto_nccl_data": [("ProfilerStep#*", 3)],
+    "hta_rank0_graphs": [("ProfilerStep#*", 5)],
+}
+"""Steps of strangers' traces, counted in their JSON."""
+
+
+def strangers() -> Iterator[Any]:
+    for name, expected in STRANGERS.items():
+        found = sorted(CORPUS.glob(f"{name}.*"))
+        skip = pytest.mark.skipif(not found, reason="needs ../shared/corpus")
+        yield pytest.param(found[0] if found else ROOT, expected, id=name, marks=skip)
+
+
+@pytest.mark.sweep(parts=3)
+@pytest.mark.parametrize(("path", "expected"), list(strangers()))
+def test_steps_of_strangers(once: Once, path: Path, expected: list[tuple[str, int]]) -> None:
+    library = Library(once(f"operators of {path.name}", lambda folder: ingest_files(folder, [path])) / "library")
+    rows = run(library, library.list()[0].id, "iteration_summary")
+    assert [(row["steps"], row["count"] + row["warmup"]) for row in rows] == expected
