@@ -2,8 +2,8 @@
 
 The analysis ``time_split`` splits the time into parts, and a rule names those that its saving comes from. Findings
 take from the parts one after the other: causes first, then places, symptoms and the frame, of each the costliest first.
-What a finding still gets is its own saving; one that gets less than half of its saving stands under the finding that
-took most of its parts.
+What a finding still gets is its own saving. One that gets less than half of its saving stands under the finding that
+took most of its parts, if that saves half as much at least; the frame does so in any case.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,12 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
         saving = one.saving_ns or 0
         gets = _take(one.rule.name, saving, names, left, took)
         own[one.rule.name] = gets
-        if 2 * gets < saving and (taker := _main(one.rule.name, names, took)):
+        taker = _main(one.rule.name, names, took)
+        if (
+            2 * gets < saving
+            and taker
+            and (2 * _taken_by(taker, names, took) >= saving or one.rule.level == LEVELS[-1])
+        ):
             parents[one.rule.name] = parents.get(taker, taker)
     return [replace(one, own_saving_ns=own.get(one.rule.name), parent=parents.get(one.rule.name)) for one in every]
 
@@ -62,6 +67,11 @@ def _take(rule: str, saving: int, names: Sequence[str], left: dict[str, int], to
         if taken:
             took.setdefault(name, {})[rule] = taken
     return gets
+
+
+def _taken_by(rule: str, names: Sequence[str], took: Mapping[str, Mapping[str, int]]) -> int:
+    """What a rule took of these parts, ns."""
+    return sum(took.get(name, {}).get(rule, 0) for name in names)
 
 
 def _main(rule: str, names: Sequence[str], took: Mapping[str, Mapping[str, int]]) -> str:

@@ -47,7 +47,7 @@ def test_nothing_of_the_time_counts_twice() -> None:
         "idle": (50, "loading"),  # 450 of idle time, of which 300, 60 and 40 are taken
         "loading": (300, None),
         "collector": (60, None),
-        "range": (40, "collector"),  # 100 of host code are left to 40
+        "range": (40, "collector"),  # 100 of host code are left to 40, and 60 are more than half of it
         "grid": (200, None),
     }
     assert sum(own or 0 for own, _ in found.values()) <= sum(part.ns for part in PARTS)
@@ -65,6 +65,15 @@ def test_remarks_and_rules_without_parts_take_nothing() -> None:
     found = {one.rule.name: one for one in causes.nest([plain, finding("note", 90, "all", weight="note")], PARTS)}
     assert {(one.own_saving_ns, one.parent) for one in found.values()} == {(None, None)}
     assert nested(finding("choice", 90, "kernels", weight="low")) == {"choice": (90, None)}
+
+
+def test_one_that_several_explain_in_part_stands_by_itself() -> None:
+    found = nested(
+        finding("first", 40, "host code"),
+        finding("second", 30, "host code"),
+        finding("range", 90, "host code", "place"),
+    )
+    assert found == {"first": (40, None), "second": (30, None), "range": (30, None)}
 
 
 def test_three_that_share_time_stand_under_the_first() -> None:

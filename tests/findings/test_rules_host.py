@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from profiledb.findings.judge import Finding
+from profiledb.findings.finding import Finding
 from profiledb.findings.words import plain
 from profiledb.report.library import Library
 from tests.second import openmp

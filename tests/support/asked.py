@@ -1,52 +1,35 @@
-"""Which page asks which analysis, read from the code: the names in its script and in what that imports."""
+"""A small report to ask questions in SQL of."""
 
-import ast
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-from app import pages
-from profiledb.query import header
-
-ROOT = Path(__file__).parents[2]
-BAR = ROOT / "app/selection/bar.py"
-"""Stands above every page."""
-LEFT_OUT = ("app.pages", "profiledb.studies.opening", "profiledb.studies.html", "profiledb.studies.traced")
-"""What names analyses for another reason: which pages there are, preparing reports, one file, linking a trace."""
-_ROOMS = ("app.", "profiledb.studies.")
-
-
-def asked(url: str) -> frozenset[str]:
-    """The analyses that the page at this address asks."""
-    found: set[str] = set()
-    todo, seen = [pages.script(url), BAR], set()
-    while todo:
-        file = todo.pop()
-        if file in seen:
-            continue
-        seen.add(file)
-        names, imported = _read(file)
-        found |= names
-        todo += imported
-    return frozenset(found)
+from profiledb import config
+from profiledb.console import bounds
+from profiledb.console.bounds import Bounds
+from profiledb.report import store
+from profiledb.report.catalog import Manifest
+from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
+from tests.support.page_reports import empty
 
 
-@cache
-def _read(file: Path) -> tuple[frozenset[str], tuple[Path, ...]]:
-    """The names of analyses in a file, and the files of ours that it imports."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return frozenset(texts & header.analyses().keys()), tuple(_imported(tree))
+def small(folder: Path) -> tuple[Library, Manifest]:
+    """A library of one report with three kernels, and that report."""
+    library = Library(folder / "library")
+    path = folder / "small.duckdb"
+    with store.create(path, ready=empty()) as db:
+        db.execute(
+            "INSERT INTO kernel_name (name_id, demangled, short, class) VALUES (1, 'void add<int>()', 'add', 'x')"
+        )
+        db.execute(
+            "INSERT INTO kernel (kernel_id, start_ns, end_ns, device_id, name_id)"
+            " VALUES (1, 0, 10, 0, 1), (2, 20, 50, 0, 1), (3, 60, 65, 0, 1)"
+        )
+    report = Manifest("ab" * 8, SCHEMA_VERSION, "small.nsys-rep", "nsys", "ab" * 32, 1, rows={"kernel": 3})
+    library.publish(path, report)
+    return library, report
 
 
-def _imported(tree: ast.Module) -> Iterator[Path]:
-    for node in ast.walk(tree):
-        modules = []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            modules = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
-        elif isinstance(node, ast.Import):
-            modules = [one.name for one in node.names]
-        for module in modules:
-            file = ROOT / f"{module.replace('.', '/')}.py"
-            if f"{module}.".startswith(_ROOMS) and not module.startswith(LEFT_OUT) and file.is_file():
-                yield file
+def limits(rows: int = 100, seconds: float = 20.0, most_bytes: int = 1 << 20) -> Bounds:
+    """Bounds as a page has them, or narrower."""
+    usual = bounds.shown(config.load())
+    return Bounds(seconds, 1024, usual.threads, rows, most_bytes)

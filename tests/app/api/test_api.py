@@ -33,7 +33,7 @@ from profiledb.report.catalog import Manifest
 from profiledb.report.library import Library
 from tests.conftest import ingest_files
 from tests.support import answers as asking
-from tests.support import asked, exports, sweep
+from tests.support import exports, page_analyses, sweep
 
 NAMES = ("transformer_training.nsys-rep", "transformer_training.ncu-rep", "ddp_strong_2_rank0.sqlite")
 STEPS = "transformer_steps.nsys-rep"
@@ -199,9 +199,9 @@ def test_the_page_of_an_analysis_asks_it(name: str) -> None:
     """By the names in the code of the page; an analysis without a page is asked by none."""
     known = header.get(name)
     if known.page:
-        assert name in asked.asked(known.page)
+        assert name in page_analyses.asked(known.page)
     else:
-        assert not [view.url for view in pages.VIEWS if name in asked.asked(view.url)]
+        assert not [view.url for view in pages.VIEWS if name in page_analyses.asked(view.url)]
 
 
 def test_the_other_operations_say_what_the_command_line_says(

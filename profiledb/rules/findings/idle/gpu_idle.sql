@@ -37,7 +37,8 @@
 -- advice: [module loading] Warm up before measuring; `CUDA_MODULE_LOADING=EAGER` loads all kernels at the start.
 -- advice: [other CUDA call] Look at the calls on the CUDA API page: create events, streams and handles once, before the loop.
 -- advice: [OS runtime call] The launching thread waits in the operating system: look for locks, file reads and prints in the loop.
--- advice: [unknown] Capture CUDA calls too (`--trace=cuda`), so that the cause can be told.
+-- advice: [page migration] Move pages before kernels need them: `cudaMemPrefetchAsync`, or `cudaMalloc` and explicit copies.
+-- advice: [no calls] Capture CUDA calls too (`--trace=cuda`), so that the cause can be told.
 -- source: TRT thresholds (0.15 generation, 0.30 training); NAI root_cause_matcher and TL (15 %); gaps as `idle_reasons`
 WITH piece AS MATERIALIZED (FROM selected_idle(2000, NULL)
 ), traced AS (SELECT 2 * count(*) FILTER (graph_node_id > 0) > count(*) AS by_node FROM selected_kernel
@@ -67,7 +68,8 @@ SELECT CASE WHEN by_node AND main.reason = 'launch call' THEN NULL
         THEN 'Most kernels are nodes of CUDA graphs, and tracing each node makes cudaGraphLaunch slow: capture without'
             || ' `--cuda-graph-trace=node` to judge idle time.' END AS unjudged,
     total.ns AS saving_ns, total.ns AS idle_ns,
-    main.reason AS cause, replace(main.reason, 'host code', 'non-CUDA code') AS reason,
+    CASE WHEN main.reason <> 'unknown' THEN main.reason WHEN NOT EXISTS (FROM api_call) THEN 'no calls' END AS cause,
+    replace(main.reason, 'host code', 'non-CUDA code') AS reason,
     100.0 * main.ns / nullif(total.ns, 0) AS reason_pct,
     place.pattern AS range, 100.0 * place.ns / nullif(total.ns, 0) AS range_pct,
     (SELECT list(piece ORDER BY gap_id) FROM shown) AS evidence

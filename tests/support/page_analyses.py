@@ -1,0 +1,52 @@
+"""Which page asks which analysis, read from the code: the names in its script and in what that imports."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from app import pages
+from profiledb.query import header
+
+ROOT = Path(__file__).parents[2]
+BAR = ROOT / "app/selection/bar.py"
+"""Stands above every page."""
+LEFT_OUT = ("app.pages", "profiledb.studies.opening", "profiledb.studies.html", "profiledb.studies.traced")
+"""What names analyses for another reason: which pages there are, preparing reports, one file, linking a trace."""
+_ROOMS = ("app.", "profiledb.studies.")
+
+
+def asked(url: str) -> frozenset[str]:
+    """The analyses that the page at this address asks."""
+    found: set[str] = set()
+    todo, seen = [pages.script(url), BAR], set()
+    while todo:
+        file = todo.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        names, imported = _read(file)
+        found |= names
+        todo += imported
+    return frozenset(found)
+
+
+@cache
+def _read(file: Path) -> tuple[frozenset[str], tuple[Path, ...]]:
+    """The names of analyses in a file, and the files of ours that it imports."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return frozenset(texts & header.analyses().keys()), tuple(_imported(tree))
+
+
+def _imported(tree: ast.Module) -> Iterator[Path]:
+    for node in ast.walk(tree):
+        modules = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            modules = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+        elif isinstance(node, ast.Import):
+            modules = [one.name for one in node.names]
+        for module in modules:
+            file = ROOT / f"{module.replace('.', '/')}.py"
+            if f"{module}.".startswith(_ROOMS) and not module.startswith(LEFT_OUT) and file.is_file():
+                yield file
