@@ -315,3 +315,23 @@ def test_misaligned_products(nsys_samples: Library, library: Library, small: Cal
     for one in nsys_samples.list():
         if "kernel" in one.rows:
             assert judged(nsys_samples, one.id, "misaligned_products").verdict == "clear", one.name
+
+
+def test_double_precision(nsys_samples: Library, library: Library, small: Callable[..., str]) -> None:
+    """By hand on an H200: a product of 80 ns on tensor cores, TF32 at 494.7 TFLOP/s, and an operation of 10 ns."""
+    product = "void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1>(T1::Params)"
+    operation = "void vectorized_elementwise_kernel<4, AddFunctor<double>>(int)"
+    report = small((0, 80, product, "matmul"), (80, 90, operation, "elementwise"), (90, 100, "b", "other"))
+    found = judged(library, report, "double_precision")
+    fp64 = 132 * 64 * 2 * 1.98e9 * 2 / 1e12  # SMs, FMAs a cycle, two operations each, clock, twice on tensor cores
+    assert (found.verdict, found.severity, found.value) == ("fires", "low", 90.0)
+    assert found.saving_ns == pytest.approx(80 * (1 - fp64 / 494.7) + 5, abs=1)
+    assert found.facts["product_pct"] == pytest.approx(100 * 80 / 90)
+    for fine in ("void gemm<float>(float*)", "doubled_kernel", "ampere_sgemm_128x64_nn"):
+        assert judged(library, small((0, 80, fine, "other")), "double_precision").value == 0, fine
+    fires = {
+        one.name for one in nsys_samples.list() if judged(nsys_samples, one.id, "double_precision").verdict == "fires"
+    }
+    assert fires == {"kernels.nsys-rep", "queue.nsys-rep"}, "both have tasks in FP64"
+    slow = union((a, b) for a, b, title, *_ in named("kernels") if "f64f64" in title)
+    assert judged(nsys_samples, "kernels.nsys-rep", "double_precision").facts["double_ns"] == slow

@@ -71,7 +71,8 @@ SELECT piece.*, core_ns FROM piece JOIN ran USING (piece_id);
 
 -- Gaps before which the thread that launches the operation after them waited for the GPU: it was in a synchronization
 -- or a copy (from `s` to `e`) when the gap began, and launched after that had returned. `waited_ns` is for how long it
--- had waited, `ns` the shorter of this and the gap: a launch that had not waited would have come so much earlier.
+-- had waited, `ns` the shorter of this and the gap: a launch that had not waited would have come so much earlier. A
+-- synchronization that lies in the gap waited for nothing, and costs what the call takes.
 -- `host_ns` is the work of the CPU in the gap besides launches. `few`: the gap follows a copy of a few bytes to the host.
 CREATE OR REPLACE MACRO finding_synced_gap() AS TABLE
 WITH gap AS MATERIALIZED (
@@ -89,12 +90,18 @@ WITH gap AS MATERIALIZED (
 ), met AS (
     SELECT gap.*, s, e, process_range, function, category
     FROM gap ASOF JOIN call ON gap.tid = call.tid AND gap.a >= call.s WHERE e >= a AND e <= a + duration_ns
+    UNION ALL
+    SELECT gap.*, s, e, process_range, function, category
+    FROM (FROM call WHERE category = 'synchronization') AS call ASOF JOIN gap ON gap.tid = call.tid AND call.s > gap.a
+    WHERE e <= a + duration_ns
+), waited AS (
+    SELECT *, CASE WHEN s > a THEN e - s ELSE a - s END AS waited_ns FROM met
 )
-SELECT met.*, a - s AS waited_ns, least(a - s, duration_ns)::BIGINT AS ns,
+SELECT waited.*, least(waited_ns, duration_ns)::BIGINT AS ns,
     coalesce(memop.bytes <= 64 AND memop.copy_kind = 2, false) AS few
-FROM met JOIN (SELECT call_id, start_ns AS launched_ns FROM api_call) AS follower ON call_id = next_id
+FROM waited JOIN (SELECT call_id, start_ns AS launched_ns FROM api_call) AS follower ON call_id = next_id
 LEFT JOIN (
     SELECT device_id, end_ns, min(bytes) AS bytes, min(copy_kind) AS copy_kind FROM selected_memop
     WHERE kind = 'memcpy' GROUP BY ALL
-) AS memop ON memop.device_id = met.device_id AND memop.end_ns = a
-WHERE launched_ns >= e AND a > s;
+) AS memop ON memop.device_id = waited.device_id AND memop.end_ns = a
+WHERE launched_ns >= e AND waited_ns > 0;

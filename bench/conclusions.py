@@ -1,0 +1,130 @@
+"""Are conclusions right? Pairs of a program with a fault and without it, and what the first findings say of each.
+
+``python -m bench.conclusions FOLDER`` takes the captures of ``workloads.faults`` in a folder: NAME.bad.sqlite and
+NAME.good.sqlite (exports of nsys), and beside each NAME.bad.json and NAME.good.json with the line that the program
+ended with. It prints a row a pair: the place of the first finding that names the fault, the saving that this promises
+and the one that was measured (bad less good, as a share of bad), and which rules of the fault fire above "low" in the
+mended half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench.ingestion import ingest
+from profiledb.findings import judge, rulebook
+from profiledb.findings.finding import Finding
+from profiledb.report.library import Library
+from profiledb.studies.summary.document import page_params
+
+NAMES: Mapping[str, frozenset[str]] = {
+    "many_synchronizations": frozenset({"sync_bound"}),
+    "odd_vocabulary": frozenset({"misaligned_products"}),
+    "optimizer_per_parameter": frozenset({"optimizer_per_parameter"}),
+    "optimizer_on_cpu": frozenset({"optimizer_on_cpu", "host_work"}),
+    "same_data_each_step": frozenset({"same_data_each_step", "no_overlap", "copies_exceed_compute"}),
+    "double_precision": frozenset({"double_precision"}),
+    "checkpointing_without_need": frozenset({"recomputation"}),
+    "memory_that_grows": frozenset({"memory_growth"}),
+    "allocation_in_each_step": frozenset({"allocation_in_loop"}),
+    "loss_read_each_step": frozenset({"sync_bound"}),
+    "checkpoint_in_the_loop": frozenset({"host_work", "recurring_gaps"}),
+    "unfused_elementwise": frozenset({"elementwise_chains"}),
+    "decoding_without_graph": frozenset({"launch_bound"}),
+    "collection_of_garbage": frozenset({"garbage_collection", "recurring_gaps"}),
+    "pageable_batches": frozenset({"pageable_copies"}),
+    "input_made_between_steps": frozenset({"data_loading"}),
+    "shapes_that_recompile": frozenset({"compilation_in_steps"}),
+    "single_precision": frozenset({"tensor_cores_unused"}),
+    "attention_by_hand": frozenset({"unfused_attention"}),
+}
+"""The rules that name each fault. Of ``host_work`` its range has to tell the rest."""
+LEAST_PCT = 10.0
+"""Share of its time that a fault has to cost: what costs less, or nothing on the machine at hand, judges no rule."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is said of a pair: the place of the fault among the findings, from 1, and its rule; savings in percent."""
+
+    fault: str
+    place: int | None
+    rule: str
+    said_pct: float | None
+    true_pct: float
+    left: tuple[str, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether the fault costs enough to be found."""
+        return self.true_pct >= LEAST_PCT
+
+    @property
+    def close(self) -> bool:
+        """Whether the saving is within a quarter of the measured one."""
+        return self.said_pct is not None and abs(self.said_pct - self.true_pct) <= 0.25 * self.true_pct
+
+    def __str__(self) -> str:
+        said = "" if self.said_pct is None else f"{self.said_pct:.0f} %"
+        place = "not named" if self.place is None else str(self.place)
+        left = ", ".join(self.left) or "none"
+        return f"| {self.fault} | {place} | {self.rule} | {said} | {self.true_pct:.0f} % | {left} |"
+
+
+def judged(library: Library, name: str) -> list[Finding]:
+    """The findings of a capture that cost time and stand under no other one, as pages order them."""
+    report = library.find(name)
+    params = page_params(library, report, {})
+    return judge.costly(judge.judge(library, report, params, rulebook.load(None).values(), steady=True))
+
+
+def row(fault: str, bad: Iterable[Finding], good: Iterable[Finding], took_ns: tuple[int, int]) -> Row:
+    """What the findings of both halves say; ``took_ns`` is how long the steps of each took."""
+    names, true_pct = NAMES[fault], 100 * (1 - took_ns[1] / took_ns[0])
+    hits = [(place, one) for place, one in enumerate(bad, 1) if one.rule.name in names]
+    left = tuple(one.rule.name for one in good if one.rule.name in names and one.severity in ("high", "medium"))
+    if not hits:
+        return Row(fault, None, "", None, true_pct, left)
+    place, one = hits[0]
+    return Row(fault, place, one.rule.name, one.saving_pct, true_pct, left)
+
+
+def rows(folder: Path, data: Path) -> list[Row]:
+    """A row for each pair in a folder; the captures are taken into a library in ``data``."""
+    ingest(tuple(sorted(folder.glob("*.sqlite"))), data / "inbox", data / "library")
+    library = Library(data / "library")
+    found = []
+    for fault in NAMES:
+        if not (folder / f"{fault}.bad.sqlite").exists():
+            continue
+        took = [int(json.loads((folder / f"{fault}.{half}.json").read_text())["ns"]) for half in ("bad", "good")]
+        bad, good = (judged(library, f"{fault}.{half}.sqlite") for half in ("bad", "good"))
+        found.append(row(fault, bad, good, (took[0], took[1])))
+    return found
+
+
+def main() -> None:
+    """Print the table and what it adds up to."""
+    parser = argparse.ArgumentParser(prog="python -m bench.conclusions", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    with TemporaryDirectory(prefix="warpdeck-conclusions-") as data:
+        found = rows(given.folder, Path(data))
+    print("| fault | place | rule | saving said | saving measured | in the mended half |\n|---|---:|---|---:|---:|---|")
+    print("\n".join(map(str, found)))
+    fair = [one for one in found if one.counts]
+    first, three = (sum(one.place is not None and one.place <= most for one in fair) for most in (1, 3))
+    close = sum(one.close for one in fair)
+    print(
+        f"{len(fair)} faults that cost {LEAST_PCT:.0f} % or more: {first} named first, {three} among the first three,"
+    )
+    print(f"{close} with a saving within 25 % of the measured one.")
+
+
+if __name__ == "__main__":
+    main()

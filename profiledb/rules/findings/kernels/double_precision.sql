@@ -1,0 +1,60 @@
+-- title: Double precision
+-- question: Does the program compute in FP64?
+-- The time of kernels whose names say that they compute in FP64 (dgemm, d884, double), as a share of the time from the
+-- first to the last operation. Simulations need that; networks rarely do, and get it from arrays of NumPy, which have 64
+-- bits unless somebody says otherwise. The saving is a bound: products in TF32 by the peaks of this GPU, and half of the
+-- time of other kernels, which move twice the bytes.
+-- needs: kernel
+-- includes: finding, work, tensor, peak
+-- selects: part
+-- once: sums
+-- parts: kernels
+-- weight: low
+-- unit: %
+-- fires: above
+-- param: threshold = 10 share of the time from which on it is said
+-- column: double_ns | ns | | time of these kernels
+-- column: product_pct | % | .1f | share of matrix products in it
+-- column: kernel | name | | the one with the most time
+-- says: Kernels in FP64 take {double_ns} ({value} of the time), {product_pct} of it in matrix products; most of it {kernel}.
+-- clear: Kernels in FP64 take {value} of the time.
+-- advice: [PyTorch] If nobody asked for it: arrays of NumPy and Python numbers become FP64 tensors; convert them once (`.float()`, `dtype=torch.float32`), and the model with `model.float()`.
+-- advice: [not PyTorch] If nobody asked for it: constants such as `1.0` and functions such as `sqrt` are double in C; write `1.0f` and `sqrtf`.
+-- advice: Where only sums need it, compute in FP32 and sum up in FP64.
+-- source: own; peaks of NVIDIA's data sheets. Pair on H100: a network in FP64 takes ten times as long as in TF32
+WITH double_name AS MATERIALIZED (
+    SELECT name_id, coalesce(bits = 64, false) AS is_product, unit
+    FROM (SELECT name_id, demangled FROM kernel_name) AS named
+    LEFT JOIN (SELECT name_id, bits, unit FROM product_name) USING (name_id)
+    WHERE bits = 64 OR (bits IS NULL AND regexp_matches(demangled, '\bdouble\b|dgemm|[^a-z]d884|dgemv'))
+), board AS (
+    SELECT gpu.gpu_id, fp64.peak_flops_per_s / tf32.peak_flops_per_s AS cuda_part
+    FROM gpu LEFT JOIN gpu_peak('tf32') AS tf32 USING (gpu_id) LEFT JOIN gpu_peak('fp64') AS fp64 USING (gpu_id)
+), ran AS (
+    SELECT device_id, name_id, is_product, sum(ns)::BIGINT AS ns, sum(launches)::BIGINT AS launches,
+        -- tensor cores compute FP64 at twice the rate of CUDA cores
+        any_value(CASE WHEN is_product THEN 1 - least(1, cuda_part * CASE unit WHEN 'tensor' THEN 2 ELSE 1 END)
+            ELSE 0.5 END) AS saved
+    FROM finding_kernel_sum JOIN double_name USING (name_id) LEFT JOIN board ON gpu_id = device_id
+    GROUP BY device_id, name_id, is_product
+), total AS (
+    SELECT coalesce(sum(ns), 0) AS ns, coalesce(sum(ns * saved), 0) AS saved_ns,
+        100.0 * sum(ns) FILTER (is_product) / nullif(sum(ns), 0) AS product_pct
+    FROM ran
+), slow AS MATERIALIZED (  -- of kernels beside each other the time counts once
+    SELECT device_id, start_ns, end_ns FROM selected_kernel WHERE name_id IN (SELECT name_id FROM double_name)
+), taken AS (
+    SELECT coalesce(sum(end_ns - start_ns), 0)::BIGINT AS ns FROM finding_union('slow') WHERE EXISTS (FROM slow)
+), by_name AS (
+    SELECT kernel, any_value(readable_name(short, demangled)) AS name, sum(ns)::BIGINT AS ns,
+        sum(launches)::BIGINT AS launches
+    FROM ran JOIN kernel_key USING (name_id) GROUP BY kernel ORDER BY ns DESC, kernel LIMIT 10
+)
+SELECT 100.0 * taken.ns / nullif(finding_window.ns, 0) AS value,
+    (taken.ns * saved_ns / nullif(total.ns, 0))::BIGINT AS saving_ns, taken.ns AS double_ns,
+    coalesce(product_pct, 0) AS product_pct, (SELECT name FROM by_name ORDER BY ns DESC, kernel LIMIT 1) AS kernel,
+    (
+        SELECT list({'name': name, 'ns': ns, 'count': launches, 'kernel': kernel} ORDER BY ns DESC, kernel)
+        FROM by_name
+    ) AS evidence
+FROM finding_window CROSS JOIN taken CROSS JOIN total;

@@ -1,0 +1,32 @@
+"""The benchmark of conclusions: which finding names a fault, and how close its saving is."""
+
+from pathlib import Path
+
+from bench import conclusions
+from bench.conclusions import NAMES, row
+from profiledb.findings import rule as rules
+from profiledb.findings import rulebook
+from profiledb.findings.finding import Finding
+from tests.findings.test_rulebook import HEADER
+
+
+def finding(name: str, pct: float) -> Finding:
+    return Finding(rules.parse(name, HEADER + "SELECT 1;", "idle"), "fires", 20.0, 10.0, int(pct * 1e6), pct)
+
+
+def test_the_place_of_the_fault_and_its_saving() -> None:
+    bad = [finding("gpu_idle", 90), finding("pageable_copies", 40), finding("launch_bound", 5)]
+    told = row("pageable_batches", bad, [finding("launch_bound", 30), finding("pageable_copies", 12)], (200, 100))
+    assert (told.place, told.rule, told.said_pct, told.true_pct) == (2, "pageable_copies", 40, 50)
+    assert (told.counts, told.close, told.left) == (True, True, ("pageable_copies",))
+    missed = row("odd_vocabulary", bad, [], (100, 95))
+    assert (missed.place, missed.counts, missed.close, missed.left) == (None, False, False, ())
+    assert str(missed) == "| odd_vocabulary | not named |  |  | 5 % | none |"
+
+
+def test_every_fault_of_the_workload_has_rules() -> None:
+    text = (Path(conclusions.__file__).parents[1] / "workloads" / "faults.py").read_text()
+    faults = [part.partition("(")[0] for part in text.split("@fault\ndef ")[1:]]
+    assert sorted(faults) == sorted(NAMES)
+    planned = {"optimizer_on_cpu", "same_data_each_step", "recomputation"}
+    assert frozenset().union(*NAMES.values()) - set(rulebook.load(None)) <= planned
