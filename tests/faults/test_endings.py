@@ -150,7 +150,7 @@ def test_one_file_at_a_time_is_tried_again(inbox: Path, empty_library: Library, 
     """Two files whose converters end together at first; each further run is alone."""
     for sample in sorted(SAMPLES.glob("*.nsys-rep"), key=lambda path: path.stat().st_size)[:2]:
         shutil.copy(sample, inbox)
-    beside = 'echo begin >> "$(dirname "$0")/log"; sleep 0.5; echo end >> "$(dirname "$0")/log"; kill -9 $$'
+    beside = 'echo begin >> "$(dirname "$0")/log"; sleep 2; echo end >> "$(dirname "$0")/log"; kill -9 $$'
     once(inbox, empty_library, stand_in(tmp_path, HELP + beside))
     told = (tmp_path / "log").read_text().split()
     assert len(told) == 2 * 2 * TRIES

@@ -14,7 +14,8 @@ COUNTED = HEADER.replace("-- says: {value} in {range}.\n", "").replace(
     "-- column: gaps | count | | many\n-- says: {gaps} long {gaps|gap costs|gaps cost} up to {value}, or {value}.\n",
 )
 NEVER_ONE = {
-    ("fluctuating_use", "samples"), ("long_gaps", "gaps"), ("memory_growth", "steps"),
+    ("compilation_in_steps", "steps"), ("fluctuating_use", "samples"), ("long_gaps", "gaps"),
+    ("memory_growth", "steps"),
     ("one_stream", "streams"), ("recurring_gaps", "gaps"),
     ("recurring_gaps", "steps"), ("several_processes", "value"), ("short_kernels", "kernels"), ("step_growth", "steps"),
     ("step_outliers", "steps"), ("step_tail", "steps"), ("sync_per_layer", "layers"), ("unsteady_steps", "steps"),

@@ -3,14 +3,14 @@
 -- thread did that launched the operation after each gap (`idle_gaps` lists them, `idle_ranges` tells its ranges).
 -- It counts from the first to the last operation of each GPU in the selection: the edges of the capture and a warm-up
 -- that is left out are no idle time, nor is a start in which work from before the capture may still run: from a launch
--- right at the start until it begins over 1 ms later, as the first operation of its stream. The rows add up to that span
--- less the busy time and such a start, over all GPUs.
+-- right at the start until it begins over 1 ms later, as the first operation of its stream. The rows add up to that
+-- span less the busy time and such a start, over all GPUs.
 -- Time inside nested calls counts with the outermost.
 -- synchronization, copy call, launch call, allocation, module loading, other CUDA call, OS runtime call: inside such a
 -- call; host code: outside all of them, for example Python (`idle_code` tells its functions, where the report has CPU
 -- samples); launch latency: the call had returned, so the launch was on its way or waited for other work;
--- between operations: gaps shorter than `min_ns`, not looked into; page migration: pages of unified memory follow, which
--- no call launches; unknown: the report has no call of the operation that follows.
+-- between operations: gaps shorter than `min_ns`, not looked into; page migration: pages of unified memory follow,
+-- which no call launches; unknown: the report has no call of the operation that follows.
 -- page: idle
 -- needs: kernel or memop or graph_launch
 -- includes: selection, idle

@@ -35,8 +35,8 @@ WITH hole AS (
     UNION ALL SELECT 'other', sum(ns) FROM finding_kernel_sum WHERE name_id IS NULL HAVING sum(ns) > 0
     UNION ALL SELECT 'CUDA graph', sum(end_ns - start_ns) FROM selected_graph_launch HAVING count(*) > 0
 ), every AS (
-    SELECT part, 'kernels' AS kind, (compute_ns * (sum(class.ns) / sum(sum(class.ns)) OVER ()))::BIGINT AS ns,
-        NULL AS range
+    SELECT part, 'kernels' AS kind,
+        (compute_ns * (sum(class.ns) / nullif(sum(sum(class.ns)) OVER (), 0)))::BIGINT AS ns, NULL AS range
     FROM class CROSS JOIN worked GROUP BY part, compute_ns
     UNION ALL SELECT 'communication', 'communication', bare_ns, NULL FROM worked
     UNION ALL SELECT 'copies', 'copies', busy_ns - bare_ns - compute_ns, NULL FROM worked

@@ -5,7 +5,6 @@
 -- does once is no matter of its steps. There is none, and no row, with fewer than `least_steps` steps, where the GPUs
 -- do less than a fifth of their work in it, or where less than `least_pct` of the time lies outside. Iterations of
 -- kernels are a guess: they have to hold half of the work, cover `kernels_pct` of the time and leave `outside_pct`.
--- page: findings
 -- needs: kernel or memop or graph_launch
 -- includes: selection, step, waiting
 -- selects: part

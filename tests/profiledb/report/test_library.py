@@ -13,6 +13,7 @@ from profiledb.query import analysis
 from profiledb.report import attached, store
 from profiledb.report.catalog import Catalog, Job, Manifest
 from profiledb.report.library import Library
+from profiledb.report.schema import SCHEMA_VERSION
 from tests.support import sweep
 from tests.support.page_reports import empty
 
@@ -27,7 +28,13 @@ def publish(target: Library, report_id: str, name: str = "a.sqlite", durations: 
         for end in durations:
             db.execute("INSERT INTO kernel (start_ns, end_ns, device_id, name_id) VALUES (0, ?, 0, 1)", [end])
     manifest = Manifest(
-        report_id, 1, name, "nsys", report_id * 4, 1, ingested_at=f"2026-01-01T00:00:{len(target.list()):02}"
+        report_id,
+        SCHEMA_VERSION,
+        name,
+        "nsys",
+        report_id * 4,
+        1,
+        ingested_at=f"2026-01-01T00:00:{len(target.list()):02}",
     )
     target.publish(path, manifest)
     return manifest

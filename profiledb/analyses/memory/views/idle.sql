@@ -24,8 +24,9 @@ FROM (
 )
 GROUP BY tid, kind, t;
 
--- When earlier work may still run that was launched before the capture, which then does not hold it: at the start of the
--- capture, from the launch of the first operation of a stream (`launched_ns`) until it begins (`b`), over 1 ms later.
+-- When earlier work may still run that was launched before the capture, which then does not hold it: at the start of
+-- the capture, from the launch of the first operation of a stream (`launched_ns`) until it begins (`b`), over 1 ms
+-- later.
 CREATE OR REPLACE VIEW earlier_work AS
 WITH lane AS (
     SELECT device_id, min(start_ns) AS b, arg_min(call_id, start_ns) AS call_id

@@ -25,8 +25,8 @@ SELECT begun.*, greatest(start_bytes, coalesce(peak_bytes, start_bytes)) AS peak
 FROM begun LEFT JOIN held USING (device, number);
 
 -- A straight line (least squares) through what each device holds when its steps begin, as rows (device, device_type,
--- device_id, number, start_bytes, peak_bytes) have it: its slope in bytes per step, and half of the 95 % interval of that
--- by Student's t. Both are empty with fewer than three steps.
+-- device_id, number, start_bytes, peak_bytes) have it: its slope in bytes per step, and half of the 95 % interval of
+-- that by Student's t. Both are empty with fewer than three steps.
 CREATE OR REPLACE MACRO memory_growth(rows_of) AS TABLE
 WITH fit AS (
     SELECT device, device_type, device_id, count(*) AS steps, arg_min(start_bytes, number) AS first_bytes,

@@ -4,8 +4,8 @@
 -- the link's bandwidth. The value is the time in which such a copy or its call runs and the GPU computes nothing, as a
 -- share of the time from the first to the last operation. Pinned copies take time, too: mending saves all of it only
 -- where they then run beside kernels. What pageable memory costs ends with the copy and its call, and takes at most
--- the time of the copy on the GPU and that of its bytes at 1 GB/s; any longer the call waits for earlier work of the GPU, as
--- `.item()` does: that is "CPU and GPU wait for each other".
+-- the time of the copy on the GPU and that of its bytes at 1 GB/s; any longer the call waits for earlier work of the
+-- GPU, as `.item()` does: that is "CPU and GPU wait for each other".
 -- needs: kernel or memop or graph_launch
 -- includes: finding, work, memory
 -- selects: part

@@ -3,7 +3,8 @@
 -- The share of the time from the first to the last operation of each GPU that is idle while the thread that launches
 -- the next operation writes (write, fwrite, printf, fflush ... of the operating system's libraries), or is in a range
 -- that is called like output (print, logging, log_metrics, tensorboard, wandb, progress_bar); `log` alone may be a
--- logarithm, as in `log_softmax`. Without such a range and without a trace of the operating system it cannot be judged, unless the GPU is hardly idle at all.
+-- logarithm, as in `log_softmax`. Without such a range and without a trace of the operating system it cannot be judged,
+-- unless the GPU is hardly idle at all.
 -- needs: kernel or memop or graph_launch
 -- includes: finding, idle, waiting
 -- selects: part

@@ -6,8 +6,8 @@
 -- likely go on if it had a core. nsys records no state of threads that tells it at once; a page that is read from the
 -- disk, and calls that nothing traces, look the same. A thread that returns to the same core, with calls on files right
 -- before and after, at most 1 ms away on one side, most likely waits for the file system in a call that nsys does not
--- trace. These times add up by themselves, and the value is the larger of both sums. Before its first and after its last
--- switch a thread counts as running.
+-- trace. These times add up by themselves, and the value is the larger of both sums. Before its first and after its
+-- last switch a thread counts as running.
 -- needs: kernel or memop or graph_launch
 -- needs: sched_event
 -- needs: osrt_call

@@ -1,9 +1,9 @@
 -- title: Double precision
 -- question: Does the program compute in FP64?
 -- The time of kernels whose names say that they compute in FP64 (dgemm, d884, double), as a share of the time from the
--- first to the last operation. Simulations need that; networks rarely do, and get it from arrays of NumPy, which have 64
--- bits unless somebody says otherwise. The saving is a bound: products in TF32 by the peaks of this GPU, and half of the
--- time of other kernels, which move twice the bytes.
+-- first to the last operation. Simulations need that; networks rarely do, and get it from arrays of NumPy, which have
+-- 64 bits unless somebody says otherwise. The saving is a bound: products in TF32 by the peaks of this GPU, and half of
+-- the time of other kernels, which move twice the bytes.
 -- needs: kernel
 -- includes: finding, work, tensor, peak
 -- selects: part

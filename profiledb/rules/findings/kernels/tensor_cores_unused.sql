@@ -2,9 +2,10 @@
 -- question: Do matrix products or convolutions run on CUDA cores?
 -- The time of matrix products and convolutions whose names tell that they run on CUDA cores in FP32, as a share of
 -- the time from the first to the last operation. Products in FP64 are not judged: where they are most, nothing is.
--- Products with a vector do not count, nor do GPUs without tensor cores, or without TF32 (before Ampere half precision is needed, which the saving goes by). The saving is the share
--- of that time that the peaks of tensor and CUDA cores tell: a bound that memory and small sizes keep out of reach.
--- It is a note, because another precision changes results: the program's owner decides.
+-- Products with a vector do not count, nor do GPUs without tensor cores, or without TF32 (before Ampere half precision
+-- is needed, which the saving goes by). The saving is the share of that time that the peaks of tensor and CUDA cores
+-- tell: a bound that memory and small sizes keep out of reach. It is a note, because another precision changes results:
+-- the program's owner decides.
 -- needs: kernel
 -- includes: finding, work, tensor, peak
 -- selects: part

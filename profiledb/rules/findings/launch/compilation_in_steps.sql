@@ -1,10 +1,11 @@
 -- title: Compilation in steps
 -- question: Does the program compile or load kernels again and again after it has warmed up?
--- The idle time of GPUs in steps in which the program loads modules of kernels, as a compiler at run time does with each
--- new kernel (torch.compile, Triton, NVRTC, JAX), while the launching thread runs code of its own, is in the operating
--- system, or loads: above the median of the steps that load none, where there are such steps. It is a share of the time
--- from the first to the last operation of each GPU. It counts where at least `steps` of the steps that count load one:
--- what is loaded once belongs to the start. Compilers cache on the disk, so that another run may take less.
+-- The idle time of GPUs in steps in which the program loads modules of kernels, as a compiler at run time does with
+-- each new kernel (torch.compile, Triton, NVRTC, JAX), while the launching thread runs code of its own, is in the
+-- operating system, or loads: above the median of the steps that load none, where there are such steps. It is a share
+-- of the time from the first to the last operation of each GPU. It counts where at least `steps` of the steps that
+-- count load one: what is loaded once belongs to the start. Compilers cache on the disk, so that another run may take
+-- less.
 -- needs: range
 -- needs: api_call
 -- includes: finding, idle, waiting, memory

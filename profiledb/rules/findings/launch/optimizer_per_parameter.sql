@@ -1,9 +1,9 @@
 -- title: Optimizer updates each parameter by itself
 -- question: Does the optimizer launch kernels for one parameter after the other?
 -- The time that GPUs are idle while the launching thread is in a range called like an optimizer's update (optimizer,
--- `Optimizer.step#AdamW.step`, adam, sgd ...) that launches at least `launches` kernels which work on one tensor: neither
--- fused nor `foreach` (`multi_tensor_apply`), and none that fills new state. It is a share of the time from the first to
--- the last operation of each GPU. Without ranges of such names it cannot be judged.
+-- `Optimizer.step#AdamW.step`, adam, sgd ...) that launches at least `launches` kernels which work on one tensor:
+-- neither fused nor `foreach` (`multi_tensor_apply`), and none that fills new state. It is a share of the time from the
+-- first to the last operation of each GPU. Without ranges of such names it cannot be judged.
 -- needs: kernel
 -- needs: range
 -- includes: finding, idle, waiting

@@ -2,10 +2,10 @@
 -- question: Does a synchronization keep the CPU from launching ahead?
 -- A gap counts where the thread that launches the operation after it was inside a synchronization or a blocking copy
 -- when the gap began, and launched only after that call had returned: the CPU waited for the GPU, then the GPU for the
--- CPU. Without the call the CPU would have worked and launched while it waited, so the gap would have been shorter by the
--- time that it waited, at most by all of it. Gaps with less than `least_ns` of work of the CPU besides launches count
--- where at least `times` of them follow the same function: a few are the price of reading a result. The value is the sum
--- as a share of the time from the first to the last operation of each GPU.
+-- CPU. Without the call the CPU would have worked and launched while it waited, so the gap would have been shorter by
+-- the time that it waited, at most by all of it. Gaps with less than `least_ns` of work of the CPU besides launches
+-- count where at least `times` of them follow the same function: a few are the price of reading a result. The value is
+-- the sum as a share of the time from the first to the last operation of each GPU.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- includes: finding, idle, waiting, ranges

@@ -3,7 +3,8 @@
 -- Layers are ranges inside steps with a number in their names (layer_0, layer_1 ...) of which each step that counts has
 -- the same number, at least `layers`. They synchronize where each instance of each step has the same number of
 -- synchronizations and blocking copies, at least one. The value is what waiting for each other costs there, as "CPU and
--- GPU wait for each other" has it, as a share of the time from the first to the last operation of each GPU. Where steps synchronize and have no layers it cannot be judged.
+-- GPU wait for each other" has it, as a share of the time from the first to the last operation of each GPU. Where steps
+-- synchronize and have no layers it cannot be judged.
 -- needs: kernel or memop or graph_launch
 -- needs: api_call
 -- needs: range

@@ -73,7 +73,8 @@ SELECT piece.*, core_ns FROM piece JOIN ran USING (piece_id);
 -- or a copy (from `s` to `e`) when the gap began, and launched after that had returned. `waited_ns` is for how long it
 -- had waited, `ns` the shorter of this and the gap: a launch that had not waited would have come so much earlier. A
 -- synchronization that lies in the gap waited for nothing, and costs what the call takes.
--- `host_ns` is the work of the CPU in the gap besides launches. `few`: the gap follows a copy of a few bytes to the host.
+-- `host_ns` is the work of the CPU in the gap besides launches. `few`: the gap follows a copy of a few bytes to the
+-- host.
 CREATE OR REPLACE MACRO finding_synced_gap() AS TABLE
 WITH gap AS MATERIALIZED (
     SELECT gap_id, any_value(device_id) AS device_id, any_value(tid) AS tid, any_value(start_ns) AS a,
