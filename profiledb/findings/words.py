@@ -45,10 +45,10 @@ def plain(finding: Finding) -> str:
 
 def judged(part: Steady) -> str:
     """What part of a report its findings judge, and what they leave out."""
-    left = [f"{words.duration(part.before_ns)} of start-up before them"] if part.before_ns else []
-    left += [f"{words.duration(part.after_ns)} after them"] if part.after_ns else []
+    left = [f"{words.duration(part.before_ns)} of start-up before the first one"] if part.before_ns else []
+    left += [f"{words.duration(part.after_ns)} after the last one"] if part.after_ns else []
     lasts = words.duration(part.to_ns - part.from_ns)
-    return f"Judged are the {words.count(part.steps)} steps, {lasts}. Left out: {' and '.join(left)}."
+    return f"Findings judge {words.count(part.steps)} steps ({lasts}). They leave out {' and '.join(left)}."
 
 
 def amount(value: Any, unit: str) -> str:

@@ -53,7 +53,7 @@ def show() -> None:
 
 def _part(part: judge.Steady, *, startup: bool) -> str:
     """What is judged."""
-    return "Judged is the whole selection, with what the program does once." if startup else words.judged(part)
+    return "Findings judge the whole selection, start-up included." if startup else words.judged(part)
 
 
 def _nothing(*, remarks: bool, judged: bool) -> str:
