@@ -109,7 +109,7 @@ def rows(folder: Path, data: Path) -> list[Row]:
 
 
 def main() -> None:
-    """Print the table and what it adds up to."""
+    """Print the table and its totals."""
     parser = argparse.ArgumentParser(prog="python -m bench.conclusions", description=__doc__)
     parser.add_argument("folder", type=Path)
     given = parser.parse_args()

@@ -6,7 +6,7 @@ Whoever may look at pages may ask: ``web.login`` lets viewers send GET to every 
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 
 import duckdb
@@ -77,11 +77,10 @@ def _failed(report_id: str, error: Exception) -> Response:
         return _refusal(404, "There is no such report.")
     if isinstance(error, DamagedError):
         return _refusal(500, str(error))
+    if isinstance(error, BusyError):
+        return _refusal(429, str(error), {"Retry-After": str(error.again_s)})
     if isinstance(error, WarpdeckError):
-        refused = _refusal(429 if isinstance(error, BusyError) else 400, str(error))
-        if isinstance(error, BusyError):
-            refused.headers["Retry-After"] = str(error.again_s)
-        return refused
+        return _refusal(400, str(error))
     if isinstance(error, duckdb.InterruptException):
         return _refusal(499, "Nobody waits for this any more.")
     _log.error("The timeline of %s could not be read", report_id, exc_info=error)
@@ -162,5 +161,6 @@ async def _left(request: Request) -> None:
         pass
 
 
-def _refusal(status: int, sentence: str) -> Response:
-    return JSONResponse({"error": sentence}, status_code=status, headers={"Cache-Control": "no-store"})
+def _refusal(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    told = {"Cache-Control": "no-store"} | dict(headers or {})
+    return JSONResponse({"error": sentence}, status_code=status, headers=told)

@@ -34,12 +34,9 @@ def nest(found: Iterable[Finding], parts: Sequence[Part]) -> list[Finding]:
         saving = one.saving_ns or 0
         gets = _take(one.rule.name, saving, names, left, took)
         own[one.rule.name] = gets
-        taker = _main(one.rule.name, names, took)
-        if (
-            2 * gets < saving
-            and taker
-            and (2 * _taken_by(taker, names, took) >= saving or one.rule.level == LEVELS[-1])
-        ):
+        others = _takers(one.rule.name, names, took)
+        taker = max(others, key=lambda other: (others[other], other), default="")
+        if 2 * gets < saving and taker and (2 * others[taker] >= saving or one.rule.level == LEVELS[-1]):
             parents[one.rule.name] = parents.get(taker, taker)
     return [replace(one, own_saving_ns=own.get(one.rule.name), parent=parents.get(one.rule.name)) for one in every]
 
@@ -69,16 +66,11 @@ def _take(rule: str, saving: int, names: Sequence[str], left: dict[str, int], to
     return gets
 
 
-def _taken_by(rule: str, names: Sequence[str], took: Mapping[str, Mapping[str, int]]) -> int:
-    """What a rule took of these parts, ns."""
-    return sum(took.get(name, {}).get(rule, 0) for name in names)
-
-
-def _main(rule: str, names: Sequence[str], took: Mapping[str, Mapping[str, int]]) -> str:
-    """The other rule that took most of these parts; nothing where none did."""
+def _takers(rule: str, names: Sequence[str], took: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """What other rules took of these parts, ns by rule."""
     sums: dict[str, int] = {}
     for name in names:
         for other, ns in took.get(name, {}).items():
             if other != rule:
                 sums[other] = sums.get(other, 0) + ns
-    return max(sums, key=lambda other: (sums[other], other)) if sums else ""
+    return sums

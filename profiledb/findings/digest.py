@@ -26,7 +26,7 @@ MOST_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class Found:
-    """A rule that fires: its name, its severity (finding.SEVERITIES), what it saves at most, percent, its sentence."""
+    """A rule that fires: its name, severity (finding.SEVERITIES), largest possible saving in percent, and sentence."""
 
     rule: str
     severity: str

@@ -52,7 +52,7 @@ def show() -> None:
 
 
 def _part(part: judge.Steady, *, startup: bool) -> str:
-    """What is judged."""
+    """Say which part of the report the findings judge."""
     return "Findings judge the whole selection, start-up included." if startup else words.judged(part)
 
 

@@ -43,14 +43,7 @@ WITH piece AS MATERIALIZED (FROM finding_idle_core()
 ), judged AS (
     SELECT run_ns, run_pct, CASE WHEN run_pct >= $running::DOUBLE THEN run_ns WHEN run_pct IS NOT NULL THEN 0 END AS ns
     FROM total
-), taken AS MATERIALIZED (
-    SELECT sample_id
-    FROM (
-        SELECT sample_id, time_ns, tid, device_id
-        FROM cpu_sample JOIN (SELECT DISTINCT device_id, tid FROM piece) ON global_tid = tid
-    ) AS sample
-    ASOF JOIN piece ON piece.tid = sample.tid AND piece.device_id = sample.device_id AND sample.time_ns >= piece.s
-    WHERE time_ns < e
+), taken AS MATERIALIZED (FROM finding_idle_sample('piece')
 ), leaf AS (
     SELECT symbol_id, module_id, unresolved, count(*) AS samples FROM callchain
     WHERE kind = 'sample' AND depth = 0 AND callchain_id IN (SELECT sample_id FROM taken) GROUP BY ALL

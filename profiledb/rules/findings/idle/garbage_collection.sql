@@ -29,14 +29,7 @@ WITH collected AS (
     WHERE reason <> 'launch latency'
 ), host AS MATERIALIZED (
     SELECT device_id, tid, s, e, ns FROM selected_idle(2000, NULL) WHERE reason = 'host code'
-), met AS MATERIALIZED (
-    SELECT sample_id
-    FROM (
-        SELECT sample_id, time_ns, tid, device_id
-        FROM cpu_sample JOIN (SELECT DISTINCT device_id, tid FROM host) ON global_tid = tid
-    ) AS sample
-    ASOF JOIN host ON host.tid = sample.tid AND host.device_id = sample.device_id AND sample.time_ns >= host.s
-    WHERE time_ns < e
+), met AS MATERIALIZED (FROM finding_idle_sample('host')
 ), symbol AS (
     SELECT string_id AS symbol_id, regexp_matches(value, '(^|_)(gc_collect|PyGC_Collect|collect_with_callback'
             || '|deduce_unreachable)') AS collects

@@ -20,3 +20,14 @@ SELECT 'graph', launch_id, start_ns, end_ns, device_id, stream_id, global_pid, c
 -- and fused optimizers.
 CREATE OR REPLACE MACRO is_fused(name) AS regexp_matches(name, '(?i)^triton_|fused|fusion|nvfuser|cudacodegen|^__myl|'
     || 'multi_tensor_apply');
+
+-- The CPU samples of threads (`tid`) that lie in pieces of the idle time of a GPU, a table of device_id, tid, s and e.
+CREATE OR REPLACE MACRO finding_idle_sample(pieces) AS TABLE
+SELECT sample_id
+FROM (
+    SELECT sample_id, time_ns, tid, device_id
+    FROM cpu_sample JOIN (SELECT DISTINCT device_id, tid FROM query_table(pieces)) ON global_tid = tid
+) AS sample
+ASOF JOIN (SELECT device_id, tid, s, e FROM query_table(pieces)) AS piece
+    ON piece.tid = sample.tid AND piece.device_id = sample.device_id AND sample.time_ns >= piece.s
+WHERE time_ns < e;
