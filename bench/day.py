@@ -2,7 +2,8 @@
 
 ``python -m bench.day`` starts the dashboard with its worker on a library of its own, drops small reports of three kinds
 and has sessions open every page of them. Each sample names the holders of the server's memory by size, as ``/metrics``
-tells them. It ends with the growth over the second half: a line through the samples, against their median.
+tells them, and has the median of the resident memory since the sample before: a query that runs at that moment may take
+150 MB. It ends with the growth over the second half: a line through the samples, against their median.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ _MB = 1e6
 
 @dataclass(frozen=True)
 class Sample:
-    """The server after some views: views, files ready, seconds, resident bytes, those of the worker's tree, holders."""
+    """The server after some views: views, files ready, seconds, resident bytes (the median since the sample before),
+    those of the worker's tree now, and holders now."""
 
     views: int
     files: int
@@ -91,9 +93,8 @@ def held(port: int) -> dict[str, float]:
     return {name: float(size) for name, size in _HELD.findall(text)}
 
 
-def sample(day: Day, running: Server, port: int, shelf: Library, began: float) -> Sample:
-    """Looks at the memory now."""
-    process = psutil.Process(running.pid)
+def sample(day: Day, sizes: Sequence[int], process: psutil.Process, port: int, shelf: Library, began: float) -> Sample:
+    """Looks at the memory now; ``sizes`` are those of the server since the sample before."""
     below = 0
     for child in process.children(recursive=True):
         try:
@@ -101,7 +102,7 @@ def sample(day: Day, running: Server, port: int, shelf: Library, began: float) -
         except psutil.NoSuchProcess:
             continue
     ready = shelf.catalog.job_states().get("ready", 0)
-    resident = process.memory_info().rss
+    resident = int(statistics.median(sizes))
     return Sample(day.views, ready, time.monotonic() - began, resident, below, held(port))
 
 
@@ -148,14 +149,17 @@ def live(given: argparse.Namespace, root: Path, main: Path = MAIN) -> Day:
     shelf = open_library(config.load(inbox=inbox, library=root / "library", samples="off"))
     day, ended, began = Day(), threading.Event(), time.monotonic()
     with server(env, {"address": "127.0.0.1"}, main) as running, ThreadPoolExecutor(given.sessions + 1) as pool:
+        process = psutil.Process(running.pid)
         dropping = pool.submit(_drop_all, day, given, inbox, ended)
         visits = [pool.submit(_visit, day, running, shelf, given, seed) for seed in range(given.sessions)]
         try:
             for at in count(1):
                 goal = given.views * at // given.samples
+                sizes = [process.memory_info().rss]
                 while day.views < goal and not any(one.done() for one in visits):
                     time.sleep(0.2)
-                day.samples.append(sample(day, running, port, shelf, began))
+                    sizes.append(process.memory_info().rss)
+                day.samples.append(sample(day, sizes, process, port, shelf, began))
                 print(day.samples[-1], flush=True)
                 if day.views >= given.views or any(one.done() for one in visits):
                     break

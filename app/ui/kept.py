@@ -13,9 +13,11 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 MOST_BYTES = 32_000_000
-"""What all that is kept was built from, in bytes; it takes about as much."""
-_BESIDES_BYTES = 20_000
-"""What an entry takes besides: a figure has its layout, a table its columns."""
+"""What all that is kept takes, in bytes."""
+_BESIDES_BYTES = 500
+"""What an entry takes besides the thing: its key, and its place in the OrderedDict."""
+_FIGURE_BYTES = 55_000
+"""What a figure takes besides the values that it was built from: its layout and the objects of its traces."""
 
 P = ParamSpec("P")
 Built = TypeVar("Built")
@@ -59,6 +61,7 @@ def kept(build: Callable[P, Built]) -> Callable[P, Built]:
     """Has a function answer what it built before from equal values; nobody may change what is kept.
 
     Its arguments hold all that it depends on: frames, plain values and dataclasses of these. It never answers None.
+    Frames are answered pickled: their objects take six times as much.
     """
     name = f"{build.__module__}.{build.__qualname__}"
 
@@ -70,7 +73,8 @@ def kept(build: Callable[P, Built]) -> Callable[P, Built]:
         if before is not None:
             return before
         built = build(*args, **values)
-        _shelf.put(key, built, len(content) + _BESIDES_BYTES)
+        size = len(built) if isinstance(built, bytes) else len(content) + _FIGURE_BYTES
+        _shelf.put(key, built, size + _BESIDES_BYTES)
         return built
 
     return found

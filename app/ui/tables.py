@@ -1,5 +1,6 @@
 """Tables: real numbers that sort, each written in the unit that fits it, and the raw values as CSV."""
 
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -102,12 +103,16 @@ def _parts(frame: pd.DataFrame, columns: Sequence[Col]) -> _Parts:
     if len(frame) * len(columns) > MOST_WRITTEN:
         return (*drawn(frame, columns), names.whole(frame))
     wanted = [name for name in frame.columns if name in names.NEEDED or any(c.name == name for c in columns)]
-    return _built(frame[wanted], tuple(columns), theme.class_titles(), theme.class_colors())
+    built = _built(frame[wanted], tuple(columns), theme.class_titles(), theme.class_colors())
+    cells, texts, config, whole = pickle.loads(built)  # noqa: S301 (pickled below, never out of this process)
+    return written.styled(cells, texts), config, whole
 
 
 @kept
-def _built(frame: pd.DataFrame, columns: Sequence[Col], *classes: Mapping[str, str]) -> _Parts:  # noqa: ARG001 (key)
-    return (*drawn(frame, columns, written.styler), names.whole(frame))
+def _built(frame: pd.DataFrame, columns: Sequence[Col], *classes: Mapping[str, str]) -> bytes:  # noqa: ARG001 (key)
+    """The parts of a table, pickled: frames and a Styler of a few rows are thousands of objects."""
+    (cells, texts), config = drawn(frame, columns, lambda cells, words: (cells, written.texts(cells, words)))
+    return pickle.dumps((cells, texts, config, names.whole(frame)), protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def _style(cells: pd.DataFrame, words: Any) -> Any:

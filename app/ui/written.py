@@ -27,9 +27,19 @@ class _Cells(pd.DataFrame):
 
 def styler(cells: pd.DataFrame, words: Mapping[str, Word]) -> Any:
     """What ``cells.style.format(words)`` is for Streamlit."""
-    texts = {name: [_text(value, words.get(str(name))) for value in cells[name]] for name in cells.columns}
+    return styled(cells, texts(cells, words))
+
+
+def texts(cells: pd.DataFrame, words: Mapping[str, Word]) -> pd.DataFrame:
+    """Write each cell in its words."""
+    found = {name: [_text(value, words.get(str(name))) for value in cells[name]] for name in cells.columns}
+    return pd.DataFrame(found, index=cells.index, columns=cells.columns, dtype=str)
+
+
+def styled(cells: pd.DataFrame, written: pd.DataFrame) -> Any:
+    """Return a Styler of cells whose words are written already (``texts``)."""
     own = _Cells(cells)
-    object.__setattr__(own, "written", pd.DataFrame(texts, index=cells.index, columns=cells.columns, dtype=str))
+    object.__setattr__(own, "written", written)
     made: Any = own.style
     made.set_uuid(_UUID)
     made._compute = lambda: made  # noqa: SLF001 (Streamlit calls both)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 24_000_000
 """What the answers in memory may take."""
-_ENTRY_BYTES = 3_000
-"""What an answer takes besides its rows: its request, and what OrderedDict and malloc need."""
+_ENTRY_BYTES = 600
+"""What an answer takes besides its rows and its key: headers of objects, and its place in the OrderedDict."""
 
 _Answer = bytes | NotCapturedError
 """A pickled frame, or why there is none: a report never gets what it lacks. A frame in memory would keep weak
@@ -113,7 +113,7 @@ class Answers:
             return self._entries[key][0]
 
     def _put(self, key: Hashable, answer: _Answer) -> _Answer:
-        size = _ENTRY_BYTES + (len(answer) if isinstance(answer, bytes) else 0)
+        size = _ENTRY_BYTES + len(pickle.dumps(key)) + (len(answer) if isinstance(answer, bytes) else 0)
         with self._lock:
             if key in self._entries:
                 self._bytes -= self._entries.pop(key)[1]

@@ -26,7 +26,17 @@ def test_a_short_day_has_no_errors_and_names_what_holds_memory(tmp_path: Path) -
     assert not day.errors
     last = day.samples[-1]
     assert (last.views >= 40, last.files >= 4) == (True, True)
-    assert {"answers", "figures", "duckdb", "arrow", "malloc", "malloc_free", "resident"} <= set(last.held)
-    assert last.held["resident"] == pytest.approx(last.resident, rel=0.2)
+    assert {
+        "answers",
+        "figures",
+        "duckdb",
+        "arrow",
+        "duckdb_pages",
+        "malloc",
+        "malloc_free",
+        "files",
+        "resident",
+    } <= set(last.held)
+    assert last.held["resident"] == pytest.approx(last.resident, rel=0.4)
     assert 0 < last.held["duckdb"] < last.resident
     assert 0 < last.held["malloc"] < last.resident  # untouched room for rows once made it a hundred times that

@@ -1,11 +1,13 @@
 """Answers of all sessions: worked out once, each a frame of its own, bounded by bytes."""
 
 import gc
+import sys
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from types import FunctionType, ModuleType
 from typing import Any
 
 import duckdb
@@ -149,19 +151,26 @@ def test_memory_is_bounded_by_bytes(library: Library, report_id: str) -> None:
     assert list(answers._entries) == [one.key(library) for one in every[-3:]]
 
 
-def test_answers_are_counted_by_what_they_take(library: Library, report_id: str) -> None:
-    answers, every = Answers(), [asked(library, report_id, limit=limit) for limit in range(1, 101)]
-    answers.answer(library, every[0])
-    before = answers.bytes
-    tracemalloc.start()
-    try:
-        for one in every[1:]:
-            answers.answer(library, one)
-        gc.collect()
-        taken = tracemalloc.get_traced_memory()[0]
-    finally:
-        tracemalloc.stop()
-    assert 0.7 * taken < answers.bytes - before < 1.5 * taken
+def sizes_below(root: object) -> int:
+    """Return the bytes of an object and of all that it refers to, each once, besides code."""
+    seen: dict[int, object] = {}
+    left = [root]
+    while left:
+        one = left.pop()
+        if id(one) not in seen and not isinstance(one, type | ModuleType | FunctionType):
+            seen[id(one)] = one
+            left += gc.get_referents(one)
+    return sum(map(sys.getsizeof, seen.values()))
+
+
+@pytest.mark.parametrize("search", ["", "x" * 20_000], ids=["short request", "long request"])
+def test_answers_are_counted_by_what_they_take(library: Library, report_id: str, search: str) -> None:
+    answers = Answers()
+    for limit in range(1, 101):
+        answers.answer(library, asked(library, report_id, limit=limit, search=f"{search}{limit}" if search else None))
+    taken = sizes_below(answers._entries)
+    assert taken > 100 * (2_000 + len(search))
+    assert 0.9 * taken < answers.bytes < 1.1 * taken
 
 
 def test_an_answer_that_is_read_often_takes_no_more_memory(library: Library, report_id: str) -> None:
